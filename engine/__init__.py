@@ -1,0 +1,1 @@
+"""The lake itself: layout on disk, catalog, DuckDB connection, SQL modules, materialisation."""

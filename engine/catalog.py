@@ -1,0 +1,98 @@
+"""The catalog: which traces are in the lake, and what the user said of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+
+from .errors import UsageError
+from .files import publish_file
+from .layout import Layout
+from .schema import CATALOG_COLUMNS
+
+#: Settings with a type of their own; any other key is a tag. The view `traces` gives each its column.
+INTEGER_SETTINGS = ("rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", "pp")
+TEXT_SETTINGS = ("trace", "run", "model", "profile", "anchor", "anchor_role", "hardware", "config")
+ANCHOR_ROLES = ("begin", "inside", "end")
+
+
+def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
+    """Return settings as text, checked.
+
+    Raises:
+        UsageError: a number is not one, a regular expression cannot be compiled, or a role is unknown.
+    """
+    checked: dict[str, str | None] = {}
+    for key, value in settings.items():
+        if not key.isidentifier():
+            raise UsageError(f"{key}: not a setting's name: letters, digits and _ only.")
+        if value is None or value == "":
+            checked[key] = None
+            continue
+        text = str(value)
+        if key in INTEGER_SETTINGS and not (text.isdecimal() and int(text) < 2**31):
+            raise UsageError(f"{key}={text}: expected a whole number, as in {key}=8.")
+        if key in INTEGER_SETTINGS and key != "rank" and int(text) == 0:
+            raise UsageError(f"{key}=0: expected 1 or more.")
+        if key == "anchor":
+            _check_pattern(text)
+        if key == "anchor_role" and text not in ANCHOR_ROLES:
+            raise UsageError(f"anchor_role={text}: expected one of {', '.join(ANCHOR_ROLES)}.")
+        checked[key] = text
+    return checked
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        duckdb.execute("SELECT regexp_matches('', $1)", [pattern])
+    except duckdb.Error as error:
+        reason = str(error).split("Error: ", 1)[-1]
+        raise UsageError(f"anchor={pattern}: not a regular expression (RE2): {reason}") from error
+
+
+def write_entry(layout: Layout, entry: dict[str, Any]) -> None:
+    """Publish a trace's catalog row; from then on the trace is in the lake."""
+    path = layout.catalog_file(entry["trace_id"])
+    beside = path.with_name(f".{path.name}.beside")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = ", ".join(f"${name}::{kind} AS {name}" for name, kind in CATALOG_COLUMNS.items())
+    values = {name: entry.get(name) for name in CATALOG_COLUMNS}
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        target = str(beside).replace("'", "''")
+        connection.execute(f"COPY (SELECT {columns}) TO '{target}' (FORMAT parquet)", values)
+    publish_file(beside, path)
+
+
+class CatalogReader:
+    """Loads catalog rows and settings into DuckDB, and only when they have changed."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Remember nothing yet."""
+        self._layout = layout
+        self._seen: list[tuple[str, int]] | None = None
+
+    def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Fill `_catalog` and `_settings`; return whether anything had changed."""
+        rows = [self._layout.catalog_file(trace_id) for trace_id in self._layout.trace_ids()]
+        settings = sorted(self._layout.settings.glob("trace_id=*.json"))
+        seen = [(str(path), path.stat().st_mtime_ns) for path in (*rows, *settings)]
+        if seen == self._seen:
+            return False
+        connection.execute("DELETE FROM _catalog; DELETE FROM _settings")
+        if rows:
+            connection.execute(
+                "INSERT INTO _catalog BY NAME SELECT * FROM read_parquet($1, union_by_name = true)",
+                [[str(path) for path in rows]],
+            )
+        said = [
+            (path.stem.removeprefix("trace_id="), key, str(value))
+            for path in settings
+            for key, value in json.loads(path.read_bytes()).items()
+        ]
+        if said:
+            connection.executemany("INSERT INTO _settings VALUES ($1, $2, $3)", said)
+        self._seen = seen
+        return True

@@ -1,0 +1,171 @@
+"""The SQL modules: find them, read their header comments, order them by what they use, create them.
+
+A module is one file of `sql/**` that creates one relation of the file's name. Its header comment says what a row is
+and what each column means; the loader turns it into `COMMENT ON`, so that DESCRIBE, a BI tool and `tracelake schema`
+show it. Reference tables are modules of the folder `reference`: the file creates the table, the CSV file of the same
+name beside it fills it, and a CSV file of that name in the lake adds rows or replaces those with the same key.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
+
+_COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
+_CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
+_MATERIALISED = re.compile(r"^--\s*Materialised per trace", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One documented column: name, DuckDB type, meaning with unit."""
+
+    name: str
+    type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Module:
+    """One SQL file: a relation, its documentation, and the relations it uses."""
+
+    name: str
+    folder: str
+    kind: str
+    doc: str
+    columns: tuple[Column, ...]
+    sql: str
+    uses: frozenset[str]
+    materialised: bool
+
+    @property
+    def public(self) -> bool:
+        """Whether the relation is part of the contract."""
+        return not self.name.startswith("_")
+
+    @property
+    def query(self) -> str:
+        """The SELECT of a view, without its CREATE."""
+        return self.sql.split(" AS\n", 1)[1].rstrip().rstrip(";")
+
+
+def parse_module(path: Path) -> Module:
+    """Read one SQL file.
+
+    Raises:
+        ValueError: the file creates nothing.
+    """
+    text = path.read_text(encoding="utf-8")
+    created = _CREATE.search(text)
+    if created is None:
+        raise ValueError(f"{path}: no CREATE VIEW, TABLE or MACRO")
+    prose: list[str] = []
+    columns: list[Column] = []
+    for line in text[: created.start()].splitlines():
+        match = _COLUMN_LINE.match(line)
+        if match:
+            columns.append(Column(*match.groups()))
+        elif columns and line.startswith("--   "):
+            last = columns[-1]
+            columns[-1] = Column(last.name, last.type, f"{last.text} {line[2:].strip()}")
+        elif line.startswith("--"):
+            prose.append(line[2:].strip())
+    return Module(
+        name=created.group(2),
+        folder=path.parent.name,
+        kind=created.group(1),
+        doc="\n".join(prose).strip(),
+        columns=tuple(columns),
+        sql=text[created.start() :],
+        uses=_relations_used(text[created.start() :]),
+        materialised=bool(_MATERIALISED.search(text[: created.start()])),
+    )
+
+
+def _relations_used(sql: str) -> frozenset[str]:
+    import sqlglot
+    from sqlglot import exp
+
+    tree = sqlglot.parse_one(sql, dialect="duckdb")
+    tables = {table.name for table in tree.find_all(exp.Table)}
+    # Table macros are called like functions.
+    calls = {call.name.lower() for call in tree.find_all(exp.Anonymous)}
+    local = {cte.alias for cte in tree.find_all(exp.CTE)}
+    created = tree.this.find(exp.Table) if tree.this else None
+    own = {created.name} if created is not None else set()
+    return frozenset((tables | calls) - local - own)
+
+
+@functools.cache
+def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
+    """Return every module of `root`, each after those it uses.
+
+    Raises:
+        ValueError: two files create one relation.
+        graphlib.CycleError: relations use each other in a circle.
+    """
+    found: dict[str, Module] = {}
+    for path in sorted(root.rglob("*.sql")):
+        module = parse_module(path)
+        if module.name in found:
+            raise ValueError(f"{path}: {module.name} is created twice")
+        found[module.name] = module
+    order = TopologicalSorter({name: module.uses & found.keys() for name, module in found.items()})
+    return tuple(found[name] for name in order.static_order())
+
+
+def module(name: str) -> Module | None:
+    """Return the module of a relation, or None where there is none."""
+    return next((entry for entry in modules() if entry.name == name), None)
+
+
+def closure(names: Iterable[str]) -> set[str]:
+    """Return the relations with all they use, directly or not."""
+    by_name = {entry.name: entry for entry in modules()}
+    result: set[str] = set()
+    stack = [name for name in names if name in by_name]
+    while stack:
+        name = stack.pop()
+        if name not in result:
+            result.add(name)
+            stack.extend(by_name[name].uses & by_name.keys())
+    return result
+
+
+def fingerprint(name: str, extra: bytes = b"") -> str:
+    """Return a digest of all a relation's rows depend on besides the trace: its SQL and reference tables."""
+    digest = hashlib.sha256(extra)
+    used = closure([name])
+    for entry in modules():
+        if entry.name in used:
+            digest.update(entry.sql.encode())
+            if entry.folder == "reference":
+                digest.update(csv_file(entry.name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def csv_file(table: str) -> Path:
+    """Return the shipped rows of a reference table."""
+    return SQL_ROOT / "reference" / f"{table}.csv"
+
+
+def comments(entry: Module, relation: str) -> str:
+    """Return the COMMENT ON statements of a module's relation."""
+    if entry.kind == "MACRO":
+        return ""
+    kind = "TABLE" if entry.kind == "TABLE" else "VIEW"
+    lines = [f"COMMENT ON {kind} {relation} IS {quoted(entry.doc)};"]
+    lines += [f"COMMENT ON COLUMN {relation}.{column.name} IS {quoted(column.text)};" for column in entry.columns]
+    return "\n".join(lines)
+
+
+def quoted(text: str) -> str:
+    """Return an SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"

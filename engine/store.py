@@ -1,0 +1,194 @@
+"""A lake, opened: its DuckDB connection with every relation in place."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from . import marts, modules
+from .catalog import CatalogReader, check_settings
+from .errors import InputError, UsageError
+from .files import exclusive, publish_bytes, remove_dead_staging
+from .layout import Layout, open_layout
+from .schema import CATALOG_COLUMNS, EVENT_COLUMNS, column_list, empty_select
+
+
+class Store:
+    """A lake on disk and the connection that answers questions about it.
+
+    The connection is an in-memory DuckDB: the Parquet files are the truth and nothing in DuckDB outlives the process.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True, memory_limit: str | None = None) -> None:
+        """Open the lake at `path`, making an empty one where nothing is.
+
+        Raises:
+            UsageError: no lake is there and `create` is false, or the folder holds other things.
+            InputError: the lake is of a newer format, or cannot be read.
+        """
+        self.layout: Layout = open_layout(Path(path), create=create)
+        self._memory_limit = memory_limit
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._catalog = CatalogReader(self.layout)
+
+    @property
+    def path(self) -> Path:
+        """The lake's folder."""
+        return self.layout.root
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The DuckDB connection, with all relations created."""
+        if self._connection is None:
+            self._connection = self._connect()
+            self.refresh()
+        return self._connection
+
+    def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
+        """Return the answer to an SQL question as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
+
+        Args:
+            query: DuckDB SQL over the lake's relations.
+            parameters: values of `$name` parameters in the query.
+
+        Raises:
+            UsageError: the query cannot be parsed or names an unknown relation or column.
+        """
+        try:
+            return self.connection.sql(query, params=parameters or None)
+        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+            raise UsageError(str(error)) from error
+
+    def refresh(self) -> None:
+        """See what other processes, or an ingest of this one, have published or removed since the last look."""
+        connection = self.connection
+        if not self._catalog.load(connection):
+            return
+        ids = self.layout.trace_ids()
+        files = [str(file) for trace_id in ids for file in sorted(self.layout.event_dir(trace_id).rglob("*.parquet"))]
+        _set_files(connection, "event_files", files, "_event_rows", EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"})
+        marts.refresh(connection, self.layout, ids)
+
+    def resolve(self, trace: str) -> str:
+        """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id.
+
+        Raises:
+            UsageError: no trace, or more than one, is so named.
+        """
+        rows = self.connection.execute(
+            "SELECT trace_id, trace FROM traces WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace]
+        ).fetchall()
+        if not rows and len(trace) >= 2:
+            rows = self.connection.execute(
+                "SELECT trace_id, trace FROM traces WHERE starts_with(trace_id, $1) OR starts_with(trace, $1)"
+                " ORDER BY trace_id",
+                [trace],
+            ).fetchall()
+        if len(rows) == 1:
+            return str(rows[0][0])
+        if rows:
+            listed = ", ".join(f"{name} ({trace_id})" for trace_id, name in rows[:5])
+            raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
+        known = [name for (name,) in self.connection.execute("SELECT trace FROM traces ORDER BY ALL LIMIT 6").fetchall()]
+        raise UsageError(
+            f"{trace}: no such trace or file. "
+            + (f"In the lake {self.path}: {', '.join(known)}." if known else f"The lake {self.path} is empty.")
+        )
+
+    def set(self, trace: str, **settings: str | int | None) -> None:
+        """Say something of a trace: its model, hardware, parallelism, anchor, or any tag. None takes a word back.
+
+        Raises:
+            UsageError: the trace is unknown, or a value is not of its setting's type.
+        """
+        trace_id = self.resolve(trace)
+        self.write_settings(trace_id, check_settings(settings))
+        self.refresh()
+
+    def write_settings(self, trace_id: str, settings: dict[str, str | None]) -> None:
+        """Merge settings into those kept of a trace, and forget what was computed with the old ones."""
+        if not settings:
+            return
+        path = self.layout.settings_file(trace_id)
+        with exclusive(self.layout.root / ".lock"):
+            kept = json.loads(path.read_bytes()) if path.exists() else {}
+            kept.update(settings)
+            kept = {key: value for key, value in kept.items() if value is not None}
+            marts.forget(self.layout, trace_id)
+            publish_bytes(path, (json.dumps(kept, indent=1, sort_keys=True) + "\n").encode())
+
+    def remove(self, trace: str) -> str:
+        """Remove a trace from the lake and return its id. Its source file is not touched."""
+        import shutil
+
+        trace_id = self.resolve(trace)
+        with exclusive(self.layout.root / ".lock"):
+            # The catalog row first: without it the rest is invisible, and swept up by the next ingest of it.
+            self.layout.catalog_file(trace_id).unlink(missing_ok=True)
+            marts.forget(self.layout, trace_id)
+            shutil.rmtree(self.layout.event_dir(trace_id), ignore_errors=True)
+            self.layout.settings_file(trace_id).unlink(missing_ok=True)
+        self.refresh()
+        return trace_id
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        remove_dead_staging(self.layout.staging)
+        config: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": True}
+        if self._memory_limit:
+            config["memory_limit"] = self._memory_limit
+        connection = duckdb.connect(config=config)
+        connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+        connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
+        connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
+        _set_files(connection, "event_files", [], "_event_rows", EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"})
+        self._create_relations(connection)
+        return connection
+
+    def _create_relations(self, connection: duckdb.DuckDBPyConnection) -> None:
+        for entry in modules.modules():
+            if entry.materialised:
+                marts.create(connection, entry)
+            else:
+                connection.execute(entry.sql)
+            if entry.folder == "reference":
+                self._fill(connection, entry.name)
+        connection.execute("\n".join(modules.comments(entry, entry.name) for entry in modules.modules()))
+
+    def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
+        """Fill a reference table from the shipped CSV file, then from the lake's own."""
+        own = self.layout.reference / f"{table}.csv"
+        for path in (modules.csv_file(table), own):
+            if path != own or own.exists():
+                try:
+                    connection.execute(
+                        f"INSERT OR REPLACE INTO {table} BY NAME "
+                        "SELECT * FROM read_csv($1, header = true, all_varchar = true, quote = '\"', escape = '\"')",
+                        [str(path)],
+                    )
+                except duckdb.Error as error:
+                    raise InputError(f"{path}: cannot be read as rows of {table}: {error}") from error
+
+
+def _set_files(
+    connection: duckdb.DuckDBPyConnection, variable: str, files: list[str], view: str, columns: dict[str, str]
+) -> None:
+    """Point a view at a list of Parquet files, or at nothing."""
+    if files:
+        connection.execute(f"SET VARIABLE {variable} = $1", [files])
+        source = (
+            f"SELECT * FROM read_parquet(getvariable('{variable}'), hive_partitioning = true, "
+            "hive_types = {'trace_id': VARCHAR, 'lane': VARCHAR})"
+        )
+    else:
+        source = empty_select(columns)
+    connection.execute(f"CREATE OR REPLACE VIEW {view} AS {source}")

@@ -1,0 +1,285 @@
+"""Reader of Chrome traces: PyTorch/Kineto, JAX, Ascend `trace_view.json`, and any other.
+
+The file is a JSON array of events, or an object with such an array under "traceEvents". It is read once, forward:
+decompressed into slots of memory, cut between two events, and handed piece by piece to DuckDB's JSON reader, several
+pieces at once. A piece begins where the one before it ended, so it parses exactly when its end was cut right. Where
+a piece does not parse, a careful scan finds out why: a wrong cut is taken back, a damaged event is mended or rejected.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import duckdb
+
+from . import scan
+from .cutter import EVENT_LIMIT, FIRST_BYTES, Cutter
+from .lanes import Batch, LaneWriter
+from .mend import Unmendable, mend
+from .notes import Notes
+from .parse import Clock, Dialect, quote_times, segment_query
+from .slots import Slot
+from .source import Source
+
+#: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
+PIECE_BYTES = 32 << 20
+#: Processes that stand for a device, by the metadata event that names them.
+_DEVICE_PIDS = """
+SELECT DISTINCT pid FROM {table}
+WHERE ph = 'M' AND name = 'process_name' AND regexp_matches(args->>'$.name', '^(/device:|Ascend Hardware)')
+"""
+
+
+class _Suspect(Exception):
+    """The piece holds times that doubles may have changed."""
+
+
+@dataclass
+class _Worker:
+    """A slot, the writer that stores what is parsed from it, and the storing under way."""
+
+    slot: Slot
+    writer: LaneWriter
+    storing: Future[None] | None = None
+
+    def parse(self, query: str) -> Batch:
+        batch = self.writer.load(query)
+        if batch.suspect:
+            raise _Suspect
+        return batch
+
+    def wait(self) -> None:
+        if self.storing is not None:
+            self.storing.result()
+            self.storing = None
+
+
+@dataclass
+class _Piece:
+    """A filled slot whose parsing is under way."""
+
+    worker: _Worker
+    end: int
+    batch: Future[Batch]
+
+    @property
+    def text(self) -> bytes:
+        return self.worker.slot.bytes(1, self.end)
+
+
+@dataclass
+class ChromeReader:
+    """Reads the events of one file into lanes.
+
+    Attributes:
+        source: the bytes.
+        writers: one more than pieces are parsed at once, so that a slot is filled meanwhile.
+        notes: gathers what could not be read.
+        progress: called with the number of events so far.
+        piece_bytes: bytes of a piece.
+    """
+
+    source: Source
+    writers: list[LaneWriter]
+    notes: Notes
+    progress: Callable[[int], None] = lambda _: None
+    piece_bytes: int = PIECE_BYTES
+    dialect: Dialect = field(default_factory=Dialect)
+    events: int = 0
+    _next_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the parts that work on the same file."""
+        self.cutter = Cutter(self.source, self.dialect)
+        self._flying: deque[_Piece] = deque()
+        self._idle: deque[_Worker] = deque()
+
+    def read(self) -> dict[str, object]:
+        """Read the file to its end, store its events, and return the keys of the object around them.
+
+        Raises:
+            InputError: the file is no trace.
+        """
+        self.cutter.open()
+        self._idle.extend(_Worker(Slot(self.piece_bytes), writer) for writer in self.writers)
+        workers = list(self._idle)
+        try:
+            self._read_first()
+            with ThreadPoolExecutor(max(1, len(workers) - 1), "tracelake-ingest") as pool:
+                self._read_rest(pool)
+                for worker in workers:
+                    worker.wait()
+        finally:
+            for worker in workers:
+                worker.slot.close()
+        return self._finish()
+
+    def _read_first(self) -> None:
+        """Read a small piece alone: it tells which processes are devices."""
+        worker = self._idle[0]
+        end = self.cutter.fill(worker.slot, min(FIRST_BYTES, self.piece_bytes))
+        if end is None:
+            return
+        for again in (True, False):
+            batch = self._settle(_Piece(worker, end, _done(worker, self._query(worker.slot))))
+            if again and batch.rows:
+                self.dialect.device_pids.update(worker.writer.column(_DEVICE_PIDS.format(table="batch")))
+            if not self.dialect.device_pids:
+                break
+        self._number(worker, batch)
+        if batch.rows:
+            worker.writer.store(self.events - batch.rows)
+
+    def _read_rest(self, pool: ThreadPoolExecutor) -> None:
+        while not self.cutter.done or self._flying:
+            if not self.cutter.done and self._idle:
+                worker = self._idle.popleft()
+                worker.wait()
+                end = self.cutter.fill(worker.slot, max(self.piece_bytes, self._next_bytes))
+                self._next_bytes = 0
+                if end is None:
+                    self._idle.append(worker)
+                    continue
+                self._flying.append(_Piece(worker, end, pool.submit(worker.parse, self._query(worker.slot))))
+                if self._idle and not self._flying[0].batch.done():
+                    continue
+            piece = self._flying.popleft()
+            batch = self._settle(piece)
+            self._number(piece.worker, batch)
+            if batch.rows:
+                piece.worker.storing = pool.submit(piece.worker.writer.store, self.events - batch.rows)
+            self._idle.append(piece.worker)
+
+    def _query(self, slot: Slot) -> str:
+        return segment_query(slot.path, slot.size, self.dialect)
+
+    def _number(self, worker: _Worker, batch: Batch) -> None:
+        """Give the batch its place in the file's order of events."""
+        if batch.rejected:
+            samples = worker.writer.rejected(20)
+            for nth, text in samples:
+                self.notes.reject(self.events + nth, "no ph, or no time that a number can hold", text)
+            self.notes.rejected += batch.rejected - len(samples)
+        self.events += batch.rows
+        self.progress(self.events)
+
+    def _settle(self, piece: _Piece) -> Batch:
+        """Return the batch of a piece; where it did not parse, find out why and mend it."""
+        try:
+            return piece.batch.result()
+        except _Suspect:
+            self.dialect.clock = Clock.EXACT
+        except duckdb.InvalidInputException:
+            pass
+        text = piece.text
+        try:
+            return self._parse_text(piece.worker, text)
+        except duckdb.InvalidInputException:
+            return self._recover(piece.worker, text)
+
+    def _parse_text(self, worker: _Worker, text: bytes) -> Batch:
+        """Parse a piece whose times need their text."""
+        slot = Slot(len(text) + 2)
+        try:
+            slot.fill(quote_times(text))
+            exact = Dialect(Clock.EXACT, self.dialect.extra_keys, self.dialect.device_pids)
+            return worker.writer.load(segment_query(slot.path, max(slot.size, self.piece_bytes), exact))
+        finally:
+            slot.close()
+
+    def _recover(self, worker: _Worker, text: bytes) -> Batch:
+        """Read a piece that does not parse: take back what does not belong to it, mend or reject the damaged."""
+        found = scan.elements(text)
+        if found.end is not None:
+            self.cutter.end_at(text[found.end + 1 :] + self._take_back())
+        elif found.rest < len(text):
+            following = self._take_back()
+            rest = text[found.rest :]
+            if not found.spans:
+                # An event longer than the piece wants a larger one. One that no piece ends is damage.
+                if len(rest) >= EVENT_LIMIT or (self.cutter.done and not following):
+                    rest = self._skip_damage(rest)
+                else:
+                    self._next_bytes = 2 * len(text)
+            self.cutter.push_back(rest + following)
+        return self._salvage(worker, [text[start:end] for start, end in found.spans])
+
+    def _take_back(self) -> bytes:
+        """Take back the pieces cut after one that was cut wrongly, and return their bytes."""
+        taken = b""
+        while self._flying:
+            piece = self._flying.popleft()
+            piece.batch.exception()
+            taken += b"," + piece.text
+            self._idle.append(piece.worker)
+        return taken
+
+    def _skip_damage(self, text: bytes) -> bytes:
+        """Reject an event that never ends, up to where the next one seems to begin; return what follows."""
+        places = (text.find(separator, 1) for separator in self.cutter.separators)
+        place = min((place for place in places if place > 0), default=len(text))
+        cut = text.find(b"{", place + 1) if place < len(text) else len(text)
+        self.notes.reject(self.events, "an event that does not end", text[:cut])
+        return text[cut:]
+
+    def _salvage(self, worker: _Worker, texts: list[bytes]) -> Batch:
+        """Load what can be loaded of single events."""
+        whole = []
+        for nth, text in enumerate(texts):
+            try:
+                mended, reason = mend(text)
+            except Unmendable as error:
+                self.notes.reject(self.events + nth, str(error), text)
+                continue
+            if reason:
+                self.notes.repair(self.events + nth, reason, text)
+            whole.append(mended)
+        return self._load_texts(worker, whole)
+
+    def _load_texts(self, worker: _Worker, texts: list[bytes]) -> Batch:
+        """Load events; those that the parser still refuses are found by halving and rejected."""
+        if not texts:
+            return Batch(0, 0, suspect=False)
+        good, doubtful = [], [texts]
+        try:
+            return self._parse_text(worker, b",".join(texts))
+        except duckdb.InvalidInputException as error:
+            reason = str(error)
+        while doubtful:
+            part = doubtful.pop()
+            try:
+                self._parse_text(worker, b",".join(part))
+                good.append(part)
+            except duckdb.InvalidInputException as error:
+                reason = str(error)
+                if len(part) == 1:
+                    self.notes.reject(self.events, reason, part[0])
+                else:
+                    middle = len(part) // 2
+                    doubtful += [part[middle:], part[:middle]]
+        kept = [text for part in good for text in part]
+        return self._parse_text(worker, b",".join(kept)) if kept else Batch(0, 0, suspect=False)
+
+    def _finish(self) -> dict[str, object]:
+        cutter, notes = self.cutter, self.notes
+        metadata, whole = cutter.metadata()
+        if self.source.cut_short:
+            notes.truncate(self.events, self.source.cut_short, cutter.partial)
+        elif cutter.truncated:
+            notes.truncate(self.events, "the file ends inside its array of events", cutter.partial)
+        elif not whole:
+            notes.truncate(self.events, "what follows the array of events is not whole", cutter.trailer or b"")
+        return metadata
+
+
+def _done(worker: _Worker, query: str) -> Future[Batch]:
+    """Parse at once; the outcome in the form a pool gives it."""
+    future: Future[Batch] = Future()
+    try:
+        future.set_result(worker.parse(query))
+    except Exception as error:
+        future.set_exception(error)
+    return future

@@ -1,0 +1,127 @@
+"""What a trace file says of itself: rank, parallelism, devices, clock. From its keys, then from its name."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+#: The only keys that are kept of the object around the events. Others may hold the environment of the profiled
+#: process, its arguments, tokens and paths, and do not enter the lake.
+KEPT_KEYS = frozenset({
+    "schemaVersion", "deviceProperties", "distributedInfo", "displayTimeUnit", "baseTimeNanoseconds", "traceName",
+    "trace_id", "record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules",
+    "cuda_runtime_version", "cuda_driver_version", "cupti_version", "roctracer_version", "rocprofiler_version",
+    "hip_runtime_version", "hip_driver_version", "nccl_version", "pytorch_version", "torch_version",
+})  # fmt: skip
+_KEPT_DEVICE_KEYS = frozenset({
+    "id", "name", "totalGlobalMem", "computeMajor", "computeMinor", "numSms", "warpSize", "maxThreadsPerBlock",
+    "maxThreadsPerMultiprocessor", "regsPerBlock", "regsPerMultiprocessor", "sharedMemPerBlock",
+    "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor", "maxSharedMemoryPerMultiProcessor",
+})  # fmt: skip
+_KEPT_DISTRIBUTED_KEYS = frozenset({"backend", "rank", "world_size", "pg_count", "pg_config", "nccl_version"})
+
+#: `rank3`, `rank-3`, `rank_3`: vLLM, torchtitan, HTA; `worker3.`: tensorboard's handler.
+_RANK = re.compile(r"(?:^|[^a-z])(?:rank|worker)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
+#: `TP-0`, `tp0`, `EP_3`: SGLang and vLLM say a rank's place along each axis.
+_AXIS = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
+_AXIS_GROUP = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp|tensor|expert|data|pipeline)(?:[^a-z]|$)", re.IGNORECASE)
+_AXIS_NAMES = {"tensor": "tp", "expert": "ep", "data": "dp", "pipeline": "pp"}
+_ENDINGS = re.compile(r"(\.pt)?(\.trace)?(\.json)?(\.gz|\.zst)?$", re.IGNORECASE)
+
+_INT64 = 2**63
+
+
+def trace_name(file_name: str) -> str:
+    """Return a file's name without the endings that all traces have."""
+    return _ENDINGS.sub("", file_name) or file_name
+
+
+def describe(metadata: dict[str, Any], file_name: str, *, bare: bool, devices: list[str]) -> dict[str, Any]:
+    """Return the catalog columns that follow from a file's keys, its name, and the names of its device processes."""
+    kept = {key: _filtered(key, value) for key, value in metadata.items() if key in KEPT_KEYS}
+    entry: dict[str, Any] = {
+        "format": _format(metadata, bare=bare, devices=devices),
+        "metadata": json.dumps(kept, ensure_ascii=False),
+        "base_time_ns": _integer(metadata.get("baseTimeNanoseconds"), _INT64),
+    }
+    entry |= _device(metadata, devices)
+    entry |= _ranks(metadata.get("distributedInfo"), file_name)
+    return entry
+
+
+def _filtered(key: str, value: Any) -> Any:
+    if key == "deviceProperties" and isinstance(value, list):
+        return [_only(device, _KEPT_DEVICE_KEYS) for device in value]
+    if key == "distributedInfo":
+        return _only(value, _KEPT_DISTRIBUTED_KEYS)
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _only(value: Any, keys: frozenset[str]) -> dict[str, Any]:
+    return {key: value[key] for key in value if key in keys} if isinstance(value, dict) else {}
+
+
+def _format(metadata: dict[str, Any], *, bare: bool, devices: list[str]) -> str:
+    if any(name.startswith("/device:") for name in devices):
+        return "jax"
+    if any(name.startswith("Ascend") for name in devices):
+        return "ascend"
+    if {"deviceProperties", "schemaVersion", "distributedInfo"} & metadata.keys() and not bare:
+        return "kineto"
+    return "chrome"
+
+
+def _device(metadata: dict[str, Any], devices: list[str]) -> dict[str, Any]:
+    properties = metadata.get("deviceProperties")
+    first = next((_only(device, _KEPT_DEVICE_KEYS) for device in properties), {}) if isinstance(properties, list) else {}
+    name = first.get("name") if isinstance(first.get("name"), str) else None
+    if name is None and devices:
+        # JAX says only "/device:TPU:0".
+        name = devices[0].removeprefix("/device:").rsplit(":", 1)[0]
+    return {
+        "device_name": name,
+        "compute_major": _integer(first.get("computeMajor"), 2**31),
+        "compute_minor": _integer(first.get("computeMinor"), 2**31),
+        "num_sms": _integer(first.get("numSms"), 2**31),
+        "memory_bytes": _integer(first.get("totalGlobalMem"), _INT64),
+    }
+
+
+def _ranks(distributed: Any, file_name: str) -> dict[str, Any]:
+    info = distributed if isinstance(distributed, dict) else {}
+    world = _integer(info.get("world_size"), 2**31)
+    found: dict[str, Any] = {"world_size": world}
+    if world == 1:
+        found |= dict.fromkeys(("tp", "ep", "dp", "pp"), 1)
+    found |= _group_sizes(info.get("pg_config"))
+    for axis, place in _AXIS.findall(file_name):
+        found[f"{axis.lower()}_rank"] = int(place)
+    rank = _integer(info.get("rank"), 2**31)
+    if rank is not None:
+        return found | {"rank": rank, "rank_source": "distributedInfo"}
+    if named := _RANK.search(file_name):
+        return found | {"rank": int(named.group(1)), "rank_source": "file name"}
+    axes = [name for name in ("tp_rank", "ep_rank", "dp_rank", "pp_rank") if name in found]
+    if axes == ["tp_rank"] or (axes and all(found[name] == 0 for name in axes)):
+        # The only axis there is, or the origin of all of them.
+        return found | {"rank": found[axes[0]], "rank_source": "file name"}
+    return found | {"rank": None, "rank_source": "unknown"}
+
+
+def _group_sizes(groups: Any) -> dict[str, int]:
+    """Return degrees of parallelism from process groups that say what they are for."""
+    sizes: dict[str, int] = {}
+    for group in groups if isinstance(groups, list) else []:
+        match = _AXIS_GROUP.search(str(group.get("pg_desc", ""))) if isinstance(group, dict) else None
+        size = _integer(group.get("pg_size"), 2**31) if match else None
+        if match and size:
+            axis = match.group(1).lower()
+            sizes.setdefault(_AXIS_NAMES.get(axis, axis), size)
+    return sizes
+
+
+def _integer(value: Any, limit: int) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int) or not -limit <= value < limit:
+        return None
+    return value

@@ -1,0 +1,110 @@
+"""From rows in DuckDB to Parquet files, one folder per lane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from ..engine.modules import quoted
+from ..engine.schema import EVENT_COLUMNS, LANES, column_list
+
+#: Rows of a Parquet row group, DuckDB's own default.
+ROW_GROUP = 122_880
+#: Lanes whose rows are gathered over several batches, so that files hold whole row groups. Python frames fill a row
+#: group with every batch and are written straight away.
+_GATHERED = ("device", "host", "flow", "meta", "pair")
+_BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
+#: Begin and end events wait here for their partners; see `pairs`.
+PAIR_LANE = "pair"
+
+
+def copy_options() -> str:
+    """Return the options every event file is written with."""
+    return f"FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, ROW_GROUP_SIZE {ROW_GROUP}"
+
+
+@dataclass
+class Batch:
+    """What a batch holds, before it is stored."""
+
+    rows: int
+    rejected: int
+    suspect: bool
+
+
+class LaneWriter:
+    """Takes batches of rows and writes them to the lanes' files; one per thread.
+
+    A batch is a SELECT with the columns nth, suspect, lane and the event columns but the id. It is loaded first and
+    stored once its place in the file is known: ids count events in file order, over all batches.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path, number: int) -> None:
+        """Write below `folder`; `number` tells this writer's files from those of others."""
+        self._cursor = connection.cursor()
+        self._folder = folder
+        self._number = number
+        self._files = 0
+        self._pending = dict.fromkeys(_GATHERED, 0)
+        for lane in _GATHERED:
+            self._cursor.execute(f"CREATE TEMP TABLE pending_{lane} ({column_list(EVENT_COLUMNS)})")
+        for lane in (*LANES, PAIR_LANE):
+            (folder / f"lane={lane}").mkdir(parents=True, exist_ok=True)
+
+    def load(self, query: str) -> Batch:
+        """Run a batch's query and hold its rows.
+
+        Raises:
+            duckdb.Error: the query failed; nothing is held.
+        """
+        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE batch AS {query}")
+        counted = self._cursor.execute(
+            "SELECT count(*), count(*) FILTER (lane = 'rejected'), coalesce(bool_or(suspect), false) FROM batch"
+        ).fetchone()
+        assert counted is not None
+        return Batch(*counted)
+
+    def rejected(self, limit: int) -> list[tuple[int, str]]:
+        """Return position and text of some of the batch's rejected rows."""
+        return self._cursor.execute(
+            "SELECT nth, concat_ws(' ', 'ph=' || ph, 'name=' || name, args)[:200] FROM batch"
+            f" WHERE lane = 'rejected' ORDER BY nth LIMIT {limit}"
+        ).fetchall()
+
+    def column(self, query: str) -> list[str]:
+        """Return the single column of a question about the batch."""
+        return [value for (value,) in self._cursor.execute(query).fetchall()]
+
+    def store(self, base: int) -> None:
+        """Write the batch held; its first row is event `base` of the file."""
+        columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
+        lanes = dict(self._cursor.execute("SELECT lane, count(*) FROM batch GROUP BY lane").fetchall())
+        if lanes.get("python"):
+            self._copy(f"SELECT {columns} FROM batch WHERE lane = 'python'", "python")
+        for lane in _GATHERED:
+            if lanes.get(lane):
+                self._cursor.execute(f"INSERT INTO pending_{lane} SELECT {columns} FROM batch WHERE lane = '{lane}'")
+                self._pending[lane] += lanes[lane]
+                if self._pending[lane] >= ROW_GROUP:
+                    self._flush(lane)
+        self._cursor.execute("DROP TABLE batch")
+
+    def close(self) -> None:
+        """Write what is gathered and free the memory."""
+        for lane, rows in self._pending.items():
+            if rows:
+                self._flush(lane)
+        self._cursor.close()
+
+    def _flush(self, lane: str) -> None:
+        # Rows in time order make the row groups' minima and maxima useful to a query over a stretch of time.
+        self._copy(f"SELECT * FROM pending_{lane} ORDER BY start_ns, event_id", lane)
+        self._cursor.execute(f"TRUNCATE pending_{lane}")
+        self._pending[lane] = 0
+
+    def _copy(self, query: str, lane: str) -> None:
+        path = self._folder / f"lane={lane}" / f"part-{self._number}-{self._files:05d}.parquet"
+        self._cursor.execute(f"COPY ({query}) TO {quoted(str(path))} ({copy_options()})")
+        self._files += 1

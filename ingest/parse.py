@@ -1,0 +1,188 @@
+"""SQL that turns one piece of the event array into rows: DuckDB reads the JSON, these expressions place each event.
+
+Time. The profiler writes microseconds as decimal text; rows hold nanoseconds. Two ways lead there.
+
+`FAST` reads numbers as doubles. A decimal of at most three places below 2^43 µs (101 days) is recovered from its
+double exactly: doubles there are less than 0.001 µs apart, so the nearest thousandth is the text's. Kineto's clock
+since 2.1 starts at most a quarter of a year back for this very reason. Whole numbers are exact up to 2^53. The query
+marks every value of which this cannot be said, and one mark sends the piece the other way.
+
+`EXACT` reads the text: the bytes are rewritten so that numbers after "ts" and "dur" stand in quotes, and decimal
+arithmetic with 18 places does the rest, rounding start and end each to the nearest nanosecond, halves away from zero.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from dataclasses import dataclass, field
+
+from ..engine.modules import quoted
+
+#: Keys of the Chrome trace format that have a column; every other key goes to `extra`.
+COLUMN_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
+#: Keys of the format that are rare. Unknown keys are added when the reader sees them.
+RARE_KEYS = (
+    "bp", "s", "id2", "scope", "cname", "tts", "tdur", "sf", "esf", "stack", "estack",
+    "bind_id", "flow_in", "flow_out", "use_async_tts", "v", "ticount", "tidelta",
+)  # fmt: skip
+
+#: Doubles are less than 0.001 µs apart below this many µs.
+_FAST_LIMIT = 2.0**43
+_TIME_TEXT = re.compile(rb'("(?:ts|dur)"\s*:\s*)([-+]?[0-9][0-9.eE+-]*)')
+
+
+class Clock(enum.Enum):
+    """How times are read."""
+
+    FAST = "fast"
+    EXACT = "exact"
+
+
+@dataclass
+class Dialect:
+    """What the reader knows of a file before it parses the next piece.
+
+    Attributes:
+        clock: the way to read times.
+        extra_keys: keys of events that have no column.
+        device_pids: processes that stand for devices, by the file's own metadata events (JAX, Ascend).
+    """
+
+    clock: Clock = Clock.FAST
+    extra_keys: dict[str, None] = field(default_factory=lambda: dict.fromkeys(RARE_KEYS))
+    device_pids: set[str] = field(default_factory=set)
+
+    def learn(self, sample: list[dict[str, object]]) -> None:
+        """Take note of the keys and the number texts of some events, as `sample_events` gives them."""
+        taken = {key.lower() for key in (*COLUMN_KEYS, *self.extra_keys)}
+        for event in sample:
+            for key in event:
+                if key.lower() not in taken:
+                    taken.add(key.lower())
+                    self.extra_keys[key] = None
+            for key in ("ts", "dur"):
+                if key in event and not _fits_a_double(event[key]):
+                    self.clock = Clock.EXACT
+
+
+class _NumberText(str):
+    """The text of a JSON number."""
+
+    __slots__ = ()
+
+
+def sample_events(texts: list[bytes]) -> list[dict[str, object]]:
+    """Parse a few events, keeping numbers as their text. What does not parse is skipped: the parser will say."""
+    events = []
+    for text in texts:
+        try:
+            event = json.loads(text, parse_float=_NumberText, parse_int=_NumberText)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            events.append(event)
+    return events
+
+
+def _fits_a_double(value: object) -> bool:
+    if not isinstance(value, _NumberText):
+        return value is None
+    whole, _, places = value.partition(".")
+    return len(places) <= 3 and "e" not in value.lower() and len(whole.lstrip("-")) <= (12 if places else 15)
+
+
+def quote_times(text: bytes) -> bytes:
+    """Put the numbers after "ts" and "dur" in quotes, so that their text survives the parser."""
+    return _TIME_TEXT.sub(rb'\1"\2"', text)
+
+
+def segment_query(path: str, size: int, dialect: Dialect) -> str:
+    """Return the SELECT that reads one piece. Its columns: nth, suspect, lane, and the event columns but the id."""
+    fast = dialect.clock is Clock.FAST
+    kinds = dict.fromkeys(COLUMN_KEYS, "VARCHAR") | {"args": "JSON"} | dict.fromkeys(dialect.extra_keys, "JSON")
+    if fast:
+        kinds |= {"ts": "DOUBLE", "dur": "DOUBLE"}
+    columns = ", ".join(f"{quoted(key)}: {quoted(kind)}" for key, kind in kinds.items())
+    rare = [f'"{key}"'.replace('""', '"') for key in dialect.extra_keys]
+    members = ", ".join(f"{quoted(key)}, {_identifier(key)}" for key in dialect.extra_keys)
+    present = ", ".join(_identifier(key) for key in dialect.extra_keys) if rare else "NULL"
+    start, end, suspect = _fast_times() if fast else _exact_times()
+    devices = ", ".join(quoted(pid) for pid in sorted(dialect.device_pids))
+    on_device = f"pid IN ({devices})" if devices else "false"
+    return f"""
+SELECT
+    row_number() OVER () - 1 AS nth,
+    {suspect} AS suspect,
+    CASE
+        WHEN ph IS NULL OR (start_ns IS NULL AND ph <> 'M') THEN 'rejected'
+        WHEN ph IN ('B', 'E') THEN 'pair'
+        WHEN ph = 'M' THEN 'meta'
+        WHEN ph IN ('s', 't', 'f') THEN 'flow'
+        WHEN category = 'python_function' OR (category IS NULL AND starts_with(name, '$')) THEN 'python'
+        WHEN category IN ('kernel', 'gpu_memcpy', 'gpu_memset', 'gpu_user_annotation') OR ({on_device}) THEN 'device'
+        ELSE 'host'
+    END AS lane,
+    ph, category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
+    TRY_CAST(found[1] AS BIGINT) AS correlation,
+    TRY_CAST(found[2] AS BIGINT) AS external_id,
+    TRY_CAST(coalesce(found[3], found[4]) AS INTEGER) AS device,
+    TRY_CAST(coalesce(found[5], found[6]) AS BIGINT) AS stream,
+    found[7] AS input_dims,
+    found[8] AS input_types,
+    id,
+    args,
+    extra
+FROM (
+    SELECT
+        ph, lower(cat) AS category, name, pid, tid, ts, dur, {start} AS start_ns, {end} AS end_ns, id,
+        CASE WHEN args IS NOT NULL AND ph IN ('X', 'B', 'i', 'I') AND cat <> 'python_function' THEN
+            json_extract_string(args, [
+                '$.correlation', '$."External id"', '$.device', '$."Device Id"', '$.stream', '$."Stream Id"',
+                '$."Input Dims"', '$."Input type"'
+            ])
+        END AS found,
+        CAST(args AS VARCHAR) AS args,
+        CASE WHEN coalesce({present}) IS NOT NULL THEN
+            CAST(json_merge_patch('{{}}', json_object({members})) AS VARCHAR)
+        END AS extra
+    FROM read_json({quoted(path)}, format = 'array', maximum_object_size = {size}, columns = {{{columns}}})
+)"""
+
+
+def _identifier(key: str) -> str:
+    return '"' + key.replace('"', '""') + '"'
+
+
+def _fast_times() -> tuple[str, str, str]:
+    """Return the expressions for start, end, and whether a double may hide part of the text."""
+
+    def nanoseconds(column: str) -> str:
+        whole = f"floor({column})"
+        return f"(CAST({whole} AS BIGINT) * 1000 + CAST(round(({column} - {whole}) * 1000) AS BIGINT))"
+
+    def usable(column: str) -> str:
+        return f"(isfinite({column}) AND abs({column}) < 4503599627370496)"
+
+    def hidden(column: str) -> str:
+        # A value with more than three places lies off the grid of thousandths by more than its double's own error.
+        thousandths = f"(({column} - floor({column})) * 1000)"
+        return (
+            f"(NOT {usable(column)} OR (abs({column}) >= {_FAST_LIMIT} AND {column} <> floor({column}))"
+            f" OR abs({thousandths} - round({thousandths})) > abs({column}) * 2.3e-13 + 1e-7)"
+        )
+
+    start = f"CASE WHEN {usable('ts')} THEN {nanoseconds('ts')} END"
+    end = f"CASE WHEN {usable('ts')} AND {usable('dur')} THEN {nanoseconds('ts')} + {nanoseconds('dur')} END"
+    return start, end, f"coalesce({hidden('ts')}, false) OR coalesce({hidden('dur')}, false)"
+
+
+def _exact_times() -> tuple[str, str, str]:
+    """Return the expressions for start and end over decimal text; nothing can be hidden."""
+
+    def nanoseconds(value: str) -> str:
+        return f"TRY(CAST({value} * 1000 AS BIGINT))"
+
+    ts = "TRY_CAST(ts AS DECIMAL(38, 18))"
+    return nanoseconds(ts), nanoseconds(f"({ts} + TRY_CAST(dur AS DECIMAL(38, 18)))"), "false"

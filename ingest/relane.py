@@ -1,0 +1,41 @@
+"""Device processes that were named after their events: the events move to the device lane."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from ..engine.modules import quoted
+from .lanes import copy_options
+
+_DEVICE_PROCESSES = """
+SELECT DISTINCT pid, args->>'$.name' AS process FROM read_parquet({files})
+WHERE name = 'process_name' AND regexp_matches(args->>'$.name', '^(/device:|Ascend Hardware)')
+ORDER BY ALL
+"""
+
+
+def relane(connection: duckdb.DuckDBPyConnection, folder: Path, known: set[str]) -> list[str]:
+    """Move events of device processes that the reader did not know of; return the names of all device processes."""
+    meta = sorted((folder / "lane=meta").glob("*.parquet"))
+    if not meta:
+        return []
+    found = connection.execute(_DEVICE_PROCESSES.format(files=_listed(meta))).fetchall()
+    late = [str(pid) for pid, _ in found if pid not in known]
+    host = sorted((folder / "lane=host").glob("*.parquet"))
+    if late and host:
+        there = f"pid IN ({', '.join(map(quoted, late))})"
+        moved, kept = folder / "lane=device" / "part-late.parquet", folder / "lane=host" / "part-kept.parquet"
+        for path, condition in ((moved, there), (kept, f"NOT coalesce({there}, false)")):
+            connection.execute(
+                f"COPY (SELECT * FROM read_parquet({_listed(host)}) WHERE {condition} ORDER BY start_ns, event_id) "
+                f"TO {quoted(str(path))} ({copy_options()})"
+            )
+        for path in host:
+            path.unlink()
+    return [str(process) for _, process in found]
+
+
+def _listed(files: list[Path]) -> str:
+    return "[" + ", ".join(quoted(str(path)) for path in files) + "]"

@@ -1,0 +1,78 @@
+"""Memory that DuckDB reads as a file: a piece of the event array is put there and parsed from there.
+
+On Linux the file lies in memory and has no name. A pipe would do too, but the reader of a pipe keeps all it has read,
+and a pipe's pages are copied twice. Slots are used again and again, so that their pages are faulted in once.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+
+
+class Slot:
+    """A growable file in memory holding `[` + events + `]`."""
+
+    def __init__(self, size: int) -> None:
+        """Make a slot with room for `size` bytes."""
+        self._temporary = None
+        if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):  # noqa: PTH112
+            self._fd = os.memfd_create("tracelake-segment")
+            self.path = f"/proc/self/fd/{self._fd}"
+        else:
+            self._temporary = tempfile.NamedTemporaryFile(prefix="tracelake-", suffix=".json")  # noqa: SIM115
+            self._fd = self._temporary.fileno()
+            self.path = self._temporary.name
+        self.size = size
+        os.ftruncate(self._fd, size)
+        self._map = mmap.mmap(self._fd, size)
+        self._map[0:1] = b"["
+
+    def view(self, start: int, end: int) -> memoryview:
+        """Return a writable window; the caller releases it before the slot is closed or grown."""
+        return memoryview(self._map)[start:end]
+
+    def find_last(self, text: bytes, end: int) -> int:
+        """Return the offset of the last `text` before `end`, -1 where there is none."""
+        return self._map.rfind(text, 0, end)
+
+    def bytes(self, start: int, end: int) -> bytes:
+        """Return a copy of the bytes in [start, end)."""
+        return self._map[start:end]
+
+    def put(self, start: int, data: bytes) -> None:
+        """Write bytes at an offset."""
+        self._map[start : start + len(data)] = data
+
+    def seal(self, end: int) -> None:
+        """Close the array at `end`: what lies beyond is not the parser's to see."""
+        os.ftruncate(self._fd, end + 1)
+        self._map[end : end + 1] = b"]"
+
+    def unseal(self) -> None:
+        """Give the slot its full size back."""
+        os.ftruncate(self._fd, self.size)
+
+    def fill(self, data: bytes) -> None:
+        """Hold `data` as the whole inside of the array, grown where it does not fit."""
+        if len(data) + 2 > self.size:
+            self.grow(len(data) + 2)
+        self.unseal()
+        self.put(1, data)
+        self.seal(1 + len(data))
+
+    def grow(self, size: int) -> None:
+        """Make room for `size` bytes; what was written stays."""
+        self._map.close()
+        os.ftruncate(self._fd, size)
+        self._map = mmap.mmap(self._fd, size)
+        self.size = size
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._map.close()
+        if self._temporary is not None:
+            self._temporary.close()
+        else:
+            os.close(self._fd)

@@ -1,0 +1,161 @@
+"""Bytes of a trace file as they come: plain, gzip or Zstandard, from a path or standard input."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import xxhash
+
+from ..engine.errors import InputError
+
+STDIN = "-"
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+class Decompressor(Protocol):
+    """What `Source` needs of a decompressing stream."""
+
+    def readinto(self, view: Any, /) -> int | None:
+        """Fill the view from its start and return how many bytes were written; 0 at the end."""
+
+
+class Source:
+    """The decompressed bytes of one file, hashed on the way.
+
+    Attributes:
+        name: what to call the trace's file in messages.
+        file_bytes: size of the file as given, None for standard input.
+        consumed: bytes of the file as given that were read so far.
+        content_bytes: decompressed bytes handed out so far.
+        cut_short: why the bytes ended before the compressed stream's own end, None when they did not.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open a file, or standard input for `-`.
+
+        Raises:
+            InputError: the file is missing, a folder, or not readable.
+        """
+        self.is_stdin = str(path) == STDIN
+        self.path = None if self.is_stdin else Path(path)
+        self.name = "standard input" if self.path is None else str(self.path)
+        self.cut_short: str | None = None
+        self.content_bytes = 0
+        self._content_hash = xxhash.xxh3_128()
+        raw = _open(self.path, self.name)
+        self.file_bytes = None if self.path is None else os.fstat(raw.fileno()).st_size
+        self._file = _HashedFile(raw)
+        self._stream = self._decompressor(self._file)
+
+    @property
+    def consumed(self) -> int:
+        """Bytes of the file as given, read so far."""
+        return self._file.consumed
+
+    @property
+    def content_digest(self) -> str:
+        """XXH3-128 of the decompressed bytes handed out so far, in hexadecimal."""
+        return self._content_hash.hexdigest()
+
+    def file_digest(self) -> str:
+        """Read what is left of the file and return the SHA-256 of all of it, in hexadecimal."""
+        while self._file.read(1 << 20):
+            pass
+        return self._file.sha256.hexdigest()
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill `view` from its start and return the bytes written; 0 at the end, also at a broken one."""
+        try:
+            count = self._stream.readinto(view) or 0
+        except EOFError:
+            self.cut_short = "the compressed stream ends early"
+            return 0
+        except (OSError, ValueError, RuntimeError) as error:
+            self.cut_short = f"the compressed stream is damaged: {error}"
+            return 0
+        except Exception as error:
+            # zlib.error, isal's and zstandard's own errors share no base class.
+            self.cut_short = f"the compressed stream is damaged: {error}"
+            return 0
+        self._content_hash.update(view[:count])
+        self.content_bytes += count
+        return count
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` decompressed bytes; fewer only at the end."""
+        buffer = bytearray(size)
+        view = memoryview(buffer)
+        filled = 0
+        while filled < size and (count := self.readinto(view[filled:])):
+            filled += count
+        return bytes(view[:filled])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _decompressor(self, file: _HashedFile) -> Decompressor:
+        magic = file.peek(4)
+        if magic.startswith(_GZIP):
+            from isal import igzip
+
+            return igzip.IGzipFile(fileobj=file, mode="rb")  # type: ignore[arg-type,return-value]
+        if magic == _ZSTD:
+            import zstandard
+
+            return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)  # type: ignore[arg-type]
+        return file
+
+
+class _HashedFile(io.RawIOBase):
+    """A file that counts and hashes what is read of it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._ahead = b""
+        self.consumed = 0
+        self.sha256 = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def peek(self, size: int) -> bytes:
+        while len(self._ahead) < size and (more := self._raw.read(size - len(self._ahead))):
+            self._ahead += more
+        return self._ahead[:size]
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        if self._ahead:
+            count = min(len(self._ahead), len(view))
+            view[:count] = self._ahead[:count]
+            self._ahead = self._ahead[count:]
+        else:
+            count = self._raw.readinto(view) or 0  # type: ignore[attr-defined]
+        self.sha256.update(view[:count])
+        self.consumed += count
+        return count
+
+    def close(self) -> None:
+        if self._raw is not sys.stdin.buffer:
+            self._raw.close()
+        super().close()
+
+
+def _open(path: Path | None, name: str) -> BinaryIO:
+    if path is None:
+        return sys.stdin.buffer
+    try:
+        return path.open("rb", buffering=0)  # type: ignore[return-value]
+    except FileNotFoundError:
+        raise InputError(f"{name}: no such file.") from None
+    except IsADirectoryError:
+        raise InputError(f"{name}: is a folder; give the trace files in it.") from None
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror}.") from error
