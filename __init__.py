@@ -1,0 +1,34 @@
+"""Profiler traces of LLM training and serving as Parquet tables, and the SQL that explains them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .lake import Lake
+
+__all__ = ["Lake", "__version__", "open"]
+
+
+def open(path: str | os.PathLike[str] = "tracelake", *, create: bool = True) -> Lake:  # noqa: A001
+    """Open the lake at `path`, making an empty one where nothing is.
+
+    Raises:
+        UsageError: no lake is there and `create` is false, or the folder holds other things.
+        InputError: the lake is of a newer format, or cannot be read.
+    """
+    from .lake import Lake
+
+    return Lake(path, create=create)
+
+
+def __getattr__(name: str) -> Any:
+    # DuckDB takes a while to import; `tracelake --help` does without.
+    if name == "Lake":
+        from .lake import Lake
+
+        return Lake
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,12 @@
 """Where things lie in a lake, and what makes a folder one.
 
-    <lake>/lake.json                                   format version
-    <lake>/events/trace_id=<id>/lane=<lane>/*.parquet  every event
-    <lake>/traces/trace_id=<id>.parquet                the catalog: a trace is in the lake when its row is here
-    <lake>/settings/trace_id=<id>.json                 what the user said of a trace
-    <lake>/reference/<table>.csv                       rows a user adds to or overrides in a reference table
-    <lake>/marts/<relation>/trace_id=<id>.parquet      materialised relations, a cache
-    <lake>/.staging/<random>/                          an ingest under way
+<lake>/lake.json                                   format version
+<lake>/events/trace_id=<id>/lane=<lane>/*.parquet  every event
+<lake>/traces/trace_id=<id>.parquet                the catalog: a trace is in the lake when its row is here
+<lake>/settings/trace_id=<id>.json                 what the user said of a trace
+<lake>/reference/<table>.csv                       rows a user adds to or overrides in a reference table
+<lake>/marts/<relation>/trace_id=<id>.parquet      materialised relations, a cache
+<lake>/.staging/<random>/                          an ingest under way
 """
 
 from __future__ import annotations

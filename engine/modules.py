@@ -20,7 +20,10 @@ SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
-_MATERIALISED = re.compile(r"^--\s*Materialised per trace", re.MULTILINE)
+_KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)\.", re.MULTILINE)
+_LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
+_SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
+_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,17 @@ class Module:
     columns: tuple[Column, ...]
     sql: str
     uses: frozenset[str]
-    materialised: bool
+    kept: str
+
+    @property
+    def materialised(self) -> bool:
+        """Whether its rows are kept as Parquet, a file for each trace."""
+        return self.kept == "Materialised per trace"
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether its rows are computed once when the lake is opened."""
+        return self.kept == "Held in memory"
 
     @property
     def public(self) -> bool:
@@ -84,23 +97,19 @@ def parse_module(path: Path) -> Module:
         doc="\n".join(prose).strip(),
         columns=tuple(columns),
         sql=text[created.start() :],
-        uses=_relations_used(text[created.start() :]),
-        materialised=bool(_MATERIALISED.search(text[: created.start()])),
+        uses=_relations_used(text[created.start() :]) - {created.group(2)},
+        kept=kept.group(1) if (kept := _KEPT.search(text[: created.start()])) else "",
     )
 
 
 def _relations_used(sql: str) -> frozenset[str]:
-    import sqlglot
-    from sqlglot import exp
+    """Return the words of a statement that can only name a relation or a function.
 
-    tree = sqlglot.parse_one(sql, dialect="duckdb")
-    tables = {table.name for table in tree.find_all(exp.Table)}
-    # Table macros are called like functions.
-    calls = {call.name.lower() for call in tree.find_all(exp.Anonymous)}
-    local = {cte.alias for cte in tree.find_all(exp.CTE)}
-    created = tree.this.find(exp.Table) if tree.this else None
-    own = {created.name} if created is not None else set()
-    return frozenset((tables | calls) - local - own)
+    The repository's SQL keeps to `FROM name` and `JOIN name`, so this needs no parser; a test compares it with one
+    for every module. Parsing them all would take half of the time that a small question takes.
+    """
+    code = _LITERAL.sub(" ", sql)
+    return frozenset(_SOURCE.findall(code)) | frozenset(_CALL.findall(code))
 
 
 @functools.cache
@@ -156,11 +165,11 @@ def csv_file(table: str) -> Path:
     return SQL_ROOT / "reference" / f"{table}.csv"
 
 
-def comments(entry: Module, relation: str) -> str:
-    """Return the COMMENT ON statements of a module's relation."""
+def comments(entry: Module, relation: str, *, table: bool = False) -> str:
+    """Return the COMMENT ON statements of a module's relation, or of a table copied from it."""
     if entry.kind == "MACRO":
         return ""
-    kind = "TABLE" if entry.kind == "TABLE" else "VIEW"
+    kind = "TABLE" if table or entry.kind == "TABLE" or entry.in_memory else "VIEW"
     lines = [f"COMMENT ON {kind} {relation} IS {quoted(entry.doc)};"]
     lines += [f"COMMENT ON COLUMN {relation}.{column.name} IS {quoted(column.text)};" for column in entry.columns]
     return "\n".join(lines)

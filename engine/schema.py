@@ -36,6 +36,7 @@ CATALOG_COLUMNS: dict[str, str] = {
     "format": "VARCHAR",
     "source_path": "VARCHAR",
     "source_bytes": "BIGINT",
+    "source_mtime_ns": "BIGINT",
     "source_sha256": "VARCHAR",
     "content_xxh3": "VARCHAR",
     "content_bytes": "BIGINT",

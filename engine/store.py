@@ -10,11 +10,15 @@ from typing import Any
 import duckdb
 
 from . import marts, modules
-from .catalog import CatalogReader, check_settings
+from .catalog import CatalogReader
 from .errors import InputError, UsageError
 from .files import exclusive, publish_bytes, remove_dead_staging
 from .layout import Layout, open_layout
+from .rules import create_rule_functions
 from .schema import CATALOG_COLUMNS, EVENT_COLUMNS, column_list, empty_select
+
+
+_EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
 
 
 class Store:
@@ -63,6 +67,10 @@ class Store:
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             raise UsageError(str(error)) from error
 
+    def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """Return all rows of a small question."""
+        return self.connection.execute(query, parameters or []).fetchall()
+
     def refresh(self) -> None:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
         connection = self.connection
@@ -70,7 +78,10 @@ class Store:
             return
         ids = self.layout.trace_ids()
         files = [str(file) for trace_id in ids for file in sorted(self.layout.event_dir(trace_id).rglob("*.parquet"))]
-        _set_files(connection, "event_files", files, "_event_rows", EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"})
+        _set_files(connection, "event_files", files, "_event_rows", _EVENT_ROW_COLUMNS)
+        for entry in modules.modules():
+            if entry.in_memory:
+                connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
         marts.refresh(connection, self.layout, ids)
 
     def resolve(self, trace: str) -> str:
@@ -79,35 +90,25 @@ class Store:
         Raises:
             UsageError: no trace, or more than one, is so named.
         """
-        rows = self.connection.execute(
+        rows = self.rows(
             "SELECT trace_id, trace FROM traces WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace]
-        ).fetchall()
+        )
         if not rows and len(trace) >= 2:
-            rows = self.connection.execute(
+            rows = self.rows(
                 "SELECT trace_id, trace FROM traces WHERE starts_with(trace_id, $1) OR starts_with(trace, $1)"
                 " ORDER BY trace_id",
                 [trace],
-            ).fetchall()
+            )
         if len(rows) == 1:
             return str(rows[0][0])
         if rows:
             listed = ", ".join(f"{name} ({trace_id})" for trace_id, name in rows[:5])
             raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
-        known = [name for (name,) in self.connection.execute("SELECT trace FROM traces ORDER BY ALL LIMIT 6").fetchall()]
+        known = [name for (name,) in self.rows("SELECT trace FROM traces ORDER BY ALL LIMIT 6")]
         raise UsageError(
             f"{trace}: no such trace or file. "
             + (f"In the lake {self.path}: {', '.join(known)}." if known else f"The lake {self.path} is empty.")
         )
-
-    def set(self, trace: str, **settings: str | int | None) -> None:
-        """Say something of a trace: its model, hardware, parallelism, anchor, or any tag. None takes a word back.
-
-        Raises:
-            UsageError: the trace is unknown, or a value is not of its setting's type.
-        """
-        trace_id = self.resolve(trace)
-        self.write_settings(trace_id, check_settings(settings))
-        self.refresh()
 
     def write_settings(self, trace_id: str, settings: dict[str, str | None]) -> None:
         """Merge settings into those kept of a trace, and forget what was computed with the old ones."""
@@ -150,18 +151,23 @@ class Store:
         connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
-        _set_files(connection, "event_files", [], "_event_rows", EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"})
+        _set_files(connection, "event_files", [], "_event_rows", _EVENT_ROW_COLUMNS)
         self._create_relations(connection)
         return connection
 
     def _create_relations(self, connection: duckdb.DuckDBPyConnection) -> None:
+        reference = [entry for entry in modules.modules() if entry.folder == "reference"]
+        for entry in reference:
+            connection.execute(entry.sql)
+            self._fill(connection, entry.name)
+        create_rule_functions(connection)
         for entry in modules.modules():
             if entry.materialised:
                 marts.create(connection, entry)
-            else:
+            elif entry.in_memory:
+                connection.execute(f"CREATE TABLE {entry.name} AS {entry.query}")
+            elif entry not in reference:
                 connection.execute(entry.sql)
-            if entry.folder == "reference":
-                self._fill(connection, entry.name)
         connection.execute("\n".join(modules.comments(entry, entry.name) for entry in modules.modules()))
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:

@@ -22,8 +22,6 @@ FIRST_BYTES = 1 << 20
 _SAMPLE_BYTES = 64 << 10
 #: Bytes searched for the event array, and kept of what stands after it.
 _HEADER_LIMIT = 64 << 20
-#: Bytes at the end of the file searched for the end of the array, before the careful scan is asked.
-_TAIL_BYTES = 1 << 20
 #: An event longer than this is taken for damage.
 EVENT_LIMIT = 64 << 20
 _SEPARATORS = 8
@@ -171,16 +169,14 @@ class Cutter:
         return self._last(slot, filled) if self._exhausted and not self._carry else self._cut(slot, filled, size)
 
     def _last(self, slot: Slot, filled: int) -> int:
-        """Find the end of the array in the last bytes of the file."""
-        tail_start = max(1, filled - _TAIL_BYTES)
-        tail = slot.bytes(tail_start, filled)
-        for end in scan.array_end_candidates(tail):
-            rest = tail[end + 1 :]
-            if self._closes(rest):
-                self.trailer = rest
-                return tail_start + end
-        text = slot.bytes(1, filled)
-        found = scan.elements(text)
+        """Find the end of the array in the last bytes of the file, looking from the last separator on."""
+        start = 1 + max((slot.find_last(separator, filled) for separator in self.separators), default=0)
+        for begin in dict.fromkeys((start, 1)):
+            text = slot.bytes(begin, filled)
+            found = scan.elements(text)
+            if found.end is not None and self._closes(text[found.end + 1 :]):
+                self.end_at(text[found.end + 1 :])
+                return begin + found.end
         if found.end is not None:
             self.end_at(text[found.end + 1 :])
             return 1 + found.end

@@ -74,7 +74,9 @@ def _format(metadata: dict[str, Any], *, bare: bool, devices: list[str]) -> str:
 
 def _device(metadata: dict[str, Any], devices: list[str]) -> dict[str, Any]:
     properties = metadata.get("deviceProperties")
-    first = next((_only(device, _KEPT_DEVICE_KEYS) for device in properties), {}) if isinstance(properties, list) else {}
+    first = (
+        next((_only(device, _KEPT_DEVICE_KEYS) for device in properties), {}) if isinstance(properties, list) else {}
+    )
     name = first.get("name") if isinstance(first.get("name"), str) else None
     if name is None and devices:
         # JAX says only "/device:TPU:0".

@@ -60,10 +60,9 @@ class LaneWriter:
             duckdb.Error: the query failed; nothing is held.
         """
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE batch AS {query}")
-        counted = self._cursor.execute(
+        [counted] = self._cursor.execute(
             "SELECT count(*), count(*) FILTER (lane = 'rejected'), coalesce(bool_or(suspect), false) FROM batch"
-        ).fetchone()
-        assert counted is not None
+        ).fetchall()
         return Batch(*counted)
 
     def rejected(self, limit: int) -> list[tuple[int, str]]:

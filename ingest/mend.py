@@ -55,4 +55,6 @@ def mend(text: bytes) -> tuple[bytes, str | None]:
 
 
 def _kind(value: object) -> str:
-    return "null" if value is None else {bool: "a boolean", list: "an array", str: "a string"}.get(type(value), "a number")
+    return (
+        "null" if value is None else {bool: "a boolean", list: "an array", str: "a string"}.get(type(value), "a number")
+    )

@@ -126,12 +126,12 @@ def _ingest(
         files = [str(path) for path in events.rglob("*.parquet")]
         extent = (None, None, 0)
         if files:
-            row = connection.execute(_EXTENT.format(files=f"[{', '.join(map(quoted, files))}]")).fetchone()
-            assert row is not None
-            extent = row
+            listed = f"[{', '.join(map(quoted, files))}]"
+            [extent] = connection.execute(_EXTENT.format(files=listed)).fetchall()
     if not files and (notes.rejected or notes.truncated):
         raise InputError(f"{source.name}: no whole event in it: {notes.first() or notes.truncated}.")
     file_name = source.path.name if source.path else "stdin"
+    file_digest = source.file_digest()
     trace_id = source.content_digest[:16]
     entry: dict[str, Any] = describe(metadata, file_name, bare=reader.cutter.bare, devices=devices)
     entry |= {
@@ -139,7 +139,8 @@ def _ingest(
         "trace": name or trace_name(file_name),
         "source_path": None if source.path is None else str(source.path.absolute()),
         "source_bytes": source.consumed,
-        "source_sha256": source.file_digest(),
+        "source_mtime_ns": source.mtime_ns,
+        "source_sha256": file_digest,
         "content_xxh3": source.content_digest,
         "content_bytes": source.content_bytes,
         "origin_ns": extent[0],

@@ -101,11 +101,10 @@ def join_pairs(connection: duckdb.DuckDBPyConnection, folder: Path, device_pids:
             f"COPY (SELECT * EXCLUDE (lane) FROM placed WHERE lane = '{lane}' ORDER BY start_ns, event_id) "
             f"TO {quoted(str(path))} ({copy_options()})"
         )
-    alone = connection.execute(
+    [(alone,)] = connection.execute(
         f"SELECT count(*) FILTER (ph = 'B' AND NOT coalesce({matched}, false)) + count(*) FILTER (orphan) FROM paired"
-    ).fetchone()
-    assert alone is not None
+    ).fetchall()
     for file in files:
         Path(file).unlink()
     (folder / f"lane={PAIR_LANE}").rmdir()
-    return int(alone[0])
+    return int(alone)

@@ -22,11 +22,8 @@ from ..engine.modules import quoted
 
 #: Keys of the Chrome trace format that have a column; every other key goes to `extra`.
 COLUMN_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
-#: Keys of the format that are rare. Unknown keys are added when the reader sees them.
-RARE_KEYS = (
-    "bp", "s", "id2", "scope", "cname", "tts", "tdur", "sf", "esf", "stack", "estack",
-    "bind_id", "flow_in", "flow_out", "use_async_tts", "v", "ticount", "tidelta",
-)  # fmt: skip
+#: Keys that profilers write besides. Others join them when a sample of a piece shows them.
+RARE_KEYS = ("bp", "s", "id2", "scope", "cname", "tts", "tdur")
 
 #: Doubles are less than 0.001 µs apart below this many µs.
 _FAST_LIMIT = 2.0**43
@@ -105,9 +102,8 @@ def segment_query(path: str, size: int, dialect: Dialect) -> str:
     if fast:
         kinds |= {"ts": "DOUBLE", "dur": "DOUBLE"}
     columns = ", ".join(f"{quoted(key)}: {quoted(kind)}" for key, kind in kinds.items())
-    rare = [f'"{key}"'.replace('""', '"') for key in dialect.extra_keys]
     members = ", ".join(f"{quoted(key)}, {_identifier(key)}" for key in dialect.extra_keys)
-    present = ", ".join(_identifier(key) for key in dialect.extra_keys) if rare else "NULL"
+    present = ", ".join(_identifier(key) for key in dialect.extra_keys)
     start, end, suspect = _fast_times() if fast else _exact_times()
     devices = ", ".join(quoted(pid) for pid in sorted(dialect.device_pids))
     on_device = f"pid IN ({devices})" if devices else "false"
@@ -116,11 +112,12 @@ SELECT
     row_number() OVER () - 1 AS nth,
     {suspect} AS suspect,
     CASE
+        WHEN category = 'python_function' AND ph = 'X' AND start_ns IS NOT NULL THEN 'python'
         WHEN ph IS NULL OR (start_ns IS NULL AND ph <> 'M') THEN 'rejected'
         WHEN ph IN ('B', 'E') THEN 'pair'
         WHEN ph = 'M' THEN 'meta'
         WHEN ph IN ('s', 't', 'f') THEN 'flow'
-        WHEN category = 'python_function' OR (category IS NULL AND starts_with(name, '$')) THEN 'python'
+        WHEN category IS NULL AND starts_with(name, '$') THEN 'python'
         WHEN category IN ('kernel', 'gpu_memcpy', 'gpu_memset', 'gpu_user_annotation') OR ({on_device}) THEN 'device'
         ELSE 'host'
     END AS lane,

@@ -7,7 +7,6 @@ few bytes around the event array, and where a piece of the array did not parse.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 #: A whole string, a bracket, a comma or colon, a run of anything else, or a quote that no quote closes.
@@ -45,7 +44,7 @@ def elements(text: bytes) -> Elements:
                 _closed(spans, start, match.start())
                 return Elements(spans, match.start(), match.start())
             elif token in _OPEN:
-                start = _closed(spans, start, match.start())
+                _closed(spans, start, match.start())
                 start = match.start()
                 depth = 1
             elif token == b'"':
@@ -110,12 +109,3 @@ def header(text: bytes) -> Header:
             depth -= 1
         previous = token
     return Header(None, keys, bare=False)
-
-
-def array_end_candidates(text: bytes) -> Iterator[int]:
-    """Yield offsets of brackets that may close the event array, the last in the text first."""
-    position = len(text)
-    while (position := text.rfind(b"]", 0, position)) >= 0:
-        before = text[max(0, position - 64) : position].rstrip()
-        if not before or before[-1:] in (b"}", b"[", b","):
-            yield position

@@ -31,6 +31,7 @@ class Source:
     Attributes:
         name: what to call the trace's file in messages.
         file_bytes: size of the file as given, None for standard input.
+        mtime_ns: when the file was last changed, None for standard input.
         consumed: bytes of the file as given that were read so far.
         content_bytes: decompressed bytes handed out so far.
         cut_short: why the bytes ended before the compressed stream's own end, None when they did not.
@@ -49,7 +50,9 @@ class Source:
         self.content_bytes = 0
         self._content_hash = xxhash.xxh3_128()
         raw = _open(self.path, self.name)
-        self.file_bytes = None if self.path is None else os.fstat(raw.fileno()).st_size
+        about = None if self.path is None else os.fstat(raw.fileno())
+        self.file_bytes = about.st_size if about else None
+        self.mtime_ns = about.st_mtime_ns if about else None
         self._file = _HashedFile(raw)
         self._stream = self._decompressor(self._file)
 

@@ -1,0 +1,5 @@
+"""`python -m tracelake`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,75 @@
+"""The demo: a trace the project makes itself, a broken copy of it, and the questions one asks first."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from .engine.errors import UsageError
+from .lake import Lake
+from .reports.questions import for_people
+from .reports.render import render
+from .synthetic import s1_config, write_s1
+
+_WHERE_TIME_GOES = """
+SELECT category, count(*) AS kernels, sum(dur_us) AS sum_us, round(100 * sum(dur_us) / sum(sum(dur_us)) OVER (), 1) AS pct
+FROM layer_kernels JOIN traces USING (trace_id) JOIN passes USING (trace_id, device, pass_id)
+WHERE trace = 'demo' AND chosen
+GROUP BY category
+ORDER BY sum_us DESC
+LIMIT 5
+"""
+
+
+def run(keep: Path | None = None) -> None:
+    """Make the traces, ingest them and print what they tell.
+
+    Args:
+        keep: folder in which the traces and the lake stay; a temporary one when not given.
+
+    Raises:
+        UsageError: the folder to keep them in is not empty.
+    """
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="tracelake-demo-") as folder:
+            _run(Path(folder))
+        again = "tracelake demo --keep playground keeps the traces and the lake."
+    else:
+        if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+            raise UsageError(f"{keep}: not an empty folder.")
+        keep.mkdir(parents=True, exist_ok=True)
+        _run(keep)
+        again = f'tracelake --lake {keep / "lake"} sql "FROM layers"'
+    print(f"Next: {again}\nWith a trace of yours: tracelake layers trace.json.gz")
+
+
+def _run(folder: Path) -> None:
+    whole, broken, config = (
+        folder / "demo.json.gz",
+        folder / "demo_cut_short.json",
+        folder / "demo-model" / "config.json",
+    )
+    write_s1(whole)
+    write_s1(broken, truncated=True)
+    config.parent.mkdir()
+    config.write_text(json.dumps(s1_config()), encoding="utf-8")
+    lake = Lake(folder / "lake")
+    _title("Two traces of a DeepSeek-V4-like model: five passes of six layers, and a copy that breaks off")
+    lake.ingest(whole, broken, model=config)
+    render(for_people("traces", lake.traces()))
+    _title("What the lake noticed about them", "tracelake doctor")
+    render(lake.doctor())
+    _title("Forward passes: the first warm the machine up, the chosen one is steady", "tracelake passes demo")
+    render(for_people("passes", lake.passes("demo")))
+    _title("Layers of the chosen pass, by the model's config.json", "tracelake layers demo")
+    render(for_people("layers", lake.layers("demo")))
+    _title("Where their time goes, in SQL over the same tables", f'tracelake sql "{_WHERE_TIME_GOES.strip()}"')
+    render(lake.sql(_WHERE_TIME_GOES))
+    lake.close()
+
+
+def _title(text: str, command: str = "") -> None:
+    print(f"\n{text}" + (f"\n$ {command}" if command else ""))
+    sys.stdout.flush()

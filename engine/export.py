@@ -1,0 +1,69 @@
+"""Relations written out for other tools: Parquet, CSV, or one DuckDB database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from . import modules
+from .errors import InputError, UsageError
+
+FORMATS = ("parquet", "csv", "duckdb")
+
+
+def export(
+    connection: duckdb.DuckDBPyConnection, target: Path, format: str, relations: Sequence[str]
+) -> list[tuple[str, int]]:
+    """Write relations and return the rows of each; see `Lake.export`."""
+    if format not in FORMATS:
+        raise UsageError(f"{format}: unknown format; known: {', '.join(FORMATS)}.")
+    names = list(relations) or [
+        entry.name for entry in modules.modules() if entry.public and entry.kind != "MACRO" and entry.name != "events"
+    ]
+    for name in names:
+        if (entry := modules.module(name)) is None or entry.kind == "MACRO":
+            raise UsageError(f"{name}: no such relation. `tracelake schema` lists them.")
+    try:
+        return (
+            _to_database(connection, target, names)
+            if format == "duckdb"
+            else _to_files(connection, target, format, names)
+        )
+    except (OSError, duckdb.IOException) as error:
+        raise InputError(f"{target}: cannot be written: {error}") from error
+
+
+def _to_files(
+    connection: duckdb.DuckDBPyConnection, target: Path, format: str, names: list[str]
+) -> list[tuple[str, int]]:
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: is a file; {format} goes to a folder.")
+    target.mkdir(parents=True, exist_ok=True)
+    options = "FORMAT parquet, COMPRESSION zstd" if format == "parquet" else "FORMAT csv, HEADER"
+    written = []
+    for name in names:
+        path = modules.quoted(str(target / f"{name}.{format}"))
+        [(rows,)] = connection.execute(f"COPY (SELECT * FROM {name}) TO {path} ({options})").fetchall()
+        written.append((name, rows))
+    return written
+
+
+def _to_database(connection: duckdb.DuckDBPyConnection, target: Path, names: list[str]) -> list[tuple[str, int]]:
+    if target.exists():
+        raise UsageError(f"{target}: exists already; a database is written anew. Give another name.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    connection.execute(f"ATTACH {modules.quoted(str(target))} AS exported")
+    written = []
+    try:
+        for name in names:
+            connection.execute(f"CREATE TABLE exported.{name} AS SELECT * FROM {name}")
+            [(rows,)] = connection.execute(f"SELECT count(*) FROM exported.{name}").fetchall()
+            written.append((name, rows))
+            entry = modules.module(name)
+            assert entry is not None
+            connection.execute(modules.comments(entry, f"exported.{name}", table=True))
+    finally:
+        connection.execute("DETACH exported")
+    return written

@@ -1,0 +1,43 @@
+"""Rule tables compiled into SQL functions.
+
+A regular expression that comes from a table is compiled anew for every pair of name and rule; one that stands in the
+query is compiled once. So the rules of a table become one expression of constants when the lake is opened.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from .errors import InputError
+from .modules import quoted
+
+
+def create_rule_functions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create `_category_rule(name, profile)`, the priority of the rule that fits, and `_display_name(name)`.
+
+    Raises:
+        InputError: a rule's regular expression cannot be compiled.
+    """
+    rules = connection.execute("SELECT priority, pattern, profile FROM category_rules ORDER BY priority").fetchall()
+    branches = []
+    for priority, pattern, profile in rules:
+        condition = f"regexp_matches(kernel, {quoted(pattern)})"
+        if profile:
+            condition = f"kernel_profile = {quoted(profile)} AND {condition}"
+        branches.append(f"WHEN {condition} THEN {priority}")
+    ladder = "CASE " + " ".join(branches) + " END" if branches else "NULL::INTEGER"
+    _create(connection, f"_category_rule(kernel, kernel_profile) AS {ladder}", "category_rules")
+    shown = "kernel"
+    names = connection.execute("SELECT pattern, coalesce(replacement, '') FROM name_rules ORDER BY priority").fetchall()
+    for pattern, replacement in names:
+        shown = f"regexp_replace({shown}, {quoted(pattern)}, {quoted(replacement)}, 'g')"
+    _create(connection, f"_display_name(kernel) AS {shown}", "name_rules")
+
+
+def _create(connection: duckdb.DuckDBPyConnection, macro: str, table: str) -> None:
+    try:
+        connection.execute(f"CREATE MACRO {macro}")
+        arguments = "'', ''" if macro.startswith("_category") else "''"
+        connection.execute(f"SELECT {macro.split('(')[0]}({arguments})")
+    except duckdb.Error as error:
+        raise InputError(f"{table}: a rule is not a regular expression (RE2): {error}") from error

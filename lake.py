@@ -1,0 +1,203 @@
+"""A lake of traces: the methods that the commands of the command line are twins of."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .engine import export, modules
+from .engine.catalog import check_settings
+from .engine.errors import InputError, UsageError
+from .engine.store import Store
+from .ingest.batch import Failed, expand, ingest_many
+from .ingest.one import Ingested, Progress
+
+if TYPE_CHECKING:
+    import duckdb
+
+Pass = int | Literal["all"] | None
+
+
+class Lake(Store):
+    """A folder of ingested traces and the SQL that explains them."""
+
+    def ingest(
+        self,
+        *paths: str | os.PathLike[str],
+        model: str | os.PathLike[str] | None = None,
+        progress: Callable[[str], Progress] | None = None,
+        jobs: int | None = None,
+        **settings: str | int | None,
+    ) -> list[Ingested | Failed]:
+        """Read trace files into the lake. A file whose content is there already is not stored again.
+
+        Args:
+            paths: files, folders of files, or `-` for standard input.
+            model: the model's name, or the path of its config.json.
+            progress: called with a file's path, gives the callback told of bytes and events read.
+            jobs: files read at once.
+            settings: what to remember of the traces: run, rank, profile, anchor, anchor_role, blocks_per_layer,
+                num_layers, hardware, tp, ep, dp, pp, or any tag.
+
+        Returns:
+            What became of each file, in order.
+
+        Raises:
+            UsageError: a setting's value is not of its type.
+            InputError: the model's config.json cannot be read, or a folder holds no traces.
+        """
+        files = expand(paths)
+        said = self._checked({**settings, **(model_settings(model) if model is not None else {})})
+        if "trace" in said and len(files) > 1:
+            raise UsageError(f"trace={said['trace']}: one name for {len(files)} files.")
+        results = []
+        for result in ingest_many(self.layout, files, progress=progress, jobs=jobs):
+            if isinstance(result, Ingested):
+                self.write_settings(result.trace_id, said)
+            results.append(result)
+        self.refresh()
+        return results
+
+    def set(self, trace: str, **settings: str | int | None) -> None:
+        """Say something of a trace: its model, hardware, parallelism, anchor, or any tag. None takes a word back.
+
+        Raises:
+            UsageError: the trace or the hardware is unknown, or a value is not of its setting's type.
+            InputError: the model's config.json cannot be read.
+        """
+        trace_id = self.resolve(trace)
+        if settings.get("model"):
+            settings |= model_settings(str(settings["model"]))
+        self.write_settings(trace_id, self._checked(settings))
+        self.refresh()
+
+    def traces(self) -> duckdb.DuckDBPyRelation:
+        """Return the catalog: a row per trace."""
+        return self.sql("SELECT * FROM traces ORDER BY trace, trace_id")
+
+    def passes(self, trace: str) -> duckdb.DuckDBPyRelation:
+        """Return the forward passes of a trace, in time order."""
+        return self._of_trace("passes", trace, order="rank, device, pass_id")
+
+    def layers(self, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
+        """Return the layers of one pass: of the chosen one, when none is named; of every pass for "all"."""
+        return self._of_pass("layers", trace, pass_id, order="rank, device, pass_id, layer_id")
+
+    def kernels(self, trace: str, pass_id: Pass = None, layer: int | None = None) -> duckdb.DuckDBPyRelation:
+        """Return device operations: of the whole trace, or of a layer, longest first."""
+        if layer is None and pass_id is None:
+            return self._of_trace("kernels", trace, order="start_ns, kernel_id")
+        condition = "true" if layer is None else f"layer_id = {int(layer)}"
+        order = "rank, device, pass_id, layer_id, hot_rank"
+        return self._of_pass("layer_kernels", trace, pass_id, order=order, condition=condition)
+
+    def doctor(self, trace: str | None = None) -> duckdb.DuckDBPyRelation:
+        """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
+        condition = f"trace_id = {modules.quoted(self.locate(trace))}" if trace else "true"
+        return self.sql(
+            f"SELECT trace, health.* FROM health JOIN traces USING (trace_id) WHERE {condition} AND severity <> 'ok' "
+            "ORDER BY trace, list_position(['error', 'warning', 'info'], severity), \"check\""
+        )
+
+    def broken_invariants(self) -> list[tuple[str, int]]:
+        """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold."""
+        broken = []
+        for entry in modules.modules():
+            if entry.folder == "invariants":
+                [(rows,)] = self.rows(f"SELECT count(*) FROM {entry.name}")
+                if rows:
+                    broken.append((entry.doc.splitlines()[0], rows))
+        return broken
+
+    def export(
+        self, target: str | os.PathLike[str], format: str = "parquet", relations: Sequence[str] = ()
+    ) -> list[tuple[str, int]]:
+        """Write relations to files, or to one DuckDB database, and return the rows of each.
+
+        Args:
+            target: a folder for parquet and csv, a database file for duckdb.
+            format: parquet, csv or duckdb.
+            relations: which; every public one but `events` when none is named.
+
+        Raises:
+            UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
+        """
+        return export.export(self.connection, Path(target), format, relations)
+
+    def locate(self, trace: str) -> str:
+        """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.
+
+        Raises:
+            UsageError: nothing is so named.
+            InputError: the file cannot be ingested.
+        """
+        path = Path(trace)
+        if not path.is_file():
+            return self.resolve(trace)
+        found = path.stat()
+        known = self.rows(
+            "SELECT trace_id FROM _catalog WHERE source_path = $1 AND source_bytes = $2 AND source_mtime_ns = $3",
+            [str(path.absolute()), found.st_size, found.st_mtime_ns],
+        )
+        if known:
+            return str(known[0][0])
+        result = self.ingest(path)[0]
+        if isinstance(result, Failed):
+            raise InputError(result.reason)
+        return result.trace_id
+
+    def chosen_pass(self, trace_id: str) -> int | None:
+        """Return the pass of a trace that best stands for the others, None when no pass was found."""
+        [(chosen,)] = self.rows(
+            "SELECT coalesce(min(pass_id) FILTER (chosen), min(pass_id)) FROM passes WHERE trace_id = $1", [trace_id]
+        )
+        return None if chosen is None else int(chosen)
+
+    def _of_trace(self, relation: str, trace: str, *, order: str) -> duckdb.DuckDBPyRelation:
+        trace_id = self.locate(trace)
+        return self.sql(f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} ORDER BY {order}")
+
+    def _of_pass(
+        self, relation: str, trace: str, pass_id: Pass, *, order: str, condition: str = "true"
+    ) -> duckdb.DuckDBPyRelation:
+        trace_id = self.locate(trace)
+        if pass_id is None:
+            pass_id = self.chosen_pass(trace_id)
+        of_pass = "true" if pass_id in ("all", None) else f"pass_id = {int(pass_id)}"  # type: ignore[arg-type]
+        return self.sql(
+            f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} AND {of_pass} AND {condition} "
+            f"ORDER BY {order}"
+        )
+
+    def _checked(self, settings: dict[str, Any]) -> dict[str, str | None]:
+        checked = check_settings(settings)
+        for key, table in (("hardware", "hardware"), ("profile", "profiles")):
+            if value := checked.get(key):
+                known = [name for (name,) in self.rows(f"SELECT DISTINCT {key} FROM {table}")]
+                if value not in known:
+                    raise UsageError(f"{key}={value}: unknown. Known: {', '.join(sorted(known))}.")
+        return checked
+
+
+def model_settings(model: str | os.PathLike[str]) -> dict[str, str]:
+    """Return what a model's name, or the path of its config.json, says.
+
+    Raises:
+        InputError: the path is there but holds no JSON object.
+    """
+    path = Path(model)
+    if not path.is_file():
+        if path.suffix == ".json":
+            raise InputError(f"{model}: no such file. Give a model's name, or its config.json.")
+        return {"model": str(model)}
+    try:
+        config = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{model}: not a model's config.json: {error}") from error
+    if not isinstance(config, dict):
+        raise InputError(f"{model}: not a model's config.json: expected an object.")
+    named = config.get("_name_or_path") or config.get("model_type") or path.absolute().parent.name
+    return {"model": str(named), "config": json.dumps(config)}

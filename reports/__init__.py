@@ -1,0 +1,1 @@
+"""Query results rendered: terminal tables, Markdown, CSV, JSON, Parquet."""

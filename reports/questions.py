@@ -1,0 +1,56 @@
+"""The columns that people look at first, of relations that have many: what a table shows. Other formats give all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ORIGINS = "(SELECT trace_id, origin_ns FROM traces)"
+_TABLES = {
+    "traces": """
+        SELECT
+            trace, trace_id, run, rank, format, hardware, model, event_count AS events, rejected_count AS rejected,
+            truncated, round((end_ns - start_ns) / 1e6, 3) AS span_ms
+        FROM rows
+        ORDER BY trace, trace_id
+        """,
+    "passes": f"""
+        SELECT
+            rank, device, pass_id AS pass, stage, round((rows.start_ns - origin_ns) / 1e9, 6) AS start_s,
+            round((rows.end_ns - origin_ns) / 1e9, 6) AS end_s, round(span_us / 1e3, 3) AS span_ms,
+            round(busy_us / 1e3, 3) AS busy_ms, round(avg_layer_us / 1e3, 3) AS avg_layer_ms,
+            round(first_layer_us / 1e3, 3) AS first_layer_ms, num_layers AS layers, complete, note, chosen
+        FROM rows JOIN {_ORIGINS} USING (trace_id)
+        ORDER BY rank, device, pass_id
+        """,
+    "layers": f"""
+        SELECT
+            rank, device, pass_id AS pass, layer_id AS layer, layer_type AS type,
+            round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us / 1e3, 3) AS wall_ms,
+            round(sum_us / 1e3, 3) AS sum_ms, round(busy_us / 1e3, 3) AS busy_ms,
+            round(gap_after_us, 3) AS gap_after_us, kernel_count AS kernels, comm_count AS comm
+        FROM rows JOIN {_ORIGINS} USING (trace_id)
+        ORDER BY rank, device, pass_id, layer_id
+        """,
+    "layer_kernels": """
+        SELECT
+            pass_id AS pass, layer_id AS layer, hot_rank AS "#", half, category, display_name AS name,
+            round(dur_us, 3) AS dur_us, round(layer_pct, 1) AS layer_pct, round(rel_ms, 6) AS rel_ms, input_dims
+        FROM rows
+        ORDER BY rank, device, pass_id, layer_id, hot_rank
+        """,
+    "kernels": f"""
+        SELECT
+            device, stream, kernel_id, round((start_ns - origin_ns) / 1e6, 6) AS start_ms, dur_ns / 1e3 AS dur_us,
+            category, display_name AS name, launch_kernels, input_dims
+        FROM rows JOIN {_ORIGINS} USING (trace_id)
+        ORDER BY rank, device, start_ns, kernel_id
+        """,
+}
+
+
+def for_people(name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return the first things to look at of an answer that has every column of a relation."""
+    return answer.query("rows", _TABLES[name])

@@ -1,0 +1,183 @@
+"""Answers in the format asked for. stdout carries the answer and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from ..engine.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+#: Rows of a table for people; the other formats give all.
+TABLE_ROWS = 200
+
+
+def render(
+    relation: duckdb.DuckDBPyRelation, format: str = "table", output: Path | None = None, *, limit: int = TABLE_ROWS
+) -> None:
+    """Write an answer to a file, or to stdout.
+
+    Args:
+        relation: the answer.
+        format: one of FORMATS.
+        output: the file; stdout when not given.
+        limit: rows shown of a table or Markdown; what is left out is said on stderr. 0 for all.
+
+    Raises:
+        InputError: the file cannot be written.
+        UsageError: Parquet would go to a terminal.
+    """
+    if format == "parquet":
+        _parquet(relation, output)
+        return
+    try:
+        with output.open("w", encoding="utf-8", newline="") if output else _stdout() as out:
+            _text(relation, format, out, limit)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+
+
+class _stdout:  # noqa: N801
+    """sys.stdout as a context manager that leaves it open."""
+
+    def __enter__(self) -> IO[str]:
+        return sys.stdout
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.flush()
+
+
+def _text(relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: int) -> None:
+    columns = relation.columns
+    if format == "csv":
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(_rows(relation))
+    elif format == "jsonl":
+        for row in _rows(relation):
+            out.write(_json_object(columns, row) + "\n")
+    elif format == "json":
+        separator = "["
+        for row in _rows(relation):
+            out.write(separator + "\n" + _json_object(columns, row))
+            separator = ","
+        out.write("[]\n" if separator == "[" else "\n]\n")
+    else:
+        rows = list(_rows(relation, limit + 1 if limit else 0))
+        more = bool(limit) and len(rows) > limit
+        shown = rows[:limit] if more else rows
+        (_markdown if format == "markdown" else _table)(columns, relation.types, shown, out)
+        if more:
+            out.flush()
+            print(f"tracelake: the first {limit} rows; --limit 0 shows all.", file=sys.stderr)
+
+
+def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[Any, ...]]:
+    yield from (relation.limit(limit) if limit else relation).iter_rows()
+
+
+def _json_object(columns: list[str], row: tuple[Any, ...]) -> str:
+    return json.dumps(dict(zip(columns, map(_plain, row), strict=True)), ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold; what is no number there (NaN, infinity) is null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value if isinstance(value, str | int | bool) or value is None else str(value)
+
+
+def _parquet(relation: duckdb.DuckDBPyRelation, output: Path | None) -> None:
+    if output is None and sys.stdout.isatty():
+        raise UsageError("Parquet is binary: give a file with -o, or redirect stdout.")
+    with tempfile.TemporaryDirectory(prefix="tracelake-") as folder:
+        beside = Path(folder) / "answer.parquet"
+        relation.write_parquet(str(beside), compression="zstd")
+        try:
+            if output is not None:
+                shutil.copyfile(beside, output)
+            else:
+                sys.stdout.buffer.write(beside.read_bytes())
+        except OSError as error:
+            raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+
+
+def _table(columns: list[str], types: list[Any], rows: list[tuple[Any, ...]], out: IO[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    numeric = [_is_number(kind) for kind in types]
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=not out.isatty())
+    for row in rows:
+        table.add_row(*(_escaped(_shown(value)) for value in row))
+    # A terminal folds long names; a file or a pipe gets lines as long as they are.
+    page = io.StringIO()
+    terminal = out.isatty()
+    width = shutil.get_terminal_size().columns if terminal else 1_000_000
+    Console(file=page, width=width, force_terminal=terminal, highlight=False).print(table)
+    out.writelines(line.rstrip() + "\n" for line in page.getvalue().strip("\n").splitlines())
+
+
+def _markdown(columns: list[str], types: list[Any], rows: list[tuple[Any, ...]], out: IO[str]) -> None:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+
+    out.write(line(list(columns)))
+    out.write(line(["---:" if _is_number(kind) else "---" for kind in types]))
+    for row in rows:
+        out.write(line([_shown(value) for value in row]))
+
+
+def _is_number(kind: Any) -> bool:
+    return str(kind).startswith(("DECIMAL", "DOUBLE", "FLOAT")) or str(kind).endswith("INT") or str(kind) == "INTEGER"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="seconds")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def to_text(relation: duckdb.DuckDBPyRelation, format: str = "table") -> str:
+    """Return an answer as text."""
+    out = io.StringIO()
+    _text(relation, format, out, 0)
+    return out.getvalue()

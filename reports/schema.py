@@ -1,0 +1,46 @@
+"""The relations described, from the header comments of their SQL."""
+
+from __future__ import annotations
+
+from ..engine import modules
+from ..engine.errors import UsageError
+
+
+def overview() -> str:
+    """Return the public relations with a line each, by folder."""
+    lines: list[str] = []
+    public = [entry for entry in modules.modules() if entry.public and entry.folder != "invariants"]
+    width = max(len(entry.name) for entry in public)
+    for folder in sorted({entry.folder for entry in public}, key=_place):
+        lines.append(f"{folder}:")
+        for entry in sorted(public, key=lambda entry: entry.name):
+            if entry.folder == folder:
+                lines.append(f"  {entry.name:<{width}}  {first_sentence(entry)}")
+    return "\n".join([*lines, "", "tracelake schema RELATION tells the columns."])
+
+
+def describe(relation: str) -> str:
+    """Return what a row of a relation is, its columns, and its SQL.
+
+    Raises:
+        UsageError: there is no such relation.
+    """
+    entry = modules.module(relation)
+    if entry is None:
+        known = ", ".join(sorted(entry.name for entry in modules.modules() if entry.public))
+        raise UsageError(f"{relation}: no such relation. Known: {known}.")
+    name_width = max((len(column.name) for column in entry.columns), default=0)
+    type_width = max((len(column.type) for column in entry.columns), default=0)
+    columns = [f"  {column.name:<{name_width}}  {column.type:<{type_width}}  {column.text}" for column in entry.columns]
+    return "\n".join([f"{entry.name}: {entry.doc}", "", *columns, "", entry.sql.rstrip()])
+
+
+def first_sentence(entry: modules.Module) -> str:
+    """Return what a row of a relation is."""
+    paragraph = entry.doc.split("\n\n")[0].replace("\n", " ")
+    return paragraph.split(". ")[0].rstrip(".")
+
+
+def _place(folder: str) -> int:
+    order = ("core", "layers", "timeline", "model", "compare", "perfetto", "reference")
+    return order.index(folder) if folder in order else len(order)

@@ -1,0 +1,34 @@
+-- One row per named line (a thread of a process) of a trace: what it shows, and of which device.
+-- trace_id  VARCHAR  trace
+-- pid       VARCHAR  process
+-- tid       VARCHAR  thread
+-- process   VARCHAR  process name
+-- thread    VARCHAR  thread name
+-- role      VARCHAR  from line_roles, NULL for lines without a rule
+-- device    INTEGER  device that the process name ends in, NULL where it does not
+CREATE VIEW _lines AS
+WITH processes AS (
+    SELECT trace_id, pid, arg_max(args ->> '$.name', event_id) AS process
+    FROM events
+    WHERE lane = 'meta' AND name = 'process_name'
+    GROUP BY trace_id, pid
+),
+threads AS (
+    SELECT trace_id, pid, tid, arg_max(args ->> '$.name', event_id) AS thread
+    FROM events
+    WHERE lane = 'meta' AND name = 'thread_name'
+    GROUP BY trace_id, pid, tid
+),
+ruled AS (
+    SELECT process, thread, arg_min(role, priority) AS role
+    FROM (SELECT DISTINCT process, thread FROM threads JOIN processes USING (trace_id, pid))
+    JOIN line_roles
+        ON regexp_matches(process, process_pattern) AND regexp_matches(thread, thread_pattern)
+    GROUP BY process, thread
+)
+SELECT
+    trace_id, pid, tid, process, thread, ruled.role,
+    TRY_CAST(nullif(regexp_extract(process, ':(\d+)$', 1), '') AS INTEGER) AS device
+FROM threads
+JOIN processes USING (trace_id, pid)
+LEFT JOIN ruled USING (process, thread);

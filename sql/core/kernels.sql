@@ -1,0 +1,28 @@
+-- One row per device operation: kernels, copies and fills, each once.
+--
+-- trace_id        VARCHAR  trace
+-- rank            INTEGER  rank in the job, NULL when unknown
+-- device          INTEGER  device it ran on
+-- stream          BIGINT   stream it ran on
+-- kernel_id       BIGINT   event_id of the operation
+-- start_ns        BIGINT   start in ns on the file's clock
+-- dur_ns          BIGINT   duration, ns
+-- end_ns          BIGINT   end, ns
+-- name            VARCHAR  full name
+-- display_name    VARCHAR  name with what does not tell kernels apart taken out, by name_rules
+-- category        VARCHAR  category, by category_rules; other when no rule fits
+-- kind            VARCHAR  compute, communication or memory
+-- launch_id       BIGINT   event_id of the host call that launched it, NULL when the trace does not show it
+-- launch_kernels  BIGINT   operations launched by the same call; above 1 for graphs
+-- correlation     BIGINT   id shared with the launch
+-- op_id           BIGINT   event_id of the framework operator that caused it, NULL when not shown
+-- op_name         VARCHAR  name of that operator
+-- input_dims      VARCHAR  shapes of the operator's inputs, JSON
+-- input_types     VARCHAR  types of the operator's inputs, JSON
+CREATE VIEW kernels AS
+SELECT
+    trace_id, traces.rank, device, stream, kernel_id, _kernels.start_ns, dur_ns, _kernels.end_ns, name,
+    display_name, category, kind, launch_id, launch_kernels, correlation, op_id, op_name, input_dims,
+    input_types
+FROM _kernels
+JOIN traces USING (trace_id);

@@ -1,0 +1,51 @@
+-- One row per kernel of the anchors' stream outside the layers, and per idle gap between passes.
+-- Between two passes the longest idle time parts the epilogue of the one from the prologue of the
+-- next; that time is the gap.
+-- trace_id   VARCHAR  trace
+-- rank       INTEGER  rank in the job, NULL when unknown
+-- device     INTEGER  device
+-- pass_id    BIGINT   pass it belongs to
+-- part       VARCHAR  prologue, epilogue or gap
+-- kernel_id  BIGINT   the kernel, NULL for a gap
+-- start_ns   BIGINT   its start
+-- end_ns     BIGINT   its end
+-- dur_ns     BIGINT   its duration, 0 for a gap
+CREATE VIEW _part_kernels AS
+WITH neighbours AS (
+    SELECT
+        trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, seq,
+        last_value(pass_id IGNORE NULLS) OVER before AS pass_before,
+        first_value(pass_id IGNORE NULLS) OVER after AS pass_after,
+        start_ns - max(end_ns) OVER before AS idle_ns
+    FROM _kernel_places
+    WINDOW
+        before AS (
+            PARTITION BY trace_id, rank, device ORDER BY seq
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ),
+        after AS (
+            PARTITION BY trace_id, rank, device ORDER BY seq
+            ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+        )
+),
+surroundings AS (
+    SELECT *, arg_max(seq, (idle_ns, -seq)) OVER region AS cut_seq
+    FROM neighbours
+    WHERE pass_before IS DISTINCT FROM pass_after
+    WINDOW region AS (PARTITION BY trace_id, rank, device, pass_before)
+),
+sided AS (
+    SELECT
+        *, pass_before IS NULL OR (pass_after IS NOT NULL AND seq >= cut_seq) AS is_prologue
+    FROM surroundings
+    WHERE pass_id IS NULL
+)
+SELECT
+    trace_id, rank, device, CASE WHEN is_prologue THEN pass_after ELSE pass_before END AS pass_id,
+    CASE WHEN is_prologue THEN 'prologue' ELSE 'epilogue' END AS part,
+    kernel_id, start_ns, end_ns, dur_ns
+FROM sided
+UNION ALL
+SELECT trace_id, rank, device, pass_before, 'gap', NULL, start_ns - idle_ns, start_ns, 0
+FROM surroundings
+WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq AND idle_ns > 0;

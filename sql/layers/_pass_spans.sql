@@ -1,0 +1,58 @@
+-- One row per pass: its layers taken together, and its span beside those of the other passes. Only
+-- complete passes are compared; stages are kept apart. A pass is steady when its span is within 5 %
+-- of the pass before it and of the median.
+-- trace_id        VARCHAR  trace
+-- rank            INTEGER  rank in the job, NULL when unknown
+-- device          INTEGER  device
+-- pass_id         BIGINT   pass, from 0 in time order
+-- stage           VARCHAR  prefill or decode, NULL when unknown
+-- pass_source     VARCHAR  how the passes were found
+-- complete        BOOLEAN  all layers are there
+-- num_layers      INTEGER  layers of a complete pass
+-- layer_count     BIGINT   layers seen
+-- start_ns        BIGINT   start of the first layer
+-- end_ns          BIGINT   end of the last layer
+-- busy_ns         BIGINT   union of the kernels' intervals
+-- first_layer_ns  BIGINT   wall time of layer 0
+-- anchor_count    BIGINT   anchors on the device
+-- remainder       BIGINT   anchors left over by whole passes
+-- ordinal         BIGINT   number among passes equally complete, from 0
+-- growth          DOUBLE   span over that of the pass before, NULL for the first
+-- deviation       DOUBLE   distance of the span from the median, relative
+-- is_steady       BOOLEAN  close to the pass before and to the median
+-- peers           BIGINT   passes equally complete
+CREATE VIEW _pass_spans AS
+WITH spans AS (
+    SELECT
+        trace_id, rank, device, pass_id, CAST(NULL AS VARCHAR) AS stage,
+        any_value(pass_source) AS pass_source, any_value(num_layers) AS num_layers,
+        count(*) AS layer_count,
+        count(*) = any_value(num_layers)
+            AND bool_and(half_count = most_halves AND NOT is_cut_short) AS complete,
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        CAST(sum(pass_busy_ns) AS BIGINT) AS busy_ns,
+        min(end_ns - start_ns) FILTER (layer_id = 0) AS first_layer_ns,
+        any_value(anchor_count) AS anchor_count,
+        any_value(anchor_count) % any_value(stride) AS remainder
+    FROM (
+        SELECT *, max(half_count) OVER (PARTITION BY trace_id, rank, device) AS most_halves
+        FROM _layer_spans
+    )
+    GROUP BY trace_id, rank, device, pass_id
+),
+compared AS (
+    SELECT
+        *, row_number() OVER in_time - 1 AS ordinal,
+        (end_ns - start_ns) / nullif(lag(end_ns - start_ns) OVER in_time, 0) AS growth,
+        abs((end_ns - start_ns) / nullif(median(end_ns - start_ns) OVER peers, 0) - 1) AS deviation,
+        count(*) OVER peers AS peers
+    FROM spans
+    WINDOW
+        peers AS (PARTITION BY trace_id, rank, device, stage, complete),
+        in_time AS (PARTITION BY trace_id, rank, device, stage, complete ORDER BY pass_id)
+)
+SELECT
+    trace_id, rank, device, pass_id, stage, pass_source, complete, num_layers, layer_count,
+    start_ns, end_ns, busy_ns, first_layer_ns, anchor_count, remainder, ordinal, growth, deviation,
+    complete AND coalesce(abs(growth - 1) <= 0.05 AND deviation <= 0.05, FALSE) AS is_steady, peers
+FROM compared;

@@ -1,0 +1,25 @@
+-- One row per anchor: a kernel that marks the beginning, the middle or the end of a layer's block.
+-- trace_id        VARCHAR  trace
+-- rank            INTEGER  rank in the job, NULL when unknown
+-- device          INTEGER  device the kernel ran on
+-- stream          BIGINT   stream the anchors run on: the one with most anchor time
+-- anchor_index    BIGINT   number of the anchor on its device, from 0 in time order
+-- kernel_id       BIGINT   the kernel
+-- start_ns        BIGINT   its start
+-- end_ns          BIGINT   its end
+-- name            VARCHAR  its name
+-- role            VARCHAR  where it stands in its block: begin, inside or end
+-- pattern         VARCHAR  the regex that matched
+-- pattern_source  VARCHAR  who gave the regex: user, profile, or detected by trying them all
+CREATE VIEW anchors AS
+SELECT
+    k.trace_id, k.rank, k.device, k.stream, row_number() OVER lane - 1 AS anchor_index,
+    k.kernel_id, k.start_ns, k.end_ns, k.name, p.role, p.pattern, p.pattern_source
+FROM kernels AS k
+JOIN _anchor_plans AS p
+    ON p.trace_id = k.trace_id
+    AND p.rank IS NOT DISTINCT FROM k.rank
+    AND p.device IS NOT DISTINCT FROM k.device
+    AND p.stream IS NOT DISTINCT FROM k.stream
+WHERE k.kind <> 'memory' AND list_contains(p.anchor_names, k.name)
+WINDOW lane AS (PARTITION BY k.trace_id, k.rank, k.device ORDER BY k.start_ns, k.kernel_id);

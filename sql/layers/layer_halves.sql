@@ -1,0 +1,21 @@
+-- One row per pass, layer and half: attention and feed-forward, where anchors tell them apart.
+-- trace_id      VARCHAR  trace
+-- rank          INTEGER  rank in the job, NULL when unknown
+-- device        INTEGER  device the layer ran on
+-- pass_id       BIGINT   pass, from 0 in time order
+-- layer_id      BIGINT   layer, from 0
+-- half          VARCHAR  attn or ffn, or full where the layer has one block
+-- start_ns      BIGINT   start of its first kernel
+-- end_ns        BIGINT   latest end of its kernels
+-- wall_us       DOUBLE   from that start to that end
+-- sum_us        DOUBLE   sum of the kernels' durations; overlapping kernels count twice
+-- kernel_count  BIGINT   kernels
+CREATE VIEW layer_halves AS
+SELECT
+    trace_id, rank, device, pass_id, layer_id, half,
+    min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+    (max(end_ns) - min(start_ns)) / 1000.0 AS wall_us, sum(dur_ns) / 1000.0 AS sum_us,
+    count(*) AS kernel_count
+FROM _kernel_places
+WHERE layer_id IS NOT NULL
+GROUP BY trace_id, rank, device, pass_id, layer_id, half;

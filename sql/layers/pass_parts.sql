@@ -1,0 +1,20 @@
+-- One row per pass and part outside its layers: the prologue before them (embedding), the epilogue
+-- after them (final norm, head, sampling) and the gap of idle time up to the next pass's first
+-- kernel. Parts without a kernel or without time have no row.
+-- trace_id      VARCHAR  trace
+-- rank          INTEGER  rank in the job, NULL when unknown
+-- device        INTEGER  device the pass ran on
+-- pass_id       BIGINT   pass, from 0 in time order
+-- part          VARCHAR  prologue, epilogue or gap
+-- start_ns      BIGINT   start of the part
+-- end_ns        BIGINT   end of the part
+-- wall_us       DOUBLE   from that start to that end
+-- sum_us        DOUBLE   sum of its kernels' durations, 0 for a gap
+-- kernel_count  BIGINT   kernels, 0 for a gap
+CREATE VIEW pass_parts AS
+SELECT
+    trace_id, rank, device, pass_id, part, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+    (max(end_ns) - min(start_ns)) / 1000.0 AS wall_us, sum(dur_ns) / 1000.0 AS sum_us,
+    count(kernel_id) AS kernel_count
+FROM _part_kernels
+GROUP BY trace_id, rank, device, pass_id, part;

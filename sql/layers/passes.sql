@@ -1,0 +1,44 @@
+-- One row per forward pass and device. A pass is its layers: what comes before, between and after
+-- stands in pass_parts. The chosen pass is the one to look at: the first whose span is within 5 %
+-- of the pass before it and of the median, else the one nearest to the median, the later of two.
+-- trace_id        VARCHAR  trace
+-- rank            INTEGER  rank in the job, NULL when unknown
+-- device          INTEGER  device the pass ran on
+-- pass_id         BIGINT   pass, from 0 in time order
+-- stage           VARCHAR  prefill or decode, NULL when unknown
+-- pass_source     VARCHAR  how the passes were found: anchor count
+-- complete        BOOLEAN  all layers of the model are there, and whole
+-- num_layers      INTEGER  layers of a complete pass
+-- layer_count     BIGINT   layers seen
+-- start_ns        BIGINT   start of the first layer
+-- end_ns          BIGINT   end of the last layer
+-- span_us         DOUBLE   from that start to that end
+-- busy_us         DOUBLE   time with at least one kernel of a layer running
+-- avg_layer_us    DOUBLE   span per layer
+-- first_layer_us  DOUBLE   wall time of layer 0
+-- note            VARCHAR  cold, growing, steady, single-pass, partial; NULL: none of these
+-- chosen          BOOLEAN  the pass to look at, one per device and stage
+-- anchor_count    BIGINT   anchors on the device
+-- remainder       BIGINT   anchors that whole passes leave over; 0 when the count is explained
+CREATE VIEW passes AS
+SELECT
+    trace_id, rank, device, pass_id, stage, pass_source, complete, num_layers, layer_count,
+    start_ns, end_ns, (end_ns - start_ns) / 1000.0 AS span_us, busy_ns / 1000.0 AS busy_us,
+    (end_ns - start_ns) / 1000.0 / layer_count AS avg_layer_us,
+    first_layer_ns / 1000.0 AS first_layer_us,
+    CASE
+        WHEN NOT complete THEN 'partial'
+        WHEN peers = 1 THEN 'single-pass'
+        WHEN ordinal = 0 THEN 'cold'
+        WHEN is_steady THEN 'steady'
+        WHEN growth > 1.05 THEN 'growing'
+    END AS note,
+    1 = row_number() OVER (
+        PARTITION BY trace_id, rank, device, stage
+        ORDER BY
+            complete DESC, is_steady DESC,
+            CASE WHEN complete AND NOT is_steady THEN round(deviation, 9) END,
+            layer_count DESC, CASE WHEN is_steady THEN pass_id ELSE -pass_id END
+    ) AS chosen,
+    anchor_count, remainder
+FROM _pass_spans;

@@ -1,0 +1,169 @@
+"""A lake in memory for the tests of the SQL: `kernels` and `traces` straight from a trace file."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+SQL = Path(__file__).resolve().parents[2] / "sql"
+DATA = Path(os.environ.get("TRACELAKE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+
+KINETO_FILES = {
+    "G1": "sglang_qwen3-8b_prefill_mi300x",
+    "G2": "sglang_qwen3-8b_decode_mi300x",
+    "G3": "vllm_gpt-oss_decode_mi300x",
+    "G5": "vllm_gpt-oss_prefill_tp_b200",
+    "G6": "hf_qwen1.5-0.5b_h100",
+}
+CATEGORIES = (
+    ("mhc_post", ("mhc_post", "mhc_fused_post_pre")),
+    ("communication", ("all_reduce", "allreduce", "nccl")),
+    ("attention", ("unified_attention", "reduce_segments", "fmha", "paged_attention", "flash_fwd")),
+    ("norm", ("rmsnorm", "rms_norm")),
+    ("gemm", ("cijk_", "nvjet", "gemm")),
+    ("rope", ("rotary",)),
+    ("kv_store", ("reshape_and_cache", "store_kvcache")),
+    ("activation", ("act_and_mul", "silu")),
+)
+TABLES = """
+CREATE TABLE kernels (
+    trace_id VARCHAR, rank INTEGER, device INTEGER, stream BIGINT, kernel_id BIGINT,
+    start_ns BIGINT, dur_ns BIGINT, end_ns BIGINT, name VARCHAR, display_name VARCHAR,
+    category VARCHAR, kind VARCHAR, launch_id BIGINT, launch_kernels BIGINT, input_dims VARCHAR
+);
+CREATE TABLE traces (
+    trace_id VARCHAR, trace VARCHAR, rank INTEGER, model VARCHAR, profile VARCHAR,
+    num_layers INTEGER, anchor VARCHAR, anchor_role VARCHAR, blocks_per_layer INTEGER,
+    config VARCHAR, origin_ns BIGINT
+);
+CREATE TABLE profiles (
+    profile VARCHAR, anchor_pattern VARCHAR, role VARCHAR, blocks_per_layer INTEGER,
+    half_labels VARCHAR, default_layers INTEGER, config_field VARCHAR, model_types VARCHAR,
+    priority INTEGER, comment VARCHAR
+);
+CREATE TABLE anchor_roles (
+    category VARCHAR, role VARCHAR, blocks_per_layer INTEGER, comment VARCHAR
+);
+"""
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A trace and what its user said of it."""
+
+    trace_id: str
+    events: Sequence[dict[str, Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    rank: int | None = None
+
+
+def kineto_events(case: str) -> list[dict[str, Any]]:
+    """Read the timed events of a golden case; skip the test where the traces are absent."""
+    path = DATA / "kineto" / f"{KINETO_FILES[case]}.json.gz"
+    if not path.exists():
+        pytest.skip(f"golden case {case} needs the trace {path}")
+    with gzip.open(path) as file:
+        events = json.load(file, parse_float=Decimal)["traceEvents"]
+    return [event for event in events if event.get("ph") == "X" and "ts" in event]
+
+
+def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb.DuckDBPyConnection:
+    """Return a connection with the captures' kernels and all views of sql/layers."""
+    lake = duckdb.connect()
+    lake.execute(TABLES)
+    for table in ("profiles", "anchor_roles"):
+        rows_of = f"read_csv('{SQL / 'reference' / table}.csv', header = TRUE)"
+        lake.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {rows_of}")
+    kernels = [row for capture in captures_list(captures, lake) for row in kernel_rows(capture)]
+    if backwards:
+        kernels.reverse()
+    columns = list(zip(*kernels, strict=True))
+    marks = ", ".join(f"unnest(CAST(? AS {kind}[]))" for kind in column_types(lake, "kernels"))
+    lake.execute(f"INSERT INTO kernels SELECT {marks}", [list(column) for column in columns])
+    for statement in view_statements():
+        lake.execute(statement)
+    return lake
+
+
+def captures_list(captures: Iterable[Capture], lake: duckdb.DuckDBPyConnection) -> list[Capture]:
+    """Write the captures' rows of `traces` and return the captures."""
+    listed = list(captures)
+    for capture in listed:
+        settings = {
+            "trace_id": capture.trace_id, "trace": capture.trace_id, "rank": capture.rank,
+            "origin_ns": min(nanoseconds(event["ts"]) for event in capture.events),
+            **capture.settings,
+        }  # fmt: skip
+        marks = ", ".join("?" for _ in settings)
+        lake.execute(
+            f"INSERT INTO traces ({', '.join(settings)}) VALUES ({marks})",
+            list(settings.values()),
+        )
+    return listed
+
+
+def kernel_rows(capture: Capture) -> list[tuple[Any, ...]]:
+    """Return the device operations of a capture as rows of `kernels`."""
+    rows = []
+    for kernel_id, event in enumerate(capture.events):
+        if event.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset"):
+            continue
+        start = nanoseconds(event["ts"])
+        end = nanoseconds(event["ts"] + event["dur"])
+        category = category_of(event["name"])
+        kind = "communication" if category == "communication" else "compute"
+        kind = kind if event["cat"] == "kernel" else "memory"
+        args = event["args"]
+        rows.append((
+            capture.trace_id, capture.rank, args["device"], args["stream"], kernel_id, start,
+            end - start, end, event["name"], event["name"][:40], category, kind, None, None, None,
+        ))  # fmt: skip
+    return rows
+
+
+def device_events(events: Sequence[dict[str, Any]]) -> list[int]:
+    """Return the places of all kernels in the list of events, sorted by start; copies are no kernels."""
+    kernels = [(event["ts"], place) for place, event in enumerate(events) if event.get("cat") == "kernel"]
+    return [place for _, place in sorted(kernels)]
+
+
+def nanoseconds(microseconds: Decimal | int) -> int:
+    """Return exact nanoseconds."""
+    return int((Decimal(microseconds) * 1000).to_integral_value())
+
+
+def category_of(name: str) -> str:
+    """Return a category by substring, enough for anchors and norms."""
+    lower = name.lower()
+    hits = (category for category, words in CATEGORIES if any(word in lower for word in words))
+    return next(hits, "other")
+
+
+def column_types(lake: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    """Return the types of a table's columns, in order."""
+    return [row[1] for row in lake.execute(f"DESCRIBE {table}").fetchall()]
+
+
+def view_statements(folder: str = "layers") -> list[str]:
+    """Return the statements of a folder's files, each after those it reads from."""
+    texts = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
+    reads = {
+        name: {table.name for table in sqlglot.parse_one(text, "duckdb").find_all(exp.Table)} & texts.keys() - {name}
+        for name, text in texts.items()
+    }
+    return [texts[name] for name in TopologicalSorter(reads).static_order()]
+
+
+def rows(lake: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    """Return a query's rows."""
+    return lake.execute(query).fetchall()
