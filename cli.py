@@ -26,7 +26,7 @@ _EXAMPLES = "\b\nExamples:\n"
 class _Group(click.Group):
     """Commands in the order in which one meets them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
 
 
@@ -83,7 +83,7 @@ def cli(ctx: click.Context, lake: Path | None) -> None:
 @click.option("--jobs", type=click.IntRange(1), help="Files read at once.")
 @click.pass_obj
 def ingest(
-    lake: Path | None, paths: tuple[str, ...], name: str | None, tags: tuple[str, ...], jobs: int | None, **said: Any
+    lake: Path | None, /, paths: tuple[str, ...], name: str | None, tags: tuple[str, ...], jobs: int | None, **said: Any
 ) -> None:
     """Read trace files, or folders of them, into the lake. `-` is standard input.
 
@@ -354,7 +354,7 @@ def _open(lake: Path | None, *, create: bool = False, trace: str | None = None) 
     from .lake import Lake
 
     if lake is not None:
-        return Lake(lake, create=create or trace is not None and Path(trace).is_file())
+        return Lake(lake, create=create or (trace is not None and Path(trace).is_file()))
     default = Path("tracelake")
     if not create and trace is not None and Path(trace).is_file() and not (default / "lake.json").is_file():
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / "lake"

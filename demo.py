@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from pathlib import Path
+
+import click
 
 from .engine.errors import UsageError
 from .lake import Lake
@@ -14,7 +15,9 @@ from .reports.render import render
 from .synthetic import s1_config, write_s1
 
 _WHERE_TIME_GOES = """
-SELECT category, count(*) AS kernels, sum(dur_us) AS sum_us, round(100 * sum(dur_us) / sum(sum(dur_us)) OVER (), 1) AS pct
+SELECT
+    category, count(*) AS kernels, sum(dur_us) AS sum_us,
+    round(100 * sum(dur_us) / sum(sum(dur_us)) OVER (), 1) AS pct
 FROM layer_kernels JOIN traces USING (trace_id) JOIN passes USING (trace_id, device, pass_id)
 WHERE trace = 'demo' AND chosen
 GROUP BY category
@@ -42,7 +45,7 @@ def run(keep: Path | None = None) -> None:
         keep.mkdir(parents=True, exist_ok=True)
         _run(keep)
         again = f'tracelake --lake {keep / "lake"} sql "FROM layers"'
-    print(f"Next: {again}\nWith a trace of yours: tracelake layers trace.json.gz")
+    click.echo(f"Next: {again}\nWith a trace of yours: tracelake layers trace.json.gz")
 
 
 def _run(folder: Path) -> None:
@@ -71,5 +74,4 @@ def _run(folder: Path) -> None:
 
 
 def _title(text: str, command: str = "") -> None:
-    print(f"\n{text}" + (f"\n$ {command}" if command else ""))
-    sys.stdout.flush()
+    click.echo(f"\n{text}" + (f"\n$ {command}" if command else ""))

@@ -166,7 +166,7 @@ class Lake(Store):
         trace_id = self.locate(trace)
         if pass_id is None:
             pass_id = self.chosen_pass(trace_id)
-        of_pass = "true" if pass_id in ("all", None) else f"pass_id = {int(pass_id)}"  # type: ignore[arg-type]
+        of_pass = f"pass_id = {pass_id}" if isinstance(pass_id, int) else "true"
         return self.sql(
             f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} AND {of_pass} AND {condition} "
             f"ORDER BY {order}"

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-
-try:
-    import fcntl
-except ImportError:  # Windows: no advisory locks; renames are atomic there too, clean-up is by age alone
-    fcntl = None  # type: ignore[assignment]
 
 
 def fsync_path(path: Path) -> None:
@@ -53,8 +49,7 @@ def exclusive(path: Path) -> Iterator[None]:
     """Hold the lock file `path`, waiting for another process that holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as handle:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
@@ -68,7 +63,7 @@ class Staging:
         # The lock comes first and lies beside the folder: a folder without a lock is therefore always dead.
         self._lock_path = self.path.with_suffix(".lock")
         self._lock = self._lock_path.open("ab")
-        while fcntl is not None:
+        while True:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             if self._lock_path.exists():
                 break
@@ -94,7 +89,7 @@ class Staging:
 
 def remove_dead_staging(parent: Path) -> None:
     """Remove what ingests left that were killed. Live ones hold their lock and are left alone."""
-    if fcntl is None or not parent.is_dir():
+    if not parent.is_dir():
         return
     for lock_path in parent.glob("*.lock"):
         try:

@@ -1,4 +1,4 @@
-"""Materialised relations: computed once per trace, kept as Parquet beside the events. A cache: deleting it loses nothing.
+"""Materialised relations: computed once per trace, kept as Parquet. A cache: deleting it loses nothing.
 
 A module whose header says "Materialised per trace." is a view over the files that its query gave. The files are valid
 for one fingerprint of its SQL and reference tables; with another the folder is emptied and filled again. Such modules
@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import shutil
 import uuid
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from . import modules
 from .files import publish_bytes
 from .layout import Layout
 from .schema import empty_select
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def create(connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:

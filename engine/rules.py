@@ -26,18 +26,19 @@ def create_rule_functions(connection: duckdb.DuckDBPyConnection) -> None:
             condition = f"kernel_profile = {quoted(profile)} AND {condition}"
         branches.append(f"WHEN {condition} THEN {priority}")
     ladder = "CASE " + " ".join(branches) + " END" if branches else "NULL::INTEGER"
-    _create(connection, f"_category_rule(kernel, kernel_profile) AS {ladder}", "category_rules")
+    _create(
+        connection, f"_category_rule(kernel, kernel_profile) AS {ladder}", "_category_rule('', '')", "category_rules"
+    )
     shown = "kernel"
     names = connection.execute("SELECT pattern, coalesce(replacement, '') FROM name_rules ORDER BY priority").fetchall()
     for pattern, replacement in names:
         shown = f"regexp_replace({shown}, {quoted(pattern)}, {quoted(replacement)}, 'g')"
-    _create(connection, f"_display_name(kernel) AS {shown}", "name_rules")
+    _create(connection, f"_display_name(kernel) AS {shown}", "_display_name('')", "name_rules")
 
 
-def _create(connection: duckdb.DuckDBPyConnection, macro: str, table: str) -> None:
+def _create(connection: duckdb.DuckDBPyConnection, macro: str, call: str, table: str) -> None:
     try:
         connection.execute(f"CREATE MACRO {macro}")
-        arguments = "'', ''" if macro.startswith("_category") else "''"
-        connection.execute(f"SELECT {macro.split('(')[0]}({arguments})")
+        connection.execute(f"SELECT {call}")
     except duckdb.Error as error:
         raise InputError(f"{table}: a rule is not a regular expression (RE2): {error}") from error

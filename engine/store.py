@@ -17,7 +17,6 @@ from .layout import Layout, open_layout
 from .rules import create_rule_functions
 from .schema import CATALOG_COLUMNS, EVENT_COLUMNS, column_list, empty_select
 
-
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
 
 

@@ -67,7 +67,7 @@ class _Piece:
 
     @property
     def text(self) -> bytes:
-        return self.worker.slot.bytes(1, self.end)
+        return self.worker.slot.copy(1, self.end)
 
 
 @dataclass
@@ -280,6 +280,6 @@ def _done(worker: _Worker, query: str) -> Future[Batch]:
     future: Future[Batch] = Future()
     try:
         future.set_result(worker.parse(query))
-    except Exception as error:
+    except (duckdb.Error, _Suspect) as error:
         future.set_exception(error)
     return future

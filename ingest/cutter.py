@@ -84,19 +84,19 @@ class Cutter:
         self.header, self._carry, self.bare = text[: found.start - 1], text[found.start :], found.bare
 
     def fill(self, slot: Slot, size: int) -> int | None:
-        """Put the next piece of about `size` bytes into a slot and close it; return its end, None where none is left."""
+        """Put the next piece of about `size` bytes into a slot, close it and return its end; None at the end."""
         slot.unseal()
         if size + 2 > slot.size:
             slot.grow(size + 2)
         begun, self._carry = self._carry[: slot.size - 2], self._carry[slot.size - 2 :]
         slot.put(1, begun)
         filled = self._read(slot, 1 + len(begun), size)
-        beginning = slot.bytes(1, min(filled, _SAMPLE_BYTES))
+        beginning = slot.copy(1, min(filled, _SAMPLE_BYTES))
         if comma := _LEADING_COMMA.match(beginning):
             slot.put(comma.end(), b" ")
         self._learn(beginning[comma.end() if comma else 0 :])
         end = self._last(slot, filled) if self._exhausted and not self._carry else self._cut(slot, filled, size)
-        if not slot.bytes(1, min(end, 4096)).strip() and not slot.bytes(1, end).strip():
+        if not slot.copy(1, min(end, 4096)).strip() and not slot.copy(1, end).strip():
             return None
         slot.seal(end)
         return end
@@ -149,9 +149,9 @@ class Cutter:
         """Cut at the last separator; where there is none, look carefully, and take more bytes where that fails too."""
         cut = 1 + max((slot.find_last(separator, filled) for separator in self.separators), default=-1)
         if cut > 1:
-            self._carry = slot.bytes(cut, filled) + self._carry
+            self._carry = slot.copy(cut, filled) + self._carry
             return cut
-        text = slot.bytes(1, filled)
+        text = slot.copy(1, filled)
         found = scan.elements(text)
         if found.end is not None:
             self.end_at(text[found.end + 1 :])
@@ -172,7 +172,7 @@ class Cutter:
         """Find the end of the array in the last bytes of the file, looking from the last separator on."""
         start = 1 + max((slot.find_last(separator, filled) for separator in self.separators), default=0)
         for begin in dict.fromkeys((start, 1)):
-            text = slot.bytes(begin, filled)
+            text = slot.copy(begin, filled)
             found = scan.elements(text)
             if found.end is not None and self._closes(text[found.end + 1 :]):
                 self.end_at(text[found.end + 1 :])

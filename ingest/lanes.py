@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from ..engine.modules import quoted
 from ..engine.schema import EVENT_COLUMNS, LANES, column_list
+
+if TYPE_CHECKING:
+    import duckdb
 
 #: Rows of a Parquet row group, DuckDB's own default.
 ROW_GROUP = 122_880

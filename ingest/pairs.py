@@ -8,12 +8,14 @@ same pairs when the file nests its events, and still the right ones when it does
 from __future__ import annotations
 
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from ..engine.modules import quoted
 from ..engine.schema import EVENT_COLUMNS
 from .lanes import PAIR_LANE, copy_options
+
+if TYPE_CHECKING:
+    import duckdb
 
 # Depth in a stack is the running sum of +1 at each begin and -1 at each end, kept from falling below zero by taking
 # off the lowest sum so far. At one depth a begin is followed by its own end; an end that would lower the floor has no

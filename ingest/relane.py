@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from ..engine.modules import quoted
 from .lanes import copy_options
+
+if TYPE_CHECKING:
+    import duckdb
 
 _DEVICE_PROCESSES = """
 SELECT DISTINCT pid, args->>'$.name' AS process FROM read_parquet({files})

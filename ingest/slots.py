@@ -37,7 +37,7 @@ class Slot:
         """Return the offset of the last `text` before `end`, -1 where there is none."""
         return self._map.rfind(text, 0, end)
 
-    def bytes(self, start: int, end: int) -> bytes:
+    def copy(self, start: int, end: int) -> bytes:
         """Return a copy of the bytes in [start, end)."""
         return self._map[start:end]
 

@@ -53,4 +53,6 @@ _TABLES = {
 
 def for_people(name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Return the first things to look at of an answer that has every column of a relation."""
-    return answer.query("rows", _TABLES[name])
+    shown = answer.query("rows", _TABLES[name])
+    assert shown is not None  # a SELECT has an answer
+    return shown

@@ -84,7 +84,7 @@ def _text(relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: i
         (_markdown if format == "markdown" else _table)(columns, relation.types, shown, out)
         if more:
             out.flush()
-            print(f"tracelake: the first {limit} rows; --limit 0 shows all.", file=sys.stderr)
+            sys.stderr.write(f"tracelake: the first {limit} rows; --limit 0 shows all.\n")
 
 
 def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[Any, ...]]:

@@ -13,9 +13,8 @@ def overview() -> str:
     width = max(len(entry.name) for entry in public)
     for folder in sorted({entry.folder for entry in public}, key=_place):
         lines.append(f"{folder}:")
-        for entry in sorted(public, key=lambda entry: entry.name):
-            if entry.folder == folder:
-                lines.append(f"  {entry.name:<{width}}  {first_sentence(entry)}")
+        here = sorted((entry for entry in public if entry.folder == folder), key=lambda entry: entry.name)
+        lines += [f"  {entry.name:<{width}}  {first_sentence(entry)}" for entry in here]
     return "\n".join([*lines, "", "tracelake schema RELATION tells the columns."])
 
 

@@ -1,14 +1,15 @@
--- One row per trace and check: can this trace answer the question at all?
+-- One row per trace and check. Can this trace answer the question at all?
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
 -- severity   VARCHAR  ok, info, warning or error
 -- value      DOUBLE   what was measured
--- threshold  DOUBLE   the value from which on it is worth a word
--- message    VARCHAR  what was found and what it means
+-- unit       VARCHAR  what the value counts, or percent
+-- threshold  DOUBLE   the value from which on the check speaks
+-- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW health AS
-SELECT trace_id, "check", severity, value, threshold, message
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM trace_checks
 UNION ALL
-SELECT trace_id, "check", severity, value, threshold, message
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM layer_checks;

@@ -4,7 +4,8 @@
 --
 -- trace_id    VARCHAR  trace
 -- num_layers  INTEGER  num_hidden_layers
--- profile     VARCHAR  profile of lowest priority whose config field is there and neither empty nor zero, or whose
+-- profile     VARCHAR  profile of lowest priority whose config field is there and neither empty nor
+--                      zero, or whose
 --                      model types name the config's
 CREATE VIEW _configs AS
 WITH configs AS (

@@ -1,4 +1,5 @@
--- One row per trace whose device is known: by its name, or where the profiler prints none, by its properties.
+-- One row per trace whose device is known: by its name, or where the profiler prints none, by its
+-- properties.
 -- trace_id        VARCHAR  trace
 -- hardware        VARCHAR  key of the table hardware
 -- hardware_match  VARCHAR  name or properties
@@ -14,7 +15,7 @@ WITH candidates AS (
                 AND found.compute_major = hardware.compute_major
                 AND found.compute_minor = hardware.compute_minor
                 AND found.num_sms = hardware.num_sms
-                AND found.memory_bytes BETWEEN hardware.memory_bytes_min AND hardware.memory_bytes_max
+                AND found.memory_bytes BETWEEN memory_bytes_min AND memory_bytes_max
                 THEN 'properties'
         END AS hardware_match
     FROM _catalog AS found CROSS JOIN hardware

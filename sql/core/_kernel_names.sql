@@ -1,6 +1,7 @@
 -- One row per trace and distinct name of a device operation: its category and the name to show.
 --
--- Rules are tried here, once per distinct name, and never on events. The two functions are made from the tables
+-- Rules are tried here, once per distinct name, and never on events. The two functions are made
+-- from the tables
 -- category_rules and name_rules when the lake is opened.
 --
 -- trace_id      VARCHAR  trace

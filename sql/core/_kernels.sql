@@ -22,7 +22,7 @@
 -- input_types     VARCHAR  types of the operator's inputs, JSON
 CREATE VIEW _kernels AS
 WITH launches AS (
-    -- A launch seen twice (runtime call and driver call) counts once, by the earlier row.
+    -- A launch seen twice (runtime and driver call) counts once, by the earlier row.
     SELECT
         trace_id,
         correlation,
@@ -30,7 +30,9 @@ WITH launches AS (
         arg_min(external_id, event_id) AS external_id,
         arg_min(start_ns, event_id) AS start_ns
     FROM events
-    WHERE lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL AND category <> 'cpu_op'
+    WHERE
+        lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL
+        AND category <> 'cpu_op'
     GROUP BY trace_id, correlation
 ),
 operators AS (
@@ -84,5 +86,6 @@ JOIN _kernel_names
 LEFT JOIN operators
     ON operators.trace_id = launched.trace_id
     AND operators.external_id = launched.operator_id
-    -- Some profilers number launches and operators apart; an operator that does not enclose the launch is another's.
-    AND coalesce(launched.launch_ns BETWEEN operators.start_ns AND operators.end_ns, true);
+    -- Where launches and operators are numbered apart, an operator that does not enclose the
+    -- launch is another's.
+    AND coalesce(launched.launch_ns BETWEEN operators.start_ns AND operators.end_ns, TRUE);

@@ -1,4 +1,5 @@
--- One row per device operation of a trace file: kernels, copies and fills, before names are read and launches found.
+-- One row per device operation of a trace file: kernels, copies and fills, before names are read
+-- and launches found.
 -- trace_id        VARCHAR  trace
 -- kernel_id       BIGINT   event_id of the operation
 -- device          INTEGER  device it ran on

@@ -1,17 +1,20 @@
 -- One row per event of a trace file, as the file has it; overlapping events are all here.
 --
--- A begin event (ph B) that has an end event (ph E) carries the end's time and both events' arguments; the end
+-- A begin event (ph B) that has an end event (ph E) carries the end's time and both events'
+-- arguments; the end
 -- event stays a row of its own, without a duration.
 --
 -- trace_id      VARCHAR  trace
 -- lane          VARCHAR  device, host, python, flow or meta: kinds of events that lie apart on disk
 -- event_id      BIGINT   place of the event in the file's array, from 0
--- ph            VARCHAR  phase, the type of event in the Chrome trace format: X, B, E, i, C, M, s, t, f, b, n, e
+-- ph            VARCHAR  phase, the type of event in the Chrome trace format: X, B, E, i, C, M, s,
+--                        t, f, b, n, e
 -- category      VARCHAR  category ("cat") in lower case
 -- name          VARCHAR  name
 -- pid           VARCHAR  process; for device events often the device
 -- tid           VARCHAR  thread; for device events often the stream
--- start_ns      BIGINT   start in ns on the file's clock, rounded from the file's decimal microseconds
+-- start_ns      BIGINT   start in ns on the file's clock, rounded from the file's decimal
+--                        microseconds
 -- dur_ns        BIGINT   end_ns - start_ns, in ns; NULL for events without a duration
 -- end_ns        BIGINT   end in ns, rounded from the decimal sum of start and duration
 -- correlation   BIGINT   id shared by a launch and what it launched

@@ -12,7 +12,8 @@
 -- display_name    VARCHAR  name with what does not tell kernels apart taken out, by name_rules
 -- category        VARCHAR  category, by category_rules; other when no rule fits
 -- kind            VARCHAR  compute, communication or memory
--- launch_id       BIGINT   event_id of the host call that launched it, NULL when the trace does not show it
+-- launch_id       BIGINT   event_id of the host call that launched it, NULL when the trace does not
+--                          show it
 -- launch_kernels  BIGINT   operations launched by the same call; above 1 for graphs
 -- correlation     BIGINT   id shared with the launch
 -- op_id           BIGINT   event_id of the framework operator that caused it, NULL when not shown
@@ -21,8 +22,8 @@
 -- input_types     VARCHAR  types of the operator's inputs, JSON
 CREATE VIEW kernels AS
 SELECT
-    trace_id, traces.rank, device, stream, kernel_id, _kernels.start_ns, dur_ns, _kernels.end_ns, name,
-    display_name, category, kind, launch_id, launch_kernels, correlation, op_id, op_name, input_dims,
-    input_types
+    trace_id, traces.rank, device, stream, kernel_id, _kernels.start_ns, dur_ns,
+    _kernels.end_ns, name, display_name, category, kind, launch_id, launch_kernels, correlation,
+    op_id, op_name, input_dims, input_types
 FROM _kernels
 JOIN traces USING (trace_id);

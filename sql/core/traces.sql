@@ -2,7 +2,8 @@
 --
 -- Held in memory.
 --
--- trace_id          VARCHAR    first 16 hexadecimal digits of the XXH3-128 of the file's decompressed content
+-- trace_id          VARCHAR    first 16 hexadecimal digits of the XXH3-128 of the file's
+--                              decompressed content
 -- trace             VARCHAR    name: the file's, unless the user gave one
 -- run               VARCHAR    the run it belongs to, as the user said
 -- rank              INTEGER    rank in the job, NULL when unknown
@@ -14,7 +15,8 @@
 -- hardware          VARCHAR    key of the table hardware, NULL when unknown
 -- hardware_match    VARCHAR    how it was found: user, name, properties, or none
 -- model             VARCHAR    model, as the user said
--- profile           VARCHAR    profile that finds the layers: the user's, or the one the model's config calls for
+-- profile           VARCHAR    profile that finds the layers: the user's, or the one the model's
+--                              config calls for
 -- num_layers        INTEGER    layers of the model: the user's, or the config's num_hidden_layers
 -- tp                INTEGER    degree of tensor parallelism, NULL when unknown
 -- ep                INTEGER    degree of expert parallelism, NULL when unknown
@@ -25,7 +27,8 @@
 -- dp_rank           INTEGER    place along the data-parallel axis, from the file's name
 -- pp_rank           INTEGER    place along the pipeline-parallel axis, from the file's name
 -- world_size        INTEGER    ranks in the job, NULL when unknown
--- origin_ns         BIGINT     start of the first event that is neither metadata nor a flow, in ns: Perfetto's zero
+-- origin_ns         BIGINT     start of the first event that is neither metadata nor a flow, in ns:
+--                              Perfetto's zero
 -- start_ns          BIGINT     the same
 -- end_ns            BIGINT     end of the last such event, in ns
 -- base_time_ns      BIGINT     ns since 1970 at the file's time 0, where the file says so

@@ -10,9 +10,8 @@
 -- pattern_source    VARCHAR    user, profile or detected
 -- anchor_names      VARCHAR[]  distinct kernel names that match on that stream
 -- anchor_count      BIGINT     their occurrences on that stream
--- lead              BIGINT     anchors before the first attention kernel, 2 stands for more
 -- role              VARCHAR    begin, inside or end of its block
--- blocks_per_layer  INTEGER    anchors per layer to try first
+-- blocks_per_layer  INTEGER    anchors per layer, as given or usual for the category
 -- is_fixed          BOOLEAN    that number is given, no other may be tried
 -- half_labels       VARCHAR[]  label of each block of a layer, NULL: the usual ones
 -- num_layers        INTEGER    layers of the model, NULL when unknown
@@ -21,16 +20,10 @@ CREATE VIEW _anchor_candidates AS
 WITH names AS (
     SELECT
         trace_id, rank, device, stream, name, any_value(category) AS category,
-        count(*) AS kernel_count, sum(dur_ns) AS sum_ns, min(start_ns, 2) AS first_starts
+        count(*) AS kernel_count, sum(dur_ns) AS sum_ns
     FROM kernels
     WHERE kind <> 'memory'
     GROUP BY trace_id, rank, device, stream, name
-),
-attention AS (
-    SELECT n.trace_id, n.rank, n.device, n.stream, min(n.first_starts[1]) AS start_ns
-    FROM names AS n
-    JOIN anchor_roles AS r ON r.category = n.category AND r.role = 'inside'
-    GROUP BY n.trace_id, n.rank, n.device, n.stream
 ),
 trace_names AS (
     SELECT DISTINCT trace_id, name FROM names
@@ -48,7 +41,6 @@ streams AS (
         n.trace_id, n.rank, n.device, n.stream, m.preference,
         list(n.name ORDER BY n.name) AS anchor_names, sum(n.kernel_count) AS anchor_count,
         arg_max(n.category, (n.kernel_count, n.category)) AS category,
-        flatten(list(n.first_starts)) AS first_starts,
         row_number() OVER (
             PARTITION BY n.trace_id, n.rank, n.device, m.preference
             ORDER BY sum(n.sum_ns) DESC, sum(n.kernel_count) DESC, n.stream
@@ -60,19 +52,10 @@ streams AS (
 SELECT
     s.trace_id, s.rank, s.device, s.stream, s.preference, r.pattern, r.pattern_source,
     s.anchor_names, CAST(s.anchor_count AS BIGINT) AS anchor_count,
-    CASE
-        WHEN t.start_ns IS NOT NULL
-            THEN least(len([ns FOR ns IN s.first_starts IF ns < t.start_ns]), 2)
-    END AS lead,
     coalesce(r.role, a.role, 'begin') AS role,
     coalesce(r.blocks_per_layer, a.blocks_per_layer, 1) AS blocks_per_layer,
     r.blocks_per_layer IS NOT NULL AS is_fixed, r.half_labels, r.num_layers, r.default_layers
 FROM streams AS s
 JOIN _anchor_rules AS r ON r.trace_id = s.trace_id AND r.preference = s.preference
 LEFT JOIN anchor_roles AS a ON a.category = s.category
-LEFT JOIN attention AS t
-    ON t.trace_id = s.trace_id
-    AND t.rank IS NOT DISTINCT FROM s.rank
-    AND t.device IS NOT DISTINCT FROM s.device
-    AND t.stream IS NOT DISTINCT FROM s.stream
 WHERE s.stream_rank = 1;

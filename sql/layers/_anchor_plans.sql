@@ -2,9 +2,10 @@
 -- A pass has blocks_per_layer * N anchors, or one more: a closing final norm where the anchor
 -- begins its block, an opening all-reduce of the embedding where it ends it. The first pattern with
 -- a whole pass wins, and of its pass lengths the one that divides the count; where none does, what
--- is left over is reported. A pattern that nobody named wins only by dividing the count. Attention
--- is in the first half of a layer: an anchor that ends a half before it is the embedding's; where
--- no anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
+-- is left over is reported. A pattern that nobody named wins only by dividing the count.
+-- Attention tells more than counts do: the anchors that go with one are blocks_per_layer. And it is
+-- in the first half of a layer: an anchor that ends a half before it is the embedding's; where no
+-- anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
 -- trace_id          VARCHAR    trace
 -- rank              INTEGER    rank in the job, NULL when unknown
 -- device            INTEGER    device
@@ -23,8 +24,22 @@
 -- remainder         BIGINT     anchors left over by whole passes
 CREATE VIEW _anchor_plans AS
 WITH sized AS (
-    SELECT c.*, coalesce(c.num_layers, c.default_layers) AS pass_layers
+    SELECT
+        c.* EXCLUDE (blocks_per_layer, is_fixed),
+        coalesce(c.num_layers, c.default_layers) AS pass_layers,
+        CASE
+            WHEN c.is_fixed OR c.role = 'inside' OR a.attention_blocks IS NULL
+                THEN c.blocks_per_layer
+            ELSE greatest(CAST(round(c.anchor_count / a.attention_blocks) AS INTEGER), 1)
+        END AS blocks_per_layer,
+        c.is_fixed OR (c.role <> 'inside' AND a.attention_blocks IS NOT NULL) AS is_fixed,
+        CASE WHEN c.role <> 'inside' THEN a.lead END AS lead
     FROM _anchor_candidates AS c
+    LEFT JOIN _anchor_rhythms AS a
+        ON a.trace_id = c.trace_id
+        AND a.rank IS NOT DISTINCT FROM c.rank
+        AND a.device IS NOT DISTINCT FROM c.device
+        AND a.preference = c.preference
 ),
 splits AS (
     SELECT

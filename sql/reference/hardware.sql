@@ -1,9 +1,11 @@
--- One row per accelerator: how traces name it, and what it can do. Peaks are dense, never with sparsity.
+-- One row per accelerator: how traces name it, and what it can do. Peaks are dense, never with
+-- sparsity.
 --
 -- hardware            VARCHAR  short name; the key
 -- vendor              VARCHAR  nvidia, amd, huawei or google
 -- name                VARCHAR  the vendor's name
--- device_pattern      VARCHAR  regular expression (RE2) that the lower-cased device name of a trace contains
+-- device_pattern      VARCHAR  regular expression (RE2) that the lower-cased device name of a trace
+--                              contains
 -- compute_major       INTEGER  major architecture version that profilers print
 -- compute_minor       INTEGER  minor architecture version
 -- num_sms             INTEGER  multiprocessors or compute units

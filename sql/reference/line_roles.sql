@@ -1,4 +1,5 @@
--- One row per rule that says what a line of a trace (a thread of a process) shows; the lowest priority that fits counts.
+-- One row per rule that says what a line of a trace (a thread of a process) shows; the lowest
+-- priority that fits counts.
 --
 -- priority         INTEGER  order of evaluation, lowest first; the key
 -- process_pattern  VARCHAR  regular expression (RE2) that the process name contains

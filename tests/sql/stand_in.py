@@ -84,18 +84,18 @@ def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb
     for table in ("profiles", "anchor_roles"):
         rows_of = f"read_csv('{SQL / 'reference' / table}.csv', header = TRUE)"
         lake.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {rows_of}")
-    kernels = [row for capture in captures_list(captures, lake) for row in kernel_rows(capture)]
+    kernels = [row for capture in registered(captures, lake) for row in kernel_rows(capture)]
     if backwards:
         kernels.reverse()
     columns = list(zip(*kernels, strict=True))
     marks = ", ".join(f"unnest(CAST(? AS {kind}[]))" for kind in column_types(lake, "kernels"))
     lake.execute(f"INSERT INTO kernels SELECT {marks}", [list(column) for column in columns])
-    for statement in view_statements():
+    for statement in views().values():
         lake.execute(statement)
     return lake
 
 
-def captures_list(captures: Iterable[Capture], lake: duckdb.DuckDBPyConnection) -> list[Capture]:
+def registered(captures: Iterable[Capture], lake: duckdb.DuckDBPyConnection) -> list[Capture]:
     """Write the captures' rows of `traces` and return the captures."""
     listed = list(captures)
     for capture in listed:
@@ -114,7 +114,7 @@ def captures_list(captures: Iterable[Capture], lake: duckdb.DuckDBPyConnection) 
 
 def kernel_rows(capture: Capture) -> list[tuple[Any, ...]]:
     """Return the device operations of a capture as rows of `kernels`."""
-    rows = []
+    found = []
     for kernel_id, event in enumerate(capture.events):
         if event.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset"):
             continue
@@ -124,11 +124,11 @@ def kernel_rows(capture: Capture) -> list[tuple[Any, ...]]:
         kind = "communication" if category == "communication" else "compute"
         kind = kind if event["cat"] == "kernel" else "memory"
         args = event["args"]
-        rows.append((
+        found.append((
             capture.trace_id, capture.rank, args["device"], args["stream"], kernel_id, start,
             end - start, end, event["name"], event["name"][:40], category, kind, None, None, None,
         ))  # fmt: skip
-    return rows
+    return found
 
 
 def device_events(events: Sequence[dict[str, Any]]) -> list[int]:
@@ -154,14 +154,24 @@ def column_types(lake: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     return [row[1] for row in lake.execute(f"DESCRIBE {table}").fetchall()]
 
 
-def view_statements(folder: str = "layers") -> list[str]:
-    """Return the statements of a folder's files, each after those it reads from."""
+def views(folder: str = "layers") -> dict[str, str]:
+    """Return the folder's views and their texts, each after those it reads; views that need more are left out."""
     texts = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
-    reads = {
-        name: {table.name for table in sqlglot.parse_one(text, "duckdb").find_all(exp.Table)} & texts.keys() - {name}
-        for name, text in texts.items()
-    }
-    return [texts[name] for name in TopologicalSorter(reads).static_order()]
+    reads = {name: relations_read(name, text) for name, text in texts.items()}
+    known = {"kernels", "traces", "profiles", "anchor_roles"}
+    found = {}
+    for name in TopologicalSorter(reads).static_order():
+        if name in texts and reads[name] <= known:
+            known.add(name)
+            found[name] = texts[name]
+    return found
+
+
+def relations_read(name: str, text: str) -> set[str]:
+    """Return the relations that the view of this name reads."""
+    tree = sqlglot.parse_one(text, "duckdb")
+    local = {cte.alias for cte in tree.find_all(exp.CTE)} | {name, ""}
+    return {table.name for table in tree.find_all(exp.Table)} - local
 
 
 def rows(lake: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:

@@ -155,6 +155,18 @@ def test_each_layer_of_a_tensor_parallel_model_has_two_collectives(lake):
     assert rows(lake, "SELECT DISTINCT comm_count FROM layers WHERE trace_id = 'G5'") == [(2,)]
 
 
+def test_the_embeddings_all_reduce_stays_outside_when_the_capture_misses_the_last_one(lake):
+    # 72 all-reduces are 36 layers of two by count; that attention comes after the first one says otherwise.
+    events = kineto_events("G5")
+    last = max((event for event in events if "all_reduce_kernel" in event["name"]), key=lambda event: event["ts"])
+    cut = [event for event in events if event["ts"] < last["ts"]]
+    other = open_lake([Capture("G5", cut, {"anchor": "all_reduce", "num_layers": 36})])
+    assert rows(other, "SELECT complete, layer_count FROM passes") == [(False, 36)]
+    query = "FROM layers WHERE trace_id = 'G5' AND layer_id < 35 ORDER BY layer_id"
+    without_last_gap = "SELECT * REPLACE (if(layer_id < 34, gap_after_us, 0) AS gap_after_us) "
+    assert rows(other, without_last_gap + query) == rows(lake, without_last_gap + query)
+
+
 @pytest.mark.parametrize(
     ("case", "settings"),
     [

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from tracelake.synthetic import s1_config, s1_trace, write_s1
+
 from .stand_in import Capture, open_lake, rows
 
 CONFIG = json.dumps(s1_config())

@@ -1,0 +1,201 @@
+"""What the tests of the reader, the engine and the command line share: traces, and an independent reading of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Context, Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from tracelake.engine.layout import Layout, open_layout
+from tracelake.ingest import cutter, one
+from tracelake.ingest.chrome import ChromeReader
+from tracelake.ingest.one import Ingested, ingest_one
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("TRACELAKE_TEST_DATA", ROOT.parent / "shared" / "data"))
+EVENT_COLUMNS = (
+    "event_id, ph, category, name, pid, tid, start_ns, dur_ns, end_ns, correlation, external_id, device, stream, "
+    "input_dims, input_types, id, args, extra"
+)
+_EVENTS = re.compile(r'"traceEvents"\s*:\s*\[')
+_SPACE = re.compile(r"[\s,]*")
+#: Enough digits for any sum of two JSON numbers that the tests write.
+_EXACT = Context(prec=100)
+
+
+def data_file(name: str) -> Path:
+    """Return a file of the shared data; skip the test where it is absent."""
+    path = DATA / name
+    if not path.is_file():
+        pytest.skip(f"needs the trace {path}")
+    return path
+
+
+def data_files(*patterns: str) -> list[Any]:
+    """Return the shared files of some patterns as parameters; where there are none, one that skips."""
+    found = [path.relative_to(DATA).as_posix() for pattern in patterns for path in sorted(DATA.glob(pattern))]
+    if found:
+        return [pytest.param(name, id=Path(name).name.split(".")[0]) for name in found]
+    return [pytest.param("", id="absent", marks=pytest.mark.skip(f"needs the traces in {DATA}"))]
+
+
+def content_of(path: Path) -> bytes:
+    """Return a file's content, decompressed by Python."""
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
+class Number(str):
+    """The text of a JSON number."""
+
+    __slots__ = ()
+
+
+@dataclass
+class Reading:
+    """A trace as Python reads it.
+
+    Attributes:
+        events: the elements of the event array, numbers as their text.
+        whole: the array and what is around it have an end.
+        around: the keys of the object around the array.
+    """
+
+    events: list[Any]
+    whole: bool
+    around: dict[str, Any] = field(default_factory=dict)
+
+
+def python_reads(content: bytes) -> Reading:
+    """Read a trace with Python's json alone; of one that breaks off, the elements before the break."""
+    text = content.decode("utf-8", "replace")
+    numbers: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), Number)
+    try:
+        found = json.loads(text, strict=False, **numbers)
+    except ValueError:
+        return Reading(_elements_before_the_break(text, json.JSONDecoder(strict=False, **numbers)), whole=False)
+    if isinstance(found, list):
+        return Reading(found, whole=True)
+    return Reading(found.pop("traceEvents"), whole=True, around=found)
+
+
+def _elements_before_the_break(text: str, decoder: json.JSONDecoder) -> list[Any]:
+    array = _EVENTS.search(text)
+    at = array.end() if array else text.index("[") + 1
+    found = []
+    with contextlib.suppress(ValueError):
+        while True:
+            space = _SPACE.match(text, at)
+            element, at = decoder.raw_decode(text, space.end() if space else at)
+            if at == len(text) and not isinstance(element, dict | list):
+                break  # a number or word that the cut may have shortened
+            found.append(element)
+    return found
+
+
+def nanoseconds(*microseconds: str) -> int:
+    """Return the sum of decimal microseconds in nanoseconds, halves rounded away from zero."""
+    total = Decimal(0)
+    for text in microseconds:
+        total = _EXACT.add(total, Decimal(text))
+    return int((_EXACT.multiply(total, Decimal(1000))).to_integral_value(ROUND_HALF_UP))
+
+
+def is_time(value: Any) -> bool:
+    """Whether a value of "ts" or "dur" is a time: a finite number, or the text of one."""
+    if not isinstance(value, str):
+        return False
+    try:
+        return Decimal(value).is_finite() and abs(nanoseconds(value)) < 2**63
+    except ArithmeticError:
+        return False
+
+
+def is_event(element: Any) -> bool:
+    """Whether an element of the array can be a row: an object with a phase, and a time unless it is metadata."""
+    return (
+        isinstance(element, dict)
+        and element.get("ph") is not None
+        and (element["ph"] == "M" or is_time(element.get("ts")))
+    )
+
+
+def start_and_end(event: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Return the times of an event by its own "ts" and "dur"."""
+    ts, dur = event.get("ts"), event.get("dur")
+    start = nanoseconds(ts) if is_time(ts) else None
+    return start, nanoseconds(ts, dur) if start is not None and is_time(dur) else None
+
+
+def comparable(value: Any) -> Any:
+    """Return JSON with its numbers as floats, whatever they were written like."""
+    if isinstance(value, dict):
+        return {key: comparable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [comparable(item) for item in value]
+    if isinstance(value, Number) or (isinstance(value, int) and not isinstance(value, bool)):
+        return float(value)
+    return value
+
+
+def trace_bytes(events: Sequence[Any], **around: Any) -> bytes:
+    """Return a Chrome trace object as text, an event per line."""
+    lines = ",\n  ".join(json.dumps(event) for event in events)
+    head = "".join(f"{json.dumps(key)}: {json.dumps(value)}, " for key, value in around.items())
+    return f'{{{head}"traceEvents": [\n  {lines}\n]}}'.encode()
+
+
+def new_lake(folder: Path) -> Layout:
+    """Make an empty lake."""
+    return open_layout(folder, create=True)
+
+
+def ingest_bytes(layout: Layout, content: bytes, name: str = "trace.json") -> Ingested:
+    """Write content to a file beside the lake and ingest it."""
+    path = layout.root.with_name(f"{layout.root.name}-{name}")
+    path.write_bytes(content)
+    return ingest_one(layout, path, threads=2)
+
+
+@contextlib.contextmanager
+def pieces_of(size: int) -> Iterator[None]:
+    """Have files read, and cut into pieces, `size` bytes at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one, "ChromeReader", functools.partial(ChromeReader, piece_bytes=size))
+        patch.setattr(cutter, "FIRST_BYTES", size)
+        yield
+
+
+def stored(layout: Layout, trace_id: str, columns: str = EVENT_COLUMNS) -> list[dict[str, Any]]:
+    """Return the events of a trace in file order, straight from the Parquet files."""
+    files = [str(path) for path in layout.event_dir(trace_id).rglob("*.parquet")]
+    if not files:
+        return []
+    with duckdb.connect() as connection:
+        rows = connection.execute(f"SELECT {columns} FROM read_parquet($1) ORDER BY event_id", [files])
+        names = [column[0] for column in rows.description or []]
+        return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
+
+
+def run_cli(*words: str | Path, lake: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACELAKE")}
+    environment |= options.pop("env", {})
+    if lake is not None:
+        environment["TRACELAKE_LAKE"] = str(lake)
+    return subprocess.run(
+        [sys.executable, "-m", "tracelake", *map(str, words)],
+        env=environment, text=True, capture_output=True, check=False, timeout=120, **options,
+    )  # fmt: skip
