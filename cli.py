@@ -276,7 +276,10 @@ def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | No
     """
     opened = _open(lake, trace=trace)
     answer = opened.doctor(trace)
-    _render(answer, format_, output, limit)
+    if format_ == "table" and output is None and not answer.limit(1).fetchall():
+        _say("nothing noteworthy.")
+    else:
+        _render(answer, format_, output, limit)
     broken = opened.broken_invariants()
     for law, rows in broken:
         _say(f"broken: {law} ({rows} rows)")

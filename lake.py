@@ -51,7 +51,7 @@ class Lake(Store):
         """
         files = expand(paths)
         said = self._checked({**settings, **(model_settings(model) if model is not None else {})})
-        if "trace" in said and len(files) > 1:
+        if said.get("trace") and len(files) > 1:
             raise UsageError(f"trace={said['trace']}: one name for {len(files)} files.")
         results = []
         for result in ingest_many(self.layout, files, progress=progress, jobs=jobs):

@@ -45,6 +45,7 @@ print(time.perf_counter() - begun)
 """
 WHOLE_OBJECT = """
 import duckdb, sys, time
+duckdb.execute("SET enable_progress_bar = false")
 begun = time.perf_counter()
 duckdb.execute(
     "COPY (SELECT unnest(traceEvents, max_depth := 2) FROM read_json($1, maximum_object_size = 2000000000, columns = "

@@ -126,7 +126,8 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
         if module.name in found:
             raise ValueError(f"{path}: {module.name} is created twice")
         found[module.name] = module
-    order = TopologicalSorter({name: module.uses & found.keys() for name, module in found.items()})
+    # Sorted, so that the order is the same in every process: fingerprints are made of it.
+    order = TopologicalSorter({name: sorted(entry.uses & found.keys()) for name, entry in sorted(found.items())})
     return tuple(found[name] for name in order.static_order())
 
 

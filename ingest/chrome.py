@@ -26,6 +26,8 @@ from .source import Source
 
 #: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
 PIECE_BYTES = 32 << 20
+#: Stands in a batch for an element that is no event, so that those after it keep their places.
+_IN_ITS_PLACE = b"{}"
 #: Processes that stand for a device, by the metadata event that names them.
 _DEVICE_PIDS = """
 SELECT DISTINCT pid FROM {table}
@@ -90,6 +92,7 @@ class ChromeReader:
     dialect: Dialect = field(default_factory=Dialect)
     events: int = 0
     _next_bytes: int = 0
+    _refused: dict[int, tuple[str, bytes]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the parts that work on the same file."""
@@ -160,9 +163,11 @@ class ChromeReader:
         """Give the batch its place in the file's order of events."""
         if batch.rejected:
             samples = worker.writer.rejected(20)
-            for nth, text in samples:
-                self.notes.reject(self.events + nth, "no ph, or no time that a number can hold", text)
+            for nth, shown in samples:
+                reason, text = self._refused.get(nth, ("no ph, or no time that a number can hold", shown))
+                self.notes.reject(self.events + nth, reason, text)
             self.notes.rejected += batch.rejected - len(samples)
+        self._refused.clear()
         self.events += batch.rows
         self.progress(self.events)
 
@@ -193,6 +198,7 @@ class ChromeReader:
     def _recover(self, worker: _Worker, text: bytes) -> Batch:
         """Read a piece that does not parse: take back what does not belong to it, mend or reject the damaged."""
         found = scan.elements(text)
+        texts = [text[start:end] for start, end in found.spans]
         if found.end is not None:
             self.cutter.end_at(text[found.end + 1 :] + self._take_back())
         elif found.rest < len(text):
@@ -201,11 +207,11 @@ class ChromeReader:
             if not found.spans:
                 # An event longer than the piece wants a larger one. One that no piece ends is damage.
                 if len(rest) >= EVENT_LIMIT or (self.cutter.done and not following):
-                    rest = self._skip_damage(rest)
+                    rest, texts = self._skip_damage(rest), [_IN_ITS_PLACE]
                 else:
                     self._next_bytes = 2 * len(text)
             self.cutter.push_back(rest + following)
-        return self._salvage(worker, [text[start:end] for start, end in found.spans])
+        return self._salvage(worker, texts)
 
     def _take_back(self) -> bytes:
         """Take back the pieces cut after one that was cut wrongly, and return their bytes."""
@@ -222,7 +228,7 @@ class ChromeReader:
         places = (text.find(separator, 1) for separator in self.cutter.separators)
         place = min((place for place in places if place > 0), default=len(text))
         cut = text.find(b"{", place + 1) if place < len(text) else len(text)
-        self.notes.reject(self.events, "an event that does not end", text[:cut])
+        self._refused[0] = "an event that does not end", text[:cut]
         return text[cut:]
 
     def _salvage(self, worker: _Worker, texts: list[bytes]) -> Batch:
@@ -232,8 +238,8 @@ class ChromeReader:
             try:
                 mended, reason = mend(text)
             except Unmendable as error:
-                self.notes.reject(self.events + nth, str(error), text)
-                continue
+                self._refused[nth] = str(error), text
+                mended, reason = _IN_ITS_PLACE, None
             if reason:
                 self.notes.repair(self.events + nth, reason, text)
             whole.append(mended)
@@ -243,25 +249,22 @@ class ChromeReader:
         """Load events; those that the parser still refuses are found by halving and rejected."""
         if not texts:
             return Batch(0, 0, suspect=False)
-        good, doubtful = [], [texts]
-        try:
-            return self._parse_text(worker, b",".join(texts))
-        except duckdb.InvalidInputException as error:
-            reason = str(error)
+        doubtful = [(0, len(texts))]
         while doubtful:
-            part = doubtful.pop()
+            start, end = doubtful.pop()
             try:
-                self._parse_text(worker, b",".join(part))
-                good.append(part)
+                batch = self._parse_text(worker, b",".join(texts[start:end]))
             except duckdb.InvalidInputException as error:
-                reason = str(error)
-                if len(part) == 1:
-                    self.notes.reject(self.events, reason, part[0])
+                if end - start > 1:
+                    middle = (start + end) // 2
+                    doubtful += [(middle, end), (start, middle)]
                 else:
-                    middle = len(part) // 2
-                    doubtful += [part[middle:], part[:middle]]
-        kept = [text for part in good for text in part]
-        return self._parse_text(worker, b",".join(kept)) if kept else Batch(0, 0, suspect=False)
+                    self._refused[start] = str(error), texts[start]
+                    texts[start] = _IN_ITS_PLACE
+            else:
+                if end - start == len(texts):
+                    return batch
+        return self._parse_text(worker, b",".join(texts))
 
     def _finish(self) -> dict[str, object]:
         cutter, notes = self.cutter, self.notes

@@ -95,6 +95,9 @@ def ingest_one(
             return _ingest(layout, source, folder, progress, threads or min(_MAX_THREADS, os.cpu_count() or 1), name)
     except OSError as error:
         raise InputError(f"{source.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
+    except duckdb.Error as error:
+        # Memory, or a disk that is full: what is wrong with the text of a file was dealt with before.
+        raise InputError(f"{source.name}: cannot be stored in {layout.root}: {error}") from error
     finally:
         source.close()
 

@@ -55,7 +55,9 @@ launched AS (
         launches.launch_id,
         launches.start_ns AS launch_ns,
         coalesce(_operations.external_id, launches.external_id) AS operator_id,
-        CASE WHEN launches.launch_id IS NOT NULL THEN count(*) OVER same_launch END AS launch_kernels
+        CASE
+            WHEN launches.launch_id IS NOT NULL THEN count(*) OVER same_launch
+        END AS launch_kernels
     FROM _operations
     LEFT JOIN launches USING (trace_id, correlation)
     WINDOW same_launch AS (PARTITION BY _operations.trace_id, _operations.correlation)

@@ -6,6 +6,9 @@
 -- Attention tells more than counts do: the anchors that go with one are blocks_per_layer. And it is
 -- in the first half of a layer: an anchor that ends a half before it is the embedding's; where no
 -- anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
+--
+-- Materialised per trace.
+--
 -- trace_id          VARCHAR    trace
 -- rank              INTEGER    rank in the job, NULL when unknown
 -- device            INTEGER    device

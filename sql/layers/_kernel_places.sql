@@ -4,6 +4,9 @@
 -- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
 -- the half's usual length, or at the usual length itself where there is none. Without one, or
 -- when the half is much shorter than all others, the capture begins or ends within it.
+--
+-- Materialised per trace.
+--
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device

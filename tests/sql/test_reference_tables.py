@@ -8,7 +8,7 @@ import csv
 import gzip
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cache
 from itertools import pairwise
@@ -86,7 +86,8 @@ def winners(names: set[str], profile: str = "") -> dict[str, tuple[str, int | No
 
 def category_totals(kernels: list[tuple[str, Decimal]], profile: str = "") -> dict[str, tuple[int, Decimal]]:
     category = winners({name for name, _ in kernels}, profile)
-    count, total = Counter(), Counter()
+    count: Counter[str] = Counter()
+    total: defaultdict[str, Decimal] = defaultdict(Decimal)
     for name, duration in kernels:
         count[category[name][0]] += 1
         total[category[name][0]] += duration
