@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 
@@ -25,7 +25,7 @@ from .slots import Slot
 from .source import Source
 
 #: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
-PIECE_BYTES = 32 << 20
+PIECE_BYTES = 24 << 20
 #: Stands in a batch for an element that is no event, so that those after it keep their places.
 _IN_ITS_PLACE = b"{}"
 #: Processes that stand for a device, by the metadata event that names them.
@@ -127,7 +127,7 @@ class ChromeReader:
         if end is None:
             return
         for again in (True, False):
-            batch = self._settle(_Piece(worker, end, _done(worker, self._query(worker.slot))))
+            batch = self._settle(_Piece(worker, end, _done(self._parse, worker, end, self._dialect())))
             if again and batch.rows:
                 self.dialect.device_pids.update(worker.writer.column(_DEVICE_PIDS.format(table="batch")))
             if not self.dialect.device_pids:
@@ -146,7 +146,7 @@ class ChromeReader:
                 if end is None:
                     self._idle.append(worker)
                     continue
-                self._flying.append(_Piece(worker, end, pool.submit(worker.parse, self._query(worker.slot))))
+                self._flying.append(_Piece(worker, end, pool.submit(self._parse, worker, end, self._dialect())))
                 if self._idle and not self._flying[0].batch.done():
                     continue
             piece = self._flying.popleft()
@@ -156,8 +156,15 @@ class ChromeReader:
                 piece.worker.storing = pool.submit(piece.worker.writer.store, self.events - batch.rows)
             self._idle.append(piece.worker)
 
-    def _query(self, slot: Slot) -> str:
-        return segment_query(slot.path, slot.size, self.dialect)
+    def _dialect(self) -> Dialect:
+        """Return what is known of the file by now; a thread that parses must not see it change."""
+        return replace(self.dialect, extra_keys=dict(self.dialect.extra_keys), device_pids=set(self.dialect.device_pids))
+
+    def _parse(self, worker: _Worker, end: int, dialect: Dialect) -> Batch:
+        """Parse the piece that ends at `end` of the worker's slot."""
+        if dialect.clock is Clock.EXACT:
+            return self._parse_text(worker, worker.slot.copy(1, end), dialect)
+        return worker.parse(segment_query(worker.slot.path, dialect))
 
     def _number(self, worker: _Worker, batch: Batch) -> None:
         """Give the batch its place in the file's order of events."""
@@ -185,13 +192,13 @@ class ChromeReader:
         except duckdb.InvalidInputException:
             return self._recover(piece.worker, text)
 
-    def _parse_text(self, worker: _Worker, text: bytes) -> Batch:
+    def _parse_text(self, worker: _Worker, text: bytes, dialect: Dialect | None = None) -> Batch:
         """Parse a piece whose times need their text."""
         slot = Slot(len(text) + 2)
         try:
             slot.fill(quote_times(text))
-            exact = Dialect(Clock.EXACT, self.dialect.extra_keys, self.dialect.device_pids)
-            return worker.writer.load(segment_query(slot.path, max(slot.size, self.piece_bytes), exact))
+            exact = replace(dialect or self.dialect, clock=Clock.EXACT)
+            return worker.writer.load(segment_query(slot.path, exact, largest_event=slot.size))
         finally:
             slot.close()
 
@@ -278,11 +285,11 @@ class ChromeReader:
         return metadata
 
 
-def _done(worker: _Worker, query: str) -> Future[Batch]:
+def _done(parse: Callable[..., Batch], *arguments: object) -> Future[Batch]:
     """Parse at once; the outcome in the form a pool gives it."""
     future: Future[Batch] = Future()
     try:
-        future.set_result(worker.parse(query))
+        future.set_result(parse(*arguments))
     except (duckdb.Error, _Suspect) as error:
         future.set_exception(error)
     return future

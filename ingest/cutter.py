@@ -25,6 +25,8 @@ _HEADER_LIMIT = 64 << 20
 #: An event longer than this is taken for damage.
 EVENT_LIMIT = 64 << 20
 _SEPARATORS = 8
+#: What an element that is no bare number or word ends in.
+_LAST_BYTES = (b"}", b"]", b'"')
 _LEADING_COMMA = re.compile(rb"\s*,")
 _FIRST_KEY = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:')
 
@@ -156,8 +158,10 @@ class Cutter:
         if found.end is not None:
             self.end_at(text[found.end + 1 :])
             return 1 + found.end
-        if found.spans:
-            end = found.spans[-1][1]
+        # A number at the very end may go on in the bytes to come.
+        ends = [end for _, end in found.spans if end < len(text) or text.endswith(_LAST_BYTES)]
+        if ends:
+            end = ends[-1]
             self._carry = text[end:] + self._carry
             return 1 + end
         if filled >= EVENT_LIMIT:

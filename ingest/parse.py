@@ -25,6 +25,9 @@ COLUMN_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
 #: Keys that profilers write besides. Others join them when a sample of a piece shows them.
 RARE_KEYS = ("bp", "s", "id2", "scope", "cname", "tts", "tdur")
 
+#: DuckDB reads through a buffer of twice the largest event it is told to expect. A piece that holds a larger one does
+#: not parse, and is read again with room for it.
+LARGEST_EVENT = 8 << 20
 #: Doubles are less than 0.001 µs apart below this many µs.
 _FAST_LIMIT = 2.0**43
 _TIME_TEXT = re.compile(rb'("(?:ts|dur)"\s*:\s*)([-+]?[0-9][0-9.eE+-]*)')
@@ -95,7 +98,7 @@ def quote_times(text: bytes) -> bytes:
     return _TIME_TEXT.sub(rb'\1"\2"', text)
 
 
-def segment_query(path: str, size: int, dialect: Dialect) -> str:
+def segment_query(path: str, dialect: Dialect, *, largest_event: int = LARGEST_EVENT) -> str:
     """Return the SELECT that reads one piece. Its columns: nth, suspect, lane, and the event columns but the id."""
     fast = dialect.clock is Clock.FAST
     kinds = dict.fromkeys(COLUMN_KEYS, "VARCHAR") | {"args": "JSON"} | dict.fromkeys(dialect.extra_keys, "JSON")
@@ -144,7 +147,7 @@ FROM (
         CASE WHEN coalesce({present}) IS NOT NULL THEN
             CAST(json_merge_patch('{{}}', json_object({members})) AS VARCHAR)
         END AS extra
-    FROM read_json({quoted(path)}, format = 'array', maximum_object_size = {size}, columns = {{{columns}}})
+    FROM read_json({quoted(path)}, format = 'array', maximum_object_size = {largest_event}, columns = {{{columns}}})
 )"""
 
 
