@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..engine.errors import InputError
 from . import scan
@@ -127,7 +128,7 @@ class Cutter:
             return {}, self.trailer is not None and not self.trailer.strip()
         for trailer in (self.trailer, b"}"):
             try:
-                found = json.loads(self.header + b"[]" + (trailer or b""), strict=False)
+                found = _parsed(self.header + b"[]" + (trailer or b""))
             except (ValueError, RecursionError):
                 continue
             return found, trailer is self.trailer
@@ -192,7 +193,7 @@ class Cutter:
         if self.bare:
             return not rest.strip()
         try:
-            json.loads(b'{"traceEvents":[]' + rest, strict=False)
+            _parsed(b'{"traceEvents":[]' + rest)
         except (ValueError, RecursionError):
             return False
         return True
@@ -225,3 +226,7 @@ class Cutter:
         if {"nodes", "schema"} <= set(keys):
             reason += "\n  An execution trace (Chakra) looks like this; tracelake reads profiler traces."
         return reason
+
+
+def _parsed(text: bytes) -> Any:
+    return json.loads(text.decode("utf-8", "replace"), strict=False)

@@ -29,7 +29,9 @@ RARE_KEYS = ("bp", "s", "id2", "scope", "cname", "tts", "tdur")
 #: not parse, and is read again with room for it.
 LARGEST_EVENT = 8 << 20
 #: Doubles are less than 0.001 µs apart below this many µs.
-_FAST_LIMIT = 2.0**43
+_FAST_LIMIT = 2**43
+#: Whole numbers below this many µs fit a double, and two of them added up fit 64 bits as ns.
+_WHOLE_LIMIT = 2**52
 _TIME_TEXT = re.compile(rb'("(?:ts|dur)"\s*:\s*)([-+]?[0-9][0-9.eE+-]*)')
 
 
@@ -90,7 +92,9 @@ def _fits_a_double(value: object) -> bool:
     if not isinstance(value, _NumberText):
         return value is None
     whole, _, places = value.partition(".")
-    return len(places) <= 3 and "e" not in value.lower() and len(whole.lstrip("-")) <= (12 if places else 15)
+    if "e" in value.lower() or len(places) > 3 or len(whole) > 16:
+        return False
+    return abs(int(whole)) < (_FAST_LIMIT if places else _WHOLE_LIMIT)
 
 
 def quote_times(text: bytes) -> bytes:
@@ -163,7 +167,7 @@ def _fast_times() -> tuple[str, str, str]:
         return f"(CAST({whole} AS BIGINT) * 1000 + CAST(round(({column} - {whole}) * 1000) AS BIGINT))"
 
     def usable(column: str) -> str:
-        return f"(isfinite({column}) AND abs({column}) < 4503599627370496)"
+        return f"(isfinite({column}) AND abs({column}) < {_WHOLE_LIMIT})"
 
     def hidden(column: str) -> str:
         # A value with more than three places lies off the grid of thousandths by more than its double's own error.

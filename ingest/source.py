@@ -16,6 +16,8 @@ from ..engine.errors import InputError
 STDIN = "-"
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+#: Compressed bytes read at once.
+_GZIP_READ = 128 << 10
 
 
 class Decompressor(Protocol):
@@ -102,14 +104,41 @@ class Source:
     def _decompressor(self, file: _HashedFile) -> Decompressor:
         magic = file.peek(4)
         if magic.startswith(_GZIP):
-            from isal import igzip
-
-            return igzip.IGzipFile(fileobj=file, mode="rb")  # type: ignore[no-untyped-call]
+            return _Gzip(file)
         if magic == _ZSTD:
             import zstandard
 
             return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)  # type: ignore[arg-type]
         return file
+
+
+class _Gzip:
+    """A gzip stream of one member or more. Of one that ends early, all that can be had comes before the error."""
+
+    def __init__(self, file: _HashedFile) -> None:
+        from isal import igzip_lib
+
+        self._file = file
+        self._begin = lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        self._member = self._begin()
+
+    def readinto(self, view: memoryview, /) -> int:
+        text = b""
+        while not text:
+            data = b""
+            if self._member.eof:
+                # Zeros may pad a member; anything else is the next one.
+                data = self._member.unused_data.lstrip(b"\0")
+                while not data and (more := self._file.read(_GZIP_READ)):
+                    data = more.lstrip(b"\0")
+                if not data:
+                    return 0
+                self._member = self._begin()
+            elif self._member.needs_input and not (data := self._file.read(_GZIP_READ) or b""):
+                raise EOFError
+            text = self._member.decompress(data, len(view))
+        view[: len(text)] = text
+        return len(text)
 
 
 class _HashedFile(io.RawIOBase):
