@@ -131,6 +131,7 @@ FOOTER = """  {
 """
 ORIGIN_NS = 4909733314686437
 PASS_NS = 500_000_000
+LAUNCH_AHEAD_NS = 800_000
 
 
 def kernel_slots(passes: int) -> Iterator[tuple[int, int, int, int]]:
@@ -153,9 +154,10 @@ def chunks(passes: int) -> Iterator[str]:
     for slot, position, start, dur in kernel_slots(passes):
         out = []
         for nth in range(OPS_PER_KERNEL):
-            t = start - 900_000 + nth * 997
+            # Each operator calls the next; the launch is in the third.
+            t = start - LAUNCH_AHEAD_NS - 5_000 + nth * 997
             out.append(
-                OP % (OPS[nth], *divmod(t, 1000), *divmod(dur % 90_000 + 4_000 - nth * 700, 1000),
+                OP % (OPS[nth], *divmod(t, 1000), *divmod(dur % 9_000 + 20_000 - nth * 2_000, 1000),
                       slot * OPS_PER_KERNEL + nth, 4096 + 128 * position, event)
             )  # fmt: skip
             event += 1
@@ -180,7 +182,7 @@ def chunks(passes: int) -> Iterator[str]:
     end = ORIGIN_NS
     for slot, position, start, dur in kernel_slots(passes):
         name = KERNELS[position][0]
-        launch = start - 800_000
+        launch = start - LAUNCH_AHEAD_NS
         external, correlation, end = slot * OPS_PER_KERNEL + 2, 66148 + slot, start + dur
         yield KERNEL % (
             name, *divmod(start, 1000), *divmod(dur, 1000), external, correlation,

@@ -25,7 +25,9 @@ from .slots import Slot
 from .source import Source
 
 #: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
-PIECE_BYTES = 24 << 20
+PIECE_BYTES = 16 << 20
+#: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
+_REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
 #: Stands in a batch for an element that is no event, so that those after it keep their places.
 _IN_ITS_PLACE = b"{}"
 #: Processes that stand for a device, by the metadata event that names them.
@@ -158,7 +160,8 @@ class ChromeReader:
 
     def _dialect(self) -> Dialect:
         """Return what is known of the file by now; a thread that parses must not see it change."""
-        return replace(self.dialect, extra_keys=dict(self.dialect.extra_keys), device_pids=set(self.dialect.device_pids))
+        known = self.dialect
+        return replace(known, extra_keys=dict(known.extra_keys), device_pids=set(known.device_pids))
 
     def _parse(self, worker: _Worker, end: int, dialect: Dialect) -> Batch:
         """Parse the piece that ends at `end` of the worker's slot."""
@@ -184,12 +187,12 @@ class ChromeReader:
             return piece.batch.result()
         except _Suspect:
             self.dialect.clock = Clock.EXACT
-        except duckdb.InvalidInputException:
+        except _REFUSALS:
             pass
         text = piece.text
         try:
             return self._parse_text(piece.worker, text)
-        except duckdb.InvalidInputException:
+        except _REFUSALS:
             return self._recover(piece.worker, text)
 
     def _parse_text(self, worker: _Worker, text: bytes, dialect: Dialect | None = None) -> Batch:
@@ -261,7 +264,7 @@ class ChromeReader:
             start, end = doubtful.pop()
             try:
                 batch = self._parse_text(worker, b",".join(texts[start:end]))
-            except duckdb.InvalidInputException as error:
+            except _REFUSALS as error:
                 if end - start > 1:
                     middle = (start + end) // 2
                     doubtful += [(middle, end), (start, middle)]
@@ -281,7 +284,8 @@ class ChromeReader:
         elif cutter.truncated:
             notes.truncate(self.events, "the file ends inside its array of events", cutter.partial)
         elif not whole:
-            notes.truncate(self.events, "what follows the array of events is not whole", cutter.trailer or b"")
+            # No sample: what stands around the array may be secret.
+            notes.truncate(self.events, "what follows the array of events is not whole")
         return metadata
 
 
@@ -290,6 +294,6 @@ def _done(parse: Callable[..., Batch], *arguments: object) -> Future[Batch]:
     future: Future[Batch] = Future()
     try:
         future.set_result(parse(*arguments))
-    except (duckdb.Error, _Suspect) as error:
+    except (*_REFUSALS, _Suspect) as error:
         future.set_exception(error)
     return future

@@ -88,7 +88,7 @@ class LaneWriter:
             if lanes.get(lane):
                 self._cursor.execute(f"INSERT INTO pending_{lane} SELECT {columns} FROM batch WHERE lane = '{lane}'")
                 self._pending[lane] += lanes[lane]
-                if self._pending[lane] >= ROW_GROUP:
+                if self._pending[lane] >= ROW_GROUP // 4:
                     self._flush(lane)
         self._cursor.execute("DROP TABLE batch")
 
@@ -100,8 +100,7 @@ class LaneWriter:
         self._cursor.close()
 
     def _flush(self, lane: str) -> None:
-        # Rows in time order make the row groups' minima and maxima useful to a query over a stretch of time.
-        self._copy(f"SELECT * FROM pending_{lane} ORDER BY start_ns, event_id", lane)
+        self._copy(f"SELECT * FROM pending_{lane}", lane)
         self._cursor.execute(f"TRUNCATE pending_{lane}")
         self._pending[lane] = 0
 

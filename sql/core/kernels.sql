@@ -15,6 +15,9 @@
 -- launch_id       BIGINT   event_id of the host call that launched it, NULL when the trace does not
 --                          show it
 -- launch_kernels  BIGINT   operations launched by the same call; above 1 for graphs
+-- launch_ns       BIGINT   start of that call, ns
+-- launch_pid      VARCHAR  process of that call
+-- launch_tid      VARCHAR  thread of that call
 -- correlation     BIGINT   id shared with the launch
 -- op_id           BIGINT   event_id of the framework operator that caused it, NULL when not shown
 -- op_name         VARCHAR  name of that operator
@@ -23,7 +26,7 @@
 CREATE VIEW kernels AS
 SELECT
     trace_id, traces.rank, device, stream, kernel_id, _kernels.start_ns, dur_ns,
-    _kernels.end_ns, name, display_name, category, kind, launch_id, launch_kernels, correlation,
-    op_id, op_name, input_dims, input_types
+    _kernels.end_ns, name, display_name, category, kind, launch_id, launch_kernels, launch_ns,
+    launch_pid, launch_tid, correlation, op_id, op_name, input_dims, input_types
 FROM _kernels
 JOIN traces USING (trace_id);
