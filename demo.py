@@ -10,8 +10,9 @@ import click
 
 from .engine.errors import UsageError
 from .lake import Lake
+from .reports.layers import parts
 from .reports.questions import for_people
-from .reports.render import render
+from .reports.render import render, render_parts
 from .synthetic import s1_config, write_s1
 
 _WHERE_TIME_GOES = """
@@ -66,8 +67,9 @@ def _run(folder: Path) -> None:
     render(lake.doctor())
     _title("Forward passes: the first warm the machine up, the chosen one is steady", "tracelake passes demo")
     render(for_people("passes", lake.passes("demo")))
-    _title("Layers of the chosen pass, by the model's config.json", "tracelake layers demo")
-    render(for_people("layers", lake.layers("demo")))
+    _title("Layers of the chosen pass, their types by the model's config.json", "tracelake layers demo")
+    trace_id = lake.resolve("demo")
+    render_parts(parts(lake, lake.layers("demo"), trace_id, lake.chosen_pass(trace_id)))
     _title("Where their time goes, in SQL over the same tables", f'tracelake sql "{_WHERE_TIME_GOES.strip()}"')
     render(lake.sql(_WHERE_TIME_GOES))
     lake.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,25 +51,28 @@ class Lake(Store):
             InputError: the model's config.json cannot be read, or a folder holds no traces.
         """
         files = expand(paths)
-        said = self._checked({**settings, **(model_settings(model) if model is not None else {})})
+        said = self._checked({key: value for key, value in settings.items() if value is not None})
+        said |= model_settings(model) if model is not None else {}
         if said.get("trace") and len(files) > 1:
             raise UsageError(f"trace={said['trace']}: one name for {len(files)} files.")
-        results = []
+        results: list[Ingested | Failed] = []
         for result in ingest_many(self.layout, files, progress=progress, jobs=jobs):
             if isinstance(result, Ingested):
                 self.write_settings(result.trace_id, said)
-            results.append(result)
+                results.append(replace(result, trace=said.get("trace") or result.trace))
+            else:
+                results.append(result)
         self.refresh()
         return results
 
-    def set(self, trace: str, **settings: str | int | None) -> None:
+    def set(self, trace: str, /, **settings: str | int | None) -> None:
         """Say something of a trace: its model, hardware, parallelism, anchor, or any tag. None takes a word back.
 
         Raises:
             UsageError: the trace or the hardware is unknown, or a value is not of its setting's type.
             InputError: the model's config.json cannot be read.
         """
-        trace_id = self.resolve(trace)
+        trace_id = self.locate(trace)
         if settings.get("model"):
             settings |= model_settings(str(settings["model"]))
         self.write_settings(trace_id, self._checked(settings))
@@ -93,6 +97,73 @@ class Lake(Store):
         condition = "true" if layer is None else f"layer_id = {int(layer)}"
         order = "rank, device, pass_id, layer_id, hot_rank"
         return self._of_pass("layer_kernels", trace, pass_id, order=order, condition=condition)
+
+    def layer_types(self, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
+        """Return the types of layers of one pass, or of every pass for "all", beside each other."""
+        return self._of_pass("layer_types", trace, pass_id, order="rank, device, pass_id, layer_ids")
+
+    def layer_diff(
+        self, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the kernels of two layers of a trace beside each other; what only one of them runs comes first."""
+        sides = ", ".join(str(int(number)) for number in (pass_id, layer, other_pass, other_layer))
+        return self.sql(
+            f"SELECT * FROM layer_diff({modules.quoted(self.locate(trace))}, {sides}) "
+            "ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, name"
+        )
+
+    def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
+        """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
+        chosen = ", ".join(str(int(layer)) for layer in layers)
+        condition = f"(range = 'pass' OR layer_id IN ({chosen}))" if chosen else "true"
+        order = "rank, device, pass_id, range <> 'pass', start_ns"
+        return self._of_pass("perfetto_ranges", trace, pass_id, order=order, condition=condition)
+
+    def write_perfetto(
+        self, trace: str, path: str | os.PathLike[str], pass_id: int | None = None, layers: Sequence[int] = ()
+    ) -> int:
+        """Write a pass, or some of its layers, as a small Chrome trace and return the number of its events.
+
+        Args:
+            trace: the trace.
+            path: the file; gzipped when its name ends in .gz.
+            pass_id: the pass; the chosen one when none is named.
+            layers: the layers; the whole pass with what surrounds its layers when none is named.
+
+        Raises:
+            UsageError: the trace has no such pass or layer.
+            InputError: the file cannot be written.
+        """
+        from .reports.chrome import write_chrome
+
+        trace_id = self.locate(trace)
+        one = self.chosen_pass(trace_id) if pass_id is None else pass_id
+        if one is None or one not in self.pass_ids(trace):
+            raise UsageError(f"{trace}: has no pass {'' if one is None else one}".rstrip() + ".")
+        self.check_layers(trace, one, layers)
+        return write_chrome(self, trace_id, Path(path), one, layers)
+
+    def report(self, trace: str, output: str | os.PathLike[str] | None = None, pass_id: int | None = None) -> str:
+        """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file.
+
+        Raises:
+            UsageError: the file's suffix is neither .md nor .json, or the trace has no such pass.
+            InputError: the file cannot be written.
+        """
+        from .reports.report import as_text, build, checked_suffix
+
+        suffix = checked_suffix(output)
+        trace_id = self.locate(trace)
+        if pass_id is not None and pass_id not in (known := self.pass_ids(trace)):
+            raise UsageError(f"{trace}: has no pass {pass_id}; it has {len(known)}.")
+        one = self.chosen_pass(trace_id) if pass_id is None else pass_id
+        text = as_text(build(self, trace_id, one), suffix)
+        if output is not None:
+            try:
+                Path(output).write_text(text, encoding="utf-8", newline="\n")
+            except OSError as error:
+                raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+        return text
 
     def doctor(self, trace: str | None = None) -> duckdb.DuckDBPyRelation:
         """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
@@ -155,6 +226,26 @@ class Lake(Store):
             "SELECT coalesce(min(pass_id) FILTER (chosen), min(pass_id)) FROM passes WHERE trace_id = $1", [trace_id]
         )
         return None if chosen is None else int(chosen)
+
+    def pass_ids(self, trace: str) -> list[int]:
+        """Return the numbers of a trace's passes, empty when none was found."""
+        found = self.passes(trace).select("pass_id").distinct().order("pass_id").fetchall()
+        return [int(number) for (number,) in found]
+
+    def check_layers(self, trace: str, pass_id: Pass, layers: Sequence[int]) -> None:
+        """Check that a pass has these layers.
+
+        Raises:
+            UsageError: it has not.
+        """
+        known = {number for (number,) in self.layers(trace, pass_id).select("layer_id").distinct().fetchall()}
+        for layer in layers:
+            if layer not in known:
+                raise UsageError(f"layer {layer}: the pass has layers {min(known)} to {max(known)}.")
+
+    def anchor_candidates(self, trace: str) -> duckdb.DuckDBPyRelation:
+        """Return kernels that mark the layers of a trace, or might, with the evidence; the best first."""
+        return self._of_trace("anchor_candidates", trace, order="rank, device, score DESC, occurrences DESC, pattern")
 
     def _of_trace(self, relation: str, trace: str, *, order: str) -> duckdb.DuckDBPyRelation:
         trace_id = self.locate(trace)

@@ -18,20 +18,23 @@ _TABLES = {
         """,
     "passes": f"""
         SELECT
-            rank, device, pass_id AS pass, stage, round((rows.start_ns - origin_ns) / 1e9, 6) AS start_s,
-            round((rows.end_ns - origin_ns) / 1e9, 6) AS end_s, round(span_us / 1e3, 3) AS span_ms,
+            rank, device, pass_id AS pass, stage, CAST((rows.start_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS start_s,
+            CAST((rows.end_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS end_s, round(span_us / 1e3, 3) AS span_ms,
             round(busy_us / 1e3, 3) AS busy_ms, round(avg_layer_us / 1e3, 3) AS avg_layer_ms,
             round(first_layer_us / 1e3, 3) AS first_layer_ms, num_layers AS layers, complete, note, chosen
         FROM rows JOIN {_ORIGINS} USING (trace_id)
         ORDER BY rank, device, pass_id
         """,
     "layers": f"""
+        WITH kinds AS (
+            SELECT trace_id, device, pass_id, layer_kind, unnest(layer_ids) AS layer_id FROM layer_types
+        )
         SELECT
-            rank, device, pass_id AS pass, layer_id AS layer, layer_type AS type,
+            rank, device, pass_id AS pass, layer_id AS layer, coalesce(layer_type, layer_kind) AS type,
             round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us / 1e3, 3) AS wall_ms,
             round(sum_us / 1e3, 3) AS sum_ms, round(busy_us / 1e3, 3) AS busy_ms,
             round(gap_after_us, 3) AS gap_after_us, kernel_count AS kernels, comm_count AS comm
-        FROM rows JOIN {_ORIGINS} USING (trace_id)
+        FROM rows JOIN {_ORIGINS} USING (trace_id) LEFT JOIN kinds USING (trace_id, device, pass_id, layer_id)
         ORDER BY rank, device, pass_id, layer_id
         """,
     "layer_kernels": """
@@ -40,6 +43,21 @@ _TABLES = {
             round(dur_us, 3) AS dur_us, round(layer_pct, 1) AS layer_pct, round(rel_ms, 6) AS rel_ms, input_dims
         FROM rows
         ORDER BY rank, device, pass_id, layer_id, hot_rank
+        """,
+    "layer_diff": """
+        SELECT
+            device, side, category, display_name AS name, a_count, b_count, round(a_us, 3) AS a_us,
+            round(b_us, 3) AS b_us, diff_us
+        FROM rows
+        ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, rows.name
+        """,
+    "perfetto_ranges": """
+        SELECT
+            rank, device, pass_id AS pass, range, layer_id AS layer, layer_type AS type,
+            CAST(start_s AS DECIMAL(18, 6)) AS start_s, CAST(end_s AS DECIMAL(18, 6)) AS end_s, start_ms, wall_ms,
+            start_ns
+        FROM rows
+        ORDER BY rank, device, pass_id, range <> 'pass', rows.start_ns
         """,
     "kernels": f"""
         SELECT

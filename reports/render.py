@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -9,16 +10,20 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ..engine.errors import InputError, UsageError
+from .table import Table
 
 if TYPE_CHECKING:
     import duckdb
+
+    #: What one writes: an answer, a table or a line.
+    Part = duckdb.DuckDBPyRelation | Table | str
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
 #: Rows of a table for people; the other formats give all.
@@ -43,9 +48,56 @@ def render(
     if format == "parquet":
         _parquet(relation, output)
         return
+    with _opened(output) as out:
+        _text(relation, format, out, limit)
+
+
+def render_parts(
+    parts: Sequence[Part],
+    format: str = "table",
+    output: Path | None = None,
+    *,
+    limit: int = TABLE_ROWS,
+) -> None:
+    """Write answers, tables and lines one after another, a blank line between them.
+
+    Args:
+        parts: what to write.
+        format: table or markdown.
+        output: the file; stdout when not given.
+        limit: rows shown of an answer, as in `render`.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    with _opened(output) as out:
+        before: Part | None = None
+        for part in parts:
+            # A table in plain text has a blank line at both ends.
+            if before is not None and (format == "markdown" or isinstance(before, str)):
+                out.write("\n")
+            before = part
+            if isinstance(part, str):
+                out.write(part + "\n")
+            elif isinstance(part, Table):
+                write_table(part, format, out)
+            else:
+                _text(part, format, out, limit)
+
+
+def write_table(table: Table, format: str, out: IO[str]) -> None:
+    """Write a table, below its title."""
+    if table.title:
+        out.write(f"{table.title}\n\n" if format == "markdown" else f"{table.title}\n")
+    names, numeric = [column.name for column in table.columns], [column.numeric for column in table.columns]
+    (_markdown if format == "markdown" else _table)(names, numeric, table.cells(), out)
+
+
+@contextlib.contextmanager
+def _opened(output: Path | None) -> Iterator[IO[str]]:
     try:
         with output.open("w", encoding="utf-8", newline="") if output else _stdout() as out:
-            _text(relation, format, out, limit)
+            yield out
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -81,7 +133,10 @@ def _text(relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: i
         rows = list(_rows(relation, limit + 1 if limit else 0))
         more = bool(limit) and len(rows) > limit
         shown = rows[:limit] if more else rows
-        (_markdown if format == "markdown" else _table)(columns, relation.types, shown, out)
+        cells = [[_shown(value) for value in row] for row in shown]
+        (_markdown if format == "markdown" else _table)(
+            columns, [_is_number(kind) for kind in relation.types], cells, out
+        )
         if more:
             out.flush()
             sys.stderr.write(f"tracelake: the first {limit} rows; --limit 0 shows all.\n")
@@ -92,10 +147,10 @@ def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[A
 
 
 def _json_object(columns: list[str], row: tuple[Any, ...]) -> str:
-    return json.dumps(dict(zip(columns, map(_plain, row), strict=True)), ensure_ascii=False, allow_nan=False)
+    return json.dumps(dict(zip(columns, map(plain, row), strict=True)), ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value that JSON can hold; what is no number there (NaN, infinity) is null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -104,9 +159,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     return value if isinstance(value, str | int | bool) or value is None else str(value)
 
 
@@ -125,17 +180,16 @@ def _parquet(relation: duckdb.DuckDBPyRelation, output: Path | None) -> None:
             raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
 
 
-def _table(columns: list[str], types: list[Any], rows: list[tuple[Any, ...]], out: IO[str]) -> None:
+def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    numeric = [_is_number(kind) for kind in types]
     for column, right in zip(columns, numeric, strict=True):
         table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=not out.isatty())
     for row in rows:
-        table.add_row(*(_escaped(_shown(value)) for value in row))
+        table.add_row(*map(_escaped, row))
     # A terminal folds long names; a file or a pipe gets lines as long as they are.
     page = io.StringIO()
     terminal = out.isatty()
@@ -144,14 +198,14 @@ def _table(columns: list[str], types: list[Any], rows: list[tuple[Any, ...]], ou
     out.writelines(line.rstrip() + "\n" for line in page.getvalue().strip("\n").splitlines())
 
 
-def _markdown(columns: list[str], types: list[Any], rows: list[tuple[Any, ...]], out: IO[str]) -> None:
+def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
     def line(cells: list[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
 
     out.write(line(list(columns)))
-    out.write(line(["---:" if _is_number(kind) else "---" for kind in types]))
+    out.write(line(["---:" if right else "---" for right in numeric]))
     for row in rows:
-        out.write(line([_shown(value) for value in row]))
+        out.write(line(row))
 
 
 def _is_number(kind: Any) -> bool:
@@ -176,8 +230,11 @@ def _escaped(text: str) -> str:
     return escape(text)
 
 
-def to_text(relation: duckdb.DuckDBPyRelation, format: str = "table") -> str:
-    """Return an answer as text."""
+def to_text(answer: duckdb.DuckDBPyRelation | Table, format: str = "table") -> str:
+    """Return an answer or a table as text."""
     out = io.StringIO()
-    _text(relation, format, out, 0)
+    if isinstance(answer, Table):
+        write_table(answer, format, out)
+    else:
+        _text(answer, format, out, 0)
     return out.getvalue()

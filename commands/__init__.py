@@ -1,0 +1,1 @@
+"""The commands, a module per subject. Heavy libraries are imported in the command that needs them."""

@@ -1,0 +1,128 @@
+"""What commands share: options, opening the lake, the pass to show, where answers and messages go."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..engine.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import duckdb
+
+    from ..lake import Lake, Pass
+
+FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+
+
+def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --format, -o and --limit to a command."""
+    return output_options()(command)
+
+
+def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what adds --format, with formats of the command's own, -o and --limit to a command."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        path = click.Path(dir_okay=False, path_type=Path)
+        command = click.option("--limit", default=200, show_default=True, help="Rows shown of a table; 0 for all.")(
+            command
+        )
+        command = click.option("-o", "--output", type=path, help=output)(command)
+        return click.option(
+            "--format",
+            "format_",
+            type=click.Choice([*FORMATS, *more]),
+            default="table",
+            show_default=True,
+            help="Format of the answer.",
+        )(command)
+
+    return add
+
+
+def say(text: str) -> None:
+    """Tell something beside the answer, on stderr."""
+    click.echo(f"tracelake: {text}", err=True)
+
+
+def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = None) -> Lake:
+    """Open the lake that was named; without one the default, or for the path of a trace a cache.
+
+    Raises:
+        InputError: the trace is a path, and nothing is there.
+    """
+    from ..lake import Lake
+
+    is_file = trace is not None and Path(trace).is_file()
+    if trace is not None and not is_file and (os.sep in trace or trace.endswith((".json", ".gz", ".zst"))):
+        raise InputError(f"{trace}: no such file.")
+    if lake is not None:
+        return Lake(lake, create=create or is_file)
+    default = Path("tracelake")
+    if not create and is_file and not (default / "lake.json").is_file():
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / "lake"
+        return Lake(cache)
+    return Lake(default, create=create)
+
+
+def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
+    """Return the pass to show; end with 1, saying what to do, where no passes were found."""
+    known = opened.pass_ids(trace)
+    if not known:
+        say(no_passes(opened, trace))
+        raise SystemExit(1)
+    if wanted is None:
+        chosen = opened.chosen_pass(opened.locate(trace))
+        if len(known) > 1:
+            say(f"pass {chosen} of {len(known)}, the chosen one; --pass P or --pass all for others.")
+        return chosen
+    if wanted == "all":
+        return "all"
+    if not wanted.isdecimal() or int(wanted) not in known:
+        raise UsageError(f"--pass {wanted}: the trace has passes {known[0]} to {known[-1]}, or say all.")
+    return int(wanted)
+
+
+def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
+    """Return the pass to show, which is one.
+
+    Raises:
+        UsageError: all passes were asked for.
+    """
+    chosen = find_pass(opened, trace, wanted)
+    if not isinstance(chosen, int):
+        raise UsageError("--pass all: this needs one pass.")
+    return chosen
+
+
+def no_passes(opened: Lake, trace: str) -> str:
+    """Return what to say of a trace without passes: why, the best candidates for an anchor, and what to do."""
+    from ..reports.table import cut
+
+    candidates = opened.anchor_candidates(trace).limit(5).select("occurrences, role, pattern").fetchall()
+    lines = [f"{trace}: no passes found: no anchor kernel marks its layers."]
+    if candidates:
+        lines.append("  Kernels that might, with how often they run and where in a layer they may stand:")
+        lines += [f"  {calls:>6}  {role:<6}  {cut(pattern, 100)}" for calls, role, pattern in candidates]
+    lines.append(f"  Name one: tracelake set {trace} anchor=REGEX num_layers=N. `tracelake doctor {trace}` says more.")
+    return "\n".join(lines)
+
+
+def print_rows(name: str, answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int) -> None:
+    """Print rows of a relation: for people the columns they look at first."""
+    from ..reports.questions import for_people
+
+    render_rows(for_people(name, answer) if format_ in ("table", "markdown") else answer, format_, output, limit)
+
+
+def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int) -> None:
+    """Print any rows."""
+    from ..reports.render import render
+
+    render(answer, format_, output, limit=limit)

@@ -1,0 +1,148 @@
+"""Commands that look into passes and layers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..engine.errors import UsageError
+from .common import FORMATS, find_one_pass, find_pass, format_options, open_lake, output_options, print_rows
+
+if TYPE_CHECKING:
+    from ..lake import Lake
+    from ..reports.render import Part
+
+
+@click.command()
+@click.argument("trace")
+@format_options
+@click.pass_obj
+def passes(lake: Path | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
+    """List the forward passes of a trace.
+
+    \b
+    Examples:
+      tracelake passes decode
+      tracelake passes decode.json.gz --format json
+    """
+    opened = open_lake(lake, trace=trace)
+    find_pass(opened, trace, "all")
+    print_rows("passes", opened.passes(trace), format_, output, limit)
+
+
+@click.command()
+@click.argument("trace")
+@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; the chosen one, when not given.")
+@format_options
+@click.pass_obj
+def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
+    """List the layers of a pass, with their time; below them, as a table, the types of layers beside each other.
+
+    Where no config.json tells the types, layers that run the same kernels are one kind: A, B and so on.
+
+    \b
+    Examples:
+      tracelake layers decode
+      tracelake layers decode.json.gz --pass all --format csv
+    """
+    opened = open_lake(lake, trace=trace)
+    chosen = find_pass(opened, trace, pass_)
+    answer = opened.layers(trace, chosen)
+    if format_ not in ("table", "markdown"):
+        print_rows("layers", answer, format_, output, limit)
+        return
+    from ..reports.layers import parts
+    from ..reports.render import render_parts
+
+    render_parts(parts(opened, answer, opened.locate(trace), chosen), format_, output, limit=limit)
+
+
+@click.command()
+@click.argument("trace")
+@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; with --layer the chosen one, when not given.")
+@click.option("--layer", type=click.IntRange(0), help="Layer to show.")
+@click.option("--compare-layer", type=click.IntRange(0), help="Show how this layer differs from --layer.")
+@click.option("--compare-pass", metavar="P", help="Pass of that layer; the same one, when not given.")
+@output_options("compute-flow", "seed-json")
+@click.pass_obj
+def kernels(
+    lake: Path | None,
+    trace: str,
+    pass_: str | None,
+    layer: int | None,
+    compare_layer: int | None,
+    compare_pass: str | None,
+    format_: str,
+    output: Path | None,
+    limit: int,
+) -> None:
+    """List the kernels of a layer, longest first; without --layer and --pass, all device operations in time order.
+
+    With --compare-layer, list every kernel of two layers with its calls and time in both; names are compared in full.
+    The format compute-flow is a table for reading a layer from its longest kernel down; seed-json is one nested
+    object, the input of layer simulators.
+
+    \b
+    Examples:
+      tracelake kernels decode --layer 2
+      tracelake kernels decode --layer 2 --compare-layer 3
+      tracelake kernels decode --layer 2 --format compute-flow
+      tracelake kernels decode --format parquet -o kernels.parquet
+    """
+    opened = open_lake(lake, trace=trace)
+    compares = compare_layer is not None or compare_pass is not None
+    if layer is None and (compares or format_ not in FORMATS):
+        raise UsageError("which layer? Give --layer N.")
+    if layer is None and pass_ is None:
+        print_rows("kernels", opened.kernels(trace), format_, output, limit)
+        return
+    if not compares and format_ in FORMATS:
+        chosen = find_pass(opened, trace, pass_)
+        opened.check_layers(trace, chosen, () if layer is None else (layer,))
+        print_rows("layer_kernels", opened.kernels(trace, chosen, layer), format_, output, limit)
+        return
+    sides = _sides(opened, trace, (pass_, layer or 0), (compare_pass, compare_layer) if compares else None)
+    if format_ in FORMATS:
+        print_rows("layer_diff", opened.layer_diff(trace, *sides[0], *sides[1]), format_, output, limit)
+    else:
+        _print_flow(opened, trace, sides, format_, output)
+
+
+def _sides(
+    opened: Lake, trace: str, one: tuple[str | None, int], other: tuple[str | None, int | None] | None
+) -> list[tuple[int, int]]:
+    """Return pass and layer of the layers to look at; what the second does not say is as in the first."""
+    sides = [(find_one_pass(opened, trace, one[0]), one[1])]
+    if other is not None:
+        pass_, layer = other
+        same = sides[0]
+        sides.append((
+            same[0] if pass_ is None else find_one_pass(opened, trace, pass_), same[1] if layer is None else layer
+        ))  # fmt: skip
+    for pass_id, layer_id in sides:
+        opened.check_layers(trace, pass_id, (layer_id,))
+    return sides
+
+
+def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], format_: str, output: Path | None) -> None:
+    from ..reports.architecture import summary
+    from ..reports.layers import flow_table, layer_json
+    from ..reports.questions import for_people
+    from ..reports.render import render_parts
+
+    trace_id = opened.locate(trace)
+    if format_ == "seed-json":
+        if len(sides) > 1:
+            raise UsageError("seed-json holds one layer; --format json compares two.")
+        text = json.dumps(layer_json(opened, trace_id, *sides[0]), indent=2, ensure_ascii=False)
+        render_parts([text], output=output)
+        return
+    model = summary(opened, trace_id, sides[0][0])
+    parts: list[Part] = [model] if model else []
+    parts += [table for side in sides if (table := flow_table(opened, trace_id, *side))]
+    if len(sides) > 1:
+        parts.append(for_people("layer_diff", opened.layer_diff(trace, *sides[0], *sides[1])))
+    render_parts(parts, output=output, limit=0)

@@ -1,0 +1,93 @@
+"""Commands for questions of one's own, and for taking answers elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..engine.errors import UsageError
+from .common import format_options, open_lake, render_rows, say
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("-f", "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Read the query.")
+@format_options
+@click.pass_obj
+def sql(lake: Path | None, query: str | None, file: Path | None, format_: str, output: Path | None, limit: int) -> None:
+    """Answer an SQL question over all traces in the lake. `tracelake schema` lists the relations.
+
+    \b
+    Examples:
+      tracelake sql "SELECT trace, count(*) AS kernels FROM kernels JOIN traces USING (trace_id) GROUP BY trace"
+      tracelake sql -f question.sql --format parquet -o answer.parquet
+    """
+    if (query is None) == (file is None):
+        raise UsageError('give a query, or a file with -f: tracelake sql "SELECT …"')
+    text = query if query is not None else file.read_text(encoding="utf-8") if file else ""
+    answer = open_lake(lake).sql(text)
+    if answer is not None:
+        render_rows(answer, format_, output, limit)
+
+
+@click.command()
+@click.argument("relation", required=False)
+@click.pass_obj
+def schema(lake: Path | None, relation: str | None) -> None:  # noqa: ARG001
+    """List the relations; of one, say what a row is, what every column means, and show its SQL.
+
+    \b
+    Examples:
+      tracelake schema
+      tracelake schema layers
+    """
+    from ..reports.schema import describe, overview
+
+    click.echo(describe(relation) if relation else overview())
+
+
+@click.command()
+@click.argument("trace", required=False)
+@format_options
+@click.pass_obj
+def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | None, limit: int) -> None:
+    """Say what is noteworthy of a trace, or of all, and check that the lake keeps its own laws.
+
+    Ends with 1 when a check finds an error or a law is broken.
+
+    \b
+    Examples:
+      tracelake doctor
+      tracelake doctor decode.json.gz
+    """
+    opened = open_lake(lake, trace=trace)
+    answer = opened.doctor(trace)
+    if format_ == "table" and output is None and not answer.limit(1).fetchall():
+        say("nothing noteworthy.")
+    else:
+        render_rows(answer, format_, output, limit)
+    broken = opened.broken_invariants()
+    for law, rows in broken:
+        say(f"broken: {law} ({rows} rows)")
+    if broken or answer.filter("severity = 'error'").fetchall():
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("relations", nargs=-1)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder, or the database's file.")
+@click.option(
+    "--format", "format_", type=click.Choice(["parquet", "csv", "duckdb"]), default="parquet", show_default=True
+)
+@click.pass_obj
+def export(lake: Path | None, relations: tuple[str, ...], output: Path, format_: str) -> None:
+    """Write relations for other tools: every public one but `events`, or those named.
+
+    \b
+    Examples:
+      tracelake export -o tables
+      tracelake export layers kernels --format duckdb -o layers.duckdb
+    """
+    for relation, rows in open_lake(lake).export(output, format_, relations):
+        say(f"{relation}: {rows} rows")

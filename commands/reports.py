@@ -1,0 +1,81 @@
+"""Commands that take what was found elsewhere: into Perfetto, into a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..engine.errors import UsageError
+from .common import find_one_pass, find_pass, open_lake, output_options, print_rows, say
+
+
+def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:  # noqa: ARG001
+    words = [word.strip() for word in (value or "").split(",") if word.strip()]
+    if not all(word.isdecimal() for word in words):
+        raise click.BadParameter("expected numbers with commas between them, as in 2,3.")
+    return tuple(int(word) for word in words)
+
+
+@click.command()
+@click.argument("trace")
+@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; the chosen one, when not given.")
+@click.option("--layers", metavar="L,L…", callback=_numbers, help="These layers only, as in 2,3.")
+@output_options(output="Write a small Chrome trace of the pass or layers to this file; gzipped when it ends in .gz.")
+@click.pass_obj
+def perfetto(
+    lake: Path | None,
+    trace: str,
+    pass_: str | None,
+    layers: tuple[int, ...],
+    format_: str,
+    output: Path | None,
+    limit: int,
+) -> None:
+    """Say where passes and layers are on Perfetto's time line; with -o, write a small trace that shows them.
+
+    The small trace holds the kernels of one pass, or of some layers of it, below tracks that name pass and layer. Its
+    times are those of the original. It opens in Perfetto and chrome://tracing, and tracelake reads it again.
+
+    \b
+    Examples:
+      tracelake perfetto decode
+      tracelake perfetto decode --layers 2,3 -o layers.json
+    """
+    opened = open_lake(lake, trace=trace)
+    if output is None:
+        chosen = find_pass(opened, trace, pass_)
+        opened.check_layers(trace, chosen, layers)
+        print_rows("perfetto_ranges", opened.perfetto(trace, chosen, layers), format_, None, limit)
+        return
+    if format_ != "table":
+        raise UsageError(f"--format {format_}: -o writes a Chrome trace. For a table in a file, redirect stdout.")
+    one = find_one_pass(opened, trace, pass_)
+    events = opened.write_perfetto(trace, output, one, layers)
+    say(f"{output}: {events} events of pass {one}.")
+
+
+@click.command()
+@click.argument("trace")
+@click.option("--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass to detail; else the chosen one.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write, .md or .json; Markdown on stdout, when not given.",
+)
+@click.pass_obj
+def report(lake: Path | None, trace: str, pass_: int | None, output: Path | None) -> None:
+    """Write down what is known of a trace: device, model, passes, layers, kernels, and what to look at next.
+
+    What a trace does not tell is said to be unknown, with the reason.
+
+    \b
+    Examples:
+      tracelake report decode -o decode.md
+      tracelake report decode.json.gz -o decode.json
+    """
+    opened = open_lake(lake, trace=trace)
+    text = opened.report(trace, output, pass_)
+    if output is None:
+        click.echo(text, nl=False)

@@ -1,0 +1,75 @@
+-- One row per pass: the type of layer that takes most of its time, and what to look at first there.
+--
+-- That is the kernel category with most time, or idle where the device waits for longer than that.
+-- Of communication only what other kernels of its layer do not hide counts.
+--
+-- trace_id    VARCHAR  trace
+-- rank        INTEGER  rank in the job, NULL when unknown
+-- device      INTEGER  device the layers ran on
+-- pass_id     BIGINT   pass, from 0 in time order
+-- layer_type  VARCHAR  type with the largest summed wall time, NULL when unknown
+-- layer_kind  VARCHAR  its kind by the kernels, NULL where the type is known
+-- layers      BIGINT   layers of the type
+-- type_count  BIGINT   types of layers in the pass
+-- pass_pct    DOUBLE   share of the summed wall times of all layers of the pass
+-- target      VARCHAR  kernel category with most time in them, or idle
+-- target_pct  DOUBLE   its share of the layers' summed wall times
+-- idle_pct    DOUBLE   share of those wall times without a kernel of the layer running
+-- category    VARCHAR  kernel category with most time in them
+CREATE VIEW layer_bottlenecks AS
+WITH types AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_type, layer_kind, layers, pass_pct,
+        layers * mean_wall_us AS wall_us,
+        greatest(100 * (1 - mean_busy_us / nullif(mean_wall_us, 0)), 0) AS idle_pct,
+        count(*) OVER (PARTITION BY trace_id, rank, device, pass_id) AS type_count
+    FROM layer_types
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id, rank, device, pass_id ORDER BY pass_pct DESC, layer_ids
+    ) = 1
+),
+category_times AS (
+    SELECT trace_id, rank, device, pass_id, layer_type, layer_kind, category, sum_us AS time_us
+    FROM layer_type_categories
+    WHERE category_group <> 'communication'
+    UNION ALL
+    SELECT
+        l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, e.category,
+        sum(e.exposed_us)
+    FROM _typed_layers AS l
+    JOIN _exposed_layers AS e
+        ON e.trace_id = l.trace_id
+        AND e.rank IS NOT DISTINCT FROM l.rank
+        AND e.device IS NOT DISTINCT FROM l.device
+        AND e.pass_id = l.pass_id
+        AND e.layer_id = l.layer_id
+    GROUP BY
+        l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, e.category
+),
+heaviest AS (
+    SELECT trace_id, rank, device, pass_id, layer_type, layer_kind, category, time_us
+    FROM category_times
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id, rank, device, pass_id, layer_type, layer_kind
+        ORDER BY time_us DESC, category
+    ) = 1
+),
+shares AS (
+    SELECT
+        t.trace_id, t.rank, t.device, t.pass_id, t.layer_type, t.layer_kind, t.layers,
+        t.type_count, t.pass_pct, t.idle_pct, h.category,
+        100 * h.time_us / nullif(t.wall_us, 0) AS category_pct
+    FROM types AS t
+    JOIN heaviest AS h
+        ON h.trace_id = t.trace_id
+        AND h.rank IS NOT DISTINCT FROM t.rank
+        AND h.device IS NOT DISTINCT FROM t.device
+        AND h.pass_id = t.pass_id
+        AND h.layer_type IS NOT DISTINCT FROM t.layer_type
+        AND h.layer_kind IS NOT DISTINCT FROM t.layer_kind
+)
+SELECT
+    trace_id, rank, device, pass_id, layer_type, layer_kind, layers, type_count, pass_pct,
+    CASE WHEN idle_pct > category_pct THEN 'idle' ELSE category END AS target,
+    greatest(idle_pct, category_pct) AS target_pct, idle_pct, category
+FROM shares;

@@ -1,0 +1,30 @@
+-- One row per pass, type of layer and kernel category: where the time of such layers goes.
+-- trace_id        VARCHAR  trace
+-- rank            INTEGER  rank in the job, NULL when unknown
+-- device          INTEGER  device the layers ran on
+-- pass_id         BIGINT   pass, from 0 in time order
+-- layer_type      VARCHAR  type by the model's config, NULL when unknown
+-- layer_kind      VARCHAR  kind by the kernels, NULL where the type is known
+-- category        VARCHAR  kernel category, from category_rules
+-- category_group  VARCHAR  its group, from category_groups
+-- kernel_count    BIGINT   kernels of the category in all layers of the type
+-- sum_us          DOUBLE   sum of their durations; overlapping kernels count twice
+-- pct             DOUBLE   share of the summed durations of all kernels in layers of the type
+CREATE VIEW layer_type_categories AS
+SELECT
+    l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, c.category,
+    any_value(c.category_group) AS category_group,
+    CAST(sum(c.kernel_count) AS BIGINT) AS kernel_count, sum(c.sum_us) AS sum_us,
+    100.0 * sum(c.sum_us) / nullif(sum(sum(c.sum_us)) OVER type, 0) AS pct
+FROM _typed_layers AS l
+JOIN layer_categories AS c
+    ON c.trace_id = l.trace_id
+    AND c.rank IS NOT DISTINCT FROM l.rank
+    AND c.device IS NOT DISTINCT FROM l.device
+    AND c.pass_id = l.pass_id
+    AND c.layer_id = l.layer_id
+GROUP BY
+    l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, c.category
+WINDOW type AS (
+    PARTITION BY l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind
+);

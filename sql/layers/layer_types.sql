@@ -1,0 +1,35 @@
+-- One row per pass and type of layer: what such a layer takes on average, and in the middle.
+-- Where no config tells the types, layers that run alike kernels are one kind.
+--
+-- An average is moved by a single slow layer, often the first of a pass; the median is not.
+--
+-- trace_id        VARCHAR   trace
+-- rank            INTEGER   rank in the job, NULL when unknown
+-- device          INTEGER   device the layers ran on
+-- pass_id         BIGINT    pass, from 0 in time order
+-- layer_type      VARCHAR   type by the model's config, such as FULL_ATTN or C4; NULL when unknown
+-- layer_kind      VARCHAR   kind by the kernels, A for that of the first layer; NULL where the type
+--                           is known
+-- layers          BIGINT    layers of the type
+-- layer_ids       BIGINT[]  which
+-- mean_wall_us    DOUBLE    mean of the layers' wall times
+-- median_wall_us  DOUBLE    median of them
+-- min_wall_us     DOUBLE    shortest of them
+-- max_wall_us     DOUBLE    longest of them
+-- mean_sum_us     DOUBLE    mean of the layers' summed kernel durations
+-- median_sum_us   DOUBLE    median of them
+-- mean_busy_us    DOUBLE    mean of the times with a kernel of the layer running
+-- sum_us          DOUBLE    summed kernel durations of all layers of the type
+-- pass_pct        DOUBLE    share of the summed wall times of all layers of the pass
+CREATE VIEW layer_types AS
+SELECT
+    trace_id, rank, device, pass_id, layer_type, layer_kind, count(*) AS layers,
+    list(layer_id ORDER BY layer_id) AS layer_ids,
+    avg(wall_us) AS mean_wall_us, median(wall_us) AS median_wall_us,
+    min(wall_us) AS min_wall_us, max(wall_us) AS max_wall_us,
+    avg(sum_us) AS mean_sum_us, median(sum_us) AS median_sum_us, avg(busy_us) AS mean_busy_us,
+    sum(sum_us) AS sum_us,
+    100.0 * sum(wall_us) / nullif(sum(sum(wall_us)) OVER pass, 0) AS pass_pct
+FROM _typed_layers
+GROUP BY trace_id, rank, device, pass_id, layer_type, layer_kind
+WINDOW pass AS (PARTITION BY trace_id, rank, device, pass_id);
