@@ -1,0 +1,139 @@
+"""The documentation keeps up with the code: nothing undocumented, no dead link, no command that does not exist."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from tracelake.cli import cli
+from tracelake.docs import build, replay
+from tracelake.engine import modules
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PUBLIC = [entry for entry in modules.modules() if entry.public and entry.folder != "invariants"]
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, made as GitHub makes them."""
+    headings = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def shown_commands(page: Path) -> Iterator[list[str]]:
+    """The arguments of every `tracelake` command in a page's console blocks."""
+    for block in replay.console_blocks(page.read_text(encoding="utf-8")):
+        for command in replay.commands(block):
+            words = shlex.split(command, comments=True)
+            if words[0] == "tracelake":
+                yield words[1 : words.index("|")] if "|" in words else words[1:]
+
+
+def parse(arguments: list[str]) -> None:
+    """Parse a command line as click does, without running it."""
+    group = cli.make_context("tracelake", list(arguments))
+    name, command, rest = cli.resolve_command(group, [*group._protected_args, *group.args])
+    assert name is not None
+    assert command is not None
+    try:
+        command.make_context(name, rest, parent=group)
+    except click.exceptions.Exit:
+        assert "--help" in arguments
+
+
+def test_every_command_has_a_section():
+    commands = build.REFERENCE / "commands.md"
+    assert set(cli.commands) - anchors(commands) == set()
+
+
+def test_every_option_is_on_the_page_of_commands():
+    text = (build.REFERENCE / "commands.md").read_text(encoding="utf-8")
+    options = {name for command in cli.commands.values() for option in command.params for name in option.opts}
+    assert {name for name in options if name.startswith("-") and f"`{name}" not in text} == set()
+
+
+def test_every_public_relation_has_a_section_with_its_columns():
+    sections = (build.REFERENCE / "sql.md").read_text(encoding="utf-8").split("\n### ")
+    columns = {section.split("\n", 1)[0]: re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) for section in sections}
+    for entry in PUBLIC:
+        assert columns[entry.name] == [column.name for column in entry.columns], entry.name
+
+
+def test_private_relations_are_not_part_of_the_reference():
+    assert {name for name in anchors(build.REFERENCE / "sql.md") if name.startswith("_")} == set()
+
+
+def test_the_check_names_the_page_that_is_stale(tmp_path):
+    build.write(tmp_path)
+    assert build.stale(tmp_path) == []
+    with (tmp_path / "sql.md").open("a", encoding="utf-8") as page:
+        page.write("by hand\n")
+    assert [path.name for path in build.stale(tmp_path)] == ["sql.md"]
+    (tmp_path / "commands.md").unlink()
+    assert [path.name for path in build.stale(tmp_path)] == ["commands.md", "sql.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_relative_link_leads_somewhere(page):
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    dead = []
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append(link)
+    assert dead == []
+
+
+def test_the_index_leads_to_every_page():
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text("utf-8"))}
+    assert set((ROOT / "docs").rglob("*.md")) - {index} - linked == set()
+
+
+@pytest.mark.parametrize("page", replay.pages(), ids=name_of)
+def test_every_command_shown_is_one_that_the_command_line_knows(page):
+    shown = list(shown_commands(page))
+    assert shown
+    for arguments in shown:
+        try:
+            parse(arguments)
+        except click.BadParameter as error:
+            # A file that the reader is to write first may be missing; all else is wrong.
+            if "does not exist" not in error.message:
+                raise
+
+
+@pytest.mark.parametrize(
+    "wrong", [["layer", "demo"], ["layers", "demo", "--latest"], ["layers"], ["traces", "--format", "xml"]]
+)
+def test_a_command_that_does_not_exist_is_found_out(wrong):
+    with pytest.raises(click.UsageError):
+        parse(wrong)
+
+
+def test_a_command_goes_on_until_its_quotes_are_closed():
+    body = '$ tracelake sql "SELECT 1\n  AS one"\n one\n ───\n   1\n$ ls\nlake\n'
+    assert replay.commands(body) == ['tracelake sql "SELECT 1\n  AS one"', "ls"]
+
+
+@pytest.mark.slow
+def test_the_tour_of_the_readme_runs_and_prints_what_the_readme_shows(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ran, steps = replay.replay(text, replay.make_playground(tmp_path))
+    assert len(steps) > 8
+    assert [(step.command, step.output) for step in steps if step.code] == []
+    assert ran == text, "outputs have changed; `make docs` writes them anew"
