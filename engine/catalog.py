@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from .errors import UsageError
+from .errors import InputError, UsageError
 from .files import publish_file
 from .layout import Layout
 from .schema import CATALOG_COLUMNS
@@ -66,6 +67,18 @@ def write_entry(layout: Layout, entry: dict[str, Any]) -> None:
     publish_file(beside, path)
 
 
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return what the user said of a trace.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}: cannot be read as settings, a JSON object: {error}. Mend or remove it.") from error
+
+
 class CatalogReader:
     """Loads catalog rows and settings into DuckDB, and only when they have changed."""
 
@@ -74,8 +87,23 @@ class CatalogReader:
         self._layout = layout
         self._seen: list[tuple[str, int]] | None = None
 
+    @property
+    def stamps(self) -> dict[str, int]:
+        """For each trace loaded, when what is known of it last changed, in ns: its settings, or its catalog row."""
+        times = dict(self._seen or [])
+        stamps = {}
+        for trace_id in self._layout.trace_ids():
+            row = times.get(str(self._layout.catalog_file(trace_id)))
+            if row is not None:
+                stamps[trace_id] = times.get(str(self._layout.settings_file(trace_id)), row)
+        return stamps
+
     def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Fill `_catalog` and `_settings`; return whether anything had changed."""
+        """Fill `_catalog` and `_settings`; return whether anything had changed.
+
+        Raises:
+            InputError: a file of the catalog or of settings is damaged.
+        """
         rows = [self._layout.catalog_file(trace_id) for trace_id in self._layout.trace_ids()]
         settings = sorted(self._layout.settings.glob("trace_id=*.json"))
         seen = [(str(path), path.stat().st_mtime_ns) for path in (*rows, *settings)]
@@ -83,14 +111,17 @@ class CatalogReader:
             return False
         connection.execute("DELETE FROM _catalog; DELETE FROM _settings")
         if rows:
-            connection.execute(
-                "INSERT INTO _catalog BY NAME SELECT * FROM read_parquet($1, union_by_name = true)",
-                [[str(path) for path in rows]],
-            )
+            try:
+                connection.execute(
+                    "INSERT INTO _catalog BY NAME SELECT * FROM read_parquet($1, union_by_name = true)",
+                    [[str(path) for path in rows]],
+                )
+            except duckdb.Error as error:
+                raise InputError(f"{self._layout.traces}: a row of the catalog cannot be read: {error}") from error
         said = [
             (path.stem.removeprefix("trace_id="), key, str(value))
             for path in settings
-            for key, value in json.loads(path.read_bytes()).items()
+            for key, value in read_settings(path).items()
         ]
         if said:
             connection.executemany("INSERT INTO _settings VALUES ($1, $2, $3)", said)

@@ -6,6 +6,7 @@
 <lake>/settings/trace_id=<id>.json                 what the user said of a trace
 <lake>/reference/<table>.csv                       rows a user adds to or overrides in a reference table
 <lake>/marts/<relation>/trace_id=<id>.parquet      materialised relations, a cache
+<lake>/.lock                                       locked by whoever changes the lake, for that moment
 <lake>/.staging/<random>/                          an ingest under way
 """
 
@@ -62,6 +63,11 @@ class Layout:
     def staging(self) -> Path:
         """Ingests under way."""
         return self.root / ".staging"
+
+    @property
+    def lock(self) -> Path:
+        """The file that whoever changes the lake locks meanwhile."""
+        return self.root / ".lock"
 
     def event_dir(self, trace_id: str) -> Path:
         """Return the folder of one trace's events."""

@@ -1,19 +1,21 @@
 """Materialised relations: computed once per trace, kept as Parquet. A cache: deleting it loses nothing.
 
 A module whose header says "Materialised per trace." is a view over the files that its query gave. The files are valid
-for one fingerprint of its SQL and reference tables; with another the folder is emptied and filled again. Such modules
-also keep questions quick to plan: DuckDB expands every view into the query, and what is read from files ends there.
+for one fingerprint of its SQL and reference tables; with another the folder is emptied and filled again. A file has the
+time of the settings it was computed from: where that is not the settings' time, it is computed anew. Such modules also
+keep questions quick to plan: DuckDB expands every view into the query, and what is read from files ends there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import uuid
 from typing import TYPE_CHECKING
 
 from . import modules
-from .files import publish_bytes
+from .files import exclusive, publish_bytes
 from .layout import Layout
 from .schema import empty_select
 
@@ -27,20 +29,27 @@ def create(connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None
     connection.execute(f"CREATE VIEW {entry.name} AS {empty_select(columns)}")
 
 
-def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_ids: list[str]) -> None:
-    """Bring the files of every materialised relation up to date and point the relations at them.
+def refresh(
+    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
+) -> None:
+    """Bring the files of a materialised relation up to date and point the relation at them.
+
+    The relations it is made from come first.
 
     Where the lake cannot be written to, the rows are computed for this connection alone.
+
+    Args:
+        connection: a connection with all relations, its catalog loaded.
+        layout: the lake.
+        entry: the relation.
+        stamps: for each trace the time of what the catalog was loaded from, see `CatalogReader.stamps`.
     """
-    for entry in modules.modules():
-        if entry.materialised:
-            try:
-                source = _files(connection, layout, entry, trace_ids)
-            except PermissionError:
-                connection.execute(f"CREATE OR REPLACE TEMP TABLE _here_{entry.name} AS {entry.query}")
-                source = f"SELECT * FROM _here_{entry.name}"
-            connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {source}")
-            connection.execute(modules.comments(entry, entry.name))
+    source = _files(connection, layout, entry, stamps)
+    if source is None:
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE _here_{entry.name} AS {entry.query}")
+        source = f"SELECT * FROM _here_{entry.name}"
+    connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {source}")
+    connection.execute(modules.comments(entry, entry.name))
 
 
 def forget(layout: Layout, trace_id: str) -> None:
@@ -49,28 +58,46 @@ def forget(layout: Layout, trace_id: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def _files(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, trace_ids: list[str]) -> str:
-    """Compute what is missing and return the SELECT that reads the files."""
+def _files(
+    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
+) -> str | None:
+    """Compute what is missing and return the SELECT that reads the files; None where they cannot be written."""
     own_rows = sorted(layout.reference.glob("*.csv")) if layout.reference.is_dir() else []
     wanted = modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
-    folder = layout.marts / entry.name
-    key = folder / "fingerprint"
-    if not key.exists() or key.read_text() != wanted:
-        shutil.rmtree(folder, ignore_errors=True)
-        publish_bytes(key, wanted.encode())
-    present = {path.name for path in folder.glob("trace_id=*.parquet")}
-    for trace_id in trace_ids:
-        path = layout.mart_file(entry.name, trace_id)
-        if path.name not in present:
-            _compute(connection, layout, entry, trace_id)
-    files = [str(layout.mart_file(entry.name, trace_id)) for trace_id in trace_ids]
+    key = layout.marts / entry.name / "fingerprint"
+    renewed = not key.exists() or key.read_text() != wanted
+    stale = [trace_id for trace_id in stamps if renewed or not _fresh(layout, entry, trace_id, stamps)]
+    if stale:
+        if not os.access(layout.root, os.W_OK):
+            return None
+        if renewed:
+            with exclusive(layout.lock):
+                if not key.exists() or key.read_text() != wanted:
+                    shutil.rmtree(key.parent, ignore_errors=True)
+                    publish_bytes(key, wanted.encode())
+        for trace_id in stale:
+            # The lock is that of publishing and removing: the trace's files stay while they are read.
+            with exclusive(layout.lock):
+                if layout.catalog_file(trace_id).exists() and not _fresh(layout, entry, trace_id, stamps):
+                    _compute(connection, layout, entry, trace_id, stamps[trace_id])
+    files = [str(path) for trace_id in stamps if (path := layout.mart_file(entry.name, trace_id)).exists()]
     if not files:
         return empty_select({column.name: column.type for column in entry.columns})
     connection.execute(f"SET VARIABLE mart_{entry.name} = $1", [files])
     return f"SELECT * FROM read_parquet(getvariable('mart_{entry.name}'))"
 
 
-def _compute(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, trace_id: str) -> None:
+def _fresh(layout: Layout, entry: modules.Module, trace_id: str, stamps: dict[str, int]) -> bool:
+    """Whether the rows of a trace are there, computed from what was said of it when the catalog was loaded."""
+    try:
+        return layout.mart_file(entry.name, trace_id).stat().st_mtime_ns == stamps[trace_id]
+    except FileNotFoundError:
+        return False
+
+
+def _compute(
+    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, trace_id: str, stamp: int
+) -> None:
     path = layout.mart_file(entry.name, trace_id)
     beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
     # A cursor has variables of its own: there the relations read the files of this trace alone.
@@ -86,4 +113,6 @@ def _compute(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modul
             f"COPY (SELECT * FROM ({entry.query}) WHERE trace_id = {modules.quoted(trace_id)}) "
             f"TO {modules.quoted(str(beside))} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
         )
+    # The file's time says what it was computed from.
+    os.utime(beside, ns=(stamp, stamp))
     beside.replace(path)

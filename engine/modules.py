@@ -23,6 +23,7 @@ _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MU
 _KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)\.", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 
@@ -134,6 +135,12 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
 def module(name: str) -> Module | None:
     """Return the module of a relation, or None where there is none."""
     return next((entry for entry in modules() if entry.name == name), None)
+
+
+def names_in(query: str) -> set[str]:
+    """Return the relations that a query may name; a word of that spelling is enough."""
+    words = set(_WORD.findall(query.lower()))
+    return words & {entry.name for entry in modules()}
 
 
 def closure(names: Iterable[str]) -> set[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from . import marts, modules
-from .catalog import CatalogReader
+from .catalog import CatalogReader, read_settings
 from .errors import InputError, UsageError
 from .files import exclusive, publish_bytes, remove_dead_staging
 from .layout import Layout, open_layout
@@ -37,6 +38,7 @@ class Store:
         self._memory_limit = memory_limit
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._catalog = CatalogReader(self.layout)
+        self._materialised: set[str] = set()
 
     @property
     def path(self) -> Path:
@@ -45,11 +47,8 @@ class Store:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection, with all relations created."""
-        if self._connection is None:
-            self._connection = self._connect()
-            self.refresh()
-        return self._connection
+        """The DuckDB connection, with all relations created and those that are materialised up to date."""
+        return self._ready(entry.name for entry in modules.modules())
 
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer to an SQL question as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
@@ -62,26 +61,31 @@ class Store:
             UsageError: the query cannot be parsed or names an unknown relation or column.
         """
         try:
-            return self.connection.sql(query, params=parameters or None)
+            return self._ready(modules.names_in(query)).sql(query, params=parameters or None)
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             raise UsageError(str(error)) from error
 
     def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """Return all rows of a small question."""
-        return self.connection.execute(query, parameters or []).fetchall()
+        return self._ready(modules.names_in(query)).execute(query, parameters or []).fetchall()
 
     def refresh(self) -> None:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
-        connection = self.connection
+        if self._connection is None:
+            self._connection = self._connect()
+        connection = self._connection
         if not self._catalog.load(connection):
             return
-        ids = self.layout.trace_ids()
-        files = [str(file) for trace_id in ids for file in sorted(self.layout.event_dir(trace_id).rglob("*.parquet"))]
+        files = [
+            str(file)
+            for trace_id in self._catalog.stamps
+            for file in sorted(self.layout.event_dir(trace_id).rglob("*.parquet"))
+        ]
         _set_files(connection, "event_files", files, "_event_rows", _EVENT_ROW_COLUMNS)
         for entry in modules.modules():
             if entry.in_memory:
                 connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
-        marts.refresh(connection, self.layout, ids)
+        self._materialised.clear()
 
     def resolve(self, trace: str) -> str:
         """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id.
@@ -110,15 +114,14 @@ class Store:
         )
 
     def write_settings(self, trace_id: str, settings: dict[str, str | None]) -> None:
-        """Merge settings into those kept of a trace, and forget what was computed with the old ones."""
+        """Merge settings into those kept of a trace; what was computed with the old ones is stale from then on."""
         if not settings:
             return
         path = self.layout.settings_file(trace_id)
-        with exclusive(self.layout.root / ".lock"):
-            kept = json.loads(path.read_bytes()) if path.exists() else {}
+        with exclusive(self.layout.lock):
+            kept = read_settings(path) if path.exists() else {}
             kept.update(settings)
             kept = {key: value for key, value in kept.items() if value is not None}
-            marts.forget(self.layout, trace_id)
             publish_bytes(path, (json.dumps(kept, indent=1, sort_keys=True) + "\n").encode())
 
     def remove(self, trace: str) -> str:
@@ -126,7 +129,7 @@ class Store:
         import shutil
 
         trace_id = self.resolve(trace)
-        with exclusive(self.layout.root / ".lock"):
+        with exclusive(self.layout.lock):
             # The catalog row first: without it the rest is invisible, and swept up by the next ingest of it.
             self.layout.catalog_file(trace_id).unlink(missing_ok=True)
             marts.forget(self.layout, trace_id)
@@ -140,6 +143,20 @@ class Store:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
+        """Return the connection, with what these relations rest on materialised."""
+        if self._connection is None:
+            self.refresh()
+        connection = self._connection
+        assert connection is not None
+        used = modules.closure(names)
+        wanted = [entry for entry in modules.modules() if entry.materialised and entry.name in used]
+        for entry in wanted:
+            if entry.name not in self._materialised:
+                marts.refresh(connection, self.layout, entry, self._catalog.stamps)
+                self._materialised.add(entry.name)
+        return connection
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)

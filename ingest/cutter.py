@@ -26,6 +26,8 @@ _HEADER_LIMIT = 64 << 20
 #: An event longer than this is taken for damage.
 EVENT_LIMIT = 64 << 20
 _SEPARATORS = 8
+#: How a JSON text in UTF-16 begins, with a byte order mark or without.
+_UTF16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"[\0", b"\0{", b"\0[")
 #: What an element that is no bare number or word ends in.
 _LAST_BYTES = (b"}", b"]", b'"')
 _LEADING_COMMA = re.compile(rb"\s*,")
@@ -212,6 +214,8 @@ class Cutter:
         if not text.strip():
             why = f" ({self.source.cut_short})" if self.source.cut_short else ""
             raise InputError(f"{name}: empty{why}. Expected a trace: JSON with an array of events.")
+        if text[:2] in _UTF16:
+            raise InputError(f"{name}: UTF-16 text; expected UTF-8. Convert it: iconv -f utf-16 -t utf-8.")
         if text.lstrip()[:1] not in (b"{", b"["):
             kind = "binary data" if b"\0" in text[:4096] else f"text beginning {text[:20].decode('utf-8', 'replace')!r}"
             raise InputError(f"{name}: not a trace: expected JSON beginning with {{ or [, found {kind}.")

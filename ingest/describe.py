@@ -19,7 +19,9 @@ _KEPT_DEVICE_KEYS = frozenset({
     "maxThreadsPerMultiprocessor", "regsPerBlock", "regsPerMultiprocessor", "sharedMemPerBlock",
     "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor", "maxSharedMemoryPerMultiProcessor",
 })  # fmt: skip
-_KEPT_DISTRIBUTED_KEYS = frozenset({"backend", "rank", "world_size", "pg_count", "pg_config", "nccl_version"})
+_KEPT_DISTRIBUTED_KEYS = frozenset({"backend", "rank", "world_size", "pg_count", "nccl_version"})
+_KEPT_GROUP_KEYS = frozenset({"pg_name", "pg_desc", "backend_config", "pg_size", "ranks"})
+_SCALARS = (str, int, float, bool)
 
 #: `rank3`, `rank-3`, `rank_3`: vLLM, torchtitan, HTA; `worker3.`: tensorboard's handler.
 _RANK = re.compile(r"(?:^|[^a-z])(?:rank|worker)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
@@ -53,13 +55,21 @@ def describe(metadata: dict[str, Any], file_name: str, *, bare: bool, devices: l
 def _filtered(key: str, value: Any) -> Any:
     if key == "deviceProperties" and isinstance(value, list):
         return [_only(device, _KEPT_DEVICE_KEYS) for device in value]
-    if key == "distributedInfo":
-        return _only(value, _KEPT_DISTRIBUTED_KEYS)
-    return value if isinstance(value, str | int | float | bool) else None
+    if key == "distributedInfo" and isinstance(value, dict):
+        groups = value.get("pg_config")
+        kept = [_only(group, _KEPT_GROUP_KEYS) for group in groups] if isinstance(groups, list) else []
+        return _only(value, _KEPT_DISTRIBUTED_KEYS) | ({"pg_config": kept} if kept else {})
+    return value if isinstance(value, _SCALARS) else None
 
 
 def _only(value: Any, keys: frozenset[str]) -> dict[str, Any]:
-    return {key: value[key] for key in value if key in keys} if isinstance(value, dict) else {}
+    """Return the named members of an object, where they are plain values or lists of them."""
+    found = {key: value[key] for key in value if key in keys} if isinstance(value, dict) else {}
+    return {
+        key: item
+        for key, item in found.items()
+        if all(isinstance(part, _SCALARS) for part in (item if isinstance(item, list) else [item]))
+    }
 
 
 def _format(metadata: dict[str, Any], *, bare: bool, devices: list[str]) -> str:

@@ -171,7 +171,7 @@ def _publish(layout: Layout, events: Path, entry: dict[str, Any]) -> bool:
         fsync_path(path)
     fsync_path(events)
     target = layout.event_dir(entry["trace_id"])
-    with exclusive(layout.root / ".lock"):
+    with exclusive(layout.lock):
         if layout.catalog_file(entry["trace_id"]).exists():
             return False
         if target.exists():

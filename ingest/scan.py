@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: A whole string, a bracket, a comma or colon, a run of anything else, or a quote that no quote closes.
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|"', re.DOTALL)
+#: A whole string, a bracket, a comma or colon, a run of anything else, or a quote that no quote closes. A string may be
+#: megabytes long: the repeats are possessive, so that matching one remembers nothing of its way.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s"{}\[\],:]+|"', re.DOTALL)
 _OPEN = (b"{", b"[")
 _CLOSE = (b"}", b"]")
 

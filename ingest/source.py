@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -119,7 +120,7 @@ class _Gzip:
         from isal import igzip_lib
 
         self._file = file
-        self._begin = lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        self._begin = partial(igzip_lib.IgzipDecompressor, flag=igzip_lib.DECOMP_GZIP)
         self._member = self._begin()
 
     def readinto(self, view: memoryview, /) -> int:

@@ -22,7 +22,16 @@ import sqlglot
 from sqlglot import exp
 
 #: A folder rests on folders of a smaller number and on itself; two folders of one number ignore each other.
-FOLDERS = {"reference": 0, "core": 1, "layers": 2, "timeline": 2, "model": 3, "compare": 4, "perfetto": 4, "invariants": 5}
+FOLDERS = {
+    "reference": 0,
+    "core": 1,
+    "layers": 2,
+    "timeline": 2,
+    "model": 3,
+    "compare": 4,
+    "perfetto": 4,
+    "invariants": 5,
+}
 WIDTH = 100
 
 SNAKE = re.compile(r"[a-z_][a-z0-9_]*")

@@ -18,10 +18,12 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from tracelake.engine.layout import Layout, open_layout
 from tracelake.ingest import cutter, one
 from tracelake.ingest.chrome import ChromeReader
 from tracelake.ingest.one import Ingested, ingest_one
+from tracelake.lake import Lake
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("TRACELAKE_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -134,7 +136,8 @@ def is_event(element: Any) -> bool:
 
 def start_and_end(event: dict[str, Any]) -> tuple[int | None, int | None]:
     """Return the times of an event by its own "ts" and "dur"."""
-    ts, dur = event.get("ts"), event.get("dur")
+    ts: Any = event.get("ts")
+    dur: Any = event.get("dur")
     start = nanoseconds(ts) if is_time(ts) else None
     return start, nanoseconds(ts, dur) if start is not None and is_time(dur) else None
 
@@ -176,6 +179,11 @@ def pieces_of(size: int) -> Iterator[None]:
         patch.setattr(one, "ChromeReader", functools.partial(ChromeReader, piece_bytes=size))
         patch.setattr(cutter, "FIRST_BYTES", size)
         yield
+
+
+def ingest_into(lake: Lake, *paths: Path) -> list[Any]:
+    """Ingest files and return what became of each."""
+    return list(lake.ingest(*paths))
 
 
 def stored(layout: Layout, trace_id: str, columns: str = EVENT_COLUMNS) -> list[dict[str, Any]]:

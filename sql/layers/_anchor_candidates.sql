@@ -1,11 +1,17 @@
 -- One row per trace, rank, device and anchor pattern that occurs there: on which stream, how often.
 -- Patterns meet each distinct kernel name once, never the events. The stream is the one that spends
--- most time in anchors. Copies and fills of memory are no anchors.
+-- most time in anchors. Copies and fills of memory are no anchors. What the kernels themselves
+-- suggest comes last: each norm, its variants taken together, and the kernels that open the
+-- attention. Variants have their families apart: the norms of queries and
+-- keys are another instance of the same template, and no variant.
+--
+-- Materialised per trace.
+--
 -- trace_id          VARCHAR    trace
 -- rank              INTEGER    rank in the job, NULL when unknown
 -- device            INTEGER    device
 -- stream            BIGINT     stream with most anchor time
--- preference        INTEGER    0 is tried first
+-- preference        INTEGER    lowest is tried first
 -- pattern           VARCHAR    the pattern
 -- pattern_source    VARCHAR    user, profile or detected
 -- anchor_names      VARCHAR[]  distinct kernel names that match on that stream
@@ -16,6 +22,7 @@
 -- half_labels       VARCHAR[]  label of each block of a layer, NULL: the usual ones
 -- num_layers        INTEGER    layers of the model, NULL when unknown
 -- default_layers    INTEGER    layers the profile supposes
+-- is_spare          BOOLEAN    only shown: the user named another anchor
 CREATE VIEW _anchor_candidates AS
 WITH names AS (
     SELECT
@@ -26,15 +33,64 @@ WITH names AS (
     GROUP BY trace_id, rank, device, stream, name
 ),
 trace_names AS (
-    SELECT DISTINCT trace_id, name FROM names
+    -- Compilers give each kernel a name of its own; among those only the category tells anchors.
+    SELECT
+        n.trace_id, n.name, bool_or(r.category IS NOT NULL) OR sum(n.kernel_count) > 1 AS is_likely
+    FROM names AS n
+    LEFT JOIN anchor_roles AS r ON r.category = n.category
+    GROUP BY n.trace_id, n.name
+),
+norms AS (
+    SELECT
+        n.trace_id, n.name,
+        regexp_replace(n.name, 'fused_add_|Lb[01]E|true|false', '', 'g') AS family
+    FROM names AS n
+    JOIN anchor_roles AS r ON r.category = n.category AND r.role = 'begin'
+    -- Without attention there is nothing to weigh norms against.
+    SEMI JOIN _pass_rhythms AS p ON p.trace_id = n.trace_id
+    GROUP BY n.trace_id, n.name
+),
+families AS (
+    SELECT
+        trace_id,
+        CAST(1000 + dense_rank() OVER (PARTITION BY trace_id ORDER BY family) AS INTEGER)
+            AS preference,
+        first(name) OVER (PARTITION BY trace_id, family ORDER BY name) AS pattern, name,
+        'begin' AS role
+    FROM norms
+    UNION ALL
+    SELECT
+        trace_id, CAST(2000 AS INTEGER), min(name) OVER (PARTITION BY trace_id), name, 'inside'
+    FROM (SELECT DISTINCT trace_id, unnest(attention_names) AS name FROM _pass_rhythms)
+),
+suggestions AS (
+    SELECT
+        f.trace_id, f.preference, f.pattern,
+        'detected' AS pattern_source, f.role, CAST(NULL AS INTEGER) AS blocks_per_layer,
+        CAST(NULL AS VARCHAR[]) AS half_labels, s.num_layers,
+        CAST(NULL AS INTEGER) AS default_layers
+    FROM families AS f
+    JOIN _layer_settings AS s ON s.trace_id = f.trace_id
+    GROUP BY f.trace_id, f.preference, f.pattern, f.role, s.num_layers
+),
+rules AS (
+    SELECT * EXCLUDE (is_plain)
+    FROM _anchor_rules
+    UNION ALL BY NAME
+    SELECT *
+    FROM suggestions
 ),
 matches AS (
     SELECT r.trace_id, r.preference, n.name
     FROM _anchor_rules AS r
-    JOIN trace_names AS n ON n.trace_id = r.trace_id
+    JOIN trace_names AS n
+        ON n.trace_id = r.trace_id AND (n.is_likely OR r.pattern_source <> 'detected')
     WHERE CASE
         WHEN r.is_plain THEN contains(n.name, r.pattern) ELSE regexp_matches(n.name, r.pattern)
     END
+    UNION
+    SELECT trace_id, preference, name
+    FROM families
 ),
 streams AS (
     SELECT
@@ -54,8 +110,10 @@ SELECT
     s.anchor_names, CAST(s.anchor_count AS BIGINT) AS anchor_count,
     coalesce(r.role, a.role, 'begin') AS role,
     coalesce(r.blocks_per_layer, a.blocks_per_layer, 1) AS blocks_per_layer,
-    r.blocks_per_layer IS NOT NULL AS is_fixed, r.half_labels, r.num_layers, r.default_layers
+    r.blocks_per_layer IS NOT NULL AS is_fixed, r.half_labels, r.num_layers, r.default_layers,
+    r.pattern_source <> 'user' AND t.anchor IS NOT NULL AS is_spare
 FROM streams AS s
-JOIN _anchor_rules AS r ON r.trace_id = s.trace_id AND r.preference = s.preference
+JOIN rules AS r ON r.trace_id = s.trace_id AND r.preference = s.preference
+JOIN _layer_settings AS t ON t.trace_id = s.trace_id
 LEFT JOIN anchor_roles AS a ON a.category = s.category
 WHERE s.stream_rank = 1;

@@ -1,19 +1,10 @@
--- One row per trace, rank and device with anchors: which pattern, how many anchors make a pass.
--- A pass has blocks_per_layer * N anchors, or one more: a closing final norm where the anchor
--- begins its block, an opening all-reduce of the embedding where it ends it. The first pattern with
--- a whole pass wins, and of its pass lengths the one that divides the count; where none does, what
--- is left over is reported. A pattern that nobody named wins only by dividing the count.
--- Attention tells more than counts do: the anchors that go with one are blocks_per_layer. And it is
--- in the first half of a layer: an anchor that ends a half before it is the embedding's; where no
--- anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
---
--- Materialised per trace.
---
+-- One row per trace, rank and device with anchors: the pattern chosen, and how many anchors make a
+-- pass.
 -- trace_id          VARCHAR    trace
 -- rank              INTEGER    rank in the job, NULL when unknown
 -- device            INTEGER    device
 -- stream            BIGINT     stream the anchors run on
--- pattern           VARCHAR    the pattern chosen
+-- pattern           VARCHAR    the pattern
 -- pattern_source    VARCHAR    user, profile or detected
 -- anchor_names      VARCHAR[]  distinct kernel names that are anchors
 -- anchor_count      BIGINT     anchors on the stream
@@ -24,70 +15,13 @@
 -- extra             INTEGER    anchors of a pass outside its layers, 0 or 1
 -- is_late           BOOLEAN    the pattern misses the first anchor of each pass
 -- stride            BIGINT     anchors per pass, NULL when the layers are unknown
--- remainder         BIGINT     anchors left over by whole passes
+-- missed            BIGINT     anchors of the first pass before the capture
+-- remainder         BIGINT     anchors left over by whole passes and the first, partial one
+-- pass_source       VARCHAR    how the limits of passes are known
 CREATE VIEW _anchor_plans AS
-WITH sized AS (
-    SELECT
-        c.* EXCLUDE (blocks_per_layer, is_fixed),
-        coalesce(c.num_layers, c.default_layers) AS pass_layers,
-        CASE
-            WHEN c.is_fixed OR c.role = 'inside' OR a.attention_blocks IS NULL
-                THEN c.blocks_per_layer
-            ELSE greatest(CAST(round(c.anchor_count / a.attention_blocks) AS INTEGER), 1)
-        END AS blocks_per_layer,
-        c.is_fixed OR (c.role <> 'inside' AND a.attention_blocks IS NOT NULL) AS is_fixed,
-        CASE WHEN c.role <> 'inside' THEN a.lead END AS lead
-    FROM _anchor_candidates AS c
-    LEFT JOIN _anchor_rhythms AS a
-        ON a.trace_id = c.trace_id
-        AND a.rank IS NOT DISTINCT FROM c.rank
-        AND a.device IS NOT DISTINCT FROM c.device
-        AND a.preference = c.preference
-),
-splits AS (
-    SELECT
-        s.*, e.extra, b.blocks,
-        CAST(b.blocks * s.pass_layers + e.extra AS BIGINT) AS pass_anchors
-    FROM sized AS s
-    CROSS JOIN (VALUES (0), (1)) AS e (extra)
-    CROSS JOIN (VALUES (0), (1), (2), (3), (4)) AS o (blocks)
-    CROSS JOIN LATERAL (SELECT coalesce(nullif(o.blocks, 0), s.blocks_per_layer) AS blocks) AS b
-    WHERE (s.role <> 'inside' OR e.extra = 0) AND (o.blocks = 0 OR NOT s.is_fixed)
-),
-ranked AS (
-    SELECT
-        *, coalesce(anchor_count % pass_anchors = 0, FALSE) AS fits,
-        coalesce(anchor_count >= pass_anchors - extra, FALSE) AS has_pass,
-        coalesce(CASE role
-            WHEN 'end' THEN extra = lead
-            WHEN 'begin' THEN extra = 0 OR lead > 0
-        END, TRUE) AS is_consistent,
-        blocks <> blocks_per_layer AS is_correction
-    FROM splits
-    WHERE coalesce(pass_anchors, 1) > 0
-),
-chosen AS (
-    SELECT *, fits OR num_layers IS NOT NULL AS is_known
-    FROM ranked
-    WHERE (fits AND is_consistent) OR pattern_source <> 'detected'
-    QUALIFY row_number() OVER (
-        PARTITION BY trace_id, rank, device
-        ORDER BY
-            is_known DESC, has_pass DESC, preference, is_consistent DESC, fits DESC,
-            is_correction, blocks, extra
-    ) = 1
-)
 SELECT
     trace_id, rank, device, stream, pattern, pattern_source, anchor_names, anchor_count, role,
-    blocks AS blocks_per_layer,
-    CASE
-        WHEN len(half_labels) = blocks THEN half_labels
-        WHEN blocks = 1 THEN ['full']
-        WHEN blocks = 2 THEN ['attn', 'ffn']
-        ELSE ['block' || n FOR n IN range(blocks)]
-    END AS half_labels,
-    CASE WHEN is_known THEN pass_layers END AS num_layers, extra,
-    coalesce(role = 'begin' AND blocks = 2 AND lead = 0, FALSE) AS is_late,
-    CASE WHEN is_known THEN pass_anchors END AS stride,
-    CASE WHEN is_known THEN anchor_count % pass_anchors END AS remainder
-FROM chosen;
+    blocks_per_layer, half_labels, num_layers, extra, is_late, stride, missed, remainder,
+    pass_source
+FROM _anchor_trials
+WHERE is_chosen;

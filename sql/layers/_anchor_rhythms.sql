@@ -1,40 +1,65 @@
--- One row per trace, rank, device and anchor pattern that occurs beside attention kernels: how the
--- two take turns. A layer has one attention, so anchors per block with attention are anchors per
--- layer, whatever the number of layers.
+-- One row per trace, rank, device and anchor pattern that occurs there: how its anchors and the
+-- attention kernels take turns. A layer has one attention, so anchors per block with attention are
+-- anchors per layer, whatever the number of layers.
 -- trace_id          VARCHAR  trace
 -- rank              INTEGER  rank in the job, NULL when unknown
 -- device            INTEGER  device
 -- preference        INTEGER  the pattern, as in _anchor_candidates
--- attention_blocks  BIGINT   stretches between anchors that hold attention
+-- attention_blocks  BIGINT   stretches between anchors that hold attention, NULL where none does
 -- lead              BIGINT   anchors before the first attention
+-- break_lead        BIGINT   anchors before the first attention after the first break
+-- irregularity      DOUBLE   variation of the time from one anchor to the next, relative
 CREATE VIEW _anchor_rhythms AS
-WITH beats AS (
-    SELECT
-        k.trace_id, k.rank, k.device, c.preference, k.start_ns, k.kernel_id,
-        list_contains(c.anchor_names, k.name) AS is_anchor, r.role AS natural_role
+WITH names AS (
+    SELECT DISTINCT k.trace_id, k.name, r.role IS NOT DISTINCT FROM 'inside' AS is_attention
     FROM kernels AS k
-    JOIN _anchor_candidates AS c
-        ON c.trace_id = k.trace_id
-        AND c.rank IS NOT DISTINCT FROM k.rank
-        AND c.device IS NOT DISTINCT FROM k.device
-        AND c.stream IS NOT DISTINCT FROM k.stream
     LEFT JOIN anchor_roles AS r ON r.category = k.category
+    WHERE k.kind <> 'memory'
+),
+telling AS (
+    SELECT
+        c.trace_id, c.rank, c.device, c.stream, c.preference, n.name,
+        list_contains(c.anchor_names, n.name) AS is_anchor
+    FROM _anchor_candidates AS c
+    JOIN names AS n ON n.trace_id = c.trace_id
+    WHERE n.is_attention OR list_contains(c.anchor_names, n.name)
+),
+beats AS (
+    SELECT
+        t.trace_id, t.rank, t.device, t.preference, k.start_ns, k.kernel_id, t.is_anchor
+    FROM telling AS t
+    JOIN kernels AS k
+        ON k.trace_id = t.trace_id
+        AND k.rank IS NOT DISTINCT FROM t.rank
+        AND k.device IS NOT DISTINCT FROM t.device
+        AND k.stream IS NOT DISTINCT FROM t.stream
+        AND k.name = t.name
     WHERE k.kind <> 'memory'
 ),
 turns AS (
     SELECT
-        trace_id, rank, device, preference, is_anchor,
+        trace_id, rank, device, preference, is_anchor, start_ns,
         lag(is_anchor, 1, TRUE) OVER in_time AS follows_anchor,
-        count(*) FILTER (is_anchor) OVER (in_time ROWS UNBOUNDED PRECEDING) AS anchors_so_far
+        count(*) FILTER (is_anchor) OVER (in_time ROWS UNBOUNDED PRECEDING) AS anchors_so_far,
+        start_ns - lag(start_ns) OVER (
+            PARTITION BY trace_id, rank, device, preference, is_anchor
+            ORDER BY start_ns, kernel_id
+        ) AS distance_ns
     FROM beats
-    WHERE is_anchor OR natural_role = 'inside'
     WINDOW in_time AS (
         PARTITION BY trace_id, rank, device, preference ORDER BY start_ns, kernel_id
     )
 )
 SELECT
-    trace_id, rank, device, preference,
-    count(*) FILTER (follows_anchor) AS attention_blocks, min(anchors_so_far) AS lead
-FROM turns
-WHERE NOT is_anchor
-GROUP BY trace_id, rank, device, preference;
+    t.trace_id, t.rank, t.device, t.preference,
+    nullif(count(*) FILTER (NOT t.is_anchor AND t.follows_anchor), 0) AS attention_blocks,
+    min(t.anchors_so_far) FILTER (NOT t.is_anchor) AS lead,
+    count(*) FILTER (t.is_anchor AND t.start_ns < p.break_ns) AS break_lead,
+    stddev_pop(t.distance_ns) FILTER (t.is_anchor)
+        / nullif(avg(t.distance_ns) FILTER (t.is_anchor), 0) AS irregularity
+FROM turns AS t
+LEFT JOIN _pass_rhythms AS p
+    ON p.trace_id = t.trace_id
+    AND p.rank IS NOT DISTINCT FROM t.rank
+    AND p.device IS NOT DISTINCT FROM t.device
+GROUP BY t.trace_id, t.rank, t.device, t.preference;

@@ -1,8 +1,7 @@
--- One row per trace and anchor pattern worth trying, in order of preference. A pattern given by
--- the user stands alone; otherwise the rows of the trace's profile are tried one after another, or
--- those of all profiles where nothing points to one.
+-- One row per trace and anchor pattern worth trying, in order of preference: the user's, then those
+-- of the trace's profile, or of all profiles where nothing points to one.
 -- trace_id          VARCHAR    trace
--- preference        INTEGER    0 is tried first
+-- preference        INTEGER    lowest is tried first
 -- pattern           VARCHAR    RE2 regex over kernel names, case-sensitive
 -- is_plain          BOOLEAN    the pattern has no regex operators: substring search will do
 -- pattern_source    VARCHAR    user, profile, or detected when no profile is known
@@ -22,14 +21,22 @@ WITH given AS (
 ),
 profiled AS (
     SELECT
-        s.trace_id, row_number() OVER (PARTITION BY s.trace_id ORDER BY p.priority) - 1,
-        p.anchor_pattern, CASE WHEN s.profile IS NULL THEN 'detected' ELSE 'profile' END,
-        coalesce(s.anchor_role, p.role),
-        coalesce(s.blocks_per_layer, p.blocks_per_layer), p.half_labels,
+        s.trace_id, row_number() OVER (PARTITION BY s.trace_id ORDER BY p.priority),
+        p.anchor_pattern,
+        CASE WHEN s.profile IS NULL OR s.anchor IS NOT NULL THEN 'detected' ELSE 'profile' END,
+        CASE WHEN s.anchor IS NULL THEN coalesce(s.anchor_role, p.role) ELSE p.role END,
+        CASE
+            WHEN s.anchor IS NULL THEN coalesce(s.blocks_per_layer, p.blocks_per_layer)
+            ELSE p.blocks_per_layer
+        END, p.half_labels,
         s.num_layers, p.default_layers
     FROM _layer_settings AS s
     JOIN profiles AS p ON p.profile = s.profile OR s.profile IS NULL
-    WHERE s.anchor IS NULL AND p.anchor_pattern IS NOT NULL
+    LEFT JOIN (SELECT DISTINCT trace_id FROM _pass_rhythms) AS r ON r.trace_id = s.trace_id
+    WHERE
+        p.anchor_pattern IS NOT NULL
+        -- All patterns there are, for nothing: without attention only a count of layers helps.
+        AND (p.profile = s.profile OR s.num_layers IS NOT NULL OR r.trace_id IS NOT NULL)
 ),
 rules AS (
     SELECT * FROM given

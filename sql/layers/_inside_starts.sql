@@ -1,10 +1,11 @@
 -- One row per anchor that stands inside its layer: the first kernel of that layer.
 -- A kernel is known by its family and by how many of the family follow it up to the next anchor.
 -- From a pass's first anchor walk back while the kernels are ones that many blocks between two
--- anchors have too, in the same order: the walk ends at the first kernel of layer 0 (before it
--- comes the embedding), unless it meets the anchor before. No layer opens with a collective: that
--- one sums the embedding. The first kernel's counterpart opens every later layer. All norms are one
--- family: the first norm of a pass has no residual input and is often another kernel.
+-- anchors have too, in the same order and before the same neighbour: the walk ends at the first
+-- kernel of layer 0 (before it comes the embedding), unless it meets the anchor before. No layer
+-- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
+-- later layer. All norms are one family: the first norm of a pass has no residual input and is
+-- often another kernel.
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   first kernel of a layer
 CREATE VIEW _inside_starts AS
@@ -20,12 +21,15 @@ WITH families AS (
 counted AS (
     SELECT
         k.trace_id, k.rank, k.device, k.kernel_id, k.kind, f.family,
-        k.anchors_before AS anchor_index, k.anchors_before % k.stride = 0 AS is_first,
+        k.anchors_before AS anchor_index, (k.anchors_before + k.missed) % k.stride = 0 AS is_first,
         row_number() OVER (block ORDER BY k.seq DESC) - 1 AS steps_back,
         row_number() OVER (
             PARTITION BY k.trace_id, k.rank, k.device, k.anchors_before, f.family
             ORDER BY k.seq DESC
-        ) AS occurrence
+        ) AS occurrence,
+        lead(f.family) OVER (
+            PARTITION BY k.trace_id, k.rank, k.device, k.anchors_before ORDER BY k.seq
+        ) AS next_family
     FROM _lane_kernels AS k
     JOIN families AS f ON f.name = k.name AND f.natural_role IS NOT DISTINCT FROM k.natural_role
     WHERE k.role = 'inside' AND k.anchors_before < k.anchor_count
@@ -34,6 +38,9 @@ counted AS (
 common AS (
     SELECT
         *, count(*) FILTER (NOT is_first) OVER same AS seen,
+        count(*) FILTER (NOT is_first) OVER (
+            PARTITION BY trace_id, rank, device, family, next_family
+        ) AS pairs_seen,
         median(steps_back) FILTER (NOT is_first) OVER same AS usual_steps,
         count(*) FILTER (NOT is_first AND steps_back = 0) OVER lane AS inner_blocks
     FROM counted
@@ -44,7 +51,10 @@ common AS (
 steps AS (
     SELECT
         *, steps_back = 0 OR coalesce(
-            4 * seen >= inner_blocks AND usual_steps > lag(usual_steps, 1, 0) OVER back, FALSE
+            4 * seen >= inner_blocks
+            -- One kernel may be missing: the walk goes on where the pair before it is known.
+            AND greatest(pairs_seen, lead(pairs_seen, 1, 0) OVER back) * 8 >= inner_blocks
+            AND usual_steps > lag(usual_steps, 1, 0) OVER back, FALSE
         ) AS is_known
     FROM common
     WINDOW back AS (PARTITION BY trace_id, rank, device, anchor_index ORDER BY steps_back)

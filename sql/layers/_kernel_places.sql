@@ -1,69 +1,106 @@
--- One row per kernel of the anchors' stream: the layer it belongs to, if any. This is the seam: any
--- other way of finding layers only has to deliver these columns.
--- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
--- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
--- the half's usual length, or at the usual length itself where there is none. Without one, or
--- when the half is much shorter than all others, the capture begins or ends within it.
+-- One row per kernel of the streams that carry a device's layers: the layer it belongs to, if any.
+-- This is the seam: any other way of finding layers only has to deliver these columns.
+-- Where the host shows which layer launched a kernel, that counts: kernels of other streams are in
+-- their layer then, and layers may overlap. Passes that the host does not show (launched before the
+-- capture, or by a graph) come from the anchors, if these agree with what the host shows; so do the
+-- halves of layers. An anchor that the user named stands alone.
 --
 -- Materialised per trace.
 --
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device
--- stream        BIGINT   stream of the anchors
+-- stream        BIGINT   stream of the kernel
 -- kernel_id     BIGINT   the kernel
 -- start_ns      BIGINT   its start
 -- end_ns        BIGINT   its end
 -- dur_ns        BIGINT   its duration
 -- kind          VARCHAR  compute or communication
--- seq           BIGINT   position on the stream, from 0
--- anchor_count  BIGINT   anchors on the stream
+-- launch_ns     BIGINT   start of its launch
+-- seq           BIGINT   position on the device among these kernels, from 0
+-- anchor_count  BIGINT   anchors on the stream, NULL where there are none
+-- remainder     BIGINT   anchors left over by whole passes
 -- num_layers    INTEGER  layers of a complete pass
--- stride        BIGINT   anchors per pass
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
 -- half          VARCHAR  label of the block within its layer, NULL outside the layers
+-- component     VARCHAR  part of the layer by annotation, NULL where there is none
 -- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
 -- pass_source   VARCHAR  how the passes were found
 CREATE VIEW _kernel_places AS
-WITH usual AS (
-    SELECT
-        *,
-        quantile_disc(length, 0.5) FILTER (NOT is_open AND position = 1) OVER half AS usual_length,
-        min(length) FILTER (NOT is_open) OVER half AS least_length,
-        mode((name, natural_role) ORDER BY name) FILTER (NOT is_open AND kept = length) OVER half
-            AS outermost
-    FROM (
-        SELECT *, CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept
-        FROM _block_kernels
-    )
-    WINDOW half AS (PARTITION BY trace_id, rank, device, half)
+WITH shown AS (
+    SELECT l.*
+    FROM _launched_layers AS l
+    JOIN _layer_settings AS s ON s.trace_id = l.trace_id
+    WHERE s.anchor IS NULL
 ),
-cut AS (
+joined AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+        k.kind, k.launch_ns, a.kernel_id IS NOT NULL AS is_anchored, a.anchor_count, a.remainder,
+        a.num_layers AS anchored_layers, a.pass_id AS anchored_pass, a.layer_id AS anchored_layer,
+        a.half AS anchored_half, a.is_cut_short, a.pass_source AS anchored_source,
+        s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source
+    FROM kernels AS k
+    LEFT JOIN _anchored_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id
+    LEFT JOIN shown AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    WHERE k.kind <> 'memory'
+),
+agreed AS (
     SELECT
         *,
-        arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
-            is_open AND (
-                name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
+        count(call_id) OVER on_device AS shown_count,
+        coalesce(bool_and(anchored_layer IS NOT DISTINCT FROM layer_id)
+            FILTER (call_id IS NOT NULL) OVER on_device, TRUE) AS agree,
+        bool_or(is_anchored) OVER on_device AS has_anchors,
+        bool_or(call_id IS NOT NULL) OVER (PARTITION BY trace_id, rank, device, stream)
+            AS is_shown_stream,
+        bool_or(call_id IS NOT NULL) OVER (PARTITION BY trace_id, rank, device, anchored_pass)
+            AS is_shown_pass
+    FROM joined
+    WINDOW on_device AS (PARTITION BY trace_id, rank, device)
+),
+chosen AS (
+    SELECT
+        *, call_id IS NOT NULL AS is_shown,
+        call_id IS NULL AND agree AND anchored_pass IS NOT NULL
+            AND (shown_count = 0 OR NOT is_shown_pass) AS is_by_anchor
+    FROM agreed
+    WHERE
+        is_anchored OR call_id IS NOT NULL
+        OR (shown_count > 0 AND is_shown_stream AND NOT has_anchors)
+),
+passes_seen AS (
+    SELECT
+        *,
+        CASE
+            WHEN is_shown OR is_by_anchor THEN min(start_ns) OVER (
+                PARTITION BY
+                    trace_id, rank, device, is_shown, is_by_anchor,
+                    CASE WHEN is_shown THEN call_id ELSE anchored_pass END
             )
-        ) OVER lane_block AS matched_length
-    FROM usual
-    WINDOW lane_block AS (PARTITION BY trace_id, rank, device, block)
-),
-judged AS (
-    SELECT
-        *, layer_id IS NOT NULL AND (
-            NOT is_open OR kept <= coalesce(matched_length, usual_length, length)
-        ) AS in_layer
-    FROM cut
+        END AS pass_ns
+    FROM chosen
 )
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, seq, anchor_count,
-    num_layers, stride,
-    CASE WHEN in_layer THEN pass_id END AS pass_id,
-    CASE WHEN in_layer THEN layer_id END AS layer_id,
-    CASE WHEN in_layer THEN half END AS half,
-    in_layer AND is_open AND coalesce(coalesce(matched_length, 0) < 0.75 * least_length, FALSE)
-        AS is_cut_short,
-    'anchor count' AS pass_source
-FROM judged;
+    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, launch_ns,
+    row_number() OVER (
+        PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id
+    ) - 1 AS seq,
+    anchor_count, remainder,
+    CAST(CASE WHEN is_shown THEN num_layers ELSE anchored_layers END AS INTEGER) AS num_layers,
+    CASE
+        WHEN pass_ns IS NOT NULL THEN dense_rank() OVER (
+            PARTITION BY trace_id, rank, device, pass_ns IS NULL ORDER BY pass_ns
+        ) - 1
+    END AS pass_id,
+    CASE WHEN is_shown THEN layer_id WHEN is_by_anchor THEN anchored_layer END AS layer_id,
+    CASE
+        WHEN is_by_anchor THEN anchored_half
+        WHEN is_shown AND component IS NULL THEN
+            CASE WHEN agree THEN coalesce(anchored_half, 'full') ELSE 'full' END
+        WHEN is_shown THEN 'full'
+    END AS half,
+    component, is_by_anchor AND is_cut_short AS is_cut_short,
+    CASE WHEN is_shown THEN pass_source WHEN is_by_anchor THEN anchored_source END AS pass_source
+FROM passes_seen;

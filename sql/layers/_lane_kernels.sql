@@ -23,6 +23,9 @@
 -- extra             INTEGER    anchors of a pass outside its layers
 -- is_late           BOOLEAN    the pattern misses the first anchor of each pass
 -- stride            BIGINT     anchors per pass
+-- missed            BIGINT     anchors of the first pass before the capture
+-- remainder         BIGINT     anchors left over by whole passes
+-- pass_source       VARCHAR    how the limits of passes are known
 CREATE VIEW _lane_kernels AS
 WITH marked AS (
     SELECT
@@ -30,7 +33,7 @@ WITH marked AS (
         k.name, k.category, r.role AS natural_role, k.kind,
         list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
         p.blocks_per_layer, p.half_labels, p.num_layers, p.extra,
-        p.is_late, p.stride
+        p.is_late, p.stride, p.missed, p.remainder, p.pass_source
     FROM kernels AS k
     JOIN _anchor_plans AS p
         ON p.trace_id = k.trace_id
@@ -46,6 +49,6 @@ SELECT
     count(*) FILTER (is_anchor) OVER (lane ROWS UNBOUNDED PRECEDING)
         - CAST(is_anchor AS BIGINT) AS anchors_before,
     anchor_count, role, blocks_per_layer, half_labels, num_layers, extra,
-    is_late, stride
+    is_late, stride, missed, remainder, pass_source
 FROM marked
 WINDOW lane AS (PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id);

@@ -5,7 +5,7 @@
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device
 -- pass_id         BIGINT   pass, from 0 in time order
--- stage           VARCHAR  prefill or decode, NULL when unknown
+-- stage           VARCHAR  prefill, decode or mixed, NULL when unknown
 -- pass_source     VARCHAR  how the passes were found
 -- complete        BOOLEAN  all layers are there
 -- num_layers      INTEGER  layers of a complete pass
@@ -24,21 +24,33 @@
 CREATE VIEW _pass_spans AS
 WITH spans AS (
     SELECT
-        trace_id, rank, device, pass_id, CAST(NULL AS VARCHAR) AS stage,
-        any_value(pass_source) AS pass_source, any_value(num_layers) AS num_layers,
-        count(*) AS layer_count,
+        trace_id, rank, device, pass_id, any_value(pass_source) AS pass_source,
+        any_value(num_layers) AS num_layers, count(*) AS layer_count,
         count(*) = any_value(num_layers)
             AND bool_and(half_count = most_halves AND NOT is_cut_short) AS complete,
-        min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns, min(launch_ns) AS launch_ns,
         CAST(sum(pass_busy_ns) AS BIGINT) AS busy_ns,
         min(end_ns - start_ns) FILTER (layer_id = 0) AS first_layer_ns,
-        any_value(anchor_count) AS anchor_count,
-        any_value(anchor_count) % any_value(stride) AS remainder
+        any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder
     FROM (
         SELECT *, max(half_count) OVER (PARTITION BY trace_id, rank, device) AS most_halves
         FROM _layer_spans
     )
     GROUP BY trace_id, rank, device, pass_id
+),
+on_device AS (
+    SELECT p.*, CASE WHEN p.start_ns < s.end_ns THEN s.stage END AS device_stage
+    FROM spans AS p
+    ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NOT NULL AND stage IS NOT NULL) AS s
+        ON s.trace_id = p.trace_id AND s.device = p.device AND s.start_ns <= p.start_ns
+),
+staged AS (
+    SELECT
+        p.* EXCLUDE (device_stage, launch_ns),
+        coalesce(p.device_stage, CASE WHEN p.launch_ns < s.end_ns THEN s.stage END) AS stage
+    FROM on_device AS p
+    ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL AND stage IS NOT NULL) AS s
+        ON s.trace_id = p.trace_id AND s.start_ns <= p.launch_ns
 ),
 compared AS (
     SELECT
@@ -46,7 +58,7 @@ compared AS (
         (end_ns - start_ns) / nullif(lag(end_ns - start_ns) OVER in_time, 0) AS growth,
         abs((end_ns - start_ns) / nullif(median(end_ns - start_ns) OVER peers, 0) - 1) AS deviation,
         count(*) OVER peers AS peers
-    FROM spans
+    FROM staged
     WINDOW
         peers AS (PARTITION BY trace_id, rank, device, stage, complete),
         in_time AS (PARTITION BY trace_id, rank, device, stage, complete ORDER BY pass_id)

@@ -2,7 +2,7 @@
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device the layer ran on
--- stream          BIGINT   stream its kernels ran on
+-- stream          BIGINT   stream that most of its kernels ran on
 -- pass_id         BIGINT   pass, from 0 in time order
 -- layer_id        BIGINT   layer, from 0
 -- layer_type      VARCHAR  type by the model's config, such as FULL_ATTN or C4; NULL when unknown

@@ -5,8 +5,9 @@
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device the pass ran on
 -- pass_id         BIGINT   pass, from 0 in time order
--- stage           VARCHAR  prefill or decode, NULL when unknown
--- pass_source     VARCHAR  how the passes were found: anchor count
+-- stage           VARCHAR  prefill, decode or mixed, by the step's annotation; NULL when unknown
+-- pass_source     VARCHAR  how the passes were found: module scopes, annotations, step annotations,
+--                          signature break (once-per-pass kernels), anchor count
 -- complete        BOOLEAN  all layers of the model are there, and whole
 -- num_layers      INTEGER  layers of a complete pass
 -- layer_count     BIGINT   layers seen
@@ -18,8 +19,9 @@
 -- first_layer_us  DOUBLE   wall time of layer 0
 -- note            VARCHAR  cold, growing, steady, single-pass, partial; NULL: none of these
 -- chosen          BOOLEAN  the pass to look at, one per device and stage
--- anchor_count    BIGINT   anchors on the device
--- remainder       BIGINT   anchors that whole passes leave over; 0 when the count is explained
+-- anchor_count    BIGINT   anchors on the device, NULL where the layers need none
+-- remainder       BIGINT   anchors that whole passes and a first, partial one leave over; 0 when
+--                          the count is explained
 CREATE VIEW passes AS
 SELECT
     trace_id, rank, device, pass_id, stage, pass_source, complete, num_layers, layer_count,

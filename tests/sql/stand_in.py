@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -25,10 +26,13 @@ KINETO_FILES = {
     "G5": "vllm_gpt-oss_prefill_tp_b200",
     "G6": "hf_qwen1.5-0.5b_h100",
 }
+LANES = {"python_function": "python", "user_annotation": "host", "gpu_user_annotation": "device"}
 CATEGORIES = (
     ("mhc_post", ("mhc_post", "mhc_fused_post_pre")),
     ("communication", ("all_reduce", "allreduce", "nccl")),
-    ("attention", ("unified_attention", "reduce_segments", "fmha", "paged_attention", "flash_fwd")),
+    ("sampling", ("sampling_kernel",)),
+    ("embedding", ("embedding_kernel", "vectorized_gather")),
+    ("attention", ("unified_attention", "reduce_segments", "fmha", "paged_attention", "flash_fwd", "mla_fp8")),
     ("norm", ("rmsnorm", "rms_norm")),
     ("gemm", ("cijk_", "nvjet", "gemm")),
     ("rope", ("rotary",)),
@@ -39,7 +43,12 @@ TABLES = """
 CREATE TABLE kernels (
     trace_id VARCHAR, rank INTEGER, device INTEGER, stream BIGINT, kernel_id BIGINT,
     start_ns BIGINT, dur_ns BIGINT, end_ns BIGINT, name VARCHAR, display_name VARCHAR,
-    category VARCHAR, kind VARCHAR, launch_id BIGINT, launch_kernels BIGINT, input_dims VARCHAR
+    category VARCHAR, kind VARCHAR, launch_id BIGINT, launch_kernels BIGINT, launch_ns BIGINT,
+    launch_pid VARCHAR, launch_tid VARCHAR, input_dims VARCHAR
+);
+CREATE TABLE events (
+    trace_id VARCHAR, lane VARCHAR, event_id BIGINT, category VARCHAR, name VARCHAR, pid VARCHAR,
+    tid VARCHAR, device INTEGER, start_ns BIGINT, dur_ns BIGINT, end_ns BIGINT
 );
 CREATE TABLE traces (
     trace_id VARCHAR, trace VARCHAR, rank INTEGER, model VARCHAR, profile VARCHAR,
@@ -54,7 +63,10 @@ CREATE TABLE profiles (
 CREATE TABLE anchor_roles (
     category VARCHAR, role VARCHAR, blocks_per_layer INTEGER, comment VARCHAR
 );
+CREATE TABLE pass_marks (mark VARCHAR, weight DOUBLE, comment VARCHAR);
+CREATE TABLE step_rules (priority INTEGER, pattern VARCHAR, stage VARCHAR, comment VARCHAR);
 """
+REFERENCE = ("profiles", "anchor_roles", "pass_marks", "step_rules")
 
 
 @dataclass(frozen=True)
@@ -81,17 +93,20 @@ def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb
     """Return a connection with the captures' kernels and all views of sql/layers."""
     lake = duckdb.connect()
     lake.execute(TABLES)
-    for table in ("profiles", "anchor_roles"):
+    for table in REFERENCE:
         rows_of = f"read_csv('{SQL / 'reference' / table}.csv', header = TRUE)"
         lake.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {rows_of}")
-    kernels = [row for capture in registered(captures, lake) for row in kernel_rows(capture)]
-    if backwards:
-        kernels.reverse()
-    columns = list(zip(*kernels, strict=True))
-    marks = ", ".join(f"unnest(CAST(? AS {kind}[]))" for kind in column_types(lake, "kernels"))
-    lake.execute(f"INSERT INTO kernels SELECT {marks}", [list(column) for column in columns])
+    listed = registered(captures, lake)
+    for table, rows_of in (("kernels", kernel_rows), ("events", event_rows)):
+        found = [row for capture in listed for row in rows_of(capture)]
+        if backwards:
+            found.reverse()
+        marks = ", ".join(f"unnest(CAST(? AS {kind}[]))" for kind in column_types(lake, table))
+        if found:
+            lake.execute(f"INSERT INTO {table} SELECT {marks}", [list(column) for column in zip(*found, strict=True)])
     for statement in views().values():
-        lake.execute(statement)
+        kept = "-- Materialised per trace." in statement
+        lake.execute(statement.replace("CREATE VIEW", "CREATE TABLE", 1) if kept else statement)
     return lake
 
 
@@ -114,19 +129,48 @@ def registered(captures: Iterable[Capture], lake: duckdb.DuckDBPyConnection) -> 
 
 def kernel_rows(capture: Capture) -> list[tuple[Any, ...]]:
     """Return the device operations of a capture as rows of `kernels`."""
+    launches = {
+        event["args"]["correlation"]: (launch_id, event)
+        for launch_id, event in enumerate(capture.events)
+        if event.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in event.get("args", {})
+    }
+    operations = [
+        (kernel_id, event)
+        for kernel_id, event in enumerate(capture.events)
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")
+    ]
+    shares = Counter(event["args"].get("correlation") for _, event in operations)
     found = []
-    for kernel_id, event in enumerate(capture.events):
-        if event.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset"):
-            continue
+    for kernel_id, event in operations:
         start = nanoseconds(event["ts"])
         end = nanoseconds(event["ts"] + event["dur"])
         category = category_of(event["name"])
         kind = "communication" if category == "communication" else "compute"
         kind = kind if event["cat"] == "kernel" else "memory"
         args = event["args"]
+        launch = (None, None, None, None, None)
+        if (correlation := args.get("correlation")) in launches:
+            launch_id, call = launches[correlation]
+            launch = (launch_id, shares[correlation], nanoseconds(call["ts"]), str(call["pid"]), str(call["tid"]))
         found.append((
             capture.trace_id, capture.rank, args["device"], args["stream"], kernel_id, start,
-            end - start, end, event["name"], event["name"][:40], category, kind, None, None, None,
+            end - start, end, event["name"], event["name"][:40], category, kind, *launch, None,
+        ))  # fmt: skip
+    return found
+
+
+def event_rows(capture: Capture) -> list[tuple[Any, ...]]:
+    """Return what layers are found by, module frames and annotations, as rows of `events`."""
+    found = []
+    for event_id, event in enumerate(capture.events):
+        lane = LANES.get(event.get("cat"))
+        if lane is None or (lane == "python" and not event["name"].startswith("nn.Module: ")):
+            continue
+        start = nanoseconds(event["ts"])
+        end = nanoseconds(event["ts"] + event["dur"])
+        found.append((
+            capture.trace_id, lane, event_id, event["cat"], event["name"], str(event["pid"]), str(event["tid"]),
+            None, start, end - start, end,
         ))  # fmt: skip
     return found
 
@@ -156,9 +200,10 @@ def column_types(lake: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 
 def views(folder: str = "layers") -> dict[str, str]:
     """Return the folder's views and their texts, each after those it reads; views that need more are left out."""
-    texts = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
+    files = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
+    texts = {name: text for name, text in files.items() if "CREATE VIEW" in text}
     reads = {name: relations_read(name, text) for name, text in texts.items()}
-    known = {"kernels", "traces", "profiles", "anchor_roles"}
+    known = {"kernels", "traces", "events", *REFERENCE}
     found = {}
     for name in TopologicalSorter(reads).static_order():
         if name in texts and reads[name] <= known:

@@ -218,7 +218,16 @@ def test_an_anchor_that_does_not_occur_gives_no_rows_rather_than_wrong_ones(even
     assert rows(lake, "FROM anchors") == rows(lake, "FROM passes") == rows(lake, "FROM layers") == []
 
 
-def test_without_a_layer_count_there_are_anchors_but_no_passes(events):
-    lake = open_lake([Capture("g1", events, {"anchor": "Li256ELi16"})])
+@pytest.mark.parametrize("settings", [{"anchor": "Li256ELi16"}, {}])
+def test_without_a_layer_count_the_attention_kernels_tell_it(lake, events, settings):
+    other = open_lake([Capture("g1", events, settings)])
+    assert rows(other, "FROM layers ORDER BY layer_id") == rows(lake, "FROM layers ORDER BY layer_id")
+    assert rows(other, "SELECT stage FROM passes") == [("prefill",)]
+
+
+def test_no_attention_and_no_layer_count_give_anchors_but_no_passes(events):
+    kept = [event if "FmhaBatchPrefill" not in event["name"] else {**event, "cat": "cpu_op"} for event in events]
+    kept = [event for event in kept if event.get("cat") != "python_function"]
+    lake = open_lake([Capture("g1", kept, {"anchor": "Li256ELi16"})])
     assert rows(lake, "SELECT count(*) FROM anchors") == [(73,)]
     assert rows(lake, "FROM passes") == []

@@ -1,0 +1,63 @@
+-- One row per annotation that is a part of a layer. Annotations on one thread that follow each
+-- other in a fixed cycle, two times or more within one enclosing annotation, are parts of layers:
+-- each turn of the cycle is a layer.
+-- trace_id    VARCHAR  trace
+-- pid         VARCHAR  process
+-- tid         VARCHAR  thread
+-- start_ns    BIGINT   start of the annotation
+-- end_ns      BIGINT   end of the annotation
+-- call_id     BIGINT   enclosing annotation on its thread, from 0
+-- layer_id    BIGINT   layer, from 0
+-- num_layers  BIGINT   layers within the enclosing annotation
+-- component   VARCHAR  name of the annotation
+CREATE VIEW _annotated_layers AS
+WITH annotations AS (
+    SELECT
+        trace_id, pid, tid, name, event_id, start_ns, end_ns,
+        coalesce(lead(start_ns) OVER thread < end_ns, FALSE) AS encloses
+    FROM events
+    WHERE lane = 'host' AND category = 'user_annotation' AND dur_ns > 0
+    WINDOW thread AS (PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id)
+),
+nested AS (
+    SELECT
+        *,
+        last_value(
+            CASE WHEN encloses THEN {'id': event_id, 'start_ns': start_ns, 'end_ns': end_ns} END
+            IGNORE NULLS
+        ) OVER (
+            PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS around
+    FROM annotations
+),
+inner_ones AS (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY trace_id, pid, tid, around.id ORDER BY start_ns, event_id
+        ) - 1 AS place,
+        count(*) OVER enclosed AS places,
+        count(DISTINCT name) OVER enclosed AS cycle
+    FROM nested
+    WHERE NOT encloses AND end_ns <= around.end_ns
+    WINDOW enclosed AS (PARTITION BY trace_id, pid, tid, around.id)
+),
+turned AS (
+    SELECT
+        *,
+        -- A fixed cycle has one name for each place in it.
+        count(DISTINCT (place % cycle, name)) OVER (
+            PARTITION BY trace_id, pid, tid, around.id
+        ) = cycle AS is_fixed
+    FROM inner_ones
+    WHERE cycle > 1 AND places % cycle = 0 AND places >= 2 * cycle
+)
+SELECT
+    trace_id, pid, tid, start_ns, end_ns,
+    dense_rank() OVER (
+        PARTITION BY trace_id, pid, tid ORDER BY around.start_ns, around.id
+    ) - 1 AS call_id,
+    place // cycle AS layer_id, places // cycle AS num_layers, name AS component
+FROM turned
+WHERE is_fixed;

@@ -1,0 +1,76 @@
+-- One row per kernel that a layer's stretch of host time launched, by a launch of its own: a
+-- graph's kernels share one, which says nothing of layers. Modules launch on their thread;
+-- annotations stand around what other threads of the process launch meanwhile (backward). Where no
+-- launch is on the thread that tells of layers, threads are numbered apart and any will do. A layer
+-- has attention, and no kernel of it more than twice: what lacks it is a cycle of something else.
+-- trace_id     VARCHAR  trace
+-- rank         INTEGER  rank in the job, NULL when unknown
+-- device       INTEGER  device
+-- kernel_id    BIGINT   the kernel
+-- start_ns     BIGINT   its start
+-- end_ns       BIGINT   its end
+-- call_id      BIGINT   call of the model, from 0
+-- layer_id     BIGINT   layer, from 0
+-- num_layers   BIGINT   layers of the model
+-- component    VARCHAR  part of the layer, NULL when unknown
+-- pass_source  VARCHAR  module scopes or annotations
+CREATE VIEW _launched_layers AS
+WITH launched AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.kernel_id, k.name, k.start_ns, k.end_ns, k.launch_ns,
+        k.launch_pid, k.launch_tid, r.role = 'inside' AS is_attention
+    FROM kernels AS k
+    LEFT JOIN anchor_roles AS r ON r.category = k.category
+    WHERE k.kind <> 'memory' AND k.launch_kernels = 1
+),
+threads AS (
+    SELECT
+        h.trace_id, h.pid, h.tid, any_value(h.pass_source) AS pass_source,
+        any_value(h.pass_source) = 'annotations' OR count(l.launch_tid) = 0 AS is_any_thread
+    FROM (SELECT DISTINCT trace_id, pid, tid, pass_source FROM _host_layers) AS h
+    LEFT JOIN (SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched) AS l
+        ON l.trace_id = h.trace_id AND l.launch_pid = h.pid AND l.launch_tid = h.tid
+    GROUP BY h.trace_id, h.pid, h.tid
+),
+fitting AS (
+    SELECT l.*, t.tid AS host_tid
+    FROM launched AS l
+    JOIN threads AS t
+        ON t.trace_id = l.trace_id
+        AND t.pid = l.launch_pid
+        AND (t.is_any_thread OR t.tid = l.launch_tid)
+),
+placed AS (
+    SELECT
+        f.trace_id, f.rank, f.device, f.kernel_id, f.name, f.is_attention, f.start_ns, f.end_ns,
+        h.call_id, h.layer_id, h.num_layers, h.component, h.pass_source
+    FROM fitting AS f
+    ASOF JOIN _host_layers AS h
+        ON h.trace_id = f.trace_id
+        AND h.pid = f.launch_pid
+        AND h.tid = f.host_tid
+        AND h.start_ns <= f.launch_ns
+    WHERE f.launch_ns < h.end_ns
+),
+attentions AS (
+    SELECT trace_id, rank, device, call_id, layer_id, name, count(*) AS kernel_count
+    FROM placed
+    WHERE is_attention
+    GROUP BY trace_id, rank, device, call_id, layer_id, name
+),
+calls AS (
+    SELECT trace_id, rank, device, call_id
+    FROM attentions
+    GROUP BY trace_id, rank, device, call_id
+    HAVING max(kernel_count) <= 2
+)
+SELECT
+    p.trace_id, p.rank, p.device, p.kernel_id, p.start_ns, p.end_ns, p.call_id, p.layer_id,
+    p.num_layers, p.component, p.pass_source
+FROM placed AS p
+LEFT JOIN calls AS c
+    ON c.trace_id = p.trace_id
+    AND c.rank IS NOT DISTINCT FROM p.rank
+    AND c.device IS NOT DISTINCT FROM p.device
+    AND c.call_id = p.call_id
+WHERE c.call_id IS NOT NULL OR p.pass_source = 'module scopes';

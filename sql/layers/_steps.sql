@@ -1,0 +1,32 @@
+-- One row per step annotation: a stretch of time, on the host or on a device, that is one step of
+-- an engine or of the profiler's schedule.
+--
+-- Materialised per trace.
+--
+-- trace_id  VARCHAR  trace
+-- device    INTEGER  device, NULL where the annotation is the host's
+-- start_ns  BIGINT   start
+-- end_ns    BIGINT   end
+-- name      VARCHAR  its name
+-- stage     VARCHAR  prefill, decode or mixed, NULL where the name does not say
+CREATE VIEW _steps AS
+WITH annotations AS (
+    SELECT
+        trace_id, name, start_ns, end_ns,
+        CASE
+            WHEN category = 'gpu_user_annotation' THEN coalesce(device, TRY_CAST(pid AS INTEGER))
+        END AS device
+    FROM events
+    WHERE
+        lane IN ('host', 'device') AND category IN ('user_annotation', 'gpu_user_annotation')
+        AND dur_ns > 0
+),
+names AS (
+    SELECT a.name, arg_min({'stage': r.stage}, r.priority) AS rule
+    FROM (SELECT DISTINCT name FROM annotations) AS a
+    JOIN step_rules AS r ON regexp_matches(a.name, r.pattern)
+    GROUP BY a.name
+)
+SELECT trace_id, device, start_ns, end_ns, name, rule.stage AS stage
+FROM annotations
+JOIN names USING (name);

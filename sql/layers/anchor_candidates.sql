@@ -1,0 +1,28 @@
+-- One row per anchor pattern that occurs on a device, the chosen one among them: what was tried to
+-- find layers, and the evidence. An anchor that the user named is taken or none is; the others are
+-- here to compare.
+-- trace_id          VARCHAR  trace
+-- rank              INTEGER  rank in the job, NULL when unknown
+-- device            INTEGER  device
+-- stream            BIGINT   stream with most time in such kernels
+-- pattern           VARCHAR  regex over kernel names; a name itself where kernels suggest it
+-- pattern_source    VARCHAR  user, profile, or detected: a known pattern or the kernels suggest it
+-- role              VARCHAR  where such a kernel stands in its block: begin, inside or end
+-- occurrences       BIGINT   kernels that match
+-- blocks_per_layer  INTEGER  of them in one layer
+-- num_layers        INTEGER  layers of a pass, NULL where nothing tells their number
+-- remainder         BIGINT   occurrences that whole passes leave over; 0 when they are explained
+-- irregularity      DOUBLE   standard deviation over mean of the time from one to the next
+-- score             DOUBLE   0 to 1: explained count 0.5, regularity up to 0.3, begin 0.2 before
+--                            inside 0.1 before end
+-- chosen            BOOLEAN  the layers of the device come from it, where no module scopes or
+--                            annotations give them
+CREATE VIEW anchor_candidates AS
+SELECT
+    trace_id, rank, device, stream, pattern, pattern_source, role, anchor_count AS occurrences,
+    blocks_per_layer, num_layers, remainder, irregularity,
+    CASE WHEN remainder = 0 THEN 0.5 ELSE 0 END
+        + 0.3 * greatest(1 - coalesce(irregularity, 1), 0)
+        + CASE role WHEN 'begin' THEN 0.2 WHEN 'inside' THEN 0.1 ELSE 0 END AS score,
+    is_chosen AS chosen
+FROM _anchor_trials;

@@ -1,0 +1,276 @@
+"""The command line: answers on stdout, everything else on stderr, an exit code that says how it went."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from tracelake.cli import cli
+from tracelake.lake import Lake
+from tracelake.synthetic import s1_config, s1_trace, write_s1
+
+from ..support import run_cli, trace_bytes
+
+EXAMPLES = [
+    (name, line.strip())
+    for name, command in (("tracelake", cli), *sorted(cli.commands.items()))
+    for line in (command.help or "").partition("Examples:")[2].splitlines()
+    if line.strip().startswith("tracelake ")
+]
+
+
+@pytest.fixture(scope="session")
+def playground_of_files(tmp_path_factory):
+    """A folder with every file and trace that the examples name."""
+    folder = tmp_path_factory.mktemp("playground")
+    write_s1(folder / "decode.json.gz")
+    (folder / "config.json").write_text(json.dumps(s1_config()))
+    (folder / "question.sql").write_text("SELECT count(*) AS passes FROM passes")
+    events = s1_trace()["traceEvents"]
+    for nth, name in enumerate(("rank0.json.gz", "rank1.json.gz", "trace.json.gz", "9b02.json", "7cf3.json")):
+        (folder / name).write_bytes(trace_bytes(events[: 400 + nth]))
+    lake = Lake(folder / "tracelake")
+    lake.ingest(folder / "decode.json.gz", model=folder / "config.json")
+    lake.ingest(folder / "9b02.json", folder / "7cf3.json")
+    lake.traces().fetchall()
+    lake.close()
+    # The file's content is another than that of the trace of its name: a path is read, not looked up.
+    (folder / "decode.json.gz").write_bytes(trace_bytes([*events, {**events[0], "name": "aten::end"}]))
+    return folder
+
+
+@pytest.fixture
+def playground(playground_of_files, tmp_path, monkeypatch):
+    folder = tmp_path / "playground_of_files"
+    shutil.copytree(playground_of_files, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("TRACELAKE_LAKE", raising=False)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["tracelake", *sorted(cli.commands)])
+def test_help_ends_with_examples_of_the_command(name):
+    ended = CliRunner().invoke(cli, ["--help"] if name == "tracelake" else [name, "--help"])
+    assert ended.exit_code == 0
+    found = [line for command, line in EXAMPLES if command == name]
+    assert len(found) >= 2
+    assert all(line.split()[1] == name for line in found if name != "tracelake")
+    if name != "tracelake":
+        command = cli.commands[name]
+        assert (command.help or "").rstrip().endswith(found[-1])
+        documented = {option for option in command.params if isinstance(option, click.Option)}
+        assert all(option.help for option in documented if option.name != "format_")
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
+def test_an_example_of_the_help_runs_as_it_stands(playground, name, line):
+    # A shell splits the line and expands its patterns; the command is this interpreter's.
+    shell = f'tracelake() {{ "{sys.executable}" -m tracelake "$@"; }}; {line}'
+    environment = {**os.environ, "XDG_CACHE_HOME": str(playground / "cache")}
+    ended = subprocess.run(
+        ["bash", "-c", shell], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
+
+
+def test_json_is_one_array_of_objects_and_jsonl_an_object_a_line(playground):
+    ended = CliRunner().invoke(cli, ["kernels", "decode", "--format", "json"])
+    rows = json.loads(ended.stdout)
+    assert (len(rows), sum(row["dur_ns"] for row in rows)) == (695, 310_500_000)
+    ended = CliRunner().invoke(cli, ["kernels", "decode", "--format", "jsonl"])
+    assert [json.loads(line) for line in ended.stdout.splitlines()] == rows
+    assert json.loads(CliRunner().invoke(cli, ["sql", "FROM kernels LIMIT 0", "--format", "json"]).stdout) == []
+
+
+def test_csv_has_a_header_and_every_row_whatever_its_cells_hold(playground):
+    ended = CliRunner().invoke(
+        cli, ["sql", "SELECT 'a,\"b\"\nc' AS x, NULL AS y, 1.5 AS z FROM range(300)", "--format", "csv"]
+    )
+    header, *rows = csv.reader(io.StringIO(ended.stdout))
+    assert header == ["x", "y", "z"]
+    assert rows == [['a,"b"\nc', "", "1.5"]] * 300
+
+
+def test_parquet_goes_to_a_file_or_to_a_pipe(playground):
+    query = "SELECT kernel_id, dur_ns FROM kernels JOIN traces USING (trace_id) WHERE trace = 'decode'"
+    assert CliRunner().invoke(cli, ["sql", query, "--format", "parquet", "-o", "out.parquet"]).exit_code == 0
+    assert pq.read_table("out.parquet").num_rows == 695
+    ended = CliRunner().invoke(cli, ["sql", query, "--format", "parquet"])
+    assert pq.read_table(io.BytesIO(ended.stdout_bytes)).equals(pq.read_table("out.parquet"))
+
+
+def test_numbers_that_json_does_not_know_are_null(playground):
+    query = (
+        "SELECT 'nan'::DOUBLE AS x, 'inf'::DOUBLE AS y, DATE '2026-01-02' AS d, [1, NULL] AS l, {'a': 1} AS s, "
+        "170141183460469231731687303715884105727::HUGEINT AS h"
+    )
+    ended = CliRunner().invoke(cli, ["sql", query, "--format", "json"])
+    assert json.loads(ended.stdout, parse_constant=pytest.fail) == [
+        {"x": None, "y": None, "d": "2026-01-02", "l": [1, None], "s": {"a": 1}, "h": 2**127 - 1}
+    ]
+
+
+def test_a_cut_table_says_so_on_stderr_and_limit_0_shows_all(playground):
+    cut = CliRunner().invoke(cli, ["sql", "FROM range(12)", "--limit", "5"])
+    assert "the first 5 rows; --limit 0 shows all" in cut.stderr
+    assert "rows" not in cut.stdout
+    assert len(cut.stdout.split()) == len(["range", "-----", 0, 1, 2, 3, 4])
+    whole = CliRunner().invoke(cli, ["sql", "FROM range(300)", "--limit", "0"])
+    assert whole.stderr == ""
+    assert whole.stdout.split()[-1] == "299"
+    markdown = CliRunner().invoke(cli, ["sql", "FROM range(3)", "--format", "markdown"])
+    assert markdown.stdout.splitlines() == ["| range |", "| ---: |", "| 0 |", "| 1 |", "| 2 |"]
+    # Formats for machines are never cut.
+    assert len(CliRunner().invoke(cli, ["sql", "FROM range(300)", "--format", "csv"]).stdout.splitlines()) == 301
+
+
+def test_a_table_shows_names_as_they_are_even_where_they_look_like_markup(playground):
+    ended = CliRunner().invoke(cli, ["sql", "SELECT '[bold]x[/]' AS name, 'f<1>(a|b)' AS other"])
+    assert "[bold]x[/]" in ended.stdout
+    assert "f<1>(a|b)" in ended.stdout
+
+
+def test_an_answer_in_a_file_leaves_stdout_empty(playground):
+    ended = CliRunner().invoke(cli, ["traces", "--format", "json", "-o", "traces.json"])
+    assert ended.stdout == ""
+    assert {row["trace"] for row in json.loads(Path("traces.json").read_text())} == {"decode", "9b02", "7cf3"}
+    refused = run_cli("traces", "-o", playground / "absent" / "traces.csv")
+    assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)
+    assert "traces.csv: cannot be written" in refused.stderr
+
+
+def test_exit_codes_tell_usage_from_input_from_a_failed_check(playground):
+    (playground / "bad.json").write_text("no trace")
+    (playground / "cpu.json").write_bytes(
+        trace_bytes([{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 1}])
+    )
+    for words, code, said in (
+        (["traces"], 0, ""),
+        (["layers", "nope"], 2, "nope: no such trace or file"),
+        (["sql", "SELECT nope FROM kernels"], 2, "nope"),
+        (["sql"], 2, "give a query"),
+        (["sql", "SELECT 1", "-f", "question.sql"], 2, "give a query"),
+        (["set", "decode", "tp"], 2, "expected KEY=VALUE"),
+        (["set", "decode", "hardware=h9000"], 2, "hardware=h9000: unknown"),
+        (["layers", "decode", "--pass", "99"], 2, "the trace has passes 0 to 4"),
+        (["kernels", "decode", "--layer", "-1"], 2, "--layer"),
+        (["nonsense"], 2, "No such command"),
+        (["--lake", "absent", "traces"], 2, "no lake there"),
+        (["schema", "nope"], 2, "no such relation"),
+        (["ingest", "bad.json"], 3, "bad.json: not a trace"),
+        (["layers", "bad.json"], 3, "bad.json: not a trace"),
+        (["layers", "cpu.json"], 1, "no passes found"),
+        (["--version"], 0, ""),
+    ):
+        ended = run_cli(*words, cwd=playground)
+        assert (words, ended.returncode) == (words, code), ended.stderr
+        assert said in ended.stderr
+        assert "Traceback" not in ended.stderr
+        assert bool(ended.stdout) == (code == 0)
+
+
+def test_one_bad_file_among_good_ones_is_told_and_ends_with_3(playground):
+    (playground / "bad.json").write_text("no trace")
+    ended = run_cli("ingest", "bad.json", "trace.json.gz", "9b02.json", cwd=playground)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    first, second, third, last = ended.stderr.splitlines()
+    assert first.startswith("tracelake: bad.json: not a trace: ")
+    assert second.startswith("tracelake: trace.json.gz: trace (")
+    assert third.endswith("in the lake already")
+    assert last == "tracelake: 3 files: 1 new, 1 known already, 1 failed."
+
+
+def test_standard_input_is_read_and_named(playground):
+    data = (playground / "trace.json.gz").read_bytes()
+    ended = subprocess.run(
+        [sys.executable, "-m", "tracelake", "ingest", "-", "--name", "piped"],
+        input=data,
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 0
+    assert ended.stderr.decode().startswith("tracelake: standard input: piped (")
+    [again] = Lake(playground / "tracelake").ingest(playground / "trace.json.gz")
+    assert not again.new
+
+
+def test_a_path_stands_for_a_trace_and_is_read_once_into_a_cache(playground, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write_s1(elsewhere / "mine.json.gz")
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first = run_cli("layers", "mine.json.gz", "--format", "csv", cwd=elsewhere, env=environment)
+    assert (first.returncode, len(first.stdout.splitlines())) == (0, 7)
+    assert [path.name for path in elsewhere.iterdir()] == ["mine.json.gz"]
+    [cached] = (tmp_path / "cache" / "tracelake" / "lake" / "traces").iterdir()
+    stamp = cached.stat().st_mtime_ns
+    second = run_cli("layers", "mine.json.gz", "--format", "csv", cwd=elsewhere, env=environment)
+    assert second.stdout == first.stdout
+    assert cached.stat().st_mtime_ns == stamp
+
+
+def test_settings_said_on_the_command_line_show_in_the_catalog(playground):
+    invoke = CliRunner().invoke
+    assert invoke(cli, ["set", "decode", "num_layers=36", "hardware=mi300x", "build=17"]).exit_code == 0
+    assert invoke(cli, ["set", "decode", "trace=renamed"]).exit_code == 0
+    rows = json.loads(
+        invoke(
+            cli,
+            [
+                "sql",
+                "SELECT trace, num_layers, hardware, vendor FROM traces WHERE hardware = 'mi300x'",
+                "--format",
+                "json",
+            ],
+        ).stdout
+    )
+    assert rows == [{"trace": "renamed", "num_layers": 36, "hardware": "mi300x", "vendor": "amd"}]
+    assert invoke(cli, ["set", "renamed", "hardware=", "build="]).exit_code == 0
+    rows = json.loads(
+        invoke(cli, ["sql", "SELECT key FROM tags WHERE key IN ('hardware', 'build')", "--format", "json"]).stdout
+    )
+    assert rows == []
+
+
+def test_help_starts_without_the_heavy_libraries():
+    code = (
+        "import sys\nsys.argv = ['tracelake', *sys.argv[1:]]\nfrom tracelake.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code, ended.code\n"
+        "heavy = {'duckdb', 'polars', 'pyarrow', 'rich', 'pandas', 'numpy', 'sqlglot', 'altair'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    for words in (["--help"], ["--version"], ["layers", "--help"], ["schema"]):
+        ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+        assert ended.stderr == "loaded: []\n"
+        assert ended.stdout
+
+
+@pytest.mark.parametrize("format_", ["csv", "table", "jsonl", "parquet"])
+def test_a_reader_that_goes_away_is_no_error(playground, format_):
+    rows = 10_000 if format_ == "table" else 200_000
+    command = f'"{sys.executable}" -m tracelake sql "FROM range({rows})" --limit 0 --format {format_}'
+    shell = f'{command} | head -c 100 >/dev/null; echo "${{PIPESTATUS[0]}}"'
+    ended = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("0\n", "")
+
+
+def test_the_demo_runs_in_an_empty_folder_and_refuses_another(tmp_path):
+    ended = run_cli("demo", "--keep", tmp_path / "kept")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    lake = Lake(tmp_path / "kept" / "lake", create=False)
+    assert lake.sql("SELECT trace, truncated FROM traces ORDER BY trace").fetchall() == [
+        ("demo", False),
+        ("demo_cut_short", True),
+    ]
+    again = run_cli("demo", "--keep", tmp_path / "kept")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "not an empty folder" in again.stderr

@@ -1,0 +1,301 @@
+"""A lake: what is in it, what was said of its traces, and what of it outlives a process."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tracelake
+from tracelake.engine import marts, modules
+from tracelake.engine.errors import InputError, UsageError
+from tracelake.lake import Lake
+from tracelake.synthetic import s1_config, s1_trace
+
+from ..support import trace_bytes
+
+RULE = "priority,category,label,kind,pattern"
+
+
+def small(name: str) -> bytes:
+    kernel = {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {"device": 0, "stream": 7}}
+    return trace_bytes([{**kernel, "name": name}])
+
+
+@pytest.fixture
+def three(lake: Lake, tmp_path: Path) -> Lake:
+    """A lake of three one-kernel traces: decode, decode_graph, prefill."""
+    for name in ("decode", "decode_graph", "prefill"):
+        (tmp_path / f"{name}.json").write_bytes(small(name))
+    lake.ingest(*sorted(tmp_path.glob("*.json")))
+    return lake
+
+
+def test_the_same_content_again_stores_nothing_and_says_so(s1_lake, s1_file, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in s1_lake.path.rglob("*.parquet")}
+    unpacked = tmp_path / "renamed.json"
+    unpacked.write_bytes(gzip.decompress(s1_file.read_bytes()))
+    [again, plain] = s1_lake.ingest(s1_file, unpacked)
+    assert (again.new, plain.new) == (False, False)
+    assert again.trace_id == plain.trace_id
+    assert {path: path.stat().st_mtime_ns for path in s1_lake.path.rglob("*.parquet")} == before
+    assert s1_lake.sql("SELECT trace, event_count FROM traces").fetchall() == [("s1", 696)]
+
+
+def test_a_second_ingest_still_remembers_what_is_said_with_it(s1_lake, s1_file):
+    s1_lake.ingest(s1_file, run="nightly", tp=8)
+    assert s1_lake.sql("SELECT run, tp FROM traces").fetchall() == [("nightly", 8)]
+
+
+def test_what_a_second_ingest_does_not_say_is_not_forgotten(s1_lake, s1_file):
+    s1_lake.ingest(s1_file, run="nightly", tp=8)
+    s1_lake.ingest(s1_file, run=None, tp=None, rank=2)
+    assert s1_lake.sql("SELECT run, tp, rank FROM traces").fetchall() == [("nightly", 8, 2)]
+
+
+def test_what_the_catalog_says_of_a_file_is_true_of_it(s1_lake, s1_file):
+    import hashlib
+
+    import xxhash
+
+    content = gzip.decompress(s1_file.read_bytes())
+    [row] = s1_lake.sql(
+        "SELECT trace_id, source_path, source_bytes, source_sha256, content_bytes, content_xxh3, event_count "
+        "FROM traces"
+    ).fetchall()
+    digest = xxhash.xxh3_128_hexdigest(content)
+    assert row == (
+        digest[:16], str(s1_file), s1_file.stat().st_size, hashlib.sha256(s1_file.read_bytes()).hexdigest(),
+        len(content), digest, len(s1_trace()["traceEvents"]),
+    )  # fmt: skip
+
+
+def test_settings_merge_override_the_file_and_are_taken_back_by_an_empty_value(lake, tmp_path):
+    path = tmp_path / "rank3.json"
+    path.write_bytes(small("gemm"))
+    lake.ingest(path, run="a", tp=2, build="17")
+    said = "SELECT run, tp, rank, rank_source, num_layers FROM traces"
+    assert lake.sql(said).fetchall() == [("a", 2, 3, "file name", None)]
+    lake.set("rank3", rank=0, tp=4, num_layers=36)
+    assert lake.sql(said).fetchall() == [("a", 4, 0, "user", 36)]
+    lake.set("rank3", rank="", run=None, tp="")
+    assert lake.sql(said).fetchall() == [(None, None, 3, "file name", 36)]
+    assert lake.sql("SELECT key, value FROM tags ORDER BY key").fetchall() == [("build", "17"), ("num_layers", "36")]
+
+
+def test_a_trace_may_be_renamed(s1_lake):
+    s1_lake.set("s1", trace="decode")
+    assert s1_lake.sql("SELECT trace FROM traces").fetchall() == [("decode",)]
+    with pytest.raises(UsageError, match="s1: no such trace"):
+        s1_lake.set("s1", run="x")
+
+
+@pytest.mark.parametrize(("setting", "value", "message"), [
+    ("hardware", "h9000", "hardware=h9000: unknown. Known: .*h100"),
+    ("profile", "nope", "profile=nope: unknown. Known: .*dsv3_mla"),
+    ("tp", "many", "tp=many: expected a whole number, as in tp=8"),
+    ("tp", "0", "tp=0: expected 1 or more"),
+    ("rank", "-1", "rank=-1: expected a whole number"),
+    ("num_layers", "99999999999", "expected a whole number"),
+    ("anchor", "(", "anchor=\\(: not a regular expression"),
+    ("anchor_role", "middle", "expected one of begin, inside, end"),
+    ("not a name", "x", "not a setting's name"),
+])  # fmt: skip
+def test_what_a_setting_cannot_be_is_refused_and_changes_nothing(s1_lake, s1_file, setting, value, message):
+    with pytest.raises(UsageError, match=message):
+        s1_lake.set("s1", **{setting: value})
+    with pytest.raises(UsageError, match=message):
+        s1_lake.ingest(s1_file, **{setting: value})
+    assert s1_lake.sql("FROM tags").fetchall() == []
+
+
+def test_a_model_is_a_name_or_its_config_file(lake, s1_file, tmp_path):
+    config = tmp_path / "deepseek" / "config.json"
+    config.parent.mkdir()
+    config.write_text(json.dumps(s1_config()))
+    lake.ingest(s1_file, model=config)
+    # By its fields: 6 layers, and compress_ratios call for the profile.
+    assert lake.sql("SELECT model, num_layers, profile FROM traces").fetchall() == [("deepseek", 6, "dsv4_csa_hca")]
+    lake.set("s1", model="my-model")
+    assert lake.sql("SELECT model FROM traces").fetchall() == [("my-model",)]
+    for wrong, message in ((tmp_path / "absent.json", "no such file"), (s1_file, "not a model's config.json")):
+        with pytest.raises(InputError, match=message):
+            lake.set("s1", model=str(wrong))
+
+
+def test_one_name_is_not_given_to_several_files(lake, s1_file, tmp_path):
+    (tmp_path / "other.json").write_bytes(small("other"))
+    with pytest.raises(UsageError, match="one name for 2 files"):
+        lake.ingest(s1_file, tmp_path / "other.json", trace="both")
+
+
+def test_a_trace_is_found_by_its_name_its_id_and_the_beginning_of_either(three):
+    ids = dict(three.sql("SELECT trace, trace_id FROM traces").fetchall())
+    assert three.resolve("prefill") == ids["prefill"]
+    assert three.resolve(ids["prefill"]) == ids["prefill"]
+    assert three.resolve("pre") == ids["prefill"]
+    assert three.resolve(ids["decode"][:8]) == ids["decode"]
+    # A whole name wins over a longer one that begins with it.
+    assert three.resolve("decode") == ids["decode"]
+
+
+def test_a_name_that_fits_several_traces_or_none_is_refused_with_what_there_is(three):
+    with pytest.raises(UsageError, match=r"dec: names 2 traces: .*decode \([0-9a-f]{16}\).*Give the id"):
+        three.resolve("dec")
+    with pytest.raises(UsageError, match=r"nope: no such trace or file. In the lake .*: decode, decode_graph, prefill"):
+        three.resolve("nope")
+    with pytest.raises(UsageError, match="is empty"):
+        Lake(three.path.with_name("empty")).resolve("nope")
+
+
+def test_removing_a_trace_leaves_nothing_of_it_and_all_of_the_others(three, tmp_path):
+    three.set("prefill", run="x")
+    gone = three.remove("prefill")
+    assert not [path for path in three.path.rglob("*") if gone in path.name]
+    for relation in ("traces", "events", "kernels", "tags"):
+        assert gone not in {row[0] for row in three.sql(f"SELECT trace_id FROM {relation}").fetchall()}
+    assert three.sql("SELECT count(*) FROM kernels").fetchall() == [(2,)]
+    [again] = three.ingest(tmp_path / "prefill.json")
+    assert (again.new, again.trace_id) == (True, gone)
+    assert three.sql("SELECT count(*), count(run) FROM traces JOIN kernels USING (trace_id)").fetchall() == [(3, 0)]
+
+
+def test_a_path_is_read_once_and_again_only_when_the_file_changed(lake, tmp_path):
+    path = tmp_path / "decode.json"
+    path.write_bytes(small("first"))
+    first = lake.locate(str(path))
+    [at] = lake.sql("SELECT ingested_at FROM traces").fetchall()
+    assert lake.locate(str(path)) == first
+    assert lake.sql("SELECT ingested_at FROM traces").fetchall() == [at]
+    path.write_bytes(small("second, and longer"))
+    assert lake.locate(str(path)) != first
+    assert lake.sql("SELECT count(*) FROM traces").fetchall() == [(2,)]
+
+
+def test_a_name_is_not_looked_up_as_a_path_of_a_file_that_is_no_trace(lake, tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no trace")
+    with pytest.raises(InputError, match=r"notes\.txt: not a trace"):
+        lake.locate(str(path))
+
+
+def test_two_lakes_know_nothing_of_each_other(tmp_path, s1_file):
+    one, other = tracelake.open(tmp_path / "one"), tracelake.open(tmp_path / "other")
+    one.ingest(s1_file)
+    (tmp_path / "small.json").write_bytes(small("gemm"))
+    other.ingest(tmp_path / "small.json")
+    assert one.sql("SELECT trace FROM traces").fetchall() == [("s1",)]
+    assert other.sql("SELECT trace FROM traces").fetchall() == [("small",)]
+    shutil.copytree(one.path / "events", other.path / "events", dirs_exist_ok=True)
+    assert tracelake.open(other.path).sql("SELECT count(*) FROM events").fetchall() == [(1,)]
+
+
+def test_a_lake_sees_what_another_process_published_after_a_refresh(lake, s1_file):
+    assert lake.sql("SELECT count(*) FROM traces").fetchall() == [(0,)]
+    Lake(lake.path).ingest(s1_file)
+    lake.refresh()
+    assert lake.sql("SELECT count(*) FROM kernels").fetchall() == [(695,)]
+
+
+def test_a_moved_lake_is_the_same_lake(s1_lake, tmp_path):
+    kernels = s1_lake.sql("FROM kernels ORDER BY ALL").fetchall()
+    s1_lake.close()
+    shutil.move(s1_lake.path, tmp_path / "moved")
+    assert Lake(tmp_path / "moved").sql("FROM kernels ORDER BY ALL").fetchall() == kernels
+
+
+def test_the_answers_of_a_whole_trace_sum_to_what_its_recipe_says(s1_lake):
+    # Of the recipe in `synthetic`: 695 kernels, 310500 us, the last ends at 322440 us.
+    [row] = s1_lake.sql("SELECT count(*), sum(dur_ns), max(end_ns), count(DISTINCT kernel_id) FROM kernels").fetchall()
+    assert row == (695, 310_500_000, 322_440_000, 695)
+
+
+def test_deleting_the_marts_loses_nothing(s1_lake):
+    views = [entry for entry in modules.modules() if entry.public and entry.kind == "VIEW"]
+    relations = [entry.name for entry in views if entry.folder in ("core", "layers")]
+    before = {name: s1_lake.sql(f"FROM {name} ORDER BY ALL").fetchall() for name in relations}
+    assert sum(map(len, before.values())) > 1000
+    s1_lake.close()
+    shutil.rmtree(s1_lake.path / "marts")
+    opened = Lake(s1_lake.path)
+    assert {name: opened.sql(f"FROM {name} ORDER BY ALL").fetchall() for name in relations} == before
+    assert list((s1_lake.path / "marts").rglob("*.parquet"))
+
+
+def test_marts_are_computed_once_and_again_when_what_is_said_of_the_trace_changes(s1_lake):
+    def files(lake: Lake) -> dict[Path, int]:
+        return {path: path.stat().st_ino for path in lake.path.glob("marts/*/*.parquet")}
+
+    first = files(s1_lake)
+    assert first
+    opened = Lake(s1_lake.path)
+    opened.traces().fetchall()
+    assert files(opened) == first
+    opened.set("s1", anchor="nvjet_lm_head", num_layers=1)
+    assert all(inode != first[path] for path, inode in files(opened).items())
+
+
+def test_a_mart_computed_from_what_was_said_before_is_never_taken_for_a_later_one(s1_lake):
+    # The older process has loaded what was said, and writes its rows after a newer one has said something else.
+    older = Lake(s1_lake.path)
+    older.traces().fetchall()
+    stamps = older._catalog.stamps
+    Lake(s1_lake.path).set("s1", profile="dsv4_csa_hca")
+    for entry in modules.modules():
+        if entry.materialised:
+            for trace_id, stamp in stamps.items():
+                marts._compute(older.connection, older.layout, entry, trace_id, stamp)
+    by_profile = "SELECT count(*) FROM kernels WHERE category = 'mla'"
+    [(expected,)] = Lake(s1_lake.path).sql(by_profile).fetchall()
+    assert expected == 30  # five passes of six layers, one attention core each: rule 100 of that profile
+
+
+def test_a_lake_that_cannot_be_written_to_answers_all_the_same(s1_lake, monkeypatch):
+    kernels = s1_lake.sql("FROM layers ORDER BY ALL").fetchall()
+    s1_lake.close()
+    shutil.rmtree(s1_lake.path / "marts")
+    monkeypatch.setattr(marts.os, "access", lambda path, mode: False)
+    assert Lake(s1_lake.path).sql("FROM layers ORDER BY ALL").fetchall() == kernels
+    assert not (s1_lake.path / "marts").exists()
+
+
+def test_rows_in_the_lakes_own_reference_folder_override_and_add(s1_lake):
+    by_category = "SELECT category, count(*) FROM kernels WHERE name LIKE 'nvjet%' GROUP BY ALL"
+    assert s1_lake.sql(by_category).fetchall() == [("gemm", 35)]
+    s1_lake.close()
+    own = s1_lake.path / "reference"
+    own.mkdir()
+    rules = own / "category_rules.csv"
+    rules.write_text(f'{RULE}\n1,mine,"My own",compute,^nvjet\n')
+    opened = Lake(s1_lake.path)
+    assert opened.sql(by_category).fetchall() == [("mine", 35)]
+    opened.close()
+    rules.unlink()
+    assert Lake(s1_lake.path).sql(by_category).fetchall() == [("gemm", 35)]
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (f"{RULE}\n1,mine,Mine,compute,(\n", "category_rules: a rule is not a regular expression"),
+    ("priority,nonsense\n1,2\n", "category_rules.csv: cannot be read as rows of category_rules"),
+    (f"{RULE}\nfirst,mine,Mine,compute,x\n", "category_rules.csv: cannot be read as rows"),
+])  # fmt: skip
+def test_a_reference_file_that_does_not_fit_is_named(s1_lake, text, message):
+    (s1_lake.path / "reference").mkdir()
+    (s1_lake.path / "reference" / "category_rules.csv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        Lake(s1_lake.path).traces()
+
+
+def test_damaged_settings_are_named(s1_lake):
+    [trace_id] = s1_lake.layout.trace_ids()
+    s1_lake.layout.settings_file(trace_id).write_text("{not json")
+    with pytest.raises(InputError, match=f"trace_id={trace_id}.json: cannot be read as settings"):
+        Lake(s1_lake.path).traces()
+
+
+def test_a_question_with_a_mistake_is_a_usage_error(s1_lake):
+    for question in ("SELEC 1", "SELECT nope FROM kernels", "SELECT * FROM nope"):
+        with pytest.raises(UsageError):
+            s1_lake.sql(question)
+    assert s1_lake.sql("SELECT $least::INTEGER + 1", least=2).fetchall() == [(3,)]

@@ -1,0 +1,81 @@
+"""The SQL modules: what the loader reads of them is what a parser, and the database, say."""
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from tracelake.engine import modules
+from tracelake.lake import Lake
+
+MODULES = {entry.name: entry for entry in modules.modules()}
+NAMES = list(MODULES)
+RELATIONS = [name for name, entry in MODULES.items() if entry.kind != "MACRO"]
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    return Lake(tmp_path_factory.mktemp("modules") / "lake")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_relations_a_module_uses_are_those_that_a_parser_finds(name):
+    entry = MODULES[name]
+    [tree] = [statement for statement in sqlglot.parse(entry.sql, "duckdb") if statement is not None]
+    own = {table.alias for table in tree.find_all(exp.CTE)} | {name}
+    read = {table.name for table in tree.find_all(exp.Table)}
+    called = {call.name for call in tree.find_all(exp.Anonymous)}
+    assert entry.uses & set(NAMES) == ((read - own) | called) & set(NAMES)
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_every_column_is_documented_with_its_own_type_and_no_other_is(empty, name):
+    found = [(column, kind) for column, kind, *_ in empty.sql(f"DESCRIBE {name}").fetchall()]
+    documented = [(column.name, column.type) for column in MODULES[name].columns]
+    assert found == documented
+    assert all(column.text.strip() for column in MODULES[name].columns)
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_what_a_row_is_and_every_column_are_comments_in_the_database(empty, name):
+    entry = MODULES[name]
+    tables = (
+        "SELECT comment FROM duckdb_views() WHERE view_name = $name "
+        "UNION ALL SELECT comment FROM duckdb_tables() WHERE table_name = $name"
+    )
+    assert empty.sql(tables, name=name).fetchall() == [(entry.doc,)]
+    columns = "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = $name ORDER BY column_index"
+    assert empty.sql(columns, name=name).fetchall() == [(column.name, column.text) for column in entry.columns]
+
+
+def test_a_module_comes_after_those_it_uses():
+    places = {name: nth for nth, name in enumerate(NAMES)}
+    late = [(name, used) for name in NAMES for used in MODULES[name].uses & set(NAMES) if places[used] > places[name]]
+    assert late == []
+
+
+def test_a_materialised_relation_has_other_fingerprints_for_other_rules():
+    assert modules.fingerprint("kernels") != modules.fingerprint("kernels", b"own rows")
+    assert modules.fingerprint("kernels") != modules.fingerprint("layers")
+
+
+def test_a_file_that_creates_nothing_or_the_same_twice_is_refused(tmp_path):
+    (tmp_path / "a.sql").write_text("-- Nothing.\nSELECT 1;\n")
+    with pytest.raises(ValueError, match=r"a\.sql: no CREATE VIEW"):
+        modules.modules(tmp_path)
+    (tmp_path / "a.sql").write_text("-- One row.\nCREATE VIEW a AS\nSELECT 1 AS x;\n")
+    (tmp_path / "b.sql").write_text("-- One row.\nCREATE VIEW a AS\nSELECT 1 AS x;\n")
+    with pytest.raises(ValueError, match="a is created twice"):
+        modules.modules(tmp_path)
+
+
+def test_a_column_line_gives_name_type_and_text_and_goes_on_indented(tmp_path):
+    (tmp_path / "a.sql").write_text(
+        "-- One row per thing.\n--\n-- It has more to say.\n--\n"
+        "-- x   BIGINT         what it is,\n--                    at length\n"
+        "-- y   DECIMAL(38, 2) money\n-- zs  VARCHAR[]      words\nCREATE VIEW a AS\nSELECT 1 AS x;\n"
+    )
+    [entry] = modules.modules(tmp_path)
+    assert entry.doc == "One row per thing.\n\nIt has more to say."
+    assert [(column.name, column.type, column.text) for column in entry.columns] == [
+        ("x", "BIGINT", "what it is, at length"), ("y", "DECIMAL(38, 2)", "money"), ("zs", "VARCHAR[]", "words"),
+    ]  # fmt: skip
