@@ -8,6 +8,7 @@
 -- attention_blocks  BIGINT   stretches between anchors that hold attention, NULL where none does
 -- lead              BIGINT   anchors before the first attention
 -- break_lead        BIGINT   anchors before the first attention after the first break
+-- break_anchors     BIGINT   anchors from the last attention before that break to there
 -- irregularity      DOUBLE   variation of the time from one anchor to the next, relative
 CREATE VIEW _anchor_rhythms AS
 WITH names AS (
@@ -55,6 +56,9 @@ SELECT
     nullif(count(*) FILTER (NOT t.is_anchor AND t.follows_anchor), 0) AS attention_blocks,
     min(t.anchors_so_far) FILTER (NOT t.is_anchor) AS lead,
     count(*) FILTER (t.is_anchor AND t.start_ns < p.break_ns) AS break_lead,
+    count(*) FILTER (
+        t.is_anchor AND t.start_ns >= p.last_ns AND t.start_ns < p.break_ns
+    ) AS break_anchors,
     stddev_pop(t.distance_ns) FILTER (t.is_anchor)
         / nullif(avg(t.distance_ns) FILTER (t.is_anchor), 0) AS irregularity
 FROM turns AS t

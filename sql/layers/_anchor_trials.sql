@@ -53,7 +53,7 @@ sized AS (
         c.is_fixed OR (c.role <> 'inside' AND a.attention_blocks IS NOT NULL) AS is_fixed,
         CASE WHEN c.role <> 'inside' THEN a.lead END AS lead,
         round(c.anchor_count / a.attention_blocks) AS usual_blocks, p.breaks, a.break_lead,
-        p.beats, p.pass_source
+        a.break_anchors, p.beats, p.pass_source
     FROM _anchor_candidates AS c
     LEFT JOIN _anchor_rhythms AS a
         ON a.trace_id = c.trace_id
@@ -96,7 +96,15 @@ splits AS (
 ),
 ranked AS (
     SELECT
-        *, coalesce((anchor_count - first_anchors) % pass_anchors = 0, FALSE) AS fits,
+        *,
+        coalesce(
+            (anchor_count - first_anchors) % pass_anchors = 0
+            -- The attention after the last break says how many anchors a cut pass has, but for the
+            -- one that the cut may fall beside.
+            OR (has_breaks AND abs(
+                (anchor_count - first_anchors) % pass_anchors - blocks * (beats - breaks[-1])
+            ) <= 1), FALSE
+        ) AS fits,
         coalesce(anchor_count - first_anchors >= pass_anchors - extra, FALSE) AS has_pass,
         coalesce(CASE role
             WHEN 'end' THEN extra = lead OR first_anchors > 0
@@ -105,6 +113,7 @@ ranked AS (
                 AND (preference < 1000 OR (blocks = 2 AND (lead < 2 OR first_anchors > 0)))
             ELSE anchor_count <= beats
         END, TRUE)
+            AND (NOT has_breaks OR coalesce(extra = break_anchors - blocks, TRUE))
             -- A known pattern may count otherwise in another engine.
             AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
         blocks <> blocks_per_layer AS is_correction

@@ -1,8 +1,9 @@
 -- One row per trace, rank and device with attention: how many layers a pass has and where passes
 -- begin, told by the kernels alone. Between two passes there is more of pass_marks than between two
 -- layers; the layers of a pass are the beats from one such break to the next. All breaks must agree
--- on one number. Without a break there is one pass, if its beginning or its end bears a mark. Where
--- attention runs backward too, beats are no layers.
+-- on one number. With one break or none, the length of a pass is known only where the capture shows
+-- its beginning and its end: kernels there that no layer has, or after the last layer no product
+-- for the next. Where attention runs backward too, beats are no layers.
 --
 -- Materialised per trace.
 --
@@ -15,6 +16,7 @@
 -- breaks           BIGINT[]  beats after which another pass begins
 -- num_layers       INTEGER   layers of a pass, NULL where the breaks do not agree
 -- break_ns         BIGINT    start of the first attention after the first break
+-- last_ns          BIGINT    start of the last attention before it
 -- pass_source      VARCHAR   step annotations, signature break or anchor count
 CREATE VIEW _pass_rhythms AS
 WITH beats AS (
@@ -43,16 +45,17 @@ grid AS (
 excess AS (
     SELECT
         *,
-        mark_count > quantile_disc(mark_count, 0.5) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER (
+        quantile_disc(mark_count, 0.5) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER (
             PARTITION BY trace_id, rank, device, mark
-        ) AS is_more
+        ) AS usual_count
     FROM grid
 ),
 weighed AS (
     SELECT
         e.trace_id, e.rank, e.device, e.beat, any_value(e.last_beat) AS last_beat,
-        coalesce(sum(m.weight) FILTER (e.is_more), 0) AS weight,
-        bool_or(e.is_more AND e.mark = 'step') AS is_step
+        coalesce(sum(m.weight) FILTER (e.mark_count > e.usual_count), 0) AS weight,
+        bool_or(e.mark_count > e.usual_count AND e.mark = 'step') AS is_step,
+        bool_or(e.mark_count < e.usual_count AND starts_with(e.mark, 'gemm')) AS lacks_product
     FROM excess AS e
     JOIN pass_marks AS m ON m.mark = e.mark
     GROUP BY e.trace_id, e.rank, e.device, e.beat
@@ -66,28 +69,55 @@ judged AS (
     FROM weighed
     WINDOW lane AS (PARTITION BY trace_id, rank, device)
 ),
+-- Of all beats the first and the last may hold kernels that the layers between have not.
+strangers AS (
+    SELECT j.trace_id, j.rank, j.device, j.beat
+    FROM (SELECT DISTINCT trace_id, rank, device, beat, name FROM _beats) AS b
+    JOIN judged AS j
+        ON j.trace_id = b.trace_id
+        AND j.rank IS NOT DISTINCT FROM b.rank
+        AND j.device IS NOT DISTINCT FROM b.device
+        AND j.beat = b.beat
+    QUALIFY NOT bool_or(j.is_inner AND NOT j.is_break) OVER (
+        PARTITION BY j.trace_id, j.rank, j.device, b.name
+    )
+),
+edges AS (
+    SELECT
+        j.trace_id, j.rank, j.device, bool_or(j.beat = 0 AND s.beat = 0) AS has_beginning,
+        bool_or(j.beat = j.last_beat AND (s.beat IS NOT NULL OR j.lacks_product)) AS has_end
+    FROM judged AS j
+    LEFT JOIN strangers AS s
+        ON s.trace_id = j.trace_id
+        AND s.rank IS NOT DISTINCT FROM j.rank
+        AND s.device IS NOT DISTINCT FROM j.device
+        AND s.beat = j.beat
+    GROUP BY j.trace_id, j.rank, j.device
+),
 gathered AS (
     SELECT
         trace_id, rank, device, any_value(last_beat) AS beats,
         coalesce(list(beat ORDER BY beat) FILTER (is_break), []) AS breaks,
-        coalesce(bool_and(is_step) FILTER (is_break), FALSE) AS are_steps,
-        coalesce(bool_or(weight > 0) FILTER (beat = 0), FALSE) AS has_beginning,
-        bool_or(weight > 0) FILTER (NOT is_inner) AS has_edge
+        coalesce(bool_and(is_step) FILTER (is_break), FALSE) AS are_steps
     FROM judged
     GROUP BY trace_id, rank, device
 ),
 sized AS (
     SELECT
-        *,
-        CASE len(breaks)
-            WHEN 0 THEN CASE WHEN has_edge THEN beats END
+        g.*,
+        CASE len(g.breaks)
+            WHEN 0 THEN CASE WHEN e.has_beginning AND e.has_end THEN g.beats END
             WHEN 1 THEN CASE
-                WHEN has_beginning OR 2 * breaks[1] <= beats THEN
-                    greatest(breaks[1], beats - breaks[1])
+                WHEN e.has_beginning THEN g.breaks[1]
+                WHEN e.has_end AND 2 * g.breaks[1] <= g.beats THEN g.beats - g.breaks[1]
             END
-            ELSE list_mode([breaks[n + 1] - breaks[n] FOR n IN range(1, len(breaks))])
+            ELSE list_mode([g.breaks[n + 1] - g.breaks[n] FOR n IN range(1, len(g.breaks))])
         END AS num_layers
-    FROM gathered
+    FROM gathered AS g
+    JOIN edges AS e
+        ON e.trace_id = g.trace_id
+        AND e.rank IS NOT DISTINCT FROM g.rank
+        AND e.device IS NOT DISTINCT FROM g.device
 )
 SELECT
     s.trace_id, s.rank, s.device, any_value(b.stream) AS stream,
@@ -96,6 +126,8 @@ SELECT
     CASE
         WHEN
             any_value(s.num_layers) > 1 AND NOT bool_or(b.is_backward)
+            -- Where compilers name each kernel apart, names tell nothing.
+            AND 2 * count(DISTINCT b.name) <= any_value(s.beats)
             AND coalesce(any_value(s.breaks)[1], 0) <= any_value(s.num_layers)
             AND any_value(s.beats) - coalesce(any_value(s.breaks)[-1], 0)
                 <= any_value(s.num_layers)
@@ -104,6 +136,7 @@ SELECT
             THEN CAST(any_value(s.num_layers) AS INTEGER)
     END AS num_layers,
     min(b.start_ns) FILTER (b.beat > s.breaks[1]) AS break_ns,
+    max(b.start_ns) FILTER (b.beat <= s.breaks[1]) AS last_ns,
     CASE
         WHEN len(any_value(s.breaks)) = 0 THEN 'anchor count'
         WHEN bool_or(s.are_steps) THEN 'step annotations'

@@ -202,7 +202,8 @@ def test_every_way_to_name_a_wrong_lake_or_file_ends_with_its_code(tmp_path):
         (("traces",), other, 2),
         (("ingest", tmp_path / "absent.json"), tmp_path / "lake", 3),
         (("ingest", other), tmp_path / "lake", 3),
-        (("layers", tmp_path / "absent.json"), tmp_path / "lake", 2),
+        (("layers", tmp_path / "absent.json"), tmp_path / "lake", 3),
+        (("layers", "absent"), tmp_path / "lake", 2),
     ]
     for words, lake, code in cases:
         ended = run_cli(*words, lake=lake)
