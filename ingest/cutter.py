@@ -13,7 +13,7 @@ from typing import Any
 
 from ..engine.errors import InputError
 from . import scan
-from .parse import Dialect, sample_events
+from .parse import FORMAT_KEYS, Dialect, sample_events
 from .slots import Slot
 from .source import Source
 
@@ -87,6 +87,8 @@ class Cutter:
         if found.start is None:
             raise InputError(f"{self.source.name}: not a trace: {self._why_not(text, found.keys)}")
         self.header, self._carry, self.bare = text[: found.start - 1], text[found.start :], found.bare
+        if "schemaVersion" not in found.keys:
+            self.dialect.extra_keys |= dict.fromkeys(FORMAT_KEYS)
 
     def fill(self, slot: Slot, size: int) -> int | None:
         """Put the next piece of about `size` bytes into a slot, close it and return its end; None at the end."""

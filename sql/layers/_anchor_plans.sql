@@ -17,11 +17,12 @@
 -- stride            BIGINT     anchors per pass, NULL when the layers are unknown
 -- missed            BIGINT     anchors of the first pass before the capture
 -- remainder         BIGINT     anchors left over by whole passes and the first, partial one
+-- is_vague          BOOLEAN    passes may be longer than the capture shows
 -- pass_source       VARCHAR    how the limits of passes are known
 CREATE VIEW _anchor_plans AS
 SELECT
     trace_id, rank, device, stream, pattern, pattern_source, anchor_names, anchor_count, role,
     blocks_per_layer, half_labels, num_layers, extra, is_late, stride, missed, remainder,
-    pass_source
+    is_vague, pass_source
 FROM _anchor_trials
 WHERE is_chosen;

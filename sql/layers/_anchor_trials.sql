@@ -31,6 +31,7 @@
 -- missed            BIGINT     anchors of the first pass before the capture
 -- remainder         BIGINT     anchors left over by whole passes and the first, partial one
 -- irregularity      DOUBLE     variation of the time from one anchor to the next, relative
+-- is_vague          BOOLEAN    passes may be longer than the capture shows
 -- pass_source       VARCHAR    how the limits of passes are known
 -- is_chosen         BOOLEAN    the pattern of the device
 CREATE VIEW _anchor_trials AS
@@ -45,6 +46,7 @@ sized AS (
         c.* EXCLUDE (blocks_per_layer, is_fixed), a.irregularity,
         coalesce(c.num_layers, m.num_layers, p.num_layers, c.default_layers) AS pass_layers,
         coalesce(c.num_layers, m.num_layers, p.num_layers) IS NOT NULL AS is_counted,
+        coalesce(c.num_layers, m.num_layers) IS NULL AND coalesce(p.is_vague, FALSE) AS is_vague,
         CASE
             WHEN c.is_fixed OR c.role = 'inside' OR a.attention_blocks IS NULL
                 THEN c.blocks_per_layer
@@ -108,7 +110,7 @@ ranked AS (
         coalesce(anchor_count - first_anchors >= pass_anchors - extra, FALSE) AS has_pass,
         coalesce(CASE role
             WHEN 'end' THEN extra = lead OR first_anchors > 0
-            WHEN 'begin' THEN (extra = 0 OR lead > 0)
+            WHEN 'begin' THEN (extra = 0 OR lead > 0 OR first_anchors > 0)
                 -- Kernels that all come before the attention are norms of queries and keys.
                 AND (preference < 1000 OR (blocks = 2 AND (lead < 2 OR first_anchors > 0)))
             ELSE anchor_count <= beats
@@ -142,12 +144,13 @@ SELECT
         ELSE ['block' || n FOR n IN range(blocks)]
     END AS half_labels,
     CASE WHEN is_known THEN pass_layers END AS num_layers, extra,
-    coalesce(role = 'begin' AND blocks = 2 AND lead = 0, FALSE) AS is_late,
+    coalesce(role = 'begin' AND blocks = 2 AND lead = 0 AND first_anchors = 0, FALSE) AS is_late,
     CASE WHEN is_known THEN pass_anchors END AS stride,
     CASE WHEN is_known THEN (pass_anchors - first_anchors % pass_anchors) % pass_anchors END
         AS missed,
     CASE WHEN is_known THEN (anchor_count - first_anchors) % pass_anchors END AS remainder,
-    irregularity, CASE WHEN has_breaks THEN pass_source ELSE 'anchor count' END AS pass_source,
+    irregularity, is_vague,
+    CASE WHEN has_breaks THEN pass_source ELSE 'anchor count' END AS pass_source,
     is_possible AND 1 = row_number() OVER (
         PARTITION BY trace_id, rank, device
         ORDER BY

@@ -17,6 +17,7 @@
 -- num_layers       INTEGER   layers of a pass, NULL where the breaks do not agree
 -- break_ns         BIGINT    start of the first attention after the first break
 -- last_ns          BIGINT    start of the last attention before it
+-- is_vague         BOOLEAN   the capture may end within a pass and hide that it is longer
 -- pass_source      VARCHAR   step annotations, signature break or anchor count
 CREATE VIEW _pass_rhythms AS
 WITH beats AS (
@@ -85,7 +86,8 @@ strangers AS (
 edges AS (
     SELECT
         j.trace_id, j.rank, j.device, bool_or(j.beat = 0 AND s.beat = 0) AS has_beginning,
-        bool_or(j.beat = j.last_beat AND (s.beat IS NOT NULL OR j.lacks_product)) AS has_end
+        bool_or(j.beat = j.last_beat AND (s.beat IS NOT NULL OR j.lacks_product)) AS has_end,
+        NOT bool_or(j.beat = j.last_beat AND s.beat IS NOT NULL) AS may_go_on
     FROM judged AS j
     LEFT JOIN strangers AS s
         ON s.trace_id = j.trace_id
@@ -112,7 +114,12 @@ sized AS (
                 WHEN e.has_end AND 2 * g.breaks[1] <= g.beats THEN g.beats - g.breaks[1]
             END
             ELSE list_mode([g.breaks[n + 1] - g.breaks[n] FOR n IN range(1, len(g.breaks))])
-        END AS num_layers
+        END AS num_layers,
+        CASE len(g.breaks)
+            WHEN 0 THEN e.may_go_on
+            WHEN 1 THEN e.may_go_on AND NOT e.has_beginning
+            ELSE FALSE
+        END AS is_vague
     FROM gathered AS g
     JOIN edges AS e
         ON e.trace_id = g.trace_id
@@ -137,6 +144,7 @@ SELECT
     END AS num_layers,
     min(b.start_ns) FILTER (b.beat > s.breaks[1]) AS break_ns,
     max(b.start_ns) FILTER (b.beat <= s.breaks[1]) AS last_ns,
+    any_value(s.is_vague) AS is_vague,
     CASE
         WHEN len(any_value(s.breaks)) = 0 THEN 'anchor count'
         WHEN bool_or(s.are_steps) THEN 'step annotations'

@@ -1,6 +1,7 @@
--- One row per pass: its layers taken together, and its span beside those of the other passes. Only
--- complete passes are compared; stages are kept apart. A pass is steady when its span is within 5 %
--- of the pass before it and of the median.
+-- One row per pass: its layers taken together, and its span beside those of the other passes.
+-- A pass is complete when all its layers are there and whole, and when nothing says that it goes
+-- on. Only complete passes are compared; stages are kept apart. A pass is steady when its span is
+-- within 5 % of the pass before it and of the median.
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device
@@ -46,11 +47,21 @@ on_device AS (
 ),
 staged AS (
     SELECT
-        p.* EXCLUDE (device_stage, launch_ns),
+        p.* EXCLUDE (device_stage, launch_ns)
+            REPLACE (
+                p.complete AND NOT (
+                    coalesce(a.is_vague, FALSE)
+                    AND p.pass_source NOT IN ('module scopes', 'annotations')
+                ) AS complete
+            ),
         coalesce(p.device_stage, CASE WHEN p.launch_ns < s.end_ns THEN s.stage END) AS stage
     FROM on_device AS p
     ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL AND stage IS NOT NULL) AS s
         ON s.trace_id = p.trace_id AND s.start_ns <= p.launch_ns
+    LEFT JOIN _anchor_plans AS a
+        ON a.trace_id = p.trace_id
+        AND a.rank IS NOT DISTINCT FROM p.rank
+        AND a.device IS NOT DISTINCT FROM p.device
 ),
 compared AS (
     SELECT

@@ -181,19 +181,23 @@ def test_layers_of_the_pass_that_the_capture_holds_whole(lake, case, row):
 
 
 @pytest.mark.parametrize(
-    ("case", "sources"),
-    [("G6", ["step annotations", "module scopes"]), ("G6-bare", ["signature break", "signature break"])],
+    ("case", "partial", "whole"),
+    [
+        ("G6", "step annotations", (True, "single-pass", "module scopes")),
+        # Kernels alone cannot tell: the capture might end where one more layer would begin.
+        ("G6-bare", "signature break", (False, "partial", "signature break")),
+    ],
 )
-def test_a_pass_that_began_before_the_capture_is_numbered_from_its_end(lake, case, sources):
+def test_a_pass_that_began_before_the_capture_is_numbered_from_its_end(lake, case, partial, whole):
     found = ask(
         lake,
-        "SELECT pass_id, complete, layer_count, num_layers, note, chosen, pass_source FROM passes "
+        "SELECT pass_id, layer_count, num_layers, chosen, complete, note, pass_source FROM passes "
         f"JOIN {OF_CASE} USING (trace_id) ORDER BY pass_id",
         case,
     )
     assert found == [
-        (0, False, 11, 24, "partial", False, sources[0]),
-        (1, True, 24, 24, "single-pass", True, sources[1]),
+        (0, 11, 24, False, False, "partial", partial),
+        (1, 24, 24, True, *whole),
     ]
     # The feed-forward kernels of layer 13, then ten layers: 10 attentions and 11 activations.
     found = ask(
@@ -353,3 +357,42 @@ def test_the_stage_of_a_step_is_read_from_whole_numbers_and_words(lake, name, is
         "SELECT arg_min({'stage': stage}, priority) FROM step_rules WHERE regexp_matches($name, pattern)", name=name
     ).fetchall()
     assert found == [({"stage": stage} if is_step else None,)]
+
+
+WINDOWS = [
+    # case, first and last kernel in passes of the case; layers of each pass found, a star where it is complete
+    ("G1", 0.46, 2.78, [20, "36*", 29]),
+    ("G2", 0.00, 3.53, ["36*", "36*", "36*", 19]),
+    ("G2", 0.84, 3.50, [6, "36*", "36*", 18]),
+    ("G3", 0.92, 2.46, [2, "24*", 11]),
+    ("G3", 1.30, 4.00, [17, "24*", "24*"]),
+    ("G3", 1.27, 2.30, []),  # no pass is whole, so their length is not known
+    ("G5", 0.06, 2.78, [35, "36*", 29]),
+    ("G6", 1.13, 3.97, [22, "24*", 23]),
+]
+KERNELS_OF_A_PASS = {"G1": 504, "G2": 540, "G3": 419, "G5": 756, "G6": 1008}
+
+
+@pytest.mark.parametrize(("case", "first", "last", "expected"), WINDOWS)
+def test_a_capture_of_kernels_alone_may_begin_and_end_anywhere(tmp_path, case, first, last, expected):
+    with gzip.open(DATA / "kineto" / f"{KINETO_FILES[case]}.json.gz") as file:
+        events = json.load(file, parse_float=Decimal)["traceEvents"]
+    kernels = sorted((event for event in events if event.get("cat") == "kernel"), key=lambda event: event["ts"])
+    kernels = kernels[436:] if case == "G6" else kernels
+    span = kernels[-1]["ts"] + kernels[-1]["dur"] - kernels[0]["ts"] + 3
+    passes = [
+        {**event, "ts": str(event["ts"] + number * span), "dur": str(event["dur"]),
+         "args": {key: event["args"][key] for key in ("device", "stream")}}
+        for number in range(4)
+        for event in kernels
+    ]  # fmt: skip
+    window = passes[int(first * len(kernels)) : int(last * len(kernels))]
+    (tmp_path / "window.json").write_text(json.dumps({"traceEvents": window}))
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(tmp_path / "window.json")
+    found = lake.sql(
+        "SELECT layer_count, complete, sum(kernel_count) FROM passes JOIN layers USING (trace_id, pass_id) "
+        "GROUP BY pass_id, layer_count, complete ORDER BY pass_id"
+    ).fetchall()
+    assert [f"{layers}*" if complete else layers for layers, complete, _ in found] == expected
+    assert {count for _, complete, count in found if complete} <= {KERNELS_OF_A_PASS[case]}
