@@ -72,7 +72,8 @@ class Store:
     def refresh(self) -> None:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
         if self._connection is None:
-            self._connection = self._connect()
+            # Nobody has looked yet: the first question will.
+            return
         connection = self._connection
         if not self._catalog.load(connection):
             return
@@ -147,9 +148,9 @@ class Store:
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """Return the connection, with what these relations rest on materialised."""
         if self._connection is None:
+            self._connection = self._connect()
             self.refresh()
         connection = self._connection
-        assert connection is not None
         used = modules.closure(names)
         wanted = [entry for entry in modules.modules() if entry.materialised and entry.name in used]
         for entry in wanted:
