@@ -1,0 +1,56 @@
+-- One row per kernel that a graph replayed, with what the capture of the graph knows of it; see
+-- graph_captures for how they are paired.
+--
+-- Where several captures have the same kernel names, as those of one model for several batch sizes
+-- may, a column has a value only if all that know one agree.
+--
+-- trace_id           VARCHAR  trace of the kernel
+-- kernel_id          BIGINT   event_id of the kernel
+-- capture_trace_id   VARCHAR  trace of the capture, the first of several
+-- capture_launch_id  BIGINT   event_id there of the launch that was captured
+-- op_name            VARCHAR  name of the innermost operator around that launch
+-- input_dims         VARCHAR  shapes of the operator's inputs, JSON
+-- input_types        VARCHAR  types of the operator's inputs, JSON
+-- module             VARCHAR  name of the innermost frame of a module around that launch, beginning
+--                             with nn.Module; NULL where the thread has none
+-- module_path        VARCHAR  names of all modules running then, the outermost first, with /
+--                             between; a layer's module is one of them
+-- captures           BIGINT   captures in the lake with these names, in this order
+-- source             VARCHAR  where the operator, its inputs and the modules are from: capture
+CREATE VIEW captured_kernels AS
+WITH replays AS (
+    SELECT trace_id, kernel_id, sequence, position FROM _capture_replays
+),
+wanted AS (
+    SELECT DISTINCT sequence FROM replays
+),
+launches AS (
+    SELECT
+        sequence,
+        position,
+        min_by(trace_id, row(trace_id, capture_id)) AS capture_trace_id,
+        min_by(launch_id, row(trace_id, capture_id)) AS capture_launch_id,
+        if(min(op_name) = max(op_name), min(op_name), NULL) AS op_name,
+        if(min(input_dims) = max(input_dims), min(input_dims), NULL) AS input_dims,
+        if(min(input_types) = max(input_types), min(input_types), NULL) AS input_types,
+        if(min(module) = max(module), min(module), NULL) AS module,
+        if(min(module_path) = max(module_path), min(module_path), NULL) AS module_path,
+        count(*) AS captures
+    FROM _capture_launches
+    SEMI JOIN wanted USING (sequence)
+    GROUP BY sequence, position
+)
+SELECT
+    replays.trace_id,
+    replays.kernel_id,
+    launches.capture_trace_id,
+    launches.capture_launch_id,
+    launches.op_name,
+    launches.input_dims,
+    launches.input_types,
+    launches.module,
+    launches.module_path,
+    launches.captures,
+    'capture' AS source
+FROM replays
+JOIN launches USING (sequence, position);
