@@ -10,6 +10,7 @@ import click
 
 from ..engine.errors import UsageError
 from .common import FORMATS, find_one_pass, find_pass, format_options, open_lake, output_options, print_rows
+from .compat import compat_options
 
 if TYPE_CHECKING:
     from ..lake import Lake
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @click.argument("trace")
 @format_options
 @click.pass_obj
+@compat_options
 def passes(lake: Path | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
     """List the forward passes of a trace.
 
@@ -38,6 +40,7 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
 @click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; the chosen one, when not given.")
 @format_options
 @click.pass_obj
+@compat_options
 def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
     """List the layers of a pass, with their time; below them, as a table, the types of layers beside each other.
 

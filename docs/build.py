@@ -71,7 +71,7 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
             yield from (_escaped(paragraph), "")
     yield from ("| option | meaning |", "|---|---|")
     for option in command.params:
-        if isinstance(option, click.Option):
+        if isinstance(option, click.Option) and not option.hidden:
             yield f"| {_names(option)} | {_meaning(option)} |"
     yield ""
 

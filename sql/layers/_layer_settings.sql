@@ -46,13 +46,21 @@ fields AS (
         coalesce(TRY_CAST(config ->> 'num_hash_layers' AS INTEGER), 0) AS num_hash_layers,
         TRY_CAST(config -> 'compress_ratios' AS INTEGER[]) AS ratios,
         TRY_CAST(config -> 'layer_types' AS VARCHAR[]) AS layer_types,
-        nullif(TRY_CAST(config ->> 'sliding_window_pattern' AS INTEGER), 0) AS full_every
+        nullif(TRY_CAST(config ->> 'sliding_window_pattern' AS INTEGER), 0) AS full_every,
+        TRY_CAST(config ->> 'first_k_dense_replace' AS INTEGER) AS dense_layers,
+        TRY_CAST(coalesce(config ->> 'moe_layer_freq', '1') AS INTEGER) AS moe_every,
+        coalesce(
+            TRY_CAST(config ->> 'n_routed_experts' AS INTEGER),
+            TRY_CAST(config ->> 'num_experts' AS INTEGER),
+            TRY_CAST(config ->> 'num_local_experts' AS INTEGER)
+        ) AS experts
     FROM models
 ),
 checked AS (
     SELECT
         trace_id, profile, anchor, anchor_role, blocks_per_layer, num_hash_layers, layer_types,
-        full_every, coalesce(num_layers, hidden_layers) AS num_layers,
+        full_every, CASE WHEN experts > 0 THEN dense_layers END AS dense_layers, moe_every,
+        coalesce(num_layers, hidden_layers) AS num_layers,
         CASE
             WHEN len(ratios) = 0 THEN NULL
             WHEN hidden_layers IS NULL OR len(ratios) = hidden_layers THEN ratios
@@ -72,6 +80,11 @@ SELECT
             THEN [
                 CASE WHEN n % c.full_every = 0 THEN 'FULL_ATTN' ELSE 'SLIDING_ATTN' END
                 FOR n IN range(1, c.num_layers + 1)
+            ]
+        WHEN c.dense_layers IS NOT NULL AND c.moe_every > 0 AND c.num_layers > 0
+            THEN [
+                CASE WHEN n >= c.dense_layers AND n % c.moe_every = 0 THEN 'MOE' ELSE 'DENSE' END
+                FOR n IN range(c.num_layers)
             ]
     END AS layer_labels,
     c.num_hash_layers

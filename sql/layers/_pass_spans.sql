@@ -19,6 +19,7 @@
 -- remainder       BIGINT   anchors left over by whole passes
 -- ordinal         BIGINT   number among passes equally complete, from 0
 -- growth          DOUBLE   span over that of the pass before, NULL for the first
+-- first_growth    DOUBLE   wall time of layer 0 over that in the pass before
 -- deviation       DOUBLE   distance of the span from the median, relative
 -- is_steady       BOOLEAN  close to the pass before and to the median
 -- peers           BIGINT   passes equally complete
@@ -67,15 +68,18 @@ compared AS (
     SELECT
         *, row_number() OVER in_time - 1 AS ordinal,
         (end_ns - start_ns) / nullif(lag(end_ns - start_ns) OVER in_time, 0) AS growth,
+        first_layer_ns / nullif(lag(first_layer_ns) OVER on_device, 0) AS first_growth,
         abs((end_ns - start_ns) / nullif(median(end_ns - start_ns) OVER peers, 0) - 1) AS deviation,
         count(*) OVER peers AS peers
     FROM staged
     WINDOW
         peers AS (PARTITION BY trace_id, rank, device, stage, complete),
-        in_time AS (PARTITION BY trace_id, rank, device, stage, complete ORDER BY pass_id)
+        in_time AS (PARTITION BY trace_id, rank, device, stage, complete ORDER BY pass_id),
+        on_device AS (PARTITION BY trace_id, rank, device ORDER BY pass_id)
 )
 SELECT
     trace_id, rank, device, pass_id, stage, pass_source, complete, num_layers, layer_count,
-    start_ns, end_ns, busy_ns, first_layer_ns, anchor_count, remainder, ordinal, growth, deviation,
+    start_ns, end_ns, busy_ns, first_layer_ns, anchor_count, remainder, ordinal, growth,
+    first_growth, deviation,
     complete AND coalesce(abs(growth - 1) <= 0.05 AND deviation <= 0.05, FALSE) AS is_steady, peers
 FROM compared;

@@ -18,6 +18,8 @@
 -- avg_layer_us    DOUBLE   span per layer
 -- first_layer_us  DOUBLE   wall time of layer 0
 -- note            VARCHAR  cold, growing, steady, single-pass, partial; NULL: none of these
+-- reference_note  VARCHAR  what a look at layer 0 alone would say, for comparison: cold-start,
+--                          growing with the factor, steady-state; NULL: none of these
 -- chosen          BOOLEAN  the pass to look at, one per device and stage
 -- anchor_count    BIGINT   anchors on the device, NULL where the layers need none
 -- remainder       BIGINT   anchors that whole passes and a first, partial one leave over; 0 when
@@ -35,6 +37,11 @@ SELECT
         WHEN is_steady THEN 'steady'
         WHEN growth > 1.05 THEN 'growing'
     END AS note,
+    CASE
+        WHEN pass_id = 0 THEN 'cold-start'
+        WHEN abs(first_growth - 1) < 0.05 AND pass_id > 2 THEN 'steady-state'
+        WHEN first_growth > 1.5 THEN format('growing {:.1f}x', first_growth)
+    END AS reference_note,
     1 = row_number() OVER (
         PARTITION BY trace_id, rank, device, stage
         ORDER BY

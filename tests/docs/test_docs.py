@@ -59,7 +59,10 @@ def test_every_command_has_a_section():
 
 def test_every_option_is_on_the_page_of_commands():
     text = (build.REFERENCE / "commands.md").read_text(encoding="utf-8")
-    options = {name for command in cli.commands.values() for option in command.params for name in option.opts}
+    shown = [
+        option for command in cli.commands.values() for option in command.params if not getattr(option, "hidden", False)
+    ]
+    options = {name for option in shown for name in option.opts}
     assert {name for name in options if name.startswith("-") and f"`{name}" not in text} == set()
 
 

@@ -88,6 +88,12 @@ def test_all_five_passes_are_found_and_the_first_steady_one_is_chosen(lake):
     assert rows(lake, "SELECT DISTINCT complete, num_layers, layer_count, remainder FROM passes") == [(True, 6, 6, 0)]
 
 
+def test_what_a_look_at_layer_0_alone_would_say_of_a_pass(lake):
+    # 9400 / 5400 = 1.74; 11400 / 9400 = 1.21 is neither growing by half nor the same.
+    found = rows(lake, "SELECT reference_note FROM passes ORDER BY pass_id")
+    assert [note for (note,) in found] == ["cold-start", "growing 1.7x", None, "steady-state", "steady-state"]
+
+
 def test_average_and_first_layer_of_a_pass(lake):
     found = rows(lake, "SELECT avg_layer_us, first_layer_us FROM passes ORDER BY pass_id")
     assert found == [(span / 6, wall) for (_, _, span, *_), wall in zip(PASSES, FIRST_WALLS, strict=True)]
@@ -254,6 +260,18 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(lake, confi
         ({"compress_ratios": [0, 4]}, [None] * 6),  # neither six entries nor six and the draft layer's
         ({"layer_types": ["sliding_attention", "full_attention"] * 3}, ["SLIDING_ATTN", "FULL_ATTN"] * 3),
         ({"sliding_window_pattern": 3}, ["SLIDING_ATTN", "SLIDING_ATTN", "FULL_ATTN"] * 2),
+        ({"first_k_dense_replace": 2, "n_routed_experts": 8}, ["DENSE"] * 2 + ["MOE"] * 4),
+        ({"text_config": {"first_k_dense_replace": 1, "num_experts": 8}}, ["DENSE"] + ["MOE"] * 5),
+        (
+            {"first_k_dense_replace": 1, "moe_layer_freq": 2, "n_routed_experts": 8},
+            ["DENSE", "DENSE", "MOE", "DENSE", "MOE", "DENSE"],
+        ),
+        ({"first_k_dense_replace": 1, "moe_layer_freq": [0, 1], "n_routed_experts": 8}, [None] * 6),
+        ({"first_k_dense_replace": 2, "n_routed_experts": None}, [None] * 6),
+        (
+            {"first_k_dense_replace": 1, "n_routed_experts": 8, "layer_types": ["full_attention"] * 6},
+            ["FULL_ATTN"] * 6,
+        ),
         ({}, [None] * 6),
     ],
 )

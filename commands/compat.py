@@ -1,0 +1,82 @@
+"""Hidden options: passes and layers as the reference analyser counts them, to see where it errs."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..engine.errors import UsageError
+from .common import open_lake, render_rows, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import duckdb
+
+    from ..lake import Lake
+
+    Said = tuple[str | None, int | None, int | None]
+
+
+def compat_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--compat reference` and what goes with it to a command, which is asked only without it."""
+
+    @functools.wraps(command)
+    def answer(
+        lake: Path | None,
+        *,
+        compat: str | None,
+        anchor: str | None,
+        num_layers: int | None,
+        blocks_per_layer: int | None,
+        **others: Any,
+    ) -> None:
+        said = (anchor, num_layers, blocks_per_layer)
+        if compat is None and any(value is not None for value in said):
+            raise UsageError(
+                "--anchor, --num-layers and --blocks-per-layer need --compat reference. "
+                "To say it of the trace: tracelake set TRACE anchor=REGEX num_layers=N."
+            )
+        if compat is None:
+            command(lake, **others)
+        else:
+            _print_reference(lake, said, **others)
+
+    answer = click.option("--blocks-per-layer", type=click.IntRange(1), hidden=True)(answer)
+    answer = click.option("--num-layers", type=click.IntRange(1), hidden=True)(answer)
+    answer = click.option("--anchor", hidden=True)(answer)
+    return click.option("--compat", type=click.Choice(["reference"]), hidden=True)(answer)
+
+
+def _print_reference(
+    lake: Path | None, said: Said, trace: str, format_: str, output: Path | None, limit: int, **of_layers: str | None
+) -> None:
+    """Print passes, or for a command with a pass its layers; end with 1 where there is no pass."""
+    opened = open_lake(lake, trace=trace)
+    passes = opened.reference_passes(trace, *said)
+    chosen = dict(passes.select("pass_id, chosen").fetchall())
+    if not chosen:
+        anchor, layers, anchors, count = opened.reference_plan(trace, *said).fetchall()[0]
+        say(
+            f"{trace}: no anchor is known. Give --anchor TEXT." if anchor is None else
+            f"{trace}: {anchors} kernels contain {anchor!r}, which makes {count} passes of {layers} layers."
+        )  # fmt: skip
+        raise SystemExit(1)
+    answer = _layers(opened, trace, said, chosen, of_layers["pass_"]) if "pass_" in of_layers else passes
+    render_rows(answer, format_, output, limit)
+
+
+def _layers(
+    opened: Lake, trace: str, said: Said, chosen: dict[int, bool], wanted: str | None
+) -> duckdb.DuckDBPyRelation:
+    """Return the layers of the wanted pass; not told, of the chosen one, or of all where none is chosen."""
+    if wanted is None:
+        return opened.reference_layers(trace, *said, pass_id=next((one for one in chosen if chosen[one]), "all"))
+    if wanted == "all":
+        return opened.reference_layers(trace, *said)
+    if not wanted.isdecimal() or int(wanted) not in chosen:
+        raise UsageError(f"--pass {wanted}: the reference counts passes 0 to {max(chosen)}, or say all.")
+    return opened.reference_layers(trace, *said, pass_id=int(wanted))
