@@ -22,6 +22,9 @@ from .schema import empty_select
 if TYPE_CHECKING:
     import duckdb
 
+#: Traces whose rows are computed with one query: planning it costs as much as a small trace's rows.
+_AT_ONCE = 16
+
 
 def create(connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
     """Create the relation, empty until `refresh` points it at files."""
@@ -75,16 +78,25 @@ def _files(
                 if not key.exists() or key.read_text() != wanted:
                     shutil.rmtree(key.parent, ignore_errors=True)
                     publish_bytes(key, wanted.encode())
-        for trace_id in stale:
-            # The lock is that of publishing and removing: the trace's files stay while they are read.
+        for start in range(0, len(stale), _AT_ONCE):
+            # The lock is that of publishing and removing: the traces' files stay while they are read.
             with exclusive(layout.lock):
-                if layout.catalog_file(trace_id).exists() and not _fresh(layout, entry, trace_id, stamps):
-                    _compute(connection, layout, entry, trace_id, stamps[trace_id])
+                needed = [
+                    trace_id
+                    for trace_id in stale[start : start + _AT_ONCE]
+                    if layout.catalog_file(trace_id).exists() and not _fresh(layout, entry, trace_id, stamps)
+                ]
+                _compute(connection, layout, entry, needed, stamps)
     files = [str(path) for trace_id in stamps if (path := layout.mart_file(entry.name, trace_id)).exists()]
     if not files:
         return empty_select({column.name: column.type for column in entry.columns})
     connection.execute(f"SET VARIABLE mart_{entry.name} = $1", [files])
-    return f"SELECT * FROM read_parquet(getvariable('mart_{entry.name}'))"
+    # The trace by the file's name: a question about one trace then opens one file.
+    trace_id = r"regexp_extract(filename, 'trace_id=([0-9a-f]+)\.parquet$', 1) AS trace_id"
+    return (
+        f"SELECT * EXCLUDE (filename) REPLACE ({trace_id}) "
+        f"FROM read_parquet(getvariable('mart_{entry.name}'), filename = true)"
+    )
 
 
 def _fresh(layout: Layout, entry: modules.Module, trace_id: str, stamps: dict[str, int]) -> bool:
@@ -96,23 +108,32 @@ def _fresh(layout: Layout, entry: modules.Module, trace_id: str, stamps: dict[st
 
 
 def _compute(
-    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, trace_id: str, stamp: int
+    connection: duckdb.DuckDBPyConnection,
+    layout: Layout,
+    entry: modules.Module,
+    trace_ids: list[str],
+    stamps: dict[str, int],
 ) -> None:
-    path = layout.mart_file(entry.name, trace_id)
-    beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
-    # A cursor has variables of its own: there the relations read the files of this trace alone.
+    """Compute the rows of some traces with one query, and write a file for each."""
+    if not trace_ids:
+        return
+    # A cursor has variables of its own: there the relations read the files of these traces alone.
     with contextlib.closing(connection.cursor()) as cursor:
-        files = [str(file) for file in sorted(layout.event_dir(trace_id).rglob("*.parquet"))]
+        files = [str(file) for trace_id in trace_ids for file in sorted(layout.event_dir(trace_id).rglob("*.parquet"))]
         cursor.execute("SET VARIABLE event_files = $1", [files])
         for upstream in modules.modules():
             if upstream.materialised:
-                cursor.execute(
-                    f"SET VARIABLE mart_{upstream.name} = $1", [[str(layout.mart_file(upstream.name, trace_id))]]
-                )
-        cursor.execute(
-            f"COPY (SELECT * FROM ({entry.query}) WHERE trace_id = {modules.quoted(trace_id)}) "
-            f"TO {modules.quoted(str(beside))} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
-        )
-    # The file's time says what it was computed from.
-    os.utime(beside, ns=(stamp, stamp))
-    beside.replace(path)
+                there = [str(layout.mart_file(upstream.name, trace_id)) for trace_id in trace_ids]
+                cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [there])
+        listed = ", ".join(map(modules.quoted, trace_ids))
+        cursor.execute(f"CREATE TEMP TABLE computed AS SELECT * FROM ({entry.query}) WHERE trace_id IN ({listed})")
+        for trace_id in trace_ids:
+            path = layout.mart_file(entry.name, trace_id)
+            beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
+            cursor.execute(
+                f"COPY (SELECT * FROM computed WHERE trace_id = {modules.quoted(trace_id)}) "
+                f"TO {modules.quoted(str(beside))} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
+            )
+            # The file's time says what it was computed from.
+            os.utime(beside, ns=(stamps[trace_id], stamps[trace_id]))
+            beside.replace(path)

@@ -1,5 +1,8 @@
 -- One row per pass and layer: its times in whole nanoseconds. Busy is the union of the kernels'
 -- intervals: a kernel adds what reaches beyond the latest end before it.
+--
+-- Materialised per trace.
+--
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL when unknown
 -- device         INTEGER  device
