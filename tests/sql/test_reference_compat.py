@@ -53,6 +53,27 @@ LAYERS = [
     ("G6", 0, 1390.874, 1315.834, 42),
     ("G6", 9, 3088.723, 1545.113, 63),  # two passes meet in the middle of it
 ]
+CATEGORIES = [
+    # case, layer (or half-layer), categories
+    ("G1", 0, {"quant": 961.273, "other": 2799.376}),
+    ("G1", 1, {"quant": 103.674, "other": 9617.156, "activation": 460.167}),
+    ("G1", 4, {"quant": 1204.795, "other": 2508.422}),
+    ("G1", 71, {"quant": 120.018, "other": 9418.390, "activation": 463.732}),
+    ("G2", 1, {"quant": 5.608, "other": 113.567, "activation": 12.097}),
+    ("G2", 14, {"quant": 13.699, "other": 241.832}),
+    ("G3", 1, {"quant": 7.439, "other": 340.710, "topk": 4.439}),
+    ("G3", 47, {"quant": 7.399, "other": 310.510, "topk": 4.439}),
+    ("G5", 0, {"other": 53.184, "gemm_bf16": 14.368, "quant": 2.689}),
+    ("G5", 71, {"other": 191.231, "gemm_bf16": 6.496, "quant": 4.576}),
+    ("G6", 9, {"other": 1545.113}),
+]
+WHOLE_FILES = [
+    ("G1", {"other": (310, 429931.729), "quant": (181, 46333.718), "activation": (36, 16508.145)}),
+    ("G2", {"other": (374, 8757.117), "quant": (145, 683.953), "activation": (36, 324.367)}),
+    ("G3", {"other": (352, 10222.673), "quant": (49, 332.030), "topk": (24, 119.814)}),
+    ("G5", {"other": (587, 9813.319), "gemm_bf16": (109, 784.762), "quant": (72, 264.835)}),
+    ("G6", {"other": (1465, 45432.698)}),
+]
 VERDICTS = [
     # case, anchor, layers said, layers of the config, anchors, layers, passes
     ("G1", None, None, 36, 0, 36, -1),
@@ -115,6 +136,29 @@ def test_layers_of_the_sensible_runs(lake, case, layer, wall, total, kernels):
     anchor, layers = SENSIBLE[case]
     found = lake.reference_layers(case, anchor, layers or NUM_LAYERS[case], pass_id=0).filter(f"layer_id = {layer}")
     assert found.select("wall_ns, sum_ns, kernel_count").fetchall() == [(about(wall), about(total), kernels)]
+
+
+@pytest.mark.parametrize(("case", "layer", "categories"), CATEGORIES)
+def test_its_rules_leave_most_kernels_of_other_stacks_unnamed(lake, case, layer, categories):
+    anchor, layers = SENSIBLE[case]
+    found = lake.sql(
+        "SELECT category, sum_ns FROM reference_categories($trace, $anchor, $layers, 1) "
+        "WHERE pass_id = 0 AND layer_id = $layer",
+        trace=lake.resolve(case), anchor=anchor, layers=layers or NUM_LAYERS[case], layer=layer,
+    ).fetchall()  # fmt: skip
+    assert dict(found) == {category: about(us) for category, us in categories.items()}
+
+
+@pytest.mark.parametrize(("case", "categories"), WHOLE_FILES)
+def test_its_rules_over_whole_files(lake, case, categories):
+    found = lake.sql(
+        "SELECT names.category, count(*), sum(dur_ns) FROM kernels JOIN _reference_names($trace) AS names USING (name) "
+        "WHERE trace_id = $trace AND kind <> 'memory' GROUP BY names.category",
+        trace=lake.resolve(case),
+    ).fetchall()
+    assert {category: (count, ns) for category, count, ns in found} == {
+        category: (count, about(us)) for category, (count, us) in categories.items()
+    }
 
 
 @pytest.mark.parametrize(("case", "anchor", "said", "config", "anchors", "layers", "passes"), VERDICTS)
