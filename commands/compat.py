@@ -45,10 +45,13 @@ def compat_options(command: Callable[..., Any]) -> Callable[..., Any]:
         else:
             _print_reference(lake, said, **others)
 
-    answer = click.option("--blocks-per-layer", type=click.IntRange(1), hidden=True)(answer)
-    answer = click.option("--num-layers", type=click.IntRange(1), hidden=True)(answer)
-    answer = click.option("--anchor", hidden=True)(answer)
-    return click.option("--compat", type=click.Choice(["reference"]), hidden=True)(answer)
+    count = click.IntRange(1)
+    answer = click.option("--blocks-per-layer", type=count, hidden=True, help="Anchors in one layer.")(answer)
+    answer = click.option("--num-layers", type=count, hidden=True, help="Layers of the model.")(answer)
+    answer = click.option("--anchor", hidden=True, help="Text that the anchor kernel's name contains.")(answer)
+    return click.option(
+        "--compat", type=click.Choice(["reference"]), hidden=True, help="Count as the reference analyser does."
+    )(answer)
 
 
 def _print_reference(
