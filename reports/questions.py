@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     import duckdb
 
 _ORIGINS = "(SELECT trace_id, origin_ns FROM traces)"
+#: Groups of categories with a column of their own in the table of layers.
+_GROUPS = ("attention", "moe", "gemm", "communication", "norm")
+_GROUP_SUMS = ", ".join(f"sum(sum_us) FILTER (category_group = '{group}') AS {group}" for group in _GROUPS)
+_GROUP_COLUMNS = ", ".join(f"round(coalesce({group}, 0) / 1e3, 3) AS {group}_ms" for group in (*_GROUPS, "other"))
 _TABLES = {
     "traces": """
         SELECT
@@ -28,13 +32,23 @@ _TABLES = {
     "layers": f"""
         WITH kinds AS (
             SELECT trace_id, device, pass_id, layer_kind, unnest(layer_ids) AS layer_id FROM layer_types
+        ),
+        groups AS (
+            SELECT
+                trace_id, device, pass_id, layer_id, {_GROUP_SUMS},
+                sum(sum_us) FILTER (coalesce(category_group, '') NOT IN {_GROUPS}) AS other
+            FROM layer_categories
+            GROUP BY trace_id, device, pass_id, layer_id
         )
         SELECT
-            rank, device, pass_id AS pass, layer_id AS layer, coalesce(layer_type, layer_kind) AS type,
+            rank, device, pass_id AS pass, layer_id AS layer, compress_ratio AS ratio,
+            coalesce(layer_type, layer_kind) AS type,
             round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us / 1e3, 3) AS wall_ms,
             round(sum_us / 1e3, 3) AS sum_ms, round(busy_us / 1e3, 3) AS busy_ms,
+            {_GROUP_COLUMNS},
             round(gap_after_us, 3) AS gap_after_us, kernel_count AS kernels, comm_count AS comm
         FROM rows JOIN {_ORIGINS} USING (trace_id) LEFT JOIN kinds USING (trace_id, device, pass_id, layer_id)
+        LEFT JOIN groups USING (trace_id, device, pass_id, layer_id)
         ORDER BY rank, device, pass_id, layer_id
         """,
     "layer_kernels": """
