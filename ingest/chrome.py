@@ -21,6 +21,7 @@ from .lanes import Batch, LaneWriter
 from .mend import Unmendable, mend
 from .notes import Notes
 from .parse import Clock, Dialect, quote_times, segment_query
+from .relane import DEVICE_PROCESSES
 from .slots import Slot
 from .source import Source
 
@@ -30,11 +31,6 @@ PIECE_BYTES = 16 << 20
 _REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
 #: Stands in a batch for an element that is no event, so that those after it keep their places.
 _IN_ITS_PLACE = b"{}"
-#: Processes that stand for a device, by the metadata event that names them.
-_DEVICE_PIDS = """
-SELECT DISTINCT pid FROM {table}
-WHERE ph = 'M' AND name = 'process_name' AND regexp_matches(args->>'$.name', '^(/device:|Ascend Hardware)')
-"""
 
 
 class _Suspect(Exception):
@@ -131,7 +127,8 @@ class ChromeReader:
         for again in (True, False):
             batch = self._settle(_Piece(worker, end, _done(self._parse, worker, end, self._dialect())))
             if again and batch.rows:
-                self.dialect.device_pids.update(worker.writer.column(_DEVICE_PIDS.format(table="batch")))
+                processes = DEVICE_PROCESSES.format(source="batch")
+                self.dialect.device_pids.update(worker.writer.column(f"SELECT pid FROM ({processes})"))
             if not self.dialect.device_pids:
                 break
         self._number(worker, batch)

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 #: Rows of a Parquet row group, DuckDB's own default.
 ROW_GROUP = 122_880
-#: Lanes whose rows are gathered over several batches, so that files hold whole row groups. Python frames fill a row
-#: group with every batch and are written straight away.
+#: Lanes whose rows are gathered over several batches, so that a small share of the events does not make a small file of
+#: every batch. Python frames are most of a batch and are written straight away.
 _GATHERED = ("device", "host", "flow", "meta", "pair")
+#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane.
+_GATHERED_ROWS = ROW_GROUP // 4
 _BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
 #: Begin and end events wait here for their partners; see `pairs`.
 PAIR_LANE = "pair"
@@ -88,7 +90,7 @@ class LaneWriter:
             if lanes.get(lane):
                 self._cursor.execute(f"INSERT INTO pending_{lane} SELECT {columns} FROM batch WHERE lane = '{lane}'")
                 self._pending[lane] += lanes[lane]
-                if self._pending[lane] >= ROW_GROUP // 4:
+                if self._pending[lane] >= _GATHERED_ROWS:
                     self._flush(lane)
         self._cursor.execute("DROP TABLE batch")
 

@@ -11,9 +11,10 @@ from .lanes import copy_options
 if TYPE_CHECKING:
     import duckdb
 
-_DEVICE_PROCESSES = """
-SELECT DISTINCT pid, args->>'$.name' AS process FROM read_parquet({files})
-WHERE name = 'process_name' AND regexp_matches(args->>'$.name', '^(/device:|Ascend Hardware)')
+#: Processes that stand for a device, by the metadata event that names them (JAX, Ascend).
+DEVICE_PROCESSES = """
+SELECT DISTINCT pid, args->>'$.name' AS process FROM {source}
+WHERE ph = 'M' AND name = 'process_name' AND regexp_matches(args->>'$.name', '^(/device:|Ascend Hardware)')
 ORDER BY ALL
 """
 
@@ -23,7 +24,7 @@ def relane(connection: duckdb.DuckDBPyConnection, folder: Path, known: set[str])
     meta = sorted((folder / "lane=meta").glob("*.parquet"))
     if not meta:
         return []
-    found = connection.execute(_DEVICE_PROCESSES.format(files=_listed(meta))).fetchall()
+    found = connection.execute(DEVICE_PROCESSES.format(source=f"read_parquet({_listed(meta)})")).fetchall()
     late = [str(pid) for pid, _ in found if pid not in known]
     host = sorted((folder / "lane=host").glob("*.parquet"))
     if late and host:
