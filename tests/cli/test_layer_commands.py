@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
+import tracelake
 from tracelake.cli import main
+from tracelake.reports.questions import for_people
 from tracelake.synthetic import s1_config, write_s1
 
 from ..support import trace_bytes
@@ -21,8 +23,6 @@ def lake(tmp_path_factory):
         for place in range(3)
     ]
     (folder / "loose.json").write_bytes(trace_bytes(kernels))
-    import tracelake
-
     opened = tracelake.open(folder / "lake")
     opened.ingest(folder / "decode.json", model=folder / "config.json")
     # Three norms cannot be the passes of a model of five layers.
@@ -167,3 +167,17 @@ def test_a_question_that_has_no_answer_ends_with_2_and_says_why(run, words, mess
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert message.lower() in err.lower()
+
+
+def test_the_groups_of_a_layer_sum_to_its_kernels(tmp_path):
+    # The recipe, pass 3: attention 40 units, experts 24 + 16 with 3 for their routing, two GEMMs of 5 and 3, two
+    # all-reduces of 4, two norms of 1; ratio 4 adds an indexer of 6 to the attention. A unit is 0.1 ms.
+    write_s1(tmp_path / "S1.json")
+    (tmp_path / "config.json").write_text(json.dumps(s1_config()))
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(tmp_path / "S1.json", model=tmp_path / "config.json")
+    shown = for_people("layers", lake.layers("S1", 3)).filter("layer IN (0, 2)").order("layer")
+    groups = "attention_ms, moe_ms, gemm_ms, communication_ms, norm_ms, other_ms, sum_ms"
+    found = shown.select(groups).fetchall()
+    assert found == [(4.0, 4.3, 0.8, 0.8, 0.2, 1.1, 11.2), (4.6, 4.5, 0.8, 0.8, 0.2, 1.1, 12.0)]
+    assert all(sum(parts) == pytest.approx(total) for *parts, total in found)
