@@ -57,15 +57,16 @@ def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = No
     Raises:
         InputError: the trace is a path, and nothing is there.
     """
+    from ..ingest.inputs import names_input
     from ..lake import Lake
 
-    is_file = trace is not None and Path(trace).is_file()
-    if trace is not None and not is_file and (os.sep in trace or trace.endswith((".json", ".gz", ".zst"))):
+    is_path = trace is not None and names_input(trace)
+    if trace is not None and not is_path and (os.sep in trace or trace.endswith((".json", ".csv", ".gz", ".zst"))):
         raise InputError(f"{trace}: no such file.")
     if lake is not None:
-        return Lake(lake, create=create or is_file)
+        return Lake(lake, create=create or is_path)
     default = Path("tracelake")
-    if not create and is_file and not (default / "lake.json").is_file():
+    if not create and is_path and not (default / "lake.json").is_file():
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / "lake"
         return Lake(cache)
     return Lake(default, create=create)

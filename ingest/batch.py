@@ -10,11 +10,15 @@ from pathlib import Path
 
 from ..engine.errors import InputError
 from ..engine.layout import Layout
+from .ascend.folder import ascend_folders, is_worker
+from .ascend.table import HEADER_LIMIT
+from .formats import kind_of
 from .one import Ingested, Progress, ingest_one
-from .source import STDIN
+from .source import STDIN, Source
 
-#: Files taken from a folder.
+#: Files taken from a folder. Of tables only those of a kind that somebody knows.
 _ENDINGS = (".json", ".json.gz", ".json.zst")
+_TABLES = (".csv", ".csv.gz", ".csv.zst")
 #: Model descriptions and server settings that lie beside traces.
 _NOT_TRACES = frozenset({"config.json", "server_args.json", "metadata.json", "generation_config.json"})
 
@@ -30,23 +34,50 @@ class Failed:
 def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return the files that `paths` name; a folder stands for the traces below it.
 
+    What an Ascend profiler left of one rank is one trace, and its folder stands for it.
+
     Raises:
         InputError: a folder holds no file that could be a trace.
     """
     files: list[str] = []
     for path in map(str, paths):
         if path != STDIN and Path(path).is_dir():
-            found = sorted(
-                str(file)
-                for file in Path(path).rglob("*")
-                if file.name.lower().endswith(_ENDINGS) and file.name not in _NOT_TRACES and file.is_file()
-            )
+            found = _in_folder(Path(path))
             if not found:
-                raise InputError(f"{path}: no traces in this folder (files ending in {', '.join(_ENDINGS)}).")
+                raise InputError(f"{path}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES)}).")
             files += found
         else:
             files.append(path)
     return list(dict.fromkeys(files))
+
+
+def _in_folder(folder: Path) -> list[str]:
+    ranks = ascend_folders(folder)
+    workers = {rank.worker for rank in ranks if is_worker(rank.worker)}
+    taken = {file for rank in ranks for file in rank.files}
+    found = [str(rank.path) for rank in ranks]
+    for file in folder.rglob("*"):
+        name = file.name.lower()
+        if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
+            # Whatever else lies in a rank's folder tells of the same run.
+            continue
+        if (name.endswith(_ENDINGS) and name not in _NOT_TRACES) or (name.endswith(_TABLES) and _is_known(file)):
+            found.append(str(file))
+    return sorted(found)
+
+
+def _is_known(file: Path) -> bool:
+    """Return whether a table is one of those that Ascend's profilers write."""
+    try:
+        source = Source(file)
+    except InputError:
+        return False
+    try:
+        return kind_of(source.peek(HEADER_LIMIT), file.name) != "trace"
+    except InputError:
+        return False
+    finally:
+        source.close()
 
 
 def ingest_many(

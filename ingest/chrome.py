@@ -21,6 +21,7 @@ from .lanes import Batch, LaneWriter
 from .mend import Unmendable, mend
 from .notes import Notes
 from .parse import Clock, Dialect, quote_times, segment_query
+from .reader import Reading
 from .relane import DEVICE_PROCESSES
 from .slots import Slot
 from .source import Source
@@ -80,6 +81,7 @@ class ChromeReader:
         notes: gathers what could not be read.
         progress: called with the number of events so far.
         piece_bytes: bytes of a piece.
+        events: events of the trace so far, those of other files before this one among them.
     """
 
     source: Source
@@ -98,8 +100,8 @@ class ChromeReader:
         self._flying: deque[_Piece] = deque()
         self._idle: deque[_Worker] = deque()
 
-    def read(self) -> dict[str, object]:
-        """Read the file to its end, store its events, and return the keys of the object around them.
+    def read(self) -> Reading:
+        """Read the file to its end and store its events.
 
         Raises:
             InputError: the file is no trace.
@@ -116,7 +118,7 @@ class ChromeReader:
         finally:
             for worker in workers:
                 worker.slot.close()
-        return self._finish()
+        return Reading(self._finish(), self.cutter.bare, self.dialect.device_pids)
 
     def _read_first(self) -> None:
         """Read a small piece alone: it tells which processes are devices."""

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from .reader import Reading
+
 #: The only keys that are kept of the object around the events. Others may hold the environment of the profiled
 #: process, its arguments, tokens and paths, and do not enter the lake.
 KEPT_KEYS = frozenset({
@@ -29,7 +31,7 @@ _RANK = re.compile(r"(?:^|[^a-z])(?:rank|worker)[-_]?(\d{1,6})(?!\d)", re.IGNORE
 _AXIS = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _AXIS_GROUP = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp|tensor|expert|data|pipeline)(?:[^a-z]|$)", re.IGNORECASE)
 _AXIS_NAMES = {"tensor": "tp", "expert": "ep", "data": "dp", "pipeline": "pp"}
-_ENDINGS = re.compile(r"(\.pt)?(\.trace)?(\.json)?(\.gz|\.zst)?$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.pt)?(\.trace)?(\.json|\.csv)?(\.gz|\.zst)?$", re.IGNORECASE)
 
 _INT64 = 2**63
 
@@ -39,17 +41,18 @@ def trace_name(file_name: str) -> str:
     return _ENDINGS.sub("", file_name) or file_name
 
 
-def describe(metadata: dict[str, Any], file_name: str, *, bare: bool, devices: list[str]) -> dict[str, Any]:
-    """Return the catalog columns that follow from a file's keys, its name, and the names of its device processes."""
-    kept = {key: _filtered(key, value) for key, value in metadata.items() if key in KEPT_KEYS}
+def describe(reading: Reading, file_name: str, devices: list[str]) -> dict[str, Any]:
+    """Return the catalog columns that follow from a reading, a file's name, and the names of its device processes."""
+    keys = reading.keys
+    kept = {key: _filtered(key, value) for key, value in keys.items() if key in KEPT_KEYS} | reading.metadata
     entry: dict[str, Any] = {
-        "format": _format(metadata, bare=bare, devices=devices),
+        "format": _format(keys, bare=reading.bare, devices=devices),
         "metadata": json.dumps(kept, ensure_ascii=False),
-        "base_time_ns": _integer(metadata.get("baseTimeNanoseconds"), _INT64),
+        "base_time_ns": _integer(keys.get("baseTimeNanoseconds"), _INT64),
     }
-    entry |= _device(metadata, devices)
-    entry |= _ranks(metadata.get("distributedInfo"), file_name)
-    return entry
+    entry |= _device(keys, devices)
+    entry |= _ranks(keys.get("distributedInfo"), file_name)
+    return entry | reading.facts
 
 
 def _filtered(key: str, value: Any) -> Any:

@@ -94,6 +94,19 @@ class LaneWriter:
                     self._flush(lane)
         self._cursor.execute("DROP TABLE batch")
 
+    def copy(self, query: str, base: int, lane: str) -> int:
+        """Write a batch straight to a file of one lane, and return its rows.
+
+        What another lane or a closer look wants is left out: where rows are missing, the caller takes the file back
+        with `undo` and loads the batch instead.
+        """
+        columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
+        return self._copy(f"SELECT {columns} FROM ({query}) WHERE lane = '{lane}' AND NOT suspect", lane)
+
+    def undo(self, lane: str) -> None:
+        """Remove the file that was written last."""
+        self._path(lane, self._files - 1).unlink(missing_ok=True)
+
     def close(self) -> None:
         """Write what is gathered and free the memory."""
         for lane, rows in self._pending.items():
@@ -106,7 +119,11 @@ class LaneWriter:
         self._cursor.execute(f"TRUNCATE pending_{lane}")
         self._pending[lane] = 0
 
-    def _copy(self, query: str, lane: str) -> None:
-        path = self._folder / f"lane={lane}" / f"part-{self._number}-{self._files:05d}.parquet"
-        self._cursor.execute(f"COPY ({query}) TO {quoted(str(path))} ({copy_options()})")
+    def _copy(self, query: str, lane: str) -> int:
+        path = self._path(lane, self._files)
         self._files += 1
+        [(rows,)] = self._cursor.execute(f"COPY ({query}) TO {quoted(str(path))} ({copy_options()})").fetchall()
+        return int(rows)
+
+    def _path(self, lane: str, number: int) -> Path:
+        return self._folder / f"lane={lane}" / f"part-{self._number}-{number:05d}.parquet"

@@ -1,8 +1,9 @@
-"""One trace file into the lake: read, stage, describe, publish."""
+"""One trace into the lake, from a file or a folder of several: read, stage, describe, publish."""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import xxhash
 
 from ..engine.catalog import write_entry
 from ..engine.errors import InputError
@@ -18,13 +20,15 @@ from ..engine.files import Staging, exclusive, fsync_path, remove_dead_staging
 from ..engine.layout import Layout
 from ..engine.modules import quoted
 from ..version import __version__
-from .chrome import ChromeReader
-from .describe import describe, trace_name
+from .describe import describe
+from .formats import reader_of
+from .inputs import Input, input_of
 from .lanes import LaneWriter
 from .notes import Notes
 from .pairs import join_pairs
+from .reader import Reading
 from .relane import relane
-from .source import Source
+from .source import STDIN, Source
 
 #: Called with bytes of the file read, its size (None when unknown), and events so far.
 Progress = Callable[[int, int | None, int], None]
@@ -76,11 +80,11 @@ def ingest_one(
     threads: int | None = None,
     name: str | None = None,
 ) -> Ingested:
-    """Read a trace file into the lake.
+    """Read a trace into the lake.
 
     Args:
         layout: the lake.
-        path: the file, or `-` for standard input.
+        path: the file, `-` for standard input, or the folder in which an Ascend profiler left the files of one rank.
         progress: told how far the reading is.
         threads: pieces parsed at once; as many as the machine has cores, up to 8, when not given.
         name: the trace's name; from the file's when not given.
@@ -88,40 +92,29 @@ def ingest_one(
     Raises:
         InputError: the file cannot be read or is no trace.
     """
-    source = Source(path)
+    what = input_of(path)
     try:
         remove_dead_staging(layout.staging)
         with Staging(layout.staging) as folder:
-            return _ingest(layout, source, folder, progress, threads or min(_MAX_THREADS, os.cpu_count() or 1), name)
+            return _ingest(layout, what, folder, progress, threads or min(_MAX_THREADS, os.cpu_count() or 1), name)
     except OSError as error:
-        raise InputError(f"{source.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
+        raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
     except duckdb.Error as error:
         # Memory, or a disk that is full: what is wrong with the text of a file was dealt with before.
-        raise InputError(f"{source.name}: cannot be stored in {layout.root}: {error}") from error
-    finally:
-        source.close()
+        raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error}") from error
 
 
-def _ingest(
-    layout: Layout, source: Source, folder: Path, progress: Progress, threads: int, name: str | None
-) -> Ingested:
+def _ingest(layout: Layout, what: Input, folder: Path, progress: Progress, threads: int, name: str | None) -> Ingested:
     notes = Notes()
     events = folder / "events"
     with duckdb.connect(config={"threads": threads, "preserve_insertion_order": False}) as connection:
         connection.execute(f"SET temp_directory = {quoted(str(folder / 'spill'))}; SET TimeZone = 'UTC'")
         writers = [LaneWriter(connection, events, number) for number in range(threads + 1)]
-
-        def report(count: int) -> None:
-            progress(source.consumed, source.file_bytes, count)
-
-        reader = ChromeReader(source, writers, notes, report)
-        metadata = reader.read()
-        while source.read(1 << 20):
-            pass
+        reading, sources = _read(what, writers, notes, progress)
         for writer in writers:
             writer.close()
-        unmatched = join_pairs(connection, events, reader.dialect.device_pids)
-        devices = relane(connection, events, reader.dialect.device_pids)
+        unmatched = join_pairs(connection, events, reading.device_pids)
+        devices = relane(connection, events, reading.device_pids)
         shutil.rmtree(folder / "spill", ignore_errors=True)
         for lane in events.iterdir():
             if not any(lane.iterdir()):
@@ -132,20 +125,21 @@ def _ingest(
             listed = f"[{', '.join(map(quoted, files))}]"
             [extent] = connection.execute(_EXTENT.format(files=listed)).fetchall()
     if not files and (notes.rejected or notes.truncated):
-        raise InputError(f"{source.name}: no whole event in it: {notes.first() or notes.truncated}.")
-    file_name = source.path.name if source.path else "stdin"
-    file_digest = source.file_digest()
-    trace_id = source.content_digest[:16]
-    entry: dict[str, Any] = describe(metadata, file_name, bare=reader.cutter.bare, devices=devices)
+        raise InputError(f"{what.name}: no whole event in it: {notes.first() or notes.truncated}.")
+    reading.metadata |= what.metadata
+    entry: dict[str, Any] = describe(reading, what.path.name if what.path else "stdin", devices)
+    entry |= what.facts
+    content = _one_digest([source.content_digest for source in sources])
+    trace_id = content[:16]
     entry |= {
         "trace_id": trace_id,
-        "trace": name or trace_name(file_name),
-        "source_path": None if source.path is None else str(source.path.absolute()),
-        "source_bytes": source.consumed,
-        "source_mtime_ns": source.mtime_ns,
-        "source_sha256": file_digest,
-        "content_xxh3": source.content_digest,
-        "content_bytes": source.content_bytes,
+        "trace": name or what.trace,
+        "source_path": None if what.path is None else str(what.path.absolute()),
+        "source_bytes": sum(source.consumed for source in sources),
+        "source_mtime_ns": max((source.mtime_ns for source in sources if source.mtime_ns), default=None),
+        "source_sha256": _one_sha256([source.file_digest() for source in sources]),
+        "content_xxh3": content,
+        "content_bytes": sum(source.content_bytes for source in sources),
         "origin_ns": extent[0],
         "start_ns": extent[0],
         "end_ns": extent[1],
@@ -160,9 +154,57 @@ def _ingest(
     }
     new = _publish(layout, events, entry)
     return Ingested(
-        source.name, trace_id, str(entry["trace"]), new, extent[2], notes.rejected, notes.repaired, unmatched,
+        what.name, trace_id, str(entry["trace"]), new, extent[2], notes.rejected, notes.repaired, unmatched,
         notes.truncated is not None, notes.truncated or notes.first(),
     )  # fmt: skip
+
+
+def _read(what: Input, writers: list[LaneWriter], notes: Notes, progress: Progress) -> tuple[Reading, list[Source]]:
+    """Read all files of a trace, one after the other; return what they say of themselves, and their sources, closed.
+
+    Only the first must be readable: of a companion that is not, the reason is noted as a rejected event.
+    """
+    total, sources, events = Reading(), list[Source](), 0
+    files: list[dict[str, Any]] = []
+    sizes = [Path(path).stat().st_size for path in what.files if path != STDIN]
+    for path in what.files:
+        source = Source(path)
+        before = sum(done.consumed for done in sources)
+
+        def report(count: int, source: Source = source, before: int = before) -> None:
+            progress(before + source.consumed, sum(sizes) if sizes else source.file_bytes, count)
+
+        try:
+            reader = reader_of(source, writers, notes, report, events=events, device=what.device)
+            found = reader.read()
+            events = reader.events
+            total.keys |= found.keys
+            total.bare = total.bare and found.bare
+            total.device_pids |= found.device_pids
+            total.facts |= found.facts
+            files += found.metadata.get("files", [])
+        except InputError as error:
+            if not sources:
+                source.close()
+                raise
+            notes.reject(events, str(error), "")
+        while source.read(1 << 20):
+            pass
+        source.file_digest()
+        source.close()
+        sources.append(source)
+    if files:
+        total.metadata["files"] = files
+    return total, sources
+
+
+def _one_digest(digests: list[str]) -> str:
+    """Return the digest of a trace: its file's, or of several the digest of theirs."""
+    return digests[0] if len(digests) == 1 else xxhash.xxh3_128_hexdigest("".join(digests).encode())
+
+
+def _one_sha256(digests: list[str]) -> str:
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _publish(layout: Layout, events: Path, entry: dict[str, Any]) -> bool:

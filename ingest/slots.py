@@ -1,4 +1,4 @@
-"""Memory that DuckDB reads as a file: a piece of the event array is put there and parsed from there.
+"""Memory that DuckDB reads as a file: a piece of an event array or of a table is put there and parsed from there.
 
 On Linux the file lies in memory and has no name. A pipe would do too, but the reader of a pipe keeps all it has read,
 and a pipe's pages are copied twice. Slots are used again and again, so that their pages are faulted in once.
@@ -12,10 +12,12 @@ import tempfile
 
 
 class Slot:
-    """A growable file in memory holding `[` + events + `]`."""
+    """A growable file in memory holding a piece between an opening and a closing text: `[` + events + `]`."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, opening: bytes = b"[", closing: bytes = b"]") -> None:
         """Make a slot with room for `size` bytes."""
+        self._opening = opening
+        self._closing = closing
         self._temporary = None
         if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):  # noqa: PTH112
             self._fd = os.memfd_create("tracelake-segment")
@@ -27,7 +29,7 @@ class Slot:
         self.size = size
         os.ftruncate(self._fd, size)
         self._map = mmap.mmap(self._fd, size)
-        self._map[0:1] = b"["
+        self._map[: len(opening)] = opening
 
     def view(self, start: int, end: int) -> memoryview:
         """Return a writable window; the caller releases it before the slot is closed or grown."""
@@ -46,21 +48,22 @@ class Slot:
         self._map[start : start + len(data)] = data
 
     def seal(self, end: int) -> None:
-        """Close the array at `end`: what lies beyond is not the parser's to see."""
-        os.ftruncate(self._fd, end + 1)
-        self._map[end : end + 1] = b"]"
+        """Close the piece at `end`: what lies beyond is not the parser's to see."""
+        os.ftruncate(self._fd, end + len(self._closing))
+        self._map[end : end + len(self._closing)] = self._closing
 
     def unseal(self) -> None:
         """Give the slot its full size back."""
         os.ftruncate(self._fd, self.size)
 
     def fill(self, data: bytes) -> None:
-        """Hold `data` as the whole inside of the array, grown where it does not fit."""
-        if len(data) + 2 > self.size:
-            self.grow(len(data) + 2)
+        """Hold `data` as the whole piece, grown where it does not fit."""
+        start = len(self._opening)
+        if start + len(data) + len(self._closing) > self.size:
+            self.grow(start + len(data) + len(self._closing))
         self.unseal()
-        self.put(1, data)
-        self.seal(1 + len(data))
+        self.put(start, data)
+        self.seal(start + len(data))
 
     def grow(self, size: int) -> None:
         """Make room for `size` bytes; what was written stays."""

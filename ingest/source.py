@@ -51,6 +51,7 @@ class Source:
         self.name = "standard input" if self.path is None else str(self.path)
         self.cut_short: str | None = None
         self.content_bytes = 0
+        self._ahead = b""
         self._content_hash = xxhash.xxh3_128()
         raw = _open(self.path, self.name)
         about = None if self.path is None else os.fstat(raw.fileno())
@@ -71,12 +72,17 @@ class Source:
 
     def file_digest(self) -> str:
         """Read what is left of the file and return the SHA-256 of all of it, in hexadecimal."""
-        while self._file.read(1 << 20):
+        while not self._file.closed and self._file.read(1 << 20):
             pass
         return self._file.sha256.hexdigest()
 
     def readinto(self, view: memoryview) -> int:
         """Fill `view` from its start and return the bytes written; 0 at the end, also at a broken one."""
+        if self._ahead:
+            count = min(len(self._ahead), len(view))
+            view[:count] = self._ahead[:count]
+            self._ahead = self._ahead[count:]
+            return count
         try:
             count = self._stream.readinto(view) or 0
         except EOFError:
@@ -97,6 +103,11 @@ class Source:
         while filled < size and (count := self.readinto(view[filled:])):
             filled += count
         return bytes(view[:filled])
+
+    def peek(self, size: int) -> bytes:
+        """Return up to `size` decompressed bytes that the next reads give again; fewer only at the end."""
+        self._ahead = self.read(size)
+        return self._ahead
 
     def close(self) -> None:
         """Close the file."""

@@ -20,7 +20,8 @@ import duckdb
 import pytest
 
 from tracelake.engine.layout import Layout, open_layout
-from tracelake.ingest import cutter, one
+from tracelake.ingest import cutter, formats
+from tracelake.ingest.ascend.table import TableReader
 from tracelake.ingest.chrome import ChromeReader
 from tracelake.ingest.one import Ingested, ingest_one
 from tracelake.lake import Lake
@@ -176,7 +177,8 @@ def ingest_bytes(layout: Layout, content: bytes, name: str = "trace.json") -> In
 def pieces_of(size: int) -> Iterator[None]:
     """Have files read, and cut into pieces, `size` bytes at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one, "ChromeReader", functools.partial(ChromeReader, piece_bytes=size))
+        for reader in (ChromeReader, TableReader):
+            patch.setattr(formats, reader.__name__, functools.partial(reader, piece_bytes=size))
         patch.setattr(cutter, "FIRST_BYTES", size)
         yield
 

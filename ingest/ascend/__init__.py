@@ -1,0 +1,1 @@
+"""Readers of what the Ascend profilers write: tables of kernels, their companions, and folders of both."""

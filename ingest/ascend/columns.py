@@ -1,0 +1,87 @@
+"""The columns of a table of kernels: what each writer and version calls them.
+
+`kernel_details.csv` of torch_npu and MindSpore, `op_summary_*.csv` of CANN and the export of msprof-analyze name the
+same columns differently. A column that none of them knows (the counters of the chip, mostly) keeps its header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Canonical column -> headers, as `_plain` writes them.
+ALIASES = {
+    "step_id": ("step id",),
+    "device_id": ("device id",),
+    "model_name": ("model name",),
+    "infer_id": ("infer id",),
+    "model_id": ("model id",),
+    "task_id": ("task id",),
+    "stream_id": ("stream id",),
+    "context_id": ("context id",),
+    "name": ("name", "op name"),
+    "op_type": ("type", "op type"),
+    "op_state": ("op state",),
+    "core": ("accelerator core", "task type"),
+    "start": ("start time(us)", "task start time(us)", "task start time"),
+    "dur": ("duration(us)", "task duration(us)", "task duration"),
+    "wait": ("wait time(us)", "task wait time(us)", "task wait time"),
+    "block_num": ("block dim", "block num"),
+    "mix_block_num": ("mix block dim", "mix block num"),
+    "hf32": ("hf32 eligible",),
+    "input_shapes": ("input shapes",),
+    "input_dtypes": ("input data types",),
+    "input_formats": ("input formats",),
+    "output_shapes": ("output shapes",),
+    "output_dtypes": ("output data types",),
+    "output_formats": ("output formats",),
+}
+_CANONICAL = {header: key for key, headers in ALIASES.items() for header in headers}
+_STRIPPED = ' \t\r\n"'
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The header of one table.
+
+    Attributes:
+        header: the columns' names as the file has them.
+        keys: what each is called in the lake: a canonical name, or the header where nobody knows it.
+    """
+
+    header: tuple[str, ...]
+    keys: tuple[str, ...]
+
+    @property
+    def counters(self) -> list[int]:
+        """Places of the columns with no canonical name: what the chip counted, and whatever a later writer adds."""
+        return [place for place, key in enumerate(self.keys) if key not in ALIASES]
+
+    @property
+    def missing(self) -> list[str]:
+        """What a table of kernels needs and this one lacks, in the words of `kernel_details.csv`."""
+        needed = [("start", "Start Time(us)"), ("dur", "Duration(us)")]
+        lacking = [shown for key, shown in needed if key not in self.keys]
+        return lacking if {"name", "op_type"} & set(self.keys) else ["Name or Type", *lacking]
+
+    def position(self, key: str) -> int | None:
+        """Return the place of a column, None where the table has none."""
+        return self.keys.index(key) if key in self.keys else None
+
+
+def columns_of(header: list[str]) -> Columns:
+    """Return the columns that a header names. A name given twice is told apart by a number."""
+    keys: list[str] = []
+    for position, text in enumerate(header):
+        key = _CANONICAL.get(_plain(text)) or text.strip(_STRIPPED) or f"column {position + 1}"
+        nth, unique = 1, key
+        while unique in keys:
+            nth += 1
+            unique = f"{key} {nth}"
+        keys.append(unique)
+    return Columns(tuple(header), tuple(keys))
+
+
+def _plain(header: str) -> str:
+    """Return a header without what writers do differently: case, underscores, spaces before a unit."""
+    words = header.strip(_STRIPPED).lower().replace("_", " ").split()
+    return " ".join(words).replace(" (", "(").replace("( ", "(")

@@ -1,0 +1,257 @@
+"""Reader of the tables that Ascend's profilers write: kernels (`kernel_details.csv`, `op_summary_*.csv`), and others.
+
+The table is read once, forward: decompressed into slots of memory, cut at ends of lines, and handed piece by piece to
+DuckDB's CSV reader, several pieces at once, which writes a Parquet file of each. A piece is right exactly when it gives
+a row for each of its lines. Where it does not, its lines are looked at one by one, and those that are no rows are
+rejected and counted. Events are numbered by lines, so that every piece knows its numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...engine.errors import InputError
+from ..lanes import LaneWriter
+from ..notes import Notes
+from ..reader import Reading
+from ..slots import Slot
+from ..source import Source
+from .lines import STYLES, Header, count_lines, read_header, row_of, split_lines, style_of
+from .rows import companion_query, kernel_query
+
+#: The table whose rows are kernels; those of the others are kept as they are.
+KERNELS = "kernels"
+#: Bytes of a piece.
+PIECE_BYTES = 16 << 20
+#: Bytes looked at for the header: the longest real ones have two thousand.
+HEADER_LIMIT = 64 << 10
+#: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
+_REFUSALS = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
+_SAMPLES = 20
+
+
+@dataclass
+class _Worker:
+    """A slot, the writer that stores what is parsed from it, and the parsing under way."""
+
+    slot: Slot
+    writer: LaneWriter
+    storing: Future[_Stored] | None = None
+
+
+@dataclass
+class _Stored:
+    """What became of a piece.
+
+    Attributes:
+        rejected: lines that are no rows.
+        refused: some of them: number of the line in the file, reason, text.
+        repaired: lines that were mended, likewise.
+        cut_off: the last line is no row.
+    """
+
+    rejected: int = 0
+    refused: list[tuple[int, str, bytes]] = field(default_factory=list)
+    repaired: list[tuple[int, str, bytes]] = field(default_factory=list)
+    cut_off: bool = False
+
+
+@dataclass
+class TableReader:
+    """Reads the rows of one table into lanes.
+
+    Attributes:
+        source: the bytes.
+        writers: one more than pieces are parsed at once, so that a slot is filled meanwhile.
+        notes: gathers what could not be read.
+        progress: called with the number of events so far.
+        kind: what the table is, `kernels` or a companion of them.
+        events: events of the trace so far; the first row gets this number.
+        device: the device of rows that do not name one.
+        piece_bytes: bytes of a piece.
+    """
+
+    source: Source
+    writers: list[LaneWriter]
+    notes: Notes
+    progress: Callable[[int], None] = lambda _: None
+    kind: str = KERNELS
+    events: int = 0
+    device: int = 0
+    piece_bytes: int = PIECE_BYTES
+    _carry: bytes = b""
+    _ended: bool = False
+    _last: bytes = b"\n"
+    _style: str | None = None
+    _cut_off: bool = False
+
+    def read(self) -> Reading:
+        """Read the table to its end and store its rows.
+
+        Raises:
+            InputError: the file has no header, or one without the columns a kernel needs.
+        """
+        self.header = self._open()
+        first = self.events
+        workers = [_Worker(Slot(self.piece_bytes, opening=b"", closing=b""), one) for one in self.writers]
+        try:
+            with ThreadPoolExecutor(max(1, len(workers) - 1), "tracelake-ingest") as pool:
+                self._read_pieces(deque(workers), pool)
+        finally:
+            for worker in workers:
+                worker.slot.close()
+        if self.source.cut_short:
+            self.notes.truncate(self.events, self.source.cut_short)
+        elif self._cut_off and self._last != b"\n":
+            # The half row is among the rejected already.
+            self.notes.truncate(self.events, "the file ends inside a row")
+        return Reading(metadata={"files": [self._about(first)]}, facts={"format": "ascend"})
+
+    def _open(self) -> Header:
+        name = self.source.name
+        beginning = self.source.peek(HEADER_LIMIT)
+        header = read_header(beginning)
+        if header is None:
+            raise InputError(f"{name}: not a table: its first line is no header of columns.")
+        if self.kind == KERNELS and (missing := header.columns.missing):
+            raise InputError(
+                f"{name}: not a table of kernels: it lacks {', '.join(missing)}; its columns are "
+                f"{', '.join(header.columns.header)[:300]}."
+            )
+        self.source.read(len(beginning.partition(b"\n")[0]) + 1)
+        return header
+
+    def _read_pieces(self, workers: deque[_Worker], pool: ThreadPoolExecutor) -> None:
+        while not self._ended:
+            # The oldest first: its notes come in the order of the lines.
+            worker = workers.popleft()
+            self._finish(worker)
+            end = self._fill(worker.slot)
+            if end:
+                base, lines = self.events, count_lines(worker.slot.copy(0, end))
+                self.events += lines
+                worker.storing = pool.submit(self._store, worker, end, base, lines)
+            workers.append(worker)
+        for worker in workers:
+            self._finish(worker)
+
+    def _fill(self, slot: Slot) -> int:
+        """Put the next lines into a slot and return their end; 0 where there are none."""
+        slot.unseal()
+        slot.put(0, self._carry)
+        filled = len(self._carry)
+        while filled < slot.size:
+            with slot.view(filled, slot.size) as view:
+                count = self.source.readinto(view)
+            if not count:
+                self._ended = True
+                break
+            filled += count
+        end = filled if self._ended else slot.find_last(b"\n", filled) + 1
+        if end == 0 and filled:
+            self._skip_line(slot.copy(0, 1024))
+            return 0
+        self._carry = slot.copy(end, filled)
+        if end:
+            self._last = slot.copy(end - 1, end)
+            if self._style is None:
+                self._style = style_of(slot.copy(0, min(end, HEADER_LIMIT)))
+            slot.seal(end)
+        return end
+
+    def _skip_line(self, beginning: bytes) -> None:
+        """Reject a line that is longer than a piece, and pass over it."""
+        self._carry = b""
+        self.notes.reject(self.events, f"a line longer than {self.piece_bytes} bytes", beginning)
+        self.events += 1
+        while more := self.source.read(1 << 20):
+            _, newline, rest = more.partition(b"\n")
+            if newline:
+                self._carry = rest
+                return
+        self._ended = True
+
+    def _store(self, worker: _Worker, end: int, base: int, lines: int) -> _Stored:
+        """Parse a piece and write its rows; where rows and lines differ, look at each line."""
+        lane = "device" if self.kind == KERNELS else "meta"
+        rows = None
+        with contextlib.suppress(*_REFUSALS):
+            rows = worker.writer.copy(self._query(worker.slot.path), base, lane)
+        if rows == lines:
+            return _Stored()
+        worker.writer.undo(lane)
+        return self._store_lines(worker.writer, worker.slot.copy(0, end), base)
+
+    def _store_lines(self, writer: LaneWriter, text: bytes, base: int) -> _Stored:
+        """Store the lines of a piece that are rows. The others keep their numbers, as rows without a value."""
+        stored, data = _Stored(), io.StringIO()
+        table = csv.writer(data, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        lines = list(split_lines(text))
+        reasons: dict[int, str] = {}
+        for nth, line in enumerate(lines):
+            fields, reasons[nth] = row_of(line, len(self.header.columns.header))
+            if "\ufffd" in "".join(fields) and b"\xef\xbf\xbd" not in line:
+                stored.repaired.append((base + nth, "bytes that are not UTF-8", line[:1024]))
+            table.writerow(fields)
+        content = data.getvalue().encode()
+        slot = Slot(len(content), opening=b"", closing=b"")
+        try:
+            slot.fill(content)
+            writer.load(self._query(slot.path, careful=True))
+            rejected = [nth for nth, _ in writer.rejected(len(lines)) if lines[nth].strip()]
+            writer.store(base)
+        finally:
+            slot.close()
+        stored.rejected = len(rejected)
+        stored.refused = [
+            (base + nth, reasons[nth] or "no time that a number can hold", lines[nth][:1024])
+            for nth in rejected[:_SAMPLES]
+        ]
+        stored.cut_off = bool(rejected) and rejected[-1] == len(lines) - 1
+        return stored
+
+    def _finish(self, worker: _Worker) -> None:
+        """Wait until a worker's piece is stored, and note what was wrong with it."""
+        if worker.storing is None:
+            return
+        stored, worker.storing = worker.storing.result(), None
+        for event, reason, text in stored.refused:
+            self.notes.reject(event, reason, text)
+        self.notes.rejected += stored.rejected - len(stored.refused)
+        for event, reason, text in stored.repaired:
+            self.notes.repair(event, reason, text)
+        self._cut_off = stored.cut_off
+        self.progress(self.events)
+
+    def _query(self, path: str, *, careful: bool = False) -> str:
+        columns = self.header.columns
+        if self.kind == KERNELS:
+            return kernel_query(path, columns, self.device, careful=careful)
+        return companion_query(path, columns, self.kind, Path(self.source.name).name.partition(".")[0])
+
+    def _about(self, first: int) -> dict[str, Any]:
+        """Return what is needed to write rows of the table as the file has them, and to name what they hold."""
+        header, path = self.header, self.source.path
+        return {
+            "name": path.name if path else "stdin",
+            "kind": self.kind,
+            "first_event": first,
+            "lines": self.events - first,
+            "header": header.text,
+            "keys": list(header.columns.keys),
+            "counters": [header.columns.keys[place] for place in header.columns.counters],
+            "newline": header.newline,
+            "end_newline": self._last == b"\n",
+            "bom": header.bom,
+            "quoting": self._style or STYLES[0],
+        }

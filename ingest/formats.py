@@ -1,0 +1,85 @@
+"""Which reader a file wants, told by its first bytes; its name does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..engine.errors import InputError
+from .ascend.companions import DocumentReader, document_kind, table_kind
+from .ascend.lines import read_header
+from .ascend.table import HEADER_LIMIT, KERNELS, TableReader
+from .chrome import ChromeReader
+from .lanes import LaneWriter
+from .notes import Notes
+from .reader import Reader
+from .source import Source
+
+#: Separators of tables that somebody took for commas.
+_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+#: What a table of kernels cannot do without: a name, a start and a duration. One that has some of it is meant as one.
+_KERNEL_NEEDS = 3
+
+
+def kind_of(head: bytes, name: str) -> str:
+    """Return what a file is by its beginning: `trace`, `kernels`, or the kind of a companion of such tables.
+
+    What cannot be told is a `trace`, whose reader says best what is wrong.
+
+    Raises:
+        InputError: the file is a table, but none that anybody knows.
+    """
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith((b"{", b"[")):
+        return document_kind(head) or "trace"
+    header = None if head.startswith(_UTF16) else read_header(head)
+    if header is None:
+        if name.lower().endswith(".csv"):
+            found = "no text in UTF-8" if head else "empty"
+            raise InputError(f"{name}: not a table: its first line is no header of columns; the file is {found}.")
+        return "trace"
+    columns = header.columns
+    if not columns.missing:
+        return KERNELS
+    if kind := table_kind(list(columns.header)):
+        return kind
+    if len(columns.header) == 1:
+        for mark, shown in _OTHER_SEPARATORS.items():
+            if mark in header.text:
+                raise InputError(f"{name}: its columns are separated by {shown}; commas are expected.")
+    if name.lower().endswith(".csv") or len(columns.missing) < _KERNEL_NEEDS:
+        raise InputError(
+            f"{name}: not a table of kernels: it lacks {', '.join(columns.missing)}; its columns are "
+            f"{', '.join(columns.header)[:300]}."
+        )
+    return "trace"
+
+
+def reader_of(
+    source: Source,
+    writers: list[LaneWriter],
+    notes: Notes,
+    progress: Callable[[int], None],
+    *,
+    events: int = 0,
+    device: int = 0,
+) -> Reader:
+    """Return the reader of a file.
+
+    Args:
+        source: the file's bytes; some are looked at, none is taken.
+        writers: of the lanes.
+        notes: gathers what could not be read.
+        progress: told of the number of events so far.
+        events: events of the trace that other files gave.
+        device: the device of rows that name none.
+
+    Raises:
+        InputError: no reader knows the file.
+    """
+    kind = kind_of(source.peek(HEADER_LIMIT), source.name)
+    if kind == "trace":
+        return ChromeReader(source, writers, notes, progress, events=events)
+    if document_kind(source.peek(HEADER_LIMIT)):
+        return DocumentReader(source, writers, notes, progress, kind, events)
+    return TableReader(source, writers, notes, progress, kind, events, device)

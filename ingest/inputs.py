@@ -1,0 +1,83 @@
+"""What becomes one trace: a file, or the folder in which an Ascend profiler left several files of one rank."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..engine.errors import InputError
+from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
+from .describe import trace_name
+from .source import STDIN
+
+#: Names that every rank's file has; the folder's name says more.
+_COMMON_NAMES = re.compile(r"kernel_details|trace_view|op_summary_[\d_]+|msprof_\d+")
+
+
+@dataclass(frozen=True)
+class Input:
+    """The files of one trace.
+
+    Attributes:
+        name: what to call them in messages.
+        path: the file or folder; None for standard input.
+        files: to be read in this order; events are numbered through all of them.
+        trace: name of the trace, where the user gives none.
+        device: the device of rows that name none.
+        facts: columns of the catalog entry that the folders' names say.
+        metadata: what else they say.
+    """
+
+    name: str
+    path: Path | None
+    files: tuple[str, ...]
+    trace: str
+    device: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def names_input(path: str | os.PathLike[str]) -> bool:
+    """Return whether a word is the path of something that is one trace, and not the name of one."""
+    here = Path(path)
+    return here.is_file() or (here.is_dir() and len(ascend_folders(here)) == 1)
+
+
+def input_of(path: str | os.PathLike[str]) -> Input:
+    """Return the files that make up one trace.
+
+    Raises:
+        InputError: nothing is there, or a folder is none of an Ascend profiler, or of several ranks.
+    """
+    if str(path) == STDIN:
+        return Input("standard input", None, (STDIN,), "stdin")
+    here = Path(path)
+    if here.is_dir():
+        found = ascend_folders(here)
+        if len(found) != 1:
+            raise InputError(f"{path}: is a folder; give the trace files in it.")
+        return _of_folder(found[0])
+    if not here.exists():
+        raise InputError(f"{path}: no such file.")
+    name = trace_name(here.name)
+    worker = worker_of(here.absolute())
+    if not is_worker(worker):
+        return Input(str(here), here, (str(here),), name)
+    if _COMMON_NAMES.fullmatch(name):
+        name = worker_name(worker)
+    return Input(str(here), here, (str(here),), name, facts=folder_facts(worker))
+
+
+def _of_folder(folder: AscendFolder) -> Input:
+    return Input(
+        str(folder.path),
+        folder.path,
+        tuple(map(str, folder.files)),
+        folder.name,
+        folder.device,
+        folder.facts(),
+        folder.metadata(),
+    )
