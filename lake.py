@@ -14,6 +14,7 @@ from .engine.catalog import check_settings
 from .engine.errors import InputError, UsageError
 from .engine.store import Store
 from .ingest.batch import Failed, expand, ingest_many
+from .ingest.inputs import input_of, names_input
 from .ingest.one import Ingested, Progress
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Lake(Store):
             progress: called with a file's path, gives the callback told of bytes and events read.
             jobs: files read at once.
             settings: what to remember of the traces: run, rank, profile, anchor, anchor_role, blocks_per_layer,
-                num_layers, hardware, tp, ep, dp, pp, or any tag.
+                num_layers, hardware, tp, ep, dp, pp, dedup, or any tag.
 
         Returns:
             What became of each file, in order.
@@ -240,13 +241,14 @@ class Lake(Store):
             UsageError: nothing is so named.
             InputError: the file cannot be ingested.
         """
-        path = Path(trace)
-        if not path.is_file():
+        if not names_input(trace):
             return self.resolve(trace)
-        found = path.stat()
+        path = Path(trace)
+        what = input_of(path)
+        files = [Path(file).stat() for file in what.files]
         known = self.rows(
             "SELECT trace_id FROM _catalog WHERE source_path = $1 AND source_bytes = $2 AND source_mtime_ns = $3",
-            [str(path.absolute()), found.st_size, found.st_mtime_ns],
+            [str(path.absolute()), sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)],
         )
         if known:
             return str(known[0][0])
