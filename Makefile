@@ -31,6 +31,7 @@ lint: $(STAMP)
 bench: $(STAMP)
 	@echo "bench: speed and memory, as ratios"
 	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python benchmarks/tables.py
 
 docs: $(STAMP)
 	@echo "docs: generated pages"

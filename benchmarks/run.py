@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from measure import INGEST, measure
 
 GENERATOR = Path(__file__).resolve().parent / "generate.py"
 EVENTS = 1_930_000
@@ -52,15 +52,6 @@ duckdb.execute(
 ).fetchall()
 print(time.perf_counter() - begun)
 """
-INGEST = """
-import shutil, sys, time
-import tracelake.lake
-shutil.rmtree(sys.argv[2] + "/lake", ignore_errors=True)
-begun = time.perf_counter()
-with_lake = tracelake.open(sys.argv[2] + "/lake")
-with_lake.ingest(sys.argv[1])
-print(time.perf_counter() - begun)
-"""
 QUERY = """
 import sys, time
 import tracelake
@@ -71,24 +62,6 @@ begun = time.perf_counter()
 lake.sql(question).fetchall()
 print(time.perf_counter() - begun)
 """
-
-
-def measure(program: str, trace: Path, folder: Path, repeats: int = 3) -> tuple[float, float]:
-    """Return the median seconds and the largest peak in MB of a program run in fresh processes."""
-    seconds, peaks = [], []
-    for _ in range(repeats):
-        child = subprocess.Popen(
-            [sys.executable, "-c", program, str(trace), str(folder)], stdout=subprocess.PIPE, text=True
-        )
-        assert child.stdout is not None
-        answer = child.stdout.read()
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            raise SystemExit(f"a measurement failed with {child.returncode}")
-        seconds.append(float(answer))
-        peaks.append(used.ru_maxrss / 1024 / (1024 if sys.platform == "darwin" else 1))
-    return statistics.median(seconds), max(peaks)
 
 
 def bench(size: int, folder: Path, cache: Path) -> dict[str, float]:
