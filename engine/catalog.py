@@ -15,8 +15,10 @@ from .schema import CATALOG_COLUMNS
 
 #: Settings with a type of their own; any other key is a tag. The view `traces` gives each its column.
 INTEGER_SETTINGS = ("rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", "pp")
-TEXT_SETTINGS = ("trace", "run", "model", "profile", "anchor", "anchor_role", "hardware", "config")
+TEXT_SETTINGS = ("trace", "run", "model", "profile", "anchor", "anchor_role", "hardware", "config", "dedup")
 ANCHOR_ROLES = ("begin", "inside", "end")
+#: Rules for rows of an Ascend trace that show one thing twice: ours, the one of published figures, or all rows count.
+DEDUP_RULES = ("tracelake", "seed", "none")
 
 
 def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
@@ -41,6 +43,8 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
             _check_pattern(text)
         if key == "anchor_role" and text not in ANCHOR_ROLES:
             raise UsageError(f"anchor_role={text}: expected one of {', '.join(ANCHOR_ROLES)}.")
+        if key == "dedup" and text not in DEDUP_RULES:
+            raise UsageError(f"dedup={text}: expected one of {', '.join(DEDUP_RULES)}.")
         checked[key] = text
     return checked
 

@@ -12,6 +12,7 @@ import contextlib
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from . import modules
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Traces whose rows are computed with one query: planning it costs as much as a small trace's rows.
 _AT_ONCE = 16
+#: Bytes of event files from which on a trace is computed for itself, straight into its file.
+_BYTES_AT_ONCE = 64 << 20
 
 
 def create(connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
@@ -78,12 +81,12 @@ def _files(
                 if not key.exists() or key.read_text() != wanted:
                     shutil.rmtree(key.parent, ignore_errors=True)
                     publish_bytes(key, wanted.encode())
-        for start in range(0, len(stale), _AT_ONCE):
+        for batch in _batches(layout, stale):
             # The lock is that of publishing and removing: the traces' files stay while they are read.
             with exclusive(layout.lock):
                 needed = [
                     trace_id
-                    for trace_id in stale[start : start + _AT_ONCE]
+                    for trace_id in batch
                     if layout.catalog_file(trace_id).exists() and not _fresh(layout, entry, trace_id, stamps)
                 ]
                 _compute(connection, layout, entry, needed, stamps)
@@ -97,6 +100,21 @@ def _files(
         f"SELECT * EXCLUDE (filename) REPLACE ({trace_id}) "
         f"FROM read_parquet(getvariable('mart_{entry.name}'), filename = true)"
     )
+
+
+def _batches(layout: Layout, trace_ids: list[str]) -> Iterator[list[str]]:
+    """Yield traces to be computed together: small ones to save the planning of queries, large ones for themselves."""
+    batch: list[str] = []
+    total = 0
+    for trace_id in trace_ids:
+        size = sum(file.stat().st_size for file in layout.event_dir(trace_id).rglob("*.parquet"))
+        if batch and (len(batch) == _AT_ONCE or total + size > _BYTES_AT_ONCE):
+            yield batch
+            batch, total = [], 0
+        batch.append(trace_id)
+        total += size
+    if batch:
+        yield batch
 
 
 def _fresh(layout: Layout, entry: modules.Module, trace_id: str, stamps: dict[str, int]) -> bool:
@@ -126,12 +144,15 @@ def _compute(
                 there = [str(layout.mart_file(upstream.name, trace_id)) for trace_id in trace_ids]
                 cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [there])
         listed = ", ".join(map(modules.quoted, trace_ids))
-        cursor.execute(f"CREATE TEMP TABLE computed AS SELECT * FROM ({entry.query}) WHERE trace_id IN ({listed})")
+        query = f"SELECT * FROM ({entry.query}) WHERE trace_id IN ({listed})"
+        if len(trace_ids) > 1:
+            cursor.execute(f"CREATE TEMP TABLE computed AS {query}")
+            query = "SELECT * FROM computed"
         for trace_id in trace_ids:
             path = layout.mart_file(entry.name, trace_id)
             beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
             cursor.execute(
-                f"COPY (SELECT * FROM computed WHERE trace_id = {modules.quoted(trace_id)}) "
+                f"COPY (SELECT * FROM ({query}) WHERE trace_id = {modules.quoted(trace_id)}) "
                 f"TO {modules.quoted(str(beside))} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
             )
             # The file's time says what it was computed from.

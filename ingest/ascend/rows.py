@@ -76,7 +76,7 @@ FROM (
                 THEN TRY_CAST(replace(start_text, '.', '') AS BIGINT) + TRY_CAST(replace(dur_text, '.', '') AS BIGINT)
             ELSE {_nanoseconds("start_text", "dur_text")}
         END AS end_ns,
-        {_dims("shapes", "string_split(types, ';')")} AS input_dims,
+        {_dims("shapes", "types")} AS input_dims,
         '["' || replace(nullif(nullif(types, 'N/A'), ''), ';', '","') || '"]' AS input_types
     FROM (
         SELECT
@@ -193,7 +193,7 @@ def _dims(shapes: str, types: str) -> str:
 
     Args:
         shapes: expression of the text of the shapes, `8,25;25;;`.
-        types: expression of the list of types.
+        types: expression of the text of the types, `INT8;;`.
     """
     slot = """
         CASE
@@ -207,14 +207,18 @@ def _dims(shapes: str, types: str) -> str:
             WHEN
                 {shapes} = '' OR contains({shapes}, ';;') OR {shapes}[1] = ';' OR {shapes}[-1] = ';'
                 OR contains({shapes}, '(')
+                OR length({shapes}) - length(replace({shapes}, ';', ''))
+                < length({types}) - length(replace({types}, ';', ''))
                 THEN '[' || array_to_string(list_transform(
                     list_zip(
                         CASE
-                            WHEN {shapes}[-1] = ';' AND len({types}) = len(string_split({shapes}, ';')) - 1
+                            WHEN
+                                {shapes}[-1] = ';'
+                                AND len(string_split({types}, ';')) = len(string_split({shapes}, ';')) - 1
                                 THEN string_split({shapes}[:-2], ';')
                             ELSE string_split({shapes}, ';')
                         END,
-                        {types}
+                        string_split({types}, ';')
                     ),
                     lambda slot: {slot}
                 ), ',') || ']'

@@ -95,7 +95,9 @@ def test_what_companions_say_is_kept_as_they_say_it(tmp_path):
     ingest_into(lake, rank_folder(tmp_path))
     rows = {
         name: json.loads(args)
-        for name, args in lake.sql("SELECT name, args FROM events WHERE lane = 'meta' ORDER BY event_id DESC").fetchall()
+        for name, args in lake.sql(
+            "SELECT name, args FROM events WHERE lane = 'meta' ORDER BY event_id DESC"
+        ).fetchall()
     }
     assert rows["step_trace_time"]["Communication(Not Overlapped)"] == "5"
     assert rows["op_statistic"]["OP Type"] == "MatMul"
