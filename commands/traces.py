@@ -25,6 +25,9 @@ from .common import format_options, open_lake, print_rows, say
 @click.option("--ep", type=click.IntRange(1), help="Degree of expert parallelism.")
 @click.option("--dp", type=click.IntRange(1), help="Degree of data parallelism.")
 @click.option("--pp", type=click.IntRange(1), help="Degree of pipeline parallelism.")
+@click.option(
+    "--dedup", type=click.Choice(["tracelake", "seed", "none"]), help="Which of an Ascend collective's rows count."
+)
 @click.option("--name", help="Name of the trace; the file's, when not given.")
 @click.option("--set", "tags", multiple=True, metavar="KEY=VALUE", help="Any other setting or tag.")
 @click.option("--jobs", type=click.IntRange(1), help="Files read at once.")
@@ -83,12 +86,14 @@ def traces(lake: Path | None, format_: str, output: Path | None, limit: int) -> 
 def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
     """Say something of a trace: run, rank, model, profile, anchor, num_layers, hardware, tp, ep, dp, pp, or any tag.
 
-    An empty value takes a word back.
+    An empty value takes a word back. For Ascend, dedup says which of several rows of one collective count: tracelake
+    (the default: paired by role, kind and time), seed (the rule of published figures) or none (all count).
 
     \b
     Examples:
       tracelake set decode num_layers=36 hardware=mi300x
       tracelake set decode anchor= build=2026-11-20
+      tracelake set decode dedup=seed
     """
     open_lake(lake, trace=trace).set(trace, **_pairs(settings))
 

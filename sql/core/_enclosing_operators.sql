@@ -18,7 +18,7 @@ WITH alone AS (
 threads AS (
     SELECT DISTINCT trace_id, pid, tid FROM alone
 ),
-operators AS (
+causes AS (
     SELECT _operators.trace_id, op_id, _operators.pid, _operators.tid, start_ns, end_ns
     FROM _operators
     SEMI JOIN threads USING (trace_id, pid, tid)
@@ -28,9 +28,9 @@ edges AS (
     SELECT
         trace_id, pid, tid, op_id AS event_id, end_ns AS at_ns, -1 AS step, 0 AS turn,
         0 AS until_ns
-    FROM operators
+    FROM causes
     UNION ALL
-    SELECT trace_id, pid, tid, op_id, start_ns, 1, 1, -end_ns FROM operators
+    SELECT trace_id, pid, tid, op_id, start_ns, 1, 1, -end_ns FROM causes
     UNION ALL
     SELECT trace_id, pid, tid, event_id, at_ns, 0, 2, 0 FROM alone
 ),

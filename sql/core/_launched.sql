@@ -1,4 +1,5 @@
--- One row per device operation with its launch, and the operator that shares an id with either.
+-- One row per device operation with its launch, and the operator that shares an id with either;
+-- those of Ascend are in _ascend_launched.
 -- trace_id        VARCHAR  trace
 -- kernel_id       BIGINT   event_id of the operation
 -- correlation     BIGINT   id shared with the launch
@@ -24,6 +25,7 @@ WITH found AS (
         END AS launch_kernels
     FROM _operations
     LEFT JOIN _launches USING (trace_id, correlation)
+    WHERE _operations.source IS NULL
     WINDOW same_launch AS (PARTITION BY _operations.trace_id, _operations.correlation)
 ),
 identified AS (

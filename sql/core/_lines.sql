@@ -5,7 +5,8 @@
 -- process   VARCHAR  process name
 -- thread    VARCHAR  thread name
 -- role      VARCHAR  from line_roles, NULL for lines without a rule
--- device    INTEGER  device that the process name ends in, NULL where it does not
+-- device    INTEGER  device that the process name ends in, or that Ascend's label of the process
+--                    names; NULL where neither does
 CREATE VIEW _lines AS
 WITH processes AS (
     SELECT trace_id, pid, arg_max(args ->> '$.name', event_id) AS process
@@ -19,6 +20,16 @@ threads AS (
     WHERE lane = 'meta' AND name = 'thread_name'
     GROUP BY trace_id, pid, tid
 ),
+labelled AS (
+    SELECT
+        trace_id, pid, TRY_CAST(regexp_extract(label, '^NPU (\d+)$', 1) AS INTEGER) AS device
+    FROM (
+        SELECT trace_id, pid, arg_max(args ->> '$.labels', event_id) AS label
+        FROM events
+        WHERE lane = 'meta' AND name = 'process_labels'
+        GROUP BY trace_id, pid
+    )
+),
 ruled AS (
     SELECT process, thread, arg_min(role, priority) AS role
     FROM (SELECT DISTINCT process, thread FROM threads JOIN processes USING (trace_id, pid))
@@ -28,7 +39,10 @@ ruled AS (
 )
 SELECT
     trace_id, pid, tid, process, thread, ruled.role,
-    TRY_CAST(nullif(regexp_extract(process, ':(\d+)$', 1), '') AS INTEGER) AS device
+    coalesce(
+        TRY_CAST(nullif(regexp_extract(process, ':(\d+)$', 1), '') AS INTEGER), labelled.device
+    ) AS device
 FROM threads
 JOIN processes USING (trace_id, pid)
+LEFT JOIN labelled USING (trace_id, pid)
 LEFT JOIN ruled USING (process, thread);

@@ -41,6 +41,8 @@
 -- anchor            VARCHAR    regular expression for the anchor kernel, as the user said
 -- anchor_role       VARCHAR    begin, inside or end, as the user said
 -- blocks_per_layer  INTEGER    anchors in one layer, as the user said
+-- dedup             VARCHAR    tracelake, seed or none: which rows of an Ascend trace count, as the
+--                              user said; NULL is tracelake
 -- config            VARCHAR    the model's config.json, as the user gave it
 -- metadata          VARCHAR    what is kept of the file's own keys, JSON
 -- source_bytes      BIGINT     size of the file, bytes
@@ -107,6 +109,7 @@ SELECT
     said.anchor,
     said.anchor_role,
     said.blocks_per_layer,
+    said.dedup,
     said.config,
     found.metadata,
     found.source_bytes,

@@ -4,7 +4,8 @@
 -- priority         INTEGER  order of evaluation, lowest first; the key
 -- process_pattern  VARCHAR  regular expression (RE2) that the process name contains
 -- thread_pattern   VARCHAR  regular expression (RE2) that the thread name contains
--- role             VARCHAR  operation, module, step, async, annotation, counter or summary
+-- role             VARCHAR  operation, module, step, async, annotation, counter, summary,
+--                           collective, detail, call or host
 -- comment          VARCHAR  which profiler writes such a line
 CREATE TABLE line_roles (
     priority INTEGER PRIMARY KEY,

@@ -1,0 +1,67 @@
+-- One row per device row of an Ascend trace that does not count, by what the user chose for the
+-- trace.
+--
+-- The rule seed is that of published figures: of rows whose type begins with hcom_ that start in
+-- the same microsecond and have the same type the longest counts, the first of equal ones; it knows
+-- no device. Kernels of the AI CPU for collectives count nowhere. With none everything counts that
+-- the table of kernels has; what only the timeline says twice does not.
+--
+-- trace_id   VARCHAR  trace
+-- kernel_id  BIGINT   event_id of the row
+-- twin_id    BIGINT   event_id of the row that owns the time, NULL where no row does
+-- rule       VARCHAR  aiv_exact, aiv_near, aicpu_service, small_task, timeline_twin or seed
+CREATE VIEW _duplicates AS
+WITH modes AS (
+    SELECT trace_id, coalesce(dedup, 'tracelake') AS mode
+    FROM traces
+    WHERE format = 'ascend'
+),
+listed AS (
+    SELECT _ascend_pairs.trace_id, kernel_id, twin_id, rule, mode, source
+    FROM _ascend_pairs
+    JOIN modes USING (trace_id)
+    JOIN _ascend_rows USING (trace_id, kernel_id)
+),
+twins AS (
+    SELECT trace_id, kernel_id FROM _ascend_pairs WHERE rule = 'timeline_twin'
+),
+seeds AS (
+    SELECT trace_id FROM modes WHERE mode = 'seed'
+),
+seeded AS (
+    SELECT
+        trace_id, kernel_id, op_type,
+        first_value(kernel_id) OVER (
+            PARTITION BY trace_id, op_type, start_ns // 1000 ORDER BY dur_ns DESC, kernel_id
+        ) AS twin_id
+    FROM _ascend_rows
+    ANTI JOIN twins USING (trace_id, kernel_id)
+    SEMI JOIN seeds USING (trace_id)
+    WHERE
+        (starts_with(op_type, 'hcom_') OR ends_with(op_type, 'AicpuKernel'))
+        AND start_ns IS NOT NULL
+        AND dur_ns IS NOT NULL
+),
+removed AS (
+    SELECT trace_id, kernel_id, twin_id, rule
+    FROM listed
+    WHERE
+        mode = 'tracelake'
+        OR rule = 'timeline_twin'
+        OR (rule = 'small_task' AND source = 'timeline')
+    UNION ALL
+    SELECT trace_id, kernel_id, NULL, 'aicpu_service'
+    FROM seeded
+    WHERE ends_with(op_type, 'AicpuKernel')
+    UNION ALL
+    SELECT trace_id, kernel_id, twin_id, 'seed'
+    FROM seeded
+    WHERE NOT ends_with(op_type, 'AicpuKernel') AND kernel_id <> twin_id
+)
+-- The twin may itself be one that does not count.
+SELECT
+    removed.trace_id, removed.kernel_id, coalesce(beyond.twin_id, removed.twin_id) AS twin_id,
+    removed.rule
+FROM removed
+LEFT JOIN removed AS beyond
+    ON beyond.trace_id = removed.trace_id AND beyond.kernel_id = removed.twin_id;

@@ -1,0 +1,28 @@
+-- One row per device row of an Ascend trace that does not count, because another row has its time
+-- or because it only serves a collective that does.
+--
+-- A collective is written down as a whole (logical) and as what carried it out (physical, service,
+-- small tasks), and a folder's timeline shows again what its table of kernels has. `kernels` leaves
+-- these rows out; which they are, the setting dedup of a trace decides.
+--
+-- trace_id   VARCHAR  trace
+-- rank       INTEGER  rank in the job, NULL when unknown
+-- device     INTEGER  device
+-- kernel_id  BIGINT   event_id of the row
+-- twin_id    BIGINT   event_id of the row that owns the time, NULL where no row does
+-- rule       VARCHAR  aiv_exact (same start and duration), aiv_near (within a microsecond),
+--                     aicpu_service (the AI CPU's part), small_task (a copy or signal inside),
+--                     timeline_twin (the table has it), seed (the rule of published figures)
+-- name       VARCHAR  name
+-- op_type    VARCHAR  op type
+-- start_ns   BIGINT   start, ns
+-- dur_ns     BIGINT   duration, ns
+-- end_ns     BIGINT   end, ns
+CREATE VIEW kernel_duplicates AS
+SELECT
+    trace_id, traces.rank, _ascend_rows.device, kernel_id, _duplicates.twin_id, _duplicates.rule,
+    _ascend_rows.name, _ascend_rows.op_type, _ascend_rows.start_ns, _ascend_rows.dur_ns,
+    _ascend_rows.end_ns
+FROM _duplicates
+JOIN _ascend_rows USING (trace_id, kernel_id)
+JOIN traces USING (trace_id);

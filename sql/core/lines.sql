@@ -1,0 +1,23 @@
+-- One row per named line of a trace (a thread of a process): what it shows, and of which device.
+--
+-- Roles come from line_roles: sums over a device take its lines of role operation alone, for
+-- modules, steps and annotations are drawn over the same time.
+--
+-- trace_id  VARCHAR  trace
+-- rank      INTEGER  rank in the job, NULL when unknown
+-- device    INTEGER  device the line belongs to, NULL for lines of the host
+-- pid       VARCHAR  process
+-- tid       VARCHAR  thread
+-- process   VARCHAR  process name
+-- thread    VARCHAR  thread name
+-- role      VARCHAR  operation, async, module, step, annotation, counter, summary, collective,
+--                    detail, call or host; NULL for lines without a rule
+CREATE VIEW lines AS
+SELECT
+    trace_id, traces.rank,
+    CASE
+        WHEN role <> 'host' THEN coalesce(device, TRY_CAST(pid AS INTEGER))
+    END AS device,
+    pid, tid, process, thread, role
+FROM _lines
+JOIN traces USING (trace_id);

@@ -1,0 +1,12 @@
+-- One row per number that the relations about Ascend devices calculate with.
+--
+-- constant  VARCHAR  its name; the key
+-- value     DOUBLE   its value
+-- unit      VARCHAR  what it counts
+-- comment   VARCHAR  what it is for, and where it is from
+CREATE TABLE ascend_constants (
+    constant VARCHAR PRIMARY KEY,
+    value DOUBLE NOT NULL,
+    unit VARCHAR,
+    comment VARCHAR
+);
