@@ -24,6 +24,7 @@ FOLDERS = {
     "core": "traces, their events and device operations",
     "layers": "forward passes and the layers in them",
     "timeline": "where the time of a trace goes",
+    "ascend": "what tables of Ascend kernels say beyond times: counters, work, the profiler's own sums, simulators",
     "model": "what the work should cost",
     "compare": "traces beside each other, and whether one can be trusted",
     "perfetto": "what a timeline viewer is given",

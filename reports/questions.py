@@ -65,6 +65,37 @@ _TABLES = {
         FROM rows
         ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, rows.name
         """,
+    "shapes": """
+        SELECT
+            op_type, core, count, round(sum_us, 3) AS sum_us, round(min_us, 3) AS min_us, round(avg_us, 3) AS avg_us,
+            round(median_us, 3) AS median_us, round(p95_us, 3) AS p95_us, round(max_us, 3) AS max_us,
+            round(std_us, 3) AS std_us, block_num AS blocks, input_dims, output_dims
+        FROM rows
+        ORDER BY rows.sum_us DESC, op_type, input_dims
+        """,
+    "align_type": """
+        SELECT
+            kernel_type, op_names, status, round(simulated_us, 3) AS simulated_us, simulated_count,
+            round(measured_us, 3) AS measured_us, measured_count, round(error_pct, 1) AS error_pct,
+            round(count_error_pct, 1) AS count_error_pct, round(measured_pct, 1) AS measured_pct
+        FROM rows
+        ORDER BY greatest(rows.simulated_us, rows.measured_us) DESC, kernel_type
+        """,
+    "align_shape": """
+        SELECT
+            kernel_type, shape_key AS shapes, side, round(simulated_us, 3) AS simulated_us, simulated_count,
+            round(measured_us, 3) AS measured_us, measured_count, round(error_pct, 1) AS error_pct, sources
+        FROM rows
+        ORDER BY greatest(rows.simulated_us, rows.measured_us) DESC, kernel_type, shape_key
+        """,
+    "align_summary": """
+        SELECT
+            round(m6, 6) AS m6, round(coverage, 4) AS coverage, round(calibration, 4) AS calibration,
+            round(surplus, 4) AS surplus, round(hit_us, 3) AS hit_us, round(simulated_us, 3) AS simulated_us,
+            round(measured_us, 3) AS measured_us, round(compute_us, 3) AS compute_us,
+            round(communication_us, 3) AS communication_us
+        FROM rows
+        """,
     "perfetto_ranges": """
         SELECT
             rank, device, pass_id AS pass, range, layer_id AS layer, layer_type AS type,

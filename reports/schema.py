@@ -41,5 +41,5 @@ def first_sentence(entry: modules.Module) -> str:
 
 
 def _place(folder: str) -> int:
-    order = ("core", "layers", "timeline", "model", "compare", "perfetto", "reference")
+    order = ("core", "layers", "timeline", "ascend", "model", "compare", "perfetto", "reference")
     return order.index(folder) if folder in order else len(order)

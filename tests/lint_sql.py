@@ -26,11 +26,12 @@ FOLDERS = {
     "reference": 0,
     "core": 1,
     "layers": 2,
-    "timeline": 2,
-    "model": 3,
-    "compare": 4,
-    "perfetto": 4,
-    "invariants": 5,
+    "timeline": 3,
+    "ascend": 4,
+    "model": 5,
+    "compare": 6,
+    "perfetto": 6,
+    "invariants": 7,
 }
 WIDTH = 100
 

@@ -12,4 +12,7 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM trace_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM layer_checks;
+FROM layer_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM ascend_checks;

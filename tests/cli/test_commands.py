@@ -18,6 +18,7 @@ from tracelake.cli import cli
 from tracelake.lake import Lake
 from tracelake.synthetic import s1_config, s1_trace, write_s1
 
+from ..sql.ascend_counters import product, write_table
 from ..support import run_cli, trace_bytes
 
 EXAMPLES = [
@@ -38,6 +39,10 @@ def playground_of_files(tmp_path_factory):
     events = s1_trace()["traceEvents"]
     for nth, name in enumerate(("rank0.json.gz", "rank1.json.gz", "trace.json.gz", "9b02.json", "7cf3.json")):
         (folder / name).write_bytes(trace_bytes(events[: 400 + nth]))
+    call = {"ph": "X", "cat": "analytic", "name": "aten.mm.default", "pid": 1, "tid": 1, "ts": 0, "dur": 24,
+            "args": {"kernel_type": "MatMulV2", "source": "MEASURED"}}  # fmt: skip
+    (folder / "simulated.json").write_bytes(trace_bytes([call]))
+    write_table(folder / "kernel_details.csv", product("MatMulV2", "16,64;64,32", "16,32"))
     lake = Lake(folder / "tracelake")
     lake.ingest(folder / "decode.json.gz", model=folder / "config.json")
     lake.ingest(folder / "9b02.json", folder / "7cf3.json")

@@ -1,0 +1,18 @@
+-- One row per row of a table of Ascend kernels with counters: their cells, in the table's order.
+--
+-- trace_id     VARCHAR    trace
+-- kernel_id    BIGINT     the row
+-- first_event  BIGINT     first row of its table in the trace
+-- cells        VARCHAR[]  the cells
+CREATE VIEW _pmu_rows AS
+WITH tables AS (
+    SELECT DISTINCT trace_id, first_event FROM _pmu_heads
+)
+SELECT
+    events.trace_id, events.event_id AS kernel_id, tables.first_event,
+    string_split(args ->> '$.counters', chr(9)) AS cells
+FROM events
+-- A trace has one table, or a few of one folder.
+ASOF JOIN tables
+    ON tables.trace_id = events.trace_id AND events.event_id >= tables.first_event
+WHERE events.lane = 'device' AND contains(args, '"counters":');

@@ -1,0 +1,37 @@
+-- One row per distinct work of kernels in the lake: how long the same type of operation takes on
+-- the same shapes, over all traces. A kernel without known shapes is compared by its type alone.
+--
+-- The profiler's counters are averaged over the kernels that have them.
+--
+-- hardware        VARCHAR  key of the table hardware, NULL when unknown
+-- device_name     VARCHAR  the device as the profiler prints it
+-- software        VARCHAR  versions it ran with: the setting software of the trace, as the user
+--                          said
+-- op_type         VARCHAR  type of operation, folded; of other vendors the kernel's name to show
+-- core            VARCHAR  kind of core, NULL where there is one
+-- op_state        VARCHAR  dynamic or static, of one of the kernels
+-- block_num       INTEGER  blocks launched, NULL when unknown
+-- input_dims      VARCHAR  shapes of the inputs, JSON
+-- input_types     VARCHAR  types of the inputs, JSON
+-- input_formats   VARCHAR  formats of the inputs, NULL for other vendors
+-- output_dims     VARCHAR  shapes of the outputs, JSON
+-- output_types    VARCHAR  types of the outputs, JSON
+-- output_formats  VARCHAR  formats of the outputs
+-- count           BIGINT   kernels
+-- traces          BIGINT   traces they are from
+-- sum_us          DOUBLE   sum of their durations, µs
+-- min_us          DOUBLE   shortest, µs
+-- avg_us          DOUBLE   mean, µs
+-- median_us       DOUBLE   median, µs
+-- p95_us          DOUBLE   95th percentile, between two kernels by their distance, µs
+-- max_us          DOUBLE   longest, µs
+-- std_us          DOUBLE   standard deviation of the population, µs
+-- first_trace     VARCHAR  trace with such a kernel that was ingested first
+-- last_trace      VARCHAR  and last
+-- pmu_avg         VARCHAR  mean of each counter by its column's head, JSON; NULL without counters
+CREATE VIEW kernel_stats AS
+SELECT
+    hardware, device_name, software, op_type, core, op_state, block_num, input_dims, input_types,
+    input_formats, output_dims, output_types, output_formats, count, traces, sum_us, min_us, avg_us,
+    median_us, p95_us, max_us, std_us, first_trace, last_trace, pmu_avg
+FROM shape_stats(NULL);
