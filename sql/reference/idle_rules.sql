@@ -1,0 +1,12 @@
+-- One row per cause for which a device can be idle, judged by the operation that ends the idleness.
+--
+-- cause       VARCHAR  name of the cause; the key
+-- host_bound  BOOLEAN  the device waits for the host
+-- meaning     VARCHAR  what the trace shows
+-- advice      VARCHAR  what to look at next
+CREATE TABLE idle_rules (
+    cause VARCHAR PRIMARY KEY,
+    host_bound BOOLEAN NOT NULL,
+    meaning VARCHAR NOT NULL,
+    advice VARCHAR
+);
