@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,12 @@ class Store:
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
-        config: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": True}
+        config: dict[str, Any] = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": True,
+            # What does not fit memory goes there; without a word DuckDB would take the folder one stands in.
+            "temp_directory": str(Path(tempfile.gettempdir()) / f"tracelake-{os.getpid()}"),
+        }
         if self._memory_limit:
             config["memory_limit"] = self._memory_limit
         connection = duckdb.connect(config=config)
