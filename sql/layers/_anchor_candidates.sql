@@ -28,7 +28,7 @@ WITH names AS (
     SELECT
         trace_id, rank, device, stream, name, any_value(category) AS category,
         count(*) AS kernel_count, sum(dur_ns) AS sum_ns
-    FROM kernels
+    FROM _seated_kernels
     WHERE kind <> 'memory'
     GROUP BY trace_id, rank, device, stream, name
 ),

@@ -13,7 +13,7 @@
 CREATE VIEW _anchor_rhythms AS
 WITH names AS (
     SELECT DISTINCT k.trace_id, k.name, r.role IS NOT DISTINCT FROM 'inside' AS is_attention
-    FROM kernels AS k
+    FROM _seated_kernels AS k
     LEFT JOIN anchor_roles AS r ON r.category = k.category
     WHERE k.kind <> 'memory'
 ),
@@ -29,7 +29,7 @@ beats AS (
     SELECT
         t.trace_id, t.rank, t.device, t.preference, k.start_ns, k.kernel_id, t.is_anchor
     FROM telling AS t
-    JOIN kernels AS k
+    JOIN _seated_kernels AS k
         ON k.trace_id = t.trace_id
         AND k.rank IS NOT DISTINCT FROM t.rank
         AND k.device IS NOT DISTINCT FROM t.device
@@ -41,7 +41,8 @@ turns AS (
     SELECT
         trace_id, rank, device, preference, is_anchor, start_ns,
         lag(is_anchor, 1, TRUE) OVER in_time AS follows_anchor,
-        count(*) FILTER (is_anchor) OVER (in_time ROWS UNBOUNDED PRECEDING) AS anchors_so_far,
+        count(CASE WHEN is_anchor THEN 1 END) OVER (in_time ROWS UNBOUNDED PRECEDING)
+            AS anchors_so_far,
         start_ns - lag(start_ns) OVER (
             PARTITION BY trace_id, rank, device, preference, is_anchor
             ORDER BY start_ns, kernel_id

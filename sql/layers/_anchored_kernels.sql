@@ -1,4 +1,5 @@
--- One row per kernel of the anchors' stream: the layer that the anchors put it into, if any.
+-- One row per kernel of the anchors' stream: the layer that the anchors put it into, if any. Of an
+-- Ascend device with attention all kernels are here, by rules of their own.
 -- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
 -- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
 -- the half's usual length, or at the usual length itself where there is none. Without one, or
@@ -19,6 +20,8 @@
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
 -- half          VARCHAR  label of the block within its layer, NULL outside the layers
+-- part          VARCHAR  prologue, between or epilogue, where known
+-- part_pass     BIGINT   pass of that part
 -- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
 -- pass_source   VARCHAR  how the limits of passes are known
 CREATE VIEW _anchored_kernels AS
@@ -58,10 +61,17 @@ SELECT
     num_layers,
     CASE WHEN in_layer THEN pass_id END AS pass_id,
     CASE WHEN in_layer THEN layer_id END AS layer_id,
-    CASE WHEN in_layer THEN half END AS half,
+    CASE WHEN in_layer THEN half END AS half, CAST(NULL AS VARCHAR) AS part,
+    CAST(NULL AS BIGINT) AS part_pass,
     in_layer AND (
         is_begun
         OR (is_open AND coalesce(coalesce(matched_length, 0) < 0.75 * least_length, FALSE))
     ) AS is_cut_short,
     pass_source
-FROM judged;
+FROM judged
+UNION ALL
+SELECT
+    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, anchor_count, 0, num_layers,
+    CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id, half, part,
+    CASE WHEN part IS NOT NULL THEN pass_id END, is_cut_short, pass_source
+FROM _ascend_places;

@@ -25,7 +25,7 @@ WITH played AS (
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
         starts_with(k.category, 'gemm') OR k.category IN ('moe', 'moe_gemm', 'mc2')
             OR k.kind = 'communication' AS parts_layers
-    FROM kernels AS k
+    FROM _seated_kernels AS k
     LEFT JOIN anchor_roles AS r ON r.category = k.category
     WHERE k.kind <> 'memory'
 ),
@@ -44,7 +44,7 @@ counted AS (
     SELECT
         p.*,
         lag(p.is_attention, 1, FALSE) OVER lane AS follows_attention,
-        count(*) FILTER (p.parts_layers) OVER (lane ROWS UNBOUNDED PRECEDING) AS parted
+        count(CASE WHEN p.parts_layers THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS parted
     FROM played AS p
     JOIN busiest AS b
         ON b.trace_id = p.trace_id
@@ -67,7 +67,8 @@ begun AS (
 )
 SELECT
     trace_id, rank, device, stream, kernel_id, start_ns, end_ns, name, category, natural_role,
-    graph_id, launch_ns, count(*) FILTER (begins_beat) OVER (lane ROWS UNBOUNDED PRECEDING) AS beat,
+    graph_id, launch_ns,
+    count(CASE WHEN begins_beat THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS beat,
     begins_beat
 FROM begun
 WINDOW lane AS (PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id);

@@ -37,18 +37,18 @@ counted AS (
 ),
 common AS (
     SELECT
-        *, count(*) FILTER (NOT is_first) OVER same AS seen,
-        count(*) FILTER (NOT is_first) OVER (
+        *, count(CASE WHEN NOT is_first THEN 1 END) OVER same AS seen,
+        count(CASE WHEN NOT is_first THEN 1 END) OVER (
             PARTITION BY trace_id, rank, device, family, next_family
         ) AS pairs_seen,
         median(steps_back) FILTER (NOT is_first) OVER same AS usual_steps,
-        count(*) FILTER (NOT is_first AND steps_back = 0) OVER lane AS inner_blocks
+        count(CASE WHEN NOT is_first AND steps_back = 0 THEN 1 END) OVER lane AS inner_blocks
     FROM counted
     WINDOW
         same AS (PARTITION BY trace_id, rank, device, family, occurrence),
         lane AS (PARTITION BY trace_id, rank, device)
 ),
-steps AS (
+walks AS (
     SELECT
         *, steps_back = 0 OR coalesce(
             4 * seen >= inner_blocks
@@ -61,7 +61,7 @@ steps AS (
 ),
 walked AS (
     SELECT *, bool_and(is_known) OVER back AS is_reached
-    FROM steps
+    FROM walks
     WINDOW back AS (PARTITION BY trace_id, rank, device, anchor_index ORDER BY steps_back)
 ),
 heads AS (

@@ -24,6 +24,8 @@
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
 -- half          VARCHAR  label of the block within its layer, NULL outside the layers
+-- part          VARCHAR  prologue, between or epilogue of a pass, where known
+-- part_pass     BIGINT   pass of that part
 -- component     VARCHAR  part of the layer by annotation, NULL where there is none
 -- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
 -- pass_source   VARCHAR  how the passes were found
@@ -39,7 +41,8 @@ joined AS (
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         k.kind, k.launch_ns, a.kernel_id IS NOT NULL AS is_anchored, a.anchor_count, a.remainder,
         a.num_layers AS anchored_layers, a.pass_id AS anchored_pass, a.layer_id AS anchored_layer,
-        a.half AS anchored_half, a.is_cut_short, a.pass_source AS anchored_source,
+        a.half AS anchored_half, a.part, a.part_pass, a.is_cut_short,
+        a.pass_source AS anchored_source,
         s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source
     FROM kernels AS k
     LEFT JOIN _anchored_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id
@@ -101,6 +104,8 @@ SELECT
             CASE WHEN agree THEN coalesce(anchored_half, 'full') ELSE 'full' END
         WHEN is_shown THEN 'full'
     END AS half,
+    CASE WHEN shown_count = 0 THEN part END AS part,
+    CASE WHEN shown_count = 0 THEN part_pass END AS part_pass,
     component, is_by_anchor AND is_cut_short AS is_cut_short,
     CASE WHEN is_shown THEN pass_source WHEN is_by_anchor THEN anchored_source END AS pass_source
 FROM passes_seen;

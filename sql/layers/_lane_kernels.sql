@@ -34,7 +34,7 @@ WITH marked AS (
         list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
         p.blocks_per_layer, p.half_labels, p.num_layers, p.extra,
         p.is_late, p.stride, p.missed, p.remainder, p.pass_source
-    FROM kernels AS k
+    FROM _seated_kernels AS k
     JOIN _anchor_plans AS p
         ON p.trace_id = k.trace_id
         AND p.rank IS NOT DISTINCT FROM k.rank
@@ -46,7 +46,7 @@ WITH marked AS (
 SELECT
     trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, category,
     natural_role, kind, row_number() OVER lane - 1 AS seq, is_anchor,
-    count(*) FILTER (is_anchor) OVER (lane ROWS UNBOUNDED PRECEDING)
+    count(CASE WHEN is_anchor THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING)
         - CAST(is_anchor AS BIGINT) AS anchors_before,
     anchor_count, role, blocks_per_layer, half_labels, num_layers, extra,
     is_late, stride, missed, remainder, pass_source

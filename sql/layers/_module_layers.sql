@@ -45,7 +45,7 @@ outermost AS (
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), start_ns)
 ),
-steps AS (
+stepped AS (
     SELECT
         *,
         instance <= lag(instance) OVER (
@@ -57,10 +57,10 @@ steps AS (
 called AS (
     SELECT
         *,
-        count(*) FILTER (begins_call) OVER (
+        count(CASE WHEN begins_call THEN 1 END) OVER (
             PARTITION BY trace_id, pid, tid, class ORDER BY start_ns ROWS UNBOUNDED PRECEDING
         ) AS call_id
-    FROM steps
+    FROM stepped
 ),
 numbered AS (
     SELECT

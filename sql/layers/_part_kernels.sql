@@ -1,23 +1,28 @@
 -- One row per kernel of the anchors' stream outside the layers, and per idle gap between passes.
 -- Between two passes the longest idle time parts the epilogue of the one from the prologue of the
--- next; that time is the gap.
+-- next; that time is the gap. Where rules say to which pass a kernel belongs, they count, and the
+-- gap is the time between what belongs to the one and to the other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL when unknown
 -- device     INTEGER  device
 -- pass_id    BIGINT   pass it belongs to
--- part       VARCHAR  prologue, epilogue or gap
+-- part       VARCHAR  prologue, between, epilogue or gap
 -- kernel_id  BIGINT   the kernel, NULL for a gap
 -- start_ns   BIGINT   its start
 -- end_ns     BIGINT   its end
 -- dur_ns     BIGINT   its duration, 0 for a gap
 CREATE VIEW _part_kernels AS
-WITH neighbours AS (
+WITH ruled AS (
+    SELECT DISTINCT trace_id, device FROM _kernel_places WHERE part IS NOT NULL
+),
+neighbours AS (
     SELECT
         trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, seq,
         last_value(pass_id IGNORE NULLS) OVER before AS pass_before,
         first_value(pass_id IGNORE NULLS) OVER after AS pass_after,
         start_ns - max(end_ns) OVER before AS idle_ns
     FROM _kernel_places
+    ANTI JOIN ruled USING (trace_id, device)
     WINDOW
         before AS (
             PARTITION BY trace_id, rank, device ORDER BY seq
@@ -34,6 +39,18 @@ surroundings AS (
     WHERE pass_before IS DISTINCT FROM pass_after
     WINDOW region AS (PARTITION BY trace_id, rank, device, pass_before)
 ),
+ruled_gaps AS (
+    SELECT
+        k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass) AS pass_id,
+        max(k.end_ns) AS end_ns,
+        lead(min(k.start_ns)) OVER (
+            PARTITION BY k.trace_id, k.rank, k.device ORDER BY coalesce(k.pass_id, k.part_pass)
+        ) AS next_ns
+    FROM _kernel_places AS k
+    SEMI JOIN ruled ON ruled.trace_id = k.trace_id AND ruled.device = k.device
+    WHERE coalesce(k.pass_id, k.part_pass) IS NOT NULL
+    GROUP BY k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass)
+),
 sided AS (
     SELECT
         *, pass_before IS NULL OR (pass_after IS NOT NULL AND seq >= cut_seq) AS is_prologue
@@ -48,4 +65,12 @@ FROM sided
 UNION ALL
 SELECT trace_id, rank, device, pass_before, 'gap', NULL, start_ns - idle_ns, start_ns, 0
 FROM surroundings
-WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq AND idle_ns > 0;
+WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq AND idle_ns > 0
+UNION ALL
+SELECT trace_id, rank, device, part_pass, part, kernel_id, start_ns, end_ns, dur_ns
+FROM _kernel_places
+WHERE part IS NOT NULL
+UNION ALL
+SELECT trace_id, rank, device, pass_id, 'gap', NULL, end_ns, next_ns, 0
+FROM ruled_gaps
+WHERE next_ns > end_ns;

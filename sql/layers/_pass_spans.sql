@@ -7,6 +7,8 @@
 -- device          INTEGER  device
 -- pass_id         BIGINT   pass, from 0 in time order
 -- stage           VARCHAR  prefill, decode or mixed, NULL when unknown
+-- tokens          BIGINT   tokens of the pass, NULL when unknown
+-- requests        BIGINT   requests of the pass, NULL when unknown
 -- pass_source     VARCHAR  how the passes were found
 -- complete        BOOLEAN  all layers are there
 -- num_layers      INTEGER  layers of a complete pass
@@ -46,6 +48,11 @@ on_device AS (
     ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NOT NULL AND stage IS NOT NULL) AS s
         ON s.trace_id = p.trace_id AND s.device = p.device AND s.start_ns <= p.start_ns
 ),
+agreed AS (
+    SELECT trace_id, device, bool_and(is_agreed) AS is_agreed
+    FROM _ascend_anchors
+    GROUP BY trace_id, device
+),
 staged AS (
     SELECT
         p.* EXCLUDE (device_stage, launch_ns)
@@ -53,9 +60,11 @@ staged AS (
                 p.complete AND NOT (
                     coalesce(a.is_vague, FALSE)
                     AND p.pass_source NOT IN ('module scopes', 'annotations')
-                ) AS complete
+                ) AND coalesce(g.is_agreed, TRUE) AS complete
             ),
-        coalesce(p.device_stage, CASE WHEN p.launch_ns < s.end_ns THEN s.stage END) AS stage
+        coalesce(
+            p.device_stage, CASE WHEN p.launch_ns < s.end_ns THEN s.stage END, l.stage
+        ) AS stage, l.tokens, l.requests
     FROM on_device AS p
     ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL AND stage IS NOT NULL) AS s
         ON s.trace_id = p.trace_id AND s.start_ns <= p.launch_ns
@@ -63,6 +72,9 @@ staged AS (
         ON a.trace_id = p.trace_id
         AND a.rank IS NOT DISTINCT FROM p.rank
         AND a.device IS NOT DISTINCT FROM p.device
+    LEFT JOIN agreed AS g ON g.trace_id = p.trace_id AND g.device = p.device
+    LEFT JOIN _pass_loads AS l
+        ON l.trace_id = p.trace_id AND l.device = p.device AND l.pass_id = p.pass_id
 ),
 compared AS (
     SELECT
@@ -78,8 +90,8 @@ compared AS (
         on_device AS (PARTITION BY trace_id, rank, device ORDER BY pass_id)
 )
 SELECT
-    trace_id, rank, device, pass_id, stage, pass_source, complete, num_layers, layer_count,
-    start_ns, end_ns, busy_ns, first_layer_ns, anchor_count, remainder, ordinal, growth,
-    first_growth, deviation,
+    trace_id, rank, device, pass_id, stage, tokens, requests, pass_source, complete, num_layers,
+    layer_count, start_ns, end_ns, busy_ns, first_layer_ns, anchor_count, remainder, ordinal,
+    growth, first_growth, deviation,
     complete AND coalesce(abs(growth - 1) <= 0.05 AND deviation <= 0.05, FALSE) AS is_steady, peers
 FROM compared;

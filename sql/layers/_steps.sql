@@ -24,7 +24,8 @@ WITH annotations AS (
 names AS (
     SELECT a.name, arg_min({'stage': r.stage}, r.priority) AS rule
     FROM (SELECT DISTINCT name FROM annotations) AS a
-    JOIN step_rules AS r ON regexp_matches(a.name, r.pattern)
+    JOIN step_rules AS r
+        ON r.step_source <> 'train step' AND regexp_matches(a.name, r.pattern)
     GROUP BY a.name
 )
 SELECT trace_id, device, start_ns, end_ns, name, rule.stage AS stage

@@ -1,6 +1,6 @@
 -- One row per anchor pattern that occurs on a device, the chosen one among them: what was tried to
 -- find layers, and the evidence. An anchor that the user named is taken or none is; the others are
--- here to compare.
+-- here to compare. Of Ascend attention every type of kernel is an anchor, together with the others.
 -- trace_id          VARCHAR  trace
 -- rank              INTEGER  rank in the job, NULL when unknown
 -- device            INTEGER  device
@@ -25,4 +25,22 @@ SELECT
         + 0.3 * greatest(1 - coalesce(irregularity, 1), 0)
         + CASE role WHEN 'begin' THEN 0.2 WHEN 'inside' THEN 0.1 ELSE 0 END AS score,
     is_chosen AS chosen
-FROM _anchor_trials;
+FROM _anchor_trials
+UNION ALL
+SELECT
+    trace_id, rank, device, stream, type, 'detected', 'inside', count(*),
+    CAST(round(count(*) / nullif(count(*) FILTER (begins_layer), 0)) AS INTEGER),
+    any_value(num_layers), 0, stddev_pop(distance_ns) / nullif(avg(distance_ns), 0),
+    0.6 + 0.3 * greatest(
+        1 - coalesce(stddev_pop(distance_ns) / nullif(avg(distance_ns), 0), 1), 0
+    ), TRUE
+FROM (
+    SELECT
+        a.trace_id, a.rank, a.device, m.stream, m.type, a.begins_layer, a.num_layers,
+        m.start_ns - lag(m.start_ns) OVER (
+            PARTITION BY a.trace_id, a.device, m.type ORDER BY m.start_ns, m.kernel_id
+        ) AS distance_ns
+    FROM _ascend_anchors AS a
+    JOIN _ascend_marks AS m ON m.trace_id = a.trace_id AND m.kernel_id = a.kernel_id
+)
+GROUP BY trace_id, rank, device, stream, type;

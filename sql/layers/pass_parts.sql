@@ -1,11 +1,12 @@
--- One row per pass and part outside its layers: the prologue before them (embedding), the epilogue
--- after them (final norm, head, sampling) and the gap of idle time up to the next pass's first
--- kernel. Parts without a kernel or without time have no row.
+-- One row per pass and part outside its layers: the prologue before them (embedding), what lies
+-- between the model's layers and those that draft tokens, the epilogue after them (final norm,
+-- head, sampling) and the gap of idle time up to the next pass's first kernel. Parts without a
+-- kernel or without time have no row.
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device the pass ran on
 -- pass_id       BIGINT   pass, from 0 in time order
--- part          VARCHAR  prologue, epilogue or gap
+-- part          VARCHAR  prologue, between, epilogue or gap
 -- start_ns      BIGINT   start of the part
 -- end_ns        BIGINT   end of the part
 -- wall_us       DOUBLE   from that start to that end

@@ -5,9 +5,13 @@
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device the pass ran on
 -- pass_id         BIGINT   pass, from 0 in time order
--- stage           VARCHAR  prefill, decode or mixed, by the step's annotation; NULL when unknown
+-- stage           VARCHAR  prefill, decode or mixed, by the step's annotation, else by the shapes
+--                          of the attention; NULL when unknown
+-- tokens          BIGINT   tokens of the pass by these shapes, NULL when unknown
+-- requests        BIGINT   requests of the pass by these shapes, NULL when unknown
 -- pass_source     VARCHAR  how the passes were found: module scopes, annotations, step annotations,
---                          signature break (once-per-pass kernels), anchor count
+--                          signature break (once-per-pass kernels), idle gap,
+--                          anchor count
 -- complete        BOOLEAN  all layers of the model are there, and whole
 -- num_layers      INTEGER  layers of a complete pass
 -- layer_count     BIGINT   layers seen
@@ -26,8 +30,9 @@
 --                          the count is explained
 CREATE VIEW passes AS
 SELECT
-    trace_id, rank, device, pass_id, stage, pass_source, complete, num_layers, layer_count,
-    start_ns, end_ns, (end_ns - start_ns) / 1000.0 AS span_us, busy_ns / 1000.0 AS busy_us,
+    trace_id, rank, device, pass_id, stage, tokens, requests, pass_source, complete, num_layers,
+    layer_count, start_ns, end_ns, (end_ns - start_ns) / 1000.0 AS span_us,
+    busy_ns / 1000.0 AS busy_us,
     (end_ns - start_ns) / 1000.0 / layer_count AS avg_layer_us,
     first_layer_ns / 1000.0 AS first_layer_us,
     CASE

@@ -1,5 +1,5 @@
--- One row per rule that says what a kernel of an Ascend device marks in a forward pass. Of the rules
--- whose pattern a kernel's type contains the one of the lowest priority counts.
+-- One row per rule that says what a kernel of an Ascend device marks in a forward pass. Of the
+-- rules whose pattern a kernel's type contains the one of the lowest priority counts.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- pattern   VARCHAR  regular expression (RE2) that the kernel's type contains

@@ -53,7 +53,15 @@ CREATE TABLE events (
 CREATE TABLE traces (
     trace_id VARCHAR, trace VARCHAR, rank INTEGER, model VARCHAR, profile VARCHAR,
     num_layers INTEGER, anchor VARCHAR, anchor_role VARCHAR, blocks_per_layer INTEGER,
-    config VARCHAR, origin_ns BIGINT
+    config VARCHAR, origin_ns BIGINT, format VARCHAR
+);
+CREATE TABLE ascend_kernels (
+    trace_id VARCHAR, rank INTEGER, device INTEGER, kernel_id BIGINT, start_ns BIGINT,
+    end_ns BIGINT, dur_ns BIGINT, source VARCHAR, op_type VARCHAR, comm_role VARCHAR,
+    counted BOOLEAN, dup_reason VARCHAR, step_id INTEGER
+);
+CREATE TABLE ascend_marks (
+    priority INTEGER, pattern VARCHAR, mark VARCHAR, min_rows BIGINT, comment VARCHAR
 );
 CREATE TABLE profiles (
     profile VARCHAR, anchor_pattern VARCHAR, role VARCHAR, blocks_per_layer INTEGER,
@@ -64,9 +72,11 @@ CREATE TABLE anchor_roles (
     category VARCHAR, role VARCHAR, blocks_per_layer INTEGER, comment VARCHAR
 );
 CREATE TABLE pass_marks (mark VARCHAR, weight DOUBLE, comment VARCHAR);
-CREATE TABLE step_rules (priority INTEGER, pattern VARCHAR, stage VARCHAR, comment VARCHAR);
+CREATE TABLE step_rules (
+    priority INTEGER, step_source VARCHAR, pattern VARCHAR, stage VARCHAR, comment VARCHAR
+);
 """
-REFERENCE = ("profiles", "anchor_roles", "pass_marks", "step_rules")
+REFERENCE = ("profiles", "anchor_roles", "pass_marks", "step_rules", "ascend_marks")
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,8 @@ def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb
         marks = ", ".join(f"unnest(CAST(? AS {kind}[]))" for kind in column_types(lake, table))
         if found:
             lake.execute(f"INSERT INTO {table} SELECT {marks}", [list(column) for column in zip(*found, strict=True)])
+    for statement in scalar_macros():
+        lake.execute(statement)
     for statement in views().values():
         kept = "-- Materialised per trace." in statement
         lake.execute(statement.replace("CREATE VIEW", "CREATE TABLE", 1) if kept else statement)
@@ -116,7 +128,7 @@ def registered(captures: Iterable[Capture], lake: duckdb.DuckDBPyConnection) -> 
     for capture in listed:
         settings = {
             "trace_id": capture.trace_id, "trace": capture.trace_id, "rank": capture.rank,
-            "origin_ns": min(nanoseconds(event["ts"]) for event in capture.events),
+            "origin_ns": min(nanoseconds(event["ts"]) for event in capture.events), "format": "kineto",
             **capture.settings,
         }  # fmt: skip
         marks = ", ".join("?" for _ in settings)
@@ -203,13 +215,20 @@ def views(folder: str = "layers") -> dict[str, str]:
     files = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
     texts = {name: text for name, text in files.items() if "CREATE VIEW" in text}
     reads = {name: relations_read(name, text) for name, text in texts.items()}
-    known = {"kernels", "traces", "events", *REFERENCE}
+    known = {"kernels", "traces", "events", "ascend_kernels", *REFERENCE}
     found = {}
     for name in TopologicalSorter(reads).static_order():
         if name in texts and reads[name] <= known:
             known.add(name)
             found[name] = texts[name]
     return found
+
+
+def scalar_macros(folder: str = "layers") -> list[str]:
+    """Return the texts of the folder's macros that give a value, each after those it calls."""
+    texts = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
+    macros = {name: text for name, text in texts.items() if "CREATE MACRO" in text and "AS TABLE" not in text}
+    return sorted(macros.values(), key=lambda text: sum(f"{name}(" in text for name in macros))
 
 
 def relations_read(name: str, text: str) -> set[str]:

@@ -1,0 +1,57 @@
+"""The command that cuts a pass out of a table of kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..engine.errors import UsageError
+from .common import open_lake, say
+
+
+@click.command()
+@click.argument("trace")
+@click.option(
+    "--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass to cut out, from 0; else the chosen one."
+)
+@click.option(
+    "--window",
+    type=click.Choice(["anchor", "extended", "monotonic", "whole"]),
+    default="extended",
+    show_default=True,
+    help="From the first to the last attention, the whole pass, the run of ascending rows, or the whole file.",
+)
+@click.option("--device", type=click.IntRange(0), help="Device of the pass; the first one, when not given.")
+@click.option("--without-duplicates", is_flag=True, help="Leave out rows that do not count.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The CSV file to write."
+)
+@click.pass_obj
+def extract(
+    lake: Path | None,
+    trace: str,
+    pass_: int | None,
+    window: str,
+    device: int | None,
+    without_duplicates: bool,
+    output: Path,
+) -> None:
+    """Cut a forward pass out of an Ascend kernel_details.csv: its rows as they are in the file, under its header.
+
+    Beside the CSV a JSON of the same name says what was cut: the file and its checksum, the window and its bounds,
+    attention kernels, tokens, sums of time, and the rows that do not count because another stands for the same work.
+
+    \b
+    Examples:
+      tracelake extract kernel_details.csv --pass 178 -o pass.csv
+      tracelake extract kernel_details.csv --window anchor --without-duplicates -o pass.csv
+    """
+    opened = open_lake(lake, trace=trace)
+    if window == "whole" and pass_ is not None:
+        raise UsageError("--window whole: that is all passes; leave --pass out.")
+    about = opened.extract(
+        trace, output, pass_id=pass_, window=window, device=device, duplicates=not without_duplicates
+    )
+    what = "the whole file" if window == "whole" else f"pass {about['pass_id']}, window {window}"
+    say(f"{output}: {about['rows_written']} rows of {what}; {output.with_suffix('.json').name} says more.")

@@ -1,0 +1,55 @@
+-- One row per anchor of an Ascend device that begins a layer inside its run: where that layer
+-- begins, and the feed-forward half of the layer before.
+-- It begins at the last residual norm between the two anchors; where there is none, at the second
+-- norm; where there are not two, at the anchor itself. The first of these norms is that of the
+-- feed-forward half, unless it is the only one.
+-- trace_id         VARCHAR  trace
+-- device           INTEGER  device
+-- stretch          BIGINT   anchors before the anchor
+-- start_seq        BIGINT   place of the layer's first kernel
+-- ffn_seq          BIGINT   place of the first kernel of the feed-forward half before it, or NULL
+-- layer_rule       VARCHAR  residual norm, norm or anchor
+-- usual_residuals  BIGINT   residual norms between two layers of the device, as a rule
+-- usual_products   BIGINT   matrix products from a layer's beginning to its anchor, as a rule
+CREATE VIEW _ascend_turns AS
+WITH inner_ones AS (
+    SELECT
+        trace_id, device, stretch, seq,
+        begins_layer AND run_id = lag(run_id) OVER lane AS is_turn
+    FROM _ascend_anchors
+    WINDOW lane AS (PARTITION BY trace_id, device ORDER BY stretch)
+),
+found AS (
+    SELECT
+        a.trace_id, a.device, a.stretch, any_value(a.seq) AS anchor_seq,
+        coalesce(any_value(n.residuals), 0) AS residuals,
+        coalesce(any_value(n.norms), 0) AS norms,
+        min(n.seq) FILTER (n.is_residual) AS first_residual,
+        max(n.seq) FILTER (n.is_residual) AS last_residual,
+        min(n.seq) AS first_norm, min(n.seq) FILTER (n.norm_nth = 2) AS second_norm,
+        min(n.products_left) FILTER (n.is_residual AND n.residual_nth = n.residuals)
+            AS residual_products,
+        min(n.products_left) FILTER (n.norm_nth = 2) AS norm_products
+    FROM inner_ones AS a
+    LEFT JOIN _ascend_norms AS n
+        ON n.trace_id = a.trace_id AND n.device = a.device AND n.stretch = a.stretch
+    WHERE a.is_turn
+    GROUP BY a.trace_id, a.device, a.stretch
+)
+SELECT
+    trace_id, device, stretch,
+    CASE
+        WHEN residuals > 0 THEN last_residual WHEN norms > 1 THEN second_norm ELSE anchor_seq
+    END AS start_seq,
+    CASE
+        WHEN residuals > 1 THEN first_residual WHEN residuals = 0 AND norms > 1 THEN first_norm
+    END AS ffn_seq,
+    CASE
+        WHEN residuals > 0 THEN 'residual norm' WHEN norms > 1 THEN 'norm' ELSE 'anchor'
+    END AS layer_rule,
+    mode(residuals ORDER BY residuals DESC) OVER device AS usual_residuals,
+    mode(
+        CASE WHEN residuals > 0 THEN residual_products WHEN norms > 1 THEN norm_products END
+    ) OVER device AS usual_products
+FROM found
+WINDOW device AS (PARTITION BY trace_id, device);
