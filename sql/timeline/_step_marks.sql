@@ -1,0 +1,125 @@
+-- One row per stretch of time that a trace itself calls a step, by the evidence that counts for
+-- the trace: its step line, else the annotations of the source that marks the most steps.
+--
+-- Of annotations of one source that lie in each other only the outermost is a step.
+--
+-- trace_id     VARCHAR  trace
+-- device       INTEGER  device, NULL where the host is marked
+-- step_source  VARCHAR  from step_sources
+-- step_number  BIGINT   number of the step, NULL where the trace gives none
+-- stage        VARCHAR  prefill, decode or mixed, NULL where not told
+-- start_ns     BIGINT   start, ns
+-- end_ns       BIGINT   end, ns
+CREATE VIEW _step_marks AS
+WITH line_marks AS (
+    SELECT
+        events.trace_id, lines.device, 'step line' AS step_source,
+        TRY_CAST(name AS BIGINT) AS step_number, CAST(NULL AS VARCHAR) AS stage, start_ns, end_ns
+    FROM events
+    JOIN lines USING (trace_id, pid, tid)
+    WHERE lane = 'device' AND role = 'step' AND dur_ns > 0
+),
+annotations AS (
+    SELECT
+        trace_id, name, start_ns, end_ns,
+        CASE
+            WHEN category = 'gpu_user_annotation' THEN coalesce(device, TRY_CAST(pid AS INTEGER))
+        END AS device
+    FROM events
+    WHERE
+        lane IN ('host', 'device') AND category IN ('user_annotation', 'gpu_user_annotation')
+        AND dur_ns > 0
+),
+names AS (
+    SELECT
+        a.name,
+        arg_min({'step_source': r.step_source, 'stage': r.stage}, r.priority) AS rule
+    FROM (SELECT DISTINCT name FROM annotations) AS a
+    JOIN step_rules AS r ON regexp_matches(a.name, r.pattern)
+    GROUP BY a.name
+),
+named_marks AS (
+    SELECT
+        trace_id, device, rule.step_source AS step_source,
+        CASE
+            WHEN rule.step_source <> 'engine step'
+                THEN TRY_CAST(nullif(regexp_extract(name, '(\d+)', 1), '') AS BIGINT)
+        END AS step_number,
+        rule.stage AS stage, start_ns, end_ns
+    FROM annotations
+    JOIN names USING (name)
+),
+host_lines AS (
+    SELECT trace_id, pid, tid
+    FROM lines
+    WHERE role = 'host'
+),
+numbered AS (
+    -- JAX: annotations of the host with a step number, whatever they are called.
+    SELECT
+        trace_id, name, start_ns, end_ns,
+        TRY_CAST(coalesce(args ->> '$.step_num', args ->> '$.group_id') AS BIGINT) AS step_number
+    FROM events
+    SEMI JOIN host_lines USING (trace_id, pid, tid)
+    WHERE
+        lane = 'host' AND dur_ns > 0
+        AND (contains(args, '"step_num"') OR contains(args, '"group_id"'))
+),
+numbered_names AS (
+    SELECT
+        trace_id, name, count(DISTINCT step_number) AS steps, sum(end_ns - start_ns) AS total_ns
+    FROM numbered
+    WHERE step_number IS NOT NULL
+    GROUP BY trace_id, name
+),
+step_names AS (
+    SELECT trace_id, arg_max(name, (steps, total_ns, name)) AS name
+    FROM numbered_names
+    GROUP BY trace_id
+),
+found AS (
+    SELECT trace_id, device, step_source, step_number, stage, start_ns, end_ns FROM line_marks
+    UNION ALL
+    SELECT trace_id, device, step_source, step_number, stage, start_ns, end_ns FROM named_marks
+    UNION ALL
+    SELECT trace_id, NULL, 'train step', step_number, NULL, start_ns, end_ns
+    FROM numbered
+    SEMI JOIN step_names USING (trace_id, name)
+    WHERE step_number IS NOT NULL
+),
+reaching AS (
+    SELECT
+        trace_id, device, step_source, step_number, stage, start_ns, end_ns,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, step_source, device
+            ORDER BY start_ns, end_ns DESC, stage, step_number
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS reached_ns
+    FROM found
+),
+outermost AS (
+    SELECT trace_id, device, step_source, step_number, stage, start_ns, end_ns
+    FROM reaching
+    WHERE step_source = 'step line' OR coalesce(end_ns > reached_ns, TRUE)
+),
+counts AS (
+    -- A device repeats the marks of the host.
+    SELECT trace_id, step_source, max(marks) AS marks
+    FROM (
+        SELECT trace_id, step_source, device, count(*) AS marks
+        FROM outermost
+        GROUP BY trace_id, step_source, device
+    )
+    GROUP BY trace_id, step_source
+),
+chosen AS (
+    SELECT
+        trace_id,
+        arg_min(step_source, (step_source <> 'step line', -marks, priority)) AS step_source
+    FROM counts
+    JOIN step_sources USING (step_source)
+    GROUP BY trace_id
+)
+SELECT trace_id, device, step_source, step_number, stage, start_ns, end_ns
+FROM outermost
+SEMI JOIN chosen USING (trace_id, step_source);
