@@ -161,10 +161,10 @@ CASE_G: list[Process] = [
 
 def comparison_case(steps: list[float], fusion: float = 80, all_reduce: float = 20) -> list[Process]:
     """Return a trace of steps, one right after the other, and two operations."""
-    starts = [sum(steps[:nth]) for nth in range(len(steps))]
+    marks = [f"{nth} {sum(steps[:nth])}+{dur}" for nth, dur in enumerate(steps)]
     return [
         (1, "/device:TPU:0", {
-            "Steps": "; ".join(f"{nth} {start}+{dur}" for nth, (start, dur) in enumerate(zip(starts, steps, strict=True))),
+            "Steps": "; ".join(marks),
             "XLA Ops": f"fusion.1 0+{fusion}; all-reduce.1 {fusion}+{all_reduce}",
         }),
     ]  # fmt: skip

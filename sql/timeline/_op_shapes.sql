@@ -1,0 +1,36 @@
+-- One row per distinct description of an XLA operation's result: its shapes and types.
+-- layout         VARCHAR  result with its layout (shape_with_layout)
+-- instruction    VARCHAR  the whole instruction (long_name)
+-- shape          VARCHAR  dimensions of the results, | between, like 128,512|64; [] for a scalar
+-- dtype          VARCHAR  their types, | between
+-- operand_shape  VARCHAR  dimensions of the operands
+-- operand_dtype  VARCHAR  their types
+CREATE VIEW _op_shapes AS
+WITH texts AS (
+    SELECT DISTINCT said[4] AS layout, said[3] AS instruction FROM _op_rows WHERE is_xla
+),
+parts AS (
+    SELECT
+        layout, instruction,
+        CASE
+            WHEN layout <> '' THEN layout
+            WHEN NOT contains(instruction, '=') THEN instruction
+            WHEN regexp_matches(instruction, '=\s*\(.*?\)\s*[a-z][\w.-]*\(')
+                THEN regexp_extract(instruction, '=\s*\((.*?)\)\s*[a-z][\w.-]*\(', 1)
+            ELSE regexp_extract(instruction, '=\s*(\w+\[[^\]]*\])', 1)
+        END AS result,
+        CASE
+            WHEN contains(instruction, '=') THEN regexp_extract(
+                instruction, '=\s*(?:\(.*?\)|\w+\[[^\]]*\]\S*)\s+[a-z][\w.-]*\((.*)$', 1
+            )
+        END AS operands
+    FROM texts
+)
+SELECT
+    layout,
+    instruction,
+    nullif(array_to_string(_shape_dims(result), '|'), '') AS shape,
+    nullif(array_to_string(_shape_dtypes(result), '|'), '') AS dtype,
+    nullif(array_to_string(_shape_dims(operands), '|'), '') AS operand_shape,
+    nullif(array_to_string(_shape_dtypes(operands), '|'), '') AS operand_dtype
+FROM parts;

@@ -1,0 +1,71 @@
+-- One row per operation of a device, program and line role with the sums over its calls.
+--
+-- Materialised per trace.
+--
+-- trace_id        VARCHAR  trace
+-- rank            INTEGER  rank in the job
+-- device          INTEGER  device
+-- program         VARCHAR  compiled program, NULL where there are none
+-- name            VARCHAR  name
+-- role            VARCHAR  op, or async
+-- op_number       BIGINT   number of the row in its trace, from 1
+-- canonical_name  VARCHAR  name without what tells instances apart
+-- dedup_name      VARCHAR  name shared by the copies of one operation
+-- class           VARCHAR  compute, communication, copy, dma or wait
+-- category        VARCHAR  kernel category
+-- hlo_category    VARCHAR  category that XLA gives it
+-- path            VARCHAR  most frequent scopes
+-- phase           VARCHAR  phase of these
+-- shape           VARCHAR  most frequent shapes
+-- dtype           VARCHAR  types of these
+-- source          VARCHAR  most frequent source line
+-- calls           BIGINT   calls
+-- total_ns        BIGINT   sum of durations, ns
+-- self_ns         BIGINT   sum of own times, ns
+-- max_ns          BIGINT   longest, ns
+-- flops           HUGEINT  operations of the calls that tell them
+-- flops_ns        BIGINT   own time of these, ns
+-- bytes           HUGEINT  bytes of the calls that tell them
+-- bytes_ns        BIGINT   own time of these, ns
+-- overlapping     BIGINT   calls that overlap another of their line in part
+CREATE VIEW _op_totals AS
+WITH variants AS (
+    SELECT
+        trace_id, rank, device, program, name, role, path, phase, shape, dtype, source,
+        any_value(canonical_name) AS canonical_name, any_value(dedup_name) AS dedup_name,
+        any_value(class) AS class, any_value(category) AS category,
+        any_value(hlo_category) AS hlo_category, count(*) AS calls, sum(dur_ns) AS total_ns,
+        sum(self_ns) AS self_ns, max(dur_ns) AS max_ns, sum(model_flops) AS flops,
+        sum(self_ns) FILTER (model_flops IS NOT NULL) AS flops_ns, sum(bytes_accessed) AS bytes,
+        sum(self_ns) FILTER (bytes_accessed IS NOT NULL) AS bytes_ns,
+        count(*) FILTER (is_overlapping) AS overlapping
+    FROM _device_ops
+    GROUP BY
+        trace_id, rank, device, program, name, role, path, phase, shape, dtype, source
+)
+SELECT
+    trace_id, rank, device, program, name, role,
+    row_number() OVER (
+        PARTITION BY trace_id ORDER BY rank, device, program, name, role
+    ) AS op_number,
+    any_value(canonical_name) AS canonical_name,
+    any_value(dedup_name) AS dedup_name,
+    any_value(class) AS class,
+    any_value(category) AS category,
+    any_value(hlo_category) AS hlo_category,
+    arg_max(path, (calls, path)) AS path,
+    arg_max(phase, (calls, path)) FILTER (path IS NOT NULL) AS phase,
+    arg_max(shape, (calls, shape)) AS shape,
+    arg_max(dtype, (calls, shape)) FILTER (shape IS NOT NULL) AS dtype,
+    arg_max(source, (calls, source)) AS source,
+    CAST(sum(calls) AS BIGINT) AS calls,
+    CAST(sum(total_ns) AS BIGINT) AS total_ns,
+    CAST(sum(self_ns) AS BIGINT) AS self_ns,
+    max(max_ns) AS max_ns,
+    CAST(sum(flops) AS HUGEINT) AS flops,
+    CAST(sum(flops_ns) AS BIGINT) AS flops_ns,
+    CAST(sum(bytes) AS HUGEINT) AS bytes,
+    CAST(sum(bytes_ns) AS BIGINT) AS bytes_ns,
+    CAST(sum(overlapping) AS BIGINT) AS overlapping
+FROM variants
+GROUP BY trace_id, rank, device, program, name, role;
