@@ -22,7 +22,8 @@ _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
 _KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)\.", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
-_SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
+_SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
+_OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
@@ -110,7 +111,8 @@ def _relations_used(sql: str) -> frozenset[str]:
     for every module. Parsing them all would take half of the time that a small question takes.
     """
     code = _LITERAL.sub(" ", sql)
-    return frozenset(_SOURCE.findall(code)) | frozenset(_CALL.findall(code))
+    read = frozenset(_SOURCE.findall(code)) - frozenset(_OWN.findall(code))
+    return read | frozenset(_CALL.findall(code))
 
 
 @functools.cache
