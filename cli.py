@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .commands import layers, questions, reports, traces
+from .commands import extract, layers, questions, reports, simulators, summary, traces
 from .commands.common import say
 from .engine.errors import TracelakeError
 from .version import __version__
@@ -53,7 +53,9 @@ def cli(ctx: click.Context, lake: Path | None) -> None:
 for command in (
     traces.ingest, traces.traces, traces.set_, traces.remove,
     questions.sql, questions.schema,
-    layers.passes, layers.layers, layers.kernels, reports.perfetto, reports.report,
+    layers.passes, layers.layers, layers.kernels, summary.summary, summary.compare,
+    reports.perfetto, reports.report, extract.extract,
+    simulators.shapes, simulators.align,
     questions.doctor, questions.export,
 ):  # fmt: skip
     cli.add_command(command)

@@ -14,6 +14,7 @@ from .reports.layers import parts
 from .reports.questions import for_people
 from .reports.render import render, render_parts
 from .synthetic import s1_config, write_s1
+from .synthetic_npu import write_npu
 
 _WHERE_TIME_GOES = """
 SELECT
@@ -57,6 +58,7 @@ def _run(folder: Path) -> None:
     )
     write_s1(whole)
     write_s1(broken, truncated=True)
+    write_npu(folder / "demo_npu.csv")
     config.parent.mkdir()
     config.write_text(json.dumps(s1_config()), encoding="utf-8")
     lake = Lake(folder / "lake")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from .engine import export, modules
 from .engine.catalog import check_settings
 from .engine.errors import InputError, UsageError
-from .engine.store import Store
 from .ingest.batch import Failed, expand, ingest_many
 from .ingest.inputs import input_of, names_input
+from .ingest.model import model_settings
 from .ingest.one import Ingested, Progress
+from .reports.summaries import Summaries
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Pass = int | Literal["all"] | None
 
 
-class Lake(Store):
+class Lake(Summaries):
     """A folder of ingested traces and the SQL that explains them."""
 
     def ingest(
@@ -148,6 +148,48 @@ class Lake(Store):
             condition=condition, order="pass_id, layer_id",
         )  # fmt: skip
 
+    def shapes(self, trace: str) -> duckdb.DuckDBPyRelation:
+        """Return how long each distinct work of a trace's kernels takes, what takes most first."""
+        return self.sql(
+            f"SELECT * FROM shape_stats({modules.quoted(self.locate(trace))}) ORDER BY sum_us DESC, op_type, input_dims"
+        )
+
+    def write_shapes(self, trace: str, folder: str | os.PathLike[str]) -> list[tuple[Path, int]]:
+        """Write a profiling database, a table per type of operation; return each file with its number of rows.
+
+        Raises:
+            InputError: a file cannot be written.
+        """
+        from .reports.shapes import write_database
+
+        return write_database(self, self.locate(trace), Path(folder))
+
+    def align(
+        self,
+        simulated: str,
+        measured: str,
+        by: str = "type",
+        pass_id: int | None = None,
+        window: str = "anchor",
+        dedup: str = "tracelake",
+    ) -> duckdb.DuckDBPyRelation:
+        """Return a simulated forward pass beside a measured one.
+
+        Args:
+            simulated: a simulator's trace or summary of operators.
+            measured: a measured trace.
+            by: type, shape, summary or metrics.
+            pass_id: a pass of the measured trace; all of the trace when not given.
+            window: kind of window of that pass.
+            dedup: tracelake, seed or none: which rows of collectives count.
+
+        Raises:
+            UsageError: the measured trace has no such pass or window.
+        """
+        from .reports.alignment import aligned
+
+        return aligned(self, self.locate(simulated), self.locate(measured), by, pass_id, window, dedup)
+
     def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
         """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
         chosen = ", ".join(str(int(layer)) for layer in layers)
@@ -178,6 +220,44 @@ class Lake(Store):
             raise UsageError(f"{trace}: has no pass {'' if one is None else one}".rstrip() + ".")
         self.check_layers(trace, one, layers)
         return write_chrome(self, trace_id, Path(path), one, layers)
+
+    def extract(
+        self,
+        trace: str,
+        path: str | os.PathLike[str],
+        *,
+        pass_id: int | None = None,
+        window: Literal["anchor", "extended", "monotonic", "whole"] | str = "extended",
+        device: int | None = None,
+        duplicates: bool = True,
+    ) -> dict[str, Any]:
+        """Cut a pass out of an Ascend table of kernels: its rows as CSV, and what they are as JSON beside it.
+
+        Args:
+            trace: the trace.
+            path: the CSV file; the JSON has its name with the ending .json.
+            pass_id: the pass, from 0; the chosen one when none is named. The window whole takes none.
+            window: anchor, extended, monotonic or whole: see the relation pass_windows.
+            device: the device; the first that has the pass when not given.
+            duplicates: write rows that do not count, too.
+
+        Returns:
+            What the JSON holds.
+
+        Raises:
+            UsageError: the trace is no table of kernels, or has no such pass or window.
+            InputError: a file cannot be written.
+        """
+        from .reports.extract import WINDOWS, write_pass
+
+        if window not in WINDOWS:
+            raise UsageError(f"window={window}: unknown. Known: {', '.join(WINDOWS)}.")
+        trace_id = self.locate(trace)
+        if pass_id is None and window != "whole":
+            pass_id = self.chosen_pass(trace_id)
+        return write_pass(
+            self, trace_id, Path(path), window=window, pass_id=pass_id, device=device, duplicates=duplicates
+        )
 
     def report(self, trace: str, output: str | os.PathLike[str] | None = None, pass_id: int | None = None) -> str:
         """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file.
@@ -317,24 +397,3 @@ class Lake(Store):
                 if value not in known:
                     raise UsageError(f"{key}={value}: unknown. Known: {', '.join(sorted(known))}.")
         return checked
-
-
-def model_settings(model: str | os.PathLike[str]) -> dict[str, str]:
-    """Return what a model's name, or the path of its config.json, says.
-
-    Raises:
-        InputError: the path is there but holds no JSON object.
-    """
-    path = Path(model)
-    if not path.is_file():
-        if path.suffix == ".json":
-            raise InputError(f"{model}: no such file. Give a model's name, or its config.json.")
-        return {"model": str(model)}
-    try:
-        config = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{model}: not a model's config.json: {error}") from error
-    if not isinstance(config, dict):
-        raise InputError(f"{model}: not a model's config.json: expected an object.")
-    named = config.get("_name_or_path") or config.get("model_type") or path.absolute().parent.name
-    return {"model": str(named), "config": json.dumps(config)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,7 @@ def steps_case(*durations: float, first: int = 0) -> list[Process]:
 
 
 #: Step statistics and classes: the durations of the steps.
-CASES_D: dict[str, list[float]] = {
+CASES_D: dict[str, Sequence[float]] = {
     "D1": [500, 120, 101, 102, 230, 100, 104, 98, 210, 102, 101, 99, 220, 103, 100, 97, 215],
     "D2": [100] * 5 + [100, 101, 99, 100, 102, 98, 400],
     "D3": [100] * 5 + [100 + nth % 3 for nth in range(19)] + [300, 305],
@@ -159,7 +159,7 @@ CASE_G: list[Process] = [
 ]  # fmt: skip
 
 
-def comparison_case(steps: list[float], fusion: float = 80, all_reduce: float = 20) -> list[Process]:
+def comparison_case(steps: Sequence[float], fusion: float = 80, all_reduce: float = 20) -> list[Process]:
     """Return a trace of steps, one right after the other, and two operations."""
     marks = [f"{nth} {sum(steps[:nth])}+{dur}" for nth, dur in enumerate(steps)]
     return [

@@ -38,7 +38,6 @@
 -- operand_shape   VARCHAR  dimensions of its operands (XLA), | between
 -- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation, as in the layers of a model
--- is_deduplicated BOOLEAN  the trace names those copies; else the name is the canonical one
 -- model_flops     BIGINT   operations of the model, NULL where unknown; XLA's 0 for a custom call
 --                          is unknown
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them
@@ -140,7 +139,6 @@ SELECT
     if(path IS NULL, coalesce(phase, usual.scopes.phase), phase) AS phase,
     shape, dtype, operand_shape, operand_dtype,
     coalesce(dedup_name, canonical_name) AS dedup_name,
-    dedup_name IS NOT NULL AS is_deduplicated,
     CASE WHEN hlo_category = 'custom-call' THEN nullif(model_flops, 0) ELSE model_flops END
         AS model_flops,
     bytes_accessed, raw_bytes, source

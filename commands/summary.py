@@ -1,0 +1,108 @@
+"""Commands that say in one answer where the time of a trace goes, and what changed between two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..engine.errors import InputError, UsageError
+from .common import FORMATS, open_lake, render_rows, say
+
+if TYPE_CHECKING:
+    from ..reports.summaries import Mode
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("trace")
+@click.option(
+    "--format", "format_", type=click.Choice(["md", "json"]), help="Format; by the file's suffix, else Markdown."
+)
+@click.option("-o", "--output", type=_FILE, help="File to write; stdout, when not given.")
+@click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Rows of long tables; 0 for all.")
+@click.option("--compat", type=click.Choice(["reference"]), hidden=True, help="As the reference's profile summary.")
+@click.option("--warmup-steps", type=click.IntRange(0), hidden=True, help="Steps with a smaller number are warm-up.")
+@click.option("--hot-op-limit", type=click.IntRange(1), hidden=True, help="Operations in its list.")
+@click.option(
+    "--breakdown-mode", type=click.Choice(["exclusive_per_track", "exclusive_global"]), hidden=True,
+    help="How it sums up time.",
+)  # fmt: skip
+@click.pass_obj
+def summary(
+    lake: Path | None,
+    trace: str,
+    format_: str | None,
+    output: Path | None,
+    top: int,
+    compat: str | None,
+    warmup_steps: int | None,
+    hot_op_limit: int | None,
+    breakdown_mode: Mode | None,
+) -> None:
+    """Say where the time of a trace goes: steps, breakdown, regions, operations, collectives, gaps, and what to do.
+
+    Every table states the whole that its shares are of. JSON holds all rows; its shape is published with the package.
+
+    \b
+    Examples:
+      tracelake summary decode
+      tracelake summary decode.json.gz --format json -o decode.json
+    """
+    said = {"--warmup-steps": warmup_steps, "--hot-op-limit": hot_op_limit, "--breakdown-mode": breakdown_mode}
+    given = [option for option, value in said.items() if value is not None]
+    if given and compat is None:
+        raise UsageError(f"{given[0]} needs --compat reference.")
+    opened = open_lake(lake, trace=trace)
+    format_ = format_ or ("json" if output is not None and output.suffix.lower() == ".json" else "md")
+    if compat is None:
+        answer = opened.summary(trace, format_, top=top)
+    else:
+        answer = opened.reference_summary(
+            trace, format_, top=top, warmup_steps=5 if warmup_steps is None else warmup_steps,
+            hot_op_limit=hot_op_limit or 25, breakdown_mode=breakdown_mode or "exclusive_per_track",
+        )  # fmt: skip
+    if output is None:
+        click.echo(answer, nl=False)
+        return
+    try:
+        output.write_text(answer, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+
+
+@click.command()
+@click.argument("before")
+@click.argument("after")
+@click.option("--ops", is_flag=True, help="The operations that changed, instead of the measures.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="Format of the answer.",
+)
+@click.option("-o", "--output", type=_FILE, help="Write to a file.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
+@click.pass_obj
+def compare(
+    lake: Path | None, before: str, after: str, ops: bool, format_: str, output: Path | None, limit: int
+) -> None:
+    """Put two traces beside each other: each measure before and after, its change, and how much steps differ anyway.
+
+    Measures are taken on one device in one steady step, so that traces of different length compare; of traces without
+    steps on one device in the whole trace. A change within the noise, three times the median absolute deviation of the
+    steps, is called noise. Traces measured in different ways are refused.
+
+    \b
+    Examples:
+      tracelake compare monday tuesday
+      tracelake compare monday tuesday --ops --limit 10
+    """
+    opened = open_lake(lake, trace=before)
+    answer = opened.compare(before, after)
+    say(f"times in µs, for {answer.basis}.")
+    render_rows(answer.operations if ops else answer.metrics, format_, output, limit)

@@ -1,0 +1,61 @@
+-- One row per trace and measure: its value for one device and one steady step, or for one device
+-- and the whole trace where it has no steady step, and how much steps differ.
+--
+-- trace_id  VARCHAR  trace
+-- place     INTEGER  order of the measures
+-- metric    VARCHAR  measure
+-- unit      VARCHAR  its unit
+-- value     DOUBLE   mean over devices and steady steps, or the statistic that the metric names
+-- spread    DOUBLE   three times the median absolute deviation of the steady steps, NULL below
+--                    three steps
+CREATE VIEW _comparison_values AS
+WITH by_step AS (
+    -- A step lasts as long as on the slowest device; its parts are means over the devices.
+    SELECT
+        trace_id, step_id, max(dur_us) AS dur_us, avg(compute_us) AS compute_us,
+        avg(communication_us) AS communication_us, avg(memory_us) AS memory_us,
+        avg(wait_us) AS wait_us, avg(idle_us) AS idle_us
+    FROM step_states
+    JOIN comparison_bases AS bases USING (trace_id)
+    WHERE is_steady AND bases.program IS NOT DISTINCT FROM step_states.program
+    GROUP BY trace_id, step_id
+),
+measured AS (
+    SELECT trace_id, place, metric, value
+    FROM by_step
+    CROSS JOIN LATERAL (
+        VALUES
+            (1, 'step', dur_us), (3, 'compute', compute_us),
+            (4, 'exposed communication', communication_us), (5, 'exposed memory', memory_us),
+            (6, 'wait', wait_us), (7, 'idle', idle_us)
+    ) AS parts (place, metric, value)
+),
+whole AS (
+    SELECT trace_id, place, metric, avg(value) AS value
+    FROM time_breakdown
+    CROSS JOIN LATERAL (
+        VALUES
+            (1, 'window', window_us), (3, 'compute', compute_us),
+            (4, 'exposed communication', exposed_communication_us),
+            (5, 'exposed memory', exposed_memory_us), (6, 'wait', wait_us),
+            (7, 'idle', idle_us - wait_us)
+    ) AS parts (place, metric, value)
+    ANTI JOIN by_step USING (trace_id)
+    GROUP BY trace_id, place, metric
+)
+SELECT
+    trace_id, place, CASE metric WHEN 'step' THEN 'step, median' ELSE metric END AS metric,
+    'us' AS unit, CASE metric WHEN 'step' THEN median(value) ELSE avg(value) END AS value,
+    CASE WHEN count(*) >= 3 THEN 3 * mad(value) END AS spread
+FROM measured
+GROUP BY trace_id, place, metric
+UNION ALL
+SELECT
+    trace_id, 2, 'step, 90th percentile', 'us', quantile_cont(value, 0.9),
+    CASE WHEN count(*) >= 3 THEN 3 * mad(value) END
+FROM measured
+WHERE metric = 'step'
+GROUP BY trace_id
+UNION ALL
+SELECT trace_id, place, metric, 'us', value, NULL
+FROM whole;

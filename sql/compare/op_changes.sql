@@ -1,0 +1,32 @@
+-- One row per operation of two traces beside each other, for one device and one steady step, or for
+-- one device and the whole trace where they have no steps; operations of one program, name and
+-- shape are the same.
+--
+-- `FROM op_changes(before, after)` with the ids of two traces.
+--
+-- program       VARCHAR  compiled program, NULL where there are none
+-- op            VARCHAR  name shared by the copies of the operation
+-- shape         VARCHAR  shapes
+-- before_calls  DOUBLE   calls in the first trace
+-- after_calls   DOUBLE   calls in the second trace
+-- before_us     DOUBLE   own time in the first trace, µs
+-- after_us      DOUBLE   own time in the second trace, µs
+-- change_us     DOUBLE   after minus before; an operation that a trace has not counts as 0, µs
+-- change_pct    DOUBLE   the same by before, %; NULL where the first trace has it not
+CREATE MACRO op_changes(of_before, of_after) AS TABLE
+SELECT
+    coalesce(b.program, a.program) AS program, coalesce(b.op, a.op) AS op,
+    coalesce(b.shape, a.shape) AS shape, coalesce(b.calls, 0) AS before_calls,
+    coalesce(a.calls, 0) AS after_calls, coalesce(b.self_us, 0) AS before_us,
+    coalesce(a.self_us, 0) AS after_us,
+    coalesce(a.self_us, 0) - coalesce(b.self_us, 0) AS change_us,
+    100 * (coalesce(a.self_us, 0) - b.self_us) / nullif(b.self_us, 0) AS change_pct
+FROM (
+    SELECT program, op, shape, calls, self_us FROM step_ops WHERE trace_id = of_before
+) AS b
+FULL JOIN (
+    SELECT program, op, shape, calls, self_us FROM step_ops WHERE trace_id = of_after
+) AS a
+    ON a.op = b.op
+    AND a.program IS NOT DISTINCT FROM b.program
+    AND a.shape IS NOT DISTINCT FROM b.shape;

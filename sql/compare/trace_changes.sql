@@ -1,0 +1,51 @@
+-- One row per measure of two traces beside each other, for one device and one steady step, or for
+-- one device and the whole trace where they have no steps. Less is better in all of them.
+--
+-- `FROM trace_changes(before, after)` with the ids of two traces; `lake.compare` refuses traces
+-- whose measures have different bases.
+--
+-- place       INTEGER  order of the measures
+-- metric      VARCHAR  measure
+-- unit        VARCHAR  its unit
+-- before      DOUBLE   of the first trace
+-- after       DOUBLE   of the second trace
+-- change      DOUBLE   after minus before
+-- change_pct  DOUBLE   the same by before, %; NULL where before is 0
+-- noise       DOUBLE   three times the median absolute deviation of the steady steps, of the trace
+--                      with the larger one; NULL where a trace has less than three
+-- verdict     VARCHAR  better, worse, same; noise where the change is no larger; unknown where the
+--                      noise is
+CREATE MACRO trace_changes(of_before, of_after) AS TABLE
+WITH earlier AS (
+    SELECT place, metric, unit, value, spread
+    FROM _comparison_values
+    WHERE trace_id = of_before
+),
+later AS (
+    SELECT place, metric, unit, value, spread
+    FROM _comparison_values
+    WHERE trace_id = of_after
+),
+paired AS (
+    SELECT
+        coalesce(earlier.place, later.place) AS place,
+        coalesce(earlier.metric, later.metric) AS metric,
+        coalesce(earlier.unit, later.unit) AS unit,
+        earlier.value AS before, later.value AS after,
+        CASE WHEN earlier.spread + later.spread IS NOT NULL THEN
+            greatest(earlier.spread, later.spread)
+        END AS noise
+    FROM earlier
+    FULL JOIN later ON later.metric = earlier.metric
+)
+SELECT
+    place, metric, unit, before, after, after - before AS change,
+    100 * (after - before) / nullif(before, 0) AS change_pct, noise,
+    CASE
+        WHEN before IS NULL OR after IS NULL OR noise IS NULL THEN 'unknown'
+        WHEN after = before THEN 'same'
+        WHEN abs(after - before) <= noise THEN 'noise'
+        WHEN after > before THEN 'worse'
+        ELSE 'better'
+    END AS verdict
+FROM paired;

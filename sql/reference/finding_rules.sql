@@ -1,0 +1,20 @@
+-- One row per finding: from which value on it is made, and what to do about it.
+--
+-- priority        INTEGER  order in a report, lowest first
+-- finding         VARCHAR  name of the finding; the key
+-- title           VARCHAR  what was found, in a few words
+-- threshold       DOUBLE   the value from which on the finding is made
+-- high_threshold  DOUBLE   the value from which on it is of high severity
+-- unit            VARCHAR  unit of the values: percent, us, or ratio
+-- basis           VARCHAR  what the value is a share, or a measure, of
+-- suggestions     VARCHAR  what to try, several with a bar between them
+CREATE TABLE finding_rules (
+    priority INTEGER NOT NULL,
+    finding VARCHAR PRIMARY KEY,
+    title VARCHAR NOT NULL,
+    threshold DOUBLE,
+    high_threshold DOUBLE,
+    unit VARCHAR,
+    basis VARCHAR,
+    suggestions VARCHAR NOT NULL
+);

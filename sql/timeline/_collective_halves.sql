@@ -1,0 +1,42 @@
+-- One row per device operation of a collective with the call it belongs to: a call that the
+-- compiler split begins with its first half and ends with its second, and what a line of its own
+-- shows of its flight belongs to it as well.
+--
+-- trace_id   VARCHAR  trace
+-- device     INTEGER  device
+-- kernel_id  BIGINT   event_id of the operation
+-- call_id    BIGINT   event_id of the first operation of the call
+CREATE VIEW _collective_halves AS
+WITH split AS (
+    SELECT
+        trace_id, device, kernel_id, role, start_ns, execution_id, start_name,
+        -- An instruction is started again only when it has ended: its starts count its calls. Where
+        -- the first halves are not shown, its flights do.
+        role = 'op' AND half = 'start'
+        OR role = 'async' AND NOT bool_or(role = 'op' AND half = 'start') OVER (
+            PARTITION BY trace_id, device, execution_id, start_name
+        ) AS begins
+    FROM _collective_parts
+    WHERE half IS NOT NULL OR (role = 'async' AND start_name IS NOT NULL)
+),
+counted AS (
+    SELECT
+        trace_id, device, kernel_id, execution_id, start_name, start_ns,
+        sum(CAST(begins AS INTEGER)) OVER (
+            PARTITION BY trace_id, device, execution_id, start_name
+            ORDER BY start_ns, begins DESC, kernel_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS call
+    FROM split
+)
+SELECT
+    trace_id, device, kernel_id,
+    first_value(kernel_id) OVER (
+        PARTITION BY trace_id, device, execution_id, start_name, call
+        ORDER BY start_ns, kernel_id
+    ) AS call_id
+FROM counted
+UNION ALL
+SELECT trace_id, device, kernel_id, kernel_id
+FROM _collective_parts
+WHERE half IS NULL AND (role <> 'async' OR start_name IS NULL);

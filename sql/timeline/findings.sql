@@ -1,0 +1,55 @@
+-- One row per finding of a trace: what takes the time, how much at most there is to gain, and what
+-- to try. A share is of a stated whole and never exceeds it.
+--
+-- trace_id     VARCHAR    trace
+-- finding      VARCHAR    name of the finding
+-- severity     VARCHAR    high, medium, or info for those that only say that there is nothing to
+--                         say
+-- title        VARCHAR    what was found, in a few words
+-- value        DOUBLE     measured value; NULL where nothing is measured
+-- threshold    DOUBLE     the value from which on the finding is made
+-- unit         VARCHAR    unit of both: percent, us or ratio
+-- basis        VARCHAR    what the value is a share, or a measure, of
+-- gain_us      DOUBLE     device time that would be saved at most, of all devices, µs
+-- gain_pct     DOUBLE     the same by the time of all devices, %
+-- evidence     VARCHAR    the figures in words
+-- query        VARCHAR    SQL that shows them
+-- suggestions  VARCHAR[]  what to try
+-- priority     INTEGER    order in a report
+CREATE VIEW findings AS
+WITH wholes AS (
+    SELECT trace_id, sum(window_us) AS whole_us FROM time_breakdown GROUP BY trace_id
+),
+found AS (
+    SELECT trace_id, finding, value, gain_us, evidence, query
+    FROM _finding_values
+    JOIN finding_rules USING (finding)
+    WHERE value >= threshold
+    UNION ALL
+    SELECT
+        trace_id,
+        CASE WHEN whole_us > 0 THEN 'no-dominant-bottleneck' ELSE 'insufficient-data' END,
+        NULL, NULL,
+        CASE
+            WHEN whole_us > 0 THEN 'no measure reaches its threshold'
+            ELSE 'the trace shows no device operation that takes time'
+        END,
+        format('SELECT * FROM health WHERE trace_id = ''{}''', trace_id)
+    FROM traces
+    LEFT JOIN wholes USING (trace_id)
+    WHERE trace_id NOT IN (
+        SELECT trace_id
+        FROM _finding_values
+        JOIN finding_rules USING (finding)
+        WHERE value >= threshold
+    )
+)
+SELECT
+    trace_id, finding,
+    CASE WHEN value >= high_threshold THEN 'high' WHEN value IS NULL THEN 'info' ELSE 'medium' END
+        AS severity,
+    title, value, threshold, unit, basis, gain_us, 100 * gain_us / nullif(whole_us, 0) AS gain_pct,
+    evidence, query, string_split(suggestions, '|') AS suggestions, priority
+FROM found
+JOIN finding_rules USING (finding)
+LEFT JOIN wholes USING (trace_id);

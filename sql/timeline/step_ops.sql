@@ -1,0 +1,53 @@
+-- One row per operation of a trace, by program, name and shape: how often it runs and how long, on
+-- one device in one steady step of the main program, or on one device in the whole trace where it
+-- has no steady step.
+--
+-- trace_id  VARCHAR  trace
+-- program   VARCHAR  compiled program, NULL where there are none
+-- op        VARCHAR  name shared by the copies of the operation
+-- shape     VARCHAR  shapes of its results; of its operator's inputs where no program is compiled
+-- basis     VARCHAR  steady step or whole trace
+-- calls     DOUBLE   calls
+-- self_us   DOUBLE   their own time, µs
+CREATE VIEW step_ops AS
+WITH mains AS (
+    SELECT trace_id, program, steps
+    FROM step_summary
+    WHERE is_main AND scope = 'steady' AND steps > 0
+),
+wholes AS (
+    SELECT
+        ops.trace_id, count(DISTINCT ops.device) AS devices,
+        coalesce(any_value(mains.steps), 0) AS steps
+    FROM _device_ops AS ops
+    LEFT JOIN mains USING (trace_id)
+    WHERE ops.role = 'op'
+    GROUP BY ops.trace_id
+),
+counted AS (
+    SELECT steps.trace_id, device, start_ns, end_ns
+    FROM steps
+    JOIN mains
+        ON mains.trace_id = steps.trace_id AND mains.program IS NOT DISTINCT FROM steps.program
+    WHERE NOT is_warm_up AND NOT is_partial
+),
+placed AS (
+    SELECT
+        ops.trace_id, ops.program, ops.dedup_name AS op, ops.shape, ops.self_ns,
+        coalesce(ops.start_ns < counted.end_ns, FALSE) AS is_steady
+    FROM _device_ops AS ops
+    ASOF LEFT JOIN counted
+        ON counted.trace_id = ops.trace_id
+        AND counted.device = ops.device
+        AND counted.start_ns <= ops.start_ns
+    WHERE ops.role = 'op'
+)
+SELECT
+    trace_id, placed.program, placed.op, placed.shape,
+    CASE WHEN any_value(wholes.steps) > 0 THEN 'steady step' ELSE 'whole trace' END AS basis,
+    count(*) / any_value(wholes.devices * greatest(wholes.steps, 1)) AS calls,
+    sum(placed.self_ns) / 1000.0 / any_value(wholes.devices * greatest(wholes.steps, 1)) AS self_us
+FROM placed
+JOIN wholes USING (trace_id)
+WHERE placed.is_steady OR wholes.steps = 0
+GROUP BY trace_id, placed.program, placed.op, placed.shape;
