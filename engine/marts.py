@@ -55,7 +55,6 @@ def refresh(
         connection.execute(f"CREATE OR REPLACE TEMP TABLE _here_{entry.name} AS {entry.query}")
         source = f"SELECT * FROM _here_{entry.name}"
     connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {source}")
-    connection.execute(modules.comments(entry, entry.name))
 
 
 def forget(layout: Layout, trace_id: str) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -24,6 +24,8 @@ _KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)\.", re.MULTIL
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
+#: Functions made of a table's rules, and the table; see `rules`.
+RULE_FUNCTIONS = {"_category_rule": "category_rules", "_display_name": "name_rules"}
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
@@ -130,7 +132,7 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
             raise ValueError(f"{path}: {module.name} is created twice")
         found[module.name] = module
     # Sorted, so that the order is the same in every process: fingerprints are made of it.
-    order = TopologicalSorter({name: sorted(entry.uses & found.keys()) for name, entry in sorted(found.items())})
+    order = TopologicalSorter({name: sorted(_needs(entry, found)) for name, entry in sorted(found.items())})
     return tuple(found[name] for name in order.static_order())
 
 
@@ -154,8 +156,13 @@ def closure(names: Iterable[str]) -> set[str]:
         name = stack.pop()
         if name not in result:
             result.add(name)
-            stack.extend(by_name[name].uses & by_name.keys())
+            stack.extend(_needs(by_name[name], by_name))
     return result
+
+
+def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
+    """Return the relations that must be there before this one, the tables behind functions of rules among them."""
+    return {RULE_FUNCTIONS.get(name, name) for name in entry.uses} & known.keys()
 
 
 def fingerprint(name: str, extra: bytes = b"") -> str:

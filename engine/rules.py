@@ -1,7 +1,7 @@
 """Rule tables compiled into SQL functions.
 
 A regular expression that comes from a table is compiled anew for every pair of name and rule; one that stands in the
-query is compiled once. So the rules of a table become one expression of constants when the lake is opened.
+query is compiled once. So the rules of a table become one expression of constants when a question needs them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,24 @@ from .errors import InputError
 from .modules import quoted
 
 
-def create_rule_functions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create `_category_rule(name, profile)`, the priority of the rule that fits, and `_display_name(name)`.
+def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str) -> None:
+    """Create the function of a table's rules.
+
+    `_category_rule(name, profile)` is the priority of the category rule that fits, `_display_name(name)` the name after
+    all replacements.
 
     Raises:
         InputError: a rule's regular expression cannot be compiled.
     """
+    macro, call = _category_rule(connection) if table == "category_rules" else _display_name(connection)
+    try:
+        connection.execute(f"CREATE MACRO {macro}")
+        connection.execute(f"SELECT {call}")
+    except duckdb.Error as error:
+        raise InputError(f"{table}: a rule is not a regular expression (RE2): {error}") from error
+
+
+def _category_rule(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     rules = connection.execute("SELECT priority, pattern, profile FROM category_rules ORDER BY priority").fetchall()
     branches = []
     for priority, pattern, profile in rules:
@@ -26,19 +38,12 @@ def create_rule_functions(connection: duckdb.DuckDBPyConnection) -> None:
             condition = f"kernel_profile = {quoted(profile)} AND {condition}"
         branches.append(f"WHEN {condition} THEN {priority}")
     ladder = "CASE " + " ".join(branches) + " END" if branches else "NULL::INTEGER"
-    _create(
-        connection, f"_category_rule(kernel, kernel_profile) AS {ladder}", "_category_rule('', '')", "category_rules"
-    )
+    return f"_category_rule(kernel, kernel_profile) AS {ladder}", "_category_rule('', '')"
+
+
+def _display_name(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     shown = "kernel"
     names = connection.execute("SELECT pattern, coalesce(replacement, '') FROM name_rules ORDER BY priority").fetchall()
     for pattern, replacement in names:
         shown = f"regexp_replace({shown}, {quoted(pattern)}, {quoted(replacement)}, 'g')"
-    _create(connection, f"_display_name(kernel) AS {shown}", "_display_name('')", "name_rules")
-
-
-def _create(connection: duckdb.DuckDBPyConnection, macro: str, call: str, table: str) -> None:
-    try:
-        connection.execute(f"CREATE MACRO {macro}")
-        connection.execute(f"SELECT {call}")
-    except duckdb.Error as error:
-        raise InputError(f"{table}: a rule is not a regular expression (RE2): {error}") from error
+    return f"_display_name(kernel) AS {shown}", "_display_name('')"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,9 +17,13 @@ from .catalog import CatalogReader, read_settings
 from .errors import InputError, UsageError
 from .files import exclusive, publish_bytes, remove_dead_staging
 from .layout import Layout, open_layout
-from .rules import create_rule_functions
+from .rules import create_rule_function
 from .schema import CATALOG_COLUMNS, EVENT_COLUMNS, column_list, empty_select
 
+#: Words of a question about the relations themselves.
+_CATALOG = re.compile(
+    r"\b(show|describe|summarize|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE
+)
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
 
 
@@ -39,6 +44,8 @@ class Store:
         self._memory_limit = memory_limit
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._catalog = CatalogReader(self.layout)
+        self._created: set[str] = set()
+        self._commented: set[str] = set()
         self._materialised: set[str] = set()
 
     @property
@@ -48,8 +55,12 @@ class Store:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection, with all relations created and those that are materialised up to date."""
-        return self._ready(entry.name for entry in modules.modules())
+        """The DuckDB connection, with all relations created, commented, and those that are materialised up to date."""
+        connection = self._ready(entry.name for entry in modules.modules())
+        plain = [entry for entry in modules.modules() if entry.name not in self._commented]
+        connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
+        self._commented.update(entry.name for entry in plain)
+        return connection
 
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer to an SQL question as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
@@ -61,8 +72,19 @@ class Store:
         Raises:
             UsageError: the query cannot be parsed or names an unknown relation or column.
         """
+        if _CATALOG.search(query):
+            return self._asked_of_all(query, parameters)
         try:
             return self._ready(modules.names_in(query)).sql(query, params=parameters or None)
+        except duckdb.CatalogException:
+            # It misspells a relation: DuckDB knows better which one is meant when it knows them all.
+            return self._asked_of_all(query, parameters)
+        except (duckdb.ParserException, duckdb.BinderException) as error:
+            raise UsageError(str(error)) from error
+
+    def _asked_of_all(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyRelation:
+        try:
+            return self.connection.sql(query, params=parameters or None)
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             raise UsageError(str(error)) from error
 
@@ -85,7 +107,7 @@ class Store:
         ]
         _set_files(connection, "event_files", files, "_event_rows", _EVENT_ROW_COLUMNS)
         for entry in modules.modules():
-            if entry.in_memory:
+            if entry.in_memory and entry.name in self._created:
                 connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
         self._materialised.clear()
 
@@ -145,19 +167,24 @@ class Store:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+            self._created.clear()
+            self._commented.clear()
+            self._materialised.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """Return the connection, with what these relations rest on materialised."""
+        """Return the connection, with these relations created and what they rest on materialised."""
         if self._connection is None:
             self._connection = self._connect()
             self.refresh()
         connection = self._connection
         used = modules.closure(names)
+        self._create(connection, used - self._created)
         wanted = [entry for entry in modules.modules() if entry.materialised and entry.name in used]
         for entry in wanted:
             if entry.name not in self._materialised:
                 marts.refresh(connection, self.layout, entry, self._catalog.stamps)
                 self._materialised.add(entry.name)
+                self._commented.discard(entry.name)
         return connection
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
@@ -175,23 +202,29 @@ class Store:
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
         _set_files(connection, "event_files", [], "_event_rows", _EVENT_ROW_COLUMNS)
-        self._create_relations(connection)
         return connection
 
-    def _create_relations(self, connection: duckdb.DuckDBPyConnection) -> None:
-        reference = [entry for entry in modules.modules() if entry.folder == "reference"]
-        for entry in reference:
-            connection.execute(entry.sql)
-            self._fill(connection, entry.name)
-        create_rule_functions(connection)
-        for entry in modules.modules():
-            if entry.materialised:
+    def _create(self, connection: duckdb.DuckDBPyConnection, names: set[str]) -> None:
+        """Create relations, each after those it uses.
+
+        Only what a question needs: DuckDB binds a view when it is created, and to bind all takes a second.
+        """
+        if not names:
+            return
+        wanted = [entry for entry in modules.modules() if entry.name in names]
+        for entry in wanted:
+            if entry.folder == "reference":
+                connection.execute(entry.sql)
+                self._fill(connection, entry.name)
+            elif entry.materialised:
                 marts.create(connection, entry)
             elif entry.in_memory:
                 connection.execute(f"CREATE TABLE {entry.name} AS {entry.query}")
-            elif entry not in reference:
+            else:
                 connection.execute(entry.sql)
-        connection.execute("\n".join(modules.comments(entry, entry.name) for entry in modules.modules()))
+            if entry.name in modules.RULE_FUNCTIONS.values():
+                create_rule_function(connection, entry.name)
+            self._created.add(entry.name)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
         """Fill a reference table from the shipped CSV file, then from the lake's own."""

@@ -285,7 +285,7 @@ def test_a_reference_file_that_does_not_fit_is_named(s1_lake, text, message):
     (s1_lake.path / "reference").mkdir()
     (s1_lake.path / "reference" / "category_rules.csv").write_text(text)
     with pytest.raises(InputError, match=message):
-        Lake(s1_lake.path).traces()
+        Lake(s1_lake.path).kernels("s1")
 
 
 def test_damaged_settings_are_named(s1_lake):
