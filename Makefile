@@ -32,6 +32,7 @@ bench: $(STAMP)
 	@echo "bench: speed and memory, as ratios"
 	@$(BIN)/python benchmarks/run.py
 	@$(BIN)/python benchmarks/tables.py
+	@$(BIN)/python benchmarks/views.py
 
 docs: $(STAMP)
 	@echo "docs: generated pages"

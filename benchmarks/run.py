@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import INGEST, measure
+from measure import INGEST, measure  # type: ignore[import-not-found]
 
 GENERATOR = Path(__file__).resolve().parent / "generate.py"
 EVENTS = 1_930_000

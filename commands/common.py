@@ -115,11 +115,14 @@ def no_passes(opened: Lake, trace: str) -> str:
     return "\n".join(lines)
 
 
-def print_rows(name: str, answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int) -> None:
+def print_rows(
+    opened: Lake, name: str, answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int
+) -> None:
     """Print rows of a relation: for people the columns they look at first."""
     from ..reports.questions import for_people
 
-    render_rows(for_people(name, answer) if format_ in ("table", "markdown") else answer, format_, output, limit)
+    shown = for_people(opened, name, answer) if format_ in ("table", "markdown") else answer
+    render_rows(shown, format_, output, limit)
 
 
 def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int) -> None:

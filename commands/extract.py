@@ -44,7 +44,7 @@ def extract(
 
     \b
     Examples:
-      tracelake extract kernel_details.csv --pass 178 -o pass.csv
+      tracelake extract kernel_details.csv --pass 2 -o pass.csv
       tracelake extract kernel_details.csv --window anchor --without-duplicates -o pass.csv
     """
     opened = open_lake(lake, trace=trace)

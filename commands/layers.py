@@ -32,7 +32,7 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
     """
     opened = open_lake(lake, trace=trace)
     find_pass(opened, trace, "all")
-    print_rows("passes", opened.passes(trace), format_, output, limit)
+    print_rows(opened, "passes", opened.passes(trace), format_, output, limit)
 
 
 @click.command()
@@ -55,7 +55,7 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
     chosen = find_pass(opened, trace, pass_)
     answer = opened.layers(trace, chosen)
     if format_ not in ("table", "markdown"):
-        print_rows("layers", answer, format_, output, limit)
+        print_rows(opened, "layers", answer, format_, output, limit)
         return
     from ..reports.layers import parts
     from ..reports.render import render_parts
@@ -100,16 +100,16 @@ def kernels(
     if layer is None and (compares or format_ not in FORMATS):
         raise UsageError("which layer? Give --layer N.")
     if layer is None and pass_ is None:
-        print_rows("kernels", opened.kernels(trace), format_, output, limit)
+        print_rows(opened, "kernels", opened.kernels(trace), format_, output, limit)
         return
     if not compares and format_ in FORMATS:
         chosen = find_pass(opened, trace, pass_)
         opened.check_layers(trace, chosen, () if layer is None else (layer,))
-        print_rows("layer_kernels", opened.kernels(trace, chosen, layer), format_, output, limit)
+        print_rows(opened, "layer_kernels", opened.kernels(trace, chosen, layer), format_, output, limit)
         return
     sides = _sides(opened, trace, (pass_, layer or 0), (compare_pass, compare_layer) if compares else None)
     if format_ in FORMATS:
-        print_rows("layer_diff", opened.layer_diff(trace, *sides[0], *sides[1]), format_, output, limit)
+        print_rows(opened, "layer_diff", opened.layer_diff(trace, *sides[0], *sides[1]), format_, output, limit)
     else:
         _print_flow(opened, trace, sides, format_, output)
 
@@ -147,5 +147,5 @@ def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], format_:
     parts: list[Part] = [model] if model else []
     parts += [table for side in sides if (table := flow_table(opened, trace_id, *side))]
     if len(sides) > 1:
-        parts.append(for_people("layer_diff", opened.layer_diff(trace, *sides[0], *sides[1])))
+        parts.append(for_people(opened, "layer_diff", opened.layer_diff(trace, *sides[0], *sides[1])))
     render_parts(parts, output=output, limit=0)

@@ -46,7 +46,7 @@ def perfetto(
     if output is None:
         chosen = find_pass(opened, trace, pass_)
         opened.check_layers(trace, chosen, layers)
-        print_rows("perfetto_ranges", opened.perfetto(trace, chosen, layers), format_, None, limit)
+        print_rows(opened, "perfetto_ranges", opened.perfetto(trace, chosen, layers), format_, None, limit)
         return
     if format_ != "table":
         raise UsageError(f"--format {format_}: -o writes a Chrome trace. For a table in a file, redirect stdout.")

@@ -35,7 +35,7 @@ def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | No
     """
     opened = open_lake(lake, trace=trace)
     if output is None or format_ is not None:
-        print_rows("shapes", opened.shapes(trace), format_ or "table", output, limit)
+        print_rows(opened, "shapes", opened.shapes(trace), format_ or "table", output, limit)
         return
     written = opened.write_shapes(trace, output)
     for path, rows in written:
@@ -98,7 +98,7 @@ def align(
     if by == "metrics":
         render_rows(answer, format_, output, limit)
     elif by == "summary" or format_ not in ("table", "markdown"):
-        print_rows(f"align_{by}", answer, format_, output, limit)
+        print_rows(opened, f"align_{by}", answer, format_, output, limit)
     else:
         from ..reports.alignment import m6_line
         from ..reports.questions import for_people
@@ -106,4 +106,4 @@ def align(
 
         summary = opened.align(simulated, measured, "summary", pass_, window, dedup)
         line = m6_line(*summary.select("m6, coverage, calibration, surplus, hit_us, measured_us").fetchall()[0])
-        render_parts([line, for_people(f"align_{by}", answer)], format_, output, limit=limit)
+        render_parts([line, for_people(opened, f"align_{by}", answer)], format_, output, limit=limit)

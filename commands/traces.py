@@ -76,7 +76,8 @@ def traces(lake: Path | None, format_: str, output: Path | None, limit: int) -> 
       tracelake traces
       tracelake traces --format csv -o traces.csv
     """
-    print_rows("traces", open_lake(lake).traces(), format_, output, limit)
+    opened = open_lake(lake)
+    print_rows(opened, "traces", opened.traces(), format_, output, limit)
 
 
 @click.command("set")

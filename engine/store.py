@@ -92,6 +92,10 @@ class Store:
         """Return all rows of a small question."""
         return self._ready(modules.names_in(query)).execute(query, parameters or []).fetchall()
 
+    def prepare(self, query: str) -> None:
+        """Have what a question names ready, for one that is asked of an answer and not of the lake."""
+        self._ready(modules.names_in(query))
+
     def refresh(self) -> None:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
         if self._connection is None:

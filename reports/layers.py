@@ -141,7 +141,8 @@ def types_table(store: Store, trace_id: str, pass_id: Pass) -> Table:
 def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id: Pass) -> list[Part]:
     """Return layers as people read them: each one, their types beside each other, and of one pass what to do next."""
     found = verdict(store, trace_id, pass_id) if isinstance(pass_id, int) else None
-    return [for_people("layers", answer), types_table(store, trace_id, pass_id), *([str(found)] if found else [])]
+    shown = for_people(store, "layers", answer)
+    return [shown, types_table(store, trace_id, pass_id), *([str(found)] if found else [])]
 
 
 def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:

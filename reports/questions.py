@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+    from ..engine.store import Store
+
 _ORIGINS = "(SELECT trace_id, origin_ns FROM traces)"
 #: Groups of categories with a column of their own in the table of layers.
 _GROUPS = ("attention", "moe", "gemm", "communication", "norm")
@@ -114,8 +116,9 @@ _TABLES = {
 }
 
 
-def for_people(name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+def for_people(store: Store, name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Return the first things to look at of an answer that has every column of a relation."""
+    store.prepare(_TABLES[name])
     shown = answer.query("rows", _TABLES[name])
     assert shown is not None  # a SELECT has an answer
     return shown

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from tracelake.cli import cli
 from tracelake.lake import Lake
 from tracelake.synthetic import s1_config, s1_trace, write_s1
+from tracelake.synthetic_npu import write_npu
 
-from ..sql.ascend_counters import product, write_table
 from ..support import run_cli, trace_bytes
 
 EXAMPLES = [
@@ -42,10 +42,13 @@ def playground_of_files(tmp_path_factory):
     call = {"ph": "X", "cat": "analytic", "name": "aten.mm.default", "pid": 1, "tid": 1, "ts": 0, "dur": 24,
             "args": {"kernel_type": "MatMulV2", "source": "MEASURED"}}  # fmt: skip
     (folder / "simulated.json").write_bytes(trace_bytes([call]))
-    write_table(folder / "kernel_details.csv", product("MatMulV2", "16,64;64,32", "16,32"))
+    write_npu(folder / "kernel_details.csv")
     lake = Lake(folder / "tracelake")
     lake.ingest(folder / "decode.json.gz", model=folder / "config.json")
     lake.ingest(folder / "9b02.json", folder / "7cf3.json")
+    for nth, name in enumerate(("monday", "tuesday")):
+        (folder / f"{name}.json").write_bytes(trace_bytes(events[: 690 + nth]))
+        lake.ingest(folder / f"{name}.json")
     lake.traces().fetchall()
     lake.close()
     # The file's content is another than that of the trace of its name: a path is read, not looked up.
@@ -147,7 +150,9 @@ def test_a_table_shows_names_as_they_are_even_where_they_look_like_markup(playgr
 def test_an_answer_in_a_file_leaves_stdout_empty(playground):
     ended = CliRunner().invoke(cli, ["traces", "--format", "json", "-o", "traces.json"])
     assert ended.stdout == ""
-    assert {row["trace"] for row in json.loads(Path("traces.json").read_text())} == {"decode", "9b02", "7cf3"}
+    assert {row["trace"] for row in json.loads(Path("traces.json").read_text())} == {
+        "decode", "9b02", "7cf3", "monday", "tuesday",
+    }  # fmt: skip
     refused = run_cli("traces", "-o", playground / "absent" / "traces.csv")
     assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)
     assert "traces.csv: cannot be written" in refused.stderr

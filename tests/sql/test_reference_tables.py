@@ -547,7 +547,8 @@ PRINTED = {
     "ATLAS_800_A3_752T_128G_DIE": "ascend_910c", "ATLAS_800_A2_376T_64G": "ascend_910b2",
     "ATLAS_800_A2_313T_64G": "ascend_910b3", "ATLAS_800_A2_280T_64G": "ascend_910b4_1",
     "ATLAS_800_A2_280T_64G_PCIE": "ascend_910b4_1_pcie", "ATLAS_800_A2_280T_32G_PCIE": "ascend_910b4",
-    "ATLAS_350_425T_112G": "atlas_350_112gb", "ATLAS_350_425T_84G": "atlas_350_84gb", "TPU v4": "tpu_v4", "TPU v5 lite": "tpu_v5e",
+    "ATLAS_350_425T_112G": "atlas_350_112gb", "ATLAS_350_425T_84G": "atlas_350_84gb",
+    "TPU v4": "tpu_v4", "TPU v5 lite": "tpu_v5e",
     "TPU v5e": "tpu_v5e", "TPU v5": "tpu_v5p", "TPU v5p": "tpu_v5p", "TPU v6 lite": "tpu_v6e",
     "TPU7x": "tpu_v7",
     # Names that say too little, and parts the table does not hold.
