@@ -1,7 +1,8 @@
 -- One row per stretch of time that a trace itself calls a step, by the evidence that counts for
 -- the trace: its step line, else the annotations of the source that marks the most steps.
 --
--- Of annotations of one source that lie in each other only the outermost is a step.
+-- Of annotations of one source that lie in each other only the outermost is a step. A table of
+-- kernels names the step of each row: there a step lasts from its first kernel to its last.
 --
 -- trace_id     VARCHAR  trace
 -- device       INTEGER  device, NULL where the host is marked
@@ -77,8 +78,18 @@ step_names AS (
     FROM numbered_names
     GROUP BY trace_id
 ),
+table_marks AS (
+    SELECT
+        trace_id, device, 'profiler step' AS step_source, step_id AS step_number,
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns
+    FROM ascend_kernels
+    WHERE step_id IS NOT NULL AND counted
+    GROUP BY trace_id, device, step_id
+),
 found AS (
     SELECT trace_id, device, step_source, step_number, stage, start_ns, end_ns FROM line_marks
+    UNION ALL
+    SELECT trace_id, device, step_source, step_number, NULL, start_ns, end_ns FROM table_marks
     UNION ALL
     SELECT trace_id, device, step_source, step_number, stage, start_ns, end_ns FROM named_marks
     UNION ALL

@@ -316,3 +316,25 @@ def test_steps_of_case_a_by_rank_and_by_number_are_the_same(cases):
         (4, 182.5, 115, pytest.approx(316), 100, 400), (3, 110, 110, 118, 100, 120),
     ]  # fmt: skip
     assert of_case(cases, "step_classes", "step_class, representative_step", "A") == [("typical", 3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "dur_us"),
+    [("training_910b_arithmetic", 1, 516_885.54), ("excerpt_pipeutilization", 19, 2_857_120.405)],
+)
+def test_a_table_of_kernels_names_the_step_of_its_rows(tmp_path, name, number, dur_us):
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(data_file(f"ascend/kernel_details_{name}.csv"))
+    steps = lake.sql("SELECT step_source, step_number, dur_us FROM steps").fetchall()
+    assert steps == [("profiler step", number, dur_us)]
+
+
+def test_steps_of_a_table_follow_its_numbers(tmp_path):
+    rows = [(1, 10, 5), (1, 16, 4), (2, 30, 10), ("N/A", 45, 1), (3, 50, 10), (3, 62, 8)]
+    header = "Step Id,Name,Type,Stream ID,Start Time(us),Duration(us)\n"
+    lines = (f"{step},Add{nth},Add,2,{start},{dur}\n" for nth, (step, start, dur) in enumerate(rows))
+    (tmp_path / "kernel_details.csv").write_text(header + "".join(lines))
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(tmp_path / "kernel_details.csv")
+    steps = lake.sql("SELECT step_number, dur_us FROM steps ORDER BY step_id").fetchall()
+    assert steps == [(1, 10), (2, 10), (3, 20)]
