@@ -10,13 +10,12 @@ from typing import Any
 
 from ...engine.errors import InputError
 from ...engine.modules import quoted
-from ...engine.schema import EVENT_COLUMNS
 from ..lanes import LaneWriter
 from ..notes import Notes
 from ..reader import Reading
 from ..slots import Slot
 from ..source import Source
-from .rows import PROFILED_SHAPES
+from .rows import PROFILED_SHAPES, metadata_query
 
 #: Kind of table -> columns that no other kind has all of, in the order to try them.
 _TABLES = {
@@ -104,19 +103,13 @@ class DocumentReader:
     def _store(self, rows: list[dict[str, Any]]) -> None:
         data = "\n".join(json.dumps({"args": row}, ensure_ascii=False) for row in rows).encode("utf-8", "replace")
         slot = Slot(len(data), opening=b"", closing=b"")
-        nulls = ", ".join(
-            f"CAST(NULL AS {EVENT_COLUMNS[name]}) AS {name}"
-            for name in EVENT_COLUMNS
-            if name not in ("event_id", "ph", "name", "args")
+        source = (
+            f"read_json({quoted(slot.path)}, format = 'newline_delimited', columns = {{args: 'JSON'}}, "
+            f"maximum_object_size = {max(len(data), 1 << 20)})"
         )
         try:
             slot.fill(data)
-            self.writers[0].load(
-                "SELECT row_number() OVER () - 1 AS nth, false AS suspect, 'meta' AS lane, 'M' AS ph, "
-                f"{quoted(self.kind)} AS name, CAST(args AS VARCHAR) AS args, {nulls} FROM "
-                f"read_json({quoted(slot.path)}, format = 'newline_delimited', columns = {{args: 'JSON'}}, "
-                f"maximum_object_size = {max(len(data), 1 << 20)})"
-            )
+            self.writers[0].load(metadata_query(self.kind, "args", source))
             self.writers[0].store(self.events)
         finally:
             slot.close()

@@ -107,6 +107,20 @@ def companion_query(path: str, columns: Columns, kind: str, stem: str) -> str:
     """
     members = ", ".join(f"{quoted(name)}: c{nth}" for nth, name in enumerate(_unique(columns.header)))
     named = f", 'Kernel Type': {quoted(stem)}" if kind == PROFILED_SHAPES else ""
+    cells = ", ".join(f"c{nth}" for nth in range(len(columns.header)))
+    args, lane = f"to_json({{{members}{named}}})", f"if(coalesce({cells}) IS NULL, 'rejected', 'meta')"
+    return metadata_query(kind, args, _lines(path, columns), lane)
+
+
+def metadata_query(kind: str, args: str, source: str, lane: str = "'meta'") -> str:
+    """Return the SELECT that makes a metadata event named `kind` of each row of a source.
+
+    Args:
+        kind: name of the events.
+        args: expression of their arguments, JSON.
+        source: where the rows come from.
+        lane: expression of the lane, `rejected` for what is no row.
+    """
     nulls = ", ".join(
         f"CAST(NULL AS {EVENT_COLUMNS[name]}) AS {name}"
         for name in EVENT_COLUMNS
@@ -114,14 +128,9 @@ def companion_query(path: str, columns: Columns, kind: str, stem: str) -> str:
     )
     return f"""
 SELECT
-    row_number() OVER () - 1 AS nth,
-    false AS suspect,
-    if(coalesce({", ".join(f"c{nth}" for nth in range(len(columns.header)))}) IS NULL, 'rejected', 'meta') AS lane,
-    'M' AS ph,
-    {quoted(kind)} AS name,
-    CAST(to_json({{{members}{named}}}) AS VARCHAR) AS args,
-    {nulls}
-FROM {_lines(path, columns)}"""
+    row_number() OVER () - 1 AS nth, false AS suspect, {lane} AS lane, 'M' AS ph, {quoted(kind)} AS name,
+    CAST({args} AS VARCHAR) AS args, {nulls}
+FROM {source}"""
 
 
 def _lines(path: str, columns: Columns) -> str:

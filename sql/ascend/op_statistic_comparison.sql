@@ -13,20 +13,7 @@
 -- diff_us       DOUBLE   the trace's minus the file's, µs
 -- diff_pct      DOUBLE   that as a share of the file's whole time
 CREATE VIEW op_statistic_comparison AS
-WITH cells AS (
-    SELECT
-        trace_id, event_id,
-        unnest(map_entries(CAST(CAST(args AS JSON) AS MAP(VARCHAR, VARCHAR)))) AS cell
-    FROM events
-    WHERE lane = 'meta' AND name = 'op_statistic'
-),
-named AS (
-    SELECT
-        trace_id, event_id, regexp_replace(lower(cell.key), '[^a-z]', '', 'g') AS header,
-        nullif(nullif(trim(cell.value, ' ' || chr(9)), ''), 'N/A') AS value
-    FROM cells
-),
-typed AS (
+WITH typed AS (
     SELECT
         trace_id, event_id,
         TRY_CAST(max(value) FILTER (header = 'deviceid') AS INTEGER) AS device,
@@ -34,7 +21,8 @@ typed AS (
         max(value) FILTER (header = 'coretype') AS core,
         TRY_CAST(max(value) FILTER (header = 'count') AS BIGINT) AS file_count,
         TRY_CAST(max(value) FILTER (header = 'totaltimeus') AS DOUBLE) AS file_us
-    FROM named
+    FROM _companion_cells
+    WHERE kind = 'op_statistic'
     GROUP BY trace_id, event_id
 ),
 summed AS (

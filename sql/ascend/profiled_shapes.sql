@@ -21,20 +21,7 @@
 -- requests       BIGINT   requests of an attention
 -- phase          VARCHAR  prefill, decode or unknown, of an attention
 CREATE VIEW profiled_shapes AS
-WITH cells AS (
-    SELECT
-        trace_id, event_id,
-        unnest(map_entries(CAST(CAST(args AS JSON) AS MAP(VARCHAR, VARCHAR)))) AS cell
-    FROM events
-    WHERE lane = 'meta' AND name = 'profiled_shape'
-),
-named AS (
-    SELECT
-        trace_id, event_id, regexp_replace(lower(cell.key), '[^a-z]', '', 'g') AS header,
-        nullif(nullif(trim(cell.value, ' "' || chr(9)), ''), 'N/A') AS value
-    FROM cells
-),
-typed AS (
+WITH typed AS (
     SELECT
         trace_id, event_id,
         max(value) FILTER (header = 'kerneltype') AS kernel_type,
@@ -64,7 +51,8 @@ typed AS (
         ) AS std_us,
         TRY_CAST(max(value) FILTER (header IN ('avgseqlen', 'runtimeavgseqlen')) AS BIGINT)
             AS avg_seq_len
-    FROM named
+    FROM _companion_cells
+    WHERE kind = 'profiled_shape'
     GROUP BY trace_id, event_id
 ),
 attentions AS (

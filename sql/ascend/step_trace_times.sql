@@ -26,20 +26,7 @@
 --                                             rounding; NULL for a stage, whose columns are each
 --                                             the most of any rank
 CREATE VIEW step_trace_times AS
-WITH cells AS (
-    SELECT
-        trace_id, event_id,
-        unnest(map_entries(CAST(CAST(args AS JSON) AS MAP(VARCHAR, VARCHAR)))) AS cell
-    FROM events
-    WHERE lane = 'meta' AND name = 'step_trace_time'
-),
-named AS (
-    SELECT
-        trace_id, event_id, regexp_replace(lower(cell.key), '[^a-z]', '', 'g') AS header,
-        nullif(nullif(trim(cell.value, ' ' || chr(9)), ''), 'N/A') AS value
-    FROM cells
-),
-typed AS (
+WITH typed AS (
     SELECT
         trace_id, event_id,
         max(value) FILTER (header = 'step') AS step,
@@ -60,7 +47,8 @@ typed AS (
             ) AS DOUBLE
         ) AS not_overlapped_exclude_receive_us,
         TRY_CAST(max(value) FILTER (header = 'preparing') AS DOUBLE) AS preparing_us
-    FROM named
+    FROM _companion_cells
+    WHERE kind = 'step_trace_time'
     GROUP BY trace_id, event_id
 )
 SELECT

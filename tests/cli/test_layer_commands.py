@@ -1,12 +1,10 @@
 """The commands that look into layers: what they print, what they refuse, and where it goes."""
 
 import json
-import sys
 
 import pytest
 
 import tracelake
-from tracelake.cli import main
 from tracelake.reports.questions import for_people
 from tracelake.synthetic import s1_config, write_s1
 
@@ -29,23 +27,6 @@ def lake(tmp_path_factory):
     opened.ingest(folder / "loose.json", num_layers=5)
     opened.close()
     return folder / "lake"
-
-
-@pytest.fixture
-def run(lake, monkeypatch, capsys):
-    """Return what runs a command in this process: its exit code, stdout and stderr."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["tracelake", "--lake", str(lake), *map(str, words)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_layers_prints_the_layers_then_their_types_then_the_next_target(run):

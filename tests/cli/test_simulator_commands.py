@@ -2,12 +2,10 @@
 
 import csv
 import json
-import sys
 
 import pytest
 
 import tracelake
-from tracelake.cli import main
 
 from ..sql.ascend_counters import product, write_table, write_trace
 
@@ -29,23 +27,6 @@ def lake(tmp_path_factory):
     opened.ingest(write_trace(folder / "simulated.json", [call]), trace="simulated")
     opened.close()
     return folder / "lake"
-
-
-@pytest.fixture
-def run(lake, monkeypatch, capsys):
-    """Return what runs a command in this process: its exit code, stdout and stderr."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["tracelake", "--lake", str(lake), *map(str, words)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_shapes_are_listed_what_takes_most_first(run):
