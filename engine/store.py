@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import duckdb
 
@@ -110,10 +110,15 @@ class Store:
             for file in sorted(self.layout.event_dir(trace_id).rglob("*.parquet"))
         ]
         _set_files(connection, "event_files", files, "_event_rows", _EVENT_ROW_COLUMNS)
-        for entry in modules.modules():
-            if entry.in_memory and entry.name in self._created:
-                connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
+        self._recompute(entry.name for entry in modules.modules())
         self._materialised.clear()
+
+    def _recompute(self, names: Iterable[str]) -> None:
+        """Compute those relations anew that are held in memory, of some names that are there."""
+        wanted = self._created.intersection(names)
+        for entry in modules.modules():
+            if entry.in_memory and entry.name in wanted and self._connection is not None:
+                self._connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
 
     def resolve(self, trace: str) -> str:
         """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id.
@@ -141,6 +146,10 @@ class Store:
             + (f"In the lake {self.path}: {', '.join(known)}." if known else f"The lake {self.path} is empty.")
         )
 
+    def locate(self, trace: str) -> str:
+        """Return the id of a trace."""
+        return self.resolve(trace)
+
     def write_settings(self, trace_id: str, settings: dict[str, str | None]) -> None:
         """Merge settings into those kept of a trace; what was computed with the old ones is stale from then on."""
         if not settings:
@@ -165,6 +174,12 @@ class Store:
             self.layout.settings_file(trace_id).unlink(missing_ok=True)
         self.refresh()
         return trace_id
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the connection."""
@@ -219,7 +234,11 @@ class Store:
         for entry in wanted:
             if entry.folder == "reference":
                 connection.execute(entry.sql)
-                self._fill(connection, entry.name)
+                try:
+                    self._fill(connection, entry.name)
+                except InputError:
+                    connection.execute(f"DROP TABLE {entry.name}")
+                    raise
             elif entry.materialised:
                 marts.create(connection, entry)
             elif entry.in_memory:
@@ -229,6 +248,12 @@ class Store:
             if entry.name in modules.RULE_FUNCTIONS.values():
                 create_rule_function(connection, entry.name)
             self._created.add(entry.name)
+
+    def _refill(self, table: str) -> None:
+        """Read a reference table again, whose file in the lake has changed."""
+        if self._connection is not None and table in self._created:
+            self._connection.execute(f"DELETE FROM {table}")
+            self._fill(self._connection, table)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
         """Fill a reference table from the shipped CSV file, then from the lake's own."""

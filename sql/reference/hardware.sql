@@ -4,6 +4,7 @@
 -- hardware            VARCHAR  short name; the key
 -- vendor              VARCHAR  nvidia, amd, huawei or google
 -- name                VARCHAR  the vendor's name
+-- aliases             VARCHAR  other names that people type, by spaces
 -- device_pattern      VARCHAR  regular expression (RE2) that the lower-cased device name of a trace
 --                              contains
 -- compute_major       INTEGER  major architecture version that profilers print
@@ -29,6 +30,7 @@ CREATE TABLE hardware (
     hardware VARCHAR PRIMARY KEY,
     vendor VARCHAR NOT NULL,
     name VARCHAR,
+    aliases VARCHAR,
     device_pattern VARCHAR,
     compute_major INTEGER,
     compute_minor INTEGER,

@@ -1,0 +1,17 @@
+-- Cached keys that new tokens look at, each read once for a request: of groups of equal requests,
+-- or where these are NULL of a batch.
+CREATE MACRO _cached_keys(kind, batch, new_tokens, cached, requests, sees, ratio, top) AS
+    CASE
+        WHEN requests IS NULL
+            THEN batch * _request_cached_keys(kind, new_tokens, cached, sees, ratio, top)
+        ELSE CAST(
+            list_sum(
+                list_transform(
+                    requests,
+                    lambda r: r.requests * _request_cached_keys(
+                        kind, r.new_tokens, r.cached_tokens, sees, ratio, top
+                    )
+                )
+            ) AS BIGINT
+        )
+    END;

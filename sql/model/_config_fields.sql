@@ -1,0 +1,33 @@
+-- One row per model known by its config.json and property that the file gives: under the first of
+-- its names that is there. A nested text_config counts for the language part.
+--
+-- model  VARCHAR  name
+-- field  VARCHAR  property, as in config_names
+-- value  JSON     what the file says
+CREATE VIEW _config_fields AS
+WITH said AS (
+    SELECT model, config, 1 AS priority FROM model_configs
+    UNION ALL
+    SELECT model, config, 2 FROM traces WHERE config IS NOT NULL AND model IS NOT NULL
+),
+chosen AS (
+    SELECT model, CAST(arg_min(config, (priority, config)) AS JSON) AS raw
+    FROM said
+    WHERE json_valid(config)
+    GROUP BY model
+),
+language AS (
+    SELECT
+        model,
+        json_merge_patch(coalesce(raw -> 'text_config', CAST('{}' AS JSON)), raw) AS config
+    FROM chosen
+),
+found AS (
+    SELECT model, field, priority, json_extract(config, '$."' || name || '"') AS value
+    FROM language
+    CROSS JOIN config_names
+)
+SELECT model, field, CAST(arg_min(value, priority) AS JSON) AS value
+FROM found
+WHERE value IS NOT NULL AND json_type(value) <> 'NULL'
+GROUP BY model, field;

@@ -1,0 +1,169 @@
+-- One row per model known by its config.json: the columns of the table models, as its config gives
+-- them. Defaults are those that the architectures themselves have.
+--
+-- model                     VARCHAR    name
+-- model_type                VARCHAR    model_type
+-- num_layers                BIGINT     decoder layers
+-- hidden_size               BIGINT     width of the residual stream
+-- num_heads                 BIGINT     query heads
+-- num_kv_heads              BIGINT     key and value heads
+-- head_dim                  BIGINT     width of a head
+-- rotary_dim                BIGINT     rotated part of a head
+-- qk_nope_head_dim          BIGINT     part of a latent attention's head that is not rotated
+-- qk_rope_head_dim          BIGINT     part of it that is
+-- v_head_dim                BIGINT     width of its values
+-- q_lora_rank               BIGINT     width of the compressed query
+-- kv_lora_rank              BIGINT     width of the compressed keys and values
+-- o_lora_rank               BIGINT     width of a group of the compressed output
+-- o_groups                  BIGINT     groups of the output projection
+-- intermediate_size         BIGINT     width of the MLP of dense layers
+-- gated_mlp                 BOOLEAN    the MLP has a gate
+-- num_experts               BIGINT     routed experts
+-- top_k                     BIGINT     experts per token
+-- moe_intermediate_size     BIGINT     width of an expert
+-- num_shared_experts        BIGINT     experts that every token visits
+-- shared_intermediate_size  BIGINT     their width together
+-- shared_gate               BOOLEAN    their result is gated
+-- first_dense_layers        BIGINT     leading layers without experts
+-- moe_layer_step            BIGINT     every so manyth layer has experts
+-- moe_layer_offset          BIGINT     the first of those
+-- dense_layers              BIGINT[]   further layers without experts
+-- index_heads               BIGINT     heads of the indexer
+-- index_head_dim            BIGINT     width of such a head
+-- index_top_k               BIGINT     keys that it selects
+-- sliding_window            BIGINT     keys that a windowed layer sees
+-- full_every                BIGINT     every so manyth layer sees all keys
+-- layer_types               VARCHAR[]  sliding_attention or full_attention, layer by layer
+-- compress_ratios           BIGINT[]   tokens per compressed key, as the file has them
+-- hash_layers               BIGINT     leading layers that choose experts by the token's id
+-- hc_mult                   BIGINT     residual streams
+-- mtp_layers                BIGINT     layers of multi-token prediction
+-- vocab_size                BIGINT     tokens of the vocabulary
+-- tied_embeddings           BOOLEAN    the head is the embedding
+-- qk_norm                   BOOLEAN    queries and keys are normalised
+-- qkv_bias                  BOOLEAN    the attention's projections have biases
+-- max_positions             BIGINT     longest context, tokens
+-- weight_dtype              VARCHAR    type of the linear layers' weights
+-- expert_dtype              VARCHAR    type of the routed experts' weights
+CREATE VIEW _config_models AS
+WITH said AS (
+    SELECT model, map(list(field), list(value)) AS fields
+    FROM _config_fields
+    GROUP BY model
+),
+typed AS (
+    SELECT
+        model,
+        fields['model_type'] ->> '$' AS model_type,
+        TRY_CAST(fields['num_layers'] AS BIGINT) AS num_layers,
+        TRY_CAST(fields['hidden_size'] AS BIGINT) AS hidden_size,
+        TRY_CAST(fields['num_heads'] AS BIGINT) AS num_heads,
+        TRY_CAST(fields['num_kv_heads'] AS BIGINT) AS num_kv_heads,
+        TRY_CAST(fields['head_dim'] AS BIGINT) AS head_dim,
+        TRY_CAST(fields['rotary_dim'] AS BIGINT) AS rotary_dim,
+        TRY_CAST(fields['rotary_part'] AS DOUBLE) AS rotary_part,
+        TRY_CAST(fields['qk_nope_head_dim'] AS BIGINT) AS qk_nope_head_dim,
+        TRY_CAST(fields['qk_rope_head_dim'] AS BIGINT) AS qk_rope_head_dim,
+        TRY_CAST(fields['v_head_dim'] AS BIGINT) AS v_head_dim,
+        TRY_CAST(fields['q_lora_rank'] AS BIGINT) AS q_lora_rank,
+        TRY_CAST(fields['kv_lora_rank'] AS BIGINT) AS kv_lora_rank,
+        TRY_CAST(fields['o_lora_rank'] AS BIGINT) AS o_lora_rank,
+        TRY_CAST(fields['o_groups'] AS BIGINT) AS o_groups,
+        TRY_CAST(fields['intermediate_size'] AS BIGINT) AS intermediate_size,
+        TRY_CAST(fields['gated_mlp'] AS BOOLEAN) AS gated_mlp,
+        TRY_CAST(fields['num_experts'] AS BIGINT) AS num_experts,
+        TRY_CAST(fields['top_k'] AS BIGINT) AS top_k,
+        TRY_CAST(fields['moe_intermediate_size'] AS BIGINT) AS moe_intermediate_size,
+        TRY_CAST(fields['num_shared_experts'] AS BIGINT) AS num_shared_experts,
+        TRY_CAST(fields['shared_intermediate_size'] AS BIGINT) AS shared_intermediate_size,
+        TRY_CAST(fields['first_dense_layers'] AS BIGINT) AS first_dense_layers,
+        TRY_CAST(fields['moe_layer_freq'] AS BIGINT) AS moe_layer_freq,
+        TRY_CAST(fields['moe_layer_freq'] AS BIGINT[]) AS moe_layer_list,
+        TRY_CAST(fields['decoder_sparse_step'] AS BIGINT) AS decoder_sparse_step,
+        TRY_CAST(fields['mlp_only_layers'] AS BIGINT[]) AS mlp_only_layers,
+        TRY_CAST(fields['mlp_layer_types'] AS VARCHAR[]) AS mlp_layer_types,
+        TRY_CAST(fields['index_heads'] AS BIGINT) AS index_heads,
+        TRY_CAST(fields['index_head_dim'] AS BIGINT) AS index_head_dim,
+        TRY_CAST(fields['index_top_k'] AS BIGINT) AS index_top_k,
+        CASE
+            WHEN TRY_CAST(fields['use_sliding_window'] AS BOOLEAN) IS NOT FALSE
+                THEN TRY_CAST(fields['sliding_window'] AS BIGINT)
+        END AS sliding_window,
+        TRY_CAST(fields['max_window_layers'] AS BIGINT) AS max_window_layers,
+        TRY_CAST(fields['full_every'] AS BIGINT) AS full_every,
+        TRY_CAST(fields['layer_types'] AS VARCHAR[]) AS layer_types,
+        TRY_CAST(fields['compress_ratios'] AS BIGINT[]) AS compress_ratios,
+        TRY_CAST(fields['hash_layers'] AS BIGINT) AS hash_layers,
+        TRY_CAST(fields['hc_mult'] AS BIGINT) AS hc_mult,
+        coalesce(
+            TRY_CAST(fields['mtp_layers'] AS BIGINT),
+            TRY_CAST(fields['mtp_modules'] AS BIGINT)
+            * coalesce(TRY_CAST(fields['mtp_transformer_layers'] AS BIGINT), 1)
+        ) AS mtp_layers,
+        TRY_CAST(fields['vocab_size'] AS BIGINT) AS vocab_size,
+        TRY_CAST(fields['tied_embeddings'] AS BOOLEAN) AS tied_embeddings,
+        TRY_CAST(fields['qk_norm'] AS BOOLEAN) AS qk_norm,
+        TRY_CAST(fields['qkv_bias'] AS BOOLEAN) AS qkv_bias,
+        TRY_CAST(fields['max_positions'] AS BIGINT) AS max_positions,
+        lower(fields['dtype'] ->> '$') AS dtype,
+        lower(fields['quantization'] ->> 'quant_method') AS quant_method
+    FROM said
+)
+SELECT
+    model, t.model_type, num_layers, hidden_size, num_heads, num_kv_heads, head_dim,
+    coalesce(
+        rotary_dim, CAST(rotary_part * coalesce(head_dim, hidden_size // num_heads) AS BIGINT)
+    ) AS rotary_dim,
+    qk_nope_head_dim, qk_rope_head_dim, v_head_dim, q_lora_rank, kv_lora_rank, o_lora_rank,
+    o_groups,
+    -- A plain MLP without a width has four times the hidden one, as in GPT-2.
+    coalesce(
+        intermediate_size,
+        CASE WHEN coalesce(t.gated_mlp, types.gated_mlp) IS FALSE THEN 4 * hidden_size END
+    ) AS intermediate_size,
+    coalesce(t.gated_mlp, types.gated_mlp) AS gated_mlp,
+    num_experts, top_k,
+    coalesce(
+        moe_intermediate_size, CASE WHEN types.moe_in_intermediate_size THEN intermediate_size END
+    ) AS moe_intermediate_size,
+    num_shared_experts, shared_intermediate_size,
+    shared_intermediate_size > 0 AND t.model_type = 'qwen2_moe' AS shared_gate,
+    first_dense_layers,
+    coalesce(moe_layer_freq, decoder_sparse_step) AS moe_layer_step,
+    CASE WHEN decoder_sparse_step IS NOT NULL THEN decoder_sparse_step - 1 END AS moe_layer_offset,
+    list_distinct(
+        list_concat(
+            coalesce(mlp_only_layers, []),
+            list_filter(
+                range(num_layers), lambda layer: mlp_layer_types[layer + 1] = 'dense'
+            ),
+            list_filter(range(num_layers), lambda layer: moe_layer_list[layer + 1] = 0)
+        )
+    ) AS dense_layers,
+    index_heads, index_head_dim, index_top_k, sliding_window,
+    coalesce(t.full_every, types.full_every) AS full_every,
+    coalesce(
+        layer_types,
+        -- Qwen2: from this layer on the window counts.
+        CASE
+            WHEN sliding_window IS NOT NULL AND max_window_layers IS NOT NULL
+                THEN list_transform(
+                    range(num_layers),
+                    lambda layer: CASE
+                        WHEN layer >= max_window_layers THEN 'sliding_attention'
+                        ELSE 'full_attention'
+                    END
+                )
+        END
+    ) AS layer_types,
+    compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
+    coalesce(t.tied_embeddings, types.tied_embeddings) AS tied_embeddings,
+    coalesce(t.qk_norm, types.qk_norm) AS qk_norm,
+    coalesce(t.qkv_bias, types.qkv_bias) AS qkv_bias,
+    max_positions,
+    coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
+    q.expert_dtype
+FROM typed AS t
+LEFT JOIN model_types AS types ON types.model_type = t.model_type
+LEFT JOIN quantizations AS q ON q.method = t.quant_method
+LEFT JOIN dtypes AS plain ON plain.token = t.dtype;

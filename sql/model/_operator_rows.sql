@@ -1,0 +1,299 @@
+-- One row per scenario, part of a layer and operator: the rows of the relation operators, those of
+-- several kinds of layers that are alike as one, with the number of the scenario.
+--
+-- In training a row is the forward and the backward pass of a microbatch: products three times,
+-- attention three and a half times where the backward pass computes the scores again, both once
+-- more with recompute; weights read for each, gradients in FP32 written, or read and written where
+-- they are summed up over microbatches.
+--
+-- question           BIGINT   number of the scenario
+-- scenario           VARCHAR  scenario
+-- model              VARCHAR  model
+-- phase              VARCHAR  prefill, decode or training
+-- part               VARCHAR  kind of attention or of MLP, layer, ends or mtp
+-- kinds              STRUCT[] kinds of layers that have it, with the number of each
+-- mtp_layers         BIGINT   layers of multi-token prediction, like the last one
+-- layers             BIGINT   layers that have it
+-- stage_layers       DOUBLE   of these, layers of one pipeline stage
+-- op_seq             INTEGER  place in the layer
+-- op                 VARCHAR  operator
+-- module             VARCHAR  module that holds it
+-- fused_op           VARCHAR  product that engines make of it and its neighbours
+-- category           VARCHAR  category
+-- rows               VARCHAR  what its rows are
+-- row_count          BIGINT   rows of a replica
+-- tokens             BIGINT   new tokens of a replica
+-- m_eff              DOUBLE   rows of one product on one rank: those that share weights or keys
+-- tensor_efficiency  DOUBLE   part of the matrix units' speed that so few rows reach
+-- n                  BIGINT   columns of its result
+-- k                  BIGINT   inner dimension
+-- instances          BIGINT   products side by side
+-- n_rank             BIGINT   columns that one rank holds
+-- k_rank             BIGINT   inner dimension that one rank holds
+-- row_reads          BIGINT   elements that a row reads
+-- row_writes         BIGINT   elements that a row writes
+-- flop               BIGINT   FLOP of a replica
+-- flop_rank          DOUBLE   FLOP of one rank
+-- tensor_flop        DOUBLE   part of these that the matrix units do
+-- realizable_flop    DOUBLE   FLOP at full speed that take as long
+-- vector_flop        BIGINT   FLOP outside the matrix units of a replica
+-- vector_flop_rank   DOUBLE   the same of one rank
+-- weights            VARCHAR  class of its weights
+-- parameters_rank    DOUBLE   weights that a rank holds
+-- parameter_bytes    DOUBLE   the same, bytes
+-- saved_bytes        DOUBLE   activations that a rank keeps for the backward pass
+-- resident_bytes     DOUBLE   KV cache that a rank holds after the pass
+-- weight_bytes       DOUBLE   weights that a rank reads, and gradients
+-- activation_bytes   DOUBLE   activations that a rank reads and writes
+-- alone_bytes        DOUBLE   the same were it a kernel of its own
+-- kv_bytes           DOUBLE   KV cache that a rank reads and writes
+-- temporary_bytes    DOUBLE   scores that leave the chip
+-- net_bytes          DOUBLE   bytes that a rank sends
+-- split              VARCHAR  how ranks share it
+-- split_factor       DOUBLE   FLOP of a replica over those of a rank
+-- hidden             BOOLEAN  done in the kernel of a neighbour
+-- dtype              VARCHAR  type it computes in
+-- peak_tflops        DOUBLE   dense peak, TFLOP/s
+-- flop_us            DOUBLE   least time of the matrix units, µs
+-- vector_us          DOUBLE   least time of the vector units, µs
+-- hbm_us             DOUBLE   least time of the memory, µs
+-- net_us             DOUBLE   least time of the network, µs
+CREATE VIEW _operator_rows AS
+-- Kept apart: else the scenarios, of which there may be a million, are joined with the template's
+-- own parts.
+WITH template AS MATERIALIZED (
+    SELECT * FROM _template
+),
+worked AS (
+    SELECT
+        q.*, t.* EXCLUDE (variant, layers),
+        layers + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS layers,
+        CASE rows
+            WHEN 'tokens' THEN tokens
+            -- A cached prefix is compressed: its keys are expanded again.
+            WHEN 'expanded' THEN tokens + cached_tokens
+            WHEN 'logits' THEN logit_rows
+            WHEN 'assignments' THEN tokens * top_k
+            WHEN 'pairs'
+                THEN CASE
+                    WHEN said_pairs IS NOT NULL AND attention_kind IN ('gqa', 'mla') THEN said_pairs
+                    ELSE _pairs(
+                        attention_kind, batch, seq_len, kv_len, requests, sliding_window,
+                        compress_ratio, index_top_k
+                    )
+                END
+            WHEN 'index_pairs'
+                THEN _index_pairs(attention_kind, batch, seq_len, kv_len, requests, compress_ratio)
+        END AS row_count,
+        CASE kv_rows
+            WHEN 'looked_up'
+                THEN _cached_keys(
+                    attention_kind, batch, seq_len, kv_len, requests, sliding_window,
+                    compress_ratio, index_top_k
+                )
+            WHEN 'indexed' THEN cached_tokens // greatest(compress_ratio, 1)
+            WHEN 'new' THEN tokens
+            WHEN 'index_new' THEN tokens
+        END AS kv_row_count,
+        CASE split
+            WHEN 'tp' THEN CAST(tp AS DOUBLE)
+            -- With more ranks than heads of keys, ranks hold copies.
+            WHEN 'kv_heads' THEN num_kv_heads / ceil(num_kv_heads / tp)
+            WHEN 'experts' THEN tp / expert_imbalance
+            -- Replicas that share a head gather their rows first.
+            WHEN 'head_tp' THEN CAST(least(tp, head_tp) AS DOUBLE)
+            ELSE 1.0
+        END AS split_factor,
+        -- What a rank holds of the dimension that is cut.
+        CASE split
+            WHEN 'tp' THEN CAST(tp AS DOUBLE)
+            WHEN 'kv_heads' THEN num_kv_heads / ceil(num_kv_heads / tp)
+            WHEN 'experts' THEN CAST(expert_tp AS DOUBLE)
+            WHEN 'head_tp' THEN CAST(head_tp AS DOUBLE)
+            ELSE 1.0
+        END AS side_factor
+    FROM _priced_questions AS q
+    JOIN template AS t ON t.variant = q.variant AND (t.form IS NULL OR t.form = q.form)
+    WHERE q.formulas = 'physical' AND (part <> 'mtp' OR mtp_layers > 0)
+),
+shared AS (
+    SELECT
+        *,
+        CASE
+            WHEN category = 'attention_core' THEN tokens
+            WHEN split = 'experts'
+                THEN tokens * top_k * expert_imbalance * group_replicas / ep
+            WHEN split = 'head_tp' THEN row_count * greatest(head_tp / tp, 1)
+            ELSE row_count
+        END AS rank_rows,
+        -- Experts that tokens of the group visit, of those of the rank: balanced, each token
+        -- visits top_k different ones of all.
+        num_experts / ep
+        * (1 - pow(1 - top_k / num_experts, tokens * group_replicas)) AS visited_experts,
+        CASE
+            WHEN phase <> 'training' THEN 1.0
+            WHEN category = 'attention_core' AND fuses THEN 3.5
+            ELSE 3.0
+        END + CASE WHEN phase = 'training' AND recompute THEN 1 ELSE 0 END AS work_factor,
+        CASE
+            WHEN weights = 'head' THEN head_dtype
+            WHEN weights = 'fp32' THEN 'fp32'
+            WHEN weights IN ('linear', 'expert') THEN gemm_dtype
+            WHEN category = 'attention_core' THEN core_dtype
+            ELSE 'fp32'
+        END AS dtype,
+        CASE
+            WHEN weights = 'head' THEN head_tflops
+            WHEN weights = 'fp32' THEN fp32_tflops
+            WHEN weights IN ('linear', 'expert') THEN gemm_tflops
+            WHEN category = 'attention_core' THEN core_tflops
+            ELSE vector_tflops
+        END AS peak_tflops,
+        weight_elements / side_factor
+        * CASE WHEN weights = 'expert' THEN num_experts / ep ELSE 1 END AS parameters_rank
+    FROM worked
+),
+weighed AS (
+    SELECT
+        *,
+        CAST(row_count * row_flop * work_factor AS BIGINT) AS flop,
+        CAST(row_count * row_vector_flop * work_factor AS BIGINT) AS vector_flop,
+        row_count * row_flop * work_factor / split_factor AS flop_rank,
+        row_count * row_vector_flop * work_factor / split_factor AS vector_flop_rank,
+        CASE
+            WHEN category = 'attention_core'
+                THEN tokens / request_count * heads_per_key
+                    / CASE WHEN attention_kind IN ('gqa', 'window') THEN 1 ELSE split_factor END
+            WHEN weights = 'expert' THEN rank_rows / visited_experts
+            ELSE rank_rows
+        END AS m_eff,
+        CASE weights
+            WHEN 'linear' THEN weight_elements * linear_size / side_factor
+            WHEN 'expert' THEN weight_elements * expert_size * visited_experts / side_factor
+            WHEN 'head' THEN weight_elements * head_size / side_factor
+            WHEN 'norm' THEN weight_elements * activation_size
+            WHEN 'fp32' THEN weight_elements * 4.0
+            ELSE 0.0
+        END
+        * CASE
+            WHEN phase <> 'training' THEN 1
+            WHEN recompute THEN 3
+            ELSE 2
+        END
+        + CASE
+            WHEN phase <> 'training' THEN 0
+            WHEN microbatches > 1 THEN 8
+            ELSE 4
+        END * parameters_rank AS weight_bytes_rank,
+        rank_rows * activation_size
+        * (
+            row_reads / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
+            + row_writes / CASE WHEN split_side IN ('n', 'instances') THEN side_factor ELSE 1 END
+        )
+        * CASE WHEN phase = 'training' THEN 3 + CASE WHEN recompute THEN 1 ELSE 0 END ELSE 1 END
+            AS alone_bytes,
+        CASE
+            WHEN phase = 'training' OR kv_row_count IS NULL THEN 0.0
+            -- Index keys are kept in FP8.
+            WHEN kv_rows IN ('indexed', 'index_new') THEN 1.0 * kv_row_count * kv_elements
+            WHEN attention_kind IN ('gqa', 'window')
+                THEN kv_size * kv_row_count * kv_elements * ceil(num_kv_heads / tp) / num_kv_heads
+            ELSE kv_size * kv_row_count * kv_elements
+        END AS kv_bytes_rank,
+        CASE WHEN phase = 'training' THEN 2.0 ELSE 1.0 END
+        * CASE net
+            WHEN 'all_reduce' THEN 2.0 * tokens * activation_size * (tp - 1) / tp
+            WHEN 'dispatch'
+                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * tokens * top_k
+                    * dispatch_size / tp * (ep - 1) / ep
+            WHEN 'combine'
+                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * tokens * top_k
+                    * activation_size / tp * (ep - 1) / ep
+            WHEN 'all_gather' THEN 1.0 * row_count * activation_size * (head_tp - 1) / head_tp
+            WHEN 'send'
+                THEN CASE WHEN pp > 1 THEN 1 ELSE 0 END * tokens * activation_size / tp
+            ELSE 0.0
+        END * net_elements AS net_bytes,
+        CASE net
+            WHEN 'all_reduce' THEN tp
+            WHEN 'all_gather' THEN head_tp
+            WHEN 'send' THEN tp * dp * pp
+            ELSE ep
+        END AS net_ranks
+    FROM shared
+),
+limited AS (
+    SELECT
+        *,
+        CASE WHEN fused AND fuses THEN 0.0 ELSE alone_bytes END AS moved_bytes,
+        CASE WHEN category = 'attention_core' THEN core_share ELSE linear_share END * flop_rank
+            AS tensor_flop,
+        CASE
+            WHEN row_flop = 0 THEN 1.0
+            WHEN tile_rows IS NOT NULL AND category <> 'attention_core'
+                THEN _tile_efficiency(
+                    m_eff, n / CASE WHEN split_side = 'n' THEN side_factor ELSE 1 END,
+                    coalesce(instances, CASE WHEN weights = 'expert' THEN visited_experts END, 1)
+                    / CASE WHEN split_side = 'instances' THEN side_factor ELSE 1 END,
+                    tile_rows, tile_columns, num_sms
+                )
+            WHEN saturation_rows IS NOT NULL THEN least(1, m_eff / saturation_rows)
+            ELSE 1.0
+        END AS tensor_efficiency
+    FROM weighed
+)
+SELECT
+    question, scenario, model, phase, part, kinds, mtp_layers, layers,
+    CASE WHEN part IN ('ends', 'mtp') THEN layers ELSE layers / pp END AS stage_layers,
+    op_seq, op, module, fused_op, category, rows, row_count, tokens, m_eff, tensor_efficiency,
+    n, k, instances,
+    CASE WHEN split_side = 'n' THEN CAST(n / side_factor AS BIGINT) ELSE n END AS n_rank,
+    CASE WHEN split_side = 'k' THEN CAST(k / side_factor AS BIGINT) ELSE k END AS k_rank,
+    row_reads, row_writes, flop, flop_rank, tensor_flop,
+    tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share AS realizable_flop,
+    vector_flop, vector_flop_rank, weights, parameters_rank,
+    parameters_rank * CASE weights
+        WHEN 'linear' THEN linear_size
+        WHEN 'expert' THEN expert_size
+        WHEN 'fp32' THEN 4.0
+        WHEN 'norm' THEN activation_size
+        ELSE head_size
+    END AS parameter_bytes,
+    CASE
+        WHEN phase = 'training' AND (NOT recompute OR op = 'input_norm')
+            THEN rank_rows * saves * row_reads * activation_size
+                / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
+        ELSE 0.0
+    END AS saved_bytes,
+    CASE
+        WHEN phase = 'training' OR kv_rows IS NULL OR kv_rows NOT IN ('new', 'index_new') THEN 0.0
+        ELSE _resident_keys(
+            CASE WHEN kv_rows = 'index_new' THEN 'index' ELSE attention_kind END, batch, seq_len,
+            kv_len, requests, sliding_window, compress_ratio
+        ) * kv_elements * CASE
+            WHEN kv_rows = 'index_new' THEN 1.0
+            WHEN attention_kind IN ('gqa', 'window')
+                THEN kv_size * ceil(num_kv_heads / tp) / num_kv_heads
+            ELSE kv_size
+        END
+    END AS resident_bytes,
+    weight_bytes_rank AS weight_bytes,
+    CASE WHEN rows = 'pairs' AND category = 'elementwise' THEN 0.0 ELSE moved_bytes END
+        AS activation_bytes,
+    alone_bytes, kv_bytes_rank AS kv_bytes,
+    CASE WHEN rows = 'pairs' AND category = 'elementwise' THEN moved_bytes ELSE 0.0 END
+        AS temporary_bytes,
+    net_bytes, split, split_factor, fused AND fuses AS hidden, dtype, peak_tflops,
+    (tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share)
+    / (peak_tflops * flop_fraction) / 1e6 AS flop_us,
+    vector_flop_rank / vector_tflops / 1e6 AS vector_us,
+    (weight_bytes_rank + moved_bytes + kv_bytes_rank) / (hbm_gbps * hbm_fraction) / 1e3 AS hbm_us,
+    CASE
+        WHEN net_bytes = 0 THEN 0.0
+        ELSE _network_us(
+            net_bytes, net = 'all_reduce', net_ranks, domain_size, link_gbps * net_fraction,
+            scaleout_gbps * net_fraction
+        )
+    END AS net_us
+FROM limited
+WHERE net IS NULL OR net_bytes > 0;

@@ -1,0 +1,104 @@
+-- One row per scenario: its work with the rates of its chip and the bytes of its types.
+--
+-- question          BIGINT    number of the scenario
+-- scenario          VARCHAR   scenario
+-- study             VARCHAR   sweep
+-- formulas          VARCHAR   physical or seed
+-- execution         VARCHAR   execution profile
+-- variant           UBIGINT   the model with its dimensions scaled
+-- model             VARCHAR   model
+-- phase             VARCHAR   prefill, decode or training
+-- batch             BIGINT    sequences of a replica
+-- seq_len           BIGINT    new tokens of each
+-- kv_len            BIGINT    cached tokens of each
+-- requests          STRUCT[]  groups of equal requests, instead of these where not NULL
+-- tokens            BIGINT    new tokens of a replica
+-- cached_tokens     BIGINT    cached tokens of a replica
+-- request_count     BIGINT    sequences of a replica
+-- logit_rows        BIGINT    rows of the output head
+-- said_pairs        BIGINT    pairs of query and key as a trace says
+-- form              VARCHAR   form of a latent attention
+-- tp                BIGINT    degree of tensor parallelism
+-- ep                BIGINT    degree of expert parallelism
+-- dp                BIGINT    replicas
+-- pp                BIGINT    pipeline stages
+-- head_tp           BIGINT    ranks that share the output head
+-- expert_tp         BIGINT    ranks that share an expert
+-- group_replicas    BIGINT    replicas whose tokens meet in an expert-parallel group
+-- mtp_layers        BIGINT    layers of multi-token prediction that run
+-- expert_imbalance  DOUBLE    busiest rank over the mean
+-- microbatches      BIGINT    microbatches of a training step
+-- recompute         BOOLEAN   the forward pass is computed again
+-- fuses             BOOLEAN   elementwise work and scores stay on the chip
+-- hardware          VARCHAR   chip
+-- linear_size       DOUBLE    bytes of a weight of a linear layer
+-- expert_size       DOUBLE    bytes of a weight of an expert
+-- head_size         DOUBLE    bytes of a weight of the head or the router
+-- activation_size   DOUBLE    bytes of an activation
+-- kv_size           DOUBLE    bytes of an element of the KV cache
+-- dispatch_size     DOUBLE    bytes of an element sent to an expert
+-- gemm_dtype        VARCHAR   type the linear layers compute in
+-- core_dtype        VARCHAR   type the attention computes in
+-- head_dtype        VARCHAR   type the head and the router compute in
+-- gemm_tflops       DOUBLE    peak in the first, TFLOP/s
+-- core_tflops       DOUBLE    peak in the second, TFLOP/s
+-- head_tflops       DOUBLE    peak in the third, TFLOP/s
+-- fp32_tflops       DOUBLE    peak in TF32, else FP32, TFLOP/s
+-- vector_tflops     DOUBLE    peak outside the matrix units, TFLOP/s
+-- hbm_gbps          DOUBLE    memory bandwidth, GB/s
+-- link_gbps         DOUBLE    bandwidth of the chip's links per direction, GB/s
+-- scaleout_gbps     DOUBLE    network bandwidth beyond them per direction, GB/s
+-- domain_size       BIGINT    chips that the links reach
+-- saturation_rows   DOUBLE    rows from which a product runs at full speed; NULL: one is enough
+-- tile_rows         DOUBLE    rows of a tile; NULL: products are not cut
+-- tile_columns      DOUBLE    columns of a tile
+-- num_sms           BIGINT    multiprocessors, each of which does a tile at a time
+-- core_share        DOUBLE    part of an attention's FLOP that matrix units do
+-- linear_share      DOUBLE    part of another product's FLOP that they do
+-- scalar_share      DOUBLE    speed of the rest over the peak
+-- flop_fraction     DOUBLE    part of the peaks that kernels reach
+-- hbm_fraction      DOUBLE    part of the memory bandwidth that they reach
+-- net_fraction      DOUBLE    part of the links' bandwidth that they reach
+CREATE VIEW _priced_questions AS
+WITH sizes AS (
+    SELECT dtype, max(bytes) AS bytes FROM dtypes GROUP BY dtype
+)
+SELECT
+    question, scenario, study, formulas, q.execution, variant, model, phase, batch, seq_len, kv_len,
+    requests, tokens, cached_tokens, request_count, logit_rows, said_pairs, form, tp, ep, dp,
+    pp, head_tp,
+    greatest(tp // ep, 1) AS expert_tp, least(greatest(ep // tp, 1), dp) AS group_replicas,
+    mtp_layers, expert_imbalance, microbatches, recompute,
+    e.attention_bytes_model = 'flash' AS fuses, q.hardware,
+    linear.bytes AS linear_size, expert.bytes AS expert_size, head.bytes AS head_size,
+    activation.bytes AS activation_size, kv.bytes AS kv_size, gemm.bytes AS dispatch_size,
+    -- A chip without the type computes in that of the activations.
+    CASE WHEN gemm_peak.peak_tflops IS NULL THEN activation_dtype ELSE gemm_dtype END AS gemm_dtype,
+    activation_dtype AS core_dtype, q.head_dtype,
+    coalesce(gemm_peak.peak_tflops, core_peak.peak_tflops) AS gemm_tflops,
+    core_peak.peak_tflops AS core_tflops, head_peak.peak_tflops AS head_tflops,
+    coalesce(peak_tf32_tflops, peak_fp32_tflops, vector_fp32_tflops) AS fp32_tflops,
+    vector_fp32_tflops AS vector_tflops, hbm_gbps, h.link_gbps,
+    coalesce(t.scaleout_gbps, h.link_gbps) AS scaleout_gbps, t.domain_size,
+    CASE WHEN tensor_core_model THEN saturation_rows END AS saturation_rows, tile_rows,
+    tile_columns, num_sms,
+    CASE WHEN tensor_core_model THEN attention_tensor_share ELSE 1.0 END AS core_share,
+    CASE WHEN tensor_core_model THEN linear_tensor_share ELSE 1.0 END AS linear_share,
+    scalar_efficiency AS scalar_share,
+    flop_fraction, hbm_fraction, net_fraction
+FROM _questions AS q
+JOIN execution_profiles AS e ON e.execution = q.execution
+LEFT JOIN sizes AS linear ON linear.dtype = q.weight_dtype
+LEFT JOIN sizes AS expert ON expert.dtype = q.expert_dtype
+LEFT JOIN sizes AS head ON head.dtype = q.head_dtype
+LEFT JOIN sizes AS activation ON activation.dtype = q.activation_dtype
+LEFT JOIN sizes AS kv ON kv.dtype = q.kv_dtype
+LEFT JOIN sizes AS gemm ON gemm.dtype = q.gemm_dtype
+LEFT JOIN hardware AS h ON h.hardware = q.hardware
+LEFT JOIN topologies AS t ON t.hardware = q.hardware
+LEFT JOIN hardware_peaks AS gemm_peak
+    ON gemm_peak.hardware = q.hardware AND gemm_peak.dtype = q.gemm_dtype
+LEFT JOIN hardware_peaks AS core_peak
+    ON core_peak.hardware = q.hardware AND core_peak.dtype = q.activation_dtype
+LEFT JOIN hardware_peaks AS head_peak
+    ON head_peak.hardware = q.hardware AND head_peak.dtype = q.head_dtype;

@@ -1,0 +1,86 @@
+-- One row per scenario that can be answered, with what it leaves unsaid filled in.
+--
+-- question          BIGINT    number of the row; quicker to join by than the name
+-- scenario          VARCHAR   name
+-- study             VARCHAR   sweep that it is a point of
+-- formulas          VARCHAR   physical or seed
+-- variant           UBIGINT   the model with its dimensions scaled
+-- model             VARCHAR   model
+-- phase             VARCHAR   prefill, decode or training
+-- batch             BIGINT    sequences of a replica
+-- seq_len           BIGINT    new tokens of each
+-- kv_len            BIGINT    cached tokens of each
+-- requests          STRUCT[]  groups of equal requests, instead of these where not NULL
+-- tokens            BIGINT    new tokens of a replica
+-- cached_tokens     BIGINT    cached tokens of a replica
+-- request_count     BIGINT    sequences of a replica
+-- logit_rows        BIGINT    rows of the output head
+-- said_pairs        BIGINT    pairs of query and key as a trace says; NULL: by the requests
+-- form              VARCHAR   form of a latent attention
+-- tp                BIGINT    degree of tensor parallelism
+-- ep                BIGINT    degree of expert parallelism
+-- dp                BIGINT    replicas
+-- pp                BIGINT    pipeline stages
+-- head_tp           BIGINT    ranks that share the output head
+-- microbatches      BIGINT    microbatches of a training step
+-- recompute         BOOLEAN   the forward pass is computed again
+-- hardware          VARCHAR   chip
+-- execution         VARCHAR   execution profile
+-- weight_dtype      VARCHAR   type of the linear layers' weights
+-- expert_dtype      VARCHAR   type of the routed experts' weights
+-- activation_dtype  VARCHAR   type of activations
+-- kv_dtype          VARCHAR   type of the KV cache
+-- gemm_dtype        VARCHAR   type the linear layers compute in
+-- head_dtype        VARCHAR   type of weights of the head and the router
+-- mtp_layers        BIGINT    layers of multi-token prediction that run
+-- expert_imbalance  DOUBLE    busiest rank over the mean
+CREATE VIEW _questions AS
+WITH typed AS (
+    SELECT
+        s.*,
+        coalesce(s.weight_dtype, m.weight_dtype) AS linear_dtype,
+        coalesce(s.weight_dtype, m.expert_dtype, m.weight_dtype) AS expert_dtype,
+        coalesce(s.activation_dtype, 'bf16') AS activations
+    FROM _scenario_rows AS s
+    JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
+)
+SELECT
+    question, scenario, study, formulas,
+    _variant(model, top_k, hidden_scale, kv_rank_scale) AS variant,
+    model, phase, batch, seq_len, kv_len, requests,
+    CASE
+        WHEN requests IS NULL THEN batch * seq_len
+        ELSE CAST(
+            list_sum(list_transform(requests, lambda r: r.requests * r.new_tokens)) AS BIGINT
+        )
+    END AS tokens,
+    CASE
+        WHEN requests IS NULL THEN batch * kv_len
+        ELSE CAST(
+            list_sum(list_transform(requests, lambda r: r.requests * r.cached_tokens)) AS BIGINT
+        )
+    END AS cached_tokens,
+    CASE
+        WHEN requests IS NULL THEN batch
+        ELSE CAST(list_sum(list_transform(requests, lambda r: r.requests)) AS BIGINT)
+    END AS request_count,
+    CASE
+        WHEN logit_rows IS NOT NULL THEN logit_rows
+        WHEN phase = 'training' THEN tokens
+        ELSE request_count
+    END AS logit_rows,
+    said_pairs,
+    CASE
+        WHEN mla_mode <> 'auto' THEN mla_mode
+        WHEN phase = 'decode' THEN 'absorbed'
+        ELSE 'expanded'
+    END AS form,
+    tp, ep, dp, pp, coalesce(head_tp, tp) AS head_tp, microbatches, recompute, hardware,
+    execution,
+    linear_dtype AS weight_dtype, expert_dtype, activations AS activation_dtype,
+    coalesce(kv_dtype, activations) AS kv_dtype,
+    coalesce(gemm_dtype, CASE WHEN linear_dtype = 'fp8' THEN 'fp8' ELSE activations END)
+        AS gemm_dtype,
+    coalesce(head_dtype, 'bf16') AS head_dtype,
+    mtp_layers, expert_imbalance
+FROM typed;

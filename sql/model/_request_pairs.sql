@@ -1,0 +1,18 @@
+-- Pairs of query and key of one request, each query with the keys up to itself: new tokens after
+-- cached ones. A window keeps the latest keys; an indexer the best top of them; V4 adds to its
+-- window one key for every ratio tokens, all of these or the best top.
+CREATE MACRO _request_pairs(kind, new_tokens, cached, sees, ratio, top) AS CASE kind
+    WHEN 'window'
+        THEN _capped_keys(cached + new_tokens, sees) - _capped_keys(cached, sees)
+    WHEN 'dsa'
+        THEN _capped_keys(cached + new_tokens, top) - _capped_keys(cached, top)
+    WHEN 'v4_window'
+        THEN _capped_keys(cached + new_tokens, sees) - _capped_keys(cached, sees)
+    WHEN 'v4_dense'
+        THEN _capped_keys(cached + new_tokens, sees) - _capped_keys(cached, sees)
+            + _floors(cached + new_tokens, ratio) - _floors(cached, ratio)
+    WHEN 'v4_top'
+        THEN _capped_keys(cached + new_tokens, sees) - _capped_keys(cached, sees)
+            + _capped_floors(cached + new_tokens, ratio, top) - _capped_floors(cached, ratio, top)
+    ELSE new_tokens * cached + new_tokens * (new_tokens + 1) // 2
+END;

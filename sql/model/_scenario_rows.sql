@@ -1,0 +1,42 @@
+-- One row per scenario: of the table scenarios, and forward passes of traces whose model is known.
+--
+-- question          BIGINT    number of the row
+-- scenario          VARCHAR   name
+-- study             VARCHAR   sweep that it is a point of
+-- formulas          VARCHAR   physical or seed
+-- model             VARCHAR   model
+-- phase             VARCHAR   prefill, decode or training
+-- batch             BIGINT    sequences of a replica
+-- seq_len           BIGINT    new tokens of each
+-- kv_len            BIGINT    cached tokens of each
+-- requests          STRUCT[]  groups of equal requests
+-- logit_rows        BIGINT    rows of the output head, where said
+-- said_pairs        BIGINT    pairs of query and key, where a trace says them
+-- tp                BIGINT    degree of tensor parallelism
+-- ep                BIGINT    degree of expert parallelism
+-- dp                BIGINT    replicas
+-- pp                BIGINT    pipeline stages
+-- head_tp           BIGINT    ranks that share the output head, where said
+-- microbatches      BIGINT    microbatches of a training step
+-- recompute         BOOLEAN   the forward pass is computed again
+-- hardware          VARCHAR   chip
+-- execution         VARCHAR   execution profile
+-- weight_dtype      VARCHAR   type of weights, where said
+-- activation_dtype  VARCHAR   type of activations, where said
+-- kv_dtype          VARCHAR   type of the KV cache, where said
+-- gemm_dtype        VARCHAR   type the linear layers compute in, where said
+-- head_dtype        VARCHAR   type of weights of the head and the router, where said
+-- mla_mode          VARCHAR   absorbed, expanded or auto
+-- mtp_layers        BIGINT    layers of multi-token prediction that run
+-- top_k             BIGINT    experts per token, where said
+-- hidden_scale      DOUBLE    hidden width over the model's
+-- kv_rank_scale     DOUBLE    width of compressed keys and values over the model's
+-- expert_imbalance  DOUBLE    busiest rank over the mean
+CREATE VIEW _scenario_rows AS
+SELECT
+    rowid AS question, scenario, study, formulas, model, phase, batch, seq_len, kv_len, requests,
+    logit_rows, CAST(NULL AS BIGINT) AS said_pairs, tp, ep, dp, pp, head_tp, microbatches,
+    recompute, hardware, execution,
+    weight_dtype, activation_dtype, kv_dtype, gemm_dtype, head_dtype, mla_mode, mtp_layers, top_k,
+    hidden_scale, kv_rank_scale, expert_imbalance
+FROM scenarios;

@@ -1,0 +1,109 @@
+-- One row per model known: of the table models, or by a config.json, which goes first.
+--
+-- The kind of attention follows from what is there, in this order: compress_ratios (v4),
+-- kv_lora_rank with index_top_k (dsa), kv_lora_rank (mla), else gqa, of which MHA and MQA are
+-- cases.
+--
+-- Held in memory.
+--
+-- model                     VARCHAR    short name; the key
+-- name                      VARCHAR    the publisher's name
+-- aliases                   VARCHAR    other names, by spaces
+-- model_type                VARCHAR    model_type of its config.json
+-- attention                 VARCHAR    gqa, mla, dsa or v4
+-- num_layers                BIGINT     decoder layers, without those of multi-token prediction
+-- hidden_size               BIGINT     width of the residual stream
+-- num_heads                 BIGINT     query heads
+-- num_kv_heads              BIGINT     key and value heads
+-- head_dim                  BIGINT     width of a head; not of a latent attention
+-- rotary_dim                BIGINT     rotated part of a head
+-- qk_nope_head_dim          BIGINT     part of a latent attention's head that is not rotated
+-- qk_rope_head_dim          BIGINT     part of it that is
+-- v_head_dim                BIGINT     width of its values
+-- q_lora_rank               BIGINT     width of the compressed query; NULL: not compressed
+-- kv_lora_rank              BIGINT     width of the compressed keys and values
+-- o_lora_rank               BIGINT     width of a group of the compressed output
+-- o_groups                  BIGINT     groups of the output projection
+-- intermediate_size         BIGINT     width of the MLP of dense layers
+-- gated_mlp                 BOOLEAN    the MLP has a gate
+-- num_experts               BIGINT     routed experts; 0 for a dense model
+-- top_k                     BIGINT     experts per token
+-- moe_intermediate_size     BIGINT     width of an expert
+-- num_shared_experts        BIGINT     experts that every token visits
+-- shared_intermediate_size  BIGINT     their width together
+-- shared_gate               BOOLEAN    their result is gated by a product with the token
+-- first_dense_layers        BIGINT     leading layers without experts
+-- moe_layer_step            BIGINT     after them every so manyth layer has experts
+-- moe_layer_offset          BIGINT     the first of those
+-- dense_layers              BIGINT[]   further layers without experts
+-- index_heads               BIGINT     heads of the indexer of a sparse attention
+-- index_head_dim            BIGINT     width of such a head
+-- index_top_k               BIGINT     keys that it selects
+-- sliding_window            BIGINT     keys that a windowed layer sees
+-- full_every                BIGINT     every so manyth layer sees all keys; NULL: none does
+-- layer_types               VARCHAR[]  sliding_attention or full_attention, layer by layer
+-- compress_ratios           BIGINT[]   tokens per compressed key, one per layer; 0: window only
+-- hash_layers               BIGINT     leading layers that choose experts by the token's id
+-- hc_mult                   BIGINT     residual streams of hyper-connections
+-- mtp_layers                BIGINT     layers of multi-token prediction
+-- vocab_size                BIGINT     tokens of the vocabulary
+-- tied_embeddings           BOOLEAN    the head is the embedding
+-- qk_norm                   BOOLEAN    queries and keys are normalised
+-- qkv_bias                  BOOLEAN    the attention's projections have biases
+-- max_positions             BIGINT     longest context, tokens
+-- weight_dtype              VARCHAR    type of the linear layers' weights as published
+-- expert_dtype              VARCHAR    type of the routed experts' weights
+-- published_active_b        DOUBLE     parameters active per token as published, billions
+-- published_total_b         DOUBLE     all parameters as published, billions
+-- source                    VARCHAR    where the dimensions are from
+-- source_revision           VARCHAR    which version of it
+-- fault                     VARCHAR    why the dimensions cannot be right; NULL when they can
+-- remark                    VARCHAR    what was mended
+CREATE VIEW architectures AS
+SELECT
+    model, name, aliases, model_type,
+    CASE
+        WHEN compress_ratios IS NOT NULL THEN 'v4'
+        WHEN kv_lora_rank > 0 AND index_top_k > 0 THEN 'dsa'
+        WHEN kv_lora_rank > 0 THEN 'mla'
+        ELSE 'gqa'
+    END AS attention,
+    num_layers, hidden_size, num_heads, num_kv_heads, head_dim, rotary_dim, qk_nope_head_dim,
+    qk_rope_head_dim, v_head_dim, nullif(q_lora_rank, 0) AS q_lora_rank,
+    nullif(kv_lora_rank, 0) AS kv_lora_rank, nullif(o_lora_rank, 0) AS o_lora_rank, o_groups,
+    intermediate_size, gated_mlp, num_experts, top_k, moe_intermediate_size, num_shared_experts,
+    shared_intermediate_size, shared_gate, first_dense_layers, moe_layer_step, moe_layer_offset,
+    dense_layers, index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0)
+        AS sliding_window,
+    full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
+    tied_embeddings, qk_norm, qkv_bias, max_positions, weight_dtype, expert_dtype,
+    published_active_b, published_total_b, source, source_revision,
+    CASE
+        WHEN num_layers IS NULL OR num_layers < 1 THEN 'the number of layers is missing'
+        WHEN hidden_size IS NULL OR hidden_size < 1 THEN 'hidden_size is missing'
+        WHEN num_heads IS NULL OR num_heads < 1 THEN 'the number of attention heads is missing'
+        WHEN vocab_size IS NULL OR vocab_size < 1 THEN 'vocab_size is missing'
+        WHEN num_kv_heads < 1 OR num_heads % num_kv_heads <> 0
+            THEN printf('%d heads cannot share %d key-value heads', num_heads, num_kv_heads)
+        WHEN surplus_ratios < 0 OR surplus_ratios > 0 AND NOT surplus_fits
+            THEN printf(
+                'compress_ratios: %d entries for %d layers', surplus_ratios + num_layers, num_layers
+            )
+        WHEN num_experts > 0 AND (top_k IS NULL OR top_k < 1 OR top_k > num_experts)
+            THEN printf('top-k of %d experts is missing or not among them', num_experts)
+        WHEN num_experts > 0 AND coalesce(moe_intermediate_size, 0) < 1
+            THEN 'the width of an expert is missing'
+        WHEN (num_experts = 0 OR first_dense_layers > 0) AND coalesce(intermediate_size, 0) < 1
+            THEN 'intermediate_size is missing'
+        WHEN first_dense_layers NOT BETWEEN 0 AND num_layers
+            THEN 'more leading dense layers than layers'
+        WHEN kv_lora_rank > 0 AND (qk_nope_head_dim IS NULL OR qk_rope_head_dim IS NULL
+            OR v_head_dim IS NULL) THEN 'a latent attention without the widths of its heads'
+        WHEN len(layer_types) <> num_layers
+            THEN printf('layer_types: %d entries for %d layers', len(layer_types), num_layers)
+    END AS fault,
+    CASE
+        WHEN surplus_ratios > 0 AND surplus_ratios <> mtp_layers AND surplus_fits
+            THEN printf('compress_ratios: %d surplus zeros left out', surplus_ratios)
+    END AS remark
+FROM _known_models;

@@ -1,0 +1,39 @@
+-- One row per scenario and reason why nothing can run so.
+--
+-- scenario  VARCHAR  scenario
+-- study     VARCHAR  sweep that it is a point of
+-- fault     VARCHAR  the reason
+CREATE VIEW scenario_faults AS
+WITH checked AS (
+    SELECT
+        s.scenario, s.study,
+        unnest([
+            CASE WHEN m.model IS NULL THEN 'no such model' END,
+            CASE
+                WHEN s.hardware IS NOT NULL AND h.hardware IS NULL THEN 'no such hardware'
+            END,
+            CASE WHEN e.execution IS NULL THEN 'no such execution profile' END,
+            CASE WHEN least(s.batch, s.seq_len) < 1 THEN 'no tokens' END,
+            CASE WHEN least(s.tp, s.ep, s.dp, s.pp) < 1 THEN 'a degree below 1' END,
+            CASE WHEN m.num_heads % s.tp <> 0 THEN 'tp does not divide the heads' END,
+            CASE WHEN m.num_experts % s.ep <> 0 THEN 'ep does not divide the experts' END,
+            CASE WHEN m.num_experts = 0 AND s.ep > 1 THEN 'ep without experts' END,
+            CASE
+                WHEN (s.tp * s.dp) % s.ep <> 0 THEN 'ep does not divide the ranks, tp x dp'
+            END,
+            CASE WHEN m.num_layers < s.pp THEN 'more stages than layers' END,
+            CASE
+                WHEN s.kv_len + s.seq_len > m.max_positions
+                    THEN 'longer than the longest context of the model'
+            END,
+            CASE WHEN NOT f.fits THEN 'does not fit the memory' END
+        ]) AS fault
+    FROM scenarios AS s
+    LEFT JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
+    LEFT JOIN hardware AS h ON h.hardware = s.hardware
+    LEFT JOIN execution_profiles AS e ON e.execution = s.execution
+    LEFT JOIN memory_per_gpu AS f ON f.scenario = s.scenario
+)
+SELECT scenario, study, fault
+FROM checked
+WHERE fault IS NOT NULL;

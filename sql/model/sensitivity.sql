@@ -1,0 +1,43 @@
+-- One row per study, execution and knob that the study varies: how far it moves the time.
+--
+-- The effect size compares the medians of the scenarios with each value of the knob, however far
+-- apart those values are. The elasticity does not depend on that: with 1 the time grows as the knob
+-- does, with 0 not at all, below 0 it falls.
+--
+-- study        VARCHAR   sweep
+-- formulas     VARCHAR   physical or seed
+-- execution    VARCHAR   profile of execution_profiles
+-- model        VARCHAR   model
+-- phase        VARCHAR   training, prefill or decode
+-- hardware     VARCHAR   chip
+-- knob         VARCHAR   setting, as in knobs
+-- title        VARCHAR   what people call it
+-- effect_rank  BIGINT    1 for the largest effect size
+-- effect_size  DOUBLE    largest median time over the smallest, minus 1
+-- elasticity   DOUBLE    logarithm of the time at the largest value over that at the smallest, over
+--                        the logarithm of those values' ratio; NULL where the smallest is 0
+-- knob_values  DOUBLE[]  values of the knob, ascending
+-- medians_ms   DOUBLE[]  median time with each of them, ms
+-- points       BIGINT    scenarios compared
+CREATE VIEW sensitivity AS
+WITH effects AS (
+    SELECT
+        study, formulas, execution, model, phase, hardware, knob,
+        max(median_ms) / nullif(min(median_ms), 0) - 1 AS effect_size,
+        ln(nullif(arg_max(median_ms, value), 0) / nullif(arg_min(median_ms, value), 0))
+        / ln(max(value) / nullif(min(value), 0)) AS elasticity,
+        list(value ORDER BY value) AS knob_values,
+        list(median_ms ORDER BY value) AS medians_ms,
+        CAST(sum(points) AS BIGINT) AS points
+    FROM knob_medians
+    GROUP BY ALL
+)
+SELECT
+    study, formulas, execution, model, phase, hardware, knob, coalesce(title, knob) AS title,
+    rank() OVER (
+        PARTITION BY study, formulas, execution, model, phase, hardware
+        ORDER BY effect_size DESC NULLS LAST
+    ) AS effect_rank,
+    effect_size, elasticity, knob_values, medians_ms, points
+FROM effects
+LEFT JOIN knobs USING (knob);

@@ -1,0 +1,9 @@
+-- One row per model that is known by its config.json; none is shipped. Such a row, which Python's
+-- know_model writes, goes before one of the same name in the table models.
+--
+-- model   VARCHAR  name; the key
+-- config  VARCHAR  the config.json of Hugging Face, as text
+CREATE TABLE model_configs (
+    model VARCHAR PRIMARY KEY,
+    config VARCHAR NOT NULL
+);

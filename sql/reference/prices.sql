@@ -1,0 +1,21 @@
+-- One row per price of a chip; none is shipped, since they change by the week. A lake's own table
+-- adds them.
+--
+-- offer         VARCHAR  name of the price; the key
+-- hardware      VARCHAR  chip of the table hardware
+-- provider      VARCHAR  who rents it out
+-- region        VARCHAR  where
+-- commitment    VARCHAR  on demand, spot, a year
+-- usd_per_hour  DOUBLE   price of one chip for an hour, US dollars
+-- quoted_on     DATE     when it was so
+-- source        VARCHAR  where the price stands
+CREATE TABLE prices (
+    offer VARCHAR PRIMARY KEY,
+    hardware VARCHAR NOT NULL,
+    provider VARCHAR,
+    region VARCHAR,
+    commitment VARCHAR,
+    usd_per_hour DOUBLE NOT NULL CHECK (usd_per_hour >= 0),
+    quoted_on DATE,
+    source VARCHAR
+);

@@ -1,0 +1,13 @@
+-- One row per number that the formulas of the reference report calculate with, besides those of
+-- chips and execution profiles.
+--
+-- constant  VARCHAR  its name; the key
+-- value     DOUBLE   its value
+-- unit      VARCHAR  what it counts
+-- comment   VARCHAR  what it is for
+CREATE TABLE seed_constants (
+    constant VARCHAR PRIMARY KEY,
+    value DOUBLE NOT NULL,
+    unit VARCHAR,
+    comment VARCHAR
+);

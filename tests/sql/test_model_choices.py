@@ -1,0 +1,118 @@
+"""Cost, energy, faults of layouts, the Pareto front and the time of a generation, each against figures by hand."""
+
+import pytest
+
+from tracelake.lake import Lake
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("choices") / "lake"
+    Lake(folder).close()
+    (folder / "reference").mkdir()
+    (folder / "reference" / "prices.csv").write_text("offer,hardware,provider,usd_per_hour\na,h200,somebody,2\n")
+    with Lake(folder) as opened:
+        opened.rows("SELECT count(*) FROM phase_roofline")
+        opened.rows("DELETE FROM scenarios")
+        opened.rows(
+            "INSERT INTO scenarios BY NAME SELECT 'b' || batch || ' tp' || tp || ' ' || kv_len AS scenario, "
+            "'grid' AS study, 'qwen3-8b' AS model, 'decode' AS phase, batch, tp, kv_len, 'h200' AS hardware "
+            "FROM unnest([1, 8, 64, 4096]) AS b (batch) CROSS JOIN unnest([1, 2, 8, 3]) AS t (tp) "
+            "CROSS JOIN unnest([1000, 2000, 8000]) AS k (kv_len)"
+        )
+        yield opened
+
+
+def test_tokens_cost_what_the_chips_cost(lake):
+    """2 dollars an hour and chip: tokens of an hour of a replica, and what its chips cost meanwhile."""
+    rows = lake.rows(
+        "SELECT c.chips, p.tokens_per_s, usd_per_million_tokens, provider FROM phase_cost AS c "
+        "JOIN phase_roofline AS p USING (scenario)"
+    )
+    assert len(rows) == 48
+    for chips, tokens_per_s, usd, provider in rows:
+        assert usd == pytest.approx(2 * chips / (3600 * tokens_per_s) * 1e6)
+        assert provider == "somebody"
+
+
+def test_the_reference_reports_example_of_a_price(lake):
+    """8 sequences in 2.12463 ms, 2 dollars an hour: 0.14755 dollars for a million tokens."""
+    lake.add_scenarios(
+        [{"scenario": "seed", "formulas": "seed", "model": "deepseek-v3", "phase": "decode", "batch": 8, "kv_len": 255,
+          "ep": 64, "hardware": "h200", "execution": "efficient", "weight_dtype": "fp8", "activation_dtype": "fp8",
+          "kv_dtype": "fp8"}]
+    )  # fmt: skip
+    [(usd,)] = lake.rows("SELECT usd_per_million_tokens FROM phase_cost WHERE scenario = 'seed'")
+    lake.rows("DELETE FROM scenarios WHERE scenario = 'seed'")
+    assert usd == pytest.approx(2 / 3600 * 2.12463e-3 / 8 * 1e6, rel=1e-5) == pytest.approx(0.14755, abs=1e-5)
+
+
+def test_power_is_by_what_is_busy(lake):
+    """An H200 of 700 W: 15 % idle, the rest by matrix units, 0.7 of the memory's share and 0.1 of the links'."""
+    rows = lake.rows(
+        "SELECT compute_ms, hbm_ms, net_ms, p.time_ms, tokens_per_s, tp, power_w, power_limited, joules_per_token, "
+        "tokens_per_joule, assumed FROM phase_energy AS e JOIN phase_roofline AS p USING (scenario)"
+    )
+    assert len(rows) == 48
+    for compute, hbm, net, time, tokens, tp, power, limited, joules, per_joule, assumed in rows:
+        wanted = (compute + 0.7 * hbm + 0.1 * net) / time
+        assert power == pytest.approx(700 * (0.15 + 0.85 * min(1, wanted)))
+        assert limited == (wanted > 1)
+        assert joules == pytest.approx(power * tp / tokens) == pytest.approx(1 / per_joule)
+        assert assumed
+
+
+def test_what_cannot_run_is_said(lake):
+    lake.add_scenarios(
+        [
+            {"scenario": "x1", "study": "x", "model": "no-model", "phase": "decode"},
+            {"scenario": "x2", "study": "x", "model": "deepseek-v3", "phase": "decode", "hardware": "h200"},
+            {"scenario": "x3", "study": "x", "model": "deepseek-v3", "phase": "decode", "ep": 7, "dp": 7},
+            {"scenario": "x4", "study": "x", "model": "qwen3-8b", "phase": "decode", "tp": 3, "pp": 40},
+            {"scenario": "x5", "study": "x", "model": "qwen3-8b", "phase": "prefill", "seq_len": 40961},
+            {"scenario": "x6", "study": "x", "model": "deepseek-v3", "phase": "decode", "ep": 64},
+            {"scenario": "x7", "study": "x", "model": "qwen3-8b", "phase": "decode", "hardware": "h200"},
+        ]
+    )
+    rows = lake.rows("SELECT scenario, fault FROM scenario_faults WHERE study = 'x' ORDER BY ALL")
+    lake.rows("DELETE FROM scenarios WHERE study = 'x'")
+    assert rows == [
+        ("x1", "no such model"),
+        ("x2", "does not fit the memory"),
+        ("x3", "ep does not divide the experts"),
+        ("x4", "more stages than layers"),
+        ("x4", "tp does not divide the heads"),
+        ("x5", "longer than the longest context of the model"),
+        ("x6", "ep does not divide the ranks, tp x dp"),
+    ]
+
+
+def test_no_point_beats_one_of_the_front(lake):
+    points = lake.rows(
+        "SELECT p.scenario, time_ms, tokens_per_s / tp FROM phase_roofline AS p "
+        "WHERE scenario NOT IN (SELECT scenario FROM scenario_faults)"
+    )
+    assert {"b4096 tp1 8000", "b1 tp3 1000"}.isdisjoint(scenario for scenario, _, _ in points)
+    expected = {
+        scenario
+        for scenario, time, tokens in points
+        if not any(
+            (other_time <= time and other_tokens >= tokens) and (other_time, other_tokens) != (time, tokens)
+            for _, other_time, other_tokens in points
+        )
+    }
+    rows = lake.rows("SELECT scenario, front_rank, best_share_pct FROM pareto_front ORDER BY front_rank")
+    assert {scenario for scenario, _, _ in rows} == expected
+    assert len(rows) > 2
+    assert [rank for _, rank, _ in rows] == list(range(1, len(rows) + 1))
+    assert rows[-1][2] == pytest.approx(100)
+
+
+def test_a_generation_takes_the_sum_of_its_steps(lake):
+    """Times are linear in the cache where one resource bounds: 7000 tokens from 1000 on, by trapezoids by hand."""
+    steps = dict(lake.rows("SELECT kv_len, time_ms FROM phase_roofline WHERE batch = 8 AND tp = 1 ORDER BY kv_len"))
+    by_hand = 1000 * (steps[1000] + steps[2000]) / 2 + 6000 * (steps[2000] + steps[8000]) / 2
+    [row] = lake.rows(
+        "SELECT from_kv_len, to_kv_len, steps, total_ms, mean_step_ms FROM generation_times WHERE batch = 8 AND tp = 1"
+    )
+    assert row == (1000, 8000, 7000, pytest.approx(by_hand), pytest.approx(by_hand / 7000))
