@@ -77,6 +77,9 @@ def summary(
 @click.argument("before")
 @click.argument("after")
 @click.option("--ops", is_flag=True, help="The operations that changed, instead of the measures.")
+@click.option("--families", is_flag=True, help="The families of operations that changed.")
+@click.option("--gate", is_flag=True, help="Whether the change passes its thresholds; exit status 1 where it fails.")
+@click.option("--strict", is_flag=True, help="Refuse a trace beside itself.")
 @click.option(
     "--format",
     "format_",
@@ -89,20 +92,40 @@ def summary(
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
 @click.pass_obj
 def compare(
-    lake: Path | None, before: str, after: str, ops: bool, format_: str, output: Path | None, limit: int
+    lake: Path | None,
+    before: str,
+    after: str,
+    ops: bool,
+    families: bool,
+    gate: bool,
+    strict: bool,
+    format_: str,
+    output: Path | None,
+    limit: int,
 ) -> None:
     """Put two traces beside each other: each measure before and after, its change, and how much steps differ anyway.
 
     Measures are taken on one device in one steady step, so that traces of different length compare; of traces without
     steps on one device in the whole trace. A change within the noise, three times the median absolute deviation of the
-    steps, is called noise. Traces measured in different ways are refused.
+    steps, is called noise. Traces measured in different ways are refused. A gate fails on steps that got slower by more
+    than its threshold and the noise, and warns of shares; thresholds are in the table gate_rules.
 
     \b
     Examples:
       tracelake compare monday tuesday
       tracelake compare monday tuesday --ops --limit 10
+      tracelake compare monday tuesday --gate --strict
     """
+    if ops + families + gate > 1:
+        raise UsageError("--ops, --families and --gate are three answers: ask for one.")
     opened = open_lake(lake, trace=before)
-    answer = opened.compare(before, after)
+    answer = opened.compare(before, after, strict=strict)
     say(f"times in µs, for {answer.basis}.")
-    render_rows(answer.operations if ops else answer.metrics, format_, output, limit)
+    for warning in answer.warnings:
+        say(warning + ".")
+    rows = answer.operations if ops else answer.families if families else answer.gate if gate else answer.metrics
+    render_rows(rows, format_, output, limit)
+    if gate:
+        say(answer.status)
+        if answer.status == "fail":
+            raise SystemExit(1)

@@ -16,10 +16,6 @@ Mode = Literal["exclusive_per_track", "exclusive_global"]
 class Summaries(Store):
     """A lake that sums up."""
 
-    def locate(self, trace: str) -> str:
-        """Return the id of a trace."""
-        return self.resolve(trace)
-
     def summary(self, trace: str, format: str = "md", *, top: int = 10) -> str:
         """Return where the time of a trace goes, section by section, and what to look at next.
 
@@ -61,15 +57,21 @@ class Summaries(Store):
         found = build(self, self.locate(_checked(format, trace)), warmup_steps, hot_op_limit, breakdown_mode)
         return as_json(found) if format == "json" else as_markdown(found, top)
 
-    def compare(self, before: str, after: str) -> Comparison:
-        """Return the measures and the operations of two traces beside each other.
+    def compare(self, before: str, after: str, *, strict: bool = False) -> Comparison:
+        """Return the measures, the operations and their families of two traces beside each other, and a gate's verdict.
+
+        Args:
+            before: the first trace.
+            after: the second trace.
+            strict: refuse a trace beside itself.
 
         Raises:
-            UsageError: a trace is unknown, has no device operation, or the two are measured in different ways.
+            UsageError: a trace is unknown, has no device operation, the two are measured in different ways, or are one
+                and `strict`.
         """
         from .comparison import compare
 
-        return compare(self, (before, self.locate(before)), (after, self.locate(after)))
+        return compare(self, (before, self.locate(before)), (after, self.locate(after)), strict=strict)
 
 
 def _checked(format: str, trace: str) -> str:

@@ -19,6 +19,11 @@ whole AS (
     ) AS whole_us
 )
 """
+#: Where the FLOPs of several rows are from.
+_SOURCE = """CASE
+    WHEN count(DISTINCT flops_source) FILTER (flops_source <> 'none') > 1 THEN 'both'
+    ELSE coalesce(max(flops_source) FILTER (flops_source <> 'none'), 'none')
+END"""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ SECTIONS = (
         f"""
         WITH {_WHOLE}, named AS (
             SELECT
-                program, class, family, calls, total_us, self_us, shape, path, model_flops, achieved_tflops,
+                program, class, family, calls, total_us, self_us, shape, path, flops, flops_source, achieved_tflops,
                 -- Instances are one operation where the trace says so, not because they are numbered alike.
                 CASE
                     WHEN hlo_category IS NULL AND regexp_replace(ltrim(name, '%'), '\\.\\d+$', '') = canonical_name
@@ -127,7 +132,7 @@ SECTIONS = (
         SELECT
             op, program, any_value(class) AS class, any_value(family) AS family, CAST(sum(calls) AS BIGINT) AS calls,
             sum(self_us) AS self_us, 100 * sum(self_us) / any_value(whole_us) AS share_pct,
-            sum(total_us) / sum(calls) AS mean_us, CAST(sum(model_flops) AS DOUBLE) AS model_flops,
+            sum(total_us) / sum(calls) AS mean_us, CAST(sum(flops) AS DOUBLE) AS flops, {_SOURCE} AS flops_source,
             sum(achieved_tflops * self_us) / nullif(sum(self_us) FILTER (achieved_tflops IS NOT NULL), 0)
                 AS achieved_tflops,
             arg_max(shape, self_us) AS shape, arg_max(path, self_us) AS path
@@ -144,7 +149,7 @@ SECTIONS = (
         WITH {_OWN}
         SELECT
             family, sum(calls) AS calls, sum(self_us) AS self_us, 100 * sum(self_us) / any_value(own_us) AS share_pct,
-            sum(self_us) / sum(calls) AS mean_us, sum(model_flops) AS model_flops,
+            sum(self_us) / sum(calls) AS mean_us, sum(flops) AS flops, {_SOURCE} AS flops_source,
             sum(achieved_tflops * self_us * flops_known_pct) / nullif(sum(self_us * flops_known_pct), 0)
                 AS achieved_tflops,
             arg_max(example, self_us) AS example, arg_max(example_shape, self_us) AS example_shape

@@ -22,10 +22,17 @@ SELECT
     coalesce(a.self_us, 0) - coalesce(b.self_us, 0) AS change_us,
     100 * (coalesce(a.self_us, 0) - b.self_us) / nullif(b.self_us, 0) AS change_pct
 FROM (
-    SELECT program, op, shape, calls, self_us FROM step_ops WHERE trace_id = of_before
+    -- Copies of one operation may be of several families.
+    SELECT program, op, shape, sum(calls) AS calls, sum(self_us) AS self_us
+    FROM step_ops
+    WHERE trace_id = of_before
+    GROUP BY program, op, shape
 ) AS b
 FULL JOIN (
-    SELECT program, op, shape, calls, self_us FROM step_ops WHERE trace_id = of_after
+    SELECT program, op, shape, sum(calls) AS calls, sum(self_us) AS self_us
+    FROM step_ops
+    WHERE trace_id = of_after
+    GROUP BY program, op, shape
 ) AS a
     ON a.op = b.op
     AND a.program IS NOT DISTINCT FROM b.program

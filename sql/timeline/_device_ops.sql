@@ -38,76 +38,30 @@
 -- operand_shape   VARCHAR  dimensions of its operands (XLA), | between
 -- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation, as in the layers of a model
--- model_flops     BIGINT   operations of the model, NULL where unknown; XLA's 0 for a custom call
---                          is unknown
+-- model_flops     BIGINT   operations as XLA counts them, NULL where unknown; its 0 for a custom
+--                          call or a matrix product is unknown
+-- flops           BIGINT   these, else those that the shapes of a matrix product, a convolution or
+--                          an attention tell; NULL where neither does
+-- flops_source    VARCHAR  where they are from: model_flops, shapes or none
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them
 -- raw_bytes       BIGINT   the same without its corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _device_ops AS
-WITH run_ops AS (
+WITH texts AS (
+    SELECT
+        trace_id, text_id, name, canonical_name, class, category, collective, hlo_category,
+        hlo_module, path, display_path, phase, shape, dtype, operand_shape, operand_dtype,
+        dedup_name, model_flops, shape_flops, bytes_accessed, raw_bytes, source
+    FROM _op_texts
+),
+run_ops AS (
     SELECT ops.trace_id, kernel_id, program, execution_id
-    FROM (SELECT trace_id, kernel_id, device, start_ns, end_ns FROM _op_rows WHERE is_xla) AS ops
+    FROM (SELECT trace_id, kernel_id, device, start_ns, end_ns FROM _xla_ops) AS ops
     ASOF JOIN programs AS runs
         ON runs.trace_id = ops.trace_id AND runs.device = ops.device
         AND runs.start_ns <= ops.start_ns
     -- Both ends are rounded.
     WHERE ops.end_ns <= runs.end_ns + 1
-),
-captured AS (
-    SELECT
-        trace_id, kernel_id,
-        replace(regexp_replace(module_path, '^nn\.Module: ', ''), '/nn.Module: ', '=>') AS path
-    FROM captured_kernels
-    WHERE module_path IS NOT NULL
-),
-described AS (
-    SELECT
-        r.trace_id, r.rank, r.device, r.kernel_id, r.pid, r.tid, r.role, r.is_xla, r.start_ns,
-        r.end_ns, r.name,
-        coalesce(named.canonical_name, r.display_name, r.name) AS canonical_name,
-        CASE
-            WHEN NOT r.is_xla AND r.category = 'wait' THEN 'wait'
-            WHEN NOT r.is_xla AND r.kind = 'memory' THEN 'copy'
-            WHEN NOT r.is_xla THEN r.kind
-            WHEN hlo_categories.class IS NOT NULL THEN hlo_categories.class
-            WHEN r.said[1] IS NOT NULL THEN 'compute'
-            WHEN named.class = 'compute' AND r.copies THEN 'copy'
-            ELSE named.class
-        END AS class,
-        CASE
-            WHEN r.said[1] IS NULL THEN named.collective
-            ELSE hlo_categories.collective
-        END AS collective,
-        coalesce(r.category, hlo_categories.category, 'other') AS category,
-        coalesce(run_ops.program, r.said[9]) AS program,
-        run_ops.execution_id,
-        r.said[1] AS hlo_category,
-        coalesce(_op_paths.path, named.path, scopes.path, captured.path) AS path,
-        coalesce(_op_paths.display_path, named.path, scopes.path, captured.path)
-            AS display_path,
-        coalesce(_op_paths.phase, scopes.phase) AS phase,
-        CASE WHEN r.is_xla THEN _op_shapes.shape ELSE r.input_dims END AS shape,
-        CASE WHEN r.is_xla THEN _op_shapes.dtype ELSE r.input_types END AS dtype,
-        _op_shapes.operand_shape,
-        _op_shapes.operand_dtype,
-        r.said[5] AS dedup_name,
-        TRY_CAST(r.said[6] AS BIGINT) AS model_flops,
-        TRY_CAST(r.said[7] AS BIGINT) AS bytes_accessed,
-        TRY_CAST(r.said[8] AS BIGINT) AS raw_bytes,
-        r.said[10] AS source
-    FROM _op_rows AS r
-    LEFT JOIN _op_classes AS named ON r.is_xla AND named.name = r.name
-    LEFT JOIN hlo_categories ON hlo_categories.hlo_category = r.said[1]
-    LEFT JOIN run_ops ON run_ops.trace_id = r.trace_id AND run_ops.kernel_id = r.kernel_id
-    LEFT JOIN _kernel_scopes AS scopes
-        ON scopes.trace_id = r.trace_id AND scopes.kernel_id = r.kernel_id
-    LEFT JOIN captured
-        ON captured.trace_id = r.trace_id AND captured.kernel_id = r.kernel_id
-    LEFT JOIN _op_paths ON _op_paths.tf_op = r.said[2]
-    LEFT JOIN _op_shapes
-        ON r.is_xla
-        AND _op_shapes.layout IS NOT DISTINCT FROM r.said[4]
-        AND _op_shapes.instruction IS NOT DISTINCT FROM r.said[3]
 ),
 usual AS (
     -- The scopes that an operation has most often; of several, the first by spelling.
@@ -118,33 +72,101 @@ usual AS (
             (-calls, path, phase)
         ) AS scopes
     FROM (
-        SELECT trace_id, program, name, path, display_path, phase, count(*) AS calls
-        FROM described
-        WHERE is_xla AND path IS NOT NULL
-        GROUP BY trace_id, program, name, path, display_path, phase
+        SELECT
+            trace_id, coalesce(program, hlo_module) AS program, name, path, display_path, phase,
+            sum(calls) AS calls
+        FROM (
+            SELECT trace_id, text_id, program, count(*) AS calls
+            FROM _xla_ops
+            LEFT JOIN run_ops USING (trace_id, kernel_id)
+            GROUP BY trace_id, text_id, program
+        )
+        JOIN texts USING (trace_id, text_id)
+        WHERE path IS NOT NULL
+        GROUP BY
+            trace_id, coalesce(program, hlo_module), name, path, display_path, phase
     )
     GROUP BY trace_id, program, name
+),
+captured AS (
+    SELECT
+        trace_id, kernel_id,
+        replace(regexp_replace(module_path, '^nn\.Module: ', ''), '/nn.Module: ', '=>') AS path
+    FROM captured_kernels
+    WHERE module_path IS NOT NULL
+),
+compiled AS (
+    SELECT
+        o.trace_id, o.rank, o.device, o.kernel_id, o.pid, o.tid, o.role, o.start_ns, o.end_ns,
+        t.name, t.canonical_name, t.class, t.category, t.collective,
+        coalesce(run_ops.program, t.hlo_module) AS program,
+        run_ops.execution_id, t.hlo_category,
+        coalesce(t.path, usual.scopes.path) AS path,
+        coalesce(t.display_path, usual.scopes.display_path) AS display_path,
+        if(t.path IS NULL, coalesce(t.phase, usual.scopes.phase), t.phase) AS phase,
+        t.shape, t.dtype, t.operand_shape, t.operand_dtype,
+        coalesce(t.dedup_name, t.canonical_name) AS dedup_name,
+        t.model_flops, t.shape_flops, t.bytes_accessed, t.raw_bytes, t.source
+    FROM _xla_ops AS o
+    JOIN texts AS t USING (trace_id, text_id)
+    LEFT JOIN run_ops ON run_ops.trace_id = o.trace_id AND run_ops.kernel_id = o.kernel_id
+    LEFT JOIN usual
+        ON t.path IS NULL AND usual.trace_id = o.trace_id AND usual.name = t.name
+        AND usual.program IS NOT DISTINCT FROM coalesce(run_ops.program, t.hlo_module)
+),
+launched AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.kernel_id, coalesce(CAST(k.device AS VARCHAR), '') AS pid,
+        coalesce(CAST(k.stream AS VARCHAR), '') AS tid, k.start_ns, k.end_ns, k.name,
+        coalesce(k.display_name, k.name) AS canonical_name,
+        CASE
+            WHEN k.category = 'wait' THEN 'wait'
+            WHEN k.kind = 'memory' THEN 'copy'
+            ELSE k.kind
+        END AS class,
+        coalesce(k.category, 'other') AS category,
+        coalesce(scopes.path, captured.path) AS path, scopes.phase, k.input_dims, k.input_types,
+        work.flops
+    FROM kernels AS k
+    ANTI JOIN (SELECT DISTINCT trace_id FROM _xla_ops) AS compiled
+        ON compiled.trace_id = k.trace_id
+    LEFT JOIN _kernel_scopes AS scopes
+        ON scopes.trace_id = k.trace_id AND scopes.kernel_id = k.kernel_id
+    LEFT JOIN captured
+        ON captured.trace_id = k.trace_id AND captured.kernel_id = k.kernel_id
+    LEFT JOIN _operator_flops AS work
+        ON work.trace_id = k.trace_id AND work.kernel_id = k.kernel_id
+    WHERE k.dur_ns >= 0
+),
+described AS (
+    SELECT
+        trace_id, rank, device, kernel_id, pid, tid, role, start_ns, end_ns, name, canonical_name,
+        class, category, collective, program, execution_id, hlo_category, path, display_path,
+        phase, shape, dtype, operand_shape, operand_dtype, dedup_name, model_flops, shape_flops,
+        bytes_accessed, raw_bytes, source
+    FROM compiled
+    UNION ALL
+    SELECT
+        trace_id, rank, device, kernel_id, pid, tid, 'op', start_ns, end_ns, name, canonical_name,
+        class, category, NULL, NULL, NULL, NULL, path, path, phase, input_dims, input_types, NULL,
+        NULL, canonical_name, NULL, flops, NULL, NULL, NULL
+    FROM launched
 )
 SELECT
-    described.trace_id, rank, device, kernel_id, pid, tid, role, start_ns, end_ns,
+    trace_id, rank, device, kernel_id, pid, tid, role, start_ns, end_ns,
     end_ns - start_ns AS dur_ns,
     coalesce(self_ns, end_ns - start_ns) AS self_ns,
     parent_id,
     coalesce(nest_depth, 0) AS nest_depth,
     coalesce(is_overlapping, FALSE) AS is_overlapping,
-    described.name, canonical_name, class, category, collective, described.program, execution_id,
-    hlo_category,
-    coalesce(path, usual.scopes.path) AS path,
-    coalesce(display_path, usual.scopes.display_path) AS display_path,
-    if(path IS NULL, coalesce(phase, usual.scopes.phase), phase) AS phase,
-    shape, dtype, operand_shape, operand_dtype,
-    coalesce(dedup_name, canonical_name) AS dedup_name,
-    CASE WHEN hlo_category = 'custom-call' THEN nullif(model_flops, 0) ELSE model_flops END
-        AS model_flops,
+    name, canonical_name, class, category, collective, program, execution_id, hlo_category, path,
+    display_path, phase, shape, dtype, operand_shape, operand_dtype, dedup_name, model_flops,
+    coalesce(model_flops, shape_flops) AS flops,
+    CASE
+        WHEN model_flops IS NOT NULL THEN 'model_flops'
+        WHEN shape_flops IS NOT NULL THEN 'shapes'
+        ELSE 'none'
+    END AS flops_source,
     bytes_accessed, raw_bytes, source
 FROM described
-LEFT JOIN _op_nesting USING (trace_id, kernel_id)
-LEFT JOIN usual
-    ON described.path IS NULL AND described.is_xla
-    AND usual.trace_id = described.trace_id AND usual.name = described.name
-    AND usual.program IS NOT DISTINCT FROM described.program;
+LEFT JOIN _op_nesting USING (trace_id, kernel_id);

@@ -2,14 +2,15 @@
 --
 -- A scope's depth is the number of scopes that run on its thread when it starts; what encloses it
 -- is the latest to have started one level up. A kernel belongs to the scopes that run when it is
--- launched. One that a backward function launches belongs to those of the forward operator with
--- the function's sequence number; unless a module runs inside the function: that is recomputed.
+-- launched. One that a backward function launches belongs to those of the operator whose gradient
+-- the function computes; unless a module, or such an operator, runs inside the function: that is
+-- recomputed. What either launches outside of a backward function is forward.
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the kernel
 -- path       VARCHAR  scopes, => between, the outermost first; NULL where only the phase is known
 -- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward, and
---                     outside of modules
+--                     outside of modules and of what is differentiated
 CREATE VIEW _kernel_scopes AS
 WITH RECURSIVE scoped_traces AS (
     SELECT trace_id, bool_or(kind = 'backward') AS has_backward FROM _scopes GROUP BY trace_id
@@ -21,39 +22,6 @@ launched AS (
     FROM kernels
     SEMI JOIN scoped_traces USING (trace_id)
 ),
-numbered AS (
-    -- Operators and backward functions with their sequence number.
-    SELECT
-        events.trace_id, event_id, pid, tid, start_ns,
-        starts_with(name, 'autograd::engine::evaluate_function: ') AS is_function,
-        TRY_CAST(numbers[1] AS BIGINT) AS sequence
-    FROM (
-        SELECT
-            trace_id, event_id, pid, tid, start_ns, name,
-            json_extract_string(
-                args, ['$."Sequence number"', '$."Fwd thread id"']
-            ) AS numbers
-        FROM events
-        SEMI JOIN (SELECT trace_id FROM scoped_traces WHERE has_backward) USING (trace_id)
-        WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
-    ) AS events
-    WHERE
-        numbers[1] IS NOT NULL
-        AND (
-            starts_with(name, 'autograd::engine::evaluate_function: ')
-            OR coalesce(numbers[2], '0') = '0'
-        )
-),
-causes AS (
-    -- Of operators with one number, the first: the others are parts of it.
-    SELECT f.trace_id, f.event_id AS scope_id, arg_min(o.event_id, o.start_ns) AS op_id
-    FROM numbered AS f
-    JOIN numbered AS o
-        ON o.trace_id = f.trace_id AND o.sequence = f.sequence AND NOT o.is_function
-        AND o.start_ns < f.start_ns
-    WHERE f.is_function
-    GROUP BY f.trace_id, f.event_id
-),
 points AS (
     SELECT DISTINCT
         trace_id, launch_pid AS pid, launch_tid AS tid, launch_id AS id, launch_ns AS at_ns
@@ -63,10 +31,6 @@ points AS (
     SELECT trace_id, device_pid, device_tid, kernel_id, start_ns
     FROM launched
     WHERE launch_id IS NULL
-    UNION ALL
-    SELECT n.trace_id, n.pid, n.tid, n.event_id, n.start_ns
-    FROM numbered AS n
-    SEMI JOIN causes ON causes.trace_id = n.trace_id AND causes.op_id = n.event_id
 ),
 edges AS (
     -- At one moment what ends goes first, then what starts, the longest first, then the points.
@@ -107,28 +71,33 @@ placed AS (
     JOIN _scopes AS s ON s.trace_id = a.trace_id AND s.scope_id = a.id
     WHERE a.turn = 1
 ),
-paths (trace_id, scope_id, function_id, path, outer_path, in_module) AS (
-    -- Inside a backward function a path begins anew; the one around it is the last resort.
+paths (trace_id, scope_id, function_id, path, outer_path, in_forward) AS (
+    -- Inside a backward function a path begins anew; the one around it is the last resort. Forward
+    -- operators are no part of a path.
     SELECT
         trace_id, scope_id, CASE WHEN kind = 'backward' THEN scope_id END,
-        CASE WHEN kind <> 'backward' THEN scope END, CAST(NULL AS VARCHAR), kind = 'module'
+        CASE WHEN kind NOT IN ('backward', 'forward') THEN scope END, CAST(NULL AS VARCHAR),
+        kind IN ('module', 'forward')
     FROM placed
     WHERE outer_id IS NULL
     UNION ALL
     SELECT
         p.trace_id, p.scope_id,
         CASE WHEN p.kind = 'backward' THEN p.scope_id ELSE paths.function_id END,
-        CASE WHEN p.kind <> 'backward' THEN concat_ws('=>', paths.path, p.scope) END,
+        CASE
+            WHEN p.kind = 'forward' THEN paths.path
+            WHEN p.kind <> 'backward' THEN concat_ws('=>', paths.path, p.scope)
+        END,
         CASE
             WHEN p.kind = 'backward' THEN coalesce(paths.path, paths.outer_path)
             ELSE paths.outer_path
         END,
-        p.kind = 'module' OR (p.kind <> 'backward' AND paths.in_module)
+        p.kind IN ('module', 'forward') OR (p.kind <> 'backward' AND paths.in_forward)
     FROM paths
     JOIN placed AS p ON p.trace_id = paths.trace_id AND p.outer_id = paths.scope_id
 ),
 pointed AS (
-    SELECT a.trace_id, a.id, function_id, path, outer_path, in_module
+    SELECT a.trace_id, a.id, function_id, path, outer_path, in_forward
     FROM around AS a
     JOIN paths ON paths.trace_id = a.trace_id AND paths.scope_id = a.outer_id
     WHERE a.turn = 2
@@ -137,15 +106,16 @@ resolved AS (
     SELECT
         p.trace_id, p.id, coalesce(p.path, forward.path, p.outer_path) AS path,
         CASE
-            WHEN p.function_id IS NOT NULL AND p.in_module THEN 'recompute'
+            WHEN p.function_id IS NOT NULL AND p.in_forward THEN 'recompute'
             WHEN p.function_id IS NOT NULL THEN 'backward'
-            WHEN p.in_module AND scoped_traces.has_backward THEN 'forward'
+            WHEN p.in_forward AND scoped_traces.has_backward THEN 'forward'
         END AS phase
     FROM pointed AS p
     JOIN scoped_traces USING (trace_id)
-    LEFT JOIN causes ON causes.trace_id = p.trace_id AND causes.scope_id = p.function_id
-    LEFT JOIN pointed AS forward
-        ON forward.trace_id = causes.trace_id AND forward.id = causes.op_id
+    LEFT JOIN _autograd AS causes
+        ON causes.trace_id = p.trace_id AND causes.function_id = p.function_id
+    LEFT JOIN paths AS forward
+        ON forward.trace_id = causes.trace_id AND forward.scope_id = causes.op_id
 )
 SELECT launched.trace_id, launched.kernel_id, path, phase
 FROM launched

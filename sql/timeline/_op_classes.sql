@@ -7,7 +7,7 @@
 CREATE VIEW _op_classes AS
 WITH names AS (
     SELECT name, regexp_replace(ltrim(trim(name), '%'), '\.\d+$', '') AS canonical_name
-    FROM (SELECT DISTINCT name FROM _op_rows WHERE is_xla)
+    FROM (SELECT DISTINCT name FROM _xla_texts)
 ),
 ruled AS (
     SELECT canonical_name, arg_min({'class': class, 'collective': collective}, priority) AS found

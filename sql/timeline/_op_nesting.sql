@@ -13,6 +13,8 @@
 -- picoseconds; more shows in the sweep, where as many run when an operation ends as when it started
 -- unless some cross. Only among those is the cut sought.
 --
+-- Materialised per trace.
+--
 -- trace_id        VARCHAR  trace
 -- kernel_id       BIGINT   event_id
 -- self_ns         BIGINT   time in which it is the innermost of its line, ns
@@ -20,26 +22,34 @@
 -- nest_depth      BIGINT   operations around it
 -- is_overlapping  BOOLEAN  another starts within it and ends after it, or it does so to another
 CREATE VIEW _op_nesting AS
-WITH placed AS (
+WITH op_lines AS (
+    -- A number is sorted and compared sooner than three texts.
     SELECT
-        trace_id, pid, tid, kernel_id, start_ns, end_ns,
+        trace_id, pid, tid,
+        CAST(row_number() OVER (ORDER BY trace_id, pid, tid) AS INTEGER) AS line
+    FROM (SELECT DISTINCT trace_id, pid, tid FROM _op_rows)
+),
+placed AS (
+    SELECT
+        line, kernel_id, start_ns, end_ns,
         row_number() OVER in_time AS place,
         lead(start_ns) OVER in_time AS next_start_ns,
         lead(end_ns) OVER in_time AS next_end_ns,
         lag(start_ns) OVER in_time AS last_start_ns,
         lag(end_ns) OVER in_time AS last_end_ns,
         max(end_ns) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, kernel_id
+            PARTITION BY line ORDER BY start_ns, end_ns DESC, kernel_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS so_far_ns
     FROM _op_rows
+    JOIN op_lines USING (trace_id, pid, tid)
     WINDOW in_time AS (
-        PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, kernel_id
+        PARTITION BY line ORDER BY start_ns, end_ns DESC, kernel_id
     )
 ),
 crowded AS (
     SELECT
-        trace_id, pid, tid, kernel_id, place, start_ns,
+        line, kernel_id, place, start_ns,
         coalesce(start_ns >= so_far_ns, TRUE) AS is_apart,
         start_ns IS DISTINCT FROM last_start_ns AS is_longest,
         CASE
@@ -57,12 +67,12 @@ crowded AS (
 ),
 starts AS (
     -- Of several at one moment, the longest.
-    SELECT trace_id, pid, tid, start_ns, end_ns FROM crowded WHERE is_longest
+    SELECT line, start_ns, end_ns FROM crowded WHERE is_longest
 ),
 ends AS (
     -- Of operations that hold others.
     SELECT
-        h.trace_id, h.kernel_id,
+        h.line, h.place,
         CASE
             WHEN after.start_ns < h.end_ns AND after.end_ns >= h.end_ns
                 THEN after.start_ns
@@ -74,109 +84,109 @@ ends AS (
         END AS end_ns
     FROM (SELECT * FROM crowded WHERE holds) AS h
     ASOF LEFT JOIN starts AS after
-        ON after.trace_id = h.trace_id AND after.pid = h.pid AND after.tid = h.tid
+        ON after.line = h.line
         AND after.start_ns >= greatest(h.end_ns - 3, h.start_ns + 1)
     ASOF LEFT JOIN starts AS held
-        ON held.trace_id = h.trace_id AND held.pid = h.pid AND held.tid = h.tid
+        ON held.line = h.line
         AND held.start_ns <= h.end_ns - 4
 ),
 spans AS (
     SELECT
-        c.trace_id, c.pid, c.tid, c.kernel_id, c.place, c.start_ns, c.is_crossed, c.is_apart,
+        c.line, c.kernel_id, c.place, c.start_ns, c.is_crossed, c.is_apart,
         coalesce(ends.end_ns, c.end_ns) AS end_ns
     FROM crowded AS c
-    LEFT JOIN ends USING (trace_id, kernel_id)
+    LEFT JOIN ends USING (line, place)
 ),
 edges AS (
     SELECT
-        trace_id, pid, tid, end_ns AS at_ns, 0 AS turn, -place AS turn_place, place, -1 AS step
+        line, end_ns AS at_ns, 0 AS turn, -place AS turn_place, place, -1 AS step
     FROM spans
     WHERE end_ns > start_ns
     UNION ALL
     SELECT
-        trace_id, pid, tid, start_ns, 1, place, place, CAST(end_ns > start_ns AS INTEGER)
+        line, start_ns, 1, place, place, CAST(end_ns > start_ns AS INTEGER)
     FROM spans
 ),
 swept AS (
     SELECT
-        trace_id, pid, tid, place, turn,
+        line, place, turn,
         sum(step) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY at_ns, turn, turn_place
+            PARTITION BY line ORDER BY at_ns, turn, turn_place
             ROWS UNBOUNDED PRECEDING
         ) - greatest(step, 0) AS depth
     FROM edges
 ),
 depths AS (
     SELECT
-        trace_id, pid, tid, place,
+        line, place,
         max(depth) FILTER (turn = 1) AS depth,
         coalesce(min(depth) <> max(depth), FALSE) AS is_knotted
     FROM swept
-    GROUP BY trace_id, pid, tid, place
+    GROUP BY line, place
 ),
 knotted_lines AS (
     SELECT
         spans.*, is_knotted,
         count(*) FILTER (is_apart) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY place ROWS UNBOUNDED PRECEDING
+            PARTITION BY line ORDER BY place ROWS UNBOUNDED PRECEDING
         ) AS stretch
     FROM spans
-    JOIN depths USING (trace_id, pid, tid, place)
-    SEMI JOIN (SELECT DISTINCT trace_id, pid, tid FROM depths WHERE is_knotted)
-        USING (trace_id, pid, tid)
+    JOIN depths USING (line, place)
+    SEMI JOIN (SELECT DISTINCT line FROM depths WHERE is_knotted)
+        USING (line)
 ),
 knots AS (
     SELECT
-        trace_id, pid, tid, kernel_id, place, start_ns, end_ns, is_crossed, stretch,
+        line, kernel_id, place, start_ns, end_ns, is_crossed, stretch,
         -- Of those that start inside, the latest end.
         max(end_ns) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY start_ns
+            PARTITION BY line ORDER BY start_ns
             RANGE BETWEEN CURRENT ROW AND greatest(end_ns - start_ns - 1, 0) FOLLOWING
         ) > end_ns AS is_cut,
         coalesce(max(end_ns) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY start_ns
+            PARTITION BY line ORDER BY start_ns
             RANGE BETWEEN 1 FOLLOWING AND greatest(end_ns - start_ns - 4, 0) FOLLOWING
         ) > end_ns + 3, FALSE) AS is_cut_deep,
         -- Of those that end inside, the first to have started.
         coalesce(min(place) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY end_ns
+            PARTITION BY line ORDER BY end_ns
             RANGE BETWEEN end_ns - start_ns PRECEDING AND 1 PRECEDING
         ) < place, FALSE) AS cuts,
         coalesce(min(place) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY end_ns
+            PARTITION BY line ORDER BY end_ns
             RANGE BETWEEN greatest(end_ns - start_ns - 4, 0) PRECEDING AND 4 PRECEDING
         ) < place, FALSE) AS cuts_deep
     FROM knotted_lines
-    SEMI JOIN (SELECT DISTINCT trace_id, pid, tid, stretch FROM knotted_lines WHERE is_knotted)
-        USING (trace_id, pid, tid, stretch)
+    SEMI JOIN (SELECT DISTINCT line, stretch FROM knotted_lines WHERE is_knotted)
+        USING (line, stretch)
 ),
 untied AS (
     SELECT
-        k.trace_id, k.pid, k.tid, k.kernel_id, k.place, k.start_ns,
+        k.line, k.kernel_id, k.place, k.start_ns,
         least(k.end_ns, min(other.start_ns)) AS end_ns,
         any_value(k.is_crossed OR k.is_cut_deep OR k.cuts_deep) AS is_overlapping
     FROM knots AS k
     LEFT JOIN knots AS other
-        ON other.trace_id = k.trace_id AND other.pid = k.pid AND other.tid = k.tid
+        ON other.line = k.line
         AND other.stretch = k.stretch AND k.is_cut AND other.cuts AND other.place > k.place
         AND other.start_ns < k.end_ns AND other.end_ns > k.end_ns
-    GROUP BY k.trace_id, k.pid, k.tid, k.kernel_id, k.place, k.start_ns, k.end_ns
+    GROUP BY k.line, k.kernel_id, k.place, k.start_ns, k.end_ns
 ),
 untied_edges AS (
     SELECT
-        trace_id, pid, tid, end_ns AS at_ns, 0 AS turn, -place AS turn_place, place, -1 AS step
+        line, end_ns AS at_ns, 0 AS turn, -place AS turn_place, place, -1 AS step
     FROM untied
     WHERE end_ns > start_ns
     UNION ALL
     SELECT
-        trace_id, pid, tid, start_ns, 1, place, place, CAST(end_ns > start_ns AS INTEGER)
+        line, start_ns, 1, place, place, CAST(end_ns > start_ns AS INTEGER)
     FROM untied
 ),
 untied_depths AS (
     SELECT
-        trace_id, pid, tid, place,
+        line, place,
         sum(step) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY at_ns, turn, turn_place
+            PARTITION BY line ORDER BY at_ns, turn, turn_place
             ROWS UNBOUNDED PRECEDING
         ) - step AS depth
     FROM untied_edges
@@ -184,39 +194,40 @@ untied_depths AS (
 ),
 laid AS (
     SELECT
-        s.trace_id, s.pid, s.tid, s.kernel_id, s.place,
+        s.line, s.kernel_id, s.place,
         CAST(coalesce(u.depth, depths.depth) AS BIGINT) AS depth,
         coalesce(u.end_ns, s.end_ns) - s.start_ns AS length_ns,
         coalesce(u.is_overlapping, s.is_crossed) AS is_overlapping
     FROM spans AS s
-    JOIN depths USING (trace_id, pid, tid, place)
+    JOIN depths USING (line, place)
     LEFT JOIN (
-        SELECT trace_id, pid, tid, place, end_ns, is_overlapping, depth
+        SELECT line, place, end_ns, is_overlapping, depth
         FROM untied
-        JOIN untied_depths USING (trace_id, pid, tid, place)
-    ) AS u USING (trace_id, pid, tid, place)
+        JOIN untied_depths USING (line, place)
+    ) AS u USING (line, place)
 ),
 nested AS (
     SELECT
-        d.trace_id, d.kernel_id, d.depth, d.length_ns, d.is_overlapping,
+        d.line, d.kernel_id, d.depth, d.length_ns, d.is_overlapping,
         around.kernel_id AS parent_id
     FROM laid AS d
     ASOF LEFT JOIN (
-        SELECT trace_id, pid, tid, kernel_id, place, depth + 1 AS inner_depth
+        SELECT line, kernel_id, place, depth + 1 AS inner_depth
         FROM laid
         WHERE length_ns > 0
     ) AS around
-        ON around.trace_id = d.trace_id AND around.pid = d.pid AND around.tid = d.tid
+        ON around.line = d.line
         AND around.inner_depth = d.depth AND around.place < d.place
 ),
 inside AS (
-    SELECT trace_id, parent_id AS kernel_id, sum(length_ns) AS inside_ns
+    SELECT line, parent_id AS kernel_id, sum(length_ns) AS inside_ns
     FROM nested
     WHERE parent_id IS NOT NULL
-    GROUP BY trace_id, parent_id
+    GROUP BY line, parent_id
 )
 SELECT
     trace_id, kernel_id, CAST(length_ns - coalesce(inside_ns, 0) AS BIGINT) AS self_ns, parent_id,
     depth AS nest_depth, is_overlapping
 FROM nested
-LEFT JOIN inside USING (trace_id, kernel_id);
+JOIN op_lines USING (line)
+LEFT JOIN inside USING (line, kernel_id);

@@ -5,7 +5,7 @@
 -- phase         VARCHAR  forward, backward or recompute, NULL where the path does not say
 CREATE VIEW _op_paths AS
 WITH RECURSIVE texts AS (
-    SELECT DISTINCT said[2] AS tf_op FROM _op_rows WHERE is_xla AND said[2] <> ''
+    SELECT DISTINCT tf_op FROM _xla_texts WHERE tf_op <> ''
 ),
 pieces AS (
     SELECT tf_op, generate_subscripts(parts, 1) AS place, unnest(parts) AS piece

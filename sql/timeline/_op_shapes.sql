@@ -7,7 +7,7 @@
 -- operand_dtype  VARCHAR  their types
 CREATE VIEW _op_shapes AS
 WITH texts AS (
-    SELECT DISTINCT said[4] AS layout, said[3] AS instruction FROM _op_rows WHERE is_xla
+    SELECT DISTINCT layout, instruction FROM _xla_texts
 ),
 parts AS (
     SELECT
@@ -20,8 +20,12 @@ parts AS (
             ELSE regexp_extract(instruction, '=\s*(\w+\[[^\]]*\])', 1)
         END AS result,
         CASE
-            WHEN contains(instruction, '=') THEN regexp_extract(
-                instruction, '=\s*(?:\(.*?\)|\w+\[[^\]]*\]\S*)\s+[a-z][\w.-]*\((.*)$', 1
+            -- The list of operands ends behind the first name that a bracket follows.
+            WHEN contains(instruction, '=') THEN regexp_replace(
+                regexp_extract(
+                    instruction, '=\s*(?:\(.*?\)|\w+\[[^\]]*\]\S*)\s+[a-z][\w.-]*\((.*)$', 1
+                ),
+                '(%[\w.-]+\)).*$', '\1'
             )
         END AS operands
     FROM texts

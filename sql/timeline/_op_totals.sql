@@ -23,7 +23,9 @@
 -- total_ns        BIGINT   sum of durations, ns
 -- self_ns         BIGINT   sum of own times, ns
 -- max_ns          BIGINT   longest, ns
--- flops           HUGEINT  operations of the calls that tell them
+-- model_flops     HUGEINT  operations as XLA counts them
+-- flops           HUGEINT  operations of the calls of which they are known
+-- flops_source    VARCHAR  model_flops, shapes, both or none
 -- flops_ns        BIGINT   own time of these, ns
 -- bytes           HUGEINT  bytes of the calls that tell them
 -- bytes_ns        BIGINT   own time of these, ns
@@ -35,8 +37,10 @@ WITH variants AS (
         any_value(canonical_name) AS canonical_name, any_value(dedup_name) AS dedup_name,
         any_value(class) AS class, any_value(category) AS category,
         any_value(hlo_category) AS hlo_category, count(*) AS calls, sum(dur_ns) AS total_ns,
-        sum(self_ns) AS self_ns, max(dur_ns) AS max_ns, sum(model_flops) AS flops,
-        sum(self_ns) FILTER (model_flops IS NOT NULL) AS flops_ns, sum(bytes_accessed) AS bytes,
+        sum(self_ns) AS self_ns, max(dur_ns) AS max_ns, sum(model_flops) AS model_flops,
+        sum(flops) AS flops, sum(self_ns) FILTER (flops IS NOT NULL) AS flops_ns,
+        bool_or(flops_source = 'model_flops') AS is_told,
+        bool_or(flops_source = 'shapes') AS is_derived, sum(bytes_accessed) AS bytes,
         sum(self_ns) FILTER (bytes_accessed IS NOT NULL) AS bytes_ns,
         count(*) FILTER (is_overlapping) AS overlapping
     FROM _device_ops
@@ -62,7 +66,14 @@ SELECT
     CAST(sum(total_ns) AS BIGINT) AS total_ns,
     CAST(sum(self_ns) AS BIGINT) AS self_ns,
     max(max_ns) AS max_ns,
+    CAST(sum(model_flops) AS HUGEINT) AS model_flops,
     CAST(sum(flops) AS HUGEINT) AS flops,
+    CASE
+        WHEN bool_or(is_told) AND bool_or(is_derived) THEN 'both'
+        WHEN bool_or(is_told) THEN 'model_flops'
+        WHEN bool_or(is_derived) THEN 'shapes'
+        ELSE 'none'
+    END AS flops_source,
     CAST(sum(flops_ns) AS BIGINT) AS flops_ns,
     CAST(sum(bytes) AS HUGEINT) AS bytes,
     CAST(sum(bytes_ns) AS BIGINT) AS bytes_ns,

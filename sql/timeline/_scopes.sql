@@ -1,5 +1,6 @@
 -- One row per named stretch of a thread that its kernels can be attributed to: calls of modules,
--- annotations of the user, and runs of backward functions.
+-- annotations of the user, runs of backward functions, and of the operators that are
+-- differentiated.
 --
 -- Annotations that stand for a step are left out: each has a name of its own and all work in it.
 --
@@ -7,7 +8,8 @@
 -- pid       VARCHAR  process; of an annotation on a device, the device
 -- tid       VARCHAR  thread; of an annotation on a device, the stream
 -- scope_id  BIGINT   event_id
--- kind      VARCHAR  module, annotation, backward, or device: an annotation the device carries
+-- kind      VARCHAR  module, annotation, backward, forward (an operator that is differentiated), or
+--                    device: an annotation the device carries
 -- scope     VARCHAR  name to show
 -- start_ns  BIGINT   start, ns
 -- end_ns    BIGINT   end, ns
@@ -18,8 +20,7 @@ WITH found AS (
         CASE
             WHEN lane = 'python' THEN 'module'
             WHEN category = 'user_annotation' THEN 'annotation'
-            WHEN category = 'gpu_user_annotation' THEN 'device'
-            ELSE 'backward'
+            ELSE 'device'
         END AS kind
     FROM events
     WHERE
@@ -28,11 +29,12 @@ WITH found AS (
             (lane = 'python' AND starts_with(name, 'nn.Module: '))
             OR (lane = 'host' AND category = 'user_annotation')
             OR (lane = 'device' AND category = 'gpu_user_annotation')
-            OR (
-                lane = 'host' AND category = 'cpu_op'
-                AND starts_with(name, 'autograd::engine::evaluate_function: ')
-            )
         )
+    UNION ALL
+    SELECT
+        trace_id, pid, tid, event_id, start_ns, end_ns, name,
+        if(is_backward, 'backward', 'forward')
+    FROM _autograd_calls
 ),
 names AS (
     SELECT name
@@ -42,11 +44,7 @@ names AS (
 )
 SELECT
     trace_id, pid, tid, event_id AS scope_id, kind,
-    CASE kind
-        WHEN 'module' THEN substr(name, 12)
-        WHEN 'backward' THEN substr(name, 38)
-        ELSE name
-    END AS scope,
+    CASE kind WHEN 'module' THEN substr(name, 12) ELSE name END AS scope,
     start_ns, end_ns
 FROM found
 ANTI JOIN names USING (name)

@@ -4,7 +4,9 @@
 -- Sizes are those of the whole operation as nccl-tests counts them: of an all-gather what every
 -- rank has in the end, of a reduce-scatter what every rank begins with. Bandwidths are over the
 -- rank's own time, waiting for the others included; collective_calls has those from the last
--- arrival.
+-- arrival. Ascend tells what a rank moved over its links: of an all-reduce in a group of n ranks
+-- that is 2 (n-1)/n of its size, of the others where all ranks exchange (n-1)/n. The number of
+-- ranks comes from a cluster's file of the same run.
 --
 -- Materialised per trace.
 --
@@ -32,10 +34,14 @@
 -- call_number     BIGINT   number of the call among those of the group on the device, in time order
 --                          from 0; in a run of a program, among those of one name
 -- dtype           VARCHAR  type of the elements
+-- moved_bytes     DOUBLE   what this rank moved over its links, where communication.json tells,
+--                          bytes
 -- bytes           DOUBLE   size of the whole operation, bytes
--- bytes_source    VARCHAR  where it is from: arguments, annotation or instruction
+-- bytes_source    VARCHAR  where it is from: arguments, annotation, instruction, or transfers:
+--                          moved_bytes by the factor of its kind and group
 -- algorithm_gbps  DOUBLE   size by time, GB/s
--- bus_gbps        DOUBLE   the same times the factor of its kind, GB/s
+-- bus_gbps        DOUBLE   the same times the factor of its kind, GB/s; where the size is unknown
+--                          moved_bytes by time, which the factor stands for
 CREATE VIEW collectives AS
 WITH kinds AS (
     SELECT parts.trace_id, parts.device, parts.kernel_id, arg_min(words.kind, parts.place) AS kind
@@ -71,11 +77,47 @@ described AS (
     LEFT JOIN kinds USING (trace_id, device, kernel_id)
     GROUP BY calls.trace_id, calls.device, calls.call_id
 ),
+listed AS (
+    SELECT
+        communication_ops.trace_id, coalesce(traces.run, communication_ops.trace_id) AS run,
+        kernel_id, comm_group, ranks,
+        -- Ascend's MB are a million bytes: its packets of 0.003072 MB are of 3072.
+        1e6 * transit_mb AS moved_bytes
+    FROM communication_ops
+    JOIN traces USING (trace_id)
+),
+rank_groups AS (
+    SELECT run, comm_group, max(len(string_split(ranks, ','))) AS ranks
+    FROM listed
+    WHERE ranks IS NOT NULL
+    GROUP BY run, comm_group
+),
+transfers AS (
+    SELECT
+        calls.trace_id, calls.device, calls.call_id,
+        sum(listed.moved_bytes) AS moved_bytes, any_value(rank_groups.ranks) AS ranks
+    FROM _collective_halves AS calls
+    JOIN listed ON listed.trace_id = calls.trace_id AND listed.kernel_id = calls.kernel_id
+    LEFT JOIN rank_groups
+        ON rank_groups.run = listed.run AND rank_groups.comm_group = listed.comm_group
+    GROUP BY calls.trace_id, calls.device, calls.call_id
+),
+grouped AS (
+    SELECT
+        described.trace_id, described.device, described.call_id, stream, name, kind, program,
+        execution_id, process_group, group_ranks, coalesce(group_size, transfers.ranks)
+            AS group_size,
+        sequence, dtype, bytes_source, input_bytes, output_bytes, moved_bytes
+    FROM described
+    LEFT JOIN transfers
+        ON transfers.trace_id = described.trace_id AND transfers.call_id = described.call_id
+        AND transfers.device IS NOT DISTINCT FROM described.device
+),
 sized AS (
     SELECT
-        described.trace_id, device, call_id, stream, name,
-        coalesce(described.kind, 'other-collective') AS kind, program, execution_id, process_group,
-        group_ranks, group_size, sequence, dtype, bytes_source,
+        grouped.trace_id, device, call_id, stream, name,
+        coalesce(grouped.kind, 'other-collective') AS kind, program, execution_id, process_group,
+        group_ranks, group_size, sequence, dtype, bytes_source, moved_bytes,
         greatest(
             input_bytes * CASE WHEN formulas.input_shares THEN group_size ELSE 1 END,
             output_bytes * CASE WHEN formulas.output_shares THEN group_size ELSE 1 END
@@ -84,31 +126,43 @@ sized AS (
         formulas.scale * CASE
             WHEN formulas.peers_only THEN (group_size - 1) / group_size
             ELSE 1
-        END AS factor
-    FROM described
+        END AS factor,
+        formulas.peers_only
+    FROM grouped
     LEFT JOIN collective_formulas AS formulas
-        ON formulas.kind = coalesce(described.kind, 'other-collective')
+        ON formulas.kind = coalesce(grouped.kind, 'other-collective')
+),
+worked AS (
+    SELECT
+        trace_id, device, call_id, stream, name, kind, program, execution_id, process_group,
+        group_ranks, group_size, sequence, dtype, moved_bytes, scale, factor,
+        CASE
+            WHEN bytes IS NOT NULL THEN bytes_source
+            WHEN peers_only AND factor > 0 AND moved_bytes IS NOT NULL THEN 'transfers'
+        END AS bytes_source,
+        coalesce(bytes, CASE WHEN peers_only THEN moved_bytes / nullif(factor, 0) END) AS bytes
+    FROM sized
 )
 SELECT
-    trace_id, traces.rank, device, sized.stream, call_id AS collective_id, sized.name, sized.kind,
-    sized.program, sized.execution_id, times.operations, times.start_ns, times.end_ns,
+    trace_id, traces.rank, device, worked.stream, call_id AS collective_id, worked.name,
+    worked.kind, worked.program, worked.execution_id, times.operations, times.start_ns,
+    times.end_ns,
     (times.end_ns - times.start_ns) / 1000.0 AS dur_us,
     times.exposed_ns / 1000.0 AS exposed_us,
     times.hidden_ns / 1000.0 AS hidden_us,
     times.idle_ns / 1000.0 AS idle_us,
-    sized.process_group, sized.group_ranks, sized.group_size, sized.sequence,
+    worked.process_group, worked.group_ranks, worked.group_size, worked.sequence,
     row_number() OVER (
-        PARTITION BY trace_id, device, sized.process_group, sized.group_ranks, sized.program,
-            sized.execution_id, CASE WHEN sized.program IS NOT NULL THEN sized.name END
+        PARTITION BY trace_id, device, worked.process_group, worked.group_ranks, worked.program,
+            worked.execution_id, CASE WHEN worked.program IS NOT NULL THEN worked.name END
         ORDER BY times.start_ns, call_id
     ) - 1 AS call_number,
-    sized.dtype,
-    sized.bytes,
-    CASE WHEN sized.bytes IS NOT NULL THEN sized.bytes_source END AS bytes_source,
+    worked.dtype, worked.moved_bytes, worked.bytes, worked.bytes_source,
     CASE
-        WHEN sized.scale IS NOT NULL THEN sized.bytes / nullif(times.end_ns - times.start_ns, 0)
+        WHEN worked.scale IS NOT NULL THEN worked.bytes / nullif(times.end_ns - times.start_ns, 0)
     END AS algorithm_gbps,
-    sized.factor * sized.bytes / nullif(times.end_ns - times.start_ns, 0) AS bus_gbps
-FROM sized
+    coalesce(worked.factor * worked.bytes, worked.moved_bytes)
+        / nullif(times.end_ns - times.start_ns, 0) AS bus_gbps
+FROM worked
 JOIN _collective_times AS times USING (trace_id, device, call_id)
 JOIN traces USING (trace_id);

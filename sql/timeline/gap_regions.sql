@@ -15,44 +15,7 @@
 -- host_bound_us  DOUBLE   part in which the device waited for the host to launch, µs
 -- payloads       VARCHAR  the three payloads with most gaps
 CREATE VIEW gap_regions AS
-WITH wanted AS (
-    SELECT DISTINCT trace_id, payload_name AS name FROM gaps
-),
-scoped AS (
-    SELECT
-        _device_ops.trace_id, _device_ops.kernel_id, _device_ops.program, _device_ops.name,
-        _device_ops.path
-    FROM _device_ops
-    SEMI JOIN wanted USING (trace_id, name)
-),
-frequent AS (
-    SELECT trace_id, program, name, arg_max(path, (calls, path)) AS path
-    FROM (
-        SELECT trace_id, program, name, path, count(*) AS calls
-        FROM scoped
-        WHERE path IS NOT NULL
-        GROUP BY trace_id, program, name, path
-    )
-    GROUP BY trace_id, program, name
-),
-placed AS (
-    SELECT
-        gaps.trace_id, gaps.rank, gaps.device, gaps.gap_us, gaps.window_pct, gaps.host_bound_us,
-        gaps.payload_name,
-        coalesce(
-            array_to_string(
-                list_slice(string_split(coalesce(scoped.path, frequent.path), '=>'), 1, 4), '=>'
-            ),
-            '(unattributed)'
-        ) AS region
-    FROM gaps
-    LEFT JOIN scoped
-        ON scoped.trace_id = gaps.trace_id AND scoped.kernel_id = gaps.payload_id
-    LEFT JOIN frequent
-        ON frequent.trace_id = scoped.trace_id AND frequent.name = scoped.name
-        AND frequent.program IS NOT DISTINCT FROM scoped.program
-),
-payloads AS (
+WITH payloads AS (
     SELECT
         trace_id, device, region,
         array_to_string(
@@ -62,7 +25,7 @@ payloads AS (
     FROM (
         SELECT
             trace_id, device, region, payload_name, count(*) AS gaps, sum(gap_us) AS total_us
-        FROM placed
+        FROM _gap_places
         GROUP BY trace_id, device, region, payload_name
     )
     GROUP BY trace_id, device, region
@@ -72,7 +35,7 @@ SELECT
     sum(placed.gap_us) AS total_us, avg(placed.gap_us) AS mean_us, max(placed.gap_us) AS max_us,
     sum(placed.window_pct) AS window_pct, sum(placed.host_bound_us) AS host_bound_us,
     any_value(payloads.payloads) AS payloads
-FROM placed
+FROM _gap_places AS placed
 JOIN payloads
     ON payloads.trace_id = placed.trace_id
     AND payloads.device IS NOT DISTINCT FROM placed.device

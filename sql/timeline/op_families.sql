@@ -11,8 +11,10 @@
 -- mean_us          DOUBLE   mean duration, µs
 -- busy_pct         DOUBLE   share of the own times of all operations of the device; sums to 100
 -- window_pct       DOUBLE   share of the device's window
--- model_flops      HUGEINT  floating-point operations of the calls that tell them
--- flops_known_pct  DOUBLE   share of self_us in calls that tell them
+-- model_flops      HUGEINT  floating-point operations as XLA counts them
+-- flops            HUGEINT  floating-point operations of the calls of which they are known, see ops
+-- flops_source     VARCHAR  where they are from: model_flops, shapes, both or none
+-- flops_known_pct  DOUBLE   share of self_us in calls of which they are known
 -- achieved_tflops  DOUBLE   those operations by the own time of those calls, TFLOP/s
 -- bytes_accessed   HUGEINT  bytes read and written of the calls that tell them
 -- achieved_gbps    DOUBLE   those bytes by the own time of those calls, GB/s
@@ -29,8 +31,15 @@ SELECT
     sum(busy_pct) AS busy_pct,
     sum(window_pct) AS window_pct,
     CAST(sum(model_flops) AS HUGEINT) AS model_flops,
+    CAST(sum(flops) AS HUGEINT) AS flops,
+    CASE
+        WHEN bool_or(flops_source IN ('model_flops', 'both'))
+            THEN if(bool_or(flops_source IN ('shapes', 'both')), 'both', 'model_flops')
+        WHEN bool_or(flops_source = 'shapes') THEN 'shapes'
+        ELSE 'none'
+    END AS flops_source,
     sum(flops_known_pct * self_us) / nullif(sum(self_us), 0) AS flops_known_pct,
-    sum(CAST(model_flops AS DOUBLE)) / nullif(sum(flops_known_pct * self_us) / 100, 0) / 1e6
+    sum(CAST(flops AS DOUBLE)) / nullif(sum(flops_known_pct * self_us) / 100, 0) / 1e6
         AS achieved_tflops,
     CAST(sum(bytes_accessed) AS HUGEINT) AS bytes_accessed,
     sum(CAST(bytes_accessed AS DOUBLE))

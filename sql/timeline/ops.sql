@@ -29,8 +29,14 @@
 -- max_us             DOUBLE   longest, µs
 -- busy_pct           DOUBLE   share of the own times of all operations of the device
 -- window_pct         DOUBLE   share of the device's window
--- model_flops        HUGEINT  floating-point operations of the calls that tell them
--- flops_known_pct    DOUBLE   share of self_us in calls that tell them
+-- model_flops        HUGEINT  floating-point operations as XLA counts them (model_flops); its 0 for
+--                             custom calls and matrix products counts as unknown
+-- flops              HUGEINT  floating-point operations of the calls of which they are known: as
+--                             XLA counts them, else 2 for each product that a matrix product, a
+--                             convolution or an attention of these shapes sums up (flop_rules)
+-- flops_source       VARCHAR  where they are from: model_flops, shapes, both (of different calls)
+--                             or none
+-- flops_known_pct    DOUBLE   share of self_us in calls of which they are known
 -- achieved_tflops    DOUBLE   those operations by the own time of those calls, TFLOP/s
 -- bytes_accessed     HUGEINT  bytes read and written of the calls that tell them
 -- achieved_gbps      DOUBLE   those bytes by the own time of those calls, GB/s
@@ -92,7 +98,7 @@ SELECT
     CASE WHEN o.role = 'op' THEN 100.0 * o.self_ns / nullif(busy.self_ns, 0) END AS busy_pct,
     CASE WHEN o.role = 'op' THEN 100.0 * busy_share * o.self_ns / nullif(busy.self_ns, 0) END
         AS window_pct,
-    o.flops AS model_flops,
+    o.model_flops, o.flops, o.flops_source,
     100.0 * coalesce(o.flops_ns, 0) / nullif(o.self_ns, 0) AS flops_known_pct,
     CAST(o.flops AS DOUBLE) / nullif(o.flops_ns, 0) / 1000 AS achieved_tflops,
     o.bytes AS bytes_accessed,

@@ -6,9 +6,11 @@
 -- program   VARCHAR  compiled program, NULL where there are none
 -- op        VARCHAR  name shared by the copies of the operation
 -- shape     VARCHAR  shapes of its results; of its operator's inputs where no program is compiled
+-- family    VARCHAR  family by family_rules, else the kernel category
 -- basis     VARCHAR  steady step or whole trace
 -- calls     DOUBLE   calls
 -- self_us   DOUBLE   their own time, µs
+-- flops     DOUBLE   their floating-point operations, of the calls of which they are known, see ops
 CREATE VIEW step_ops AS
 WITH mains AS (
     SELECT trace_id, program, steps
@@ -33,7 +35,8 @@ counted AS (
 ),
 placed AS (
     SELECT
-        ops.trace_id, ops.program, ops.dedup_name AS op, ops.shape, ops.self_ns,
+        ops.trace_id, ops.program, ops.name, ops.dedup_name AS op, ops.shape, ops.self_ns,
+        ops.flops,
         coalesce(ops.start_ns < counted.end_ns, FALSE) AS is_steady
     FROM _device_ops AS ops
     ASOF LEFT JOIN counted
@@ -41,13 +44,24 @@ placed AS (
         AND counted.device = ops.device
         AND counted.start_ns <= ops.start_ns
     WHERE ops.role = 'op'
+),
+families AS (
+    SELECT trace_id, program, name, min(family) AS family
+    FROM ops
+    WHERE role = 'op'
+    GROUP BY trace_id, program, name
 )
 SELECT
-    trace_id, placed.program, placed.op, placed.shape,
+    placed.trace_id, placed.program, placed.op, placed.shape, families.family,
     CASE WHEN any_value(wholes.steps) > 0 THEN 'steady step' ELSE 'whole trace' END AS basis,
     count(*) / any_value(wholes.devices * greatest(wholes.steps, 1)) AS calls,
-    sum(placed.self_ns) / 1000.0 / any_value(wholes.devices * greatest(wholes.steps, 1)) AS self_us
+    sum(placed.self_ns) / 1000.0 / any_value(wholes.devices * greatest(wholes.steps, 1)) AS self_us,
+    CAST(sum(placed.flops) AS DOUBLE)
+        / any_value(wholes.devices * greatest(wholes.steps, 1)) AS flops
 FROM placed
 JOIN wholes USING (trace_id)
+LEFT JOIN families
+    ON families.trace_id = placed.trace_id AND families.name = placed.name
+    AND families.program IS NOT DISTINCT FROM placed.program
 WHERE placed.is_steady OR wholes.steps = 0
-GROUP BY trace_id, placed.program, placed.op, placed.shape;
+GROUP BY placed.trace_id, placed.program, placed.op, placed.shape, families.family;

@@ -55,3 +55,35 @@ def test_compare_refuses_traces_measured_in_different_ways(lake_path):
     assert done.returncode == 2
     assert "cannot be compared" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_compare_gates_a_change_and_fails_with_one(lake_path):
+    done = run_cli("compare", "baseline", "106", "--gate", "--format", "json", lake=lake_path)
+    assert done.returncode == 1
+    [median] = [row for row in json.loads(done.stdout) if row["metric"] == "step_median"]
+    assert (median["change"], median["threshold"], median["verdict"]) == (6, 5, "fail")
+    assert done.stderr.rstrip().endswith("tracelake: fail")
+    done = run_cli("compare", "106", "baseline", "--gate", lake=lake_path)
+    assert (done.returncode, done.stderr.rstrip().splitlines()[-1]) == (0, "tracelake: pass")
+
+
+def test_compare_shows_families(lake_path, tmp_path):
+    for name, text in (("before", "fusion.1 0+10; all-reduce.1 10+20"), ("after", "fusion.1 0+15; all-reduce.1 15+20")):
+        path = cases.write_case(tmp_path / f"{name}.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
+        assert run_cli("ingest", path, lake=tmp_path / "lake").returncode == 0
+    done = run_cli("compare", "before", "after", "--families", "--format", "json", lake=tmp_path / "lake")
+    assert done.returncode == 0, done.stderr
+    rows = [(row["family"], row["change_us"], row["time_ratio"]) for row in json.loads(done.stdout)]
+    assert rows == [("fusion", 5, 1.5), ("collective", 0, 1)]
+    done = run_cli("compare", "baseline", "106", "--families", "--ops", lake=lake_path)
+    assert done.returncode == 2
+    assert "ask for one" in done.stderr
+
+
+def test_a_trace_beside_itself_is_said_and_strictly_refused(lake_path):
+    done = run_cli("compare", "baseline", "baseline", lake=lake_path)
+    assert done.returncode == 0
+    assert "both are the same trace" in done.stderr
+    done = run_cli("compare", "baseline", "baseline", "--strict", lake=lake_path)
+    assert done.returncode == 2
+    assert "Name two traces" in done.stderr

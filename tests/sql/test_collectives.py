@@ -1,11 +1,14 @@
 """Collectives: one row per call, sizes and bandwidths as nccl-tests count them, calls matched across ranks."""
 
+import json
+
 import pytest
 
 import tracelake
 
 from .. import summary_cases as cases
 from ..support import data_file, trace_bytes
+from .ascend_files import logical, write_folder
 
 
 def kineto(name, start, dur, device=0, stream=20, **args):
@@ -285,3 +288,57 @@ def test_hccl_names_its_group_in_the_operation(lake):
     found = lake.rows("SELECT name, process_group FROM collectives WHERE starts_with(name, 'hcom_')")
     assert found
     assert all(group and f"_{group}_" in name for name, group in found)
+
+
+def transfer(dur, megabytes):
+    """Return what communication.json says of a collective: its length, and what moved over two classes of links."""
+    links = {link: {"Transit Size(MB)": size} for link, size in
+             (("HCCS", megabytes - 0.5), ("SDMA", megabytes - 0.5), ("RDMA", 0.5))}  # fmt: skip
+    return {
+        "Communication Time Info": {"Start Timestamp(us)": "100", "Elapse Time(ms)": dur / 1000},
+        "Communication Bandwidth Info": links,
+    }
+
+
+#: Kind, MB moved in 10 µs, and in a group of 4 the size, and both bandwidths. A ring of 4 moves 2 x 3/4 of what it
+#: reduces, 3/4 of what it gathers; a broadcast does not tell who sent how often.
+TRANSFERS = [
+    ("allReduce", 3, 2e6, 200, 300), ("allGather", 1.5, 2e6, 200, 150), ("reduceScatter", 1.5, 2e6, 200, 150),
+    ("broadcast", 1, None, None, 100),
+]  # fmt: skip
+
+
+def npu_folder(folder):
+    """Write a rank's folder of NPU 0 with a table of kernels and communication.json."""
+    calls = [(f"{n}_0_1", 100 + 20 * n, *row) for n, row in enumerate(TRANSFERS)]
+    written = write_folder(folder, [logical(kind, f"42{nth}", str(at), "10.000") for nth, at, kind, *_ in calls], [])
+    said = {f"hcom_{kind}__42{nth}@77{nth[0]}": transfer(10, moved) for nth, _, kind, moved, *_ in calls}
+    (written / "ASCEND_PROFILER_OUTPUT" / "communication.json").write_text(
+        json.dumps({"step1": {"p2p": {}, "collective": said}})
+    )
+    return written
+
+
+def test_what_a_rank_of_npus_moved_gives_the_bus_bandwidth(lake, tmp_path):
+    lake.ingest(npu_folder(tmp_path))
+    query = "SELECT moved_bytes, bytes, bytes_source, algorithm_gbps, bus_gbps FROM collectives ORDER BY start_ns"
+    # 10 µs: a MB is 100 GB/s. How many ranks shared it nothing tells.
+    assert lake.rows(query) == [
+        (1e6 * moved, None, None, None, pytest.approx(100 * moved)) for _, moved, *_ in TRANSFERS
+    ]
+
+
+def test_the_group_of_a_cluster_s_file_gives_the_size_of_what_was_exchanged(lake, tmp_path):
+    lake.ingest(npu_folder(tmp_path), run="r")
+    cluster = tmp_path / "cluster_communication.json"
+    groups = {f"hcom_x__42{n}_0@77{n}": {"0": transfer(10, 1)} for n in range(len(TRANSFERS))}
+    cluster.write_text(json.dumps({"(0, 1, 2, 3)": {"step1": groups}}))
+    lake.ingest(cluster, run="r")
+    found = lake.rows(
+        "SELECT kind, group_size, bytes, bytes_source, algorithm_gbps, bus_gbps FROM collectives ORDER BY start_ns"
+    )
+    assert [row[0] for row in found] == ["all-reduce", "all-gather", "reduce-scatter", "broadcast"]
+    for (_, ranks, *measured), (*_, size, algorithm, bus) in zip(found, TRANSFERS, strict=True):
+        assert ranks == 4
+        assert measured == [size, "transfers" if size else None, algorithm and pytest.approx(algorithm),
+                            pytest.approx(bus)]  # fmt: skip

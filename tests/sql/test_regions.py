@@ -225,3 +225,70 @@ def test_parts_sum_to_wholes_on_real_traces(tmp_path, name):
         """
     )
     assert apart == 0
+
+
+def numbered(name, ts, dur, number, tid=1, made_by=0):
+    return host("cpu_op", name, ts, dur, tid, **{"Sequence number": number, "Fwd thread id": made_by})
+
+
+def test_numbers_of_autograd_tell_forward_from_backward_without_modules(tmp_path):
+    events = [
+        # Makes no node: the next operator has the same number.
+        numbered("aten::to", 0, 9, 7), launch(1, 1),
+        numbered("aten::linear", 10, 30, 7), numbered("aten::addmm", 15, 20, 7), launch(20, 2),
+        # Its backward is not in the trace, but a higher number follows.
+        numbered("aten::relu", 50, 9, 8), launch(51, 3),
+        # Nothing follows on its thread, nothing goes back.
+        numbered("aten::mean", 60, 9, 9), launch(61, 4),
+        # Numbers are a thread's own.
+        numbered("aten::copy_", 70, 9, 3, tid=2), launch(71, 5, 2),
+        host("cpu_op", "aten::ones_like", 80, 9), launch(81, 6),
+        # The function without the engine's own call of it.
+        numbered("AddmmBackward0", 100, 50, 7, 3, made_by=1), launch(110, 7, 3),
+        # A function that computes forward again, and goes back through that.
+        numbered("autograd::engine::evaluate_function: CheckpointFunctionBackward", 200, 90, 6, 3, made_by=1),
+        numbered("aten::mul", 210, 10, 20, 3), launch(211, 8, 3),
+        numbered("autograd::engine::evaluate_function: MulBackward0", 230, 50, 20, 3, made_by=3), launch(240, 9, 3),
+        host("cpu_op", "aten::_softmax_backward_data", 400, 9), launch(401, 10),
+        *(kernel(f"k{n:02}", 1000 + n * 100, 10, n) for n in range(1, 11)),
+    ]  # fmt: skip
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(path)
+    assert [phase for (phase,) in lake.rows("SELECT phase FROM _device_ops ORDER BY name")] == [
+        None, "forward", "forward", None, None, None, "backward", "recompute", "backward", None,
+    ]  # fmt: skip
+    calls = lake.rows(
+        "SELECT f.name, o.name FROM _autograd JOIN events AS f ON f.event_id = function_id "
+        "JOIN events AS o ON o.event_id = op_id ORDER BY f.start_ns"
+    )
+    assert calls == [
+        ("AddmmBackward0", "aten::addmm"),
+        ("autograd::engine::evaluate_function: MulBackward0", "aten::mul"),
+    ]
+
+
+# The users of these traces annotated their training loops, which tells the phases once more.
+@pytest.mark.parametrize(
+    "name", ["hta_trace_diff_control_control", "hta_trace_diff_test_test", "hta_trace_filter_sampled_rank-0"]
+)
+def test_phases_agree_with_the_annotations_of_training_loops(tmp_path, name):
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(data_file(f"kineto/{name}.json.gz"))
+    found = {}
+    for scopes, phase, us in lake.rows(
+        "SELECT string_split(path, '=>'), phase, sum(self_ns) / 1000 FROM _device_ops "
+        "WHERE path IS NOT NULL GROUP BY 1, 2"
+    ):
+        key = (scopes[0].strip("# "), phase)
+        found[key] = found.get(key, 0) + us
+    # What is differentiated outside of the forward part is the division of the loss, in the backward part.
+    forward = {scope: us for (scope, phase), us in found.items() if phase == "forward"}
+    assert set(forward) <= {"forward", "backward"}
+    assert forward.get("backward", 0) < 0.001 * forward["forward"]
+    # Four fifths of that part are told; the rest looks up embeddings, of which these profilers wrote no number, and
+    # prepares their indices.
+    assert forward["forward"] > 0.79 * (forward["forward"] + found["forward", None])
+    for other in ("optimizer", "load_batch", "sparse_data_dist", "metrics:add", "sdd_preprocess_splits"):
+        assert (other, "backward") not in found

@@ -1,0 +1,40 @@
+-- One row per family of operations of two traces beside each other, for one device and one steady
+-- step, or for one device and the whole trace where they have no steps; all operations, none cut
+-- off.
+--
+-- `FROM family_changes(before, after)` with the ids of two traces.
+--
+-- family            VARCHAR  family by family_rules, else the kernel category
+-- before_us         DOUBLE   own time in the first trace, µs
+-- after_us          DOUBLE   own time in the second trace, µs
+-- change_us         DOUBLE   after minus before; a family that a trace has not counts as 0, µs
+-- change_pct        DOUBLE   the same by before, %; NULL where the first trace has it not
+-- time_ratio        DOUBLE   after by before, NULL likewise
+-- before_flops      DOUBLE   floating-point operations in the first trace, of the calls of which
+--                            they are known
+-- after_flops       DOUBLE   in the second trace
+-- work_ratio        DOUBLE   after_flops by before_flops
+-- efficiency_ratio  DOUBLE   time_ratio by work_ratio: above 1 the same work takes longer
+CREATE MACRO family_changes(of_before, of_after) AS TABLE
+WITH sums AS (
+    SELECT
+        family,
+        sum(self_us) FILTER (trace_id = of_before) AS before_us,
+        sum(self_us) FILTER (trace_id = of_after) AS after_us,
+        sum(flops) FILTER (trace_id = of_before) AS before_flops,
+        sum(flops) FILTER (trace_id = of_after) AS after_flops
+    FROM step_ops
+    WHERE trace_id IN (of_before, of_after)
+    GROUP BY family
+)
+SELECT
+    family, coalesce(before_us, 0) AS before_us, coalesce(after_us, 0) AS after_us,
+    coalesce(after_us, 0) - coalesce(before_us, 0) AS change_us,
+    100 * (coalesce(after_us, 0) - before_us) / nullif(before_us, 0) AS change_pct,
+    coalesce(after_us, 0) / nullif(before_us, 0) AS time_ratio,
+    before_flops, after_flops,
+    after_flops / nullif(before_flops, 0) AS work_ratio,
+    coalesce(after_us, 0) / nullif(before_us, 0) / nullif(after_flops / nullif(before_flops, 0), 0)
+        AS efficiency_ratio
+FROM sums
+ORDER BY abs(change_us) DESC, family;

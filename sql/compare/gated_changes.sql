@@ -1,0 +1,23 @@
+-- One row per measure that gates a change from one trace to another, with its verdict: a worsening
+-- counts where it is above its threshold (gate_rules) and above what the steps differ by anyway.
+--
+-- `FROM gated_changes(before, after)` with the ids of two traces. The change as a whole fails when
+-- a row fails, warns when one warns, and else passes; the view track_history says so of all traces
+-- that were given a baseline.
+--
+-- metric     VARCHAR  step_median, step_p90 (µs), communication_share (exposed) or idle_share (%,
+--                     waiting included) of the devices' time
+-- before     DOUBLE   of the first trace
+-- after      DOUBLE   of the second trace
+-- change     DOUBLE   of times in percent, NULL where the first is not above 0; of shares after
+--                     minus before, percentage points
+-- threshold  DOUBLE   the change above which the verdict is not pass
+-- noise      DOUBLE   three times the median absolute deviation of the steady steps, of the trace
+--                     with the larger one, in the unit of change; NULL where a trace has less than
+--                     three
+-- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail
+CREATE MACRO gated_changes(of_before, of_after) AS TABLE
+SELECT metric, before, after, change, threshold, noise, verdict
+FROM _gated
+WHERE before_id = of_before AND after_id = of_after
+ORDER BY metric = 'idle_share', metric = 'communication_share', metric = 'step_p90';

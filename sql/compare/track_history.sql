@@ -1,0 +1,68 @@
+-- One row per trace that was given a baseline (`tracelake set TRACE baseline=OTHER`): whether it
+-- passed. The lake is the history: what it says is computed anew when thresholds change.
+--
+-- trace_id               VARCHAR    trace
+-- trace                  VARCHAR    its name
+-- run                    VARCHAR    its run
+-- ingested_at            TIMESTAMP  when it came into the lake
+-- baseline               VARCHAR    baseline as it was named
+-- baseline_id            VARCHAR    that trace, NULL where the lake has none, or several, of the
+--                                   name
+-- status                 VARCHAR    pass, warn or fail; unknown without the baseline, where the two
+--                                   are measured in different ways, or are one trace
+-- failures               VARCHAR[]  measures that fail
+-- warnings               VARCHAR[]  measures that warn
+-- step_median_us         DOUBLE     median of the steady steps, µs
+-- step_median_pct        DOUBLE     its change from the baseline, %
+-- step_p90_pct           DOUBLE     change of the 90th percentile, %
+-- communication_points   DOUBLE     change of the share of exposed communication, percentage points
+-- idle_points            DOUBLE     change of the share of idle time, percentage points
+CREATE VIEW track_history AS
+WITH said AS (
+    SELECT tags.trace_id, tags.value AS baseline
+    FROM tags
+    WHERE tags.key = 'baseline'
+),
+sought AS (
+    SELECT
+        said.trace_id, said.baseline,
+        CASE WHEN count(others.trace_id) = 1 THEN any_value(others.trace_id) END AS baseline_id
+    FROM said
+    LEFT JOIN traces AS others ON said.baseline IN (others.trace, others.trace_id)
+    GROUP BY said.trace_id, said.baseline
+),
+compared AS (
+    SELECT sought.trace_id, sought.baseline, sought.baseline_id
+    FROM sought
+    JOIN comparison_bases AS own ON own.trace_id = sought.trace_id
+    JOIN comparison_bases AS other ON other.trace_id = sought.baseline_id
+    WHERE own.basis = other.basis AND sought.trace_id <> sought.baseline_id
+),
+judged AS (
+    SELECT
+        trace_id,
+        list(metric ORDER BY metric) FILTER (verdict = 'fail') AS failures,
+        list(metric ORDER BY metric) FILTER (verdict = 'warn') AS warnings,
+        max(after) FILTER (metric = 'step_median') AS step_median_us,
+        max(change) FILTER (metric = 'step_median') AS step_median_pct,
+        max(change) FILTER (metric = 'step_p90') AS step_p90_pct,
+        max(change) FILTER (metric = 'communication_share') AS communication_points,
+        max(change) FILTER (metric = 'idle_share') AS idle_points
+    FROM compared
+    JOIN _gated ON before_id = compared.baseline_id AND after_id = compared.trace_id
+    GROUP BY trace_id
+)
+SELECT
+    sought.trace_id, traces.trace, traces.run, traces.ingested_at, sought.baseline,
+    sought.baseline_id,
+    CASE
+        WHEN judged.trace_id IS NULL THEN 'unknown'
+        WHEN failures IS NOT NULL THEN 'fail'
+        WHEN warnings IS NOT NULL THEN 'warn'
+        ELSE 'pass'
+    END AS status,
+    coalesce(failures, []) AS failures, coalesce(warnings, []) AS warnings, step_median_us,
+    step_median_pct, step_p90_pct, communication_points, idle_points
+FROM sought
+JOIN traces ON traces.trace_id = sought.trace_id
+LEFT JOIN judged ON judged.trace_id = sought.trace_id;
