@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .commands import extract, layers, questions, reports, simulators, summary, traces
+from .commands import extract, layers, model_report, models, questions, reports, simulators, summary, traces
 from .commands.common import say
 from .engine.errors import TracelakeError
 from .version import __version__
@@ -55,10 +55,12 @@ for command in (
     questions.sql, questions.schema,
     layers.passes, layers.layers, layers.kernels, summary.summary, summary.compare,
     reports.perfetto, reports.report, extract.extract,
-    simulators.shapes, simulators.align,
+    simulators.shapes, simulators.align, models.model, models.hardware,
     questions.doctor, questions.export,
 ):  # fmt: skip
     cli.add_command(command)
+for part in (model_report.report, model_report.roofline, model_report.sweep):
+    models.model.add_command(part)
 
 
 @cli.command()

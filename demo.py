@@ -10,11 +10,13 @@ import click
 
 from .engine.errors import UsageError
 from .lake import Lake
+from .reports.calibration import MEASURED_COLUMNS
 from .reports.layers import parts
 from .reports.questions import for_people
 from .reports.render import render, render_parts
 from .synthetic import s1_config, write_s1
 from .synthetic_npu import write_npu
+from .synthetic_prefill import MODEL, write_prefill
 
 _WHERE_TIME_GOES = """
 SELECT
@@ -62,8 +64,10 @@ def _run(folder: Path) -> None:
     config.parent.mkdir()
     config.write_text(json.dumps(s1_config()), encoding="utf-8")
     lake = Lake(folder / "lake")
-    _title("Two traces of a DeepSeek-V4-like model: five passes of six layers, and a copy that breaks off")
+    _title("A trace of a DeepSeek-V4-like model, five passes of six layers; a copy that breaks off; one of Llama 3 8B")
     lake.ingest(whole, broken, model=config)
+    write_prefill(folder / "demo_prefill.json.gz")
+    lake.ingest(folder / "demo_prefill.json.gz", model=MODEL, trace="prefill")
     render(for_people(lake, "traces", lake.traces()))
     _title("What the lake noticed about them", "tracelake doctor")
     render(lake.doctor())
@@ -74,6 +78,8 @@ def _run(folder: Path) -> None:
     render_parts(parts(lake, lake.layers("demo"), trace_id, lake.chosen_pass(trace_id)))
     _title("Where their time goes, in SQL over the same tables", f'tracelake sql "{_WHERE_TIME_GOES.strip()}"')
     render(lake.sql(_WHERE_TIME_GOES))
+    _title("A prefill beside what its model says it takes at least", "tracelake model measured prefill")
+    render(lake.measured_vs_modelled("prefill").select(MEASURED_COLUMNS).limit(10))
     lake.close()
 
 

@@ -67,9 +67,23 @@ def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = No
         return Lake(lake, create=create or is_path)
     default = Path("tracelake")
     if not create and is_path and not (default / "lake.json").is_file():
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / "lake"
-        return Lake(cache)
+        return Lake(cache_lake())
     return Lake(default, create=create)
+
+
+def open_default(lake: Path | None) -> Lake:
+    """Open the lake that was named, else the default if it is there, else the cache: for questions about no trace."""
+    from ..lake import Lake
+
+    if lake is not None:
+        return Lake(lake, create=False)
+    default = Path("tracelake")
+    return Lake(default if (default / "lake.json").is_file() else cache_lake())
+
+
+def cache_lake() -> Path:
+    """Return the folder of the lake for files that are looked at without naming a lake."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / "lake"
 
 
 def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:

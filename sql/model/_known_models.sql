@@ -2,8 +2,6 @@
 -- leaves unsaid filled in.
 --
 -- model                     VARCHAR    short name; the key
--- name                      VARCHAR    the publisher's name
--- aliases                   VARCHAR    other names, by spaces
 -- model_type                VARCHAR    model_type of its config.json
 -- num_layers                BIGINT     decoder layers, without those of multi-token prediction
 -- hidden_size               BIGINT     width of the residual stream
@@ -47,6 +45,8 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- name                      VARCHAR    the publisher's name
+-- aliases                   VARCHAR    other names, by spaces
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from

@@ -52,7 +52,7 @@
 -- saturation_rows   DOUBLE    rows from which a product runs at full speed; NULL: one is enough
 -- tile_rows         DOUBLE    rows of a tile; NULL: products are not cut
 -- tile_columns      DOUBLE    columns of a tile
--- num_sms           BIGINT    multiprocessors, each of which does a tile at a time
+-- num_sms           INTEGER   multiprocessors, each of which does a tile at a time
 -- core_share        DOUBLE    part of an attention's FLOP that matrix units do
 -- linear_share      DOUBLE    part of another product's FLOP that they do
 -- scalar_share      DOUBLE    speed of the rest over the peak

@@ -18,12 +18,23 @@ from tracelake.cli import cli
 from tracelake.lake import Lake
 from tracelake.synthetic import s1_config, s1_trace, write_s1
 from tracelake.synthetic_npu import write_npu
+from tracelake.synthetic_prefill import write_prefill
 
 from ..support import run_cli, trace_bytes
 
+
+def _commands(group, words=()):
+    """Return every command below a group with the words that call it."""
+    for word, command in sorted(group.commands.items()):
+        yield " ".join((*words, word)), command
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*words, word))
+
+
+COMMANDS = {"tracelake": cli, **dict(_commands(cli))}
 EXAMPLES = [
     (name, line.strip())
-    for name, command in (("tracelake", cli), *sorted(cli.commands.items()))
+    for name, command in COMMANDS.items()
     for line in (command.help or "").partition("Examples:")[2].splitlines()
     if line.strip().startswith("tracelake ")
 ]
@@ -43,8 +54,10 @@ def playground_of_files(tmp_path_factory):
             "args": {"kernel_type": "MatMulV2", "source": "MEASURED"}}  # fmt: skip
     (folder / "simulated.json").write_bytes(trace_bytes([call]))
     write_npu(folder / "kernel_details.csv")
+    write_prefill(folder / "prefill.json.gz")
     lake = Lake(folder / "tracelake")
     lake.ingest(folder / "decode.json.gz", model=folder / "config.json")
+    lake.ingest(folder / "prefill.json.gz", model="llama-3-8b")
     lake.ingest(folder / "9b02.json", folder / "7cf3.json")
     for nth, name in enumerate(("monday", "tuesday")):
         (folder / f"{name}.json").write_bytes(trace_bytes(events[: 690 + nth]))
@@ -65,15 +78,16 @@ def playground(playground_of_files, tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("name", ["tracelake", *sorted(cli.commands)])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help_ends_with_examples_of_the_command(name):
-    ended = CliRunner().invoke(cli, ["--help"] if name == "tracelake" else [name, "--help"])
+    words = [] if name == "tracelake" else name.split()
+    ended = CliRunner().invoke(cli, [*words, "--help"])
     assert ended.exit_code == 0
     found = [line for command, line in EXAMPLES if command == name]
     assert len(found) >= 2
-    assert all(line.split()[1] == name for line in found if name != "tracelake")
+    assert all(line.split()[1 : 1 + len(words)] == words for line in found)
     if name != "tracelake":
-        command = cli.commands[name]
+        command = COMMANDS[name]
         assert (command.help or "").rstrip().endswith(found[-1])
         documented = {option for option in command.params if isinstance(option, click.Option)}
         assert all(option.help for option in documented if option.name != "format_")

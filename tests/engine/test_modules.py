@@ -1,5 +1,7 @@
 """The SQL modules: what the loader reads of them is what a parser, and the database, say."""
 
+import re
+
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -20,7 +22,9 @@ def empty(tmp_path_factory):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_relations_a_module_uses_are_those_that_a_parser_finds(name):
     entry = MODULES[name]
-    [tree] = [statement for statement in sqlglot.parse(entry.sql, "duckdb") if statement is not None]
+    # The parser does not read defaults in the signature of a macro.
+    query = entry.sql.split(" AS TABLE\n", 1)[-1]
+    [tree] = [statement for statement in sqlglot.parse(query, "duckdb") if statement is not None]
     own = {table.alias for table in tree.find_all(exp.CTE)} | {name}
     read = {table.name for table in tree.find_all(exp.Table)}
     called = {call.name for call in tree.find_all(exp.Anonymous)}
@@ -29,7 +33,11 @@ def test_the_relations_a_module_uses_are_those_that_a_parser_finds(name):
 
 @pytest.mark.parametrize("name", RELATIONS)
 def test_every_column_is_documented_with_its_own_type_and_no_other_is(empty, name):
-    found = [(column, kind) for column, kind, *_ in empty.sql(f"DESCRIBE {name}").fetchall()]
+    # Of nested types the outer one is documented.
+    found = [
+        (column, re.sub(r"^(STRUCT|MAP)\(.*\)", r"\1", kind))
+        for column, kind, *_ in empty.sql(f"DESCRIBE {name}").fetchall()
+    ]
     documented = [(column.name, column.type) for column in MODULES[name].columns]
     assert found == documented
     assert all(column.text.strip() for column in MODULES[name].columns)

@@ -32,7 +32,8 @@ COLUMNS = {
         "priority": "INTEGER", "pattern": "VARCHAR", "replacement": "VARCHAR", "comment": "VARCHAR",
     },
     "hardware": {
-        "hardware": "VARCHAR", "vendor": "VARCHAR", "name": "VARCHAR", "device_pattern": "VARCHAR",
+        "hardware": "VARCHAR", "vendor": "VARCHAR", "name": "VARCHAR", "aliases": "VARCHAR",
+        "device_pattern": "VARCHAR",
         "compute_major": "INTEGER", "compute_minor": "INTEGER", "num_sms": "INTEGER",
         "memory_bytes_min": "BIGINT", "memory_bytes_max": "BIGINT",
         "peak_fp32_tflops": "DOUBLE", "peak_tf32_tflops": "DOUBLE", "peak_bf16_tflops": "DOUBLE",

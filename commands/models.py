@@ -1,0 +1,211 @@
+"""Commands about models and chips: what is known of them, and what their operators should cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .common import FORMATS, format_options, open_default, open_lake, render_rows, say
+from .model_mfu import mfu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..lake import Lake
+
+_ENOUGH = click.IntRange(1)
+
+
+def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that describe a scenario: what work, on which chips, in which types."""
+    options = (
+        click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="By --seq-len if not said."),
+        click.option("--batch", default=1, show_default=True, type=_ENOUGH, help="Sequences of a replica."),
+        click.option("--seq-len", default=1, show_default=True, type=_ENOUGH, help="New tokens of each sequence."),
+        click.option("--kv-len", default=0, show_default=True, type=click.IntRange(0), help="Cached tokens of each."),
+        click.option("--tp", default=1, show_default=True, type=_ENOUGH, help="Degree of tensor parallelism."),
+        click.option("--ep", default=1, show_default=True, type=_ENOUGH, help="Degree of expert parallelism."),
+        click.option("--dp", default=1, show_default=True, type=_ENOUGH, help="Data-parallel replicas."),
+        click.option("--pp", default=1, show_default=True, type=_ENOUGH, help="Pipeline stages."),
+        click.option("--hardware", help="Chip: a name or alias of `tracelake hardware list`."),
+        click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said."),
+        click.option("--kv-dtype", help="Type of the KV cache; bf16 if not said."),
+        click.option(
+            "--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), default="auto", show_default=True,
+            help="Form of a latent attention; auto: absorbed in decode.",
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def ask(opened: Lake, model: str, hardware: str | None, *, name: str | None = None, **work: Any) -> str:
+    """Put a scenario to the lake and return its name.
+
+    Raises:
+        UsageError: the model, the chip or a type is unknown.
+    """
+    known = opened.resolve_model(model)
+    work["phase"] = work.get("phase") or ("decode" if work.get("seq_len", 1) == 1 else "prefill")
+    scenario = name or f"{known} {work['phase']}, as asked"
+    chip = opened.resolve_hardware(hardware) if hardware else None
+    opened.add_scenarios([{"scenario": scenario, "model": known, "hardware": chip, **work}])
+    return scenario
+
+
+@click.group()
+def model() -> None:
+    """What a model should cost: its operators, FLOP, bytes and times, from its dimensions alone.
+
+    \b
+    Examples:
+      tracelake model list
+      tracelake model operators qwen3-8b --seq-len 1024 --hardware h100 --limit 5
+    """
+
+
+@model.command("list")
+@format_options
+@click.pass_obj
+def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
+    """List the models known by name. Any other is named by the path of its config.json.
+
+    Active parameters are counted from the operators; `agrees` says whether they are as published, within 5 %.
+
+    \b
+    Examples:
+      tracelake model list
+      tracelake model list --format json
+    """
+    render_rows(open_default(lake).models(), format_, output, limit)
+
+
+@model.command()
+@click.argument("name", metavar="MODEL")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="Format.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+@click.pass_obj
+def show(lake: Path | None, name: str, format_: str, output: Path | None) -> None:
+    """Show a model's dimensions, as published or as its config.json says, and the kinds of its layers.
+
+    \b
+    Examples:
+      tracelake model show deepseek-v3
+      tracelake model show deepseek-ai/DeepSeek-V3 --format json
+    """
+    opened = open_default(lake)
+    render_rows(opened.model(name, tall=format_ in ("table", "markdown")), format_, output, 0)
+
+
+@model.command()
+@click.argument("name", metavar="MODEL")
+@workload_options
+@format_options
+@click.pass_obj
+def operators(lake: Path | None, /, name: str, format_: str, output: Path | None, limit: int, **work: Any) -> None:
+    """List what each operator of a model should cost, for each kind of layer, on one rank.
+
+    FLOP count 2 for a multiplication with its addition. Times are bounds: by the dense peak of the type it computes in,
+    by the memory's bandwidth with each byte moved once, by the links. Without --hardware there are none.
+
+    \b
+    Examples:
+      tracelake model operators qwen3-8b --batch 15 --seq-len 1024 --hardware mi300x
+      tracelake model operators deepseek-v3 --batch 32 --kv-len 4096 --dp 32 --ep 32 --hardware h200 --format json
+    """
+    opened = open_default(lake)
+    scenario = ask(opened, name, work.pop("hardware"), **work)
+    answer = opened.operators(scenario)
+    if format_ in ("table", "markdown"):
+        answer = answer.select(
+            "layer_kind, layers, op, m, n_rank AS n, k_rank AS k, instances, flop_rank AS flop, weight_bytes, "
+            "activation_bytes, kv_bytes, net_bytes, round(flop_us, 3) AS flop_us, round(hbm_us, 3) AS hbm_us, "
+            "round(net_us, 3) AS net_us, bound, dtype"
+        )
+    render_rows(answer, format_, output, limit)
+
+
+model.add_command(mfu)
+
+
+@model.command()
+@click.argument("trace")
+@format_options
+@click.pass_obj
+def measured(lake: Path | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
+    """Put the time of a trace's forward passes beside what its model says they take at least, part by part.
+
+    The trace must say its model: `tracelake set TRACE model=NAME`, or a config.json. The measured parts, overlap with a
+    minus and idle time among them, sum to the time from the pass's first kernel to its last one's end.
+
+    \b
+    Examples:
+      tracelake model measured prefill
+      tracelake model measured prefill --format json --limit 0
+    """
+    from ..reports.calibration import MEASURED_COLUMNS
+
+    opened = open_lake(lake, trace=trace)
+    answer = opened.measured_vs_modelled(trace)
+    if not answer.limit(1).fetchall():
+        say(f"{trace}: no complete forward pass, or its model is not known: tracelake set {trace} model=NAME.")
+        raise SystemExit(1)
+    if format_ in ("table", "markdown"):
+        answer = answer.select(MEASURED_COLUMNS)
+    render_rows(answer, format_, output, limit)
+
+
+@model.command()
+@click.argument("name")
+@click.option("--hardware", "chip", required=True, help="Chip whose kernels in the lake count.")
+@click.pass_obj
+def calibrate(lake: Path | None, name: str, chip: str) -> None:
+    """Keep what the kernels of the lake's traces reach of a chip's peaks, as execution profile NAME.
+
+    One fraction of the matrix peak and one of the memory's bandwidth, by least squares over all kernels whose FLOP or
+    bytes are known; the residual stands in the profile's comment. Scenarios then name it as their execution.
+
+    \b
+    Examples:
+      tracelake model calibrate h100-ours --hardware h100
+      tracelake model calibrate h100-ours --hardware "NVIDIA H100 80GB HBM3"
+    """
+    opened = open_lake(lake)
+    opened.calibrate(name, opened.resolve_hardware(chip))
+    render_rows(opened.calibrations(), "table", None, 0)
+
+
+@click.group()
+def hardware() -> None:
+    """What is known of accelerators.
+
+    \b
+    Examples:
+      tracelake hardware list
+      tracelake hardware list --format csv
+    """
+
+
+@hardware.command("list")
+@format_options
+@click.pass_obj
+def list_hardware(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
+    """List the accelerators known: dense peaks, memory, links, and where the figures are from.
+
+    `trusted` is false where a figure is not from the vendor's own data sheet.
+
+    \b
+    Examples:
+      tracelake hardware list
+      tracelake hardware list --format json
+    """
+    answer = open_default(lake).sql("SELECT * FROM hardware ORDER BY vendor, hardware")
+    if format_ in ("table", "markdown"):
+        answer = answer.select(
+            "hardware, name, peak_bf16_tflops, peak_fp8_tflops, peak_fp4_tflops, vector_fp32_tflops, hbm_gbps, hbm_gb, "
+            "link_gbps, tdp_w, trusted"
+        )
+    render_rows(answer, format_, output, limit)

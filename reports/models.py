@@ -1,0 +1,189 @@
+"""What a lake answers about models without a trace: their operators, and what they should cost on a chip."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..engine import modules
+from ..engine.errors import InputError, UsageError
+from ..engine.store import Store
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LARGEST_CONFIG = 16 << 20
+
+
+class Models(Store):
+    """A lake that knows models and chips."""
+
+    def resolve_model(self, text: str | os.PathLike[str]) -> str:
+        """Return the model that a text names: a name, an alias, an id of Hugging Face, or the path of a config.json.
+
+        Case does not count, nor which of space, underscore, point and dash is written, nor an organisation before
+        a slash.
+
+        Raises:
+            UsageError: no model is so named, or its dimensions cannot be right.
+            InputError: the file is no config.json.
+        """
+        path = Path(text)
+        if path.is_file() or path.suffix == ".json":
+            return self.know_model(path)
+        rows = self.rows("SELECT model, name, aliases, fault FROM architectures")
+        known = {
+            _folded(word): (model, fault)
+            for model, name, aliases, fault in rows
+            for word in (*(aliases or "").split(), name, model)
+        }
+        found = known.get(_folded(str(text).rsplit("/", 1)[-1]))
+        if found is None:
+            raise UsageError(
+                _unknown("model", str(text), known, "tracelake model list shows all; a config.json works.")
+            )
+        model, fault = found
+        if fault:
+            raise UsageError(f"{text}: {fault}.")
+        return str(model)
+
+    def resolve_hardware(self, text: str) -> str:
+        """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace.
+
+        Raises:
+            UsageError: none is so named, or more than one.
+        """
+        rows = self.rows("SELECT hardware, name, aliases FROM hardware")
+        known = {
+            _folded(word): hardware
+            for hardware, name, aliases in rows
+            for word in (*(aliases or "").split(), name, hardware)
+        }
+        folded = _folded(text)
+        for prefix in ("", "nvidia-", "amd-instinct-", "amd-", "huawei-", "google-"):
+            if folded.startswith(prefix) and (hardware := known.get(folded.removeprefix(prefix))):
+                return str(hardware)
+        printed = self.rows(
+            "SELECT hardware FROM hardware WHERE regexp_matches(lower($1), device_pattern) ORDER BY ALL", [text.strip()]
+        )
+        if len(printed) == 1:
+            return str(printed[0][0])
+        if printed:
+            raise UsageError(f"{text}: may be {', '.join(name for (name,) in printed)}. Name one.")
+        raise UsageError(_unknown("hardware", text, known, "tracelake hardware list shows all."))
+
+    def know_model(self, path: str | os.PathLike[str], name: str | None = None) -> str:
+        """Read a config.json so that questions can name its model; return the name.
+
+        Args:
+            path: the file, as Hugging Face has it.
+            name: the model's name; by the file's `_name_or_path`, else its folder or its own name, when not given.
+
+        Raises:
+            InputError: the file cannot be read, or is no model's config.json.
+            UsageError: its dimensions cannot be right.
+        """
+        path = Path(path)
+        try:
+            if path.stat().st_size > _LARGEST_CONFIG:
+                raise InputError(f"{path}: {path.stat().st_size} bytes are too many for a config.json.")
+            text = path.read_text(encoding="utf-8")
+            config = json.loads(text)
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"{path}: not a model's config.json: {error}") from error
+        if not isinstance(config, dict):
+            raise InputError(f"{path}: not a model's config.json: expected an object.")
+        said = str(config.get("_name_or_path") or "").rstrip("/").rsplit("/", 1)[-1]
+        named = path.stem if path.stem != "config" else path.absolute().parent.name
+        model = name or said or named
+        connection = self._ready(["architectures", "model_layers"])
+        connection.execute("INSERT OR REPLACE INTO model_configs VALUES ($1, $2)", [model, json.dumps(config)])
+        self._recompute(["architectures", "model_layers"])
+        [(fault,)] = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
+        if fault:
+            raise UsageError(f"{path}: {fault}.")
+        return model
+
+    def add_scenarios(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Ask the analytical model questions: each row has columns of the table scenarios, the others keep defaults.
+
+        They are answered by `operators`, `module_roofline`, `phase_roofline` and what rests on these, as long as the
+        lake is open. A row with the name of one that is there takes its place.
+
+        Raises:
+            UsageError: a column is unknown, or a value is not of its type.
+        """
+        import duckdb
+
+        connection = self._ready(["scenarios"])
+        for row in rows:
+            values = {column: value for column, value in row.items() if value is not None}
+            columns = ", ".join(f"${nth + 1} AS {_column(column)}" for nth, column in enumerate(values))
+            try:
+                # Not OR REPLACE: that keeps what the old row has in the columns that the new one lacks.
+                connection.execute("DELETE FROM scenarios WHERE scenario = $1", [row.get("scenario")])
+                connection.execute(f"INSERT INTO scenarios BY NAME SELECT {columns}", list(values.values()))
+            except duckdb.Error as error:
+                raise UsageError(f"scenario {row.get('scenario')}: {error}") from error
+
+    def models(self) -> duckdb.DuckDBPyRelation:
+        """Return the models known, with their dimensions and whether their active parameters are as published."""
+        return self.sql(
+            "SELECT a.model, name, attention, num_layers, hidden_size, num_experts, top_k, "
+            "round(active / 1e9, 2) AS active_b, a.published_active_b, agrees, source, fault "
+            "FROM architectures AS a LEFT JOIN active_parameters AS p ON p.model = a.model ORDER BY a.model"
+        )
+
+    def model(self, model: str | os.PathLike[str], *, tall: bool = False) -> duckdb.DuckDBPyRelation:
+        """Return a model's dimensions, the kinds of its layers and its active parameters, in one row.
+
+        Args:
+            model: a name, or the path of a config.json.
+            tall: a row for each property that is there instead, as text.
+
+        Raises:
+            UsageError: the model is unknown.
+            InputError: the file is no config.json.
+        """
+        name = modules.quoted(self.resolve_model(model))
+        wide = (
+            "SELECT a.*, p.* EXCLUDE (model, published_active_b), k.layer_kinds FROM architectures AS a "
+            "LEFT JOIN active_parameters AS p ON p.model = a.model "
+            "LEFT JOIN (SELECT model, map(list(layer_kind), list(layers)) AS layer_kinds FROM ("
+            "SELECT model, layer_kind, count(*) AS layers FROM model_layers GROUP BY ALL ORDER BY ALL) GROUP BY model)"
+            f" AS k ON k.model = a.model WHERE a.model = {name}"
+        )
+        if not tall:
+            return self.sql(wide)
+        return self.sql(
+            "SELECT property, value FROM (UNPIVOT (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM "
+            f"({wide})) ON COLUMNS(*) INTO NAME property VALUE value)"
+        )
+
+    def operators(self, scenario: str) -> duckdb.DuckDBPyRelation:
+        """Return what each operator of a scenario should cost, layer kind by layer kind."""
+        return self.sql(
+            f"SELECT * FROM operators WHERE scenario = {modules.quoted(scenario)} "
+            "ORDER BY layer_kind IN ('ends', 'mtp'), layer_kind, op_seq"
+        )
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.strip().lower()).strip("-")
+
+
+def _column(name: str) -> str:
+    if not re.fullmatch(r"[a-z_]+", name):
+        raise UsageError(f"{name}: no column of scenarios.")
+    return name
+
+
+def _unknown(what: str, text: str, known: Iterable[str], more: str) -> str:
+    near = difflib.get_close_matches(_folded(text.rsplit("/", 1)[-1]), list(known), n=4, cutoff=0.5)
+    guess = f" Near: {', '.join(near)}." if near else ""
+    return f"{text}: unknown {what}.{guess} {more}"
