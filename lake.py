@@ -15,6 +15,11 @@ from .ingest.batch import Failed, expand, ingest_many
 from .ingest.inputs import input_of, names_input
 from .ingest.model import model_settings
 from .ingest.one import Ingested, Progress
+from .reports.calibration import Calibrations
+from .reports.mfu import Timings
+from .reports.model_report import ModelReports
+from .reports.model_traces import ModelTraces
+from .reports.simulations import Simulations
 from .reports.summaries import Summaries
 
 if TYPE_CHECKING:
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 Pass = int | Literal["all"] | None
 
 
-class Lake(Summaries):
+class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulations):
     """A folder of ingested traces and the SQL that explains them."""
 
     def ingest(
@@ -147,48 +152,6 @@ class Lake(Summaries):
             "reference_layers", trace, anchor, num_layers, blocks_per_layer,
             condition=condition, order="pass_id, layer_id",
         )  # fmt: skip
-
-    def shapes(self, trace: str) -> duckdb.DuckDBPyRelation:
-        """Return how long each distinct work of a trace's kernels takes, what takes most first."""
-        return self.sql(
-            f"SELECT * FROM shape_stats({modules.quoted(self.locate(trace))}) ORDER BY sum_us DESC, op_type, input_dims"
-        )
-
-    def write_shapes(self, trace: str, folder: str | os.PathLike[str]) -> list[tuple[Path, int]]:
-        """Write a profiling database, a table per type of operation; return each file with its number of rows.
-
-        Raises:
-            InputError: a file cannot be written.
-        """
-        from .reports.shapes import write_database
-
-        return write_database(self, self.locate(trace), Path(folder))
-
-    def align(
-        self,
-        simulated: str,
-        measured: str,
-        by: str = "type",
-        pass_id: int | None = None,
-        window: str = "anchor",
-        dedup: str = "tracelake",
-    ) -> duckdb.DuckDBPyRelation:
-        """Return a simulated forward pass beside a measured one.
-
-        Args:
-            simulated: a simulator's trace or summary of operators.
-            measured: a measured trace.
-            by: type, shape, summary or metrics.
-            pass_id: a pass of the measured trace; all of the trace when not given.
-            window: kind of window of that pass.
-            dedup: tracelake, seed or none: which rows of collectives count.
-
-        Raises:
-            UsageError: the measured trace has no such pass or window.
-        """
-        from .reports.alignment import aligned
-
-        return aligned(self, self.locate(simulated), self.locate(measured), by, pass_id, window, dedup)
 
     def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
         """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
@@ -391,9 +354,10 @@ class Lake(Summaries):
 
     def _checked(self, settings: dict[str, Any]) -> dict[str, str | None]:
         checked = check_settings(settings)
-        for key, table in (("hardware", "hardware"), ("profile", "profiles")):
-            if value := checked.get(key):
-                known = [name for (name,) in self.rows(f"SELECT DISTINCT {key} FROM {table}")]
-                if value not in known:
-                    raise UsageError(f"{key}={value}: unknown. Known: {', '.join(sorted(known))}.")
+        if hardware := checked.get("hardware"):
+            checked["hardware"] = self.resolve_hardware(hardware)
+        if profile := checked.get("profile"):
+            known = [name for (name,) in self.rows("SELECT DISTINCT profile FROM profiles")]
+            if profile not in known:
+                raise UsageError(f"profile={profile}: unknown. Known: {', '.join(sorted(known))}.")
         return checked

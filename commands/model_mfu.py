@@ -1,0 +1,168 @@
+"""The command that holds measured times against the work of a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..engine.errors import InputError, UsageError
+from .common import find_pass, open_default, open_lake, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..lake import Lake
+
+_ENOUGH = click.IntRange(1)
+_LARGEST_CONFIG = 16 << 20
+#: Keys that a model's config.json has, one at least.
+_CONFIG_KEYS = frozenset(("model_type", "architectures", "hidden_size", "num_hidden_layers", "text_config", "n_embd"))
+_TIMES = ("measured_ms", "per_layer_ms", "kernel_ms", "kernel_detail", "kernel_flow")
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="By --seq-len if not said."),
+        click.option("--batch", type=_ENOUGH, help="Sequences of a replica.  [default: 1]"),
+        click.option("--seq-len", type=_ENOUGH, help="New tokens of each sequence.  [default: 1]"),
+        click.option("--kv-len", type=click.IntRange(0), help="Cached tokens of each.  [default: 0]"),
+        click.option("--tp", type=_ENOUGH, help="Degree of tensor parallelism.  [default: 1]"),
+        click.option("--ep", type=_ENOUGH, help="Degree of expert parallelism.  [default: 1]"),
+        click.option("--dp", type=_ENOUGH, help="Data-parallel replicas.  [default: 1]"),
+        click.option("--pp", type=_ENOUGH, help="Pipeline stages.  [default: 1]"),
+        click.option("--hardware", help="Chip that was measured: see `tracelake hardware list`."),
+        click.option("--dtype", help="Type of weights and their products, as bf16 or fp8; as published if not said."),
+        click.option("--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), help="Form of MLA."),
+        click.option("--measured-ms", type=float, help="Time of a forward pass on a GPU, ms."),
+        click.option("--per-layer-ms", type=float, help="Time of a layer on a GPU, ms."),
+        click.option("--kernel-ms", metavar="JSON", help="Milliseconds of a layer by kernel category."),
+        click.option("--kernel-detail", metavar="JSON|@FILE", help="Times of a layer by category, or of its kernels."),
+        click.option("--kernel-flow", metavar="JSON|@FILE", help="Times of a layer's kernels, in order."),
+        click.option("--pass", "pass_", metavar="P|all", help="Pass of a trace; the chosen one if not said."),
+        click.option(
+            "--formulas", type=click.Choice(["physical", "reference"]), default="physical", hidden=True,
+            help="reference: as the reference's compute simulator, its errors included.",
+        ),
+        click.option(
+            "--format", "format_", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True,
+            help="Format of the answer.",
+        ),
+        click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("name", metavar="MODEL|CONFIG.JSON|TRACE")
+@_options
+@click.pass_obj
+def mfu(
+    lake: Path | None,
+    /,
+    name: str,
+    pass_: str | None,
+    formulas: str,
+    format_: str,
+    output: Path | None,
+    **said: Any,
+) -> None:
+    """Say what share of a chip's peak a model reaches, by times that you measured or by a trace.
+
+    For a model: its dimensions, the work of each operator and kind of layer on one rank, bounds by the chip's peak and
+    memory, and the share reached by the times given. Times of kernels are those of one layer: an object of categories
+    ({"attention": 0.31, "moe": 1.2}), or an object with "kernels", a list of {"name", "category", "dur_us"} with
+    "input_dims" where known, and "metadata" with "layer_id" or "compress_ratio". A kernel's time goes to operators only
+    where they are certain; the rest is listed as overhead or unmapped, and all sum up. More than 100 % is shown.
+
+    For a trace: the share that its passes and their operators reach, by its own kernels.
+
+    \b
+    Examples:
+      tracelake model mfu qwen3-8b --batch 15 --seq-len 1024 --hardware mi300x --measured-ms 500
+      tracelake model mfu deepseek-v3 --kv-len 4096 --tp 8 --ep 8 --hardware h20 --kernel-ms '{"mla": 0.1}'
+      tracelake model mfu decode
+    """
+    given = {key: value for key, value in said.items() if value is not None}
+    if formulas == "reference":
+        answer = _reference(open_default(lake), name, given, pass_, format_)
+    elif _is_trace(name):
+        answer = _of_trace(open_lake(lake, trace=name), name, given, pass_, format_)
+    else:
+        opened = open_default(lake)
+        if _names_trace(opened, name):
+            answer = _of_trace(opened, name, given, pass_, format_)
+        elif pass_ is not None:
+            raise UsageError("--pass is one of a trace; this is a model.")
+        else:
+            answer = opened.mfu(name, format=format_, **given)
+    if output is None:
+        click.echo(answer, nl=False)
+        return
+    try:
+        output.write_text(answer, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+
+
+def _reference(opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str) -> str:
+    for key in ("phase", "kv_len", "pp", "mla_mode"):
+        if key in given:
+            raise UsageError(f"--{key.replace('_', '-')}: the reference knows no such thing.")
+    if pass_ is not None:
+        raise UsageError("--pass: the reference knows no such thing.")
+    if "hardware" in given:
+        given["gpu"] = given.pop("hardware")
+    answer = opened.reference_mfu(name, format=format_, **given)
+    [(known,)] = opened.rows(
+        "SELECT count(*) FROM reference_chips WHERE chip = $1 OR list_contains(aliases, $1)",
+        [given.get("gpu", "h20").strip().lower()],
+    )
+    if not known:
+        say(f"the reference knows no {given['gpu']}: there is no MFU.")
+    return answer
+
+
+def _of_trace(opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str) -> str:
+    if given:
+        option = "--" + next(iter(given)).replace("_", "-")
+        times = any(key in _TIMES for key in given)
+        more = " For times of your own name a model." if times else ""
+        raise UsageError(f"{option}: {name} is a trace, which says its own work and times.{more}")
+    chosen = find_pass(opened, name, pass_)
+    return opened.trace_mfu(name, None if chosen == "all" else chosen, format=format_)
+
+
+def _names_trace(opened: Lake, name: str) -> bool:
+    """Return whether a word that is no path names a trace, and no model."""
+    try:
+        opened.resolve_model(name)
+    except UsageError:
+        pass
+    else:
+        return False
+    try:
+        opened.resolve(name)
+    except UsageError:
+        return False
+    return True
+
+
+def _is_trace(name: str) -> bool:
+    """Return whether a word is the path of a trace; a small JSON object with a model's keys is none."""
+    from ..ingest.inputs import names_input
+
+    if not names_input(name):
+        return False
+    path = Path(name)
+    if path.suffix != ".json" or path.stat().st_size > _LARGEST_CONFIG:
+        return True
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return path.name != "config.json"
+    return not (isinstance(found, dict) and _CONFIG_KEYS & found.keys())

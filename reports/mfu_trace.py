@@ -1,0 +1,100 @@
+"""What share of its chip's peak a trace reaches: its passes, and the operators of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .mfu_facts import OVER_100, objects
+from .mfu_report import bytes_text, flop_text, share
+from .table import Column, Table, text
+
+if TYPE_CHECKING:
+    from ..engine.store import Store
+    from .mfu_report import Part
+
+_PASSES = (
+    "rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us, overhead_us, unmapped_us, "
+    "mapped_pct, flop, flops_covered_pct, peak_tflops, tflops, 100 * mfu AS mfu_pct, 100 * cluster_mfu AS "
+    "cluster_mfu_pct, bytes, 100 * mbu AS mbu_pct, 100 * roofline_eff AS roofline_pct"
+)
+_UNITS = (
+    "rank, device, pass_id, fate, unit, map_rules, kernels, sum_us, pass_pct, flop, dtypes, tflops, mfu_pct, bytes, "
+    "mbu_pct, flag_over_100"
+)
+
+
+def facts(store: Store, trace_id: str, pass_id: int | None) -> dict[str, Any]:
+    """Return passes of a trace, one or all, and the operators that their kernels run."""
+    condition = "true" if pass_id is None else "pass_id = $pass_id"
+    asked = {"trace": trace_id} | ({} if pass_id is None else {"pass_id": pass_id})
+    [trace] = objects(
+        store,
+        "SELECT trace, trace_id, model, traces.hardware, name AS hardware_name, tp FROM traces"
+        " LEFT JOIN hardware ON hardware.hardware = traces.hardware WHERE trace_id = $trace",
+        trace=trace_id,
+    )
+    return {
+        "trace": trace,
+        "passes": objects(
+            store,
+            f"SELECT {_PASSES} FROM pass_mfu WHERE trace_id = $trace AND {condition}"
+            " ORDER BY rank, device, pass_id, list_position(['wall', 'busy', 'sum'], time_basis)",
+            **asked,
+        ),
+        "operators": objects(
+            store,
+            f"SELECT {_UNITS} FROM timing_units WHERE trace_id = $trace AND {condition}"
+            " ORDER BY rank, device, pass_id, sum_us DESC, unit",
+            **asked,
+        ),
+    }
+
+
+def report(found: dict[str, Any]) -> list[Part]:
+    """Return the report of a trace."""
+    trace = found["trace"]
+    parts: list[Part] = [
+        f"{trace['trace']}: {trace['model'] or 'model unknown'} on {trace['hardware_name'] or 'unknown hardware'}",
+        "# Forward passes", _passes(found["passes"]), "# Operators", _operators(found["operators"]), "# Caveats",
+        "- Wall is from a pass's first kernel to its last, busy the part with a kernel running, sum adds kernels up.",
+    ]  # fmt: skip
+    if trace["hardware"] is None:
+        parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
+    if any(row["flag_over_100"] for row in found["operators"]):
+        parts.append(f"- More than 100 % is shown as it is. It may mean: {OVER_100}.")
+    return parts
+
+
+def _passes(rows: list[dict[str, Any]]) -> Table:
+    columns = (
+        Column("device"), Column("pass"), text("phase"), text("time"), Column("ms", 4), Column("kernels"),
+        Column("mapped %", 1), Column("FLOP"), Column("FLOP told %", 1), Column("TFLOP/s", 1),
+        Column("peak TFLOP/s", 1), Column("MFU"), Column("MFU of all GPUs"), Column("MBU"), Column("roofline"),
+    )  # fmt: skip
+    cells = tuple(
+        (
+            row["device"], row["pass_id"], row["phase"], row["time_basis"], row["time_us"] / 1000, row["kernel_count"],
+            row["mapped_pct"], flop_text(row["flop"]), row["flops_covered_pct"], row["tflops"], row["peak_tflops"],
+            share(row["mfu_pct"]), share(row["cluster_mfu_pct"]), share(row["mbu_pct"]), share(row["roofline_pct"]),
+        )
+        for row in rows
+    )  # fmt: skip
+    return Table(columns, cells)
+
+
+def _operators(rows: list[dict[str, Any]]) -> Table:
+    columns = (
+        Column("device"), Column("pass"), text("operator"), text("fate"), text("known by"), Column("kernels"),
+        Column("µs", 3), Column("%", 2), Column("FLOP"), text("type"), Column("TFLOP/s", 1), Column("MFU"),
+        Column("bytes"), Column("MBU"),
+    )  # fmt: skip
+    cells = tuple(
+        (
+            row["device"], row["pass_id"], row["unit"], row["fate"], row["map_rules"], row["kernels"], row["sum_us"],
+            row["pass_pct"], flop_text(row["flop"]), row["dtypes"], row["tflops"],
+            share(row["mfu_pct"], "!" if (row["mfu_pct"] or 0) > 100 else ""), bytes_text(row["bytes"]),
+            share(row["mbu_pct"]),
+        )
+        for row in rows
+    )  # fmt: skip
+    return Table(columns, cells)

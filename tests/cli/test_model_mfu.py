@@ -1,0 +1,183 @@
+"""`tracelake model mfu`: a model or a trace, one document, errors in a line.
+
+Golden figures are those of the specification of the compute simulation, sections 8.1, 8.3 and 8.6.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from tracelake.cli import cli
+from tracelake.commands.model_mfu import mfu
+from tracelake.lake import Lake
+from tracelake.synthetic import s1_config, write_s1
+
+from ..support import data_file
+
+QWEN3_8B = {
+    "model_type": "qwen3", "num_hidden_layers": 36, "hidden_size": 4096, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288, "vocab_size": 151936,
+    "tie_word_embeddings": False, "torch_dtype": "bfloat16",
+}  # fmt: skip
+EXAMPLES = [line.strip() for line in (mfu.help or "").partition("Examples:")[2].splitlines() if line.strip()]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a trace of a synthetic decode, named decode, and a config.json."""
+    folder = tmp_path_factory.mktemp("mfu")
+    write_s1(folder / "decode.json.gz")
+    (folder / "config.json").write_text(json.dumps(QWEN3_8B))
+    (folder / "s1.json").write_text(json.dumps(s1_config()))
+    lake = Lake(folder / "tracelake")
+    lake.ingest(folder / "decode.json.gz", model=folder / "s1.json", hardware="h20")
+    lake.close()
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, tmp_path):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("TRACELAKE_LAKE", raising=False)
+
+    def invoke(*words):
+        return CliRunner().invoke(cli, ["model", "mfu", *map(str, words)])
+
+    return invoke
+
+
+def answer(ended):
+    assert ended.exit_code == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def test_help_ends_with_examples_and_documents_each_option(run):
+    ended = run("--help")
+    assert ended.exit_code == 0
+    assert len(EXAMPLES) == 3
+    assert all(line.startswith("tracelake model mfu ") for line in EXAMPLES)
+    assert (mfu.help or "").rstrip().endswith(EXAMPLES[-1])
+    assert all(option.help for option in mfu.params if option.param_type_name == "option")
+    assert "--formulas" not in ended.stdout
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_an_example_of_the_help_runs_as_it_stands(folder, tmp_path, line):
+    shell = f'tracelake() {{ "{sys.executable}" -m tracelake "$@"; }}; {line}'
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    ended = subprocess.run(
+        ["bash", "-c", shell], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
+    assert "MFU" in ended.stdout
+
+
+def test_a_config_and_a_name_of_one_model_give_one_answer(run):
+    words = ("--batch", 15, "--seq-len", 1024, "--hardware", "mi300x", "--measured-ms", 492.7736, "--format", "json")
+    named, by_file = answer(run("Qwen/Qwen3-8B", *words)), answer(run("config.json", *words))
+    [one], [other] = named["mfu"], by_file["mfu"]
+    # Sums of floating point numbers may differ in the last digit from one run to the next.
+    assert other == {key: pytest.approx(value) if isinstance(value, float) else value for key, value in one.items()}
+    # Golden: 145 products and 36 attentions of a prefill, 442.5 TFLOP/s by busy time.
+    assert named["mfu"][0]["flop"] == 213_392_645_160_960 + 36 * 128_974_848_000
+    assert round(named["mfu"][0]["tflops"], 1) == 442.5
+
+
+def test_the_reference_s_formulas_give_its_figures_under_its_keys(run):
+    words = ("qwen3-235b-a22b", "--formulas", "reference", "--measured-ms", 15.0)
+    found = answer(run(*words, "--format", "json"))
+    assert (found["total_flops"], found["embed_flops"]) == (56_552_250_368, 1_244_659_712)
+    assert found["mfu_pct"] == pytest.approx(0.3184248331531532, rel=1e-9)
+    assert [row["name"] for row in found["layer_template"]][:3] == ["rmsnorm", "q_proj", "kv_proj"]
+    assert {key: found[key] for key in ("batch_size", "seq_len", "tp", "dp", "ep", "gpu", "dtype")} == {
+        "batch_size": 1, "seq_len": 1, "tp": 8, "dp": 1, "ep": 8, "gpu": "h20", "dtype": "bf16",
+    }  # fmt: skip
+    text = run(*words).stdout
+    for golden in (
+        "attention 285.245 MFLOPs (48.5%), MoE/FFN 303.076 MFLOPs (51.5%)", "this one 588.379 MFLOPs",
+        "total 56.552 GFLOPs, embedding 1.245 GFLOPs, layers 55.308 GFLOPs", "overall 0.32%",
+        "MFU=0.3% | MoE-dominant | h20 | TP=8 EP=8",
+    ):  # fmt: skip
+        assert golden in text
+
+
+def test_of_a_chip_that_the_reference_lacks_there_is_no_mfu_and_a_word_about_it(run):
+    ended = run("glm-5", "--formulas", "reference", "--hardware", "mi300x", "--measured-ms", 15, "--format", "json")
+    assert answer(ended)["mfu_pct"] is None
+    assert "the reference knows no mi300x" in ended.stderr
+
+
+def test_a_trace_answers_by_its_own_kernels(run):
+    found = answer(run("decode", "--pass", "all", "--format", "json"))
+    # The synthetic decode has five passes; 695 kernels, of which none is lost.
+    by_sum = [row for row in found["passes"] if row["time_basis"] == "sum"]
+    assert [row["pass_id"] for row in by_sum] == [0, 1, 2, 3, 4]
+    for row in by_sum:
+        assert row["mapped_us"] + row["overhead_us"] + row["unmapped_us"] == pytest.approx(row["sum_us"], rel=1e-12)
+        units = [unit for unit in found["operators"] if unit["pass_id"] == row["pass_id"]]
+        assert sum(unit["kernels"] for unit in units) == row["kernel_count"]
+        assert sum(unit["sum_us"] for unit in units) == pytest.approx(row["sum_us"], rel=1e-12)
+        for fate, column in (("assigned", "mapped_us"), ("overhead", "overhead_us"), ("unmapped", "unmapped_us")):
+            assert sum(unit["sum_us"] for unit in units if unit["fate"] == fate) == pytest.approx(row[column])
+    one = answer(run("decode", "--pass", "2", "--format", "json"))
+    assert {row["pass_id"] for row in one["passes"] + one["operators"]} == {2}
+
+
+def test_a_path_of_a_trace_is_ingested_and_answers_the_same(run):
+    by_path, by_name = run("decode.json.gz"), run("decode")
+    assert by_path.exit_code == by_name.exit_code == 0
+    assert "# " not in by_path.stdout
+    assert "Forward passes" in by_path.stdout
+
+
+def test_products_of_a_real_trace_reach_what_another_tool_says(run):
+    # Golden: 420,305.75 µs, 507.708 TFLOP/s, 38.83 % of the peak; attention 231.3 TFLOP/s.
+    found = answer(run(data_file("kineto/sglang_qwen3-8b_prefill_mi300x.json.gz"), "--format", "json"))
+    products = [row for row in found["operators"] if (row["flop"] or 0) > 1e13]
+    assert sum(row["sum_us"] for row in products) == pytest.approx(420_305.75, abs=0.01)
+    assert sum(row["flop"] for row in products) == 213_392_645_160_960
+    seconds = sum(row["sum_us"] for row in products) / 1e6
+    assert 213_392_645_160_960 / seconds / 1e12 == pytest.approx(507.708, abs=0.001)
+    [attention] = [row for row in found["operators"] if 1e12 < (row["flop"] or 0) < 1e13]
+    assert round(attention["tflops"], 1) == 231.3
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["qwen4-8b"], 2, "qwen3-8b"),
+        (["qwen3-8b", "--hardware", "h1000", "--measured-ms", "1"], 2, "h100"),
+        (["qwen3-8b", "--measured-ms", "1"], 2, "--hardware"),
+        (["qwen3-8b", "--hardware", "h100", "--measured-ms", "nan"], 2, "--measured-ms nan"),
+        (["qwen3-8b", "--hardware", "h100", "--measured-ms", "soon"], 2, "not a valid float"),
+        (["qwen3-8b", "--hardware", "h100", "--kernel-ms", '{"mla":'], 2, "not JSON"),
+        (["qwen3-8b", "--hardware", "h100", "--kernel-flow", "@absent.json"], 3, "absent.json: cannot be read"),
+        (["qwen3-8b", "--batch", "0"], 2, "--batch"),
+        (["qwen3-8b", "--pass", "1"], 2, "--pass is one of a trace"),
+        (["absent.json"], 3, "absent.json"),
+        (["decode", "--measured-ms", "3"], 2, "decode is a trace"),
+        (["decode", "--tp", "3"], 2, "decode is a trace"),
+        (["decode", "--pass", "99"], 2, "the trace has passes 0 to 4"),
+        (["qwen4", "--formulas", "reference"], 2, "the reference knows no such model. Near: qwen3-235b"),
+        (["glm-5", "--formulas", "reference", "--kv-len", "3"], 2, "--kv-len: the reference knows no such thing"),
+        (["glm-5", "--formulas", "reference", "--hardware", "h1000"], 2, "h100"),
+    ],
+)
+def test_what_cannot_be_right_ends_with_its_code_and_a_line(run, words, code, said):
+    ended = run(*words)
+    # The command line's main gives errors of ours their exit code.
+    found = getattr(ended.exception, "exit_code", ended.exit_code)
+    assert (found, ended.stdout) == (code, "")
+    assert said in (ended.stderr + str(ended.exception))
+
+
+def test_an_answer_in_a_file_leaves_stdout_empty(run, tmp_path):
+    path = tmp_path / "answer.md"
+    ended = run("qwen3-8b", "--format", "markdown", "-o", path)
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert path.read_text(encoding="utf-8").startswith("no MFU: no time of a pass or a layer is given")
