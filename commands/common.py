@@ -78,12 +78,12 @@ def open_default(lake: Path | None) -> Lake:
     if lake is not None:
         return Lake(lake, create=False)
     default = Path("tracelake")
-    return Lake(default if (default / "lake.json").is_file() else cache_lake())
+    return Lake(default if (default / "lake.json").is_file() else cache_lake("models"))
 
 
-def cache_lake() -> Path:
-    """Return the folder of the lake for files that are looked at without naming a lake."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / "lake"
+def cache_lake(name: str = "lake") -> Path:
+    """Return the folder of the lake for files that are looked at without naming a lake, or for what needs none."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / name
 
 
 def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:

@@ -39,4 +39,11 @@ SELECT
     recompute, hardware, execution,
     weight_dtype, activation_dtype, kv_dtype, gemm_dtype, head_dtype, mla_mode, mtp_layers, top_k,
     hidden_scale, kv_rank_scale, expert_imbalance
-FROM scenarios;
+FROM scenarios
+UNION ALL BY NAME
+SELECT
+    question, scenario, study, formulas, model, phase, batch, seq_len, kv_len, requests,
+    logit_rows, said_pairs, tp, ep, dp, pp, 1 AS microbatches, FALSE AS recompute, hardware,
+    'physical' AS execution, 'auto' AS mla_mode, 0 AS mtp_layers, 1.0 AS hidden_scale,
+    1.0 AS kv_rank_scale, 1.0 AS expert_imbalance
+FROM _pass_scenarios;

@@ -1,0 +1,134 @@
+"""Commands that hold a trace against the peaks of its chip and against its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .common import FORMATS, find_one_pass, format_options, open_lake, render_rows, say
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..lake import Lake
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+#: What people look at first; the other formats have all columns.
+_ROOFLINE = (
+    "coalesce(unit, trace_op) AS operator, concat_ws('x', nullif(batch, 1), m, n, k) AS shape, dtype, calls, sum_us,"
+    " round(time_pct, 2) AS time_pct, round(tflops, 1) AS tflops, round(100 * mfu, 1) AS mfu_pct,"
+    " round(gbps, 0) AS gbps, round(100 * mbu, 1) AS mbu_pct, bound, round(gap_us, 1) AS gap_us,"
+    " round(100 * roofline_eff, 1) AS roof_pct, flops_source, over_100_causes"
+)
+_PASS_ROOFLINE = (
+    "kernel_id, layer_id, coalesce(unit, trace_op) AS operator, concat_ws('x', nullif(batch, 1), m, n, k) AS shape,"
+    " dtype, dur_us, round(tflops, 1) AS tflops, round(100 * mfu, 1) AS mfu_pct, round(100 * mbu, 1) AS mbu_pct, bound,"
+    " round(gap_us, 1) AS gap_us, round(100 * roofline_eff, 1) AS roof_pct, map_rule, flops_source, over_100_causes"
+)
+_VERDICTS = (
+    "rank, device, pass_id, model, verdict, gemms, matched, close, differing, missing, unshaped, extra, template_flop,"
+    " trace_flop, round(coverage_pct, 1) AS coverage_pct"
+)
+_UNITS = (
+    "rank, device, pass_id, layer_kind, unit, status, count(*) AS layers, any_value(n) AS n, any_value(k) AS k,"
+    " sum(template_flop) AS template_flop, sum(trace_flop) AS trace_flop, max(abs(diff_pct)) AS diff_pct,"
+    " sum(sum_us) AS sum_us"
+)
+
+
+@click.command()
+@click.argument("trace")
+@click.option("--model", help="Model, or its config.json: said of the trace for good, as `tracelake set` does.")
+@click.option("--tp", type=click.IntRange(1), help="Degree of tensor parallelism, likewise.")
+@click.option("--ep", type=click.IntRange(1), help="Degree of expert parallelism, likewise.")
+@click.option("--pass", "pass_", help="One pass instead of all complete ones.")
+@click.option("--operators", is_flag=True, help="A row per pass, layer and operator instead of the verdicts.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the answer."
+)
+@click.option("-o", "--output", type=_FILE, help="Write to a file.")
+@click.option("--limit", default=200, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
+@click.pass_obj
+def validate(
+    lake: Path | None,
+    trace: str,
+    model: str | None,
+    tp: int | None,
+    ep: int | None,
+    pass_: str | None,
+    operators: bool,
+    format_: str,
+    output: Path | None,
+    limit: int,
+) -> None:
+    """Check that a trace computes what its model's template says: every product of every layer, and attention.
+
+    Shapes of the trace are held against the template divided by the degrees of parallelism. PASS: all products match
+    within 0.5 %. WARN: some within 5 %, or no shapes tell them. FAIL, and exit code 1: one differs or is missing.
+
+    \b
+    Examples:
+      tracelake model validate prefill
+      tracelake model validate prefill --operators --format json
+    """
+    opened = open_lake(lake, trace=trace)
+    if model is not None:
+        say(f"{trace}: its model is {opened.explain(trace, model)} from now on.")
+    if tp is not None or ep is not None:
+        opened.set(trace, **{key: value for key, value in (("tp", tp), ("ep", ep)) if value is not None})
+    pass_id = None if pass_ is None else find_one_pass(opened, trace, pass_)
+    verdicts = opened.validate(trace, pass_id)
+    told = verdicts.fetchall()
+    place = verdicts.columns.index("verdict")
+    people = format_ in ("table", "markdown")
+    if operators:
+        rows = opened.template_vs_trace(trace, pass_id)
+        render_rows(_by_unit(rows) if people else rows, format_, output, limit)
+    else:
+        render_rows(verdicts.project(_VERDICTS) if people else verdicts, format_, output, limit)
+    if not told:
+        say(f"{trace}: this pass is not complete: there is nothing to hold against.")
+    if not told or any(row[place] == "FAIL" for row in told):
+        raise SystemExit(1)
+
+
+def _by_unit(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    keys = "rank, device, pass_id, layer_kind, unit, status"
+    return rows.aggregate(_UNITS, keys).order("rank, device, pass_id, layer_kind, unit, status")
+
+
+@click.command("kernels")
+@click.argument("trace")
+@click.option("--pass", "pass_", help="Kernels of one pass, a row each, instead of all kernels by operator and shape.")
+@format_options
+@click.pass_obj
+def roofline_of(
+    lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int
+) -> None:
+    """Say what the operators of a trace compute and move beside what its chip can, by operator and shape.
+
+    FLOP come from shapes, else from annotations and from the trace's model; the peak is that of the type each kernel
+    computes in. Above 100 % something is taken for what it is not: the causes to look at are listed, nothing is cut.
+
+    \b
+    Examples:
+      tracelake model kernels prefill
+      tracelake model kernels prefill --pass 0 --limit 20
+    """
+    opened = open_lake(lake, trace=trace)
+    pass_id = None if pass_ is None else find_one_pass(opened, trace, pass_)
+    answer = opened.roofline_of(trace, pass_id)
+    _warn(opened, trace)
+    if format_ in ("table", "markdown"):
+        answer = answer.project(_ROOFLINE if pass_id is None else _PASS_ROOFLINE)
+    render_rows(answer, format_, output, limit)
+
+
+def _warn(opened: Lake, trace: str) -> None:
+    [(hardware, model)] = opened.rows("SELECT hardware, model FROM traces WHERE trace_id = $1", [opened.locate(trace)])
+    if hardware is None:
+        say(f"{trace}: its chip is not known, so there is no peak: `tracelake set {trace} hardware=NAME`.")
+    if model is None:
+        say(f"{trace}: its model is not said; with it operators without shapes have FLOP too.")
