@@ -8,7 +8,19 @@ from pathlib import Path
 
 import click
 
-from .commands import extract, layers, model_report, models, questions, reports, simulators, summary, traces
+from .commands import (
+    extract,
+    layers,
+    model_mfu,
+    model_report,
+    model_traces,
+    models,
+    questions,
+    reports,
+    simulators,
+    summary,
+    traces,
+)
 from .commands.common import say
 from .engine.errors import TracelakeError
 from .version import __version__
@@ -59,7 +71,10 @@ for command in (
     questions.doctor, questions.export,
 ):  # fmt: skip
     cli.add_command(command)
-for part in (model_report.report, model_report.roofline, model_report.sweep):
+for part in (
+    model_report.roofline, model_report.sweep, model_report.report, model_mfu.mfu,
+    model_traces.validate, model_traces.roofline_of,
+):  # fmt: skip
     models.model.add_command(part)
 
 

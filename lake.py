@@ -275,7 +275,9 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         Raises:
             UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
         """
-        return export.export(self.connection, Path(target), format, relations)
+        # All of them only when all are asked for: to bind every relation takes seconds.
+        connection = self._ready(relations) if relations else self.connection
+        return export.export(connection, Path(target), format, relations)
 
     def locate(self, trace: str) -> str:
         """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.

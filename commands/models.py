@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .common import FORMATS, format_options, open_default, open_lake, render_rows, say
-from .model_mfu import mfu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +127,6 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
     render_rows(answer, format_, output, limit)
 
 
-model.add_command(mfu)
 
 
 @model.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from .schema import CATALOG_COLUMNS, EVENT_COLUMNS, column_list, empty_select
 _CATALOG = re.compile(
     r"\b(show|describe|summarize|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE
 )
+_MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
 
 
@@ -76,9 +78,8 @@ class Store:
             return self._asked_of_all(query, parameters)
         try:
             return self._ready(modules.names_in(query)).sql(query, params=parameters or None)
-        except duckdb.CatalogException:
-            # It misspells a relation: DuckDB knows better which one is meant when it knows them all.
-            return self._asked_of_all(query, parameters)
+        except duckdb.CatalogException as error:
+            raise UsageError(_near(str(error))) from error
         except (duckdb.ParserException, duckdb.BinderException) as error:
             raise UsageError(str(error)) from error
 
@@ -268,6 +269,18 @@ class Store:
                     )
                 except duckdb.Error as error:
                     raise InputError(f"{path}: cannot be read as rows of {table}: {error}") from error
+
+
+def _near(message: str) -> str:
+    """Return DuckDB's word on a relation that is not there, with ours that are spelled alike instead of those created."""
+    missing = _MISSING.search(message)
+    if missing is None:
+        return message
+    known = [entry.name for entry in modules.modules() if entry.public]
+    near = difflib.get_close_matches(missing["name"].lower(), known, n=3, cutoff=0.5)
+    first = message.partition("\n")[0]
+    guess = f" Near: {', '.join(near)}." if near else ""
+    return f"{first}{guess} `tracelake schema` lists the relations."
 
 
 def _set_files(

@@ -21,6 +21,9 @@ def test_parquet_files_hold_every_public_relation_row_for_row(s1_lake, tmp_path)
     for name, rows in written.items():
         path = tmp_path / "out" / f"{name}.parquet"
         assert pq.read_metadata(path).num_rows == rows
+    # Every other one, and the others from a database: to compute them all anew takes a while.
+    for name in PUBLIC[::2]:
+        path = tmp_path / "out" / f"{name}.parquet"
         rows_there = duckdb.execute(f"FROM '{path}' ORDER BY ALL").fetchall()
         assert rows_there == s1_lake.sql(f"FROM {name} ORDER BY ALL").fetchall()
     assert written["kernels"] == 695
@@ -46,6 +49,7 @@ def test_a_duckdb_file_holds_the_rows_and_the_comments(s1_lake, tmp_path):
                 "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = $1 ORDER BY column_index", [name]
             )
             assert comments.fetchall() == [(column.name, column.text) for column in MODULES[name].columns]
+        for name in PUBLIC[1::2]:
             rows = other.execute(f"FROM {name} ORDER BY ALL").fetchall()
             assert rows == s1_lake.sql(f"FROM {name} ORDER BY ALL").fetchall()
 

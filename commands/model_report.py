@@ -1,0 +1,179 @@
+"""Commands about what a model should cost as a whole: a report, the roofline of one workload, a sweep over many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..engine.errors import UsageError
+from .common import format_options, open_default, render_rows, say
+from .models import workload_options
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ENOUGH = click.IntRange(1)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+def _words(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str]:  # noqa: ARG001
+    return [word.strip() for word in (value or "").split(",") if word.strip()]
+
+
+def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
+    words = _words(ctx, parameter, value)
+    if not all(word.isdecimal() and (int(word) > 0 or parameter.name == "kv_len") for word in words):
+        raise click.BadParameter("expected numbers with commas between them, as in 1,8,64.")
+    return [int(word) for word in words] or None
+
+
+def _need(hardware: list[str]) -> None:
+    if not hardware:
+        raise UsageError("--hardware is missing: times are those of a chip. tracelake hardware list shows all.")
+
+
+@click.command()
+@click.argument("name", metavar="MODEL")
+@click.option("--hardware", metavar="H,H…", callback=_words, help="Chips; the report is on the first. Required.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File, .md or .html; Markdown on stdout, without charts, when not given.",
+)
+@click.option("--batch", default=8, show_default=True, type=_ENOUGH, help="Sequences of a replica.")
+@click.option("--seq-len", default=4096, show_default=True, type=_ENOUGH, help="Tokens of a prompt.")
+@click.option("--kv-len", type=_ENOUGH, help="Cached tokens in decode; as --seq-len if not said.")
+@click.option("--tp", default=1, show_default=True, type=_ENOUGH, help="Degree of tensor parallelism.")
+@click.option("--ep", default=1, show_default=True, type=_ENOUGH, help="Degree of expert parallelism.")
+@click.option("--dp", type=_ENOUGH, help="Data-parallel replicas; EP / TP if not said.")
+@click.option("--pp", default=1, show_default=True, type=_ENOUGH, help="Pipeline stages.")
+@click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said.")
+@click.option("--activation-dtype", help="Type of activations; bf16 if not said.")
+@click.option("--kv-dtype", help="Type of the KV cache; as activations if not said.")
+@click.option(
+    "--formulas",
+    type=click.Choice(["physical", "seed"]),
+    default="physical",
+    show_default=True,
+    help="physical, or seed: those of the reference report, errors included.",
+)
+@click.option(
+    "--execution",
+    "executions",
+    metavar="BASE,MAIN",
+    callback=_words,
+    help="Execution profiles; figures are of the last, the first stands beside it.",
+)
+@click.option("--csv", type=_FOLDER, help="Write the relations that the tables are of to this folder, as CSV.")
+@click.option("--parquet", type=_FOLDER, help="The same as Parquet.")
+@click.pass_obj
+def report(lake: Path | None, /, name: str, hardware: list[str], output: Path | None, **work: Any) -> None:
+    """Write down what a model should cost on a chip: what limits training, prefill and decode, and what would help.
+
+    Nothing is measured: figures follow from dimensions and data sheets. Charts of a Markdown report are SVG files
+    beside it; an HTML report is one file that needs no network.
+
+    \b
+    Examples:
+      tracelake model report qwen3-8b --hardware h200 -o qwen3.md
+      tracelake model report deepseek-v3 --hardware h200,b200 --ep 64 -o v3.html --csv tables
+    """
+    _need(hardware)
+    text = open_default(lake).model_report(name, output, hardware=hardware, **work)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        say(f"{output}: written.")
+
+
+@click.command()
+@click.argument("name", metavar="MODEL")
+@workload_options
+@click.option("--modules", is_flag=True, help="A row for each module instead of one for the pass.")
+@format_options
+@click.pass_obj
+def roofline(
+    lake: Path | None,
+    /,
+    name: str,
+    hardware: str | None,
+    modules: bool,
+    format_: str,
+    output: Path | None,
+    limit: int,
+    **work: Any,
+) -> None:
+    """Say what a pass should cost one chip: FLOP, bytes, times and what limits it; with --modules for each module.
+
+    time_ms is the longest of compute_ms, hbm_ms and net_ms: a lower bound, with perfect overlap. serial_ms has no
+    overlap between operators.
+
+    \b
+    Examples:
+      tracelake model roofline qwen3-8b --batch 64 --kv-len 4096 --hardware h200
+      tracelake model roofline deepseek-v3 --batch 32 --kv-len 4096 --dp 32 --ep 32 --hardware h200 --modules
+    """
+    _need([hardware] if hardware else [])
+    answer = open_default(lake).model_roofline(name, hardware=hardware or "", modules=modules, **work)
+    render_rows(_for_people(answer, format_, _MODULE if modules else _PHASE), format_, output, limit)
+
+
+@click.command()
+@click.argument("name", metavar="MODEL")
+@click.option("--hardware", metavar="H,H…", callback=_words, help="Chips. Required.")
+@click.option("--phase", metavar="P,P…", callback=_words, help="decode, prefill, training; decode if not said.")
+@click.option("--batch", metavar="N,N…", callback=_numbers, help="Sequences of a replica.")
+@click.option("--seq-len", metavar="N,N…", callback=_numbers, help="New tokens of each sequence.")
+@click.option("--kv-len", metavar="N,N…", callback=_numbers, help="Cached tokens of each sequence.")
+@click.option("--tp", metavar="N,N…", callback=_numbers, help="Degrees of tensor parallelism.")
+@click.option("--ep", metavar="N,N…", callback=_numbers, help="Degrees of expert parallelism.")
+@click.option("--dp", metavar="N,N…", callback=_numbers, help="Data-parallel replicas; EP / TP if not said.")
+@click.option("--pp", metavar="N,N…", callback=_numbers, help="Pipeline stages.")
+@click.option("--top-k", metavar="N,N…", callback=_numbers, help="Experts per token.")
+@click.option("--weight-dtype", metavar="T,T…", callback=_words, help="Types of weights.")
+@click.option("--activation-dtype", metavar="T,T…", callback=_words, help="Types of activations.")
+@click.option("--kv-dtype", metavar="T,T…", callback=_words, help="Types of the KV cache.")
+@click.option("--execution", metavar="E,E…", callback=_words, help="Execution profiles.")
+@click.option(
+    "--formulas",
+    type=click.Choice(["physical", "seed"]),
+    default="physical",
+    show_default=True,
+    help="physical, or seed: those of the reference report, errors included.",
+)
+@format_options
+@click.pass_obj
+def sweep(
+    lake: Path | None, /, name: str, hardware: list[str], format_: str, output: Path | None, limit: int, **axes: Any
+) -> None:
+    """List what a pass should cost for every combination of values: a row per point, and whether it fits the memory.
+
+    Values are parted by commas. Columns are those of the relation phase_roofline.
+
+    \b
+    Examples:
+      tracelake model sweep qwen3-8b --batch 1,8,64 --kv-len 1024,8192 --hardware h200,b200
+      tracelake model sweep deepseek-v3 --ep 8,64 --batch 16,128 --kv-len 4096 --hardware h200 --format csv
+    """
+    _need(hardware)
+    chosen = {key: value for key, value in axes.items() if value}
+    answer = open_default(lake).model_sweep(name, hardware=hardware, **chosen)
+    render_rows(_for_people(answer, format_, _SWEEP), format_, output, limit)
+
+
+_TIMES = (
+    "round(flop / 1e12, 3) AS tflop, round(hbm_bytes / 1e9, 3) AS hbm_gb, round(net_bytes / 1e9, 3) AS net_gb, "
+    "round(intensity, 2) AS flop_per_byte, round(compute_ms, 3) AS compute_ms, round(hbm_ms, 3) AS hbm_ms, "
+    "round(net_ms, 3) AS net_ms, round(time_ms, 3) AS time_ms, "
+)
+_PASS = _TIMES + "round(100 * mfu, 1) AS mfu_pct, round(tokens_per_s, 1) AS tokens_per_s, bound, fits, max_batch"
+_PHASE = "phase, hardware, batch, seq_len, kv_len, tp, ep, dp, round(serial_ms, 3) AS serial_ms, " + _PASS
+_SWEEP = "hardware, phase, tp, ep, batch, seq_len, kv_len, " + _PASS
+_MODULE = "module, category, " + _TIMES + "bound"
+
+
+def _for_people(answer: duckdb.DuckDBPyRelation, format_: str, columns: str) -> duckdb.DuckDBPyRelation:
+    return answer.select(columns) if format_ in ("table", "markdown") else answer

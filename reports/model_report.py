@@ -1,0 +1,251 @@
+"""What a model should cost on a chip: a report, the roofline of one workload, and sweeps over many."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..engine.errors import InputError, UsageError
+from .models import Models
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from .model_report_work import Workload
+
+#: Columns of a sweep's scenarios that may be lists, in the order in which its rows are sorted.
+AXES = (
+    "hardware", "execution", "phase", "weight_dtype", "activation_dtype", "kv_dtype", "tp", "ep", "dp", "pp", "top_k",
+    "seq_len", "kv_len", "batch",
+)  # fmt: skip
+#: Points of a sweep at most.
+MOST_POINTS = 200_000
+_PROFILES = {"physical": ("naive", "physical"), "seed": ("naive", "efficient")}
+
+
+class ModelReports(Models):
+    """A lake that writes down what models should cost."""
+
+    def model_report(
+        self,
+        model: str | os.PathLike[str],
+        output: str | os.PathLike[str] | None = None,
+        *,
+        hardware: str | Sequence[str],
+        formulas: str = "physical",
+        executions: Sequence[str] = (),
+        csv: str | os.PathLike[str] | None = None,
+        parquet: str | os.PathLike[str] | None = None,
+        **work: Any,
+    ) -> str:
+        """Return a report on what a model should cost, as Markdown or HTML; write it and its charts to a file.
+
+        Its scenarios stay on the open lake as studies whose name begins with `report `, until the next report.
+
+        Args:
+            model: a name, or the path of a config.json.
+            output: the file, .md or .html; charts of Markdown go beside it as SVG.
+            hardware: chips; the report is on the first, the others stand beside it.
+            formulas: physical, or seed: those of the reference report, with its errors.
+            executions: execution profiles; figures are of the last, the first stands beside it as the base.
+            csv: folder for the relations that the tables are of, as CSV.
+            parquet: the same as Parquet.
+            work: batch, seq_len, kv_len, tp, ep, dp, pp, weight_dtype, activation_dtype, kv_dtype; see `Workload`.
+
+        Raises:
+            UsageError: the model, a chip, a profile or a type is unknown, or the file's suffix is neither.
+            InputError: a file cannot be read or written.
+        """
+        from . import model_report_work as asked
+        from .model_report_facts import find_facts
+        from .model_report_render import Report, as_html, as_markdown
+        from .model_report_sections import sections
+
+        suffix = checked_suffix(output)
+        workload = self._workload(model, hardware, formulas, executions, work)
+        connection = self._ready(asked.NEEDS)
+        asked.check(connection, workload)
+        asked.ask(connection, workload)
+        asked.take(connection, workload)
+        facts = find_facts(connection, workload)
+        report = Report(
+            f"Model Report: {facts['model_name']} on {facts['chip_name']}",
+            f"Formulas: **{workload.formulas}**. Execution profile: **{workload.main}**. Made "
+            f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by tracelake.",
+            tuple(sections(connection, workload, facts)),
+        )
+        for folder, format in ((csv, "csv"), (parquet, "parquet")):
+            if folder is not None:
+                asked.write_tables(connection, Path(folder), format)
+        if suffix == ".html":
+            text = as_html(report)
+        else:
+            target = Path(output) if output is not None else None
+            text = as_markdown(report, _write_charts(report.charts, target) if target else {})
+        if output is not None:
+            _write(Path(output), text)
+        return text
+
+    def model_roofline(
+        self, model: str | os.PathLike[str], *, hardware: str, modules: bool = False, **work: Any
+    ) -> duckdb.DuckDBPyRelation:
+        """Return what one workload costs: a row, or with `modules` a row for each module.
+
+        Args:
+            model: a name, or the path of a config.json.
+            hardware: the chip.
+            modules: a row for each module, the longest first.
+            work: columns of the relation scenarios.
+
+        Raises:
+            UsageError: the model, the chip or a column is unknown.
+        """
+        known = self.resolve_model(model)
+        work = {column: value for column, value in work.items() if value is not None}
+        work.setdefault("phase", "decode" if work.get("seq_len", 1) == 1 else "prefill")
+        scenario = f"roofline of {known}, as asked"
+        row = {"scenario": scenario, "model": known, "hardware": self.resolve_hardware(hardware), **work}
+        self.add_scenarios([row])
+        if modules:
+            return self.sql(
+                "SELECT * FROM module_roofline WHERE scenario = $scenario ORDER BY time_ms DESC, module, category",
+                scenario=scenario,
+            )
+        return self.sql(
+            "SELECT p.*, fits, max_batch FROM phase_roofline AS p "
+            "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
+            "WHERE scenario = $scenario",
+            scenario=scenario,
+        )
+
+    def model_sweep(self, model: str | os.PathLike[str], **axes: Any) -> duckdb.DuckDBPyRelation:
+        """Return a row for each combination of values: what the workload costs, and whether it fits the memory.
+
+        The scenarios stay on the open lake as the study `sweep`, until the next sweep.
+
+        Args:
+            model: a name, or the path of a config.json.
+            axes: columns of the relation scenarios, each a value or a list of values. A degree of expert parallelism
+                without one of data parallelism takes the replicas that it needs.
+
+        Raises:
+            UsageError: the model, a chip or a column is unknown, or there are too many points.
+        """
+        import duckdb
+
+        from .model_report_work import replicas
+
+        known = self.resolve_model(model)
+        lists = {name: _listed(value) for name, value in axes.items() if value is not None}
+        lists.setdefault("phase", ["decode"])
+        self._check_axes(lists)
+        lists["hardware"] = [self.resolve_hardware(chip) for chip in lists["hardware"]]
+        lists.setdefault("tp", [1])
+        lists.setdefault("ep", [1])
+        columns = [f"axis_{name}.{name}" for name in lists]
+        shared = replicas(lists.get("formulas", ["physical"])[0], "axis_tp.tp", "axis_ep.ep")
+        dp = "" if "dp" in lists else f", {shared} AS dp"
+        joined = " CROSS JOIN ".join(f"(SELECT DISTINCT unnest(${name}) AS {name}) AS axis_{name}" for name in lists)
+        label = ", ".join(f"'{name} ' || {column}" for name, column in zip(lists, columns, strict=True))
+        connection = self._ready(["scenarios", "phase_roofline", "memory_per_gpu"])
+        connection.execute("DELETE FROM scenarios WHERE study = 'sweep'")
+        try:
+            connection.execute(
+                f"INSERT INTO scenarios BY NAME SELECT concat_ws(' / ', 'sweep', {label}) AS scenario, "
+                f"'sweep' AS study, $model AS model, {', '.join(columns)}{dp} FROM {joined}",
+                {"model": known, **lists},
+            )
+        except duckdb.Error as error:
+            raise UsageError(f"sweep: {error}") from error
+        return self.sql(
+            "SELECT p.*, s.weight_dtype, s.activation_dtype, s.kv_dtype, s.top_k, fits, max_batch "
+            "FROM phase_roofline AS p "
+            "JOIN (SELECT scenario, weight_dtype, activation_dtype, kv_dtype, top_k FROM scenarios) AS s "
+            "USING (scenario) JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
+            "WHERE p.study = 'sweep' ORDER BY p.hardware, p.execution, p.phase, p.tp, p.ep, p.dp, p.pp, "
+            "s.weight_dtype, s.activation_dtype, s.kv_dtype, s.top_k, p.seq_len, p.kv_len, p.batch"
+        )
+
+    def _check_axes(self, lists: dict[str, list[Any]]) -> None:
+        """Check a sweep's axes and what is known of their values; of numbers the database says what is wrong."""
+        if unknown := [name for name in lists if name not in (*AXES, "formulas", "mla_mode")]:
+            raise UsageError(f"{unknown[0]}: no axis of a sweep. Known: {', '.join(AXES)}.")
+        if not lists.get("hardware"):
+            raise UsageError("hardware: a sweep needs a chip. tracelake hardware list shows all.")
+        if (points := math.prod(len(values) for values in lists.values())) > MOST_POINTS:
+            raise UsageError(f"{points:,} points; a sweep has at most {MOST_POINTS:,}.")
+        types = [name for (name,) in self.rows("SELECT DISTINCT dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL")]
+        profiles = [name for (name,) in self.rows("SELECT execution FROM execution_profiles ORDER BY ALL")]
+        for names, known in (
+            (("phase",), ["decode", "prefill", "training"]), (("execution",), profiles),
+            (("formulas",), list(_PROFILES)), (("weight_dtype", "activation_dtype", "kv_dtype"), types),
+        ):  # fmt: skip
+            for name in names:
+                if wrong := [value for value in lists.get(name, []) if value is not None and value not in known]:
+                    raise UsageError(f"{name}={wrong[0]}: unknown. Known: {', '.join(known)}.")
+
+    def _workload(
+        self,
+        model: str | os.PathLike[str],
+        hardware: str | Sequence[str],
+        formulas: str,
+        executions: Sequence[str],
+        work: dict[str, Any],
+    ) -> Workload:
+        from .model_report_work import Workload
+
+        if formulas not in _PROFILES:
+            raise UsageError(f"{formulas}: unknown formulas. Known: {', '.join(_PROFILES)}.")
+        chips = [self.resolve_hardware(chip) for chip in _listed(hardware)]
+        if not chips:
+            raise UsageError("hardware: the report needs a chip. tracelake hardware list shows all.")
+        said = {key: value for key, value in work.items() if value is not None}
+        if "kv_len" not in said and "seq_len" in said:
+            said["kv_len"] = said["seq_len"]
+        tp, ep = said.get("tp", 1), said.get("ep", 1)
+        said.setdefault("dp", ep if formulas == "seed" else max(ep // tp, 1))
+        try:
+            return Workload(
+                self.resolve_model(model), tuple(dict.fromkeys(chips)), formulas,
+                tuple(executions) or _PROFILES[formulas], **said,
+            )  # fmt: skip
+        except TypeError as error:
+            raise UsageError(f"model report: {error}.") from error
+
+
+def checked_suffix(output: str | os.PathLike[str] | None) -> str:
+    """Return the format that a file's name asks for: .md when there is none.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    suffix = ".md" if output is None else Path(output).suffix.lower()
+    if suffix not in (".md", ".html"):
+        raise UsageError(f"{output}: a model report is Markdown (.md) or HTML (.html).")
+    return suffix
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+
+
+def _write_charts(drawn: Iterable[Any], target: Path) -> dict[str, str]:
+    """Write charts beside a report; return the name of each one's file."""
+    files = {}
+    for chart in drawn:
+        name = f"{target.stem}_{re.sub(r'[^a-z0-9_]+', '_', chart.name.lower())}.svg"
+        _write(target.with_name(name), chart.svg())
+        files[chart.name] = name
+    return files
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}.") from error

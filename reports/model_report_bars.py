@@ -1,0 +1,103 @@
+"""The charts of a model report that are bars and cells: shares, parameters, knobs, the frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .model_charts import COLOURS, PHASES, WIDTH, Chart, Row, altair_module, category_colour, chart, data
+
+
+def shares(name: str, title: str, rows: Sequence[Row], categories: Sequence[str]) -> Chart:
+    """Return the categories' shares of FLOP, bytes and time; rows: phase, category, measure, share."""
+    alt = altair_module()
+    measures = ["F_theory", "bytes_hbm", "T_serial"]
+    present = [category for category in categories if any(row["category"] == category and row["share"] for row in rows)]
+    drawn = (
+        alt.Chart(data([row for row in rows if row["share"]]))
+        .mark_bar(stroke="white", strokeWidth=0.7)
+        .encode(
+            y=alt.Y("phase:N", sort=PHASES, title=None),
+            x=alt.X("share:Q", stack="normalize", title="share (%)", axis=alt.Axis(labelExpr="datum.value * 100")),
+            color=category_colour(present, categories),
+            order=alt.Order("place:Q"),
+            row=alt.Row("measure:N", sort=measures, title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
+            tooltip=[
+                alt.Tooltip("phase:N"), alt.Tooltip("category:N"), alt.Tooltip("measure:N"),
+                alt.Tooltip("share:Q", format=".1%"),
+            ],
+        )
+        .properties(width=520, height=105)
+    )  # fmt: skip
+    return chart(name, title, drawn)
+
+
+def parameters(rows: Sequence[Row]) -> Chart:
+    """Return where the parameters are; rows: part, parameters, share in %."""
+    alt = altair_module()
+    base = alt.Chart(data(rows)).encode(y=alt.Y("part:N", sort="-x", title=None))
+    axis = alt.Axis(values=list(range(0, 101, 20)))
+    x = alt.X("share:Q", title="share of all parameters (%)", scale=alt.Scale(domain=[0, 112]), axis=axis)
+    bars = base.mark_bar(color=COLOURS[0]).encode(x=x)
+    words = base.mark_text(align="left", dx=4, fontSize=11).encode(x="share:Q", text="label:N")
+    return chart(
+        "parameters", "Where the parameters are", alt.layer(bars, words).properties(width=WIDTH, height=alt.Step(24))
+    )
+
+
+def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
+    """Return how each knob moves a phase; rows: title, side, setting, change in %, fits; the widest on top."""
+    alt = altair_module()
+    swings = {row["title"]: 0.0 for row in rows}
+    for row in rows:
+        swings[row["title"]] = max(swings[row["title"]], abs(row["change"]))
+    order = sorted((title for title in swings if swings[title] > 0.5), key=lambda title: -swings[title])[:most]
+    shown = [row for row in rows if row["title"] in order]
+    if not shown:
+        return None
+    some_fit = any(row["fits"] for row in shown)
+    for row in shown:
+        row["label"] = f"{row['setting']}{'' if row['fits'] or not some_fit else ' (does not fit)'}"
+    lowest = min([0.0, *(row["change"] for row in shown)])
+    highest = max([0.0, *(row["change"] for row in shown)])
+    room = 0.16 * (highest - lowest) * (2 if some_fit and not all(row["fits"] for row in shown) else 1)
+    domain = [lowest - room, highest + room]
+    base = alt.Chart(data(shown)).encode(y=alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=230)))
+    bars = base.mark_bar(height=9).encode(
+        x=alt.X("change:Q", title="T_est changes by (%)", scale=alt.Scale(domain=domain),
+                axis=alt.Axis(labelFlush=False)),
+        yOffset=alt.YOffset("side:N", sort=["low", "high"]),
+        color=alt.Color("side:N", title="knob turned", sort=["low", "high"],
+                        scale=alt.Scale(domain=["low", "high"], range=[COLOURS[4], COLOURS[1]])),
+        tooltip=[alt.Tooltip("title:N", title="knob"), alt.Tooltip("setting:N"),
+                 alt.Tooltip("change:Q", title="T_est changes by (%)", format="+.1f")],
+    )  # fmt: skip
+    words = []
+    for side, condition in (("left", "datum.change < 0"), ("right", "datum.change >= 0")):
+        align, dx = ("right", -4) if side == "left" else ("left", 4)
+        words.append(
+            base.transform_filter(condition)
+            .mark_text(align=align, dx=dx, fontSize=9, color="#333333")
+            .encode(x="change:Q", yOffset=alt.YOffset("side:N", sort=["low", "high"]), text="label:N")
+        )
+    zero = alt.Chart(data([{"change": 0}])).mark_rule(color="#333333").encode(x="change:Q")
+    return chart(f"{phase}_knobs", f"{phase}: what moves the time",
+                  alt.layer(bars, *words, zero).properties(width=WIDTH - 80, height=alt.Step(16)))  # fmt: skip
+
+
+def frontier(rows: Sequence[Row]) -> Chart:
+    """Return the least batch bound by compute; rows: ep, kv_len, batch or None, label."""
+    alt = altair_module()
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("kv_len:O", title="L (tokens)", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("ep:O", title="EP (ranks)", sort="descending"),
+    )
+    none = base.transform_filter("datum.batch == null").mark_rect(color="#d9d9d9", stroke="white")
+    colours = alt.Scale(type="log", range=["#e3f0e8", "#2a8f6d"])
+    some = (
+        base.transform_filter("datum.batch != null")
+        .mark_rect(stroke="white")
+        .encode(color=alt.Color("batch:Q", title="least B (sequences)", scale=colours))
+    )
+    words = base.mark_text(fontSize=11).encode(text="label:N")
+    return chart("frontier", "Least batch per chip at which decode is bound by compute",
+                  alt.layer(none, some, words).properties(width=520, height=alt.Step(30)))  # fmt: skip

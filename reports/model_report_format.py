@@ -1,0 +1,75 @@
+"""How a model report writes numbers: each with its unit, four figures, decimal prefixes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+_FACTORS = {"giga": 1e-9, "tera": 1e-12, "per_cent": 100.0}
+_BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+#: Words for nothing, in a cell and in a sentence.
+NOTHING = "none"
+
+
+def figures(value: float) -> str:
+    """Return a number with four figures, thousands parted by commas."""
+    size = abs(float(f"{value:.3e}"))
+    if size == 0:
+        return "0"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 1e-3:
+        return f"{value:.{3 - math.floor(math.log10(size))}f}"
+    return f"{value:.3e}"
+
+
+def written(value: float | None, unit: str | None) -> str:
+    """Return a number as a sentence has it, with its unit."""
+    if value is None:
+        return NOTHING
+    if unit == "bytes":
+        for size, prefix in _BYTES:
+            if abs(value) >= size:
+                return f"{figures(value / size)} {prefix}"
+        return f"{figures(value)} bytes"
+    if unit == "%":
+        return f"{value:,.1f} %"
+    if unit == "parameters" and value >= 1e6:
+        return f"{many(value)} {unit}"
+    text = figures(float(value)) if value != int(value) else f"{int(value):,}"
+    if not unit:
+        return text
+    return f"{text} {unit[:-1] if text == '1' and unit.endswith('s') and unit != 'ms' else unit}"
+
+
+def many(count: float) -> str:
+    """Return a large count in words: 37.6 billion."""
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
+        if count >= size:
+            return f"{figures(count / size)} {word}"
+    return figures(count)
+
+
+def cell(value: Any, format: str) -> str:
+    """Return a value as a table has it; the unit stands in the heading.
+
+    Args:
+        value: the value, as the relation has it.
+        format: a format of report_columns.
+    """
+    if value is None:
+        return "\N{EN DASH}"
+    if format == "flag":
+        return "yes" if value else "**no**"
+    if format == "yes_no":
+        return "yes" if value else "no"
+    if format == "words":
+        return str(value)
+    number = float(value) * _FACTORS.get(format, 1.0)
+    if format in ("per_cent", "points"):
+        return f"{number:,.1f}"
+    if format == "count" and number == int(number):
+        return f"{int(number):,}"
+    if format == "factor":
+        return f"{number:.4g}"
+    return figures(number)

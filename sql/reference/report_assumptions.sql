@@ -1,0 +1,15 @@
+-- One row per assumption behind a model report.
+--
+-- assumption  VARCHAR  name; with the formulas the key
+-- formulas    VARCHAR  physical, seed or both
+-- place       INTEGER  order
+-- what        VARCHAR  what is assumed
+-- source      VARCHAR  where it is from, or what it does to the figures
+CREATE TABLE report_assumptions (
+    assumption VARCHAR,
+    formulas VARCHAR,
+    place INTEGER NOT NULL,
+    what VARCHAR NOT NULL,
+    source VARCHAR,
+    PRIMARY KEY (formulas, assumption)
+);

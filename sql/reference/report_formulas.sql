@@ -1,0 +1,21 @@
+-- One row per rule that a model report states for a kind of module.
+--
+-- formulas       VARCHAR  physical or seed
+-- place          INTEGER  order; with the formulas the key
+-- module         VARCHAR  kind of module
+-- phases         VARCHAR  phases that it holds in
+-- shape          VARCHAR  what goes in and out
+-- formula_flop   VARCHAR  FLOP
+-- formula_bytes  VARCHAR  bytes in memory
+-- note           VARCHAR  what to know of it
+CREATE TABLE report_formulas (
+    formulas VARCHAR,
+    place INTEGER,
+    module VARCHAR NOT NULL,
+    phases VARCHAR NOT NULL,
+    shape VARCHAR NOT NULL,
+    formula_flop VARCHAR NOT NULL,
+    formula_bytes VARCHAR NOT NULL,
+    note VARCHAR,
+    PRIMARY KEY (formulas, place)
+);
