@@ -272,7 +272,7 @@ class Store:
 
 
 def _near(message: str) -> str:
-    """Return DuckDB's word on a relation that is not there, with ours that are spelled alike instead of those created."""
+    """Return what DuckDB says of a relation that is not there, with the names of ours that are spelled alike."""
     missing = _MISSING.search(message)
     if missing is None:
         return message

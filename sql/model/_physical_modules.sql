@@ -61,7 +61,10 @@ WITH summed AS (
         sum(stage_layers * temporary_bytes) AS temporary_bytes,
         sum(stage_layers * net_bytes) AS net_bytes,
         sum(stage_layers * parameters_rank) AS parameters_rank,
-        sum(stage_layers * flop_us) / 1e3 AS tensor_ms,
+        CASE
+            WHEN NOT bool_or(flop_rank > 0 AND peak_tflops IS NULL)
+                THEN sum(stage_layers * flop_us) / 1e3
+        END AS tensor_ms,
         sum(stage_layers * vector_us) / 1e3 AS vector_ms,
         sum(stage_layers * flop_rank / peak_tflops) / 1e9 AS peak_ms,
         sum(stage_layers * hbm_us) / 1e3 AS hbm_ms,
@@ -77,7 +80,9 @@ parts AS (
     SELECT
         question, module, category, m_eff, tensor_efficiency, flop, tensor_flop, realizable_flop,
         weight_bytes, activation_bytes, kv_bytes, temporary_bytes, net_bytes,
-        greatest(tensor_ms, vector_ms) AS compute_ms, peak_ms, hbm_ms, net_ms, serial_ms
+
+        CASE WHEN tensor_ms IS NOT NULL THEN greatest(tensor_ms, vector_ms) END AS compute_ms,
+        peak_ms, hbm_ms, net_ms, serial_ms
     FROM summed
     UNION ALL
     SELECT
@@ -85,6 +90,13 @@ parts AS (
         gradient_bytes, 0, 0, state_ms, gradient_ms, state_ms + gradient_ms
     FROM _optimizer_steps
     WHERE state_bytes > 0
+),
+timed AS (
+    -- Without a peak for the type there is no time, and nothing to compare.
+    SELECT
+        * REPLACE (CASE WHEN compute_ms IS NOT NULL THEN serial_ms END AS serial_ms),
+        CASE WHEN compute_ms IS NOT NULL THEN greatest(compute_ms, hbm_ms, net_ms) END AS time_ms
+    FROM parts
 )
 SELECT
     q.scenario, q.study, q.formulas, q.execution, q.model, q.phase, q.hardware, q.batch,
@@ -103,16 +115,15 @@ SELECT
     flop / nullif(weight_bytes + activation_bytes + kv_bytes + temporary_bytes, 0) AS intensity,
     flop / nullif(weight_bytes + activation_bytes + kv_bytes + temporary_bytes + net_bytes, 0)
         AS intensity_total,
-    compute_ms, hbm_ms, net_ms, greatest(compute_ms, hbm_ms, net_ms) AS time_ms, serial_ms,
-    peak_ms / greatest(compute_ms, hbm_ms, net_ms) AS mfu,
+    compute_ms, hbm_ms, net_ms, time_ms, serial_ms, peak_ms / time_ms AS mfu,
     flop / nullif(compute_ms, 0) / 1e9 AS effective_tflops,
-    flop / nullif(greatest(compute_ms, hbm_ms, net_ms), 0) / 1e9 AS achieved_tflops,
-    1e3 * tokens / nullif(greatest(compute_ms, hbm_ms, net_ms), 0) AS tokens_per_s,
+    flop / nullif(time_ms, 0) / 1e9 AS achieved_tflops,
+    1e3 * tokens / nullif(time_ms, 0) AS tokens_per_s,
     CASE
-        WHEN hbm_ms IS NULL THEN NULL
+        WHEN time_ms IS NULL THEN NULL
         WHEN compute_ms >= hbm_ms AND compute_ms >= net_ms THEN 'compute'
         WHEN hbm_ms >= net_ms THEN 'memory'
         ELSE 'network'
     END AS bound
-FROM parts AS t
+FROM timed AS t
 JOIN _priced_questions AS q ON q.question = t.question;

@@ -42,10 +42,19 @@ WITH summed AS (
     SELECT
         question, flop, tensor_flop, realizable_flop, weight_bytes + state_bytes AS weight_bytes,
         activation_bytes, kv_bytes, temporary_bytes, net_bytes + gradient_bytes AS net_bytes,
-        greatest(tensor_ms, vector_ms) AS compute_ms, peak_ms, hbm_ms + state_ms AS hbm_ms,
+
+        CASE WHEN tensor_ms IS NOT NULL THEN greatest(tensor_ms, vector_ms) END AS compute_ms,
+        peak_ms, hbm_ms + state_ms AS hbm_ms,
         net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms
     FROM _physical_totals
     JOIN _optimizer_steps USING (question)
+),
+timed AS (
+    -- Without a peak for the type there is no time, and nothing to compare.
+    SELECT
+        * REPLACE (CASE WHEN compute_ms IS NOT NULL THEN serial_ms END AS serial_ms),
+        CASE WHEN compute_ms IS NOT NULL THEN greatest(compute_ms, hbm_ms, net_ms) END AS time_ms
+    FROM summed
 )
 SELECT
     q.scenario, q.study, q.formulas, q.execution, q.model, q.phase, q.hardware, q.batch,
@@ -56,16 +65,15 @@ SELECT
     flop / nullif(weight_bytes + activation_bytes + kv_bytes + temporary_bytes, 0) AS intensity,
     flop / nullif(weight_bytes + activation_bytes + kv_bytes + temporary_bytes + net_bytes, 0)
         AS intensity_total,
-    compute_ms, hbm_ms, net_ms, greatest(compute_ms, hbm_ms, net_ms) AS time_ms, serial_ms,
-    peak_ms / greatest(compute_ms, hbm_ms, net_ms) AS mfu,
+    compute_ms, hbm_ms, net_ms, time_ms, serial_ms, peak_ms / time_ms AS mfu,
     flop / nullif(compute_ms, 0) / 1e9 AS effective_tflops,
-    flop / nullif(greatest(compute_ms, hbm_ms, net_ms), 0) / 1e9 AS achieved_tflops,
-    1e3 * tokens / nullif(greatest(compute_ms, hbm_ms, net_ms), 0) AS tokens_per_s,
+    flop / nullif(time_ms, 0) / 1e9 AS achieved_tflops,
+    1e3 * tokens / nullif(time_ms, 0) AS tokens_per_s,
     CASE
-        WHEN hbm_ms IS NULL THEN NULL
+        WHEN time_ms IS NULL THEN NULL
         WHEN compute_ms >= hbm_ms AND compute_ms >= net_ms THEN 'compute'
         WHEN hbm_ms >= net_ms THEN 'memory'
         ELSE 'network'
     END AS bound
-FROM summed AS t
+FROM timed AS t
 JOIN _priced_questions AS q ON q.question = t.question;

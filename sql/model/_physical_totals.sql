@@ -28,7 +28,10 @@ SELECT
     sum(stage_layers * temporary_bytes) AS temporary_bytes,
     sum(stage_layers * net_bytes) AS net_bytes,
     sum(stage_layers * parameters_rank) AS parameters_rank,
-    sum(stage_layers * flop_us) / 1e3 AS tensor_ms,
+    CASE
+        WHEN NOT bool_or(flop_rank > 0 AND peak_tflops IS NULL)
+            THEN sum(stage_layers * flop_us) / 1e3
+    END AS tensor_ms,
     sum(stage_layers * vector_us) / 1e3 AS vector_ms,
     sum(stage_layers * flop_rank / peak_tflops) / 1e9 AS peak_ms,
     sum(stage_layers * hbm_us) / 1e3 AS hbm_ms,

@@ -81,6 +81,7 @@ SELECT
     coalesce(kv_dtype, activations) AS kv_dtype,
     coalesce(gemm_dtype, CASE WHEN linear_dtype = 'fp8' THEN 'fp8' ELSE activations END)
         AS gemm_dtype,
-    coalesce(head_dtype, 'bf16') AS head_dtype,
+    coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
+        AS head_dtype,
     mtp_layers, expert_imbalance
 FROM typed;

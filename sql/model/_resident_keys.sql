@@ -1,5 +1,5 @@
--- Keys that the KV cache holds of all requests after the pass: groups of equal ones, or where these
--- are NULL a batch.
+-- Keys that the KV cache holds of all requests after the pass: groups of equal ones, or a batch
+-- where there are none.
 CREATE MACRO _resident_keys(kind, batch, new_tokens, cached, requests, sees, ratio) AS
     CASE
         WHEN requests IS NULL

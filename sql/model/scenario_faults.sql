@@ -26,13 +26,19 @@ WITH checked AS (
                 WHEN s.kv_len + s.seq_len > m.max_positions
                     THEN 'longer than the longest context of the model'
             END,
-            CASE WHEN NOT f.fits THEN 'does not fit the memory' END
+            CASE WHEN NOT f.fits THEN 'does not fit the memory' END,
+            CASE
+                WHEN h.hardware IS NOT NULL AND s.formulas = 'physical'
+                    AND (q.gemm_tflops IS NULL OR q.core_tflops IS NULL OR q.head_tflops IS NULL)
+                    THEN 'no peak of the chip is known for a type'
+            END
         ]) AS fault
     FROM scenarios AS s
     LEFT JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
     LEFT JOIN hardware AS h ON h.hardware = s.hardware
     LEFT JOIN execution_profiles AS e ON e.execution = s.execution
     LEFT JOIN memory_per_gpu AS f ON f.scenario = s.scenario
+    LEFT JOIN _priced_questions AS q ON q.scenario = s.scenario
 )
 SELECT scenario, study, fault
 FROM checked

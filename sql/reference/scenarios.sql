@@ -26,7 +26,8 @@
 -- kv_dtype          VARCHAR   type of the KV cache; NULL: that of activations
 -- gemm_dtype        VARCHAR   type the linear layers compute in; NULL: fp8 where weights are fp8,
 --                             else that of activations
--- head_dtype        VARCHAR   type of weights of the output head and the router; NULL: bf16
+-- head_dtype        VARCHAR   type of weights of the output head and the router; NULL: bf16, or
+--                             fp16 with activations of that type
 -- mla_mode          VARCHAR   form of a latent attention: absorbed, expanded, or auto: absorbed in
 --                             decode, else expanded
 -- mtp_layers        BIGINT    layers of multi-token prediction that run
