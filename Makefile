@@ -33,6 +33,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/run.py
 	@$(BIN)/python benchmarks/tables.py
 	@$(BIN)/python benchmarks/views.py
+	@$(BIN)/python benchmarks/what_ifs.py
 
 docs: $(STAMP)
 	@echo "docs: generated pages"

@@ -127,8 +127,6 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
     render_rows(answer, format_, output, limit)
 
 
-
-
 @model.command()
 @click.argument("trace")
 @format_options
@@ -148,7 +146,7 @@ def measured(lake: Path | None, trace: str, format_: str, output: Path | None, l
 
     opened = open_lake(lake, trace=trace)
     answer = opened.measured_vs_modelled(trace)
-    if not answer.limit(1).fetchall():
+    if not opened.rows("SELECT 1 FROM _pass_scenarios WHERE trace_id = $1 LIMIT 1", [opened.locate(trace)]):
         say(f"{trace}: no complete forward pass, or its model is not known: tracelake set {trace} model=NAME.")
         raise SystemExit(1)
     if format_ in ("table", "markdown"):

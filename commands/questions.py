@@ -86,7 +86,7 @@ def export(lake: Path | None, relations: tuple[str, ...], output: Path, format_:
 
     \b
     Examples:
-      tracelake export -o tables
+      tracelake export traces layers layer_kernels -o tables
       tracelake export layers kernels --format duckdb -o layers.duckdb
     """
     for relation, rows in open_lake(lake).export(output, format_, relations):

@@ -80,7 +80,6 @@ parts AS (
     SELECT
         question, module, category, m_eff, tensor_efficiency, flop, tensor_flop, realizable_flop,
         weight_bytes, activation_bytes, kv_bytes, temporary_bytes, net_bytes,
-
         CASE WHEN tensor_ms IS NOT NULL THEN greatest(tensor_ms, vector_ms) END AS compute_ms,
         peak_ms, hbm_ms, net_ms, serial_ms
     FROM summed

@@ -42,10 +42,9 @@ WITH summed AS (
     SELECT
         question, flop, tensor_flop, realizable_flop, weight_bytes + state_bytes AS weight_bytes,
         activation_bytes, kv_bytes, temporary_bytes, net_bytes + gradient_bytes AS net_bytes,
-
         CASE WHEN tensor_ms IS NOT NULL THEN greatest(tensor_ms, vector_ms) END AS compute_ms,
-        peak_ms, hbm_ms + state_ms AS hbm_ms,
-        net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms
+        peak_ms, hbm_ms + state_ms AS hbm_ms, net_ms + gradient_ms AS net_ms,
+        serial_ms + state_ms + gradient_ms AS serial_ms
     FROM _physical_totals
     JOIN _optimizer_steps USING (question)
 ),

@@ -224,6 +224,8 @@ def test_deleting_the_marts_loses_nothing(s1_lake):
 
 
 def test_marts_are_computed_once_and_again_when_what_is_said_of_the_trace_changes(s1_lake):
+    shutil.rmtree(s1_lake.path / "marts")
+
     def asked(lake: Lake) -> dict[Path, int]:
         lake.sql("FROM layers").fetchall()
         return {path: path.stat().st_ino for path in lake.path.glob("marts/*/*.parquet")}

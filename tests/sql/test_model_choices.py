@@ -116,3 +116,15 @@ def test_a_generation_takes_the_sum_of_its_steps(lake):
         "SELECT from_kv_len, to_kv_len, steps, total_ms, mean_step_ms FROM generation_times WHERE batch = 8 AND tp = 1"
     )
     assert row == (1000, 8000, 7000, pytest.approx(by_hand), pytest.approx(by_hand / 7000))
+
+
+def test_more_chips_serve_less_than_so_much_faster(lake):
+    """Eight sequences at 1000 keys: one chip's time over that of two and eight, divided by their number."""
+    times = dict(lake.rows("SELECT tp, time_ms FROM phase_roofline WHERE batch = 8 AND kv_len = 1000"))
+    rows = lake.rows("SELECT tp, strong_efficiency, weak_efficiency FROM scaling WHERE batch = 8 AND kv_len = 1000")
+    assert {tp: strong for tp, strong, _ in rows} == {
+        tp: pytest.approx(times[1] / (tp * time)) for tp, time in times.items()
+    }
+    assert 0.5 < times[1] / (8 * times[8]) < 1
+    # Only one number of replicas: nothing to lose.
+    assert {weak for _, _, weak in rows} == {1}
