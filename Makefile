@@ -12,7 +12,7 @@ demo: $(STAMP)
 
 test: lint
 	@echo "pytest: the tests, $(JOBS) at a time"
-	@$(BIN)/pytest -n $(JOBS)
+	@$(BIN)/pytest -n $(JOBS) --dist loadfile
 	@echo "docs: are the generated pages up to date?"
 	@if [ -f docs/build.py ]; then $(BIN)/python docs/build.py --check; fi
 

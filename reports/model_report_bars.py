@@ -47,6 +47,8 @@ def parameters(rows: Sequence[Row]) -> Chart:
 def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
     """Return how each knob moves a phase; rows: title, side, setting, change in %, fits; the widest on top."""
     alt = altair_module()
+    # A chip without a peak for a type has no time in it.
+    rows = [row for row in rows if row["change"] is not None]
     swings = {row["title"]: 0.0 for row in rows}
     for row in rows:
         swings[row["title"]] = max(swings[row["title"]], abs(row["change"]))
