@@ -1,6 +1,8 @@
 # Every target makes .venv first when it is missing or older than pyproject.toml.
 PYTHON ?= python3
 JOBS ?= 2
+# Those that take many seconds each run with TESTS="slow or not slow".
+TESTS ?= not slow
 
 BIN := .venv/bin
 STAMP := .venv/stamp
@@ -12,7 +14,7 @@ demo: $(STAMP)
 
 test: lint
 	@echo "pytest: the tests, $(JOBS) at a time"
-	@$(BIN)/pytest -n $(JOBS) --dist loadfile
+	@$(BIN)/pytest -n $(JOBS) --dist loadfile -m "$(TESTS)"
 	@echo "docs: are the generated pages up to date?"
 	@if [ -f docs/build.py ]; then $(BIN)/python docs/build.py --check; fi
 
