@@ -20,6 +20,8 @@
 -- gated_mlp                 BOOLEAN    the MLP has a gate
 -- num_experts               BIGINT     routed experts
 -- top_k                     BIGINT     experts per token
+-- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
+-- top_groups                BIGINT     of these, groups that a token's experts are in at most
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together
@@ -45,6 +47,7 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 CREATE VIEW _config_models AS
 WITH said AS (
     SELECT model, map(list(field), list(value)) AS fields
@@ -73,6 +76,8 @@ typed AS (
         TRY_CAST(fields['gated_mlp'] AS BOOLEAN) AS gated_mlp,
         TRY_CAST(fields['num_experts'] AS BIGINT) AS num_experts,
         TRY_CAST(fields['top_k'] AS BIGINT) AS top_k,
+        TRY_CAST(fields['expert_groups'] AS BIGINT) AS expert_groups,
+        TRY_CAST(fields['top_groups'] AS BIGINT) AS top_groups,
         TRY_CAST(fields['moe_intermediate_size'] AS BIGINT) AS moe_intermediate_size,
         TRY_CAST(fields['num_shared_experts'] AS BIGINT) AS num_shared_experts,
         TRY_CAST(fields['shared_intermediate_size'] AS BIGINT) AS shared_intermediate_size,
@@ -106,7 +111,14 @@ typed AS (
         TRY_CAST(fields['qkv_bias'] AS BOOLEAN) AS qkv_bias,
         TRY_CAST(fields['max_positions'] AS BIGINT) AS max_positions,
         lower(fields['dtype'] ->> '$') AS dtype,
-        lower(fields['quantization'] ->> 'quant_method') AS quant_method
+        lower(fields['quantization'] ->> 'quant_method') AS quant_method,
+        TRY_CAST(fields['quantization'] -> 'weight_block_size' AS BIGINT[]) AS block_sides,
+        TRY_CAST(
+            coalesce(
+                fields['quantization'] ->> 'group_size',
+                fields['quantization'] ->> '$.config_groups.group_0.weights.group_size'
+            ) AS BIGINT
+        ) AS group_size
     FROM said
 )
 SELECT
@@ -122,7 +134,7 @@ SELECT
         CASE WHEN coalesce(t.gated_mlp, types.gated_mlp) IS FALSE THEN 4 * hidden_size END
     ) AS intermediate_size,
     coalesce(t.gated_mlp, types.gated_mlp) AS gated_mlp,
-    num_experts, top_k,
+    num_experts, top_k, expert_groups, top_groups,
     coalesce(
         moe_intermediate_size, CASE WHEN types.moe_in_intermediate_size THEN intermediate_size END
     ) AS moe_intermediate_size,
@@ -162,7 +174,11 @@ SELECT
     coalesce(t.qkv_bias, types.qkv_bias) AS qkv_bias,
     max_positions,
     coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
-    q.expert_dtype
+    q.expert_dtype,
+    scale_bytes / coalesce(
+        nullif(list_product(block_sides), 0), CASE WHEN group_size > 0 THEN group_size END,
+        scale_weights
+    ) AS weight_scale_bytes
 FROM typed AS t
 LEFT JOIN model_types AS types ON types.model_type = t.model_type
 LEFT JOIN quantizations AS q ON q.method = t.quant_method

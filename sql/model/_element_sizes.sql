@@ -1,13 +1,14 @@
 -- One row per name of a type of elements, as profilers spell it or in short, and its size.
 --
 -- dtype          VARCHAR  the name
--- element_bytes  DOUBLE   size of an element, bytes; where spellings differ, the largest
+-- element_bytes  DOUBLE   size of an element, bytes: the least of its spellings, since some
+--                        name a byte that packs two
 CREATE VIEW _element_sizes AS
 WITH names AS (
     SELECT token AS dtype, bytes FROM dtypes
     UNION ALL
     SELECT dtype, bytes FROM dtypes
 )
-SELECT dtype, max(bytes) AS element_bytes
+SELECT dtype, min(bytes) AS element_bytes
 FROM names
 GROUP BY dtype;

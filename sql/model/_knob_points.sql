@@ -23,7 +23,11 @@ WITH points AS (
         CAST(p.ep AS DOUBLE) AS ep,
         CAST(p.dp AS DOUBLE) AS dp,
         CAST(p.pp AS DOUBLE) AS pp,
+        CAST(p.cp AS DOUBLE) AS cp,
         CAST(s.head_tp AS DOUBLE) AS head_tp,
+        CAST(s.microbatches AS DOUBLE) AS microbatches,
+        CAST(s.virtual_stages AS DOUBLE) AS virtual_stages,
+        CAST(s.zero_stage AS DOUBLE) AS zero_stage,
         weights.element_bytes AS weight_dtype_bytes,
         activations.element_bytes AS activation_dtype_bytes,
         cached.element_bytes AS kv_dtype_bytes,
@@ -39,7 +43,8 @@ WITH points AS (
 SELECT scenario, study, formulas, execution, model, phase, hardware, time_ms, bound, knob, value
 FROM points UNPIVOT (
     value FOR knob IN (
-        batch, seq_len, kv_len, tp, ep, dp, pp, head_tp, weight_dtype_bytes, activation_dtype_bytes,
-        kv_dtype_bytes, top_k, kv_rank_scale, hidden_scale, expert_imbalance
+        batch, seq_len, kv_len, tp, ep, dp, pp, cp, head_tp, microbatches, virtual_stages,
+        zero_stage, weight_dtype_bytes, activation_dtype_bytes, kv_dtype_bytes, top_k,
+        kv_rank_scale, hidden_scale, expert_imbalance
     )
 );

@@ -20,6 +20,8 @@
 -- gated_mlp                 BOOLEAN    the MLP has a gate
 -- num_experts               BIGINT     routed experts; 0 for a dense model
 -- top_k                     BIGINT     experts per token
+-- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
+-- top_groups                BIGINT     of these, groups that a token's experts are in at most
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together
@@ -45,6 +47,7 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- name                      VARCHAR    the publisher's name
 -- aliases                   VARCHAR    other names, by spaces
 -- published_active_b        DOUBLE     parameters active per token as published, billions

@@ -92,9 +92,16 @@ worked AS (
                     compress_ratio, index_top_k
                 )
             WHEN 'indexed' THEN cached_tokens // greatest(compress_ratio, 1)
-            WHEN 'new' THEN tokens
-            WHEN 'index_new' THEN tokens
+            WHEN 'new' THEN tokens / cp
+            WHEN 'index_new' THEN tokens / cp
         END AS kv_row_count,
+        tokens / cp AS rank_tokens,
+        -- The last tokens, whose logits inference asks for, are on one rank; and each rank expands
+        -- all keys that come around the ring.
+        CASE
+            WHEN rows = 'expanded' OR rows = 'logits' AND phase <> 'training' THEN 1
+            ELSE cp
+        END AS token_ranks,
         CASE split
             WHEN 'tp' THEN CAST(tp AS DOUBLE)
             -- With more ranks than heads of keys, ranks hold copies.
@@ -104,6 +111,11 @@ worked AS (
             WHEN 'head_tp' THEN CAST(least(tp, head_tp) AS DOUBLE)
             ELSE 1.0
         END AS split_factor,
+        -- What a rank holds of the keys and values of all heads.
+        CASE
+            WHEN attention_kind IN ('gqa', 'window') THEN ceil(num_kv_heads / tp) / num_kv_heads
+            ELSE 1.0
+        END AS key_share,
         -- What a rank holds of the dimension that is cut.
         CASE split
             WHEN 'tp' THEN CAST(tp AS DOUBLE)
@@ -120,16 +132,16 @@ shared AS (
     SELECT
         *,
         CASE
-            WHEN category = 'attention_core' THEN tokens
+            WHEN category = 'attention_core' THEN rank_tokens
             WHEN split = 'experts'
-                THEN tokens * top_k * expert_imbalance * group_replicas / ep
-            WHEN split = 'head_tp' THEN row_count * greatest(head_tp / tp, 1)
-            ELSE row_count
+                THEN rank_tokens * top_k * expert_imbalance * group_ranks / ep
+            WHEN split = 'head_tp' THEN row_count / token_ranks * greatest(head_tp / tp, 1)
+            ELSE row_count / token_ranks
         END AS rank_rows,
         -- Experts that tokens of the group visit, of those of the rank: balanced, each token
         -- visits top_k different ones of all.
         num_experts / ep
-        * (1 - pow(1 - top_k / num_experts, tokens * group_replicas)) AS visited_experts,
+        * (1 - pow(1 - top_k / num_experts, rank_tokens * group_ranks)) AS visited_experts,
         CASE
             WHEN phase <> 'training' THEN 1.0
             WHEN category = 'attention_core' AND fuses THEN 3.5
@@ -158,11 +170,11 @@ weighed AS (
         *,
         CAST(row_count * row_flop * work_factor AS BIGINT) AS flop,
         CAST(row_count * row_vector_flop * work_factor AS BIGINT) AS vector_flop,
-        row_count * row_flop * work_factor / split_factor AS flop_rank,
-        row_count * row_vector_flop * work_factor / split_factor AS vector_flop_rank,
+        row_count * row_flop * work_factor / split_factor / token_ranks AS flop_rank,
+        row_count * row_vector_flop * work_factor / split_factor / token_ranks AS vector_flop_rank,
         CASE
             WHEN category = 'attention_core'
-                THEN tokens / request_count * heads_per_key
+                THEN rank_tokens / request_count * heads_per_key
                     / CASE WHEN attention_kind IN ('gqa', 'window') THEN 1 ELSE split_factor END
             WHEN weights = 'expert' THEN rank_rows / visited_experts
             ELSE rank_rows
@@ -196,28 +208,33 @@ weighed AS (
             WHEN phase = 'training' OR kv_row_count IS NULL THEN 0.0
             -- Index keys are kept in FP8.
             WHEN kv_rows IN ('indexed', 'index_new') THEN 1.0 * kv_row_count * kv_elements
-            WHEN attention_kind IN ('gqa', 'window')
-                THEN kv_size * kv_row_count * kv_elements * ceil(num_kv_heads / tp) / num_kv_heads
-            ELSE kv_size * kv_row_count * kv_elements
+            ELSE kv_size * kv_row_count * kv_elements * key_share
         END AS kv_bytes_rank,
-        CASE WHEN phase = 'training' THEN 2.0 ELSE 1.0 END
+        CASE WHEN phase <> 'training' THEN 1.0 WHEN net = 'ring' THEN 3.0 ELSE 2.0 END
         * CASE net
-            WHEN 'all_reduce' THEN 2.0 * tokens * activation_size * (tp - 1) / tp
+            WHEN 'all_reduce' THEN 2.0 * rank_tokens * activation_size * (tp - 1) / tp
             WHEN 'dispatch'
-                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * tokens * top_k
+                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * rank_tokens * top_k
                     * dispatch_size / tp * (ep - 1) / ep
             WHEN 'combine'
-                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * tokens * top_k
+                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * rank_tokens * top_k
                     * activation_size / tp * (ep - 1) / ep
+            WHEN 'ring'
+                THEN _resident_keys(
+                    attention_kind, batch, seq_len, kv_len, requests, sliding_window,
+                    compress_ratio
+                ) * kv_size * key_share * (cp - 1) / cp
             WHEN 'all_gather' THEN 1.0 * row_count * activation_size * (head_tp - 1) / head_tp
             WHEN 'send'
-                THEN CASE WHEN pp > 1 THEN 1 ELSE 0 END * tokens * activation_size / tp
+                THEN CASE WHEN pp > 1 THEN 1 ELSE 0 END * rank_tokens * activation_size / tp
+                    * virtual_stages
             ELSE 0.0
         END * net_elements AS net_bytes,
         CASE net
             WHEN 'all_reduce' THEN tp
             WHEN 'all_gather' THEN head_tp
-            WHEN 'send' THEN tp * dp * pp
+            WHEN 'ring' THEN tp * cp
+            WHEN 'send' THEN tp * cp * dp * pp
             ELSE ep
         END AS net_ranks
     FROM shared
@@ -272,10 +289,8 @@ SELECT
             kv_len, requests, sliding_window, compress_ratio
         ) * kv_elements * CASE
             WHEN kv_rows = 'index_new' THEN 1.0
-            WHEN attention_kind IN ('gqa', 'window')
-                THEN kv_size * ceil(num_kv_heads / tp) / num_kv_heads
-            ELSE kv_size
-        END
+            ELSE kv_size * key_share
+        END / cp
     END AS resident_bytes,
     weight_bytes_rank AS weight_bytes,
     CASE WHEN rows = 'pairs' AND category = 'elementwise' THEN 0.0 ELSE moved_bytes END
@@ -283,7 +298,8 @@ SELECT
     alone_bytes, kv_bytes_rank AS kv_bytes,
     CASE WHEN rows = 'pairs' AND category = 'elementwise' THEN moved_bytes ELSE 0.0 END
         AS temporary_bytes,
-    net_bytes, split, split_factor, fused AND fuses AS hidden, dtype, peak_tflops,
+    net_bytes, split, split_factor * token_ranks AS split_factor, fused AND fuses AS hidden, dtype,
+    peak_tflops,
     (tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share)
     / (peak_tflops * flop_fraction) / 1e6 AS flop_us,
     vector_flop_rank / vector_tflops / 1e6 AS vector_us,
@@ -291,8 +307,8 @@ SELECT
     CASE
         WHEN net_bytes = 0 THEN 0.0
         ELSE _network_us(
-            net_bytes, net = 'all_reduce', net_ranks, domain_size, link_gbps * net_fraction,
-            scaleout_gbps * net_fraction
+            net_bytes, net, net_ranks, domain_size, link_gbps * net_fraction,
+            scaleout_gbps * net_fraction, link_us, scaleout_us, copied_share
         )
     END AS net_us
 FROM limited

@@ -1,47 +1,65 @@
 -- One row per scenario of the physical formulas: the part of an optimizer's step that a microbatch
 -- carries, zeros where nothing is trained. Adam with FP32 gradients, master weights and two
--- moments: gradients are read, the three read and written, weights written. Replicas sum up
--- gradients in an all-reduce; those of experts in the ranks that hold the same ones.
+-- moments: gradients are read, the three read and written, weights written.
+--
+-- Replicas, and context-parallel ranks like them, sum up gradients in an all-reduce; those of
+-- experts in the ranks that hold the same ones. By ZeRO (Rajbhandari et al. 2020) each keeps a
+-- part: gradients are reduced and scattered, weights gathered, at stage 1 once a step, at stage 2
+-- the gradients and at stage 3 both with each microbatch, the weights before either pass.
 --
 -- question        BIGINT  number of the scenario
+-- tokens          BIGINT  new tokens of a replica
 -- state_bytes     DOUBLE  bytes of the step that a rank reads and writes, per microbatch
 -- state_ms        DOUBLE  least time of the memory for them
--- gradient_bytes  DOUBLE  bytes of gradients that a rank sends, per microbatch
+-- gradient_bytes  DOUBLE  bytes of gradients and weights that a rank sends, per microbatch
 -- gradient_ms     DOUBLE  least time of the network for them
 CREATE VIEW _optimizer_steps AS
 WITH trained AS (
     SELECT
         question,
-        sum(CASE WHEN category = 'moe' THEN 0.0 ELSE stage_layers * parameters_rank END) AS shared,
-        sum(CASE WHEN category = 'moe' THEN stage_layers * parameters_rank ELSE 0.0 END) AS experts
+        sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameters_rank END)
+            AS shared,
+        sum(CASE WHEN weights = 'expert' THEN stage_layers * parameters_rank ELSE 0 END)
+            AS experts
     FROM _operator_rows
     WHERE phase = 'training'
     GROUP BY question
 ),
-sizes AS (
+held AS (
     SELECT
-        q.question, hbm_gbps * hbm_fraction AS hbm_gbps, link_gbps * net_fraction AS link_gbps,
-        scaleout_gbps * net_fraction AS scaleout_gbps, domain_size, tp, dp,
-        greatest(dp * tp / ep, 1) AS expert_ranks,
-        coalesce((shared + experts) * (4 + 24 + linear_size) / microbatches, 0) AS state_bytes,
-        coalesce(2 * 4 * shared * (dp - 1) / dp / microbatches, 0) AS shared_bytes,
-        coalesce(2 * 4 * experts / microbatches, 0) AS expert_bytes
+        q.*, coalesce(shared, 0) AS shared, coalesce(experts, 0) AS experts, dp * cp AS replicas,
+        greatest(dp * cp * tp / ep, 1) AS expert_replicas,
+        -- Bytes sent of a parameter, were there endlessly many replicas.
+        CASE zero_stage WHEN 0 THEN 8.0 WHEN 1 THEN 4.0 ELSE 4.0 * microbatches
+        END AS reduced_bytes,
+        CASE zero_stage WHEN 0 THEN 0 WHEN 3 THEN 2 * microbatches ELSE 1 END AS gathers
     FROM _priced_questions AS q
     LEFT JOIN trained ON trained.question = q.question
     WHERE formulas = 'physical'
 ),
-sent AS (
+moved AS (
     SELECT
-        question, hbm_gbps, link_gbps, scaleout_gbps, domain_size, tp, dp, state_bytes,
-        shared_bytes + expert_bytes * (expert_ranks - 1) / expert_ranks AS gradient_bytes
-    FROM sizes
+        *,
+        (
+            shared * (28 + linear_size) / CASE WHEN zero_stage > 0 THEN replicas ELSE 1 END
+            + experts * (28 + expert_size)
+            / CASE WHEN zero_stage > 0 THEN expert_replicas ELSE 1 END
+        ) / microbatches AS state_bytes,
+        (
+            shared * (reduced_bytes + gathers * linear_size) * (replicas - 1) / replicas
+            + experts * (reduced_bytes + gathers * expert_size)
+            * (expert_replicas - 1) / expert_replicas
+        ) / microbatches AS gradient_bytes
+    FROM held
 )
 SELECT
-    question, state_bytes, state_bytes / hbm_gbps / 1e6 AS state_ms, gradient_bytes,
+    question, tokens, state_bytes, state_bytes / (hbm_gbps * hbm_fraction) / 1e6 AS state_ms,
+    gradient_bytes,
     CASE
         WHEN gradient_bytes = 0 THEN 0.0
         ELSE _network_us(
-            gradient_bytes, TRUE, tp * dp, domain_size, link_gbps, scaleout_gbps
+            gradient_bytes, 'all_reduce', tp * cp * dp, domain_size, link_gbps * net_fraction,
+            scaleout_gbps * net_fraction, link_us, scaleout_us, 1
         ) / 1e3
     END AS gradient_ms
-FROM sent;
+FROM moved;

@@ -1,8 +1,9 @@
 -- One row per scenario of the physical formulas: what is resident on a rank of the busiest pipeline
 -- stage.
 --
--- Training keeps gradients in FP32 and Adam's two moments and master weights, none of it divided
--- among data-parallel ranks. A stage has as many microbatches under way as there are stages.
+-- Training keeps gradients in FP32 and Adam's two moments and master weights; replicas and context-
+-- parallel ranks share them, and weights, as the stage of ZeRO says. A stage has as many
+-- microbatches under way as there are stages.
 --
 -- point             BIGINT  number of the scenario
 -- other_bytes       DOUBLE  weights without routed experts
@@ -17,7 +18,10 @@ CREATE VIEW _physical_memory AS
 WITH summed AS (
     SELECT
         question,
-        sum(stage_layers * parameters_rank) AS parameters,
+        sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameters_rank END)
+            AS parameters,
+        sum(CASE WHEN weights = 'expert' THEN stage_layers * parameters_rank ELSE 0 END)
+            AS expert_parameters,
         sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameter_bytes END)
             AS other_bytes,
         sum(CASE WHEN weights = 'expert' THEN stage_layers * parameter_bytes ELSE 0 END)
@@ -29,19 +33,33 @@ WITH summed AS (
 ),
 held AS (
     SELECT
-        s.question, q.phase = 'training' AS trains, q.request_count, parameters, other_bytes,
-        expert_bytes, kv_bytes, saved_bytes * least(q.pp, q.microbatches) AS saved_bytes,
+        s.*, q.phase = 'training' AS trains, q.request_count, q.pp, q.microbatches,
+        CASE WHEN q.phase = 'training' THEN zero_stage ELSE 0 END AS zero_stage,
+        q.dp * q.cp AS replicas, greatest(q.dp * q.cp * q.tp / q.ep, 1) AS expert_replicas,
         h.hbm_gb * 1e9 AS budget_bytes
     FROM summed AS s
     JOIN _priced_questions AS q USING (question)
     LEFT JOIN hardware AS h ON h.hardware = q.hardware
 )
 SELECT
-    question AS point, other_bytes, expert_bytes,
+    question AS point,
+    other_bytes / CASE WHEN zero_stage >= 3 THEN replicas ELSE 1 END AS other_bytes,
+    expert_bytes / CASE WHEN zero_stage >= 3 THEN expert_replicas ELSE 1 END AS expert_bytes,
     CASE WHEN trains THEN 0 ELSE kv_bytes END AS kv_bytes,
-    CASE WHEN trains THEN 4 * parameters ELSE 0 END AS gradient_bytes,
-    CASE WHEN trains THEN 12 * parameters ELSE 0 END AS optimizer_bytes,
-    CASE WHEN trains THEN saved_bytes ELSE 0 END AS activation_bytes,
-    CASE WHEN trains THEN saved_bytes ELSE kv_bytes END / request_count AS sequence_bytes,
+    CASE
+        WHEN NOT trains THEN 0
+        WHEN zero_stage >= 2
+            THEN 4 * (parameters / replicas + expert_parameters / expert_replicas)
+        ELSE 4 * (parameters + expert_parameters)
+    END AS gradient_bytes,
+    CASE
+        WHEN NOT trains THEN 0
+        WHEN zero_stage >= 1
+            THEN 12 * (parameters / replicas + expert_parameters / expert_replicas)
+        ELSE 12 * (parameters + expert_parameters)
+    END AS optimizer_bytes,
+    CASE WHEN trains THEN saved_bytes * least(pp, microbatches) ELSE 0 END AS activation_bytes,
+    CASE WHEN trains THEN saved_bytes * least(pp, microbatches) ELSE kv_bytes END / request_count
+        AS sequence_bytes,
     budget_bytes
 FROM held;

@@ -22,12 +22,15 @@
 -- ep                BIGINT    degree of expert parallelism
 -- dp                BIGINT    replicas
 -- pp                BIGINT    pipeline stages
+-- cp                BIGINT    context-parallel ranks
 -- head_tp           BIGINT    ranks that share the output head
 -- expert_tp         BIGINT    ranks that share an expert
--- group_replicas    BIGINT    replicas whose tokens meet in an expert-parallel group
+-- group_ranks       BIGINT    ranks with tokens of their own that meet in an expert-parallel group
 -- mtp_layers        BIGINT    layers of multi-token prediction that run
 -- expert_imbalance  DOUBLE    busiest rank over the mean
 -- microbatches      BIGINT    microbatches of a training step
+-- virtual_stages    BIGINT    parts of the layers that a stage holds
+-- zero_stage        BIGINT    what replicas share: 1 optimizer's state, 2 gradients, 3 weights too
 -- recompute         BOOLEAN   the forward pass is computed again
 -- fuses             BOOLEAN   elementwise work and scores stay on the chip
 -- hardware          VARCHAR   chip
@@ -49,6 +52,9 @@
 -- link_gbps         DOUBLE    bandwidth of the chip's links per direction, GB/s
 -- scaleout_gbps     DOUBLE    network bandwidth beyond them per direction, GB/s
 -- domain_size       BIGINT    chips that the links reach
+-- link_us           DOUBLE    time of a hop over the links, µs
+-- scaleout_us       DOUBLE    time of a hop over the network, µs
+-- copied_share      DOUBLE    copies of a token that leave a domain, over its experts
 -- saturation_rows   DOUBLE    rows from which a product runs at full speed; NULL: one is enough
 -- tile_rows         DOUBLE    rows of a tile; NULL: products are not cut
 -- tile_columns      DOUBLE    columns of a tile
@@ -60,18 +66,18 @@
 -- hbm_fraction      DOUBLE    part of the memory bandwidth that they reach
 -- net_fraction      DOUBLE    part of the links' bandwidth that they reach
 CREATE VIEW _priced_questions AS
-WITH sizes AS (
-    SELECT dtype, max(bytes) AS bytes FROM dtypes GROUP BY dtype
-)
 SELECT
     question, scenario, study, formulas, q.execution, variant, model, phase, batch, seq_len, kv_len,
     requests, tokens, cached_tokens, request_count, logit_rows, said_pairs, form, tp, ep, dp,
-    pp, head_tp,
-    greatest(tp // ep, 1) AS expert_tp, least(greatest(ep // tp, 1), dp) AS group_replicas,
-    mtp_layers, expert_imbalance, microbatches, recompute,
+    pp, cp, head_tp,
+    greatest(tp // ep, 1) AS expert_tp, least(greatest(ep // tp, 1), dp * cp) AS group_ranks,
+    mtp_layers, expert_imbalance, microbatches, virtual_stages, zero_stage, recompute,
     e.attention_bytes_model = 'flash' AS fuses, q.hardware,
-    linear.bytes AS linear_size, expert.bytes AS expert_size, head.bytes AS head_size,
-    activation.bytes AS activation_size, kv.bytes AS kv_size, gemm.bytes AS dispatch_size,
+    linear.element_bytes
+    + CASE WHEN weight_dtype = expert_dtype THEN coalesce(scale_bytes, 0) ELSE 0 END AS linear_size,
+    expert.element_bytes + coalesce(scale_bytes, 0) AS expert_size, head.element_bytes AS head_size,
+    activation.element_bytes AS activation_size, kv.element_bytes AS kv_size,
+    gemm.element_bytes AS dispatch_size,
     -- A chip without the type computes in that of the activations.
     CASE WHEN gemm_peak.peak_tflops IS NULL THEN activation_dtype ELSE gemm_dtype END AS gemm_dtype,
     activation_dtype AS core_dtype, q.head_dtype,
@@ -80,6 +86,16 @@ SELECT
     coalesce(peak_tf32_tflops, peak_fp32_tflops, vector_fp32_tflops) AS fp32_tflops,
     vector_fp32_tflops AS vector_tflops, hbm_gbps, h.link_gbps,
     coalesce(t.scaleout_gbps, h.link_gbps) AS scaleout_gbps, t.domain_size,
+    coalesce(t.link_latency_us, 0) AS link_us, coalesce(t.latency_us, 0) AS scaleout_us,
+    CASE
+        -- A copy to each domain that has one of the token's groups of experts, and not to each
+        -- expert: a group lies in one domain, or in as many as there are more domains than groups.
+        WHEN expert_groups > 1 AND top_groups >= 1
+            THEN least(
+                1, top_groups * greatest(ceil(ep / t.domain_size) / expert_groups, 1) / top_k
+            )
+        ELSE 1.0
+    END AS copied_share,
     CASE WHEN tensor_core_model THEN saturation_rows END AS saturation_rows, tile_rows,
     tile_columns, num_sms,
     CASE WHEN tensor_core_model THEN attention_tensor_share ELSE 1.0 END AS core_share,
@@ -88,12 +104,12 @@ SELECT
     flop_fraction, hbm_fraction, net_fraction
 FROM _questions AS q
 JOIN execution_profiles AS e ON e.execution = q.execution
-LEFT JOIN sizes AS linear ON linear.dtype = q.weight_dtype
-LEFT JOIN sizes AS expert ON expert.dtype = q.expert_dtype
-LEFT JOIN sizes AS head ON head.dtype = q.head_dtype
-LEFT JOIN sizes AS activation ON activation.dtype = q.activation_dtype
-LEFT JOIN sizes AS kv ON kv.dtype = q.kv_dtype
-LEFT JOIN sizes AS gemm ON gemm.dtype = q.gemm_dtype
+LEFT JOIN _element_sizes AS linear ON linear.dtype = q.weight_dtype
+LEFT JOIN _element_sizes AS expert ON expert.dtype = q.expert_dtype
+LEFT JOIN _element_sizes AS head ON head.dtype = q.head_dtype
+LEFT JOIN _element_sizes AS activation ON activation.dtype = q.activation_dtype
+LEFT JOIN _element_sizes AS kv ON kv.dtype = q.kv_dtype
+LEFT JOIN _element_sizes AS gemm ON gemm.dtype = q.gemm_dtype
 LEFT JOIN hardware AS h ON h.hardware = q.hardware
 LEFT JOIN topologies AS t ON t.hardware = q.hardware
 LEFT JOIN hardware_peaks AS gemm_peak

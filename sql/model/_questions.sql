@@ -21,8 +21,11 @@
 -- ep                BIGINT    degree of expert parallelism
 -- dp                BIGINT    replicas
 -- pp                BIGINT    pipeline stages
+-- cp                BIGINT    context-parallel ranks
 -- head_tp           BIGINT    ranks that share the output head
 -- microbatches      BIGINT    microbatches of a training step
+-- virtual_stages    BIGINT    parts of the layers that a stage holds
+-- zero_stage        BIGINT    what replicas share: 1 optimizer's state, 2 gradients, 3 weights too
 -- recompute         BOOLEAN   the forward pass is computed again
 -- hardware          VARCHAR   chip
 -- execution         VARCHAR   execution profile
@@ -32,21 +35,28 @@
 -- kv_dtype          VARCHAR   type of the KV cache
 -- gemm_dtype        VARCHAR   type the linear layers compute in
 -- head_dtype        VARCHAR   type of weights of the head and the router
+-- scale_bytes       DOUBLE    scales to a weight of the experts, else of the linear layers, bytes
+-- top_k             BIGINT    experts per token
+-- expert_groups     BIGINT    groups of experts
+-- top_groups        BIGINT    of these, groups that a token's experts are in at most
 -- mtp_layers        BIGINT    layers of multi-token prediction that run
 -- expert_imbalance  DOUBLE    busiest rank over the mean
 CREATE VIEW _questions AS
 WITH typed AS (
     SELECT
-        s.*,
+        s.* EXCLUDE (top_k), coalesce(s.top_k, m.top_k) AS top_k, s.top_k AS said_top_k,
+        m.expert_groups, m.top_groups,
         coalesce(s.weight_dtype, m.weight_dtype) AS linear_dtype,
         coalesce(s.weight_dtype, m.expert_dtype, m.weight_dtype) AS expert_dtype,
-        coalesce(s.activation_dtype, 'bf16') AS activations
+        coalesce(s.activation_dtype, 'bf16') AS activations,
+        -- Other types than published are taken without scales.
+        CASE WHEN s.weight_dtype IS NULL THEN m.weight_scale_bytes ELSE 0 END AS scale_bytes
     FROM _scenario_rows AS s
     JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
 )
 SELECT
     question, scenario, study, formulas,
-    _variant(model, top_k, hidden_scale, kv_rank_scale) AS variant,
+    _variant(model, said_top_k, hidden_scale, kv_rank_scale) AS variant,
     model, phase, batch, seq_len, kv_len, requests,
     CASE
         WHEN requests IS NULL THEN batch * seq_len
@@ -75,13 +85,13 @@ SELECT
         WHEN phase = 'decode' THEN 'absorbed'
         ELSE 'expanded'
     END AS form,
-    tp, ep, dp, pp, coalesce(head_tp, tp) AS head_tp, microbatches, recompute, hardware,
-    execution,
+    tp, ep, dp, pp, cp, coalesce(head_tp, tp) AS head_tp, microbatches, virtual_stages, zero_stage,
+    recompute, hardware, execution,
     linear_dtype AS weight_dtype, expert_dtype, activations AS activation_dtype,
     coalesce(kv_dtype, activations) AS kv_dtype,
     coalesce(gemm_dtype, CASE WHEN linear_dtype = 'fp8' THEN 'fp8' ELSE activations END)
         AS gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
         AS head_dtype,
-    mtp_layers, expert_imbalance
+    scale_bytes, top_k, expert_groups, top_groups, mtp_layers, expert_imbalance
 FROM typed;

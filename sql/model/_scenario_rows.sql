@@ -16,8 +16,11 @@
 -- ep                BIGINT    degree of expert parallelism
 -- dp                BIGINT    replicas
 -- pp                BIGINT    pipeline stages
+-- cp                BIGINT    context-parallel ranks
 -- head_tp           BIGINT    ranks that share the output head, where said
 -- microbatches      BIGINT    microbatches of a training step
+-- virtual_stages    BIGINT    parts of the layers that a stage holds
+-- zero_stage        BIGINT    what replicas share: 1 optimizer's state, 2 gradients, 3 weights too
 -- recompute         BOOLEAN   the forward pass is computed again
 -- hardware          VARCHAR   chip
 -- execution         VARCHAR   execution profile
@@ -35,15 +38,15 @@
 CREATE VIEW _scenario_rows AS
 SELECT
     rowid AS question, scenario, study, formulas, model, phase, batch, seq_len, kv_len, requests,
-    logit_rows, CAST(NULL AS BIGINT) AS said_pairs, tp, ep, dp, pp, head_tp, microbatches,
-    recompute, hardware, execution,
-    weight_dtype, activation_dtype, kv_dtype, gemm_dtype, head_dtype, mla_mode, mtp_layers, top_k,
-    hidden_scale, kv_rank_scale, expert_imbalance
+    logit_rows, CAST(NULL AS BIGINT) AS said_pairs, tp, ep, dp, pp, cp, head_tp,
+    microbatches, virtual_stages, zero_stage, recompute, hardware, execution, weight_dtype,
+    activation_dtype, kv_dtype, gemm_dtype, head_dtype, mla_mode, mtp_layers, top_k, hidden_scale,
+    kv_rank_scale, expert_imbalance
 FROM scenarios
 UNION ALL BY NAME
 SELECT
     question, scenario, study, formulas, model, phase, batch, seq_len, kv_len, requests,
-    logit_rows, said_pairs, tp, ep, dp, pp, 1 AS microbatches, FALSE AS recompute, hardware,
-    'physical' AS execution, 'auto' AS mla_mode, 0 AS mtp_layers, 1.0 AS hidden_scale,
-    1.0 AS kv_rank_scale, 1.0 AS expert_imbalance
+    logit_rows, said_pairs, tp, ep, dp, pp, 1 AS cp, 1 AS microbatches, 1 AS virtual_stages,
+    0 AS zero_stage, FALSE AS recompute, hardware, 'physical' AS execution, 'auto' AS mla_mode,
+    0 AS mtp_layers, 1.0 AS hidden_scale, 1.0 AS kv_rank_scale, 1.0 AS expert_imbalance
 FROM _pass_scenarios;

@@ -10,7 +10,6 @@
 -- m_eff              DOUBLE   rows of its products
 -- tensor_efficiency  DOUBLE   eta_tc, by those rows
 -- tokens             DOUBLE   tokens of the pass
--- peak_flops         DOUBLE   P_peak, FLOP/s
 -- flop               DOUBLE   F_theory
 -- tensor_flop        DOUBLE   F_tensorcore
 -- realizable_flop    DOUBLE   F_realizable
@@ -18,9 +17,9 @@
 -- activation_bytes   DOUBLE   bytes_activations
 -- kv_bytes           DOUBLE   bytes_kv
 -- temporary_bytes    DOUBLE   bytes_temporary
--- hbm_bytes          DOUBLE   bytes_hbm, the sum of the four
 -- net_bytes          DOUBLE   bytes_net
 -- compute_ms         DOUBLE   T_comp
+-- peak_ms            DOUBLE   time of F_theory at P_peak
 -- hbm_ms             DOUBLE   T_hbm
 -- net_ms             DOUBLE   T_net
 CREATE VIEW _seed_terms AS
@@ -71,10 +70,10 @@ costed AS (
     FROM used
 )
 SELECT
-    point, module, module_kind, category, m_eff, tensor_efficiency, tokens, peak_flops, flop,
-    tensor_flop, realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
-    hbm_bytes, net_bytes,
+    point, module, module_kind, category, m_eff, tensor_efficiency, tokens, flop, tensor_flop,
+    realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes, net_bytes,
     1000 * realizable_flop / flop_rate AS compute_ms,
+    1000 * flop / peak_flops AS peak_ms,
     1000 * hbm_bytes / hbm_rate AS hbm_ms,
     1000 * net_bytes / net_rate AS net_ms
 FROM costed;

@@ -28,6 +28,8 @@
 -- gated_mlp                 BOOLEAN    the MLP has a gate
 -- num_experts               BIGINT     routed experts; 0 for a dense model
 -- top_k                     BIGINT     experts per token
+-- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
+-- top_groups                BIGINT     of these, groups that a token's experts are in at most
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together
@@ -53,6 +55,7 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
@@ -71,13 +74,13 @@ SELECT
     num_layers, hidden_size, num_heads, num_kv_heads, head_dim, rotary_dim, qk_nope_head_dim,
     qk_rope_head_dim, v_head_dim, nullif(q_lora_rank, 0) AS q_lora_rank,
     nullif(kv_lora_rank, 0) AS kv_lora_rank, nullif(o_lora_rank, 0) AS o_lora_rank, o_groups,
-    intermediate_size, gated_mlp, num_experts, top_k, moe_intermediate_size, num_shared_experts,
-    shared_intermediate_size, shared_gate, first_dense_layers, moe_layer_step, moe_layer_offset,
-    dense_layers, index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0)
-        AS sliding_window,
+    intermediate_size, gated_mlp, num_experts, top_k, expert_groups, top_groups,
+    moe_intermediate_size, num_shared_experts, shared_intermediate_size, shared_gate,
+    first_dense_layers, moe_layer_step, moe_layer_offset, dense_layers,
+    index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
     tied_embeddings, qk_norm, qkv_bias, max_positions, weight_dtype, expert_dtype,
-    published_active_b, published_total_b, source, source_revision,
+    weight_scale_bytes, published_active_b, published_total_b, source, source_revision,
     CASE
         WHEN num_layers IS NULL OR num_layers < 1 THEN 'the number of layers is missing'
         WHEN hidden_size IS NULL OR hidden_size < 1 THEN 'hidden_size is missing'

@@ -17,6 +17,7 @@
 -- ep                  BIGINT   degree of expert parallelism
 -- dp                  BIGINT   data-parallel replicas
 -- pp                  BIGINT   pipeline stages
+-- cp                  BIGINT   context-parallel ranks
 -- other_weight_bytes  DOUBLE   weights without routed experts
 -- expert_bytes        DOUBLE   weights of routed experts
 -- weight_bytes        DOUBLE   both
@@ -50,7 +51,7 @@ held AS (
 )
 SELECT
     s.scenario, s.study, s.formulas, s.execution, s.model, s.phase, s.hardware, s.batch, s.seq_len,
-    s.kv_len, s.tp, s.ep, s.dp, s.pp, other_bytes AS other_weight_bytes, expert_bytes,
+    s.kv_len, s.tp, s.ep, s.dp, s.pp, s.cp, other_bytes AS other_weight_bytes, expert_bytes,
     other_bytes + expert_bytes AS weight_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
     activation_bytes, fixed_bytes + kv_bytes + activation_bytes AS total_bytes, sequence_bytes,
     budget_bytes, fixed_bytes + kv_bytes + activation_bytes <= budget_bytes AS fits,

@@ -16,6 +16,7 @@
 -- ep                 BIGINT   degree of expert parallelism
 -- dp                 BIGINT   data-parallel replicas
 -- pp                 BIGINT   pipeline stages
+-- cp                 BIGINT   context-parallel ranks
 -- module             VARCHAR  module, an asterisk for the number of a layer; optimizer: the end of
 --                             a step
 -- module_kind        VARCHAR  attention, linear, moe, norm, embedding, elementwise or network
@@ -46,17 +47,11 @@
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW module_roofline AS
 SELECT
-    scenario, study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp,
-    ep, dp, pp, module, module_kind, category, m_eff, tensor_efficiency, flop, tensor_flop,
-    realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes, hbm_bytes,
-    net_bytes, intensity_weights, intensity, intensity_total, compute_ms, hbm_ms, net_ms,
-    time_ms, serial_ms, mfu, effective_tflops, achieved_tflops, tokens_per_s, bound
-FROM _physical_modules
-UNION ALL
-SELECT
-    scenario, study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp,
-    ep, dp, pp, module, module_kind, category, m_eff, tensor_efficiency, flop, tensor_flop,
-    realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes, hbm_bytes,
-    net_bytes, intensity_weights, intensity, intensity_total, compute_ms, hbm_ms, net_ms,
-    time_ms, serial_ms, mfu, effective_tflops, achieved_tflops, tokens_per_s, bound
-FROM _seed_modules;
+    s.scenario, s.study, s.formulas, s.execution, s.model, s.phase, s.hardware, s.batch,
+    s.seq_len, s.kv_len, s.tp, s.ep, s.dp, s.pp, s.cp, module, module_kind, category, m_eff,
+    tensor_efficiency, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes,
+    kv_bytes, temporary_bytes, hbm_bytes, net_bytes, intensity_weights, intensity,
+    intensity_total, compute_ms, hbm_ms, net_ms, time_ms, serial_ms, mfu, effective_tflops,
+    achieved_tflops, tokens_per_s, bound
+FROM _module_costs AS r
+JOIN _scenario_rows AS s ON s.question = r.question;

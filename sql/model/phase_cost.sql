@@ -10,13 +10,12 @@
 -- commitment              VARCHAR  on demand, spot, a year
 -- usd_per_hour            DOUBLE   price of one chip for an hour
 -- chips                   BIGINT   chips of a replica
--- tokens_per_s            DOUBLE   tokens of a replica
+-- chip_tokens_per_s       DOUBLE   tokens per second and chip, see scenario_steps
 -- usd_per_million_tokens  DOUBLE   price of a million tokens, were every pass as quick as its bound
 CREATE VIEW phase_cost AS
 SELECT
-    p.scenario, p.study, p.hardware, prices.offer, prices.provider, prices.region,
-    prices.commitment, prices.usd_per_hour, p.tp * p.pp AS chips, p.tokens_per_s,
-    prices.usd_per_hour / 3600 * p.tp * p.pp / nullif(p.tokens_per_s, 0) * 1e6
-        AS usd_per_million_tokens
-FROM phase_roofline AS p
-JOIN prices ON prices.hardware = p.hardware;
+    t.scenario, t.study, t.hardware, prices.offer, prices.provider, prices.region,
+    prices.commitment, prices.usd_per_hour, t.chips, t.chip_tokens_per_s,
+    prices.usd_per_hour / 3600 / nullif(t.chip_tokens_per_s, 0) * 1e6 AS usd_per_million_tokens
+FROM scenario_steps AS t
+JOIN prices ON prices.hardware = t.hardware;

@@ -16,6 +16,7 @@
 -- ep                 BIGINT   degree of expert parallelism
 -- dp                 BIGINT   data-parallel replicas
 -- pp                 BIGINT   pipeline stages
+-- cp                 BIGINT   context-parallel ranks
 -- flop               DOUBLE   FLOP of the matrix units
 -- tensor_flop        DOUBLE   part of these that the matrix units can do
 -- realizable_flop    DOUBLE   FLOP at full speed that take as long
@@ -40,17 +41,10 @@
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW phase_roofline AS
 SELECT
-    scenario, study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp,
-    ep, dp, pp, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes, kv_bytes,
-    temporary_bytes, hbm_bytes, net_bytes, intensity_weights, intensity, intensity_total,
-    compute_ms, hbm_ms, net_ms, time_ms, serial_ms, mfu, effective_tflops, achieved_tflops,
-    tokens_per_s, bound
-FROM _physical_phases
-UNION ALL
-SELECT
-    scenario, study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp,
-    ep, dp, pp, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes, kv_bytes,
-    temporary_bytes, hbm_bytes, net_bytes, intensity_weights, intensity, intensity_total,
-    compute_ms, hbm_ms, net_ms, time_ms, serial_ms, mfu, effective_tflops, achieved_tflops,
-    tokens_per_s, bound
-FROM _seed_phases;
+    s.scenario, s.study, s.formulas, s.execution, s.model, s.phase, s.hardware, s.batch,
+    s.seq_len, s.kv_len, s.tp, s.ep, s.dp, s.pp, s.cp, flop, tensor_flop, realizable_flop,
+    weight_bytes, activation_bytes, kv_bytes, temporary_bytes, hbm_bytes, net_bytes,
+    intensity_weights, intensity, intensity_total, compute_ms, hbm_ms, net_ms, time_ms, serial_ms,
+    mfu, effective_tflops, achieved_tflops, tokens_per_s, bound
+FROM _pass_costs AS r
+JOIN _scenario_rows AS s ON s.question = r.question;

@@ -14,35 +14,33 @@
 -- ep                 BIGINT   degree of expert parallelism
 -- dp                 BIGINT   data-parallel replicas
 -- pp                 BIGINT   pipeline stages
+-- cp                 BIGINT   context-parallel ranks
 -- chips              BIGINT   chips of a replica
--- time_ms            DOUBLE   time of a pass through all stages
+-- step_ms            DOUBLE   time of a step, see scenario_steps
+-- bound              VARCHAR  what limits a pass: compute, memory or network
 -- strong_efficiency  DOUBLE   time of the point with fewest chips to a replica, of as many
 --                             replicas, over this time and how many times more chips it has
 -- weak_efficiency    DOUBLE   time of the point with fewest replicas of the same chips, over this
 --                             time
 CREATE VIEW scaling AS
-WITH points AS (
-    SELECT
-        study, scenario, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp,
-        ep, dp, pp, tp * pp AS chips, pp * time_ms AS time_ms
-    FROM phase_roofline
-    WHERE study IS NOT NULL
-)
 SELECT
-    study, scenario, model, phase, hardware, batch, seq_len, kv_len, tp, ep, dp, pp, chips,
-    time_ms,
-    first_value(time_ms) OVER fewest_chips * first_value(chips) OVER fewest_chips
-    / (time_ms * chips) AS strong_efficiency,
-    first_value(time_ms) OVER fewest_replicas / time_ms AS weak_efficiency
-FROM points
+    study, scenario, model, phase, hardware, batch, seq_len, kv_len, tp, ep, dp, pp, cp, chips,
+    step_ms, bound,
+    first_value(step_ms) OVER fewest_chips * first_value(chips) OVER fewest_chips
+    / (step_ms * chips) AS strong_efficiency,
+    first_value(step_ms) OVER fewest_replicas / step_ms AS weak_efficiency
+FROM scenario_steps
+WHERE study IS NOT NULL
 WINDOW
     fewest_chips AS (
         PARTITION BY
-            study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, dp
-        ORDER BY chips, time_ms, scenario
+            study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, dp,
+            microbatches
+        ORDER BY chips, step_ms, scenario
     ),
     fewest_replicas AS (
         PARTITION BY
-            study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp, pp
-        ORDER BY dp, time_ms, scenario
+            study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp, pp, cp,
+            microbatches
+        ORDER BY dp, step_ms, scenario
     );

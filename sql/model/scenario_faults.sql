@@ -14,14 +14,23 @@ WITH checked AS (
             END,
             CASE WHEN e.execution IS NULL THEN 'no such execution profile' END,
             CASE WHEN least(s.batch, s.seq_len) < 1 THEN 'no tokens' END,
-            CASE WHEN least(s.tp, s.ep, s.dp, s.pp) < 1 THEN 'a degree below 1' END,
+            CASE WHEN least(s.tp, s.ep, s.dp, s.pp, s.cp, s.microbatches, s.virtual_stages) < 1
+                    THEN 'a degree below 1' END,
             CASE WHEN m.num_heads % s.tp <> 0 THEN 'tp does not divide the heads' END,
             CASE WHEN m.num_experts % s.ep <> 0 THEN 'ep does not divide the experts' END,
             CASE WHEN m.num_experts = 0 AND s.ep > 1 THEN 'ep without experts' END,
             CASE
-                WHEN (s.tp * s.dp) % s.ep <> 0 THEN 'ep does not divide the ranks, tp x dp'
+                WHEN (s.tp * s.cp * s.dp) % s.ep <> 0
+                    THEN 'ep does not divide the ranks, tp x cp x dp'
             END,
-            CASE WHEN m.num_layers < s.pp THEN 'more stages than layers' END,
+            CASE WHEN m.num_layers < s.pp * s.virtual_stages THEN 'more stages than layers' END,
+            CASE WHEN s.cp > 1 AND s.phase = 'decode' THEN 'cp shares the tokens of a prompt' END,
+            CASE WHEN s.seq_len % s.cp <> 0 THEN 'cp does not divide the new tokens' END,
+            CASE
+                WHEN s.microbatches % s.pp <> 0 AND s.virtual_stages > 1
+                    THEN 'virtual stages need microbatches that pp divides'
+            END,
+            CASE WHEN s.zero_stage NOT BETWEEN 0 AND 3 THEN 'no such stage of ZeRO' END,
             CASE
                 WHEN s.kv_len + s.seq_len > m.max_positions
                     THEN 'longer than the longest context of the model'

@@ -22,6 +22,8 @@
 -- gated_mlp                 BOOLEAN    the MLP has a gate; true when NULL
 -- num_experts               BIGINT     routed experts; NULL or 0 for a dense model
 -- top_k                     BIGINT     experts per token
+-- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
+-- top_groups                BIGINT     of these, groups that a token's experts are in at most
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together; NULL: number x width of an expert
@@ -47,6 +49,7 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published, see dtypes
 -- expert_dtype              VARCHAR    type of the routed experts' weights; NULL: the same
+-- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
@@ -73,6 +76,8 @@ CREATE TABLE models (
     gated_mlp BOOLEAN,
     num_experts BIGINT,
     top_k BIGINT,
+    expert_groups BIGINT,
+    top_groups BIGINT,
     moe_intermediate_size BIGINT,
     num_shared_experts BIGINT,
     shared_intermediate_size BIGINT,
@@ -98,6 +103,7 @@ CREATE TABLE models (
     max_positions BIGINT,
     weight_dtype VARCHAR,
     expert_dtype VARCHAR,
+    weight_scale_bytes DOUBLE,
     published_active_b DOUBLE,
     published_total_b DOUBLE,
     source VARCHAR,

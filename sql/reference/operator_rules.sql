@@ -33,7 +33,7 @@
 --                       indexer keeps them)
 -- vector       VARCHAR  size that the vector work is counted by
 -- vector_flop  DOUBLE   vector FLOP per row and element of it
--- net          VARCHAR  collective: all_reduce, dispatch, combine, all_gather or send
+-- net          VARCHAR  collective: all_reduce, dispatch, combine, all_gather, ring or send
 -- comment      VARCHAR  remark
 CREATE TABLE operator_rules (
     part VARCHAR,

@@ -13,11 +13,17 @@
 --                             each; instead of batch, seq_len and kv_len where not NULL
 -- logit_rows        BIGINT    rows of the output head; NULL: one per sequence, in training all
 -- tp                BIGINT    degree of tensor parallelism in a replica
--- ep                BIGINT    degree of expert parallelism, over tensor and data parallel ranks
+-- ep                BIGINT    degree of expert parallelism, over tensor, context and data parallel
+--                             ranks
 -- dp                BIGINT    data-parallel replicas
 -- pp                BIGINT    pipeline stages
+-- cp                BIGINT    context-parallel ranks, which share the tokens of each sequence and
+--                             pass keys and values around a ring
 -- head_tp           BIGINT    ranks that share the output head; NULL: tp
--- microbatches      BIGINT    microbatches of a training step, of batch sequences each
+-- microbatches      BIGINT    microbatches of a step, of batch sequences each
+-- virtual_stages    BIGINT    parts of the layers that a stage holds, one behind the other
+-- zero_stage        BIGINT    what replicas share instead of each holding it: 1 the optimizer's
+--                             state, 2 gradients too, 3 weights too; 0 nothing
 -- recompute         BOOLEAN   training computes the forward pass again and keeps no activations
 -- hardware          VARCHAR   chip of the table hardware; NULL: no times
 -- execution         VARCHAR   profile of the table execution_profiles
@@ -50,8 +56,11 @@ CREATE TABLE scenarios (
     ep BIGINT NOT NULL DEFAULT 1,
     dp BIGINT NOT NULL DEFAULT 1,
     pp BIGINT NOT NULL DEFAULT 1,
+    cp BIGINT NOT NULL DEFAULT 1,
     head_tp BIGINT,
     microbatches BIGINT NOT NULL DEFAULT 1,
+    virtual_stages BIGINT NOT NULL DEFAULT 1,
+    zero_stage BIGINT NOT NULL DEFAULT 0,
     recompute BOOLEAN NOT NULL DEFAULT FALSE,
     hardware VARCHAR,
     execution VARCHAR NOT NULL DEFAULT 'physical',

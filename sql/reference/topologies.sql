@@ -1,15 +1,18 @@
 -- One row per accelerator: how a usual installation joins many of them. A chip without a row is
 -- taken to have every other one within its own links.
 --
--- hardware       VARCHAR  chip of the table hardware; the key
--- domain_size    BIGINT   chips that its links reach
--- scaleout_gbps  DOUBLE   network bandwidth of a chip beyond them, per direction, GB/s
--- latency_us     DOUBLE   time of a hop, µs
--- source         VARCHAR  where the figures are from
+-- hardware         VARCHAR  chip of the table hardware; the key
+-- domain_size      BIGINT   chips that its links reach
+-- scaleout_gbps    DOUBLE   network bandwidth of a chip beyond them, per direction, GB/s
+-- link_latency_us  DOUBLE   time of a hop over the links, µs; here as NCCL's tuning table has it
+--                           for NVLink and its low-latency protocol, for all vendors
+-- latency_us       DOUBLE   time of a hop over that network, µs; here as the same has trees over it
+-- source           VARCHAR  where the figures are from
 CREATE TABLE topologies (
     hardware VARCHAR PRIMARY KEY,
     domain_size BIGINT,
     scaleout_gbps DOUBLE,
+    link_latency_us DOUBLE,
     latency_us DOUBLE,
     source VARCHAR
 );

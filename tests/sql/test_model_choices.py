@@ -1,5 +1,8 @@
 """Cost, energy, faults of layouts, the Pareto front and the time of a generation, each against figures by hand."""
 
+import math
+import statistics
+
 import pytest
 
 from tracelake.lake import Lake
@@ -62,6 +65,34 @@ def test_power_is_by_what_is_busy(lake):
         assert assumed
 
 
+def test_energy_is_that_of_what_is_done(lake):
+    """0.5 pJ a FLOP in BF16, 1.5 a FLOP of the vector units, 31 a byte of memory, 20 a byte sent, and 105 W idle."""
+    rows = lake.rows(
+        "SELECT flop, (SELECT sum(vector_flop_rank * layers) FROM operators AS o WHERE o.scenario = e.scenario), "
+        "hbm_bytes, net_bytes, p.time_ms, tokens_per_s, tp, flop_j, vector_j, hbm_j, net_j, idle_j, energy_j, power_w, "
+        "power_limited, joules_per_token, kwh_per_million_tokens, assumed "
+        "FROM operation_energy AS e JOIN phase_roofline AS p USING (scenario)"
+    )
+    assert len(rows) == 48
+    for flop, vector, hbm, net, time, tokens, tp, *found in rows:
+        by_hand = [flop * 0.5e-12, vector * 1.5e-12, hbm * 31e-12, net * 20e-12, 105 * time / 1e3]
+        assert found[:5] == [pytest.approx(joules) for joules in by_hand]
+        power = sum(by_hand) / time * 1e3
+        joules = power * tp / tokens
+        assert found[5:7] == [pytest.approx(sum(by_hand)), pytest.approx(power)]
+        assert found[7:] == [power > 700, pytest.approx(joules), pytest.approx(joules * 1e6 / 3.6e6), True]
+
+
+def test_rates_of_ones_own_chip_go_first(lake):
+    """Twice the energy of a byte on an H200, said by the user."""
+    bytes_of = "SELECT hbm_j, flop_j, assumed FROM operation_energy WHERE scenario = 'b1 tp1 1000'"
+    [(joules, flop, _)] = lake.rows(bytes_of)
+    lake.rows("INSERT INTO energy_rates BY NAME SELECT 'h200' AS hardware, 'hbm' AS work, 62 AS picojoules")
+    [(own, same, assumed)] = lake.rows(bytes_of)
+    lake.rows("DELETE FROM energy_rates WHERE hardware = 'h200'")
+    assert (own, same, assumed) == (pytest.approx(2 * joules), flop, True)
+
+
 def test_what_cannot_run_is_said(lake):
     lake.add_scenarios(
         [
@@ -72,6 +103,17 @@ def test_what_cannot_run_is_said(lake):
             {"scenario": "x5", "study": "x", "model": "qwen3-8b", "phase": "prefill", "seq_len": 40961},
             {"scenario": "x6", "study": "x", "model": "deepseek-v3", "phase": "decode", "ep": 64},
             {"scenario": "x7", "study": "x", "model": "qwen3-8b", "phase": "decode", "hardware": "h200"},
+            {"scenario": "x8", "study": "x", "model": "qwen3-8b", "phase": "decode", "cp": 2},
+            {
+                "scenario": "x9",
+                "study": "x",
+                "model": "qwen3-8b",
+                "phase": "training",
+                "pp": 4,
+                "microbatches": 6,
+                "virtual_stages": 2,
+                "zero_stage": 4,
+            },
         ]
     )
     rows = lake.rows("SELECT scenario, fault FROM scenario_faults WHERE study = 'x' ORDER BY ALL")
@@ -83,7 +125,11 @@ def test_what_cannot_run_is_said(lake):
         ("x4", "more stages than layers"),
         ("x4", "tp does not divide the heads"),
         ("x5", "longer than the longest context of the model"),
-        ("x6", "ep does not divide the ranks, tp x dp"),
+        ("x6", "ep does not divide the ranks, tp x cp x dp"),
+        ("x8", "cp does not divide the new tokens"),
+        ("x8", "cp shares the tokens of a prompt"),
+        ("x9", "no such stage of ZeRO"),
+        ("x9", "virtual stages need microbatches that pp divides"),
     ]
 
 
@@ -128,3 +174,43 @@ def test_more_chips_serve_less_than_so_much_faster(lake):
     assert 0.5 < times[1] / (8 * times[8]) < 1
     # Only one number of replicas: nothing to lose.
     assert {weak for _, _, weak in rows} == {1}
+
+
+def test_a_map_counts_the_bounds_of_its_points(lake):
+    """Over batch and cache length, each cell holds the four degrees of tensor parallelism."""
+    points = lake.rows("SELECT batch, kv_len, bound, time_ms FROM phase_roofline WHERE study = 'grid'")
+    rows = lake.rows(
+        "SELECT x, y, points, compute_bound, memory_bound, network_bound, bound, median_ms "
+        "FROM regime_map('grid', 'batch', 'kv_len')"
+    )
+    assert len(rows) == 12
+    for x, y, count, compute, memory, network, bound, median_ms in rows:
+        cell = [(found, time) for batch, kv_len, found, time in points if (batch, kv_len) == (x, y)]
+        bounds = [found for found, _ in cell]
+        assert count == len(cell) == 4
+        assert [compute, memory, network] == [bounds.count(name) for name in ("compute", "memory", "network")]
+        assert bounds.count(bound) == max(compute, memory, network)
+        assert median_ms == pytest.approx(statistics.median(time for _, time in cell))
+    assert lake.rows("SELECT * FROM regime_map('grid', 'batch', 'no_such_knob')") == []
+
+
+def test_knobs_are_ranked_by_what_can_run_too(lake):
+    """Of batch 4096 no point fits its chips but of the eighth, and three does not divide the heads."""
+    points = lake.rows(
+        "SELECT batch, time_ms FROM phase_roofline WHERE study = 'grid' "
+        "AND scenario NOT IN (SELECT scenario FROM scenario_faults)"
+    )
+    medians = {
+        batch: statistics.median(time for other, time in points if other == batch) for batch, _ in points
+    }  # fmt: skip
+    [row] = lake.rows(
+        "SELECT points, feasible_points, effect_size, feasible_effect_size, feasible_elasticity FROM sensitivity "
+        "WHERE study = 'grid' AND knob = 'batch'"
+    )
+    low, high = min(medians), max(medians)
+    assert row[:2] == (48, len(points))
+    assert len(points) < 36
+    assert row[3] == pytest.approx(max(medians.values()) / min(medians.values()) - 1) != pytest.approx(row[2])
+    assert row[4] == pytest.approx(math.log(medians[high] / medians[low]) / math.log(high / low))
+    ranks = lake.rows("SELECT feasible_rank FROM sensitivity WHERE study = 'grid' ORDER BY feasible_effect_size DESC")
+    assert ranks == [(1,), (2,), (3,)]

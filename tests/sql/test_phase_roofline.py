@@ -164,16 +164,6 @@ def test_training_costs_three_passes_and_scores_again(phase):
     assert again == all_training + all_forward
 
 
-def test_beyond_a_node_the_network_counts(phase):
-    """64 ranks of 8 to a node: 7/8 of what is sent to experts goes at 50 GB/s, not at 450."""
-    work = {"model": "deepseek-v3", "phase": "prefill", "batch": 8, "seq_len": 255, "ep": 64, "dp": 64}
-    sent, time = phase("net_bytes, net_ms", **work)
-    assert sent == 20_036_782_080
-    assert time == pytest.approx(sent * 7 / 8 / 50e9 * 1e3)
-    sent, time = phase("net_bytes, net_ms", **{**work, "ep": 8, "dp": 8})
-    assert time == pytest.approx(sent / 450e9 * 1e3)
-
-
 def test_a_pipeline_stage_has_its_layers(phase):
     whole = phase("flop", model="qwen3-8b", kv_len=100)[0]
     head = 2 * 151_936 * 4096
@@ -194,7 +184,7 @@ def test_memory_of_one_chip(phase):
 
 def test_experts_are_shared_and_latents_are_not(phase):
     columns = "other_weight_bytes, expert_bytes, kv_bytes"
-    work = {"model": "deepseek-v3", "batch": 4, "kv_len": 999}
+    work = {"model": "deepseek-v3", "batch": 4, "kv_len": 999, "weight_dtype": "fp8"}
     other, experts, kv = phase(columns, "memory_per_gpu", **work)
     one, shared, latent = phase(columns, "memory_per_gpu", **work, ep=64, dp=64)
     assert (one, shared, latent) == (other, experts / 64, kv)

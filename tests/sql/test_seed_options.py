@@ -17,7 +17,7 @@ def lake(tmp_path_factory):
 def asked(lake):
     """Return what inserts one decode scenario and returns its row, or its modules."""
 
-    def asked(relation="_seed_phases", **settings):
+    def asked(relation="phase_roofline", **settings):
         said = {
             "scenario": "asked", "formulas": "seed", "model": "deepseek-v3", "phase": "decode", "batch": 8,
             "kv_len": 255, "hardware": "h200", "execution": "efficient", **settings,
@@ -26,7 +26,7 @@ def asked(lake):
         marks = ", ".join(f"${number}" for number in range(1, len(said) + 1))
         lake.rows(f"INSERT INTO scenarios ({', '.join(said)}) VALUES ({marks})", list(said.values()))
         rows = named_rows(lake, f"SELECT * FROM {relation}")
-        return rows[0] if relation == "_seed_phases" else {row["module"]: row for row in rows}
+        return rows[0] if relation == "phase_roofline" else {row["module"]: row for row in rows}
 
     return asked
 
@@ -85,7 +85,7 @@ def test_scales_have_a_floor(asked):
 
 def test_scaling_the_rank_of_the_cache_scales_attention_as_the_report_does(asked):
     # W12: attention's weights grow by half with 1.5, and do not shrink with 0.5; the cache has 864 and 288 elements.
-    plain, wide, narrow = (asked("_seed_modules", kv_rank_scale=scale)["blocks.*.attn"] for scale in (1.0, 1.5, 0.5))
+    plain, wide, narrow = (asked("module_roofline", kv_rank_scale=scale)["blocks.*.attn"] for scale in (1.0, 1.5, 0.5))
     assert wide["weight_bytes"] == 1.5 * plain["weight_bytes"]
     assert narrow["weight_bytes"] == plain["weight_bytes"]
     assert [row["kv_bytes"] / plain["kv_bytes"] for row in (wide, narrow)] == [864 / 576, 288 / 576]

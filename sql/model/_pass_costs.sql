@@ -1,0 +1,57 @@
+-- One row per scenario: what a pass costs a rank of its busiest pipeline stage, by the formulas
+-- that the scenario asks for.
+--
+-- question           BIGINT   the scenario's row
+-- tokens             DOUBLE   new tokens of a replica
+-- flop               DOUBLE   FLOP of the matrix units
+-- tensor_flop        DOUBLE   part of these that the matrix units can do
+-- realizable_flop    DOUBLE   FLOP at full speed that take as long
+-- weight_bytes       DOUBLE   weights read; in training gradients and the optimizer's state too
+-- activation_bytes   DOUBLE   activations read and written
+-- kv_bytes           DOUBLE   KV cache read and written
+-- temporary_bytes    DOUBLE   scores of an attention that leave the chip
+-- net_bytes          DOUBLE   bytes sent to other chips
+-- compute_ms         DOUBLE   least time of matrix units or vector units, the larger
+-- peak_ms            DOUBLE   time of the FLOP at the peak
+-- hbm_ms             DOUBLE   least time of the memory
+-- net_ms             DOUBLE   least time of the network
+-- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
+-- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker
+-- hbm_bytes          DOUBLE   the sum of the four
+-- intensity_weights  DOUBLE   FLOP per byte of weights
+-- intensity          DOUBLE   FLOP per byte of memory
+-- intensity_total    DOUBLE   FLOP per byte of memory and network
+-- mfu                DOUBLE   time at the peak over time_ms, a fraction
+-- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s
+-- achieved_tflops    DOUBLE   FLOP over time_ms, TFLOP/s
+-- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
+-- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
+CREATE VIEW _pass_costs AS
+WITH physical AS (
+    SELECT question, unnest(_stage_sums(o))
+    FROM _operator_rows AS o
+    GROUP BY question
+),
+costed AS (
+    SELECT
+        question, physical.tokens, flop, tensor_flop, realizable_flop,
+        weight_bytes + state_bytes AS weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
+        net_bytes + gradient_bytes AS net_bytes, compute_ms, peak_ms, hbm_ms + state_ms AS hbm_ms,
+        net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms
+    FROM physical
+    JOIN _optimizer_steps USING (question)
+    UNION ALL
+    SELECT
+        point, tokens, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes,
+        kv_bytes, temporary_bytes, net_bytes, compute_ms, peak_ms, hbm_ms, net_ms, serial_ms
+    FROM _seed_totals
+),
+timed AS (
+    -- Without a peak for the type there is no time, and nothing to compare.
+    SELECT
+        * REPLACE (CASE WHEN compute_ms IS NOT NULL THEN serial_ms END AS serial_ms),
+        CASE WHEN compute_ms IS NOT NULL THEN greatest(compute_ms, hbm_ms, net_ms) END AS time_ms
+    FROM costed
+)
+SELECT t.*, unnest(_roofline_rates(t))
+FROM timed AS t;

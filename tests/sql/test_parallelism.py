@@ -1,0 +1,229 @@
+"""How ranks share work and what they send each other: every figure by hand."""
+
+import json
+from typing import ClassVar
+
+import pytest
+
+from tracelake.lake import Lake
+
+QWEN3_8B = 8_190_427_136 + 73 * 4096
+"""Parameters that a training step updates: all, with the norms of layers and head, without those of q and k."""
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    with Lake(tmp_path_factory.mktemp("parallel") / "lake") as opened:
+        yield opened
+
+
+@pytest.fixture
+def ask(lake):
+    """Return what asks one question: columns of its row."""
+
+    def ask(columns, relation="phase_roofline", where="", **work):
+        lake.add_scenarios([{"scenario": "asked", "hardware": "h200", **work}])
+        return lake.rows(f"SELECT {columns} FROM {relation} WHERE scenario = 'asked' {where}")[0]
+
+    return ask
+
+
+class TestExperts:
+    """64 ranks, 8 to a node: 7/8 of the visits are to other nodes, at 50 GB/s, each collective after a hop of 5 us."""
+
+    work: ClassVar = {"phase": "prefill", "batch": 8, "seq_len": 255}
+
+    def test_tokens_of_a_model_with_groups_go_to_few_nodes_once(self, ask):
+        """DeepSeek-V3: 8 experts of at most 4 of 8 groups, a group to a node: 4 copies instead of 8."""
+        sent, time = ask("net_bytes, net_ms", model="deepseek-v3", ep=64, dp=64, **self.work)
+        assert sent == 20_036_782_080
+        assert time == pytest.approx(sent * 7 / 8 / 2 / 50e9 * 1e3 + 58 * 2 * 5e-3)
+
+    def test_a_group_of_two_nodes_is_twice_as_many_copies(self, ask):
+        sent, time = ask("net_bytes, net_ms", model="deepseek-v3", ep=128, dp=128, **self.work)
+        assert time == pytest.approx(sent * 15 / 16 / 50e9 * 1e3 + 58 * 2 * 5e-3)
+
+    def test_tokens_of_a_model_without_groups_go_to_every_expert(self, ask):
+        sent, time = ask("net_bytes, net_ms", model="qwen3-235b-a22b", ep=64, dp=64, **self.work)
+        assert sent == 94 * 2040 * 8 * 4096 * (2 + 2) * 63 / 64
+        assert time == pytest.approx(sent * 7 / 8 / 50e9 * 1e3 + 94 * 2 * 5e-3)
+
+    def test_within_a_node_links_carry_all(self, ask):
+        sent, time = ask("net_bytes, net_ms", model="deepseek-v3", ep=8, dp=8, **self.work)
+        assert time == pytest.approx(sent / 450e9 * 1e3 + 58 * 2 * 0.6e-3)
+
+
+class TestTensorParallelism:
+    def test_an_all_reduce_has_two_hops(self, ask):
+        """Two of 4096 values in BF16 a layer, and the logits gathered."""
+        sent, time = ask("net_bytes, net_ms", model="llama-3-8b", phase="decode", kv_len=100, tp=4)
+        logits = 128_256 * 2 * 3 / 4
+        assert sent == 64 * 2 * 4096 * 2 * 3 / 4 + logits
+        assert time == pytest.approx(sent / 450e9 * 1e3 + (64 * 2 + 1) * 0.6e-3)
+
+
+class TestContextParallelism:
+    work: ClassVar = {"model": "llama-3-8b", "phase": "prefill", "seq_len": 8192}
+    keys = 32 * 8192 * 2 * 8 * 128 * 2
+    """Bytes of keys and values of all layers, BF16."""
+
+    def test_ranks_share_tokens_and_pass_on_keys(self, ask):
+        whole = "flop, weight_bytes, activation_bytes, kv_bytes"
+        flop, weights, activations, cache = ask(whole, **self.work)
+        rank = ask(whole + ", net_bytes, net_ms, tokens_per_s * time_ms / 1e3", **self.work, cp=8)
+        # The output head runs for the last token alone, which one rank has.
+        head, head_activations = 2 * 4096 * 128_256, (4096 + 128_256) * 2
+        norm = 4096 * 2 * 2 * 2
+        assert rank[0] == (flop - head) / 8 + head
+        assert rank[1] == weights
+        assert rank[2] == pytest.approx((activations - head_activations) / 8 + head_activations, abs=norm)
+        assert cache == self.keys
+        assert rank[3] == cache / 8
+        assert rank[4] == self.keys * 7 / 8
+        assert rank[5] == pytest.approx(rank[4] / 450e9 * 1e3 + 32 * 0.6e-3)
+        assert rank[6] == pytest.approx(8192)
+
+    def test_beyond_a_node_some_neighbours_have_the_network_between_them(self, ask):
+        sent, time = ask("net_bytes, net_ms", **self.work, cp=16)
+        assert sent == self.keys * 15 / 16
+        assert time == pytest.approx(sent / 50e9 * 1e3 + 32 * 5e-3)
+
+    def test_heads_are_shared_besides(self, ask):
+        where = "AND op = 'kv_exchange'"
+        assert ask("net_bytes * layers", "operators", where, **self.work, cp=4, tp=2) == (self.keys / 2 * 3 / 4,)
+
+    def test_backward_keys_go_around_again_with_their_gradients(self, ask):
+        where = "AND op = 'kv_exchange'"
+        work = {**self.work, "phase": "training"}
+        assert ask("net_bytes * layers", "operators", where, **work, cp=4) == (3 * self.keys * 3 / 4,)
+
+    def test_a_window_passes_on_its_keys_alone(self, ask):
+        where = "AND op = 'kv_exchange' AND layer_kind LIKE 'window%'"
+        work = {"model": "gpt-oss-20b", "phase": "prefill", "seq_len": 4096, "cp": 4}
+        assert ask("net_bytes", "operators", where, **work) == (128 * 2 * 8 * 64 * 2 * 3 / 4,)
+
+    def test_latents_are_passed_on_and_expanded_by_every_rank(self, ask):
+        work = {"model": "deepseek-v3", "phase": "prefill", "seq_len": 4096}
+        where = "AND op = 'kv_exchange' LIMIT 1"
+        assert ask("net_bytes", "operators", where, **work, cp=8) == (4096 * 576 * 2 * 7 / 8,)
+        for op, shares in (("kv_b", 1), ("attn_qk", 8), ("kv_a", 8)):
+            where = f"AND op = '{op}' LIMIT 1"
+            alone, shared = (ask("flop_rank", "operators", where, **work, cp=cp)[0] for cp in (1, 8))
+            assert shared == alone / shares, op
+
+    def test_ranks_share_the_cache(self, ask):
+        (alone,), (shared,) = (ask("kv_bytes", "memory_per_gpu", **self.work, cp=cp) for cp in (1, 8))
+        assert (alone, shared) == (self.keys, self.keys / 8)
+
+    def test_experts_meet_tokens_of_all_ranks(self, ask):
+        """Ranks of a context hold different tokens, as replicas do: 8 of them with 512 are 8 replicas with 512."""
+        columns = "weight_bytes, net_bytes"
+        where = "AND op = 'routed_gate_up'"
+        work = {"model": "qwen3-30b-a3b", "phase": "prefill", "ep": 8}
+        contexts = ask(columns, "operators", where, **work, seq_len=4096, cp=8)
+        assert contexts == ask(columns, "operators", where, **work, seq_len=512, dp=8)
+
+
+class TestReplicas:
+    work: ClassVar = {"model": "qwen3-8b", "phase": "training", "seq_len": 128, "dp": 8, "microbatches": 4}
+
+    @pytest.mark.parametrize(
+        ("stage", "weights", "gradients", "state", "sent"),
+        [
+            # Gradients of 4 bytes all-reduced; then scattered, and weights of 2 bytes gathered.
+            (0, 1, 1, 1, (4 + 4) / 4),
+            (1, 1, 1, 8, (4 + 2) / 4),
+            (2, 1, 8, 8, 4 + 2 / 4),
+            (3, 8, 8, 8, 4 + 2 + 2),
+        ],
+    )
+    def test_zero_divides_what_replicas_hold(self, ask, stage, weights, gradients, state, sent):
+        held = ask("weight_bytes, gradient_bytes, optimizer_bytes", "memory_per_gpu", **self.work, zero_stage=stage)
+        assert held == (2 * QWEN3_8B / weights, 4 * QWEN3_8B / gradients, 12 * QWEN3_8B / state)
+        net, moved = ask(
+            "net_bytes, weight_bytes", "module_roofline", "AND module = 'optimizer'", **self.work, zero_stage=stage
+        )
+        assert net == pytest.approx(sent * QWEN3_8B * 7 / 8)
+        assert moved == pytest.approx((4 + 24 + 2) * QWEN3_8B / 4 / (8 if stage else 1))
+
+    def test_experts_without_a_second_copy_are_not_summed_up(self, ask):
+        work = {"model": "qwen3-30b-a3b", "phase": "training", "seq_len": 128, "dp": 8, "ep": 8}
+        expert_bytes, other_bytes = ask("expert_bytes, other_weight_bytes", "memory_per_gpu", **work, zero_stage=3)
+        whole_experts, whole_others = ask("expert_bytes, other_weight_bytes", "memory_per_gpu", **work)
+        assert (expert_bytes, other_bytes) == (whole_experts, whole_others / 8)
+        assert whole_experts == 48 * 128 / 8 * 3 * 2048 * 768 * 2
+        (sent,) = ask("net_bytes", "module_roofline", "AND module = 'optimizer'", **work)
+        assert sent == pytest.approx(8 * whole_others / 2 * 7 / 8)
+
+    def test_ranks_of_a_context_are_replicas_of_the_weights(self, ask):
+        work = {**self.work, "dp": 2, "cp": 4}
+        assert ask("optimizer_bytes", "memory_per_gpu", **work, zero_stage=1) == (12 * QWEN3_8B / 8,)
+
+
+class TestPipeline:
+    work: ClassVar = {"model": "qwen3-8b", "phase": "training", "seq_len": 128, "pp": 4, "microbatches": 8}
+
+    @pytest.mark.parametrize(("virtual_stages", "waits"), [(1, 3), (2, 1.5)])
+    def test_a_stage_waits_while_the_pipeline_fills_and_empties(self, ask, virtual_stages, waits):
+        work = {**self.work, "virtual_stages": virtual_stages}
+        time, tokens = ask("time_ms, tokens_per_s", **work)
+        found = ask("chips, microbatches, bubble_share, step_ms, chip_tokens_per_s", "scenario_steps", **work)
+        assert found[:3] == (4, 8, pytest.approx(waits / (8 + waits)))
+        assert found[3] == pytest.approx(time * (8 + waits))
+        assert found[4] == pytest.approx(128 * 8 / found[3] * 1e3 / 4) == pytest.approx(tokens / 4 * 8 / (8 + waits))
+
+    def test_more_parts_send_more_often(self, ask):
+        where = "AND op = 'pipeline_send'"
+        sent = [ask("net_bytes", "operators", where, **self.work, virtual_stages=parts)[0] for parts in (1, 3)]
+        assert sent == [2 * 128 * 4096 * 2, 3 * 2 * 128 * 4096 * 2]
+
+    def test_other_passes_fill_the_pipeline_of_an_engine(self, ask):
+        work = {"model": "qwen3-8b", "phase": "decode", "batch": 8, "kv_len": 100, "pp": 4}
+        time, tokens = ask("time_ms, tokens_per_s", **work)
+        found = ask("bubble_share, step_ms, chip_tokens_per_s", "scenario_steps", **work)
+        assert found == (0, pytest.approx(4 * time), pytest.approx(tokens / 4))
+
+
+class TestScales:
+    """Quantised weights carry scales: as published, not where another type is asked for."""
+
+    columns = "expert_bytes, other_weight_bytes"
+
+    def test_blocks_of_128_by_128_have_four_bytes(self, ask):
+        work = {"model": "deepseek-v3", "phase": "decode", "kv_len": 9}
+        experts, others = ask(self.columns, "memory_per_gpu", **work)
+        assert experts == 653_908_770_816 * (1 + 4 / 128**2)
+        bare_experts, bare_others = ask(self.columns, "memory_per_gpu", **work, weight_dtype="fp8")
+        assert bare_experts == 653_908_770_816
+        assert bare_others < others < bare_others * (1 + 4 / 128**2)
+
+    def test_blocks_of_32_have_one(self, ask):
+        """gpt-oss-20b: the experts of MXFP4 alone have them."""
+        work = {"model": "gpt-oss-20b", "phase": "decode", "kv_len": 9}
+        experts, _ = ask(self.columns, "memory_per_gpu", **work)
+        assert experts == 24 * 32 * 3 * 2880 * 2880 * (1 / 2 + 1 / 32)
+
+    @pytest.mark.parametrize(
+        ("said", "scales"),
+        [
+            ({"quant_method": "fp8", "weight_block_size": [64, 32]}, 4 / 64 / 32),
+            ({"quant_method": "fp8"}, None),
+            ({"quant_method": "gptq", "group_size": 64}, 2.5 / 64),
+            ({"quant_method": "awq"}, 2.5 / 128),
+            ({"quant_method": "gptq", "group_size": -1}, 2.5 / 128),
+            (
+                {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"group_size": 32}}}},
+                2 / 32,
+            ),
+            ({"quant_method": "nvfp4"}, 1 / 16),
+        ],
+    )
+    def test_a_config_says_how_many_weights_share_one(self, lake, tmp_path, said, scales):
+        config = {
+            "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,
+            "intermediate_size": 128, "vocab_size": 100, "quantization_config": said,
+        }  # fmt: skip
+        path = tmp_path / "quantised.json"
+        path.write_text(json.dumps(config))
+        name = lake.know_model(path)
+        assert lake.rows("SELECT weight_scale_bytes FROM architectures WHERE model = $1", [name]) == [(scales,)]
