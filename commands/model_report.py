@@ -9,7 +9,7 @@ import click
 
 from ..engine.errors import UsageError
 from .common import format_options, open_default, render_rows, say
-from .models import workload_options
+from .models import say_faults, workload_options
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,7 +24,7 @@ def _words(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
     words = _words(ctx, parameter, value)
-    if not all(word.isdecimal() and (int(word) > 0 or parameter.name == "kv_len") for word in words):
+    if not all(word.isdecimal() and (int(word) > 0 or parameter.name in ("kv_len", "zero_stage")) for word in words):
         raise click.BadParameter("expected numbers with commas between them, as in 1,8,64.")
     return [int(word) for word in words] or None
 
@@ -40,7 +40,7 @@ def _need(hardware: list[str]) -> None:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT,
     help="File, .md or .html; Markdown on stdout, without charts, when not given.",
 )
 @click.option("--batch", default=8, show_default=True, type=_ENOUGH, help="Sequences of a replica.")
@@ -117,7 +117,10 @@ def roofline(
       tracelake model roofline deepseek-v3 --batch 32 --kv-len 4096 --dp 32 --ep 32 --hardware h200 --modules
     """
     _need([hardware] if hardware else [])
-    answer = open_default(lake).model_roofline(name, hardware=hardware or "", modules=modules, **work)
+    opened = open_default(lake)
+    scenario = opened.ask(name, hardware, **work)
+    say_faults(opened, scenario)
+    answer = opened.model_roofline(scenario, modules=modules)
     render_rows(_for_people(answer, format_, _MODULE if modules else _PHASE), format_, output, limit)
 
 
@@ -132,6 +135,10 @@ def roofline(
 @click.option("--ep", metavar="N,N…", callback=_numbers, help="Degrees of expert parallelism.")
 @click.option("--dp", metavar="N,N…", callback=_numbers, help="Data-parallel replicas; EP / TP if not said.")
 @click.option("--pp", metavar="N,N…", callback=_numbers, help="Pipeline stages.")
+@click.option("--cp", metavar="N,N…", callback=_numbers, help="Context-parallel ranks.")
+@click.option("--microbatches", metavar="N,N…", callback=_numbers, help="Microbatches of a training step.")
+@click.option("--virtual-stages", metavar="N,N…", callback=_numbers, help="Parts of the layers that a stage holds.")
+@click.option("--zero-stage", metavar="N,N…", callback=_numbers, help="Stages of ZeRO, 0 to 3.")
 @click.option("--top-k", metavar="N,N…", callback=_numbers, help="Experts per token.")
 @click.option("--weight-dtype", metavar="T,T…", callback=_words, help="Types of weights.")
 @click.option("--activation-dtype", metavar="T,T…", callback=_words, help="Types of activations.")
@@ -144,24 +151,48 @@ def roofline(
     show_default=True,
     help="physical, or seed: those of the reference report, errors included.",
 )
+@click.option("--map", "knobs", metavar="X,Y", callback=_words, help="What limits the points, over two of the knobs.")
 @format_options
 @click.pass_obj
 def sweep(
-    lake: Path | None, /, name: str, hardware: list[str], format_: str, output: Path | None, limit: int, **axes: Any
+    lake: Path | None,
+    /,
+    name: str,
+    hardware: list[str],
+    knobs: list[str],
+    format_: str,
+    output: Path | None,
+    limit: int,
+    **axes: Any,
 ) -> None:
-    """List what a pass should cost for every combination of values: a row per point, and whether it fits the memory.
+    """List what a pass should cost for every combination of values: a row per point, and why it cannot run if so.
 
-    Values are parted by commas. Columns are those of the relation phase_roofline.
+    Values are parted by commas. Columns are those of the relation phase_roofline; with --map those of regime_map, for
+    knobs as the table of that name has them.
 
     \b
     Examples:
       tracelake model sweep qwen3-8b --batch 1,8,64 --kv-len 1024,8192 --hardware h200,b200
       tracelake model sweep deepseek-v3 --ep 8,64 --batch 16,128 --kv-len 4096 --hardware h200 --format csv
+      tracelake model sweep qwen3-8b --batch 1,64,512 --kv-len 1024,8192,32768 --hardware h200 --map batch,kv_len
     """
     _need(hardware)
+    from ..reports.model_report import AXES
+
+    if knobs and len(knobs) != 2:
+        raise UsageError("--map: name two knobs with a comma between them, as in batch,kv_len.")
     chosen = {key: value for key, value in axes.items() if value}
-    answer = open_default(lake).model_sweep(name, hardware=hardware, **chosen)
-    render_rows(_for_people(answer, format_, _SWEEP), format_, output, limit)
+    opened = open_default(lake)
+    answer = opened.model_sweep(name, hardware=hardware, **chosen)
+    if knobs:
+        answer = opened.sweep_map(*knobs)
+        shown = (
+            f"hardware, phase, execution, x AS {knobs[0]}, y AS {knobs[1]}, points, bound, round(median_ms, 3) AS ms"
+        )
+        render_rows(_for_people(answer, format_, shown), format_, output, limit)
+        return
+    said = [axis for axis in AXES if axis in ("hardware", "phase") or axis in chosen]
+    render_rows(_for_people(answer, format_, f"{', '.join(said)}, {_STEP}, {_PASS}, faults"), format_, output, limit)
 
 
 _TIMES = (
@@ -171,7 +202,7 @@ _TIMES = (
 )
 _PASS = _TIMES + "round(100 * mfu, 1) AS mfu_pct, round(tokens_per_s, 1) AS tokens_per_s, bound, fits, max_batch"
 _PHASE = "phase, hardware, batch, seq_len, kv_len, tp, ep, dp, round(serial_ms, 3) AS serial_ms, " + _PASS
-_SWEEP = "hardware, phase, tp, ep, batch, seq_len, kv_len, " + _PASS
+_STEP = "round(step_ms, 3) AS step_ms, round(chip_tokens_per_s, 1) AS chip_tokens_per_s"
 _MODULE = "module, category, " + _TIMES + "bound"
 
 

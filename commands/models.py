@@ -26,8 +26,9 @@ def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--kv-len", default=0, show_default=True, type=click.IntRange(0), help="Cached tokens of each."),
         click.option("--tp", default=1, show_default=True, type=_ENOUGH, help="Degree of tensor parallelism."),
         click.option("--ep", default=1, show_default=True, type=_ENOUGH, help="Degree of expert parallelism."),
-        click.option("--dp", default=1, show_default=True, type=_ENOUGH, help="Data-parallel replicas."),
+        click.option("--dp", type=_ENOUGH, help="Data-parallel replicas; EP / (TP x CP) if not said."),
         click.option("--pp", default=1, show_default=True, type=_ENOUGH, help="Pipeline stages."),
+        click.option("--cp", default=1, show_default=True, type=_ENOUGH, help="Context-parallel ranks."),
         click.option("--hardware", help="Chip: a name or alias of `tracelake hardware list`."),
         click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said."),
         click.option("--kv-dtype", help="Type of the KV cache; bf16 if not said."),
@@ -41,18 +42,10 @@ def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def ask(opened: Lake, model: str, hardware: str | None, *, name: str | None = None, **work: Any) -> str:
-    """Put a scenario to the lake and return its name.
-
-    Raises:
-        UsageError: the model, the chip or a type is unknown.
-    """
-    known = opened.resolve_model(model)
-    work["phase"] = work.get("phase") or ("decode" if work.get("seq_len", 1) == 1 else "prefill")
-    scenario = name or f"{known} {work['phase']}, as asked"
-    chip = opened.resolve_hardware(hardware) if hardware else None
-    opened.add_scenarios([{"scenario": scenario, "model": known, "hardware": chip, **work}])
-    return scenario
+def say_faults(opened: Lake, scenario: str) -> None:
+    """Say on stderr why nothing can run as a scenario says: its figures are there all the same."""
+    for fault in opened.faults(scenario):
+        say(f"Nothing can run so: {fault}.")
 
 
 @click.group()
@@ -85,7 +78,7 @@ def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> N
 @model.command()
 @click.argument("name", metavar="MODEL")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="Format.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
 @click.pass_obj
 def show(lake: Path | None, name: str, format_: str, output: Path | None) -> None:
     """Show a model's dimensions, as published or as its config.json says, and the kinds of its layers.
@@ -116,7 +109,8 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
       tracelake model operators deepseek-v3 --batch 32 --kv-len 4096 --dp 32 --ep 32 --hardware h200 --format json
     """
     opened = open_default(lake)
-    scenario = ask(opened, name, work.pop("hardware"), **work)
+    scenario = opened.ask(name, work.pop("hardware"), **work)
+    say_faults(opened, scenario)
     answer = opened.operators(scenario)
     if format_ in ("table", "markdown"):
         answer = answer.select(

@@ -80,18 +80,14 @@ class Timings(Models):
         }
         if hardware is None and (times is not None or any(measured.values())):
             raise UsageError("--hardware: which chip were the times measured on? `tracelake hardware list` shows all.")
-        known = self.resolve_model(model)
-        chip = None if hardware is None else self.resolve_hardware(hardware)
         if dtype is not None:
             self._check_dtype(dtype)
-        request = "as asked"
-        self.add_scenarios([{
-            "scenario": request, "model": known, "hardware": chip, "batch": batch, "seq_len": seq_len,
-            "phase": phase or ("decode" if seq_len == 1 else "prefill"), "kv_len": kv_len, "tp": tp, "ep": ep,
-            "dp": dp, "pp": pp, "weight_dtype": dtype, "gemm_dtype": dtype, "mla_mode": mla_mode,
+        request = self.ask(
+            model, hardware, name="as asked", phase=phase, batch=batch, seq_len=seq_len, kv_len=kv_len, tp=tp, ep=ep,
+            dp=dp, pp=pp, weight_dtype=dtype, gemm_dtype=dtype, mla_mode=mla_mode,
             # The bound that no kernel beats: every byte once, attention on the chip.
-            "execution": "physical",
-        }])  # fmt: skip
+            execution="physical",
+        )  # fmt: skip
         try:
             self.add_times(request, times, **measured)
             found = facts(self, request)
@@ -186,10 +182,6 @@ class Timings(Models):
         _check_format(format)
         found = facts(self, self.locate(trace), pass_id)
         return as_json(found) if format == "json" else as_text(report(found), format)
-
-    def locate(self, trace: str) -> str:
-        """Return the id of a trace."""
-        return self.resolve(trace)
 
     def _check_dtype(self, dtype: str) -> None:
         known = [name for (name,) in self.rows("SELECT DISTINCT dtype FROM hardware_peaks ORDER BY dtype")]

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine.errors import InputError, UsageError
+from ..engine.errors import UsageError
 from .models import Models
+from .output import check_target, write_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
 #: Columns of a sweep's scenarios that may be lists, in the order in which its rows are sorted.
 AXES = (
-    "hardware", "execution", "phase", "weight_dtype", "activation_dtype", "kv_dtype", "tp", "ep", "dp", "pp", "top_k",
-    "seq_len", "kv_len", "batch",
+    "hardware", "phase", "execution", "weight_dtype", "activation_dtype", "kv_dtype", "tp", "ep", "dp", "pp", "cp",
+    "virtual_stages", "zero_stage", "microbatches", "top_k", "seq_len", "kv_len", "batch",
 )  # fmt: skip
+#: Of these, columns that the relation phase_roofline does not repeat.
+_SAID = "weight_dtype, activation_dtype, kv_dtype, virtual_stages, zero_stage, top_k"
 #: Points of a sweep at most.
 MOST_POINTS = 200_000
 _PROFILES = {"physical": ("naive", "physical"), "seed": ("naive", "efficient")}
@@ -67,6 +70,8 @@ class ModelReports(Models):
         from .model_report_sections import sections
 
         suffix = checked_suffix(output)
+        if output is not None:
+            check_target(output)
         workload = self._workload(model, hardware, formulas, executions, work)
         connection = self._ready(asked.NEEDS)
         asked.check(connection, workload)
@@ -88,29 +93,11 @@ class ModelReports(Models):
             target = Path(output) if output is not None else None
             text = as_markdown(report, _write_charts(report.charts, target) if target else {})
         if output is not None:
-            _write(Path(output), text)
+            write_text(output, text)
         return text
 
-    def model_roofline(
-        self, model: str | os.PathLike[str], *, hardware: str, modules: bool = False, **work: Any
-    ) -> duckdb.DuckDBPyRelation:
-        """Return what one workload costs: a row, or with `modules` a row for each module.
-
-        Args:
-            model: a name, or the path of a config.json.
-            hardware: the chip.
-            modules: a row for each module, the longest first.
-            work: columns of the relation scenarios.
-
-        Raises:
-            UsageError: the model, the chip or a column is unknown.
-        """
-        known = self.resolve_model(model)
-        work = {column: value for column, value in work.items() if value is not None}
-        work.setdefault("phase", "decode" if work.get("seq_len", 1) == 1 else "prefill")
-        scenario = f"roofline of {known}, as asked"
-        row = {"scenario": scenario, "model": known, "hardware": self.resolve_hardware(hardware), **work}
-        self.add_scenarios([row])
+    def model_roofline(self, scenario: str, *, modules: bool = False) -> duckdb.DuckDBPyRelation:
+        """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
         if modules:
             return self.sql(
                 "SELECT * FROM module_roofline WHERE scenario = $scenario ORDER BY time_ms DESC, module, category",
@@ -124,7 +111,7 @@ class ModelReports(Models):
         )
 
     def model_sweep(self, model: str | os.PathLike[str], **axes: Any) -> duckdb.DuckDBPyRelation:
-        """Return a row for each combination of values: what the workload costs, and whether it fits the memory.
+        """Return a row for each combination of values: what the workload costs, and why it cannot run where it cannot.
 
         The scenarios stay on the open lake as the study `sweep`, until the next sweep.
 
@@ -147,8 +134,9 @@ class ModelReports(Models):
         lists["hardware"] = [self.resolve_hardware(chip) for chip in lists["hardware"]]
         lists.setdefault("tp", [1])
         lists.setdefault("ep", [1])
+        lists.setdefault("cp", [1])
         columns = [f"axis_{name}.{name}" for name in lists]
-        shared = replicas(lists.get("formulas", ["physical"])[0], "axis_tp.tp", "axis_ep.ep")
+        shared = replicas(lists.get("formulas", ["physical"])[0], "axis_tp.tp * axis_cp.cp", "axis_ep.ep")
         dp = "" if "dp" in lists else f", {shared} AS dp"
         joined = " CROSS JOIN ".join(f"(SELECT DISTINCT unnest(${name}) AS {name}) AS axis_{name}" for name in lists)
         label = ", ".join(f"'{name} ' || {column}" for name, column in zip(lists, columns, strict=True))
@@ -163,13 +151,29 @@ class ModelReports(Models):
         except duckdb.Error as error:
             raise UsageError(f"sweep: {error}") from error
         return self.sql(
-            "SELECT p.*, s.weight_dtype, s.activation_dtype, s.kv_dtype, s.top_k, fits, max_batch "
-            "FROM phase_roofline AS p "
-            "JOIN (SELECT scenario, weight_dtype, activation_dtype, kv_dtype, top_k FROM scenarios) AS s "
-            "USING (scenario) JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
-            "WHERE p.study = 'sweep' ORDER BY p.hardware, p.execution, p.phase, p.tp, p.ep, p.dp, p.pp, "
-            "s.weight_dtype, s.activation_dtype, s.kv_dtype, s.top_k, p.seq_len, p.kv_len, p.batch"
+            f"SELECT p.*, {_SAID}, fits, max_batch, faults FROM phase_roofline AS p "
+            f"JOIN (SELECT scenario, {_SAID} FROM scenarios) AS s USING (scenario) "
+            "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
+            "LEFT JOIN (SELECT scenario, string_agg(fault, '; ' ORDER BY fault) AS faults FROM scenario_faults "
+            "GROUP BY scenario) AS f USING (scenario) "
+            f"WHERE study = 'sweep' ORDER BY {', '.join(AXES)}"
         )
+
+    def sweep_map(self, x: str, y: str) -> duckdb.DuckDBPyRelation:
+        """Return what limits the points of the sweep asked last, over two of its knobs: a row per pair of values.
+
+        Args:
+            x: a knob of the table knobs.
+            y: another.
+
+        Raises:
+            UsageError: a knob is unknown.
+        """
+        known = [name for (name,) in self.rows("SELECT knob FROM knobs ORDER BY knob")]
+        for knob in (x, y):
+            if knob not in known:
+                raise UsageError(f"{knob}: unknown knob. Known: {', '.join(known)}.")
+        return self.sql("SELECT * FROM regime_map('sweep', $x, $y)", x=x, y=y)
 
     def _check_axes(self, lists: dict[str, list[Any]]) -> None:
         """Check a sweep's axes and what is known of their values; of numbers the database says what is wrong."""
@@ -239,13 +243,6 @@ def _write_charts(drawn: Iterable[Any], target: Path) -> dict[str, str]:
     files = {}
     for chart in drawn:
         name = f"{target.stem}_{re.sub(r'[^a-z0-9_]+', '_', chart.name.lower())}.svg"
-        _write(target.with_name(name), chart.svg())
+        write_text(target.with_name(name), chart.svg())
         files[chart.name] = name
     return files
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}.") from error

@@ -17,7 +17,9 @@ from ..engine.store import Store
 if TYPE_CHECKING:
     import duckdb
 
-_LARGEST_CONFIG = 16 << 20
+#: Bytes of a config.json at most.
+LARGEST_CONFIG = 16 << 20
+_TYPES = {"weight_dtype", "activation_dtype", "kv_dtype", "gemm_dtype", "head_dtype"}
 
 
 class Models(Store):
@@ -90,12 +92,14 @@ class Models(Store):
         """
         path = Path(path)
         try:
-            if path.stat().st_size > _LARGEST_CONFIG:
+            if path.stat().st_size > LARGEST_CONFIG:
                 raise InputError(f"{path}: {path.stat().st_size} bytes are too many for a config.json.")
             text = path.read_text(encoding="utf-8")
             config = json.loads(text)
-        except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"{path}: not a model's config.json: {error}") from error
+        except OSError as error:
+            raise InputError(f"{path}: not a model's config.json: {error.strerror}.") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}: not a model's config.json: {error}.") from error
         if not isinstance(config, dict):
             raise InputError(f"{path}: not a model's config.json: expected an object.")
         said = str(config.get("_name_or_path") or "").rstrip("/").rsplit("/", 1)[-1]
@@ -104,7 +108,10 @@ class Models(Store):
         connection = self._ready(["architectures", "model_layers"])
         connection.execute("INSERT OR REPLACE INTO model_configs VALUES ($1, $2)", [model, json.dumps(config)])
         self._recompute(["architectures", "model_layers"])
-        [(fault,)] = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
+        known = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
+        if not known:
+            raise InputError(f"{path}: not a model's config.json: no dimension of a model is in it.")
+        [(fault,)] = known
         if fault:
             raise UsageError(f"{path}: {fault}.")
         return model
@@ -120,9 +127,16 @@ class Models(Store):
         """
         import duckdb
 
-        connection = self._ready(["scenarios"])
+        connection = self._ready(["scenarios", "dtypes"])
+        spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
+        types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
         for row in rows:
             values = {column: value for column, value in row.items() if value is not None}
+            for column in values.keys() & _TYPES:
+                known = types.get(str(values[column]).lower())
+                if known is None:
+                    raise UsageError(_unknown(column, str(values[column]), types, "The table dtypes has all."))
+                values[column] = known
             columns = ", ".join(f"${nth + 1} AS {_column(column)}" for nth, column in enumerate(values))
             try:
                 # Not OR REPLACE: that keeps what the old row has in the columns that the new one lacks.
@@ -130,6 +144,36 @@ class Models(Store):
                 connection.execute(f"INSERT INTO scenarios BY NAME SELECT {columns}", list(values.values()))
             except duckdb.Error as error:
                 raise UsageError(f"scenario {row.get('scenario')}: {error}") from error
+
+    def ask(
+        self, model: str | os.PathLike[str], hardware: str | None = None, *, name: str | None = None, **work: Any
+    ) -> str:
+        """Put a scenario to the model and return its name.
+
+        Args:
+            model: a name, or the path of a config.json.
+            hardware: the chip; without one there are no times.
+            name: the scenario's name; by the model and the phase when not given.
+            work: columns of the table scenarios; those that are None are left to their defaults. Not said, `phase`
+                is decode with one new token and else prefill, and `dp` as many replicas as the experts need.
+
+        Raises:
+            UsageError: the model, the chip, a column or a type is unknown.
+        """
+        known = self.resolve_model(model)
+        said = {column: value for column, value in work.items() if value is not None}
+        said.setdefault("phase", "decode" if said.get("seq_len", 1) == 1 else "prefill")
+        ranks = said.get("tp", 1) * said.get("cp", 1)
+        said.setdefault("dp", max(said.get("ep", 1) // ranks, 1))
+        scenario = name or f"{known} {said['phase']}, as asked"
+        chip = self.resolve_hardware(hardware) if hardware else None
+        self.add_scenarios([{"scenario": scenario, "model": known, "hardware": chip, **said}])
+        return scenario
+
+    def faults(self, scenario: str) -> list[str]:
+        """Return the reasons why nothing can run as a scenario says; none where it can."""
+        rows = self.rows("SELECT fault FROM scenario_faults WHERE scenario = $1 ORDER BY fault", [scenario])
+        return [fault for (fault,) in rows]
 
     def models(self) -> duckdb.DuckDBPyRelation:
         """Return the models known, with their dimensions and whether their active parameters are as published."""

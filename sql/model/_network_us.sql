@@ -1,33 +1,31 @@
--- Time in µs in which a rank sends so many bytes in a collective of a group of ranks.
+-- Time in µs in which a rank sends so many bytes in a collective of a group of ranks, of which near
+-- ones are within a domain.
 --
--- Within a domain its links carry them; beyond, the slower of links and network counts. An
--- all-reduce sums up within the domains first. Of the copies of a token that go to experts only
--- copied_share leave a domain; the links of the one that they reach take them on. Between
--- neighbours some pair is of two domains. Hops in a row: within a domain one, between domains as
--- many as double those reached each time, of an all-reduce twice as many.
+-- There its links carry them; beyond, the slower of links and network counts. An all-reduce sums up
+-- within the domains first, each rank a part. Of the copies of a token that go to experts only
+-- copied_share leave a domain; the links of the one that they reach take them on. Of neighbours in
+-- a ring or a pipeline some are of two domains. Hops in a row: within a domain one, between domains
+-- as many as double those reached each time, of an all-reduce twice as many.
 CREATE MACRO _network_us(
-    sent, collective, ranks, domain_size, link_gbps, scaleout_gbps, link_us, scaleout_us,
-    copied_share
+    sent, collective, ranks, near, link_gbps, scaleout_gbps, link_us, scaleout_us, copied_share
 ) AS CASE
-    WHEN ranks <= coalesce(domain_size, ranks)
+    WHEN ranks <= near
         THEN sent / link_gbps / 1e3 + link_us * CASE collective WHEN 'all_reduce' THEN 2 ELSE 1 END
     ELSE greatest(
         sent / link_gbps * CASE
-            WHEN collective = 'all_gather' THEN domain_size / ranks
-            WHEN collective IN ('dispatch', 'combine') AND copied_share = 1
-                THEN domain_size / ranks
-            ELSE 1
+            WHEN collective = 'all_reduce' THEN ranks / (ranks - 1) * (near - 1) / near
+            WHEN collective IN ('ring', 'send') THEN 0
+            WHEN copied_share < 1 THEN 1
+            ELSE (near - 1) / (ranks - 1)
         END,
-        sent / scaleout_gbps * CASE collective
-            WHEN 'all_reduce' THEN 1 / domain_size
-            WHEN 'all_gather' THEN 1 - domain_size / ranks
-            WHEN 'dispatch' THEN (1 - domain_size / ranks) * copied_share
-            WHEN 'combine' THEN (1 - domain_size / ranks) * copied_share
-            ELSE 1
+        sent / scaleout_gbps * CASE
+            WHEN collective = 'all_reduce' THEN (ranks - near) / (ranks - 1) / near
+            WHEN collective IN ('ring', 'send') THEN 1
+            ELSE (ranks - near) / (ranks - 1) * copied_share
         END
     ) / 1e3 + scaleout_us * CASE collective
-        WHEN 'all_reduce' THEN 2 * ceil(log2(ranks / domain_size))
-        WHEN 'all_gather' THEN ceil(log2(ranks / domain_size))
+        WHEN 'all_reduce' THEN 2 * ceil(log2(ranks / near))
+        WHEN 'all_gather' THEN ceil(log2(ranks / near))
         ELSE 1
     END
 END;

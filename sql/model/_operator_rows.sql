@@ -198,12 +198,13 @@ weighed AS (
             ELSE 4
         END * parameters_rank AS weight_bytes_rank,
         rank_rows * activation_size
-        * (
-            row_reads / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
-            + row_writes / CASE WHEN split_side IN ('n', 'instances') THEN side_factor ELSE 1 END
-        )
         * CASE WHEN phase = 'training' THEN 3 + CASE WHEN recompute THEN 1 ELSE 0 END ELSE 1 END
-            AS alone_bytes,
+        AS pass_bytes,
+        row_reads / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
+            AS rank_reads,
+        CASE WHEN split_side IN ('n', 'instances') THEN side_factor ELSE 1 END AS write_factor,
+        pass_bytes * (rank_reads + row_writes / write_factor) AS alone_bytes,
+        pass_bytes * (rank_reads + fused_writes / write_factor) AS fused_bytes,
         CASE
             WHEN phase = 'training' OR kv_row_count IS NULL THEN 0.0
             -- Index keys are kept in FP8.
@@ -233,16 +234,28 @@ weighed AS (
         CASE net
             WHEN 'all_reduce' THEN tp
             WHEN 'all_gather' THEN head_tp
-            WHEN 'ring' THEN tp * cp
-            WHEN 'send' THEN tp * cp * dp * pp
+            WHEN 'ring' THEN cp
+            WHEN 'send' THEN 2
             ELSE ep
-        END AS net_ranks
+        END AS net_ranks,
+        -- Ranks are numbered by tensor, context, data and pipeline parallelism in this order.
+        CASE
+            WHEN domain_size IS NULL THEN net_ranks
+            WHEN net = 'ring' THEN greatest(domain_size // tp, 1)
+            WHEN net = 'send' THEN CASE WHEN tp * cp * dp * pp <= domain_size THEN 2 ELSE 1 END
+            ELSE domain_size
+        END AS near_ranks
     FROM shared
 ),
 limited AS (
     SELECT
         *,
-        CASE WHEN fused AND fuses THEN 0.0 ELSE alone_bytes END AS moved_bytes,
+        CASE
+            WHEN fused AND fuses THEN 0.0
+            -- The backward pass wants what was before.
+            WHEN fuses AND phase <> 'training' THEN fused_bytes
+            ELSE alone_bytes
+        END AS moved_bytes,
         CASE WHEN category = 'attention_core' THEN core_share ELSE linear_share END * flop_rank
             AS tensor_flop,
         CASE
@@ -307,7 +320,9 @@ SELECT
     CASE
         WHEN net_bytes = 0 THEN 0.0
         ELSE _network_us(
-            net_bytes, net, net_ranks, domain_size, link_gbps * net_fraction,
+            net_bytes, net, net_ranks, near_ranks,
+            link_gbps * net_fraction
+            * _link_share(peer_links, net IN ('ring', 'send'), least(net_ranks, near_ranks)),
             scaleout_gbps * net_fraction, link_us, scaleout_us, copied_share
         )
     END AS net_us

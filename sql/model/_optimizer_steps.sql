@@ -29,6 +29,9 @@ held AS (
     SELECT
         q.*, coalesce(shared, 0) AS shared, coalesce(experts, 0) AS experts, dp * cp AS replicas,
         greatest(dp * cp * tp / ep, 1) AS expert_replicas,
+        -- Of these, in one domain: replicas are tp ranks apart, those of experts ep.
+        greatest(coalesce(domain_size // tp, dp * cp), 1) AS near,
+        greatest(coalesce(domain_size // ep, dp * cp), 1) AS expert_near,
         -- Bytes sent of a parameter, were there endlessly many replicas.
         CASE zero_stage WHEN 0 THEN 8.0 WHEN 1 THEN 4.0 ELSE 4.0 * microbatches
         END AS reduced_bytes,
@@ -45,20 +48,28 @@ moved AS (
             + experts * (28 + expert_size)
             / CASE WHEN zero_stage > 0 THEN expert_replicas ELSE 1 END
         ) / microbatches AS state_bytes,
-        (
-            shared * (reduced_bytes + gathers * linear_size) * (replicas - 1) / replicas
-            + experts * (reduced_bytes + gathers * expert_size)
-            * (expert_replicas - 1) / expert_replicas
-        ) / microbatches AS gradient_bytes
+        shared * (reduced_bytes + gathers * linear_size) * (replicas - 1) / replicas
+        / microbatches AS shared_bytes,
+        experts * (reduced_bytes + gathers * expert_size) * (expert_replicas - 1) / expert_replicas
+        / microbatches AS expert_bytes
     FROM held
 )
 SELECT
     question, tokens, state_bytes, state_bytes / (hbm_gbps * hbm_fraction) / 1e6 AS state_ms,
-    gradient_bytes,
+    shared_bytes + expert_bytes AS gradient_bytes,
     CASE
-        WHEN gradient_bytes = 0 THEN 0.0
+        WHEN shared_bytes = 0 THEN 0.0
         ELSE _network_us(
-            gradient_bytes, 'all_reduce', tp * cp * dp, domain_size, link_gbps * net_fraction,
+            shared_bytes, 'all_reduce', replicas, near,
+            link_gbps * net_fraction * _link_share(peer_links, FALSE, least(replicas, near)),
+            scaleout_gbps * net_fraction, link_us, scaleout_us, 1
+        ) / 1e3
+    END + CASE
+        WHEN expert_bytes = 0 THEN 0.0
+        ELSE _network_us(
+            expert_bytes, 'all_reduce', expert_replicas, expert_near,
+            link_gbps * net_fraction
+            * _link_share(peer_links, FALSE, least(expert_replicas, expert_near)),
             scaleout_gbps * net_fraction, link_us, scaleout_us, 1
         ) / 1e3
     END AS gradient_ms

@@ -51,7 +51,8 @@
 -- hbm_gbps          DOUBLE    memory bandwidth, GB/s
 -- link_gbps         DOUBLE    bandwidth of the chip's links per direction, GB/s
 -- scaleout_gbps     DOUBLE    network bandwidth beyond them per direction, GB/s
--- domain_size       BIGINT    chips that the links reach
+-- domain_size       BIGINT    chips that the links reach; NULL: all
+-- peer_links        BIGINT    links of a chip, each to one other; NULL: a switch joins them
 -- link_us           DOUBLE    time of a hop over the links, µs
 -- scaleout_us       DOUBLE    time of a hop over the network, µs
 -- copied_share      DOUBLE    copies of a token that leave a domain, over its experts
@@ -77,15 +78,21 @@ SELECT
     + CASE WHEN weight_dtype = expert_dtype THEN coalesce(scale_bytes, 0) ELSE 0 END AS linear_size,
     expert.element_bytes + coalesce(scale_bytes, 0) AS expert_size, head.element_bytes AS head_size,
     activation.element_bytes AS activation_size, kv.element_bytes AS kv_size,
-    gemm.element_bytes AS dispatch_size,
+    -- Tokens go to experts in the type of the products.
+    CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN activation.element_bytes
+        ELSE gemm.element_bytes
+    END AS dispatch_size,
     -- A chip without the type computes in that of the activations.
-    CASE WHEN gemm_peak.peak_tflops IS NULL THEN activation_dtype ELSE gemm_dtype END AS gemm_dtype,
+    CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN activation_dtype
+        ELSE gemm_dtype
+    END AS gemm_dtype,
     activation_dtype AS core_dtype, q.head_dtype,
     coalesce(gemm_peak.peak_tflops, core_peak.peak_tflops) AS gemm_tflops,
     core_peak.peak_tflops AS core_tflops, head_peak.peak_tflops AS head_tflops,
     coalesce(peak_tf32_tflops, peak_fp32_tflops, vector_fp32_tflops) AS fp32_tflops,
     vector_fp32_tflops AS vector_tflops, hbm_gbps, h.link_gbps,
     coalesce(t.scaleout_gbps, h.link_gbps) AS scaleout_gbps, t.domain_size,
+    CASE WHEN t.is_mesh THEN t.domain_size - 1 END AS peer_links,
     coalesce(t.link_latency_us, 0) AS link_us, coalesce(t.latency_us, 0) AS scaleout_us,
     CASE
         -- A copy to each domain that has one of the token's groups of experts, and not to each

@@ -89,9 +89,17 @@ SELECT
     recompute, hardware, execution,
     linear_dtype AS weight_dtype, expert_dtype, activations AS activation_dtype,
     coalesce(kv_dtype, activations) AS kv_dtype,
-    coalesce(gemm_dtype, CASE WHEN linear_dtype = 'fp8' THEN 'fp8' ELSE activations END)
-        AS gemm_dtype,
+    CASE
+        WHEN gemm_dtype IS NOT NULL THEN gemm_dtype
+        -- Activations are made FP8 on the way to weights that are. Other narrow weights are
+        -- widened to the activations, and narrow activations to the weights.
+        WHEN linear_dtype = 'fp8' OR linear.element_bytes > activation.element_bytes
+            THEN linear_dtype
+        ELSE activations
+    END AS gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
         AS head_dtype,
     scale_bytes, top_k, expert_groups, top_groups, mtp_layers, expert_imbalance
-FROM typed;
+FROM typed
+LEFT JOIN _element_sizes AS linear ON linear.dtype = linear_dtype
+LEFT JOIN _element_sizes AS activation ON activation.dtype = activations;

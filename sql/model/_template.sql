@@ -31,6 +31,7 @@
 -- row_vector_flop  DOUBLE   FLOP of a row outside them
 -- row_reads        BIGINT   elements that a row reads
 -- row_writes       BIGINT   elements that a row writes
+-- fused_writes     BIGINT   the same where kernels are fused
 -- saves            DOUBLE   share of what it reads that training keeps
 -- fused            BOOLEAN  both vanish where kernels are fused
 -- weights          VARCHAR  class of weights
@@ -89,7 +90,7 @@ rules AS (
         sizes[r.n] AS n, sizes[r.k] AS k, sizes[r.instances] AS instances,
         coalesce(sizes[r.n], 1) * coalesce(sizes[r.k], 1) * coalesce(sizes[r.instances], 1)
             AS volume,
-        r.reads, r.writes, r.kv, r.vector
+        r.reads, r.writes, r.fused_writes, r.kv, r.vector
     FROM parts AS p
     JOIN operator_rules AS r ON r.part = p.part
     JOIN model_sizes AS s ON s.model = p.model
@@ -127,6 +128,7 @@ SELECT
         WHEN weights IS NULL THEN 0
         ELSE coalesce(n, 0) * coalesce(instances, 1)
     END AS row_writes,
+    CASE WHEN fused_writes IS NULL THEN row_writes ELSE sizes[fused_writes] END AS fused_writes,
     coalesce(saves, 0) AS saves, coalesce(fused, FALSE) AS fused, weights,
     CASE WHEN weights IS NULL THEN 0 ELSE volume END AS weight_elements,
     coalesce(sizes[kv], 0) AS kv_elements, kv_rows, net,

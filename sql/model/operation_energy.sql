@@ -59,7 +59,7 @@ passes AS (
     SELECT
         p.scenario, p.study, p.hardware, p.time_ms, e.flop_j, e.vector_j, e.hbm_j, e.net_j,
         coalesce(own.idle_share, other.idle_share) * h.tdp_w * p.time_ms / 1e3 AS idle_j,
-        h.tdp_w AS board_w, p.tp * p.cp * p.pp AS chips,
+        h.tdp_w AS board_w, p.chips,
         p.tokens_per_s * p.time_ms / 1e3 AS tokens, e.lacks_a_rate,
         e.assumed OR own.hardware IS NULL AS assumed
     FROM summed AS e

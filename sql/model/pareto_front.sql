@@ -16,7 +16,7 @@
 -- pp                 BIGINT   pipeline stages
 -- cp                 BIGINT   context-parallel ranks
 -- chips              BIGINT   chips of a replica
--- step_ms            DOUBLE   time of a step, see scenario_steps
+-- step_ms            DOUBLE   time of a step, see phase_roofline
 -- chip_tokens_per_s  DOUBLE   new tokens per second and chip
 -- best_share_pct     DOUBLE   of the most that a point of the study gives, %
 -- bound              VARCHAR  what limits the point: compute, memory or network
@@ -31,9 +31,9 @@ WITH ordered AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS sooner_tokens_per_s,
         max(p.chip_tokens_per_s) OVER (PARTITION BY p.study, p.model, p.phase) AS most_tokens_per_s
-    FROM scenario_steps AS p
+    FROM phase_roofline AS p
     ANTI JOIN scenario_faults AS f ON f.scenario = p.scenario
-    WHERE p.study IS NOT NULL
+    WHERE p.study IS NOT NULL AND p.step_ms IS NOT NULL
 )
 SELECT
     study, model, phase,

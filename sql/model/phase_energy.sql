@@ -15,7 +15,7 @@
 CREATE VIEW phase_energy AS
 WITH busy AS (
     SELECT
-        p.scenario, p.study, p.hardware, p.time_ms, p.tokens_per_s, p.tp * p.cp * p.pp AS chips,
+        p.scenario, p.study, p.hardware, p.time_ms, p.tokens_per_s, p.chips,
         h.tdp_w AS board_w, own.hardware IS NULL AS assumed,
         coalesce(own.idle_share, other.idle_share) AS idle_share,
         (

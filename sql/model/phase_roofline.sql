@@ -17,6 +17,7 @@
 -- dp                 BIGINT   data-parallel replicas
 -- pp                 BIGINT   pipeline stages
 -- cp                 BIGINT   context-parallel ranks
+-- microbatches       BIGINT   microbatches of a training step
 -- flop               DOUBLE   FLOP of the matrix units
 -- tensor_flop        DOUBLE   part of these that the matrix units can do
 -- realizable_flop    DOUBLE   FLOP at full speed that take as long
@@ -38,13 +39,30 @@
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s
 -- achieved_tflops    DOUBLE   FLOP over time_ms, TFLOP/s
 -- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
+-- chips              BIGINT   chips of a replica
+-- bubble_share       DOUBLE   part of a training step that a stage waits while the pipeline fills
+--                             and empties (1F1B, Narayanan et al. 2021); other passes fill that of
+--                             an engine
+-- step_ms            DOUBLE   training: all microbatches and that wait; else a pass through all
+--                             stages
+-- chip_tokens_per_s  DOUBLE   new tokens per second and chip, the wait taken off
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW phase_roofline AS
 SELECT
     s.scenario, s.study, s.formulas, s.execution, s.model, s.phase, s.hardware, s.batch,
-    s.seq_len, s.kv_len, s.tp, s.ep, s.dp, s.pp, s.cp, flop, tensor_flop, realizable_flop,
-    weight_bytes, activation_bytes, kv_bytes, temporary_bytes, hbm_bytes, net_bytes,
-    intensity_weights, intensity, intensity_total, compute_ms, hbm_ms, net_ms, time_ms, serial_ms,
-    mfu, effective_tflops, achieved_tflops, tokens_per_s, bound
+    s.seq_len, s.kv_len, s.tp, s.ep, s.dp, s.pp, s.cp, s.microbatches, flop,
+    tensor_flop, realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
+    hbm_bytes, net_bytes, intensity_weights, intensity, intensity_total, compute_ms, hbm_ms, net_ms,
+    time_ms, serial_ms, mfu, effective_tflops, achieved_tflops, tokens_per_s,
+    s.tp * s.cp * s.pp AS chips,
+    CASE
+        WHEN s.phase = 'training' THEN (s.pp - 1) / (s.microbatches * s.virtual_stages + s.pp - 1)
+        ELSE 0.0
+    END AS bubble_share,
+    CASE
+        WHEN s.phase = 'training' THEN time_ms * s.microbatches / (1 - bubble_share)
+        ELSE time_ms * s.pp
+    END AS step_ms,
+    tokens_per_s / chips * (1 - bubble_share) AS chip_tokens_per_s, bound
 FROM _pass_costs AS r
 JOIN _scenario_rows AS s ON s.question = r.question;

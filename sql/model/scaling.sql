@@ -16,7 +16,7 @@
 -- pp                 BIGINT   pipeline stages
 -- cp                 BIGINT   context-parallel ranks
 -- chips              BIGINT   chips of a replica
--- step_ms            DOUBLE   time of a step, see scenario_steps
+-- step_ms            DOUBLE   time of a step, see phase_roofline
 -- bound              VARCHAR  what limits a pass: compute, memory or network
 -- strong_efficiency  DOUBLE   time of the point with fewest chips to a replica, of as many
 --                             replicas, over this time and how many times more chips it has
@@ -29,8 +29,8 @@ SELECT
     first_value(step_ms) OVER fewest_chips * first_value(chips) OVER fewest_chips
     / (step_ms * chips) AS strong_efficiency,
     first_value(step_ms) OVER fewest_replicas / step_ms AS weak_efficiency
-FROM scenario_steps
-WHERE study IS NOT NULL
+FROM phase_roofline
+WHERE study IS NOT NULL AND step_ms IS NOT NULL
 WINDOW
     fewest_chips AS (
         PARTITION BY

@@ -13,6 +13,12 @@ WITH checked AS (
                 WHEN s.hardware IS NOT NULL AND h.hardware IS NULL THEN 'no such hardware'
             END,
             CASE WHEN e.execution IS NULL THEN 'no such execution profile' END,
+            CASE
+                WHEN q.scenario IS NOT NULL AND (
+                    q.linear_size IS NULL OR q.expert_size IS NULL OR q.head_size IS NULL
+                    OR q.activation_size IS NULL OR q.kv_size IS NULL OR q.dispatch_size IS NULL
+                ) THEN 'no such type'
+            END,
             CASE WHEN least(s.batch, s.seq_len) < 1 THEN 'no tokens' END,
             CASE WHEN least(s.tp, s.ep, s.dp, s.pp, s.cp, s.microbatches, s.virtual_stages) < 1
                     THEN 'a degree below 1' END,

@@ -31,7 +31,7 @@
 -- activation_dtype  VARCHAR   type of activations; NULL: bf16
 -- kv_dtype          VARCHAR   type of the KV cache; NULL: that of activations
 -- gemm_dtype        VARCHAR   type the linear layers compute in; NULL: fp8 where weights are fp8,
---                             else that of activations
+--                             else the wider of weights' and activations', narrow weights widened
 -- head_dtype        VARCHAR   type of weights of the output head and the router; NULL: bf16, or
 --                             fp16 with activations of that type
 -- mla_mode          VARCHAR   form of a latent attention: absorbed, expanded, or auto: absorbed in

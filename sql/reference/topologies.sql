@@ -3,6 +3,7 @@
 --
 -- hardware         VARCHAR  chip of the table hardware; the key
 -- domain_size      BIGINT   chips that its links reach
+-- is_mesh          BOOLEAN  each link goes to one other chip; NULL: a switch joins them
 -- scaleout_gbps    DOUBLE   network bandwidth of a chip beyond them, per direction, GB/s
 -- link_latency_us  DOUBLE   time of a hop over the links, µs; here as NCCL's tuning table has it
 --                           for NVLink and its low-latency protocol, for all vendors
@@ -11,6 +12,7 @@
 CREATE TABLE topologies (
     hardware VARCHAR PRIMARY KEY,
     domain_size BIGINT,
+    is_mesh BOOLEAN,
     scaleout_gbps DOUBLE,
     link_latency_us DOUBLE,
     latency_us DOUBLE,

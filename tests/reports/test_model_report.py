@@ -201,16 +201,17 @@ def test_with_experts_spread_the_reference_report_says_otherwise(lake):
 def test_physical_figures_are_those_worked_out_from_the_corrected_formulas(lake):
     # FLOP of decode with the absorbed form and of causal prefill, from the dimensions alone.
     work = {"batch": 8, "dp": 64, "ep": 64, "hardware": "h200"}
-    decode = lake.model_roofline("deepseek-v3", kv_len=255, **work)
+    decode = lake.model_roofline(lake.ask("deepseek-v3", kv_len=255, **work))
     assert decode.select("flop").fetchall() == [(620_789_497_856,)]
-    prefill = lake.model_roofline("deepseek-v3", seq_len=255, **work)
+    prefill = lake.model_roofline(lake.ask("deepseek-v3", seq_len=255, **work))
     assert prefill.select("phase, flop").fetchall() == [("prefill", 146_967_180_083_200)]
 
 
 def test_modules_sum_to_the_pass(lake):
     work = {"batch": 8, "kv_len": 4096, "hardware": "h100"}
-    [(flop, size)] = lake.model_roofline("qwen3-8b", **work).select("flop, hbm_bytes").fetchall()
-    modules = lake.model_roofline("qwen3-8b", modules=True, **work).aggregate("sum(flop), sum(hbm_bytes)").fetchall()
+    asked = lake.ask("qwen3-8b", **work)
+    [(flop, size)] = lake.model_roofline(asked).select("flop, hbm_bytes").fetchall()
+    modules = lake.model_roofline(asked, modules=True).aggregate("sum(flop), sum(hbm_bytes)").fetchall()
     assert modules == [(pytest.approx(flop), pytest.approx(size))]
 
 

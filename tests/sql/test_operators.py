@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
 
 #: Model: layers and head of a decode step at 4096 visible keys, layers of a prefill of 8192, attention of both.
@@ -300,3 +301,40 @@ def test_layers_of_multi_token_prediction_are_one_more_layer_and_a_head(cost):
     layer = 2_311_454_720
     more = cost("sum(layers * flop)", model="deepseek-v3", kv_len=4095, mtp_layers=1)[0]
     assert more - plain == layer + 2 * 7168 * 14336 + 1_853_358_080
+
+
+def test_products_compute_in_the_wider_type_but_for_weights_made_for_fp8(lake):
+    """Activations become FP8 on the way to FP8 weights; other narrow types are widened, of weights and activations."""
+    cases = [
+        ("fp8", "bf16", "fp8"), ("bf16", "fp8", "bf16"), ("int4", "bf16", "bf16"), ("bf16", "bf16", "bf16"),
+        ("fp8", "fp8", "fp8"), ("int8", "fp16", "fp16"),
+    ]  # fmt: skip
+    for weights, activations, computed in cases:
+        lake.ask("qwen3-8b", name="typed", weight_dtype=weights, activation_dtype=activations)
+        query = "SELECT dtype FROM operators WHERE scenario = 'typed' AND op = 'gate_up_proj'"
+        assert lake.rows(query) == [(computed,)], (weights, activations)
+
+
+def test_an_activation_on_the_chip_leaves_half_of_its_input_there(lake):
+    """Qwen3-8B, 64 tokens in BF16: a product that activates writes 12288 values, one that does not twice as many."""
+    for execution, written in (("physical", 12288), ("naive", 2 * 12288)):
+        lake.ask("qwen3-8b", name="fused", seq_len=64, execution=execution)
+        query = "SELECT activation_bytes FROM operators WHERE scenario = 'fused' AND op = 'gate_up_proj'"
+        assert lake.rows(query) == [(64 * (4096 + written) * 2,)]
+
+
+@pytest.mark.parametrize("column", ["weight_dtype", "activation_dtype", "kv_dtype", "gemm_dtype", "head_dtype"])
+def test_a_type_that_there_is_not_is_refused(lake, column):
+    with pytest.raises(UsageError, match=f"fp3: unknown {column}. Near: .*fp"):
+        lake.ask("qwen3-8b", **{column: "fp3"})
+    lake.ask("qwen3-8b", name="spelled", **{column: "BFloat16"})
+    assert lake.rows(f"SELECT {column} FROM scenarios WHERE scenario = 'spelled'") == [("bf16",)]
+
+
+def test_replicas_follow_from_the_experts(lake):
+    """Thirty-two ranks share experts, four to a replica: eight replicas."""
+    name = lake.ask("deepseek-v3", "h200", ep=32, tp=4)
+    assert lake.rows("SELECT dp, phase FROM scenarios WHERE scenario = $1", [name]) == [(8, "decode")]
+    assert lake.faults(name) == []
+    assert lake.faults(lake.ask("deepseek-v3", "h200", ep=7)) == ["ep does not divide the experts"]
+    assert lake.faults(lake.ask("deepseek-v3", "h200")) == ["does not fit the memory"]

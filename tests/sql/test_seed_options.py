@@ -94,7 +94,8 @@ def test_scaling_the_rank_of_the_cache_scales_attention_as_the_report_does(asked
 def test_tensor_parallelism_changes_nothing_but_memory(asked):
     alone, split = asked(), asked(tp=8)
     same = {name: pytest.approx(value, rel=1e-12) for name, value in split.items() if isinstance(value, float)}
-    assert {name for name in alone if alone[name] != same.get(name, split[name])} == {"tp"}
+    changed = {name for name in alone if alone[name] != same.get(name, split[name])}
+    assert changed == {"tp", "chips", "chip_tokens_per_s"}
 
 
 def test_a_calibrated_profile_lengthens_the_times_and_nothing_else(lake, asked):
