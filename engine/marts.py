@@ -67,7 +67,8 @@ def _files(
     connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
 ) -> str | None:
     """Compute what is missing and return the SELECT that reads the files; None where they cannot be written."""
-    own_rows = sorted(layout.reference.glob("*.csv")) if layout.reference.is_dir() else []
+    used = modules.closure([entry.name])
+    own_rows = sorted(path for path in layout.reference.glob("*.csv") if path.stem in used)
     wanted = modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
     key = layout.marts / entry.name / "fingerprint"
     renewed = not key.exists() or key.read_text() != wanted

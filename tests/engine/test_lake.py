@@ -263,6 +263,25 @@ def test_a_lake_that_cannot_be_written_to_answers_all_the_same(s1_lake, monkeypa
     assert not (s1_lake.path / "marts").exists()
 
 
+def test_own_rows_renew_what_rests_on_them_and_nothing_else(s1_lake):
+    """Prices say nothing about kernels: what was computed of them stays."""
+
+    def written():
+        s1_lake.close()
+        with Lake(s1_lake.path) as again:
+            again.sql("FROM layers").fetchall()
+        return {path: path.stat().st_ino for path in s1_lake.layout.marts.glob("*/*.parquet")}
+
+    before = written()
+    assert before
+    own = s1_lake.path / "reference"
+    own.mkdir()
+    (own / "prices.csv").write_text("offer,hardware,usd_per_hour\na,h200,2\n")
+    assert written() == before
+    (own / "category_rules.csv").write_text(f'{RULE}\n1,mine,"Mine",compute,^mine\n')
+    assert written() != before
+
+
 def test_rows_in_the_lakes_own_reference_folder_override_and_add(s1_lake):
     by_category = "SELECT category, count(*) FROM kernels WHERE name LIKE 'nvjet%' GROUP BY ALL"
     assert s1_lake.sql(by_category).fetchall() == [("gemm", 35)]
