@@ -99,34 +99,41 @@ worked AS (
         -- The last tokens, whose logits inference asks for, are on one rank; and each rank expands
         -- all keys that come around the ring.
         CASE
-            WHEN rows = 'expanded' OR rows = 'logits' AND phase <> 'training' THEN 1
+            WHEN rows = 'expanded' OR rows = 'logits' AND NOT trains THEN 1
             ELSE cp
         END AS token_ranks,
         CASE split
             WHEN 'tp' THEN CAST(tp AS DOUBLE)
-            -- With more ranks than heads of keys, ranks hold copies.
-            WHEN 'kv_heads' THEN num_kv_heads / ceil(num_kv_heads / tp)
+            WHEN 'kv_heads' THEN kv_split
             WHEN 'experts' THEN tp / expert_imbalance
             -- Replicas that share a head gather their rows first.
             WHEN 'head_tp' THEN CAST(least(tp, head_tp) AS DOUBLE)
             ELSE 1.0
         END AS split_factor,
         -- What a rank holds of the keys and values of all heads.
-        CASE
-            WHEN attention_kind IN ('gqa', 'window') THEN ceil(num_kv_heads / tp) / num_kv_heads
-            ELSE 1.0
-        END AS key_share,
+        CASE WHEN attention_kind IN ('gqa', 'window') THEN 1 / kv_split ELSE 1.0 END AS key_share,
         -- What a rank holds of the dimension that is cut.
         CASE split
             WHEN 'tp' THEN CAST(tp AS DOUBLE)
-            WHEN 'kv_heads' THEN num_kv_heads / ceil(num_kv_heads / tp)
+            WHEN 'kv_heads' THEN kv_split
             WHEN 'experts' THEN CAST(expert_tp AS DOUBLE)
             WHEN 'head_tp' THEN CAST(head_tp AS DOUBLE)
             ELSE 1.0
         END AS side_factor
     FROM _priced_questions AS q
     JOIN template AS t ON t.variant = q.variant AND (t.form IS NULL OR t.form = q.form)
-    WHERE q.formulas = 'physical' AND (part <> 'mtp' OR mtp_layers > 0)
+    WHERE
+        q.formulas = 'physical' AND (part <> 'mtp' OR mtp_layers > 0)
+        AND CASE net
+            WHEN 'all_reduce' THEN tp > 1
+            WHEN 'all_gather' THEN head_tp > 1
+            WHEN 'ring' THEN cp > 1
+            WHEN 'send' THEN pp > 1
+            -- Experts of one replica's ranks have its tokens already.
+            WHEN 'dispatch' THEN ep > tp
+            WHEN 'combine' THEN ep > tp
+            ELSE TRUE
+        END
 ),
 shared AS (
     SELECT
@@ -138,15 +145,9 @@ shared AS (
             WHEN split = 'head_tp' THEN row_count / token_ranks * greatest(head_tp / tp, 1)
             ELSE row_count / token_ranks
         END AS rank_rows,
-        -- Experts that tokens of the group visit, of those of the rank: balanced, each token
-        -- visits top_k different ones of all.
-        num_experts / ep
-        * (1 - pow(1 - top_k / num_experts, rank_tokens * group_ranks)) AS visited_experts,
-        CASE
-            WHEN phase <> 'training' THEN 1.0
-            WHEN category = 'attention_core' AND fuses THEN 3.5
-            ELSE 3.0
-        END + CASE WHEN phase = 'training' AND recompute THEN 1 ELSE 0 END AS work_factor,
+        row_count * CASE WHEN category = 'attention_core' THEN core_passes ELSE passes END
+            AS worked_rows,
+        worked_rows / split_factor / token_ranks AS worked_rank_rows,
         CASE
             WHEN weights = 'head' THEN head_dtype
             WHEN weights = 'fp32' THEN 'fp32'
@@ -168,10 +169,10 @@ shared AS (
 weighed AS (
     SELECT
         *,
-        CAST(row_count * row_flop * work_factor AS BIGINT) AS flop,
-        CAST(row_count * row_vector_flop * work_factor AS BIGINT) AS vector_flop,
-        row_count * row_flop * work_factor / split_factor / token_ranks AS flop_rank,
-        row_count * row_vector_flop * work_factor / split_factor / token_ranks AS vector_flop_rank,
+        CAST(worked_rows * row_flop AS BIGINT) AS flop,
+        CAST(worked_rows * row_vector_flop AS BIGINT) AS vector_flop,
+        worked_rank_rows * row_flop AS flop_rank,
+        worked_rank_rows * row_vector_flop AS vector_flop_rank,
         CASE
             WHEN category = 'attention_core'
                 THEN rank_tokens / request_count * heads_per_key
@@ -186,51 +187,33 @@ weighed AS (
             WHEN 'norm' THEN weight_elements * activation_size
             WHEN 'fp32' THEN weight_elements * 4.0
             ELSE 0.0
-        END
-        * CASE
-            WHEN phase <> 'training' THEN 1
-            WHEN recompute THEN 3
-            ELSE 2
-        END
-        + CASE
-            WHEN phase <> 'training' THEN 0
-            WHEN microbatches > 1 THEN 8
-            ELSE 4
-        END * parameters_rank AS weight_bytes_rank,
-        rank_rows * activation_size
-        * CASE WHEN phase = 'training' THEN 3 + CASE WHEN recompute THEN 1 ELSE 0 END ELSE 1 END
-        AS pass_bytes,
+        END * weight_reads + gradient_moves * parameters_rank AS weight_bytes_rank,
+        rank_rows * activation_size * passes AS pass_bytes,
         row_reads / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
             AS rank_reads,
         CASE WHEN split_side IN ('n', 'instances') THEN side_factor ELSE 1 END AS write_factor,
         pass_bytes * (rank_reads + row_writes / write_factor) AS alone_bytes,
         pass_bytes * (rank_reads + fused_writes / write_factor) AS fused_bytes,
         CASE
-            WHEN phase = 'training' OR kv_row_count IS NULL THEN 0.0
+            WHEN trains OR kv_row_count IS NULL THEN 0.0
             -- Index keys are kept in FP8.
             WHEN kv_rows IN ('indexed', 'index_new') THEN 1.0 * kv_row_count * kv_elements
             ELSE kv_size * kv_row_count * kv_elements * key_share
         END AS kv_bytes_rank,
-        CASE WHEN phase <> 'training' THEN 1.0 WHEN net = 'ring' THEN 3.0 ELSE 2.0 END
-        * CASE net
+        CASE net
             WHEN 'all_reduce' THEN 2.0 * rank_tokens * activation_size * (tp - 1) / tp
-            WHEN 'dispatch'
-                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * rank_tokens * top_k
-                    * dispatch_size / tp * (ep - 1) / ep
-            WHEN 'combine'
-                THEN CASE WHEN ep > tp THEN 1 ELSE 0 END * rank_tokens * top_k
-                    * activation_size / tp * (ep - 1) / ep
+            WHEN 'dispatch' THEN rank_tokens * top_k * dispatch_size / tp * (ep - 1) / ep
+            WHEN 'combine' THEN rank_tokens * top_k * activation_size / tp * (ep - 1) / ep
             WHEN 'ring'
                 THEN _resident_keys(
                     attention_kind, batch, seq_len, kv_len, requests, sliding_window,
                     compress_ratio
                 ) * kv_size * key_share * (cp - 1) / cp
             WHEN 'all_gather' THEN 1.0 * row_count * activation_size * (head_tp - 1) / head_tp
-            WHEN 'send'
-                THEN CASE WHEN pp > 1 THEN 1 ELSE 0 END * rank_tokens * activation_size / tp
-                    * virtual_stages
+            WHEN 'send' THEN rank_tokens * activation_size / tp * virtual_stages
             ELSE 0.0
-        END * net_elements AS net_bytes,
+        END * net_elements
+        * CASE WHEN NOT trains THEN 1.0 WHEN net = 'ring' THEN 3.0 ELSE 2.0 END AS net_bytes,
         CASE net
             WHEN 'all_reduce' THEN tp
             WHEN 'all_gather' THEN head_tp
@@ -253,7 +236,7 @@ limited AS (
         CASE
             WHEN fused AND fuses THEN 0.0
             -- The backward pass wants what was before.
-            WHEN fuses AND phase <> 'training' THEN fused_bytes
+            WHEN fuses AND NOT trains THEN fused_bytes
             ELSE alone_bytes
         END AS moved_bytes,
         CASE WHEN category = 'attention_core' THEN core_share ELSE linear_share END * flop_rank
@@ -290,13 +273,13 @@ SELECT
         ELSE head_size
     END AS parameter_bytes,
     CASE
-        WHEN phase = 'training' AND (NOT recompute OR op = 'input_norm')
+        WHEN trains AND (NOT recompute OR op = 'input_norm')
             THEN rank_rows * saves * row_reads * activation_size
                 / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
         ELSE 0.0
     END AS saved_bytes,
     CASE
-        WHEN phase = 'training' OR kv_rows IS NULL OR kv_rows NOT IN ('new', 'index_new') THEN 0.0
+        WHEN trains OR kv_rows IS NULL OR kv_rows NOT IN ('new', 'index_new') THEN 0.0
         ELSE _resident_keys(
             CASE WHEN kv_rows = 'index_new' THEN 'index' ELSE attention_kind END, batch, seq_len,
             kv_len, requests, sliding_window, compress_ratio
@@ -326,5 +309,4 @@ SELECT
             scaleout_gbps * net_fraction, link_us, scaleout_us, copied_share
         )
     END AS net_us
-FROM limited
-WHERE net IS NULL OR net_bytes > 0;
+FROM limited;

@@ -26,6 +26,8 @@
 -- head_tp           BIGINT    ranks that share the output head
 -- expert_tp         BIGINT    ranks that share an expert
 -- group_ranks       BIGINT    ranks with tokens of their own that meet in an expert-parallel group
+-- visited_experts   DOUBLE    experts of a rank that some token visits: balanced, each visits top_k
+--                             different ones of all
 -- mtp_layers        BIGINT    layers of multi-token prediction that run
 -- expert_imbalance  DOUBLE    busiest rank over the mean
 -- microbatches      BIGINT    microbatches of a training step
@@ -33,6 +35,14 @@
 -- zero_stage        BIGINT    what replicas share: 1 optimizer's state, 2 gradients, 3 weights too
 -- recompute         BOOLEAN   the forward pass is computed again
 -- fuses             BOOLEAN   elementwise work and scores stay on the chip
+-- trains            BOOLEAN   the phase is training
+-- passes            DOUBLE    forward passes that products cost: 3 with the backward one, 4 with
+--                             recompute
+-- core_passes       DOUBLE    the same of an attention, whose scores are computed again
+-- weight_reads      DOUBLE    times that weights are read
+-- gradient_moves    DOUBLE    bytes moved of the gradient of a weight: 4 written, 8 where summed up
+-- kv_split          DOUBLE    ranks that share the heads of keys; with more ranks than heads they
+--                             hold copies
 -- hardware          VARCHAR   chip
 -- linear_size       DOUBLE    bytes of a weight of a linear layer
 -- expert_size       DOUBLE    bytes of a weight of an expert
@@ -72,8 +82,16 @@ SELECT
     requests, tokens, cached_tokens, request_count, logit_rows, said_pairs, form, tp, ep, dp,
     pp, cp, head_tp,
     greatest(tp // ep, 1) AS expert_tp, least(greatest(ep // tp, 1), dp * cp) AS group_ranks,
+    num_experts / ep * (1 - pow(1 - top_k / num_experts, tokens / cp * group_ranks))
+        AS visited_experts,
     mtp_layers, expert_imbalance, microbatches, virtual_stages, zero_stage, recompute,
-    e.attention_bytes_model = 'flash' AS fuses, q.hardware,
+    e.attention_bytes_model = 'flash' AS fuses, phase = 'training' AS trains,
+    CASE WHEN NOT trains THEN 1.0 WHEN recompute THEN 4.0 ELSE 3.0 END AS passes,
+    passes + CASE WHEN trains AND fuses THEN 0.5 ELSE 0.0 END AS core_passes,
+    CASE WHEN NOT trains THEN 1.0 WHEN recompute THEN 3.0 ELSE 2.0 END AS weight_reads,
+    CASE WHEN NOT trains THEN 0.0 WHEN microbatches > 1 THEN 8.0 ELSE 4.0 END AS gradient_moves,
+    num_kv_heads / ceil(num_kv_heads / tp) AS kv_split,
+    q.hardware,
     linear.element_bytes
     + CASE WHEN weight_dtype = expert_dtype THEN coalesce(scale_bytes, 0) ELSE 0 END AS linear_size,
     expert.element_bytes + coalesce(scale_bytes, 0) AS expert_size, head.element_bytes AS head_size,

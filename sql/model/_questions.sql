@@ -36,6 +36,8 @@
 -- gemm_dtype        VARCHAR   type the linear layers compute in
 -- head_dtype        VARCHAR   type of weights of the head and the router
 -- scale_bytes       DOUBLE    scales to a weight of the experts, else of the linear layers, bytes
+-- num_kv_heads      BIGINT    heads of keys
+-- num_experts       BIGINT    routed experts
 -- top_k             BIGINT    experts per token
 -- expert_groups     BIGINT    groups of experts
 -- top_groups        BIGINT    of these, groups that a token's experts are in at most
@@ -44,7 +46,9 @@
 CREATE VIEW _questions AS
 WITH typed AS (
     SELECT
-        s.* EXCLUDE (top_k), coalesce(s.top_k, m.top_k) AS top_k, s.top_k AS said_top_k,
+        s.* EXCLUDE (top_k), s.top_k AS said_top_k, m.num_kv_heads,
+        m.num_experts,
+        least(coalesce(s.top_k, m.top_k), m.num_experts) AS top_k,
         m.expert_groups, m.top_groups,
         coalesce(s.weight_dtype, m.weight_dtype) AS linear_dtype,
         coalesce(s.weight_dtype, m.expert_dtype, m.weight_dtype) AS expert_dtype,
@@ -99,7 +103,8 @@ SELECT
     END AS gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
         AS head_dtype,
-    scale_bytes, top_k, expert_groups, top_groups, mtp_layers, expert_imbalance
+    scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
+    expert_imbalance
 FROM typed
 LEFT JOIN _element_sizes AS linear ON linear.dtype = linear_dtype
 LEFT JOIN _element_sizes AS activation ON activation.dtype = activations;
