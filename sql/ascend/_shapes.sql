@@ -6,6 +6,8 @@
 -- inputs     BIGINT[][]  dimensions per input slot, blocked storage undone
 -- outputs    BIGINT[][]  dimensions per output slot, likewise
 -- in_tokens  VARCHAR[]   type of elements per input slot, in lower case without a prefix
+-- in_sizes   DOUBLE[]    bytes per input slot, NULL where its type is unknown
+-- out_sizes  DOUBLE[]    bytes per output slot, likewise
 -- in_bytes   DOUBLE      bytes of all inputs, NULL where a type is unknown
 -- out_bytes  DOUBLE      bytes of all outputs, likewise
 -- unknown    VARCHAR     types of elements that the table dtypes lacks
@@ -37,19 +39,19 @@ works AS (
 ),
 slots AS (
     SELECT
-        trace_id, shape_id, TRUE AS is_input,
+        trace_id, shape_id, TRUE AS is_input, unnest(range(len(in_dims))) AS slot,
         unnest(in_dims) AS dims,
         unnest(list_resize(coalesce(in_types, []), len(in_dims))) AS token
     FROM works
     UNION ALL
     SELECT
-        trace_id, shape_id, FALSE, unnest(out_dims),
+        trace_id, shape_id, FALSE, unnest(range(len(out_dims))), unnest(out_dims),
         unnest(list_resize(coalesce(out_types, []), len(out_dims)))
     FROM works
 ),
 sizes AS (
     SELECT
-        trace_id, shape_id, is_input, slots.token, dims IS NOT NULL AS present,
+        trace_id, shape_id, is_input, slot, slots.token, dims IS NOT NULL AS present,
         CASE
             WHEN dims IS NULL THEN 0
             ELSE _elements(dims) * dtypes.bytes
@@ -60,6 +62,8 @@ sizes AS (
 sums AS (
     SELECT
         trace_id, shape_id,
+        list(bytes ORDER BY slot) FILTER (is_input) AS in_sizes,
+        list(bytes ORDER BY slot) FILTER (NOT is_input) AS out_sizes,
         sum(bytes) FILTER (is_input) AS in_bytes,
         sum(bytes) FILTER (NOT is_input) AS out_bytes,
         coalesce(bool_or(bytes IS NULL AND is_input), FALSE) AS in_unknown,
@@ -73,6 +77,7 @@ SELECT
     list_transform(in_dims, lambda dims, nth: _dense(dims, in_formats[nth])) AS inputs,
     list_transform(out_dims, lambda dims, nth: _dense(dims, out_formats[nth])) AS outputs,
     list_transform(in_types, lambda token: regexp_replace(lower(token), '^dt_', '')) AS in_tokens,
+    in_sizes, out_sizes,
     CASE WHEN NOT in_unknown THEN coalesce(in_bytes, 0) END AS in_bytes,
     CASE WHEN NOT out_unknown THEN coalesce(out_bytes, 0) END AS out_bytes,
     unknown,

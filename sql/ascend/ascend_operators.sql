@@ -4,9 +4,12 @@
 -- transpositions, with blocked storage undone; where none does, the shapes are called inconsistent
 -- and no FLOP are made up. Kernels of the vector cores are bound by memory: their FLOP are NULL.
 -- Bytes are those of all tensors, each once: an absent tensor has none, a scalar has one element.
--- The setting kv_len=N of a trace says how many keys a request of a paged attention sees.
+-- Moved bytes are what the kernel has to move of them: of a table whose rows are gathered, these
+-- rows; of a paged cache, the keys of the requests. Rates are of moved bytes, and NULL where no
+-- shape tells them. The setting kv_len=N of a trace says how many keys a request of a paged
+-- attention sees.
 --
--- Materialised per trace.
+-- Materialised per trace of format ascend.
 --
 -- trace_id            VARCHAR  trace
 -- rank                INTEGER  rank in the job, NULL when unknown
@@ -35,19 +38,25 @@
 -- bytes               DOUBLE   both; NULL where a type of elements is unknown
 -- unknown_dtypes      VARCHAR  types of elements that the table dtypes lacks
 -- bytes_caveat        VARCHAR  what the sum of bytes misses or holds too much
+-- moved_bytes         DOUBLE   bytes that it has to move, NULL where unknown
+-- moved_bound         DOUBLE   most bytes it may move where moved_bytes is NULL: every block of the
+--                              table full, every row at another expert
+-- moved_note          VARCHAR  why moved_bytes is NULL: unknown_dtype, lengths_unknown (of the
+--                              requests), experts_unknown (which have rows) or part_unknown
 -- pmu_flop            DOUBLE   FLOP of the cubes by their counters
 -- pmu_ratio           DOUBLE   that over flop; a little above 1 for padding
 -- flop_mismatch       BOOLEAN  counters contradict shapes, by the bounds in ascend_constants
 -- tflops              DOUBLE   flop over the duration, TFLOP/s
--- gbps                DOUBLE   bytes over the duration, GB/s
--- intensity           DOUBLE   flop per byte
+-- gbps                DOUBLE   moved_bytes over the duration, GB/s
+-- intensity           DOUBLE   flop per moved byte
 CREATE VIEW ascend_operators AS
 WITH works AS (
     SELECT
         s.trace_id, s.shape_id, rule, s.dtype, m, n, k, causal, caveat, flop_bound,
         in_bytes, out_bytes, unknown, coalesce(matmul.flop, attention.flop) AS flop,
-        coalesce(matmul.fits, attention.fits) AS fits
+        coalesce(matmul.fits, attention.fits) AS fits, moved_bytes, moved_bound, moved_note
     FROM _shapes AS s
+    JOIN _moved_bytes AS moved ON moved.trace_id = s.trace_id AND moved.shape_id = s.shape_id
     LEFT JOIN _type_rules
         ON _type_rules.trace_id = s.trace_id AND _type_rules.op_type = s.op_type
     LEFT JOIN _matmul_work AS matmul
@@ -78,11 +87,12 @@ SELECT
     END AS flop_note,
     fits IS NOT DISTINCT FROM FALSE AS shape_inconsistent,
     causal, in_bytes, out_bytes, in_bytes + out_bytes AS bytes, unknown AS unknown_dtypes,
-    caveat AS bytes_caveat, pmu_flop, pmu_flop / nullif(flop, 0) AS pmu_ratio,
+    caveat AS bytes_caveat, moved_bytes, moved_bound, moved_note, pmu_flop,
+    pmu_flop / nullif(flop, 0) AS pmu_ratio,
     pmu_flop / nullif(flop, 0) NOT BETWEEN low.value AND high.value AS flop_mismatch,
     flop / nullif(w.dur_us, 0) / 1e6 AS tflops,
-    (in_bytes + out_bytes) / nullif(w.dur_us, 0) / 1e3 AS gbps,
-    flop / nullif(in_bytes + out_bytes, 0) AS intensity
+    moved_bytes / nullif(w.dur_us, 0) / 1e3 AS gbps,
+    flop / nullif(moved_bytes, 0) AS intensity
 FROM identified AS w
 JOIN works ON works.trace_id = w.trace_id AND works.shape_id = w.shape_id
 LEFT JOIN kernel_pmu AS pmu ON pmu.trace_id = w.trace_id AND pmu.kernel_id = w.kernel_id

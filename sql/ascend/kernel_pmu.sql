@@ -5,7 +5,7 @@
 -- utilisation of the cubes is their cycles over duration x clock x cores. The cubes' work is the
 -- share of cycles in which they multiply x cycles x what a core multiplies in a cycle.
 --
--- Materialised per trace.
+-- Materialised per trace of format ascend.
 --
 -- trace_id              VARCHAR  trace
 -- rank                  INTEGER  rank in the job, NULL when unknown

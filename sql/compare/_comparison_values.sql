@@ -1,6 +1,8 @@
 -- One row per trace and measure: its value for one device and one steady step, or for one device
 -- and the whole trace where it has no steady step, and how much steps differ.
 --
+-- Materialised per trace.
+--
 -- trace_id  VARCHAR  trace
 -- place     INTEGER  order of the measures
 -- metric    VARCHAR  measure

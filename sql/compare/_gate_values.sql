@@ -1,5 +1,7 @@
 -- One row per trace and measure that gates a change.
 --
+-- Materialised per trace.
+--
 -- trace_id  VARCHAR  trace
 -- metric    VARCHAR  step_median and step_p90, µs; communication_share (exposed) and idle_share
 --                    (waiting included) of all devices' time, %. Of a trace without steady steps

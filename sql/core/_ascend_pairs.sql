@@ -11,7 +11,7 @@
 -- Candidates meet in boxes of time, never all with all. Of more than 64 calls of one kind and one
 -- order of duration that start within twice that duration, a service row sees 64.
 --
--- Materialised per trace.
+-- Materialised per trace of format ascend.
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the row

@@ -7,7 +7,7 @@
 -- A profiler's folder is of one device, of which either file may not say the number: then it has
 -- the other's.
 --
--- Materialised per trace.
+-- Materialised per trace of format ascend.
 --
 -- trace_id        VARCHAR  trace
 -- kernel_id       BIGINT   event_id

@@ -4,7 +4,7 @@
 -- several passes. A first run that began before the capture ends with the last layer. Short runs
 -- that regularly follow a whole one draft tokens for it: their layers are counted on.
 --
--- Materialised per trace.
+-- Materialised per trace of format ascend.
 --
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL when unknown

@@ -3,7 +3,7 @@
 -- collectives, whose rows name no stream, are the same device's and stand in the same order of
 -- time. Devices whose anchor the user named are not here.
 --
--- Materialised per trace.
+-- Materialised per trace of format ascend.
 --
 -- trace_id    VARCHAR  trace
 -- rank        INTEGER  rank in the job, NULL when unknown

@@ -6,7 +6,7 @@
 -- as many matrix products up to the anchor as other layers have. Its last layer ends where the norm
 -- after the feed-forward one is: the final norm.
 --
--- Materialised per trace.
+-- Materialised per trace of format ascend.
 --
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL when unknown

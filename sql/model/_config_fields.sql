@@ -3,6 +3,7 @@
 --
 -- model  VARCHAR  name
 -- field  VARCHAR  property, as in config_names
+-- name   VARCHAR  the file's name for it
 -- value  JSON     what the file says
 CREATE VIEW _config_fields AS
 WITH said AS (
@@ -23,11 +24,13 @@ language AS (
     FROM chosen
 ),
 found AS (
-    SELECT model, field, priority, json_extract(config, '$."' || name || '"') AS value
+    SELECT model, field, priority, name, json_extract(config, '$."' || name || '"') AS value
     FROM language
     CROSS JOIN config_names
 )
-SELECT model, field, CAST(arg_min(value, priority) AS JSON) AS value
+SELECT
+    model, field, arg_min(name, priority) AS name,
+    CAST(arg_min(value, priority) AS JSON) AS value
 FROM found
 WHERE value IS NOT NULL AND json_type(value) <> 'NULL'
 GROUP BY model, field;

@@ -95,7 +95,10 @@ typed AS (
                 THEN TRY_CAST(fields['sliding_window'] AS BIGINT)
         END AS sliding_window,
         TRY_CAST(fields['max_window_layers'] AS BIGINT) AS max_window_layers,
-        TRY_CAST(fields['full_every'] AS BIGINT) AS full_every,
+        -- A pattern, as LLLG, ends with the layer that sees all keys.
+        coalesce(
+            TRY_CAST(fields['full_every'] AS BIGINT), len(fields['full_every'] ->> '$')
+        ) AS full_every,
         TRY_CAST(fields['layer_types'] AS VARCHAR[]) AS layer_types,
         TRY_CAST(fields['compress_ratios'] AS BIGINT[]) AS compress_ratios,
         TRY_CAST(fields['hash_layers'] AS BIGINT) AS hash_layers,
@@ -182,4 +185,4 @@ SELECT
 FROM typed AS t
 LEFT JOIN model_types AS types ON types.model_type = t.model_type
 LEFT JOIN quantizations AS q ON q.method = t.quant_method
-LEFT JOIN dtypes AS plain ON plain.token = t.dtype;
+LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;

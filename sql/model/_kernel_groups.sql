@@ -22,7 +22,7 @@
 -- op             VARCHAR  name of the operator that launched it
 -- op_trace_id    VARCHAR  trace of that operator
 -- op_id          BIGINT   the operator where it has a rule for its FLOP
--- work_id        UBIGINT  its work, in _op_works of its trace
+-- work_id        UBIGINT  its work, in operator_works of its trace
 -- families       VARCHAR  families of operators whose work its category does
 -- group_key      UBIGINT  equal for kernels of one call of an operator
 -- group_id       BIGINT   kernel_id of the first kernel that does the work
@@ -70,7 +70,7 @@ fitting AS (
             OR contains(known.families, leaves.family)
         ) AS fits
     FROM known
-    LEFT JOIN _op_leaves AS leaves
+    LEFT JOIN counted_operators AS leaves
         ON leaves.trace_id = known.op_trace_id AND leaves.op_id = known.op_id
 ),
 working AS (

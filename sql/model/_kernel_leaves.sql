@@ -5,7 +5,7 @@
 -- op_trace_id  VARCHAR  trace of the operator; another for a replay
 -- op_id        BIGINT   counted operator, NULL where the work is of no product, attention or expert
 -- op           VARCHAR  name of the operator whose work it is
--- work_id      UBIGINT  that work, in _op_works of the operator's trace
+-- work_id      UBIGINT  that work, in operator_works of the operator's trace
 -- map_rule     VARCHAR  correlation or graph_capture
 CREATE VIEW _kernel_leaves AS
 WITH found AS (
@@ -22,7 +22,7 @@ SELECT
     f.trace_id, f.kernel_id, f.op_trace_id, f.op_id, coalesce(l.op, f.op_name) AS op,
     coalesce(l.work_id, f.own_work_id) AS work_id, f.map_rule
 FROM found AS f
-LEFT JOIN _op_leaves AS l ON l.trace_id = f.op_trace_id AND l.op_id = f.op_id
+LEFT JOIN counted_operators AS l ON l.trace_id = f.op_trace_id AND l.op_id = f.op_id
 WHERE coalesce(l.op, f.op_name) IS NOT NULL
 QUALIFY row_number() OVER (
     PARTITION BY f.trace_id, f.kernel_id ORDER BY f.map_rule DESC

@@ -31,6 +31,7 @@
 -- k             BIGINT     inner dimension
 -- flop          DOUBLE     FLOP of the kernel
 -- bytes         DOUBLE     bytes it moves
+-- bytes_note    VARCHAR    why its shapes do not tell them, see ascend_operators
 -- flops_source  VARCHAR    shape, annotation, profiler, template or none
 -- dtype         VARCHAR    type it computes in
 -- dtype_source  VARCHAR    inputs, name, model, input, template or default
@@ -128,6 +129,7 @@ SELECT
         WHEN template_flop IS NULL OR bytes IS NOT NULL THEN bytes
         WHEN final_workers = 1 THEN template_bytes
     END AS bytes,
+    bytes_note,
     CASE WHEN template_flop IS NULL THEN flops_source ELSE 'template' END AS flops_source,
     CASE
         WHEN template_flop IS NULL THEN dtype

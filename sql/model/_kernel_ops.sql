@@ -6,15 +6,16 @@
 --
 -- trace_id      VARCHAR  trace
 -- kernel_id     BIGINT   the operation
--- op_id         BIGINT   counted operator that caused it, in _op_leaves; NULL where none did
--- own_work_id   UBIGINT  work of the innermost operator around the launch, in _op_works
+-- op_id         BIGINT   operator that caused it, in counted_operators; NULL where none did
+-- own_work_id   UBIGINT  work of the innermost operator around the launch where that only moves
+--                         elements, in operator_works
 CREATE VIEW _kernel_ops AS
 WITH launched AS (
     SELECT
         trace_id, kernel_id, op_id, launch_id,
         CASE
             WHEN op_name IS NOT NULL
-                THEN _work_id(op_name, input_dims, input_types, CAST(NULL AS VARCHAR))
+                THEN work_id(op_name, input_dims, input_types, CAST(NULL AS VARCHAR))
         END AS own_work_id
     FROM kernels
     -- An operator around the launch of a graph says nothing of the graph's kernels.
@@ -23,10 +24,10 @@ WITH launched AS (
 SELECT
     k.trace_id, k.kernel_id,
     coalesce(own.op_id, CASE WHEN moved.work_id IS NULL THEN around.op_id END) AS op_id,
-    k.own_work_id
+    moved.work_id AS own_work_id
 FROM launched AS k
-LEFT JOIN _op_leaves AS own ON own.trace_id = k.trace_id AND own.op_id = k.op_id
-LEFT JOIN _op_works AS moved
+LEFT JOIN counted_operators AS own ON own.trace_id = k.trace_id AND own.op_id = k.op_id
+LEFT JOIN operator_works AS moved
     ON moved.trace_id = k.trace_id AND moved.work_id = k.own_work_id
     AND moved.family = 'memory'
 LEFT JOIN _launch_ops AS around

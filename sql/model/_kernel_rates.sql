@@ -27,6 +27,7 @@
 -- k             BIGINT     inner dimension
 -- flop          DOUBLE     FLOP of the kernel
 -- bytes         DOUBLE     bytes it moves
+-- bytes_note    VARCHAR    why its shapes do not tell them, see ascend_operators
 -- flops_source  VARCHAR    shape, annotation, profiler, template or none
 -- dtype         VARCHAR    type it computes in
 -- dtype_source  VARCHAR    inputs, name, model, input, template or default

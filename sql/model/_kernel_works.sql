@@ -32,6 +32,7 @@
 -- k              BIGINT   inner dimension
 -- flop           DOUBLE   FLOP of the kernel; NULL where unknown, or known of the group alone
 -- bytes          DOUBLE   bytes it moves
+-- bytes_note     VARCHAR  why its shapes do not tell them, see ascend_operators
 -- group_flop     DOUBLE   FLOP of the operator
 -- group_bytes    DOUBLE   bytes of the operator
 -- flops_source   VARCHAR  shape, annotation, profiler, or none
@@ -52,6 +53,12 @@ joined AS (
         g.* EXCLUDE (kind, op_trace_id, op_id, work_id, group_id, group_ns, is_windowed),
         w.rule, w.family, w.batch, w.m, w.n, w.k, w.first_flop, w.dtype AS input_dtype,
         w.is_typed, w.a_type, mt.weight_dtype,
+        -- What sums up is of the product that it ends.
+        CASE
+            WHEN g.is_combine
+                THEN max(CASE WHEN g.is_worker AND NOT g.is_combine THEN g.fp32_dtype END)
+                    OVER (PARTITION BY g.trace_id, g.device, g.group_key)
+        END AS product_dtype,
         CASE
             WHEN w.pair_flop IS NULL THEN w.flop
             WHEN w.is_windowed OR g.is_windowed THEN NULL
@@ -68,10 +75,11 @@ joined AS (
                 * CASE WHEN w.a_type = 'fp8' AND g.name_dtype = 'fp8' THEN 0.5 ELSE 1 END
         END AS op_bytes,
         w.pair_flop IS NOT NULL AS by_pass,
-        a.flop AS own_flop, a.bytes AS own_bytes, a.m AS own_m, a.n AS own_n, a.k AS own_k,
-        a.dtype AS own_dtype, nullif(told.flop, 0) AS told_flop, told.bytes AS told_bytes
+        a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,
+        a.k AS own_k, a.dtype AS own_dtype, nullif(told.flop, 0) AS told_flop,
+        told.bytes AS told_bytes
     FROM _kernel_groups AS g
-    LEFT JOIN _op_works AS w ON w.trace_id = g.op_trace_id AND w.work_id = g.work_id
+    LEFT JOIN operator_works AS w ON w.trace_id = g.op_trace_id AND w.work_id = g.work_id
     LEFT JOIN pass_workloads AS p
         ON p.trace_id = g.trace_id AND p.device IS NOT DISTINCT FROM g.device
         AND p.pass_id = g.pass_id
@@ -100,6 +108,7 @@ SELECT
         WHEN family = 'memory' THEN op_bytes
         WHEN is_worker AND workers = 1 THEN op_bytes
     END AS bytes,
+    moved_note AS bytes_note,
     CAST(coalesce(own_flop, told_flop, op_flop) AS DOUBLE) AS group_flop,
     coalesce(own_bytes, told_bytes, op_bytes) AS group_bytes,
     CASE
@@ -114,7 +123,8 @@ SELECT
         WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
             AND told_flop IS NULL THEN NULL
         WHEN own_dtype IS NOT NULL THEN own_dtype
-        WHEN is_typed AND input_dtype = 'fp32' THEN coalesce(fp32_dtype, 'fp32')
+        WHEN is_typed AND input_dtype = 'fp32'
+            THEN coalesce(product_dtype, fp32_dtype, 'fp32')
         WHEN is_typed AND input_dtype IS NOT NULL THEN input_dtype
         WHEN name_dtype IS NOT NULL THEN name_dtype
         WHEN weight_dtype IS NOT NULL AND family = 'moe' THEN weight_dtype

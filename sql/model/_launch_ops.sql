@@ -10,7 +10,7 @@
 -- op_id      BIGINT   event_id of the operator
 CREATE VIEW _launch_ops AS
 WITH families AS (
-    SELECT DISTINCT trace_id, pid, tid, family FROM _op_leaves
+    SELECT DISTINCT trace_id, pid, tid, family FROM counted_operators
 ),
 calls AS (
     SELECT e.trace_id, e.event_id AS launch_id, e.pid, e.tid, e.start_ns, families.family
@@ -23,7 +23,7 @@ calls AS (
 placed AS (
     SELECT calls.trace_id, calls.launch_id, leaves.op_id, leaves.start_ns
     FROM calls
-    ASOF JOIN _op_leaves AS leaves
+    ASOF JOIN counted_operators AS leaves
         ON leaves.trace_id = calls.trace_id AND leaves.pid = calls.pid
         AND leaves.tid = calls.tid AND leaves.family = calls.family
         AND leaves.start_ns <= calls.start_ns

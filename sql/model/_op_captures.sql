@@ -43,7 +43,7 @@ reaching AS (
     FROM ranges
 )
 SELECT leaves.trace_id, leaves.op_id
-FROM _op_leaves AS leaves
+FROM counted_operators AS leaves
 ASOF JOIN reaching
     ON reaching.trace_id = leaves.trace_id AND reaching.start_ns <= leaves.start_ns
 WHERE leaves.start_ns < reaching.until_ns;

@@ -11,7 +11,7 @@
 -- module_path  VARCHAR  names of all modules, the outermost first, with / between
 CREATE VIEW _op_modules AS
 WITH threads AS (
-    SELECT DISTINCT trace_id, pid, tid FROM _op_leaves
+    SELECT DISTINCT trace_id, pid, tid FROM counted_operators
 ),
 frames AS (
     SELECT trace_id, pid, tid, event_id, substr(name, 12) AS module, start_ns, end_ns
@@ -28,7 +28,7 @@ edges AS (
     SELECT trace_id, pid, tid, event_id, start_ns, 1, 1, -end_ns FROM frames
     UNION ALL
     SELECT trace_id, pid, tid, op_id, start_ns, 0, 2, 0
-    FROM _op_leaves
+    FROM counted_operators
     SEMI JOIN (SELECT DISTINCT trace_id, pid, tid FROM frames) USING (trace_id, pid, tid)
 ),
 swept AS (

@@ -63,8 +63,23 @@
 -- fault                     VARCHAR    why the dimensions cannot be right; NULL when they can
 -- remark                    VARCHAR    what was mended
 CREATE VIEW architectures AS
+WITH faults AS (
+    SELECT model, arg_min(fault, (priority, field)) AS unusable
+    FROM (
+        SELECT model, field, fault, 1 AS priority FROM _config_faults
+        UNION ALL
+        -- What may follow from others comes after them.
+        SELECT
+            model, field, fault,
+            CASE
+                WHEN field IN ('head_dim', 'rotary_dim', 'shared_intermediate_size') THEN 3 ELSE 2
+            END
+        FROM _dimension_faults
+    )
+    GROUP BY model
+)
 SELECT
-    model, name, aliases, model_type,
+    m.model, name, aliases, model_type,
     CASE
         WHEN compress_ratios IS NOT NULL THEN 'v4'
         WHEN kv_lora_rank > 0 AND index_top_k > 0 THEN 'dsa'
@@ -82,11 +97,12 @@ SELECT
     tied_embeddings, qk_norm, qkv_bias, max_positions, weight_dtype, expert_dtype,
     weight_scale_bytes, published_active_b, published_total_b, source, source_revision,
     CASE
-        WHEN num_layers IS NULL OR num_layers < 1 THEN 'the number of layers is missing'
-        WHEN hidden_size IS NULL OR hidden_size < 1 THEN 'hidden_size is missing'
-        WHEN num_heads IS NULL OR num_heads < 1 THEN 'the number of attention heads is missing'
-        WHEN vocab_size IS NULL OR vocab_size < 1 THEN 'vocab_size is missing'
-        WHEN num_kv_heads < 1 OR num_heads % num_kv_heads <> 0
+        WHEN unusable IS NOT NULL THEN unusable
+        WHEN num_layers IS NULL THEN 'the number of layers is missing'
+        WHEN hidden_size IS NULL THEN 'hidden_size is missing'
+        WHEN num_heads IS NULL THEN 'the number of attention heads is missing'
+        WHEN vocab_size IS NULL THEN 'vocab_size is missing'
+        WHEN num_heads % num_kv_heads <> 0
             THEN printf('%d heads cannot share %d key-value heads', num_heads, num_kv_heads)
         WHEN surplus_ratios < 0 OR surplus_ratios > 0 AND NOT surplus_fits
             THEN printf(
@@ -109,4 +125,5 @@ SELECT
         WHEN surplus_ratios > 0 AND surplus_ratios <> mtp_layers AND surplus_fits
             THEN printf('compress_ratios: %d surplus zeros left out', surplus_ratios)
     END AS remark
-FROM _known_models;
+FROM _known_models AS m
+LEFT JOIN faults AS f ON f.model = m.model;

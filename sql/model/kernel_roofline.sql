@@ -27,6 +27,8 @@
 -- flop             DOUBLE   FLOP of the kernel; NULL where unknown, or known of the group alone
 -- flops_source     VARCHAR  shape, annotation (pairs of the pass), profiler, template, or none
 -- bytes            DOUBLE   bytes of memory it has to move
+-- bytes_note       VARCHAR  why the shapes of an Ascend kernel do not tell them: moved_note of
+--                           ascend_operators
 -- intensity        DOUBLE   FLOP per byte
 -- ridge            DOUBLE   FLOP per byte above which the chip's peak is the limit
 -- dtype            VARCHAR  type it computes in; NULL for what multiplies nothing
@@ -64,7 +66,8 @@ WITH reasons AS (
 SELECT
     j.trace_id, j.rank, j.device, j.pass_id, j.layer_id, j.kernel_id, j.start_ns, j.end_ns,
     j.display_name, j.category, j.map_rule, j.unit, j.trace_op, j.batch, j.m, j.n, j.k, j.dur_us,
-    j.flop, j.flops_source, j.bytes, j.flop / nullif(j.bytes, 0) AS intensity,
+    j.flop, j.flops_source, j.bytes, CASE WHEN j.bytes IS NULL THEN j.bytes_note END AS bytes_note,
+    j.flop / nullif(j.bytes, 0) AS intensity,
     j.peak_tflops * 1e3 / j.hbm_gbps AS ridge, j.dtype, j.dtype_source, j.peak_tflops,
     j.hbm_gbps AS peak_gbps, j.flop / nullif(j.dur_us, 0) / 1e6 AS tflops,
     j.bytes / nullif(j.dur_us, 0) / 1e3 AS gbps, j.mfu, j.mbu, j.compute_us, j.memory_us,

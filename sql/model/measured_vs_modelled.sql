@@ -7,6 +7,11 @@
 -- model that no kernel is known to run is a part without measured time. Efficiency above 1 is an
 -- error of the model, of the settings or of the matching, and is kept: see over_100.
 --
+-- The model's figures are of as many layers of a kind as the pass was seen to run: a trace may be
+-- of one pipeline stage, or of a model cut short. A kind of layer that it does not run has no row,
+-- beside those of its kernels; what is outside of layers is the whole model's, and missing on a
+-- stage that does not have it. Layers beyond the model's are not made up.
+--
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device
@@ -18,11 +23,14 @@
 -- kernel_count  BIGINT   kernels
 -- measured_ns   BIGINT   sum of their durations, ns
 -- measured_ms   DOUBLE   the same in ms
--- modelled_ms   DOUBLE   least time by the model, of all layers of the kind
+-- layers        BIGINT   layers of the kind that the model's figures are of: those of the pass;
+--                        NULL where the model has no such part
+-- model_layers  BIGINT   layers of the kind that the whole model has
+-- modelled_ms   DOUBLE   least time by the model, of these layers
 -- efficiency    DOUBLE   modelled over measured, a fraction
 -- over_100      BOOLEAN  efficiency is above 1
 -- gap_ms        DOUBLE   measured less modelled
--- flop          DOUBLE   FLOP by the model, of all layers of the kind, one rank
+-- flop          DOUBLE   FLOP by the model, of these layers, one rank
 -- bytes         DOUBLE   bytes of memory by the model
 -- tflops        DOUBLE   flop over measured time, TFLOP/s
 -- gbps          DOUBLE   bytes over measured time, GB/s
@@ -44,6 +52,17 @@ measured AS (
     JOIN _kernel_maps AS m ON m.trace_id = r.trace_id AND m.kernel_id = r.kernel_id
     GROUP BY ALL
 ),
+-- Layers of each kind that a pass runs.
+traced AS (
+    SELECT
+        p.trace_id, p.device, p.pass_id, m.layer_kind, count(DISTINCT m.layer_id) AS layers
+    FROM passes_known AS p
+    JOIN _kernel_maps AS m
+        ON m.trace_id = p.trace_id AND m.device IS NOT DISTINCT FROM p.device
+        AND m.pass_id = p.pass_id
+    WHERE m.layer_id IS NOT NULL
+    GROUP BY p.trace_id, p.device, p.pass_id, m.layer_kind
+),
 units AS (
     SELECT u.trace_id, u.device, u.pass_id, u.layer_kind, u.unit, unnest(u.ops) AS op
     FROM _pass_units AS u
@@ -61,8 +80,12 @@ homes AS (
 ),
 placed AS (
     SELECT
-        p.trace_id, p.rank, p.device, p.pass_id, o.layer_kind, o.layers, o.op, o.flop_rank,
-        o.flop_us,
+        p.trace_id, p.rank, p.device, p.pass_id, o.layer_kind, o.layers AS model_layers,
+        CASE
+            WHEN o.layer_kind IN ('ends', 'mtp') THEN o.layers
+            ELSE least(o.layers, coalesce(t.layers, 0))
+        END AS layers,
+        o.op, o.flop_rank, o.flop_us,
         -- What fusion would hide moves its bytes where it was a kernel of its own.
         CASE WHEN u.unit = o.op THEN coalesce(o.alone_bytes, 0) ELSE 0 END
         + o.weight_bytes + o.activation_bytes + o.kv_bytes + o.temporary_bytes AS bytes,
@@ -72,6 +95,9 @@ placed AS (
     FROM passes_known AS p
     JOIN operators AS o ON o.scenario = p.scenario
     LEFT JOIN hardware AS h ON h.hardware = p.hardware
+    LEFT JOIN traced AS t
+        ON t.trace_id = p.trace_id AND t.device IS NOT DISTINCT FROM p.device
+        AND t.pass_id = p.pass_id AND t.layer_kind = o.layer_kind
     LEFT JOIN homes AS u
         ON u.trace_id = p.trace_id AND u.device IS NOT DISTINCT FROM p.device
         AND u.pass_id = p.pass_id AND u.layer_kind = o.layer_kind AND u.op = o.op
@@ -80,9 +106,10 @@ placed AS (
 modelled AS (
     SELECT
         trace_id, rank, device, pass_id, layer_kind, part, any_value(layers) AS layers,
-        sum(flop_rank) AS flop, sum(bytes) AS bytes, sum(flop_us) AS flop_us,
-        sum(hbm_us) AS hbm_us
+        any_value(model_layers) AS model_layers, sum(flop_rank) AS flop, sum(bytes) AS bytes,
+        sum(flop_us) AS flop_us, sum(hbm_us) AS hbm_us
     FROM placed
+    WHERE layers > 0
     GROUP BY trace_id, rank, device, pass_id, layer_kind, part
     -- What others do in passing takes no time of its own.
     HAVING sum(hbm_us) IS NULL OR sum(flop_us) + sum(hbm_us) > 0
@@ -105,7 +132,7 @@ parts AS (
         coalesce(a.device, b.device) AS device, coalesce(a.pass_id, b.pass_id) AS pass_id,
         coalesce(a.layer_kind, b.layer_kind) AS layer_kind, coalesce(a.part, b.part) AS part,
         coalesce(a.state, 'missing') AS state, coalesce(kernel_count, 0) AS kernel_count,
-        coalesce(measured_ns, 0) AS measured_ns,
+        coalesce(measured_ns, 0) AS measured_ns, layers, model_layers,
         layers * greatest(flop_us, hbm_us) / 1e3 AS modelled_ms, layers * flop AS flop,
         layers * bytes AS bytes,
         CASE WHEN flop_us >= hbm_us THEN 'compute' WHEN hbm_us > flop_us THEN 'memory' END AS bound
@@ -117,17 +144,17 @@ parts AS (
     UNION ALL
     SELECT
         trace_id, rank, device, pass_id, NULL, 'overlap', 'overlap', 0, busy_ns - sum_ns, NULL,
-        NULL, NULL, NULL
+        NULL, NULL, NULL, NULL, NULL
     FROM rests
     UNION ALL
     SELECT
         trace_id, rank, device, pass_id, NULL, 'idle', 'idle', 0, wall_ns - busy_ns, NULL, NULL,
-        NULL, NULL
+        NULL, NULL, NULL, NULL
     FROM rests
 )
 SELECT
     trace_id, rank, device, pass_id, layer_kind, part, state, kernel_count, measured_ns,
-    measured_ns / 1e6 AS measured_ms, modelled_ms,
+    measured_ns / 1e6 AS measured_ms, layers, model_layers, modelled_ms,
     1e6 * modelled_ms / nullif(measured_ns, 0) AS efficiency,
     1e6 * modelled_ms / nullif(measured_ns, 0) > 1 AS over_100,
     measured_ns / 1e6 - modelled_ms AS gap_ms, flop, bytes,

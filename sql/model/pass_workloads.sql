@@ -85,8 +85,8 @@ attentions AS (
             }, k.start_ns
         ) AS shape
     FROM _kernel_ops AS o
-    JOIN _op_leaves AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
-    JOIN _op_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
+    JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
+    JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
     JOIN _kernel_spots AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
     JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
     WHERE w.sequences IS NOT NULL
@@ -103,8 +103,8 @@ heads AS (
             ON p.trace_id = s.trace_id AND p.device IS NOT DISTINCT FROM k.device
             AND p.pass_id = s.pass_id AND k.start_ns >= p.end_ns
         JOIN _kernel_ops AS o ON o.trace_id = s.trace_id AND o.kernel_id = s.kernel_id
-        JOIN _op_leaves AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
-        JOIN _op_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
+        JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
+        JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
         WHERE s.layer_id IS NULL AND w.family = 'product'
     )
     GROUP BY trace_id, device, pass_id

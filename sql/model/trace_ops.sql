@@ -70,9 +70,9 @@ joined AS (
             WHEN p.phase = 'decode' THEN w.decode_flop
             WHEN p.phase <> 'mixed' OR w.decode_flop = w.pair_flop THEN w.pair_flop
         END AS pair_flop
-    FROM _op_leaves AS l
+    FROM counted_operators AS l
     JOIN traces AS t ON t.trace_id = l.trace_id
-    LEFT JOIN _op_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
+    LEFT JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
     LEFT JOIN spots AS s ON s.trace_id = l.trace_id AND s.op_id = l.op_id
     LEFT JOIN _op_modules AS m ON m.trace_id = l.trace_id AND m.op_id = l.op_id
     LEFT JOIN paths ON paths.module_path = m.module_path

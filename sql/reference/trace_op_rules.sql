@@ -23,12 +23,17 @@
 -- causal_slot        INTEGER  argument that says whether a mask hides later keys
 -- corner             VARCHAR  where the mask's diagonal starts: top (left) or bottom (right)
 -- window_slot        INTEGER  argument with the number of keys before its own that a query sees
--- stride_slot        INTEGER  of a convolution: stride, then padding and dilation
--- transposed_slot    INTEGER  argument that says whether the convolution is transposed
+-- lengths_slot       INTEGER  bounds of sequences packed into one, whose lengths no shape tells
+-- stride_slot        INTEGER  argument with the stride of a convolution
+-- padding_slot       INTEGER  its padding
+-- dilation_slot      INTEGER  its dilation
+-- transposed_slot    INTEGER  whether it is transposed; NULL where it never is
+-- mask_slot          INTEGER  of a convolution's backward: which gradients it computes
 -- elements_per_item  INTEGER  values in one stored element along the inner dimension
 -- types_decide       BOOLEAN  both operands are inputs: their types are those it computes in
--- reads              VARCHAR  inputs read, ; between; all, or gathered
--- writes             VARCHAR  inputs written, ; between; result: one more tensor, or gathered
+-- reads              VARCHAR  inputs read, ; between; all; or of the first one what the next one
+--                             says: rows, elements, or what is chosen along some dimension
+-- writes             VARCHAR  inputs written, ; between; result: one more tensor
 -- comment            VARCHAR  why
 CREATE TABLE trace_op_rules (
     priority INTEGER PRIMARY KEY,
@@ -45,8 +50,12 @@ CREATE TABLE trace_op_rules (
     causal_slot INTEGER,
     corner VARCHAR,
     window_slot INTEGER,
+    lengths_slot INTEGER,
     stride_slot INTEGER,
+    padding_slot INTEGER,
+    dilation_slot INTEGER,
     transposed_slot INTEGER,
+    mask_slot INTEGER,
     elements_per_item INTEGER,
     types_decide BOOLEAN,
     reads VARCHAR,

@@ -7,6 +7,8 @@
 -- the longest takes at least 1.25 times the shortest, both parts have two steps and a tenth of
 -- all, and the median of the heavy ones is at least 1.5 times that of the light ones.
 --
+-- Materialised per trace.
+--
 -- trace_id    VARCHAR  trace
 -- program     VARCHAR  what it ran
 -- step_id     BIGINT   step

@@ -4,6 +4,8 @@
 -- other steps have one, or when it has less than 90 % of the operations that most of the steps
 -- between have that ran the same. A pass is partial when it lacks layers.
 --
+-- Materialised per trace.
+--
 -- trace_id           VARCHAR  trace
 -- step_id            BIGINT   step, from 0 in time order
 -- step_number        BIGINT   number of the step, NULL where the trace gives none

@@ -20,11 +20,15 @@ CREATE VIEW findings AS
 WITH wholes AS (
     SELECT trace_id, sum(window_us) AS whole_us FROM time_breakdown GROUP BY trace_id
 ),
-found AS (
+reached AS MATERIALIZED (
     SELECT trace_id, finding, value, gain_us, evidence, query
     FROM _finding_values
     JOIN finding_rules USING (finding)
     WHERE value >= threshold
+),
+found AS (
+    SELECT trace_id, finding, value, gain_us, evidence, query
+    FROM reached
     UNION ALL
     SELECT
         trace_id,
@@ -37,12 +41,7 @@ found AS (
         format('SELECT * FROM health WHERE trace_id = ''{}''', trace_id)
     FROM traces
     LEFT JOIN wholes USING (trace_id)
-    WHERE trace_id NOT IN (
-        SELECT trace_id
-        FROM _finding_values
-        JOIN finding_rules USING (finding)
-        WHERE value >= threshold
-    )
+    WHERE trace_id NOT IN (SELECT trace_id FROM reached)
 )
 SELECT
     trace_id, finding,

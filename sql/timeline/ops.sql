@@ -33,7 +33,8 @@
 --                             custom calls and matrix products counts as unknown
 -- flops              HUGEINT  floating-point operations of the calls of which they are known: as
 --                             XLA counts them, else 2 for each product that a matrix product, a
---                             convolution or an attention of these shapes sums up (flop_rules)
+--                             convolution or an attention of these shapes sums up
+--                             (operator_works)
 -- flops_source       VARCHAR  where they are from: model_flops, shapes, both (of different calls)
 --                             or none
 -- flops_known_pct    DOUBLE   share of self_us in calls of which they are known

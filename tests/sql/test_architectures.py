@@ -188,6 +188,68 @@ def test_dimensions_that_cannot_be_right_are_named(known, change, fault):
         known({key: value for key, value in (SMALL | change).items() if value is not None}, "model")
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"hidden_size": "abc"}, 'hidden_size is "abc": expected whole number, 1 to 1000000'),
+        ({"hidden_size": -5}, "hidden_size is -5: expected"),
+        ({"hidden_size": 1e30}, r"hidden_size is 1e\+?30: expected"),
+        ({"hidden_size": 10**30}, "hidden_size is 10{30}: expected"),
+        ({"hidden_size": 2048.5}, r"hidden_size is 2048\.5: expected whole number"),
+        ({"hidden_size": True}, "hidden_size is true: expected whole number"),
+        ({"hidden_size": [64]}, r"hidden_size is \[64\]: expected whole number"),
+        ({"hidden_size": 10**12}, "hidden_size is 1000000000000: expected"),
+        ({"vocab_size": 10**15}, "vocab_size is 1000000000000000: expected whole number, 1 to 100000000"),
+        # By the name that the file has for it.
+        ({"hidden_size": None, "n_embd": {"a": 1}}, r'n_embd is \{"a":1\}: expected whole number'),
+        ({"num_experts": "many"}, 'num_experts is "many": expected whole number'),
+        ({"num_key_value_heads": [1, 2]}, r"num_key_value_heads is \[1,2\]: expected whole number"),
+        ({"num_attention_heads": 8192, "head_dim": None, "hidden_size": 4096}, "head_dim is 0: expected"),
+        ({"partial_rotary_factor": 1.5}, r"partial_rotary_factor is 1\.5: expected number, 0 to 1"),
+        ({"tie_word_embeddings": "perhaps"}, 'tie_word_embeddings is "perhaps": expected true or false'),
+        ({"layer_types": "full_attention"}, 'layer_types is "full_attention": expected list of words'),
+        ({"mlp_only_layers": [1, 2.5]}, r"mlp_only_layers is \[1,2\.5\]: expected list of whole numbers"),
+        ({"sliding_window_pattern": "LLRG"}, 'sliding_window_pattern is "LLRG": expected whole number or pattern'),
+        ({"torch_dtype": "float77"}, 'torch_dtype is "float77": no such type'),
+        ({"torch_dtype": 16}, "torch_dtype is 16: expected word"),
+        ({"quantization_config": "fp8"}, 'quantization_config is "fp8": expected object'),
+        ({"quantization_config": {"quant_method": "fp77"}}, 'quant_method "fp77" is not in'),
+        # Each dimension is possible, all of them together are not: 3 x 10^4 layers x 10^6 x 10^7.
+        ({"num_hidden_layers": 10**4, "hidden_size": 10**6, "head_dim": 1, "intermediate_size": 10**7},
+         "parameters in all layers"),
+    ],
+)  # fmt: skip
+def test_what_is_there_and_cannot_be_read_is_named_with_its_value(known, change, fault):
+    with pytest.raises(UsageError, match=fault):
+        known({key: value for key, value in (SMALL | change).items() if value is not None}, "model")
+
+
+def test_numbers_may_be_written_in_other_ways(known):
+    config = SMALL | {"hidden_size": 64.0, "vocab_size": "1000", "sliding_window": None}
+    assert known(config, "hidden_size", "vocab_size") == (64, 1000)
+    for word in ("torch.float16", "half", "fp16", "FLOAT16"):
+        assert known(SMALL | {"torch_dtype": word}, "weight_dtype") == ("fp16",)
+    assert known(SMALL | {"sliding_window_pattern": "LLLG"}, "full_every") == (4,)
+    assert known(SMALL | {"moe_layer_freq": [0, 1, 1, 1]}, "dense_layers") == ([0],)
+
+
+def test_every_property_of_a_config_has_its_kind(lake):
+    assert lake.rows("SELECT DISTINCT field FROM config_names EXCEPT SELECT field FROM config_fields") == []
+    assert lake.rows("SELECT field FROM config_fields EXCEPT SELECT field FROM config_names") == []
+
+
+def test_a_lake_s_own_model_beyond_all_limits_is_faulty(tmp_path):
+    own = tmp_path / "lake" / "reference"
+    with Lake(tmp_path / "lake") as lake:
+        own.mkdir()
+        (own / "models.csv").write_text(
+            "model,num_layers,hidden_size,num_heads,intermediate_size,vocab_size\nmine,2,1000000000000,4,128,1000\n"
+        )
+        with pytest.raises(UsageError, match="hidden_size is 1000000000000: expected"):
+            lake.resolve_model("mine")
+        assert lake.resolve_model("qwen3-8b") == "qwen3-8b"
+
+
 def test_quantised_weights_are_told(known):
     def types(**more):
         return known(SMALL | more, "weight_dtype", "expert_dtype")

@@ -7,7 +7,7 @@ import pytest
 import tracelake
 
 from .. import summary_cases as cases
-from ..support import data_file, trace_bytes
+from ..support import trace_bytes
 from .ascend_files import logical, write_folder
 
 
@@ -211,10 +211,8 @@ def test_traces_of_no_run_are_not_matched(lake, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def k1(tmp_path_factory):
-    lake = tracelake.open(tmp_path_factory.mktemp("k1") / "lake")
-    lake.ingest(data_file("jax/tpu_inference_k1.trace.json.gz"))
-    return lake
+def k1(real_lake):
+    return real_lake("jax/tpu_inference_k1.trace.json.gz")
 
 
 def test_two_devices_of_a_real_trace_meet_at_each_collective(k1):
@@ -238,16 +236,16 @@ def test_sums_of_a_real_trace_are_those_of_the_specification(k1):
                      ("all-reduce", 258, pytest.approx(6888.667, abs=0.258))]  # fmt: skip
 
 
-def test_a_real_trace_of_an_older_pytorch_has_all_to_alls_and_no_messages(lake):
-    lake.ingest(data_file("kineto/hta_trace_diff_control_control.json.gz"))
+def test_a_real_trace_of_an_older_pytorch_has_all_to_alls_and_no_messages(real_lake):
+    lake = real_lake("kineto/hta_trace_diff_control_control.json.gz")
     found = lake.rows("SELECT kind, calls, bus_gbps FROM collective_kinds ORDER BY kind")
     assert found == [("all-reduce", 18, None), ("all-to-all", 42, None)]
     [(first,)] = lake.rows("SELECT bytes FROM collectives ORDER BY start_ns LIMIT 1")
     assert first is not None
 
 
-def test_a_real_trace_of_a_newer_pytorch_tells_sizes_and_groups(lake):
-    lake.ingest(data_file("kineto/vllm_gpt-oss_prefill_tp_b200.json.gz"))
+def test_a_real_trace_of_a_newer_pytorch_tells_sizes_and_groups(real_lake):
+    lake = real_lake("kineto/vllm_gpt-oss_prefill_tp_b200.json.gz")
     [found] = rows(lake, "SELECT * FROM collectives WHERE process_group IS NOT NULL")
     assert (found["kind"], found["group_size"], found["bytes"], found["dtype"]) == ("all-gather", 8, 402176, "bf16")
     assert found["bus_gbps"] == pytest.approx(402176 / 21953 * 7 / 8)
@@ -262,8 +260,8 @@ def test_a_real_trace_of_a_newer_pytorch_tells_sizes_and_groups(lake):
         "kineto/vllm_gpt-oss_prefill_tp_b200",
     ],
 )  # fmt: skip
-def test_exposed_times_of_the_collectives_sum_to_the_device_s(lake, name):
-    lake.ingest(data_file(f"{name}.json.gz"))
+def test_exposed_times_of_the_collectives_sum_to_the_device_s(real_lake, name):
+    lake = real_lake(f"{name}.json.gz")
     found = lake.rows(
         "SELECT round(1000 * sum(exposed_us)), round(1000 * any_value(exposed_communication_us)) "
         "FROM collectives JOIN time_breakdown USING (trace_id, device) GROUP BY trace_id, device"
@@ -283,8 +281,8 @@ def test_an_instruction_is_matched_in_the_same_run_of_its_program_alone(jax):
     assert found == [("all-reduce.5", 2, 5, 1)]
 
 
-def test_hccl_names_its_group_in_the_operation(lake):
-    lake.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"))
+def test_hccl_names_its_group_in_the_operation(real_lake):
+    lake = real_lake("ascend/kernel_details_training_910b_arithmetic.csv")
     found = lake.rows("SELECT name, process_group FROM collectives WHERE starts_with(name, 'hcom_')")
     assert found
     assert all(group and f"_{group}_" in name for name, group in found)

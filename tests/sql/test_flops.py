@@ -7,6 +7,7 @@ import pytest
 
 import tracelake
 
+from ..kernel_traces import GEMM, Trace
 from ..summary_cases import write_case
 from ..support import DATA, data_file, trace_bytes
 
@@ -193,6 +194,39 @@ def test_operators_tell_the_operations_of_their_kernels(tmp_path):
         found[nth].append(flops)
         assert source == ("none" if flops is None else "shapes")
     assert found == [expected for *_, expected in OPERATORS]
+
+
+def test_a_call_counts_once_whichever_of_its_operators_launch_kernels(tmp_path):
+    trace = Trace()
+    around = trace.op("aten::linear", 10, 30, [[4, 8], [16, 8], [16]])
+    inside = trace.op("aten::mm", 14, 10, [[4, 8], [8, 16]])
+    trace.kernel(GEMM, 15, 100, 4, inside)
+    trace.kernel("elementwise_kernel", 30, 110, 4, around)
+    # A graph's kernels are not those of the operator around its launch.
+    graph = trace.op("aten::mm", 50, 10, [[4, 8], [8, 16]])
+    for nth in range(2):
+        trace.kernel(GEMM, 52, 200 + 10 * nth, 4, graph)
+    trace.events[-1]["args"]["correlation"] = trace.events[-3]["args"]["correlation"]
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(trace.write(tmp_path / "trace.json"))
+    assert lake.rows("SELECT start_ns // 1000, flops FROM _device_ops ORDER BY start_ns") == [
+        (100, 1024), (110, None), (200, None), (210, None)
+    ]  # fmt: skip
+    assert lake.rows("SELECT start_ns // 1000, group_flop FROM kernel_roofline ORDER BY start_ns") == [
+        (100, 1024), (110, None), (200, None), (210, None)
+    ]  # fmt: skip
+    lake.close()
+
+
+@pytest.mark.parametrize("trace", ["hf_qwen1.5-0.5b_h100", "sglang_qwen3-8b_prefill_mi300x"])
+def test_kernels_have_the_operations_of_the_operators_that_the_shapes_tell(tmp_path, trace):
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(data_file(f"kineto/{trace}.json.gz"))
+    [(kernels, operators)] = lake.rows(
+        "SELECT (SELECT sum(flops) FROM ops), (SELECT sum(flop) FROM trace_ops WHERE flops_source = 'shape')"
+    )
+    assert kernels == operators > 0
+    lake.close()
 
 
 def test_xla_counts_no_less_than_the_products_alone_and_hardly_more(tmp_path):

@@ -64,6 +64,25 @@ def made_up():
     case("cast", "aten::copy_", [[1024], [1024], []], [(COPY, 2)], ["c10::BFloat16", "float", "Scalar"])
     case("copy", "aten::copy_", None, [("Memcpy DtoD (Device -> Device)", 2, "gpu_memcpy")], bytes=1000)
     case("upload", "aten::copy_", None, [("Memcpy HtoD (Pinned -> Device)", 2, "gpu_memcpy")], bytes=1000)
+    gather, chosen = "_scatter_gather_elementwise_kernel<128, 4>", "indexSelectLargeIndex<float, int, unsigned int, 1>"
+    case("vector gather", "aten::gather", [[200], [], [44802], []], [(gather, 4)], ["float", "", "long", ""])
+    case("expanded gather", "aten::gather", [[9000, 64], [], [32, 64]], [(gather, 4)], ["float", "", "long"])
+    case("vector select", "aten::index_select", [[755000], [], [1024]], [(chosen, 5)], ["float", "", "int"])
+    case("rows select", "aten::index_select", [[9000, 64], [], [32], [32, 64]], [(chosen, 5)], ["float", "", "int"])
+    case("embedding", "aten::embedding", [[9000, 64], [4, 8], [], []], [(chosen, 5)], ["float", "long", "", ""])
+    case("short table", "aten::embedding", [[10, 64], [4, 8], [], []], [(chosen, 5)], ["float", "long", "", ""])
+    scale = "void at::native::vectorized_elementwise_kernel<4, AUnaryFunctor<MulFunctor<float>>>"
+    case("mul out", "aten::mul", [[1024, 1705], [], [1024, 1705]], [(scale, 30)], ["float", "double", "float"])
+    case(
+        "tf32 split",
+        "aten::mm",
+        SQUARE,
+        [
+            ("cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align4", 9),
+            ("void splitKreduce_kernel<float, float, float, float, true, false, false>", 1),
+        ],
+        ["float"] * 2,
+    )
     case("flash", FLASH_OP, [[2, 4, 6, 8]] * 3, [(FLASH_KERNEL, 5)], values=FLASH)
     case("alone", "myop::unknown", None, [(GEMM, 5)])
     return found  # fmt: skip
@@ -215,10 +234,24 @@ def names_dtype(tmp_path_factory):
         ("copy", 2000),  # read and written on the device
         ("upload", 1000),
         ("flash", 2 * 4 * 2 * 4 * 6 * 8),  # query, keys, values and result
+        ("vector gather", 800 + 44802 * (4 + 8)),  # the table once, each element written, its place
+        ("expanded gather", 2 * 32 * 64 * 4 + 32 * 8),  # places are a column, seen 64 times
+        ("vector select", 1024 * (4 + 4 + 4)),  # one element a place, not 755000
+        ("rows select", 2 * 32 * 64 * 4 + 32 * 4),
+        ("embedding", 2 * 32 * 64 * 4 + 32 * 8),  # places in two dimensions
+        ("short table", (10 + 32) * 64 * 4 + 32 * 8),  # no more is read than the table has
+        ("mul out", 2 * 4 * 1024 * 1705),  # what is named last is written, not read
     ],
 )
 def test_bytes_are_each_tensor_once(rows, name, moved):
     assert rows(name, "bytes") == [(moved,)]
+
+
+def test_what_sums_up_a_split_product_is_held_against_its_peak(rows):
+    # 2 x 1024^3 FLOP in 10 us are 215 TFLOP/s: more than the 67 of FP32, less than the 495 of TF32.
+    found = rows("tf32 split", "dtype, peak_tflops, flag_over_100")
+    assert len(found) == 2
+    assert all((dtype, flag) == ("tf32", False) and peak > 400 for dtype, peak, flag in found)
 
 
 def test_what_multiplies_nothing_has_a_roof_of_bytes(rows):

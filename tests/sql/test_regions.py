@@ -7,7 +7,7 @@ import pytest
 import tracelake
 
 from ..summary_cases import CASE_A, CASE_C, CASE_G, write_case
-from ..support import data_file, data_files
+from ..support import data_files
 
 LAYER = "_train_step=>Transformer=>layer_0=>attn=>bsh,hm->bsm=>dot_general"
 
@@ -186,9 +186,8 @@ def test_a_kernel_belongs_to_the_modules_around_its_launch_and_a_backward_to_tho
 
 
 @pytest.mark.parametrize("name", data_files("jax/*.gz", "kineto/*.gz"))
-def test_parts_sum_to_wholes_on_real_traces(tmp_path, name):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file(name))
+def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
+    lake = real_lake(name)
     whole = dict(lake.rows("SELECT device, sum(self_ns) FROM _device_ops WHERE role = 'op' GROUP BY device"))
     for relation, condition in (("regions", "WHERE depth = 1"), ("op_families", ""), ("ops", "WHERE role = 'op'")):
         us = "inclusive_us" if relation == "regions" else "self_us"
@@ -273,9 +272,8 @@ def test_numbers_of_autograd_tell_forward_from_backward_without_modules(tmp_path
 @pytest.mark.parametrize(
     "name", ["hta_trace_diff_control_control", "hta_trace_diff_test_test", "hta_trace_filter_sampled_rank-0"]
 )
-def test_phases_agree_with_the_annotations_of_training_loops(tmp_path, name):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file(f"kineto/{name}.json.gz"))
+def test_phases_agree_with_the_annotations_of_training_loops(real_lake, name):
+    lake = real_lake(f"kineto/{name}.json.gz")
     found = {}
     for scopes, phase, us in lake.rows(
         "SELECT string_split(path, '=>'), phase, sum(self_ns) / 1000 FROM _device_ops "

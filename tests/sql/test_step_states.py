@@ -43,9 +43,8 @@ def test_a_step_that_ends_before_the_first_operation_is_idle(tmp_path):
 
 
 @pytest.mark.parametrize("name", data_files("kineto/*.gz"))
-def test_parts_fill_every_step_of_real_traces(tmp_path, name):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file(name))
+def test_parts_fill_every_step_of_real_traces(real_lake, name):
+    lake = real_lake(name)
     rows = lake.rows(f"SELECT device, dur_us, {PARTS} FROM step_states")
     for device, dur, *parts in rows:
         if device is None:

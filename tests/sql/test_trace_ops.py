@@ -31,9 +31,13 @@ PRODUCTS = [
     ("aten::matmul", [[8], [8, 16]], (1, 1, 16, 8, 256, 2 * (8 + 128 + 16))),
     ("aten::mv", [[4, 8], [8]], (1, 4, 1, 8, 64, 2 * (32 + 8 + 4))),
     ("aten::baddbmm", [[2, 4, 16], [2, 4, 8], [2, 8, 16], [], []], (2, 4, 16, 8, 2048, 2 * (64 + 256 + 128))),
+    # Either repeats the dimension that is 1 or missing: 2 x 3 products.
+    ("aten::matmul", [[2, 1, 4, 8], [3, 8, 16]], (6, 4, 16, 8, 6144, 2 * (64 + 384 + 384))),
     # Three experts share ten rows: each row meets one of their matrices.
     ("aten::_grouped_mm", [[10, 8], [3, 8, 16], [3]], (1, 10, 16, 8, 2560, 2 * (80 + 384 + 160))),
     ("aiter::gemm_a16w16", [[4, 8], [16, 8], [], [], []], (1, 4, 16, 8, 1024, 2 * (32 + 128 + 64))),
+    # One of a library whose other products take weights the other way round.
+    ("aiter::hipb_mm", [[4, 8], [8, 16], [], []], (1, 4, 16, 8, 1024, 2 * (32 + 128 + 64))),
     # Inner dimensions that differ make no product.
     ("aten::mm", [[4, 8], [9, 16]], (None,) * 6),
 ]
@@ -46,6 +50,8 @@ PAIRS = [
     # Four queries after two older tokens see 3 + 4 + 5 + 6 keys, when the mask ends at the bottom right.
     ("flash_attn::_flash_attn_forward", [[2, 4, 4, 8], [2, 6, 4, 8], [2, 6, 4, 8]],
      ("", "", "", "0.", "0.1", "True", "-1", "-1"), 18),
+    # PyTorch's lower right mask is this operator with more keys than queries (torch.nn.attention.bias).
+    ("aten::_scaled_dot_product_flash_attention", [[2, 4, 4, 8], [2, 4, 6, 8], [2, 4, 6, 8]], FLASH, 18),
     # With a window of two keys before its own each query sees at most three.
     ("flash_attn::_flash_attn_forward", [[2, 6, 4, 8]] * 3, ("", "", "", "0.", "0.1", "True", "2", "0"), 15),
     # More queries than keys, from the top left: 1 + 2 + 3 + 3 + 3 + 3.
@@ -65,6 +71,10 @@ CONVOLUTIONS = [
     # A sequence, dilated: 20 - 2 x (3 - 1) = 16 places.
     ("aten::conv1d", [[1, 4, 20], [6, 4, 3], [], [], [], [], []], ("", "", "", "[1]", "[0]", "[2]", "1"),
      2 * 16 * 6 * 12),
+    # cuDNN and MIOpen have the padding before the stride: 4 x 4 places, 10 x 10 the other way round.
+    ("aten::cudnn_convolution", [[1, 2, 8, 8], [4, 2, 3, 3]], ("", "", "[1, 1]", "[2, 2]", "[1, 1]"), 2 * 16 * 4 * 18),
+    ("aten::miopen_convolution", [[1, 2, 8, 8], [4, 2, 3, 3], [4]], ("", "", "", "[1, 1]", "[2, 2]", "[1, 1]"),
+     2 * 16 * 4 * 18),
     # Backward: the products of the forward pass twice, places by the gradient of the result.
     ("aten::convolution_backward", [[2, 16, 8, 8], [2, 3, 8, 8], [16, 3, 3, 3], [], [], [], [], [], [], [], []],
      ("", "", "", "[16]", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1", "[True, True, True]"),
@@ -72,7 +82,17 @@ CONVOLUTIONS = [
 ]  # fmt: skip
 EXPERTS = [[6, 16], [8, 8, 16], [8, 16, 4], [6, 2], [6, 2]]
 BACKWARD = "aten::_scaled_dot_product_flash_attention_backward"
+GRADIENTS = [[2, 16, 8, 8], [2, 3, 8, 8], [16, 3, 3, 3], [], [], [], [], [], [], [], []]
 OTHERS = {
+    "no image": ("aten::convolution_backward", GRADIENTS, None, (*("",) * 7, "False", "", "", "[False, True, True]")),
+    "no arguments": ("aten::convolution_backward", GRADIENTS, None, None),
+    "no mask": (PAIRS[0][0], ATTENTION, None, None),
+    "bounds": (
+        "aten::_efficient_attention_forward",
+        [[1, 30, 4, 16]] * 3 + [[], [4], [4], *[[]] * 5],
+        None,
+        ("",) * 9 + ("1", "False"),
+    ),
     "fp8": ("aten::_scaled_mm", [[4, 8], [8, 16], [], []], (FP8, FP8, "float", "float"), None),
     "fp4": ("aiter::gemm_a4w4", [[4, 8], [16, 8]], ("unsigned char",) * 2, None),
     "grouped heads": (PAIRS[0][0], [[2, 4, 6, 8], [2, 2, 6, 8], [2, 2, 6, 8]], None, FLASH),
@@ -147,6 +167,19 @@ def test_a_convolution_is_a_product_per_place_of_its_result(found, nth, example)
     assert found(f"convolution {nth}", "flop, 2 * m * n * k * CASE WHEN op LIKE '%backward' THEN 2 ELSE 1 END") == (
         example[-1], example[-1]
     )  # fmt: skip
+
+
+def test_a_gradient_that_is_not_asked_for_is_not_counted(found):
+    # The first layer needs none of its image. 128 places, 16 channels of 3 x 9 values.
+    assert found("no image", "flop") == (2 * 128 * 16 * 27,)
+
+
+def test_what_only_arguments_tell_is_unknown_without_them(found):
+    assert found("no arguments", "flop, flops_source") == (None, "none")
+    # Whether a mask hides half of the pairs; library counters print all of them.
+    assert found("no mask", "flop, flop_full") == (None, 2 * 2 * 4 * 36 * 16)
+    # Sequences behind each other in one row: their bounds are values.
+    assert found("bounds", "flop, flop_full, m") == (None, None, 30)
 
 
 def test_fused_experts_multiply_each_token_with_the_matrices_of_the_chosen(found):

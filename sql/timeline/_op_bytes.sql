@@ -28,7 +28,7 @@ sized AS (
 shared AS (
     SELECT
         trace_id, work_id, sum(bytes) AS all_bytes, max(items) AS result_items,
-        min_by(item_bytes, slot) AS result_item_bytes, max(slot) AS last_slot
+        min_by(item_bytes, slot) AS result_item_bytes
     FROM sized
     GROUP BY trace_id, work_id
 ),
@@ -45,24 +45,39 @@ named AS (
     JOIN sized USING (trace_id, work_id, slot)
     GROUP BY trace_id, work_id
 ),
-gathered AS (
-    -- A table [rows, width] and the tensor of what is taken of it.
+places AS (
+    -- The tensor that says which rows or elements of the first one: the next one.
     SELECT
-        r.trace_id, r.work_id,
-        CASE WHEN len(i.dims) > 1 THEN i.items ELSE i.items * t.dims[-1] END * t.item_bytes
-            AS bytes
+        trace_id, work_id, arg_min(items, slot) AS items, arg_min(bytes, slot) AS bytes,
+        arg_min(dims, slot) AS dims
+    FROM sized
+    WHERE slot > 0
+    GROUP BY trace_id, work_id
+),
+taken AS (
+    SELECT
+        r.trace_id, r.work_id, t.bytes AS table_bytes,
+        t.item_bytes * i.items
+        * CASE r.reads
+            WHEN 'rows' THEN t.items / nullif(t.dims[1], 0)
+            -- The dimension is an argument and not known here: the least it may be.
+            WHEN 'chosen' THEN t.items / nullif(list_max(t.dims), 0)
+            WHEN 'elements' THEN 1
+        END AS bytes,
+        -- One of more dimensions may be a column that is seen as often as a row is wide.
+        i.bytes / CASE WHEN r.reads = 'elements' AND len(i.dims) > 1 THEN i.dims[-1] ELSE 1 END
+            AS place_bytes
     FROM ruled AS r
     JOIN sized AS t ON t.trace_id = r.trace_id AND t.work_id = r.work_id AND t.slot = 0
-    JOIN shared AS s ON s.trace_id = r.trace_id AND s.work_id = r.work_id
-    JOIN sized AS i
-        ON i.trace_id = r.trace_id AND i.work_id = r.work_id AND i.slot = s.last_slot
-        AND i.slot > 0
-    WHERE r.reads = 'gathered'
+    JOIN places AS i ON i.trace_id = r.trace_id AND i.work_id = r.work_id
+    WHERE r.reads IN ('rows', 'chosen', 'elements')
 )
 SELECT
     r.trace_id, r.work_id,
     CASE
-        WHEN r.reads = 'gathered' THEN 2 * gathered.bytes
+        -- Of a table no more is read than it has.
+        WHEN r.reads IN ('rows', 'chosen', 'elements')
+            THEN least(taken.bytes, table_bytes) + taken.bytes + place_bytes
         ELSE
             coalesce(named.bytes, 0) + CASE WHEN r.reads = 'all' THEN s.all_bytes ELSE 0 END
             + CASE WHEN r.writes = 'result' THEN s.result_items * s.result_item_bytes ELSE 0 END
@@ -70,4 +85,4 @@ SELECT
 FROM ruled AS r
 LEFT JOIN shared AS s USING (trace_id, work_id)
 LEFT JOIN named USING (trace_id, work_id)
-LEFT JOIN gathered USING (trace_id, work_id);
+LEFT JOIN taken USING (trace_id, work_id);

@@ -1,9 +1,10 @@
 -- One row per trace and distinct call of an operator that multiplies matrices, experts' included.
 --
 -- FLOP are 2 per multiplication with its addition: 2 x batch x m x n x k; what is added besides,
--- a bias, does not count. Bytes are those of both operands and of the result, each once; experts
--- that no token chooses are not read: of E experts with top-k of T tokens E x (1 - (1 - k / E)^T)
--- are expected to be.
+-- a bias, does not count. The second matrix may lie the other way round than its rule says, as
+-- libraries take weights of both kinds: its inner dimension is the one that fits. Bytes are those
+-- of both operands and of the result, each once; experts that no token chooses are not read: of E
+-- experts with top-k of T tokens E x (1 - (1 - k / E)^T) are expected to be.
 --
 -- trace_id    VARCHAR  trace
 -- work_id     UBIGINT  the call
@@ -18,18 +19,22 @@ CREATE VIEW _op_products AS
 WITH shaped AS (
     SELECT
         o.trace_id, o.work_id, o.a, o.b, o.a_bytes, o.b_bytes,
-        coalesce(r.elements_per_item, 1) AS packed,
+        coalesce(r.elements_per_item, 1) AS packed, r.rule,
         -- The second matrix in the order [k, n].
-        CASE WHEN r.rule = 'linear' THEN list_reverse(o.b) ELSE o.b END AS right_dims, r.rule
-    FROM _op_operands AS o
+        CASE
+            WHEN len(o.b) = 1 THEN [o.b[1], 1]
+            WHEN r.rule = 'linear' THEN [o.b[-1], o.b[-2]]
+            ELSE o.b[-2:]
+        END AS right_dims
+    FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     WHERE r.rule IN ('matmul', 'linear', 'grouped') AND len(o.a) >= 1 AND len(o.b) >= 1
 ),
 sized AS (
     SELECT
         trace_id, work_id, a, b, a_bytes, b_bytes, packed, a[-1] AS k,
-        CASE WHEN len(b) = 1 THEN 1 ELSE right_dims[-1] END AS n,
-        CASE WHEN len(b) = 1 THEN b[1] ELSE right_dims[-2] END AS k_of_b,
+        CASE a[-1] WHEN right_dims[1] THEN right_dims[2] WHEN right_dims[2] THEN right_dims[1] END
+            AS n,
         CASE
             WHEN len(a) = 1 THEN 1
             WHEN len(b) <= 2 AND (rule <> 'grouped' OR len(a) = 2) THEN _dims_product(a[:-2])
@@ -39,7 +44,10 @@ sized AS (
             -- Groups share out the rows of one matrix or the columns of the other.
             WHEN rule = 'grouped' AND (len(a) <> 3 OR len(b) <> 3) THEN 1
             WHEN len(b) <= 2 THEN 1
-            ELSE greatest(_dims_product(a[:-3]), _dims_product(b[:-3]))
+            -- A dimension that is missing or 1 is repeated.
+            ELSE _dims_product(list_transform(
+                range(3, greatest(len(a), len(b)) + 1), LAMBDA d: greatest(a[-d], b[-d])
+            ))
         END AS batch
     FROM shaped
 ),
@@ -50,7 +58,7 @@ experts AS (
         _dims_product(o.a) * 2 * o.a_bytes
         + o.b[1] * (1 - pow(1 - o.o[-1] / o.b[1], _dims_product(o.a[:-2])))
         * (o.b[2] * o.b[3] * o.b_bytes + o.v[2] * o.v[3] * o.v_bytes) AS bytes
-    FROM _op_operands AS o
+    FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     WHERE r.rule = 'fused_moe' AND len(o.b) = 3 AND len(o.v) = 3 AND len(o.o) = 2 AND o.b[3] > 0
 )
@@ -61,7 +69,7 @@ SELECT
     -- Operands of a byte or less give a result of two.
     + batch * m * n * CASE WHEN a_bytes < 2 THEN 2 ELSE a_bytes END AS bytes
 FROM sized
-WHERE k = k_of_b
+WHERE n IS NOT NULL
 UNION ALL
 SELECT
     trace_id, work_id, 1, m, n, k, 2 * m * (n * k + down), 2 * m * n * k, bytes

@@ -15,14 +15,14 @@
 -- tid        VARCHAR  thread
 -- start_ns   BIGINT   start
 -- end_ns     BIGINT   end
--- work_id    UBIGINT  its call, in _op_works; NULL where it tells no shapes
+-- work_id    UBIGINT  its call, in operator_works; NULL where it tells no shapes
 -- family     VARCHAR  product, conv, sdpa, attention or moe
 -- has_work   BOOLEAN  its shapes tell FLOP
 -- said       VARCHAR  stage or scope that its arguments, or those of an operator around it, say
-CREATE VIEW _op_leaves AS
+CREATE VIEW counted_operators AS
 WITH names AS (
-    SELECT trace_id, op, priority, needs_arguments, r.family, r.gives_way
-    FROM _op_names
+    SELECT DISTINCT i.trace_id, i.op, i.needs_arguments, r.family, r.gives_way
+    FROM _op_inputs AS i
     JOIN trace_op_rules AS r USING (priority)
     WHERE r.family <> 'memory'
 ),
@@ -30,7 +30,7 @@ ruled AS (
     SELECT
         e.trace_id, e.event_id AS op_id, n.op, e.pid, e.tid, e.start_ns, e.end_ns, n.family,
         n.gives_way,
-        _work_id(
+        work_id(
             n.op, e.input_dims, e.input_types,
             CASE WHEN n.needs_arguments THEN e.args ->> '$."Concrete Inputs"' END
         ) AS work_id,
@@ -42,24 +42,19 @@ ruled AS (
     JOIN names AS n ON n.trace_id = e.trace_id AND n.op = e.name
     WHERE e.lane = 'host' AND e.category = 'cpu_op' AND e.dur_ns IS NOT NULL
 ),
-worked AS (
-    SELECT
-        r.trace_id, r.op_id, r.op, r.pid, r.tid, r.start_ns, r.end_ns, r.family, r.gives_way,
-        w.work_id, coalesce(w.has_work, FALSE) AS has_work, r.said
-    FROM ruled AS r
-    LEFT JOIN _op_works AS w ON w.trace_id = r.trace_id AND w.work_id = r.work_id
-),
 placed AS (
     SELECT
-        *,
+        r.trace_id, r.op_id, r.op, r.pid, r.tid, r.start_ns, r.end_ns, r.family, r.gives_way,
+        w.work_id, coalesce(w.has_work, FALSE) AS has_work, r.said,
         row_number() OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, op_id
+            PARTITION BY r.trace_id, r.pid, r.tid ORDER BY r.start_ns, r.end_ns DESC, r.op_id
         ) AS place
-    FROM worked
+    FROM ruled AS r
+    LEFT JOIN operator_works AS w ON w.trace_id = r.trace_id AND w.work_id = r.work_id
 ),
 followed AS (
     SELECT
-        *,
+        trace_id, op_id, op, pid, tid, start_ns, end_ns, work_id, family, gives_way, has_work,
         min(start_ns) OVER after AS next_ns,
         min(CASE WHEN has_work AND family = 'product' THEN start_ns END) OVER after
             AS next_product_ns,

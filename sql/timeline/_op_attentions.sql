@@ -4,7 +4,8 @@
 -- that it sees. Where a mask hides later keys the i-th query sees s + i of them: s = keys - queries
 -- when the mask's diagonal ends at the bottom right, 0 when it starts at the top left; and at most
 -- all keys, or those of its window. Of packed and paged sequences shapes do not tell pairs: work
--- is given for one pair in all heads.
+-- is given for one pair in all heads. Where no argument says whether a mask hides keys, the pairs
+-- are unknown.
 --
 -- trace_id       VARCHAR  trace
 -- work_id        UBIGINT  the call
@@ -23,20 +24,28 @@
 CREATE VIEW _op_attentions AS
 WITH argued AS (
     SELECT
-        o.trace_id, o.work_id, r.rule, r.layout, r.factor, o.a, o.b, o.v, o.o, o.a_bytes,
-        o.b_bytes, o.v_bytes,
+        o.trace_id, o.work_id, r.rule, r.layout, r.factor, o.o, o.a_bytes, o.b_bytes, o.v_bytes,
+        coalesce(len(_slot_dims(o.input_dims, r.lengths_slot)) > 0, FALSE) AS is_packed,
+        -- Sequences packed into one may stand behind a dimension of 1.
+        CASE WHEN is_packed AND len(o.a) = 4 THEN o.a[2:] ELSE o.a END AS a,
+        CASE WHEN is_packed AND len(o.b) = 4 THEN o.b[2:] ELSE o.b END AS b,
+        CASE WHEN is_packed AND len(o.v) = 4 THEN o.v[2:] ELSE o.v END AS v,
         _slot_text(o.arguments, r.causal_slot) AS masked, r.corner,
         TRY_CAST(_slot_text(o.arguments, r.window_slot) AS BIGINT) AS window_keys,
         CASE r.layout WHEN 'heads_first' THEN o.a[-2] ELSE o.a[-3] END AS s_q,
         CASE r.layout WHEN 'heads_first' THEN o.b[-2] ELSE o.b[-3] END AS s_k,
-        len(o.a) = 4 AND r.rule = 'attention' AS is_batched
-    FROM _op_operands AS o
+        len(o.a) = 4 AND r.rule = 'attention' AND NOT is_packed AS is_batched
+    FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
     WHERE r.rule IN ('attention', 'pass_attention', 'mla_attention') AND len(o.a) >= 2
 ),
 masks AS (
     SELECT
-        *, masked IN ('True', '1', '2') AS is_causal,
+        *,
+        CASE
+            WHEN masked IN ('True', '1', '2') THEN TRUE
+            WHEN masked IN ('False', '0') THEN FALSE
+        END AS is_causal,
         corner = 'bottom' OR masked = '2' AS from_bottom,
         coalesce(window_keys >= 0, FALSE) AS is_windowed
     FROM argued
@@ -62,7 +71,7 @@ counted AS (
         CASE
             WHEN is_causal
                 THEN s_grow * s_before + s_grow * (s_grow + 1) // 2 + (s_rows - s_grow) * s_cap
-            ELSE s_q * s_k
+            WHEN NOT is_causal AND NOT is_windowed THEN s_q * s_k
         END AS s_pairs
     FROM growing
 ),

@@ -1,4 +1,5 @@
--- One row per trace and distinct call of an operator with a rule: what it has to compute and move.
+-- One row per trace and distinct call of a framework operator with a rule in trace_op_rules, by the
+-- shapes and types of its inputs: what it has to compute and move.
 --
 -- Materialised per trace.
 --
@@ -29,25 +30,7 @@
 -- weight       BIGINT[] shape of the second matrix
 -- a_type       VARCHAR  type of the first operand
 -- has_work     BOOLEAN  the shapes tell FLOP, alone or with the pairs of the pass
-CREATE VIEW _op_works AS
-WITH typed AS (
-    SELECT
-        o.trace_id, o.work_id, o.b AS weight, o.a_type,
-        CASE
-            -- Bytes hold pairs of four-bit values.
-            WHEN r.elements_per_item = 2 THEN 'fp4'
-            WHEN r.family = 'moe' AND r.rule = 'fused_moe' AND o.b_bytes <= o.a_bytes
-                AND o.b_type IN ('fp8', 'fp16', 'bf16', 'fp32')
-                THEN o.b_type
-            -- Of two types of numbers the wider is computed in; packed integers are widened.
-            WHEN o.b_bytes > o.a_bytes AND r.types_decide
-                THEN o.b_type
-            ELSE o.a_type
-        END AS dtype,
-        r.types_decide AS is_typed
-    FROM _op_operands AS o
-    JOIN trace_op_rules AS r USING (priority)
-)
+CREATE VIEW operator_works AS
 SELECT
     i.trace_id, i.work_id, i.priority, r.rule, r.family, coalesce(p.batch, 1) AS batch,
     coalesce(p.m, c.m, a.queries) AS m, coalesce(p.n, c.n) AS n, coalesce(p.k, c.k) AS k,
@@ -56,13 +39,24 @@ SELECT
     p.first_flop, a.pair_flop, a.decode_flop,
     coalesce(p.bytes, c.bytes, a.bytes, b.bytes) AS bytes, a.token_bytes,
     coalesce(a.is_windowed, FALSE) AS is_windowed, a.sequences, a.queries, a.keys, a.pairs,
-    t.dtype, coalesce(t.is_typed, FALSE) AS is_typed,
-    CASE WHEN r.family IN ('product', 'conv', 'moe') THEN t.weight END AS weight, t.a_type,
+    CASE
+        WHEN r.family = 'memory' THEN NULL
+        -- Bytes hold pairs of four-bit values.
+        WHEN r.elements_per_item = 2 THEN 'fp4'
+        WHEN r.rule = 'fused_moe' AND i.b_bytes <= i.a_bytes
+            AND i.b_type IN ('fp8', 'fp16', 'bf16', 'fp32')
+            THEN i.b_type
+        -- Of two types of numbers the wider is computed in; packed integers are widened.
+        WHEN i.b_bytes > i.a_bytes AND r.types_decide THEN i.b_type
+        ELSE i.a_type
+    END AS dtype,
+    coalesce(r.types_decide, FALSE) AS is_typed,
+    CASE WHEN r.family IN ('product', 'conv', 'moe') THEN i.b END AS weight, i.a_type,
     r.rule = 'opaque_moe' OR coalesce(p.flop, c.flop, a.flop, a.pair_flop) IS NOT NULL AS has_work
 FROM _op_inputs AS i
 JOIN trace_op_rules AS r ON r.priority = i.priority
-LEFT JOIN typed AS t USING (trace_id, work_id)
 LEFT JOIN _op_products AS p USING (trace_id, work_id)
 LEFT JOIN _op_convolutions AS c USING (trace_id, work_id)
 LEFT JOIN _op_attentions AS a USING (trace_id, work_id)
-LEFT JOIN _op_bytes AS b USING (trace_id, work_id);
+LEFT JOIN _op_bytes AS b USING (trace_id, work_id)
+WHERE i.input_dims IS NOT NULL;
