@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .model_chart_labels import Frame, Words
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -22,10 +24,17 @@ COLOURS = (
     "#1b3a5c", "#c2571a", "#2a8f6d", "#8a3b78", "#5a9bd4", "#d9a514", "#6b6b6b", "#a6321f", "#7fb069", "#3f3f8f",
     "#b08fc7",
 )  # fmt: skip
+#: Of them those on which black is easier to read than white.
+PALE = ("#5a9bd4", "#d9a514", "#7fb069", "#b08fc7", "#2a8f6d", "#c2571a")
 PHASES = ["training", "prefill", "decode"]
+#: Of lines that differ.
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _SHAPES = ["circle", "square", "triangle-up"]
-_INTENSITY = "AI_hbm (FLOP/byte)"
-_SPEED = "TF_est (TFLOP/s)"
+#: A ring, in which a disc has room: the hole goes round the other way.
+_RING = "M1.6,0A1.6,1.6,0,1,1,-1.6,0A1.6,1.6,0,1,1,1.6,0ZM1.3,0A1.3,1.3,0,1,0,-1.3,0A1.3,1.3,0,1,0,1.3,0Z"
+_SMALL = 50
+INTENSITY = "AI_hbm (FLOP/byte)"
+SPEED = "TF_est (TFLOP/s)"
 _NUMBER = "datum.value >= 1 ? format(datum.value, ',d') : format(datum.value, '~g')"
 _CONFIG = {
     "font": "Helvetica, Arial, sans-serif",
@@ -89,6 +98,11 @@ class Roof:
         return f"{self.chip} {self.dtype}".strip()
 
     @property
+    def ink(self) -> str:
+        """Colour of its lines and its name: paler for chips beside the first."""
+        return "#444444" if self.place == 0 else "#767676"
+
+    @property
     def knee(self) -> float:
         """FLOP per byte where the slope meets the peak."""
         return 1e3 * self.peak_tflops / self.hbm_gbps
@@ -137,7 +151,8 @@ def _ticks(low: float, high: float) -> list[float]:
     return [value for value in values if low <= value <= high]
 
 
-def _log(field: str, title: str, limits: tuple[float, float], axis: str = "X", ticks: Sequence[float] = ()) -> Any:
+def log_axis(field: str, title: str, limits: tuple[float, float], axis: str = "X", ticks: Sequence[float] = ()) -> Any:
+    """Return a logarithmic axis with its title and limits; ticks: round values if not said."""
     alt = altair_module()
     channel = alt.X if axis == "X" else alt.Y
     shown = alt.Axis(values=list(ticks) or _ticks(*limits), format="~r", labelExpr=_NUMBER, labelOverlap="greedy")
@@ -145,73 +160,91 @@ def _log(field: str, title: str, limits: tuple[float, float], axis: str = "X", t
     return channel(f"{field}:Q", title=title, scale=scale, axis=shown)
 
 
-def _limits(values: Sequence[float], low: float, high: float) -> tuple[float, float]:
+def limits(values: Sequence[float], low: float, high: float) -> tuple[float, float]:
+    """Return the limits of an axis: so many times below the least value and above the largest."""
     known = [value for value in values if value and value > 0] or [1.0]
     return min(known) / low, max(known) * high
 
 
 def _across(rows: Sequence[Row], roofs: Sequence[Roof]) -> tuple[float, float]:
-    return _limits([row["intensity"] for row in rows] + [roof.knee for roof in roofs], 3, 6)
+    return limits([row["intensity"] for row in rows] + [roof.knee for roof in roofs], 3, 6)
 
 
-def _under_roofs(points: Sequence[Any], rows: Sequence[Row], roofs: Sequence[Roof], width: int) -> Any:
-    """Return points with the roofs above them; the axes have room for all knees."""
+def under_roofs(
+    points: Sequence[Any], rows: Sequence[Row], roofs: Sequence[Roof], width: int,
+    names: Sequence[tuple[str, float, float]] = (), paths: Sequence[Sequence[tuple[float, float]]] = (),
+    rivals: Sequence[tuple[float, float]] = (),
+) -> Any:  # fmt: skip
+    """Return points with the roofs above them; the axes have room for all knees.
+
+    Args:
+        points: what is drawn.
+        rows: where the points are: intensity, tflops.
+        roofs: what bounds them.
+        width: pixels across.
+        names: words for some of the points, with their intensity and TFLOP/s.
+        paths: lines between points.
+        rivals: points without a name, from which those with one must be told.
+    """
     alt = altair_module()
     across = _across(rows, roofs)
     lowest = min([row["tflops"] for row in rows if row["tflops"]] + [roof.peak_tflops for roof in roofs]) / 3
-    up = (lowest, 2 * max(roof.peak_tflops for roof in roofs))
-    lines, knees, labels = [], [], []
+    frame = Frame(width, HEIGHT, across, (lowest, 2 * max(roof.peak_tflops for roof in roofs)))
+    words = Words(frame, ("intensity", "tflops"))
+    lines, knees = [], []
     for roof in roofs:
-        ink = "#444444" if roof.place == 0 else "#9a9a9a"
-        start = max(across[0], up[0] * 1e3 / roof.hbm_gbps)
-        for intensity, tflops in (
+        start = max(across[0], frame.up[0] * 1e3 / roof.hbm_gbps)
+        way = [
             (start, start * roof.hbm_gbps / 1e3), (roof.knee, roof.peak_tflops), (across[1], roof.peak_tflops)
-        ):  # fmt: skip
-            lines.append(
-                {"roof": roof.label, "dtype": roof.dtype, "ink": ink, "intensity": intensity, "tflops": tflops}
-            )
-        knees.append({"ink": ink, "intensity": roof.knee, "tflops": roof.peak_tflops})
-        labels.append({
-            "words": f"{roof.label}: {roof.peak_tflops:,.0f}", "ink": ink, "place": roof.place,
-            "intensity": across[1], "tflops": roof.peak_tflops,
-        })  # fmt: skip
-    x, y = _log("intensity", _INTENSITY, across), _log("tflops", _SPEED, up, "Y")
+        ]  # fmt: skip
+        same = {"roof": roof.label, "dtype": roof.dtype, "ink": roof.ink}
+        lines += [same | {"intensity": intensity, "tflops": tflops} for intensity, tflops in way]
+        knees.append({"ink": roof.ink, "intensity": roof.knee, "tflops": roof.peak_tflops})
+        words.avoid_path(way)
+        words.avoid_upright(roof.knee)
+    for path in paths:
+        words.avoid_path(path)
+    for row in rows:
+        if row["intensity"] and row["tflops"]:
+            words.avoid_point(row["intensity"], row["tflops"])
+    for roof in roofs:
+        # Below the line for the chip of the points, above it for others, so that near ones do not meet.
+        words.at_level(
+            f"{roof.label}: {roof.peak_tflops:,.0f}", roof.knee, roof.peak_tflops, roof.ink, above=roof.place > 0
+        )
+    words.beside(names, rivals)
+    x, y = log_axis("intensity", INTENSITY, across), log_axis("tflops", SPEED, frame.up, "Y")
     ink = alt.Color("ink:N", scale=None)
     # Solid for the highest peak, then dashed.
     types = [roof.dtype for roof in sorted(roofs, key=lambda roof: -roof.peak_tflops) if roof.place == 0]
-    dash = alt.StrokeDash(
-        "dtype:N",
-        legend=None,
-        scale=alt.Scale(domain=types, range=[[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]][: len(types)]),
-    )
+    dash = alt.StrokeDash("dtype:N", legend=None, scale=alt.Scale(domain=types, range=list(DASHES[: len(types)])))
     walls = alt.Chart(data(lines)).mark_line(clip=True, strokeWidth=1.6).encode(
         x=x, y=y, detail="roof:N", strokeDash=dash, color=ink
     )  # fmt: skip
     dots = alt.Chart(data(knees)).mark_point(filled=True, size=35).encode(x=x, y=y, color=ink)
     rules = alt.Chart(data(knees)).mark_rule(strokeDash=[1, 3]).encode(x=x, color=ink)
-    layers = [walls, rules, dots]
-    for place in sorted({roof.place for roof in roofs}):
-        # Below the line for the chip of the points, above it for others, so that near ones do not meet.
-        named = [label for label in labels if label["place"] == place]
-        text = alt.Chart(data(named)).mark_text(
-            align="right", dy=10 if place == 0 else -7, dx=-4 - 110 * max(place - 1, 0), fontSize=10
-        )
-        layers.append(text.encode(x=x, y=y, text="words:N", color=ink))
     drawn = [part.encode(x=x, y=y) for part in points]
-    return alt.layer(*layers, *drawn).properties(width=width, height=HEIGHT).resolve_scale(color="independent")
+    whole = alt.layer(walls, rules, dots, *drawn, *words.layers(x, y)).properties(width=width, height=HEIGHT)
+    return whole.resolve_scale(color="independent", shape="independent")
 
 
-def _profile_colour(executions: Sequence[str], title: str = "profile") -> Any:
+def profile_colour(executions: Sequence[str], title: str = "profile") -> Any:
+    """Return the colours of the execution profiles."""
+    names = list(dict.fromkeys(executions))
     return altair_module().Color(
-        "execution:N",
-        title=title,
-        sort=list(executions),
-        scale=altair_module().Scale(domain=list(executions), range=list(COLOURS)),
-    )
+        "execution:N", title=title, sort=names, scale=altair_module().Scale(domain=names, range=list(COLOURS)),
+        legend=altair_module().Legend(symbolSize=_SMALL),
+    )  # fmt: skip
 
 
-def _phase_shape() -> Any:
-    return altair_module().Shape("phase:N", title="phase", scale=altair_module().Scale(domain=PHASES, range=_SHAPES))
+def profile_shape(executions: Sequence[str]) -> Any:
+    """Return the shapes of the execution profiles: a disc for the last, a ring around it for the first."""
+    alt = altair_module()
+    names = list(dict.fromkeys(executions))
+    return alt.Shape(
+        "execution:N", title="profile", sort=names, legend=alt.Legend(symbolSize=_SMALL),
+        scale=alt.Scale(domain=names, range=[_RING, "circle"][-len(names) :]),
+    )  # fmt: skip
 
 
 def roofline(rows: Sequence[Row], roofs: Sequence[Roof], executions: Sequence[str]) -> Chart:
@@ -219,72 +252,20 @@ def roofline(rows: Sequence[Row], roofs: Sequence[Roof], executions: Sequence[st
     alt = altair_module()
     tips = [
         alt.Tooltip("phase:N"), alt.Tooltip("execution:N", title="profile"),
-        alt.Tooltip("intensity:Q", title=_INTENSITY, format=",.4~g"),
-        alt.Tooltip("tflops:Q", title=_SPEED, format=",.4~g"), alt.Tooltip("mfu:Q", title="MFU_est", format=".1%"),
+        alt.Tooltip("intensity:Q", title=INTENSITY, format=",.4~g"),
+        alt.Tooltip("tflops:Q", title=SPEED, format=",.4~g"), alt.Tooltip("mfu:Q", title="MFU_est", format=".1%"),
     ]  # fmt: skip
+    shape = alt.Shape("phase:N", title="phase", scale=alt.Scale(domain=PHASES, range=_SHAPES))
     points = (
         alt.Chart(data(rows))
-        .mark_point(size=130, filled=True, opacity=0.9)
-        .encode(color=_profile_colour(executions), shape=_phase_shape(), tooltip=tips)
+        .mark_point(size=110, filled=True, opacity=0.9)
+        .encode(color=profile_colour(executions), shape=shape, tooltip=tips)
     )
-    return chart("roofline", "Phases under the roofline", _under_roofs([points], rows, roofs, WIDTH))
-
-
-def sweep(
-    name: str, title: str, rows: Sequence[Row], roofs: Sequence[Roof], executions: Sequence[str], axis: str,
-    marks: Sequence[tuple[str, float | None]] = (),
-) -> Chart:  # fmt: skip
-    """Return a sweep: on the left its way under the roofs, on the right its times.
-
-    Args:
-        name: the file's name.
-        title: what it shows.
-        rows: execution, value, intensity, tflops, fits and a time in ms for each of T_comp, T_hbm, T_net, T_est.
-        roofs: what bounds the points.
-        executions: profiles; times are those of the last.
-        axis: title of the swept quantity, with its unit.
-        marks: values of it to mark, with their labels.
-    """
-    alt = altair_module()
-    fits = alt.Shape("fits:N", title="fits memory", scale=alt.Scale(domain=["yes", "no"], range=["circle", "cross"]))
-    base = alt.Chart(data(rows))
-    tips = [
-        alt.Tooltip("execution:N", title="profile"), alt.Tooltip("value:Q", title=axis, format=",d"),
-        alt.Tooltip("intensity:Q", title=_INTENSITY, format=",.4~g"),
-        alt.Tooltip("tflops:Q", title=_SPEED, format=",.4~g"), alt.Tooltip("fits:N", title="fits memory"),
+    names = [
+        (f"{row['phase']} {row['execution']}", row["intensity"], row["tflops"])
+        for row in rows if row["intensity"] and row["tflops"]
     ]  # fmt: skip
-    way = base.mark_point(filled=True, size=55).encode(color=_profile_colour(executions), shape=fits, tooltip=tips)
-    path = base.mark_line(strokeWidth=1, opacity=0.5).encode(
-        color=_profile_colour(executions).legend(None), order=alt.Order("value:Q")
-    )
-    left = _under_roofs([path, way], rows, roofs, 400)
-    times = [time for time in ("T_comp", "T_hbm", "T_net") if any(row[time] for row in rows)]
-    long = [
-        {"value": row["value"], "time": time, "ms": row[time], "fits": row["fits"]}
-        for row in rows if row["execution"] == executions[-1] for time in times if row[time]
-    ]  # fmt: skip
-    values = sorted({row["value"] for row in rows})
-    low, high = float(values[0]), float(values[-1])
-    x = _log("value", axis, (low / 1.1, high * 1.1), ticks=values)
-    y = _log("ms", f"time with {executions[-1]} kernels (ms)", _limits([row["ms"] for row in long], 1.5, 1.5), "Y")
-    colour = alt.Color("time:N", title="time", sort=times, scale=alt.Scale(domain=times, range=list(COLOURS[2:5])))
-    dash = alt.StrokeDash("time:N", sort=times, title="time", scale=alt.Scale(domain=times))
-    lines = alt.Chart(data(long)).mark_line().encode(x=x, y=y, color=colour, strokeDash=dash)
-    dots = alt.Chart(data(long)).mark_point(filled=True, size=45).encode(x=x, y=y, color=colour, shape=fits)
-    layers = [lines, dots]
-    for nth, (label, value) in enumerate((label, value) for label, value in marks if value and low <= value <= high):
-        at = alt.Chart(data([{"value": value, "label": label}]))
-        # At the foot, on the side that has room.
-        right = math.log(value / low) > 0.6 * math.log(high / low)
-        words = at.mark_text(align="right" if right else "left", dx=-4 if right else 4, fontSize=10, color="#333333")
-        layers.append(at.mark_rule(color="#555555", strokeDash=[4, 3]).encode(x=x))
-        layers.append(words.encode(x=x, y=alt.value(HEIGHT - 10 - 14 * nth), text="label:N"))
-    right = alt.layer(*layers).properties(width=400, height=HEIGHT)
-    return chart(
-        name,
-        title,
-        alt.hconcat(left, right).resolve_scale(color="independent", shape="shared", strokeDash="independent"),
-    )
+    return chart("roofline", "Phases under the roofline", under_roofs([points], rows, roofs, WIDTH, names))
 
 
 def category_roofline(
@@ -298,58 +279,20 @@ def category_roofline(
     present = [category for category in categories if any(row["category"] == category for row in shown)]
     tips = [
         alt.Tooltip("category:N"), alt.Tooltip("execution:N", title="profile"),
-        alt.Tooltip("intensity:Q", title=_INTENSITY, format=",.4~g"),
-        alt.Tooltip("tflops:Q", title=_SPEED, format=",.4~g"),
+        alt.Tooltip("intensity:Q", title=INTENSITY, format=",.4~g"),
+        alt.Tooltip("tflops:Q", title=SPEED, format=",.4~g"),
     ]  # fmt: skip
-    points = (
-        alt.Chart(data(shown))
-        .mark_point(size=110, filled=True, opacity=0.85)
-        .encode(
-            color=category_colour(present, categories),
-            shape=alt.Shape(
-                "execution:N", title="profile", sort=list(executions),
-                scale=alt.Scale(domain=list(executions), range=["diamond", "circle", "square", "triangle-up"]),
-            ),
-            tooltip=tips,
-        )
-    )  # fmt: skip
-    names = _near(shown, executions[-1], _across(shown, roofs))
-    drawn = _under_roofs([points, *names], shown, roofs, WIDTH)
+    base = alt.Chart(data(shown)).encode(color=category_colour(present, categories))
+    points = base.mark_point(size=55, filled=True, opacity=0.9).encode(shape=profile_shape(executions), tooltip=tips)
+    # What one category is with the other profile: only the last has its name.
+    links = base.mark_line(strokeWidth=1).encode(
+        detail="category:N", color=category_colour(present, categories).legend(None)
+    )
+    at = {(row["category"], row["execution"]): (row["intensity"], row["tflops"]) for row in shown}
+    last = [(category, *at[category, executions[-1]]) for category in present if (category, executions[-1]) in at]
+    paths = [[at[category, each] for each in executions if (category, each) in at] for category in present]
+    drawn = under_roofs([links, points], shown, roofs, WIDTH, last, paths)
     return chart(f"{phase}_category_roofline", f"{phase}: categories under the roofline", drawn)
-
-
-def _near(rows: Sequence[Row], execution: str, limits: tuple[float, float]) -> list[Any]:
-    """Return the names beside a profile's points, those of points that lie on each other together."""
-    across = WIDTH / math.log(limits[1] / limits[0])
-    groups: list[list[Row]] = []
-    for row in sorted((row for row in rows if row["execution"] == execution), key=lambda row: row["intensity"]):
-        for group in groups:
-            room = 16 + sum(6.5 * len(of["category"]) + 8 for of in group)
-            ahead = across * math.log(row["intensity"] / group[0]["intensity"])
-            if ahead < room and abs(math.log(row["tflops"] / group[0]["tflops"])) < 0.2:
-                group.append(row)
-                break
-        else:
-            groups.append([row])
-    named = [
-        {
-            "intensity": group[0]["intensity"],
-            "tflops": group[0]["tflops"],
-            "words": ", ".join(row["category"] for row in group),
-        }
-        for group in groups
-    ]
-    # On the right, where the roofs have their names, they stand on the other side and lower.
-    middle = limits[0] * (limits[1] / limits[0]) ** 0.7
-    base = altair_module().Chart(data(named)).encode(text="words:N")
-    return [
-        base.transform_filter(f"datum.intensity < {middle}").mark_text(
-            align="left", dx=8, dy=11, fontSize=10, color="#333333"
-        ),
-        base.transform_filter(f"datum.intensity >= {middle}").mark_text(
-            align="right", dx=8, dy=25, fontSize=10, color="#333333"
-        ),
-    ]
 
 
 def category_colour(present: Sequence[str], categories: Sequence[str]) -> Any:

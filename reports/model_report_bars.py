@@ -4,38 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .model_charts import COLOURS, PHASES, WIDTH, Chart, Row, altair_module, category_colour, chart, data
+from .model_chart_labels import FONT, wide
+from .model_charts import COLOURS, PALE, PHASES, WIDTH, Chart, Row, altair_module, category_colour, chart, data
+
+_SHARES = 520
 
 
 def shares(name: str, title: str, rows: Sequence[Row], categories: Sequence[str]) -> Chart:
-    """Return the categories' shares of FLOP, bytes and time; rows: phase, category, measure, share."""
+    """Return the categories' shares of FLOP, bytes and time; rows: phase, category, measure, share, place."""
     alt = altair_module()
     measures = ["F_theory", "bytes_hbm", "T_serial"]
     present = [category for category in categories if any(row["category"] == category and row["share"] for row in rows)]
-    drawn = (
-        alt.Chart(data([row for row in rows if row["share"]]))
-        .mark_bar(stroke="white", strokeWidth=0.7)
-        .encode(
-            y=alt.Y("phase:N", sort=PHASES, title=None),
-            x=alt.X("share:Q", stack="normalize", title="share (%)", axis=alt.Axis(labelExpr="datum.value * 100")),
-            color=category_colour(present, categories),
-            order=alt.Order("place:Q"),
-            row=alt.Row("measure:N", sort=measures, title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
-            tooltip=[
-                alt.Tooltip("phase:N"), alt.Tooltip("category:N"), alt.Tooltip("measure:N"),
-                alt.Tooltip("share:Q", format=".1%"),
-            ],
-        )
-        .properties(width=520, height=105)
-    )  # fmt: skip
-    return chart(name, title, drawn)
+    # The numbers stand in parts too narrow for a name.
+    legend = alt.Legend(labelExpr="(datum.index + 1) + '  ' + datum.label")
+    tips = [
+        alt.Tooltip("phase:N"), alt.Tooltip("category:N"), alt.Tooltip("measure:N"),
+        alt.Tooltip("share:Q", format=".1%"),
+    ]  # fmt: skip
+    x = alt.X("start:Q", title="share (%)", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(labelFlush=False))
+    bars = alt.Chart().mark_bar(stroke="white", strokeWidth=0.7)
+    bars = bars.encode(x=x, x2="end:Q", color=category_colour(present, categories).legend(legend), tooltip=tips)
+    words = alt.Chart().mark_text(fontSize=FONT).encode(x="middle:Q", text="words:N")
+    layers = [bars, *(
+        words.transform_filter(f"datum.ink == '{ink}'").encode(color=alt.value(ink)) for ink in ("black", "white")
+    )]  # fmt: skip
+    row = alt.Row("measure:N", sort=measures, title=None, header=alt.Header(labelAngle=0, labelAlign="left"))
+    drawn = alt.layer(*layers, data=data(_side_by_side([row for row in rows if row["share"]], present)))
+    drawn = drawn.encode(y=alt.Y("phase:N", sort=PHASES, title=None)).properties(width=_SHARES, height=105)
+    return chart(name, title, drawn.facet(row=row))
+
+
+def _side_by_side(rows: Sequence[Row], present: Sequence[str]) -> list[Row]:
+    """Return the parts of each bar: where they begin and end in %, and what is written in them."""
+    found: list[Row] = []
+    reached: dict[tuple[str, str], float] = {}
+    for row in sorted(rows, key=lambda row: row["place"]):
+        bar = (row["phase"], row["measure"])
+        start = reached.get(bar, 0.0)
+        reached[bar] = end = start + 100 * row["share"]
+        number = str(present.index(row["category"]) + 1)
+        room = _SHARES * row["share"] - 2
+        words = next((words for words in (row["category"], number) if wide(words) <= room), "")
+        ink = "black" if COLOURS[row["place"] % len(COLOURS)] in PALE else "white"
+        found.append(row | {"start": start, "end": end, "middle": (start + end) / 2, "words": words, "ink": ink})
+    return found
 
 
 def parameters(rows: Sequence[Row]) -> Chart:
     """Return where the parameters are; rows: part, parameters, share in %."""
     alt = altair_module()
     base = alt.Chart(data(rows)).encode(y=alt.Y("part:N", sort="-x", title=None))
-    axis = alt.Axis(values=list(range(0, 101, 20)))
+    axis = alt.Axis(values=list(range(0, 101, 20)), labelFlush=False, grid=False)
     x = alt.X("share:Q", title="share of all parameters (%)", scale=alt.Scale(domain=[0, 112]), axis=axis)
     bars = base.mark_bar(color=COLOURS[0]).encode(x=x)
     words = base.mark_text(align="left", dx=4, fontSize=11).encode(x="share:Q", text="label:N")
@@ -49,6 +68,7 @@ def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
     alt = altair_module()
     # A chip without a peak for a type has no time in it.
     rows = [row for row in rows if row["change"] is not None]
+    rows.sort(key=lambda row: (row["title"], row["side"]))
     swings = {row["title"]: 0.0 for row in rows}
     for row in rows:
         swings[row["title"]] = max(swings[row["title"]], abs(row["change"]))
@@ -90,7 +110,7 @@ def frontier(rows: Sequence[Row]) -> Chart:
     """Return the least batch bound by compute; rows: ep, kv_len, batch or None, label."""
     alt = altair_module()
     base = alt.Chart(data(rows)).encode(
-        x=alt.X("kv_len:O", title="L (tokens)", axis=alt.Axis(labelAngle=0)),
+        x=alt.X("kv_len:O", title="L (tokens)", axis=alt.Axis(labelAngle=0, format=",d")),
         y=alt.Y("ep:O", title="EP (ranks)", sort="descending"),
     )
     none = base.transform_filter("datum.batch == null").mark_rect(color="#d9d9d9", stroke="white")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from . import model_chart_sweeps as sweeps
 from . import model_charts as charts
 from . import model_diagrams
 from . import model_report_bars as bars
@@ -198,7 +199,7 @@ def configuration(source: Source) -> list[Block]:
 def _points(source: Source) -> list[dict[str, Any]]:
     return source.ask(
         f"SELECT phase, execution, intensity, achieved_tflops AS tflops, mfu FROM {SCHEMA}.phase_roofline "
-        "WHERE study = 'report anchor'"
+        "WHERE study = 'report anchor' ORDER BY phase, execution"
     )
 
 
@@ -240,7 +241,7 @@ def batches(source: Source) -> list[Block]:
     )
     crossing = critical["time_batch"] if (critical["time_batch"] or 0) > critical["smallest_batch"] else None
     marks = [("B_crit", crossing), ("memory is full", room["max_batch"])]
-    chart = charts.sweep(
+    chart = sweeps.sweep(
         "decode_batch", "Decode by batch", _sweep(source, "report batch", "batch"), source.roofs, work.executions,
         "B (sequences)", marks,
     )  # fmt: skip
@@ -282,7 +283,7 @@ def _worked(source: Source) -> list[Block]:
 
 def prompts(source: Source) -> list[Block]:
     """Return prefill by the length of the prompt."""
-    chart = charts.sweep(
+    chart = sweeps.sweep(
         "prefill_prompt", "Prefill by prompt length", _sweep(source, "report prompt", "seq_len"), source.roofs,
         source.work.executions, "S (tokens)",
     )  # fmt: skip
@@ -294,7 +295,7 @@ def shares(source: Source) -> list[Block]:
     rows = source.ask(f"""
         SELECT phase, execution, category, sum(flop) AS F_theory, sum(hbm_bytes) AS bytes_hbm,
             sum(serial_ms) AS T_serial
-        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category""")
+        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category ORDER BY phase, execution, category""")
     found: list[Block] = [source.table("shares")]
     for execution in dict.fromkeys(source.work.executions):
         long = [
@@ -319,7 +320,7 @@ def category_roofs(source: Source) -> list[Block]:
     rows = source.ask(f"""
         SELECT phase, execution, category, sum(flop) / nullif(sum(hbm_bytes), 0) AS intensity,
             sum(flop) / nullif(greatest(sum(compute_ms), sum(hbm_ms), sum(net_ms)), 0) / 1e9 AS tflops
-        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category""")
+        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category ORDER BY phase, execution, category""")
     drawn = [
         charts.category_roofline(
             phase,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .model_report_format import written
+from .model_report_format import NOTHING, written
 from .model_report_work import SCHEMA, Workload
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ _OF_CATEGORIES = f"""
     held AS (
         SELECT
             sum(parameters_pct) FILTER (part IN ('routed', 'shared')) AS experts_pct,
-            sum(parameters_pct) FILTER (part = 'dense') AS mlp_pct, sum(parameters) AS parameters,
-            sum(active_parameters) AS active
+            sum(parameters_pct) FILTER (part = 'dense') AS mlp_pct
         FROM {SCHEMA}.parameters
     )
     SELECT concat(phase, '_', part, '_flop_pct'), flop_pct, NULL, '%' FROM shares
@@ -116,8 +115,8 @@ _OF_BATCHES = f"""
         WHERE study = 'report anchor' AND phase = 'decode' AND execution = $main
     )
     SELECT 'sweep_bounds', NULL, string_agg(
-        concat(bound, '-bound ',
-            CASE WHEN low = high THEN concat('at ', low) ELSE concat('from ', low, ' to ', high) END), ', ' ORDER BY low
+        CASE WHEN low = high THEN format('{{}}-bound at {{:,}}', bound, low)
+            ELSE format('{{}}-bound from {{:,}} to {{:,}}', bound, low, high) END, ', ' ORDER BY low
     ), NULL FROM runs
     UNION ALL SELECT 'decode_intensity_batch', intensity_batch, NULL, 'sequences' FROM critical
     UNION ALL SELECT 'decode_time_batch', CASE WHEN time_batch > smallest_batch THEN time_batch END, NULL, 'sequences'
@@ -234,9 +233,7 @@ def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
         )
     rows = connection.execute("SELECT fact, value, words, unit FROM report_facts").fetchall()
     facts = {fact: words if words is not None else written(value, unit) for fact, value, words, unit in rows}
-    # In prose intensities have two decimals, in tables four figures.
-    facts |= {f"{fact}_2": f"{value:,.2f} {unit}" for fact, value, _, unit in rows if unit == "FLOP/byte" and value}
-    facts["crossing_sentence"] = _crossing(facts)
+    facts["crossing_sentence"] = _crossing({fact: value for fact, value, *_ in rows})
     return facts
 
 
@@ -255,8 +252,12 @@ def filled(text: str, facts: Facts) -> str:
     return re.sub(r"\{([a-z0-9_]+)\}", lambda name: facts.get(name.group(1), "unknown"), text)
 
 
-def _crossing(facts: Facts) -> str:
-    by_time, by_intensity = facts.get("decode_time_batch"), facts.get("decode_intensity_batch")
-    if by_time in (None, "none") and by_intensity in (None, "none"):
+def _crossing(values: dict[str, float | None]) -> str:
+    """Return where the limit of decode changes; between the batches tried, so with two decimals, as reports have it."""
+    by_time, by_intensity = (
+        f"{value:,.2f} sequences" if (value := values.get(f"decode_{of}_batch")) is not None else NOTHING
+        for of in ("time", "intensity")
+    )
+    if by_time == by_intensity == NOTHING:
         return "`B_crit`: none, neither by the times nor by `AI_hbm`."
     return f"`B_crit` by the times, which count: {by_time}; by `AI_hbm` reaching the knee: {by_intensity}."

@@ -1,4 +1,7 @@
-"""How a model report writes numbers: each with its unit, four figures, decimal prefixes."""
+"""How a model report writes numbers: each with its unit and decimal prefixes.
+
+Four figures, but in sentences two decimals for intensities, one for percentages, and things counted are whole.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ _FACTORS = {"giga": 1e-9, "tera": 1e-12, "per_cent": 100.0}
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 #: Words for nothing, in a cell and in a sentence.
 NOTHING = "none"
+#: What is counted: a batch of 80.73 sequences is one of about 81.
+_COUNTED = ("sequences", "tokens", "ranks", "chips", "replicas", "stages", "layers", "experts", "points")
 
 
 def figures(value: float) -> str:
@@ -36,7 +41,11 @@ def written(value: float | None, unit: str | None) -> str:
         return f"{value:,.1f} %"
     if unit == "parameters" and value >= 1e6:
         return f"{many(value)} {unit}"
-    text = figures(float(value)) if value != int(value) else f"{int(value):,}"
+    if unit == "FLOP/byte":
+        return f"{value:,.2f} {unit}"
+    # Below ten a half matters.
+    counted = round(value) if unit in _COUNTED and value >= 10 else value
+    text = figures(float(counted)) if counted != int(counted) else f"{int(counted):,}"
     if not unit:
         return text
     return f"{text} {unit[:-1] if text == '1' and unit.endswith('s') and unit != 'ms' else unit}"
