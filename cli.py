@@ -112,5 +112,14 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("TRACELAKE_DEBUG"):
             raise
+        if _is_of_values(error):
+            say(f"{error}\n  A number is too large to compute with, or a value is not of its type.")
+            raise SystemExit(2) from None
         say(f"{type(error).__name__}: {error}\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did.")
         raise SystemExit(1) from None
+
+
+def _is_of_values(error: Exception) -> bool:
+    """Return whether the database could not compute with the values that it was asked for."""
+    duckdb = sys.modules.get("duckdb")  # not imported for commands that ask nothing
+    return duckdb is not None and isinstance(error, duckdb.DataError)

@@ -229,19 +229,19 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             UsageError: the file's suffix is neither .md nor .json, or the trace has no such pass.
             InputError: the file cannot be written.
         """
+        from .reports.output import check_target, write_text
         from .reports.report import as_text, build, checked_suffix
 
         suffix = checked_suffix(output)
+        if output is not None:
+            check_target(output)
         trace_id = self.locate(trace)
         if pass_id is not None and pass_id not in (known := self.pass_ids(trace)):
             raise UsageError(f"{trace}: has no pass {pass_id}; it has {len(known)}.")
         one = self.chosen_pass(trace_id) if pass_id is None else pass_id
         text = as_text(build(self, trace_id, one), suffix)
         if output is not None:
-            try:
-                Path(output).write_text(text, encoding="utf-8", newline="\n")
-            except OSError as error:
-                raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+            write_text(output, text)
         return text
 
     def doctor(self, trace: str | None = None) -> duckdb.DuckDBPyRelation:
@@ -275,9 +275,8 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         Raises:
             UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
         """
-        # All of them only when all are asked for: to bind every relation takes seconds.
-        connection = self._ready(relations) if relations else self.connection
-        return export.export(connection, Path(target), format, relations)
+        names = export.checked(Path(target), format, relations)
+        return export.export(self._ready(names), Path(target), format, names)
 
     def locate(self, trace: str) -> str:
         """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.

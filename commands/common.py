@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import InputError, UsageError
+from ..reports.output import check_target, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,26 @@ if TYPE_CHECKING:
     from ..lake import Lake, Pass
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+#: Sequences or tokens of a workload at most, and ranks of a degree of parallelism: far beyond what there is.
+MOST_TOKENS = 10**9
+MOST_RANKS = 10**6
+
+
+class _OutputFile(click.Path):
+    """A file to write, whose folder is there: what takes a minute to compute must not fail for that at its end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        check_target(os.fsdecode(path))
+        return path
+
+
+#: The type of every -o that names a file.
+OUTPUT = _OutputFile(dir_okay=False, path_type=Path)
+#: The types of options that count what a workload has: sequences or tokens of it, and ranks.
+TOKENS = click.IntRange(1, MOST_TOKENS)
+CACHED_TOKENS = click.IntRange(0, MOST_TOKENS)
+RANKS = click.IntRange(1, MOST_RANKS)
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,11 +50,14 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
     """Return what adds --format, with formats of the command's own, -o and --limit to a command."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        path = click.Path(dir_okay=False, path_type=Path)
-        command = click.option("--limit", default=200, show_default=True, help="Rows shown of a table; 0 for all.")(
-            command
-        )
-        command = click.option("-o", "--output", type=path, help=output)(command)
+        command = click.option(
+            "--limit",
+            type=click.IntRange(0),
+            default=200,
+            show_default=True,
+            help="Rows shown of a table; 0 for all.",
+        )(command)
+        command = click.option("-o", "--output", type=OUTPUT, help=output)(command)
         return click.option(
             "--format",
             "format_",
@@ -44,6 +68,30 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
         )(command)
 
     return add
+
+
+def listed(value: str | None) -> list[str]:
+    """Return the words between the commas of an option; none where it is not given.
+
+    Raises:
+        BadParameter: it is given, and there are none.
+    """
+    words = [word.strip() for word in (value or "").split(",") if word.strip()]
+    if value is not None and not words:
+        raise click.BadParameter(f"{value!r} names nothing; leave the option out, or give values with commas.")
+    return words
+
+
+def write_answer(answer: str, output: Path | None) -> None:
+    """Write an answer that is a text to a file, or to stdout.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    if output is None:
+        click.echo(answer, nl=False)
+    else:
+        write_text(output, answer)
 
 
 def say(text: str) -> None:
@@ -95,13 +143,27 @@ def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
     if wanted is None:
         chosen = opened.chosen_pass(opened.locate(trace))
         if len(known) > 1:
-            say(f"pass {chosen} of {len(known)}, the chosen one; --pass P or --pass all for others.")
+            say(f"pass {chosen} of {len(known)}, {_why(opened, trace, chosen)}; --pass P or --pass all for others.")
         return chosen
     if wanted == "all":
         return "all"
     if not wanted.isdecimal() or int(wanted) not in known:
         raise UsageError(f"--pass {wanted}: the trace has passes {known[0]} to {known[-1]}, or say all.")
     return int(wanted)
+
+
+def _why(opened: Lake, trace: str, chosen: Pass) -> str:
+    """Return in words why a pass is shown: it is the chosen one, or the first of one chosen for each stage."""
+    rows = opened.rows(
+        "SELECT DISTINCT coalesce(stage, 'unknown stage'), pass_id FROM passes WHERE trace_id = $1 AND chosen "
+        "ORDER BY pass_id, 1",
+        [opened.locate(trace)],
+    )
+    others = [f"of {stage} {pass_id}" for stage, pass_id in rows if pass_id != chosen]
+    if not others:
+        return "the chosen one"
+    stages = " and ".join(stage for stage, pass_id in rows if pass_id == chosen)
+    return f"the one chosen of {stages} ({', '.join(others)})"
 
 
 def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
@@ -120,13 +182,21 @@ def no_passes(opened: Lake, trace: str) -> str:
     """Return what to say of a trace without passes: why, the best candidates for an anchor, and what to do."""
     from ..reports.table import cut
 
-    candidates = opened.anchor_candidates(trace).limit(5).select("occurrences, role, pattern").fetchall()
+    # Devices that run the same kernels have the same candidates.
+    found = opened.anchor_candidates(trace).select("occurrences, role, pattern").fetchall()
+    candidates = list(dict.fromkeys(found))[:5]
     lines = [f"{trace}: no passes found: no anchor kernel marks its layers."]
     if candidates:
         lines.append("  Kernels that might, with how often they run and where in a layer they may stand:")
         lines += [f"  {calls:>6}  {role:<6}  {cut(pattern, 100)}" for calls, role, pattern in candidates]
     lines.append(f"  Name one: tracelake set {trace} anchor=REGEX num_layers=N. `tracelake doctor {trace}` says more.")
     return "\n".join(lines)
+
+
+def device_column(answer: duckdb.DuckDBPyRelation) -> str:
+    """Return the column of the device, for the head of a list of columns, where an answer is of several devices."""
+    [(devices,)] = answer.aggregate("count(DISTINCT device)").fetchall()
+    return "device, " if devices > 1 else ""
 
 
 def print_rows(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from .common import open_lake, say
+from .common import OUTPUT, open_lake, say
 
 
 @click.command()
@@ -24,9 +24,7 @@ from .common import open_lake, say
 )
 @click.option("--device", type=click.IntRange(0), help="Device of the pass; the first one, when not given.")
 @click.option("--without-duplicates", is_flag=True, help="Leave out rows that do not count.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The CSV file to write."
-)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="The CSV file to write.")
 @click.pass_obj
 def extract(
     lake: Path | None,

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 def passes(lake: Path | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
     """List the forward passes of a trace.
 
+    A pass is its layers: span_ms is from the first layer's start to the last one's end. The wall time of `model mfu`
+    is longer: the kernels before the first layer and after the last one are in it.
+
     \b
     Examples:
       tracelake passes decode

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine.errors import InputError, UsageError
-from .common import find_pass, open_default, open_lake, say
+from ..engine.errors import UsageError
+from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, find_pass, open_default, open_lake, say, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..lake import Lake
 
-_ENOUGH = click.IntRange(1)
-_LARGEST_CONFIG = 16 << 20
 #: Keys that a model's config.json has, one at least.
 _CONFIG_KEYS = frozenset(("model_type", "architectures", "hidden_size", "num_hidden_layers", "text_config", "n_embd"))
 _TIMES = ("measured_ms", "per_layer_ms", "kernel_ms", "kernel_detail", "kernel_flow")
@@ -26,13 +24,13 @@ _TIMES = ("measured_ms", "per_layer_ms", "kernel_ms", "kernel_detail", "kernel_f
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="By --seq-len if not said."),
-        click.option("--batch", type=_ENOUGH, help="Sequences of a replica.  [default: 1]"),
-        click.option("--seq-len", type=_ENOUGH, help="New tokens of each sequence.  [default: 1]"),
-        click.option("--kv-len", type=click.IntRange(0), help="Cached tokens of each.  [default: 0]"),
-        click.option("--tp", type=_ENOUGH, help="Degree of tensor parallelism.  [default: 1]"),
-        click.option("--ep", type=_ENOUGH, help="Degree of expert parallelism.  [default: 1]"),
-        click.option("--dp", type=_ENOUGH, help="Data-parallel replicas.  [default: 1]"),
-        click.option("--pp", type=_ENOUGH, help="Pipeline stages.  [default: 1]"),
+        click.option("--batch", type=TOKENS, help="Sequences of a replica.  [default: 1]"),
+        click.option("--seq-len", type=TOKENS, help="New tokens of each sequence.  [default: 1]"),
+        click.option("--kv-len", type=CACHED_TOKENS, help="Cached tokens of each.  [default: 0]"),
+        click.option("--tp", type=RANKS, help="Degree of tensor parallelism.  [default: 1]"),
+        click.option("--ep", type=RANKS, help="Degree of expert parallelism.  [default: 1]"),
+        click.option("--dp", type=RANKS, help="Data-parallel replicas.  [default: 1]"),
+        click.option("--pp", type=RANKS, help="Pipeline stages.  [default: 1]"),
         click.option("--hardware", help="Chip that was measured: see `tracelake hardware list`."),
         click.option("--dtype", help="Type of weights and their products, as bf16 or fp8; as published if not said."),
         click.option("--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), help="Form of MLA."),
@@ -50,7 +48,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--format", "format_", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True,
             help="Format of the answer.",
         ),
-        click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file."),
+        click.option("-o", "--output", type=OUTPUT, help="Write to a file."),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -100,13 +98,7 @@ def mfu(
             raise UsageError("--pass is one of a trace; this is a model.")
         else:
             answer = opened.mfu(name, format=format_, **given)
-    if output is None:
-        click.echo(answer, nl=False)
-        return
-    try:
-        output.write_text(answer, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+    write_answer(answer, output)
 
 
 def _reference(opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str) -> str:
@@ -155,11 +147,12 @@ def _names_trace(opened: Lake, name: str) -> bool:
 def _is_trace(name: str) -> bool:
     """Return whether a word is the path of a trace; a small JSON object with a model's keys is none."""
     from ..ingest.inputs import names_input
+    from ..reports.models import LARGEST_CONFIG
 
     if not names_input(name):
         return False
     path = Path(name)
-    if path.suffix != ".json" or path.stat().st_size > _LARGEST_CONFIG:
+    if path.suffix != ".json" or path.stat().st_size > LARGEST_CONFIG:
         return True
     try:
         found = json.loads(path.read_bytes())

@@ -8,24 +8,38 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import UsageError
-from .common import format_options, open_default, render_rows, say
+from .common import (
+    MOST_RANKS,
+    MOST_TOKENS,
+    OUTPUT,
+    RANKS,
+    TOKENS,
+    format_options,
+    listed,
+    open_default,
+    render_rows,
+    say,
+)
 from .models import say_faults, workload_options
 
 if TYPE_CHECKING:
     import duckdb
 
-_ENOUGH = click.IntRange(1)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 def _words(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str]:  # noqa: ARG001
-    return [word.strip() for word in (value or "").split(",") if word.strip()]
+    return listed(value)
 
 
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
     words = _words(ctx, parameter, value)
-    if not all(word.isdecimal() and (int(word) > 0 or parameter.name in ("kv_len", "zero_stage")) for word in words):
-        raise click.BadParameter("expected numbers with commas between them, as in 1,8,64.")
+    least = 0 if parameter.name in ("kv_len", "zero_stage") else 1
+    most = MOST_TOKENS if parameter.name in ("batch", "seq_len", "kv_len", "microbatches") else MOST_RANKS
+    if not all(word.isdecimal() and least <= int(word) <= most for word in words):
+        raise click.BadParameter(
+            f"expected numbers with commas between them, as in 1,8,64, each from {least} to {most}."
+        )
     return [int(word) for word in words] or None
 
 
@@ -43,13 +57,13 @@ def _need(hardware: list[str]) -> None:
     type=OUTPUT,
     help="File, .md or .html; Markdown on stdout, without charts, when not given.",
 )
-@click.option("--batch", default=8, show_default=True, type=_ENOUGH, help="Sequences of a replica.")
-@click.option("--seq-len", default=4096, show_default=True, type=_ENOUGH, help="Tokens of a prompt.")
-@click.option("--kv-len", type=_ENOUGH, help="Cached tokens in decode; as --seq-len if not said.")
-@click.option("--tp", default=1, show_default=True, type=_ENOUGH, help="Degree of tensor parallelism.")
-@click.option("--ep", default=1, show_default=True, type=_ENOUGH, help="Degree of expert parallelism.")
-@click.option("--dp", type=_ENOUGH, help="Data-parallel replicas; EP / TP if not said.")
-@click.option("--pp", default=1, show_default=True, type=_ENOUGH, help="Pipeline stages.")
+@click.option("--batch", default=8, show_default=True, type=TOKENS, help="Sequences of a replica.")
+@click.option("--seq-len", default=4096, show_default=True, type=TOKENS, help="Tokens of a prompt.")
+@click.option("--kv-len", type=TOKENS, help="Cached tokens in decode; as --seq-len if not said.")
+@click.option("--tp", default=1, show_default=True, type=RANKS, help="Degree of tensor parallelism.")
+@click.option("--ep", default=1, show_default=True, type=RANKS, help="Degree of expert parallelism.")
+@click.option("--dp", type=RANKS, help="Data-parallel replicas; EP / TP if not said.")
+@click.option("--pp", default=1, show_default=True, type=RANKS, help="Pipeline stages.")
 @click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said.")
 @click.option("--activation-dtype", help="Type of activations; bf16 if not said.")
 @click.option("--kv-dtype", help="Type of the KV cache; as activations if not said.")

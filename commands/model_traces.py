@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import FORMATS, find_one_pass, format_options, open_lake, render_rows, say
+from .common import FORMATS, OUTPUT, RANKS, device_column, find_one_pass, format_options, open_lake, render_rows, say
 
 if TYPE_CHECKING:
     import duckdb
 
     from ..lake import Lake
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 #: What people look at first; the other formats have all columns.
 _ROOFLINE = (
     "coalesce(unit, trace_op) AS operator, concat_ws('x', nullif(batch, 1), m, n, k) AS shape, dtype, calls, sum_us,"
@@ -41,14 +40,14 @@ _UNITS = (
 @click.command()
 @click.argument("trace")
 @click.option("--model", help="Model, or its config.json: said of the trace for good, as `tracelake set` does.")
-@click.option("--tp", type=click.IntRange(1), help="Degree of tensor parallelism, likewise.")
-@click.option("--ep", type=click.IntRange(1), help="Degree of expert parallelism, likewise.")
+@click.option("--tp", type=RANKS, help="Degree of tensor parallelism, likewise.")
+@click.option("--ep", type=RANKS, help="Degree of expert parallelism, likewise.")
 @click.option("--pass", "pass_", help="One pass instead of all complete ones.")
 @click.option("--operators", is_flag=True, help="A row per pass, layer and operator instead of the verdicts.")
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the answer."
 )
-@click.option("-o", "--output", type=_FILE, help="Write to a file.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
 @click.option("--limit", default=200, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
 @click.pass_obj
 def validate(
@@ -122,7 +121,7 @@ def roofline_of(
     answer = opened.roofline_of(trace, pass_id)
     _warn(opened, trace)
     if format_ in ("table", "markdown"):
-        answer = answer.project(_ROOFLINE if pass_id is None else _PASS_ROOFLINE)
+        answer = answer.project(device_column(answer) + (_ROOFLINE if pass_id is None else _PASS_ROOFLINE))
     render_rows(answer, format_, output, limit)
 
 

@@ -7,31 +7,42 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common import FORMATS, format_options, open_default, open_lake, render_rows, say
+from .common import (
+    CACHED_TOKENS,
+    FORMATS,
+    OUTPUT,
+    RANKS,
+    TOKENS,
+    device_column,
+    find_one_pass,
+    format_options,
+    open_default,
+    open_lake,
+    render_rows,
+    say,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..lake import Lake
 
-_ENOUGH = click.IntRange(1)
-
 
 def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that describe a scenario: what work, on which chips, in which types."""
     options = (
         click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="By --seq-len if not said."),
-        click.option("--batch", default=1, show_default=True, type=_ENOUGH, help="Sequences of a replica."),
-        click.option("--seq-len", default=1, show_default=True, type=_ENOUGH, help="New tokens of each sequence."),
-        click.option("--kv-len", default=0, show_default=True, type=click.IntRange(0), help="Cached tokens of each."),
-        click.option("--tp", default=1, show_default=True, type=_ENOUGH, help="Degree of tensor parallelism."),
-        click.option("--ep", default=1, show_default=True, type=_ENOUGH, help="Degree of expert parallelism."),
-        click.option("--dp", type=_ENOUGH, help="Data-parallel replicas; EP / (TP x CP) if not said."),
-        click.option("--pp", default=1, show_default=True, type=_ENOUGH, help="Pipeline stages."),
-        click.option("--cp", default=1, show_default=True, type=_ENOUGH, help="Context-parallel ranks."),
+        click.option("--batch", default=1, show_default=True, type=TOKENS, help="Sequences of a replica."),
+        click.option("--seq-len", default=1, show_default=True, type=TOKENS, help="New tokens of each sequence."),
+        click.option("--kv-len", default=0, show_default=True, type=CACHED_TOKENS, help="Cached tokens of each."),
+        click.option("--tp", default=1, show_default=True, type=RANKS, help="Degree of tensor parallelism."),
+        click.option("--ep", default=1, show_default=True, type=RANKS, help="Degree of expert parallelism."),
+        click.option("--dp", type=RANKS, help="Data-parallel replicas; EP / (TP x CP) if not said."),
+        click.option("--pp", default=1, show_default=True, type=RANKS, help="Pipeline stages."),
+        click.option("--cp", default=1, show_default=True, type=RANKS, help="Context-parallel ranks."),
         click.option("--hardware", help="Chip: a name or alias of `tracelake hardware list`."),
         click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said."),
-        click.option("--kv-dtype", help="Type of the KV cache; bf16 if not said."),
+        click.option("--kv-dtype", help="Type of the KV cache; as activations if not said."),
         click.option(
             "--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), default="auto", show_default=True,
             help="Form of a latent attention; auto: absorbed in decode.",
@@ -65,7 +76,9 @@ def model() -> None:
 def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
     """List the models known by name. Any other is named by the path of its config.json.
 
-    Active parameters are counted from the operators; `agrees` says whether they are as published, within 5 %.
+    active_b are the parameters that a token is multiplied with, in billions, counted from the operators;
+    active_with_embedding_b has the embedding table too, where that is not the head. Publishers count one or the other:
+    `agrees` says whether the nearer of the two is within 5 % of published_active_b.
 
     \b
     Examples:
@@ -82,6 +95,9 @@ def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> N
 @click.pass_obj
 def show(lake: Path | None, name: str, format_: str, output: Path | None) -> None:
     """Show a model's dimensions, as published or as its config.json says, and the kinds of its layers.
+
+    Names that end in _b are billions of parameters, as in `model list`; difference_pct is that of the nearer of the
+    two counts of active parameters from the published one.
 
     \b
     Examples:
@@ -123,13 +139,15 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
 
 @model.command()
 @click.argument("trace")
+@click.option("--pass", "pass_", metavar="P", help="One pass instead of all complete ones.")
 @format_options
 @click.pass_obj
-def measured(lake: Path | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
+def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
     """Put the time of a trace's forward passes beside what its model says they take at least, part by part.
 
     The trace must say its model: `tracelake set TRACE model=NAME`, or a config.json. The measured parts, overlap with a
-    minus and idle time among them, sum to the time from the pass's first kernel to its last one's end.
+    minus and idle time among them, sum to the time from the pass's first kernel to its last one's end, what runs
+    before the first layer and after the last one included.
 
     \b
     Examples:
@@ -139,13 +157,18 @@ def measured(lake: Path | None, trace: str, format_: str, output: Path | None, l
     from ..reports.calibration import MEASURED_COLUMNS
 
     opened = open_lake(lake, trace=trace)
+    opened.check_modelled(trace)
     answer = opened.measured_vs_modelled(trace)
-    if not opened.rows("SELECT 1 FROM _pass_scenarios WHERE trace_id = $1 LIMIT 1", [opened.locate(trace)]):
-        say(f"{trace}: no complete forward pass, or its model is not known: tracelake set {trace} model=NAME.")
-        raise SystemExit(1)
+    if pass_ is not None:
+        answer = answer.filter(f"pass_id = {find_one_pass(opened, trace, pass_)}")
+        if not answer.limit(1).fetchall():
+            say(f"{trace}: this pass is not complete: there is nothing to hold against.")
+            raise SystemExit(1)
     if format_ in ("table", "markdown"):
-        answer = answer.select(MEASURED_COLUMNS)
+        answer = answer.select(device_column(answer) + MEASURED_COLUMNS)
     render_rows(answer, format_, output, limit)
+    for line in opened.measured_caveats(trace):
+        say(f"{trace}: {line}")
 
 
 @model.command()
@@ -155,8 +178,9 @@ def measured(lake: Path | None, trace: str, format_: str, output: Path | None, l
 def calibrate(lake: Path | None, name: str, chip: str) -> None:
     """Keep what the kernels of the lake's traces reach of a chip's peaks, as execution profile NAME.
 
-    One fraction of the matrix peak and one of the memory's bandwidth, by least squares over all kernels whose FLOP or
-    bytes are known; the residual stands in the profile's comment. Scenarios then name it as their execution.
+    One fraction of the matrix peak and one of the memory's bandwidth: the least time of all kernels whose FLOP or bytes
+    are known, over the time they took. The residual stands in the profile's comment; where kernels have too little in
+    common for one fraction, none is kept, and a line says why. Scenarios then name the profile as their execution.
 
     \b
     Examples:
@@ -164,7 +188,8 @@ def calibrate(lake: Path | None, name: str, chip: str) -> None:
       tracelake model calibrate h100-ours --hardware "NVIDIA H100 80GB HBM3"
     """
     opened = open_lake(lake)
-    opened.calibrate(name, opened.resolve_hardware(chip))
+    for line in opened.calibrate(name, opened.resolve_hardware(chip)):
+        say(f"{name}: {line}")
     render_rows(opened.calibrations(), "table", None, 0)
 
 

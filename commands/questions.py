@@ -26,6 +26,8 @@ def sql(lake: Path | None, query: str | None, file: Path | None, format_: str, o
     if (query is None) == (file is None):
         raise UsageError('give a query, or a file with -f: tracelake sql "SELECT …"')
     text = query if query is not None else file.read_text(encoding="utf-8") if file else ""
+    if not text.strip(" \t\r\n;"):
+        raise UsageError('the query is empty: tracelake sql "SELECT …"')
     answer = open_lake(lake).sql(text)
     if answer is not None:
         render_rows(answer, format_, output, limit)

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from .common import find_one_pass, find_pass, open_lake, output_options, print_rows, say
+from .common import OUTPUT, find_one_pass, find_pass, listed, open_lake, output_options, print_rows, say
 
 
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:  # noqa: ARG001
-    words = [word.strip() for word in (value or "").split(",") if word.strip()]
+    words = listed(value)
     if not all(word.isdecimal() for word in words):
         raise click.BadParameter("expected numbers with commas between them, as in 2,3.")
     return tuple(int(word) for word in words)
@@ -61,7 +61,7 @@ def perfetto(
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT,
     help="File to write, .md or .json; Markdown on stdout, when not given.",
 )
 @click.pass_obj

@@ -18,7 +18,9 @@ from .common import FORMATS, open_lake, output_options, print_rows, render_rows,
     type=click.Path(path_type=Path),
     help="With --format, write to this file; without, write a profiling database into this folder.",
 )
-@click.option("--limit", default=200, show_default=True, help="Rows shown of a table; 0 for all.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=200, show_default=True, help="Rows shown of a table; 0 for all."
+)
 @click.pass_obj
 def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | None, limit: int) -> None:
     """Say how long the kernels of a trace take on each of their shapes.

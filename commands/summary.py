@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine.errors import InputError, UsageError
-from .common import FORMATS, open_lake, render_rows, say
+from ..engine.errors import UsageError
+from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
 
 if TYPE_CHECKING:
     from ..reports.summaries import Mode
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -21,7 +19,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--format", "format_", type=click.Choice(["md", "json"]), help="Format; by the file's suffix, else Markdown."
 )
-@click.option("-o", "--output", type=_FILE, help="File to write; stdout, when not given.")
+@click.option("-o", "--output", type=OUTPUT, help="File to write; stdout, when not given.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Rows of long tables; 0 for all.")
 @click.option("--compat", type=click.Choice(["reference"]), hidden=True, help="As the reference's profile summary.")
 @click.option("--warmup-steps", type=click.IntRange(0), hidden=True, help="Steps with a smaller number are warm-up.")
@@ -64,13 +62,7 @@ def summary(
             trace, format_, top=top, warmup_steps=5 if warmup_steps is None else warmup_steps,
             hot_op_limit=hot_op_limit or 25, breakdown_mode=breakdown_mode or "exclusive_per_track",
         )  # fmt: skip
-    if output is None:
-        click.echo(answer, nl=False)
-        return
-    try:
-        output.write_text(answer, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+    write_answer(answer, output)
 
 
 @click.command()
@@ -88,7 +80,7 @@ def summary(
     show_default=True,
     help="Format of the answer.",
 )
-@click.option("-o", "--output", type=_FILE, help="Write to a file.")
+@click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
 @click.pass_obj
 def compare(

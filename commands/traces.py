@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..engine.errors import UsageError
-from .common import format_options, open_lake, print_rows, say
+from .common import RANKS, format_options, open_lake, print_rows, say
+
+if TYPE_CHECKING:
+    from ..lake import Lake
 
 
 @click.command()
@@ -21,10 +24,10 @@ from .common import format_options, open_lake, print_rows, say
 @click.option("--anchor-role", type=click.Choice(["begin", "inside", "end"]), help="Where in its block the anchor is.")
 @click.option("--num-layers", type=click.IntRange(1), help="Layers of the model.")
 @click.option("--hardware", help="Key of the table `hardware`, where the file does not say.")
-@click.option("--tp", type=click.IntRange(1), help="Degree of tensor parallelism.")
-@click.option("--ep", type=click.IntRange(1), help="Degree of expert parallelism.")
-@click.option("--dp", type=click.IntRange(1), help="Degree of data parallelism.")
-@click.option("--pp", type=click.IntRange(1), help="Degree of pipeline parallelism.")
+@click.option("--tp", type=RANKS, help="Degree of tensor parallelism.")
+@click.option("--ep", type=RANKS, help="Degree of expert parallelism.")
+@click.option("--dp", type=RANKS, help="Degree of data parallelism.")
+@click.option("--pp", type=RANKS, help="Degree of pipeline parallelism.")
 @click.option(
     "--dedup", type=click.Choice(["tracelake", "seed", "none"]), help="Which of an Ascend collective's rows count."
 )
@@ -53,6 +56,7 @@ def ingest(
     with FileProgress() as progress:
         results = opened.ingest(*paths, progress=progress, jobs=jobs, trace=name, **said)
     failed = [result for result in results if isinstance(result, Failed)]
+    read = [result.trace_id for result in results if not isinstance(result, Failed)]
     for result in results:
         if isinstance(result, Failed):
             say(result.reason)
@@ -61,6 +65,8 @@ def ingest(
     if len(results) > 1:
         new = sum(1 for result in results if not isinstance(result, Failed) and result.new)
         say(f"{len(results)} files: {new} new, {len(results) - new - len(failed)} known already, {len(failed)} failed.")
+    if said.get("model") and read:
+        _say_unknown_model(opened, read[0])
     if failed:
         raise SystemExit(3)
 
@@ -96,7 +102,11 @@ def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
       tracelake set decode anchor= build=2026-11-20
       tracelake set decode dedup=seed
     """
-    open_lake(lake, trace=trace).set(trace, **_pairs(settings))
+    opened = open_lake(lake, trace=trace)
+    said = _pairs(settings)
+    opened.set(trace, **said)
+    if said.get("model"):
+        _say_unknown_model(opened, opened.locate(trace))
 
 
 @click.command()
@@ -123,6 +133,14 @@ def _pairs(settings: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"{setting}: expected KEY=VALUE, as in num_layers=36.")
         pairs[key.strip()] = value.strip()
     return pairs
+
+
+def _say_unknown_model(opened: Lake, trace_id: str) -> None:
+    """Say what it means that a trace's model, which may be any word, is not known by its dimensions."""
+    fault = opened.model_fault(trace_id)
+    if fault:
+        lost = "model validate, model measured, FLOP where there are no shapes"
+        say(f"{fault}; kept, but what needs its dimensions has no answer: {lost}.")
 
 
 def _say_ingested(result: Any) -> None:

@@ -31,6 +31,39 @@ def architecture(config: str | None) -> list[tuple[str, str]]:
     return _lines({**nested, **found} if isinstance(nested, dict) else found)
 
 
+def described(store: Store, trace_id: str) -> list[tuple[str, str]]:
+    """Return what is known of a trace's model, as name and value: by its config, else as it was published.
+
+    Empty when neither is there: the trace says no model, or one that is not known by its dimensions.
+    """
+    [(config,)] = store.rows("SELECT config FROM traces WHERE trace_id = $1", [trace_id])
+    if lines := architecture(config):
+        return lines
+    relation = store.sql(
+        "SELECT a.* FROM architectures AS a JOIN _trace_models AS t ON t.model = a.model WHERE t.trace_id = $trace_id",
+        trace_id=trace_id,
+    )
+    found = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+    if not found:
+        return []
+    names = store.rows("SELECT field, name FROM config_names WHERE priority = 1")
+    said = {name: found[0][field] for field, name in names if found[0].get(field) is not None}
+    return [*_lines(said | {"_name_or_path": found[0]["name"]}), ("Dimensions", f"as in {found[0]['source']}")]
+
+
+def kinds(store: Store, trace_id: str) -> str:
+    """Return how many layers of each kind a trace's model has by its dimensions; empty when they are not known."""
+    found = store.rows(
+        """
+        SELECT layer_kind, count(*) FROM model_layers
+        WHERE model = (SELECT model FROM _trace_models WHERE trace_id = $1)
+        GROUP BY layer_kind ORDER BY layer_kind
+        """,
+        [trace_id],
+    )
+    return ", ".join(f"{kind} {layers}" for kind, layers in found)
+
+
 def distribution(store: Store, trace_id: str, pass_id: int) -> str:
     """Return how many layers of each type a pass has, by name; empty when no config tells types."""
     found = store.rows(
@@ -45,9 +78,8 @@ def distribution(store: Store, trace_id: str, pass_id: int) -> str:
 
 
 def summary(store: Store, trace_id: str, pass_id: int) -> str:
-    """Return what the config of a trace's model says, a line per thing; empty when there is none."""
-    [(config,)] = store.rows("SELECT config FROM traces WHERE trace_id = $1", [trace_id])
-    lines = architecture(config)
+    """Return what is known of a trace's model, a line per thing; empty when nothing is."""
+    lines = described(store, trace_id)
     if lines and (types := distribution(store, trace_id, pass_id)):
         lines.append(("Layer types", types))
     return "\n".join(f"{name}: {value}" for name, value in lines)

@@ -11,6 +11,7 @@ from ..engine import modules
 from ..engine.errors import UsageError
 from ..engine.files import exclusive, publish_bytes
 from ..engine.store import Store
+from .mfu_facts import OVER_100
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,11 +39,40 @@ class Calibrations(Store):
             "ORDER BY rank, device, pass_id, measured_ns DESC, part"
         )
 
+    def measured_caveats(self, trace: str) -> list[str]:
+        """Return what to know of measured_vs_modelled: passes of fewer layers, parts quicker than the model allows."""
+        trace_id = self.locate(trace)
+        said = []
+        for layers, ranks, whole, name, passes in self.rows(
+            "SELECT layer_count, coalesce(t.pp, 1), a.num_layers, a.model, count(*) FROM _pass_scenarios AS s "
+            "JOIN passes AS p ON p.trace_id = s.trace_id AND p.device IS NOT DISTINCT FROM s.device "
+            "AND p.pass_id = s.pass_id JOIN traces AS t ON t.trace_id = s.trace_id "
+            "JOIN architectures AS a ON a.model = s.model "
+            "WHERE s.trace_id = $1 AND layer_count <> a.num_layers GROUP BY ALL ORDER BY ALL",
+            [trace_id],
+        ):
+            if layers > whole:
+                said.append(f"{passes} passes run {layers} layers, and {name} has {whole}: is it the trace's model?")
+                continue
+            line = f"{passes} passes run {layers} of {name}'s {whole} layers: the model's figures are of {layers} too"
+            if ranks == 1 and whole % layers == 0:
+                line += f"; if it is a pipeline stage, tracelake set {trace} pp={whole // layers}"
+            said.append(f"{line}.")
+        parts = self.rows(
+            "SELECT DISTINCT part FROM measured_vs_modelled WHERE trace_id = $1 AND over_100 ORDER BY part", [trace_id]
+        )
+        if parts:
+            said.append(
+                f"more than 100 % is shown as it is, here of {', '.join(part for (part,) in parts)}. It may mean: "
+                f"{OVER_100}."
+            )
+        return said
+
     def calibrations(self) -> duckdb.DuckDBPyRelation:
-        """Return which part of their chip's peak and bandwidth the kernels of the lake reach, with the residual."""
+        """Return which part of their chip's peak and bandwidth the kernels of the lake reach, and its faults."""
         return self.sql("SELECT * FROM calibrations ORDER BY hardware, bound")
 
-    def calibrate(self, name: str, hardware: str) -> None:
+    def calibrate(self, name: str, hardware: str) -> list[str]:
         """Keep what the kernels of one chip reach as an execution profile, for scenarios to name.
 
         The row is written to the lake's own `reference/execution_profiles.csv`; one of that name is replaced.
@@ -51,8 +81,12 @@ class Calibrations(Store):
             name: the profile: small letters, digits, points and dashes.
             hardware: a chip of the table hardware that traces of the lake ran on.
 
+        Returns:
+            What is not kept, and why: of compute and memory, one may do without a fraction.
+
         Raises:
-            UsageError: the name is not one, or shipped, or the lake has too few kernels of the chip.
+            UsageError: the name is not one, or shipped, or the kernels of the chip keep no limit of
+                calibration_limits.
         """
         if not _NAME.fullmatch(name):
             raise UsageError(f"{name}: no name of a profile: small letters, digits, points and dashes.")
@@ -62,16 +96,27 @@ class Calibrations(Store):
         if name in known - {row["execution"] for row in kept}:
             raise UsageError(f"{name}: a shipped profile has this name.")
         rows = self.rows(
-            "SELECT bound, fraction, residual_pct, kernel_count, trace_count FROM calibrations "
-            "WHERE hardware = $1 AND usable",
+            "SELECT bound, usable, fraction, residual_pct, kernel_count, trace_count, faults, beyond_count, beyond_pct "
+            "FROM calibrations WHERE hardware = $1 ORDER BY bound",
             [hardware],
         )
-        found = {bound: values for bound, *values in rows}
+        limits = dict(self.rows("SELECT calibration_limit, value FROM calibration_limits"))
+        found = {bound: values for bound, usable, *values in rows if usable}
+        lost = {bound: _faults(limits, *values) for bound, usable, *values in rows if not usable}
+        lost |= {
+            bound: f"no kernel of {limits['shortest']:g} µs or more has known work"
+            for bound in ("compute", "memory")
+            if bound not in found and bound not in lost
+        }
+        why = [f"{bound} is not kept: {fault}" for bound, fault in sorted(lost.items())]
         if not found:
-            raise UsageError(f"{hardware}: no ten kernels with known FLOP or bytes in the lake's traces.")
+            raise UsageError(f"{hardware}: nothing to keep. {'; '.join(why)}: see the relation calibrations.")
         said = "; ".join(
-            f"{bound}: {count} kernels of {traces} traces, residual {residual:.1f} %"
-            for bound, (_, residual, count, traces) in sorted(found.items())
+            [
+                f"{bound}: {count} kernels of {traces} traces, residual {residual:.1f} %"
+                for bound, (_, residual, count, traces, *_) in sorted(found.items())
+            ]
+            + [f"{line}; 1 instead" for line in why]
         )
         row = {
             "execution": name,
@@ -91,3 +136,29 @@ class Calibrations(Store):
             self.layout.reference.mkdir(exist_ok=True)
             publish_bytes(own, text.getvalue().encode())
         self._refill("execution_profiles")
+        return [f"{line}: 1 stands for it, the peak itself." for line in why]
+
+
+def _faults(
+    limits: dict[str, float],
+    fraction: float | None,
+    residual: float | None,
+    kernels: int,
+    traces: int,
+    faults: str,
+    beyond: int,
+    beyond_pct: float,
+) -> str:
+    """Return in words which limits a calibration does not keep."""
+    words = {
+        "kernels": f"{kernels} kernels of {traces} traces, and it takes {limits['kernels']:g}",
+        "residual": (
+            f"the fraction {fraction or 0:.3f} misses a kernel's time by {residual or 0:.1f} % on the average, "
+            f"more than {limits['residual']:g} %: the kernels have too little in common"
+        ),
+        "beyond": (
+            f"{beyond} kernels with {beyond_pct:.1f} % of the time are quicker than the chip's figures allow, "
+            f"more than {limits['beyond']:g} %"
+        ),
+    }
+    return " and ".join(words[fault] for fault in faults.split(";"))

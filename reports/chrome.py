@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine.errors import InputError
+from .output import writing
 
 if TYPE_CHECKING:
     from ..engine.store import Store
@@ -43,10 +43,8 @@ def write_chrome(store: Store, trace_id: str, path: Path, pass_id: int, layers: 
     }  # fmt: skip
     content = json.dumps(about, ensure_ascii=False)[:-1] + ', "traceEvents": [\n' + ",\n".join(events) + "\n]}\n"
     data = content.encode()
-    try:
+    with writing(path):
         path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
     return len(events)
 
 

@@ -9,10 +9,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ..engine.errors import InputError, UsageError
+from ..engine.errors import UsageError
 from ..engine.store import Store
 from ..ingest.ascend.lines import quoted_line
 from ..ingest.ascend.table import KERNELS
+from .output import write_text, writing
 
 #: What may be cut out: see the relation pass_windows.
 WINDOWS = ("anchor", "extended", "monotonic", "whole")
@@ -63,11 +64,9 @@ def write_pass(
     rows = _rows(
         store, trace_id, table, chosen, everything=window == "whole" and device is None, counted=not duplicates
     )
-    try:
+    with writing(path):
         about["rows_written"] = _write(path, table, rows)
-        path.with_suffix(".json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
+    write_text(path.with_suffix(".json"), json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     return about
 
 

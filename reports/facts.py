@@ -15,8 +15,12 @@ def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
     relation = store.sql(
         """
         SELECT t.*, (t.end_ns - t.origin_ns) / 1e6 AS length_ms, k.kernels, k.devices, k.streams, a.anchor_words,
-            p.pass_source
+            p.pass_source, m.model AS known_model, m.num_layers AS known_layers
         FROM traces AS t
+        LEFT JOIN (
+            SELECT trace_id, model, architectures.num_layers
+            FROM _trace_models JOIN architectures USING (model)
+        ) AS m USING (trace_id)
         LEFT JOIN (
             SELECT trace_id, count(*) AS kernels, count(DISTINCT device) AS devices,
                 count(DISTINCT (device, stream)) AS streams
@@ -49,7 +53,7 @@ def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
         ("Whole", "no, the file ends before its end" if get("truncated") else "yes"),
         ("Length", "unknown: no event has a time" if get("length_ms") is None else f"{get('length_ms'):.3f} ms"),
         ("Model", known("model", f"the user has not said; {_SAY.format('model')}")),
-        ("config.json", "given" if get("config") else f"unknown: none was given; {_SAY.format('model')}"),
+        ("config.json", _config(get("config"), get("known_model"))),
         ("Device", known("device_name", "the profiler printed no name")),
         ("Hardware", _hardware(get("hardware"), get("hardware_match"), get("device_name"))),
         ("Rank", f"{get('rank')} (from: {get('rank_source')})" if get("rank") is not None
@@ -66,9 +70,23 @@ def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
         ("Profile", known("profile", f"no config calls for one; {_SAY.format('profile')}")),
         ("Anchor", _anchor(get("anchor_words"), get("pass_source"))),
         ("Passes found by", known("pass_source", "none were found")),
-        ("Layers of the model", known("num_layers", f"no config and no setting; {_SAY.format('num_layers')}")),
+        (
+            "Layers of the model",
+            known(
+                "num_layers" if get("num_layers") else "known_layers",
+                f"no config, no known model and no setting; {_SAY.format('num_layers')}",
+            ),
+        ),
     ]
     return pairs
+
+
+def _config(config: str | None, known_model: str | None) -> str:
+    if config:
+        return "given"
+    if known_model:
+        return f"not given; dimensions are those of {known_model}, as published"
+    return f"unknown: none was given; {_SAY.format('model')}"
 
 
 def _hardware(hardware: str | None, match: str | None, device: str | None) -> str:

@@ -93,7 +93,7 @@ def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[tuple[str,
     return [*((name, f"category_group = '{name}'") for name in names), ("other", f"category_group NOT IN ({listed})")]
 
 
-def types_table(store: Store, trace_id: str, pass_id: Pass) -> Table:
+def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no config says their types") -> Table:
     """Return the types of layers of a pass beside each other, with the share of each group of categories."""
     groups = group_columns(store, trace_id, pass_id)
     shares = ", ".join(f"coalesce(sum(pct) FILTER ({condition}), 0.0) AS {name}_pct" for name, condition in groups)
@@ -132,7 +132,7 @@ def types_table(store: Store, trace_id: str, pass_id: Pass) -> Table:
         ),
         rows=tuple(rows),
         title=(
-            "Kinds of layers, by the kernels they run (no config says their types)" if by_kernels else "Types of layers"
+            f"Kinds of layers, by the kernels they run ({note})" if by_kernels else "Types of layers"
         ),
         unit="Times in ms. pass_pct: percent of the layers' wall time; the others: percent of the type's kernel time.",
     )  # fmt: skip

@@ -22,6 +22,13 @@ _UNITS = (
     "mbu_pct, flag_over_100"
 )
 
+_BASES = (
+    "- Wall is from the start of a pass's first kernel to the end of its last, with those before its first layer and "
+    "after its last one; the span that `passes` gives is of the layers alone. Busy is the part of wall with a kernel "
+    "running, sum adds kernels up."
+)
+_CACHED = "of MBU: operands came from the chip's cache and not from its memory"
+
 
 def facts(store: Store, trace_id: str, pass_id: int | None) -> dict[str, Any]:
     """Return passes of a trace, one or all, and the operators that their kernels run."""
@@ -47,6 +54,13 @@ def facts(store: Store, trace_id: str, pass_id: int | None) -> dict[str, Any]:
             " ORDER BY rank, device, pass_id, sum_us DESC, unit",
             **asked,
         ),
+        "unsized": objects(
+            store,
+            "SELECT coalesce(unit, category) AS unit, bytes_note, count(*) AS kernels FROM kernel_roofline"
+            f" WHERE trace_id = $trace AND pass_id IS NOT NULL AND {condition} AND bytes_note IS NOT NULL"
+            " GROUP BY ALL ORDER BY ALL",
+            **asked,
+        ),
     }
 
 
@@ -56,13 +70,40 @@ def report(found: dict[str, Any]) -> list[Part]:
     parts: list[Part] = [
         f"{trace['trace']}: {trace['model'] or 'model unknown'} on {trace['hardware_name'] or 'unknown hardware'}",
         "# Forward passes", _passes(found["passes"]), "# Operators", _operators(found["operators"]), "# Caveats",
-        "- Wall is from a pass's first kernel to its last, busy the part with a kernel running, sum adds kernels up.",
+        _BASES,
     ]  # fmt: skip
     if trace["hardware"] is None:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
-    if any(row["flag_over_100"] for row in found["operators"]):
-        parts.append(f"- More than 100 % is shown as it is. It may mean: {OVER_100}.")
+    parts += _over(found)
+    if found["unsized"]:
+        listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])
+        parts.append(f"- The tables of kernels do not tell all bytes: {listed}; see moved_note of ascend_operators.")
+    if any(row["bytes_note"] == "lengths_unknown" for row in found["unsized"]):
+        parts.append(f"- tracelake set {trace['trace']} kv_len=N says how many keys a request's attention reads.")
     return parts
+
+
+def _over(found: dict[str, Any]) -> list[Part]:
+    shares = [row[column] or 0 for row in (*found["passes"], *found["operators"]) for column in ("mfu_pct", "mbu_pct")]
+    hidden = sorted(
+        {
+            row["unit"]
+            for row in found["operators"]
+            if row["flag_over_100"] and not _mark(row["mfu_pct"], row["mbu_pct"])
+        }
+    )
+    parts: list[Part] = []
+    if _mark(*shares):
+        parts.append(f"- More than 100 %, marked !, is shown as it is. It may mean: {OVER_100}; {_CACHED}.")
+    if hidden:
+        parts.append(
+            f"- Single kernels of {', '.join(hidden)} exceed 100 %: `tracelake model kernels` says why they may."
+        )
+    return parts
+
+
+def _mark(*shares: float | None) -> str:
+    return "!" if any((value or 0) > 100 for value in shares) else ""
 
 
 def _passes(rows: list[dict[str, Any]]) -> Table:
@@ -75,7 +116,7 @@ def _passes(rows: list[dict[str, Any]]) -> Table:
         (
             row["device"], row["pass_id"], row["phase"], row["time_basis"], row["time_us"] / 1000, row["kernel_count"],
             row["mapped_pct"], flop_text(row["flop"]), row["flops_covered_pct"], row["tflops"], row["peak_tflops"],
-            share(row["mfu_pct"]), share(row["cluster_mfu_pct"]), share(row["mbu_pct"]), share(row["roofline_pct"]),
+            *(share(row[f"{of}_pct"], _mark(row[f"{of}_pct"])) for of in ("mfu", "cluster_mfu", "mbu", "roofline")),
         )
         for row in rows
     )  # fmt: skip
@@ -92,8 +133,8 @@ def _operators(rows: list[dict[str, Any]]) -> Table:
         (
             row["device"], row["pass_id"], row["unit"], row["fate"], row["map_rules"], row["kernels"], row["sum_us"],
             row["pass_pct"], flop_text(row["flop"]), row["dtypes"], row["tflops"],
-            share(row["mfu_pct"], "!" if (row["mfu_pct"] or 0) > 100 else ""), bytes_text(row["bytes"]),
-            share(row["mbu_pct"]),
+            share(row["mfu_pct"], _mark(row["mfu_pct"])), bytes_text(row["bytes"]),
+            share(row["mbu_pct"], _mark(row["mbu_pct"])),
         )
         for row in rows
     )  # fmt: skip

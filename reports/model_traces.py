@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 class ModelTraces(Models):
     """A lake that holds traces against models."""
 
-    def locate(self, trace: str) -> str:
-        """Return the id of a trace."""
-        return self.resolve(trace)
-
     def trace_ops(self, trace: str) -> duckdb.DuckDBPyRelation:
         """Return the framework operators of a trace with a rule for their FLOP, each call once, in time order."""
         return self.sql(f"SELECT * FROM trace_ops WHERE {self._is(trace)} ORDER BY start_ns, op_id")
@@ -61,6 +57,29 @@ class ModelTraces(Models):
             UsageError: the trace is unknown, its model is not said, or no such model is known.
             InputError: no pass of the trace is complete, or nothing tells the tokens of any.
         """
+        self.check_modelled(trace)
+        return self.sql(
+            f"SELECT * FROM template_verdicts WHERE {self._is(trace)}{_of_pass(pass_id)} ORDER BY rank, device, pass_id"
+        )
+
+    def model_fault(self, trace_id: str) -> str | None:
+        """Return why the model that a trace is said to be of is not known by its dimensions; None where it is."""
+        [(model, known, fault)] = self.rows(
+            "SELECT t.model, m.model, a.fault FROM traces AS t LEFT JOIN _trace_models AS m USING (trace_id) "
+            "LEFT JOIN architectures AS a ON a.model = t.model WHERE trace_id = $1",
+            [trace_id],
+        )
+        if model is None or known is not None:
+            return None
+        return f"model {model}: {fault}" if fault else f"model {model}: no such model is known (see model list)"
+
+    def check_modelled(self, trace: str) -> None:
+        """Check that a trace's model is said and known, and that a complete pass tells what it computes.
+
+        Raises:
+            UsageError: the trace is unknown, its model is not said, or no such model is known.
+            InputError: no pass of the trace is complete, or nothing tells the tokens of any.
+        """
         trace_id = self.locate(trace)
         [(model, known)] = self.rows(
             "SELECT t.model, m.model FROM traces AS t LEFT JOIN _trace_models AS m USING (trace_id)"
@@ -68,9 +87,7 @@ class ModelTraces(Models):
             [trace_id],
         )
         if model is None:
-            raise UsageError(
-                f"{trace}: its model is not said. Say it: --model NAME, or `tracelake set {trace} model=NAME`."
-            )
+            raise UsageError(f"{trace}: its model is not said. Say it: `tracelake set {trace} model=NAME`.")
         if known is None:
             self.resolve_model(model)
         [(passes, complete, told)] = self.rows(
@@ -87,10 +104,6 @@ class ModelTraces(Models):
                 f"{trace}: nothing tells how many tokens its passes compute: no annotation of an engine, no shapes of"
                 " an attention. Record shapes."
             )
-        return self.sql(
-            f"SELECT * FROM template_verdicts WHERE trace_id = {modules.quoted(trace_id)}{_of_pass(pass_id)}"
-            " ORDER BY rank, device, pass_id"
-        )
 
     def template_vs_trace(self, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
         """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's."""

@@ -179,7 +179,8 @@ class Models(Store):
         """Return the models known, with their dimensions and whether their active parameters are as published."""
         return self.sql(
             "SELECT a.model, name, attention, num_layers, hidden_size, num_experts, top_k, "
-            "round(active / 1e9, 2) AS active_b, a.published_active_b, agrees, source, fault "
+            "round(active / 1e9, 2) AS active_b, round(active_embedded / 1e9, 2) AS active_with_embedding_b, "
+            "a.published_active_b, agrees, source, fault "
             "FROM architectures AS a LEFT JOIN active_parameters AS p ON p.model = a.model ORDER BY a.model"
         )
 
@@ -204,9 +205,16 @@ class Models(Store):
         )
         if not tall:
             return self.sql(wide)
+        # Billions, as in the list of models, and no more digits than one reads.
+        shown = (
+            "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, layer_kinds), "
+            "round(weight_scale_bytes, 6) AS weight_scale_bytes, round(active / 1e9, 2) AS active_b, "
+            "round(active_embedded / 1e9, 2) AS active_with_embedding_b, round(difference_pct, 2) AS difference_pct, "
+            f"agrees, layer_kinds FROM ({wide})"
+        )
         return self.sql(
             "SELECT property, value FROM (UNPIVOT (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM "
-            f"({wide})) ON COLUMNS(*) INTO NAME property VALUE value)"
+            f"({shown})) ON COLUMNS(*) INTO NAME property VALUE value)"
         )
 
     def operators(self, scenario: str) -> duckdb.DuckDBPyRelation:

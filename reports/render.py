@@ -16,7 +16,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ..engine.errors import InputError, UsageError
+from ..engine.errors import UsageError
+from .output import writing
 from .table import Table
 
 if TYPE_CHECKING:
@@ -95,13 +96,8 @@ def write_table(table: Table, format: str, out: IO[str]) -> None:
 
 @contextlib.contextmanager
 def _opened(output: Path | None) -> Iterator[IO[str]]:
-    try:
-        with output.open("w", encoding="utf-8", newline="") if output else _stdout() as out:
-            yield out
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
+    with writing(output), output.open("w", encoding="utf-8", newline="") if output else _stdout() as out:
+        yield out
 
 
 class _stdout:  # noqa: N801
@@ -171,13 +167,11 @@ def _parquet(relation: duckdb.DuckDBPyRelation, output: Path | None) -> None:
     with tempfile.TemporaryDirectory(prefix="tracelake-") as folder:
         beside = Path(folder) / "answer.parquet"
         relation.write_parquet(str(beside), compression="zstd")
-        try:
+        with writing(output):
             if output is not None:
                 shutil.copyfile(beside, output)
             else:
                 sys.stdout.buffer.write(beside.read_bytes())
-        except OSError as error:
-            raise InputError(f"{output}: cannot be written: {error.strerror}.") from error
 
 
 def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
 from . import layers
-from .architecture import architecture, distribution
+from .architecture import described, distribution, kinds
 from .facts import facts
 from .render import plain, to_text
 from .table import Column, Table, text, which
@@ -58,8 +58,8 @@ def build(store: Store, trace_id: str, pass_id: int | None) -> Report:
         trace_id: the trace.
         pass_id: the pass to detail; None where the trace has none.
     """
-    [(trace, config)] = store.rows("SELECT trace, config FROM traces WHERE trace_id = $1", [trace_id])
-    found = [_trace_part(store, trace_id), _model_part(store, trace_id, config, pass_id)]
+    [(trace,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [trace_id])
+    found = [_trace_part(store, trace_id), _model_part(store, trace_id, pass_id)]
     if pass_id is None:
         found += _without_passes(store, trace_id)
     else:
@@ -130,15 +130,18 @@ def _trace_part(store: Store, trace_id: str) -> Part:
     return Part(TITLES[0], tables=tuple(tables))
 
 
-def _model_part(store: Store, trace_id: str, config: str | None, pass_id: int | None) -> Part:
-    lines = architecture(config)
+def _model_part(store: Store, trace_id: str, pass_id: int | None) -> Part:
+    lines = described(store, trace_id)
     if not lines:
-        return Part(
-            TITLES[1], ("Unknown: no config.json was given. `tracelake set TRACE model=config.json` gives one.",)
+        unknown = (
+            "Unknown: no config.json was given. `tracelake set TRACE model=config.json` gives one; a name that "
+            "`tracelake model list` shows will do, too."
         )
-    types = "unknown: no passes were found to count them in"
-    if pass_id is not None:
-        types = distribution(store, trace_id, pass_id) or "unknown: the config tells no types; see part 6 for kinds"
+        return Part(TITLES[1], (unknown,))
+    types = "" if pass_id is None else distribution(store, trace_id, pass_id)
+    if not types:
+        by_dimensions = kinds(store, trace_id)
+        types = f"{by_dimensions}, by its dimensions" if by_dimensions else "unknown: the config tells no types"
     return Part(TITLES[1], tables=(_pairs_table([*lines, ("Layer types", types)], "? is what the config leaves out."),))
 
 
@@ -184,7 +187,10 @@ def _chosen_part(store: Store, trace_id: str, pass_id: int) -> Part:
 
 
 def _types_part(store: Store, trace_id: str, pass_id: int) -> Part:
-    table = layers.types_table(store, trace_id, pass_id)
+    by_dimensions = kinds(store, trace_id)
+    table = layers.types_table(
+        store, trace_id, pass_id, f"its model has {by_dimensions}" if by_dimensions else "no config says their types"
+    )
     return Part(TITLES[5], (str(layers.verdict(store, trace_id, pass_id)),), (table,))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from ..engine import modules
 from ..engine.errors import UsageError
 
@@ -26,8 +28,10 @@ def describe(relation: str) -> str:
     """
     entry = modules.module(relation)
     if entry is None:
-        known = ", ".join(sorted(entry.name for entry in modules.modules() if entry.public))
-        raise UsageError(f"{relation}: no such relation. Known: {known}.")
+        known = [entry.name for entry in modules.modules() if entry.public]
+        near = difflib.get_close_matches(relation.lower(), known, n=3, cutoff=0.5)
+        guess = f" Near: {', '.join(near)}." if near else ""
+        raise UsageError(f"{relation}: no such relation.{guess} `tracelake schema` lists them.")
     name_width = max((len(column.name) for column in entry.columns), default=0)
     type_width = max((len(column.type) for column in entry.columns), default=0)
     columns = [f"  {column.name:<{name_width}}  {column.type:<{type_width}}  {column.text}" for column in entry.columns]

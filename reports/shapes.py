@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine.errors import InputError
 from ..engine.modules import quoted
+from .output import writing
 
 if TYPE_CHECKING:
     from ..engine.store import Store
@@ -48,14 +48,12 @@ def write_database(store: Store, trace_id: str, folder: Path) -> list[tuple[Path
     for op_type, *row in store.rows(_QUERY.format(trace=quoted(trace_id))):
         tables.setdefault(op_type, []).append(tuple(row))
     written = []
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for op_type, rows in tables.items():
             path = folder / f"{_UNSAFE.sub('_', op_type)}.csv"
             _write(path, rows)
             written.append((path, len(rows)))
-    except OSError as error:
-        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}.") from error
     return written
 
 

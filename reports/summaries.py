@@ -22,15 +22,15 @@ class Summaries(Store):
         Args:
             trace: the trace.
             format: md for a page, json for one object with all rows.
-            top: rows shown of long tables of a page; 0 for all.
+            top: rows shown of long tables of a page; 0 for all. Long names are cut on a page.
 
         Raises:
             UsageError: the format is neither.
         """
-        from .summary import as_json, as_markdown, build
+        from .summary import as_json, as_markdown, build, short_names
 
         summary = build(self, self.locate(_checked(format, trace)))
-        return as_json(summary) if format == "json" else as_markdown(summary, top)
+        return as_json(summary) if format == "json" else as_markdown(summary, top, short_names(self, summary))
 
     def reference_summary(
         self,

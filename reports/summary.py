@@ -6,18 +6,25 @@ Every section states the one basis of its figures. Times are µs, shares are per
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..version import __version__
 from .render import plain, to_text
 from .summary_sections import SECTIONS, Section
-from .table import Column, Table, text
+from .table import Column, Table, cut, text
 
 if TYPE_CHECKING:
     from ..engine.store import Store
 
+#: Characters of an operation's name on a page; JSON has whole names.
+_LONGEST = 100
+#: Columns that hold the name of an operation, several of them, and a path whose last part may be one.
+_NAMES = frozenset(("op", "example", "payload_name", "marker_name"))
+_LISTS = frozenset(("payloads",))
+_PATHS = frozenset(("path", "region"))
 SCHEMA = "tracelake.profile_summary.v1"
 _FACTS = """
 SELECT
@@ -74,17 +81,28 @@ def as_json(summary: dict[str, Any]) -> str:
     return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def as_markdown(summary: dict[str, Any], top: int = 10) -> str:
+def as_markdown(summary: dict[str, Any], top: int = 10, names: Mapping[str, str] | None = None) -> str:
     """Return a summary as a page.
 
     Args:
         summary: what `build` returned.
         top: rows shown of a table that may be long; 0 for all.
+        names: how long names of operations are shown, as `short_names` gives them; as they are when not given.
     """
-    return "\n".join(_page(summary, top)) + "\n"
+    return "\n".join(_page(summary, top, names or {})) + "\n"
 
 
-def _page(summary: dict[str, Any], top: int) -> Iterator[str]:
+def short_names(store: Store, summary: dict[str, Any]) -> dict[str, str]:
+    """Return the names of operations in a summary that are too long to read, each with what a page shows instead."""
+    said = {
+        row[column] for section in SECTIONS for row in summary[section.key]["rows"] for column in _NAMES & row.keys()
+        if row[column] is not None
+    }  # fmt: skip
+    shown = store.rows("SELECT name, _display_name(name) FROM (SELECT unnest($1) AS name)", [sorted(said)])
+    return {name: short for name, display in shown if (short := cut(display, _LONGEST)) != name}
+
+
+def _page(summary: dict[str, Any], top: int, names: Mapping[str, str]) -> Iterator[str]:
     yield f"# Profile summary: {summary['trace']['trace']} (`{summary['schema']}`)\n"
     yield from _facts_part("Run Metadata", summary["trace"] | {"generated_at": summary["generated_at"]})
     provenance = summary["provenance"]
@@ -101,7 +119,31 @@ def _page(summary: dict[str, Any], top: int) -> Iterator[str]:
         found = summary[section.key]
         if section.title:
             yield f"## {section.title}\n"
-        yield from _section_part(section, found, top)
+        yield from _section_part(section, found, top, _Shorten(names))
+
+
+class _Shorten:
+    """Names as a page shows them."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+        # The longest first: a name may begin with another.
+        words = sorted(names, key=len, reverse=True)
+        self._any = re.compile("|".join(map(re.escape, words))) if words else None
+
+    def cell(self, column: str, value: Any) -> Any:
+        """Return the value of a column."""
+        if isinstance(value, list):
+            return ", ".join(map(str, value))
+        if not isinstance(value, str):
+            return value
+        if column in _NAMES:
+            return self.names.get(value, value)
+        if column in _PATHS:
+            return "=>".join(cut(part, _LONGEST) for part in value.split("=>"))
+        if column in _LISTS and self._any:
+            return self._any.sub(lambda name: self.names[name.group()], value)
+        return value
 
 
 def _facts_part(title: str, facts: dict[str, Any]) -> Iterator[str]:
@@ -118,7 +160,7 @@ def _said(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _section_part(section: Section, found: dict[str, Any], top: int) -> Iterator[str]:
+def _section_part(section: Section, found: dict[str, Any], top: int, shorten: _Shorten) -> Iterator[str]:
     rows = found["rows"]
     if not rows:
         if section.nothing:
@@ -133,10 +175,10 @@ def _section_part(section: Section, found: dict[str, Any], top: int) -> Iterator
     rows = [row for row in rows if not row.get(section.left_out)]
     shown = rows if section.whole or not top else rows[:top]
     columns = tuple(_column(name, rows) for name in rows[0] if name != section.left_out)
-    cells = tuple(tuple(_cell(row[column.name]) for column in columns) for row in shown)
+    cells = tuple(tuple(shorten.cell(column.name, row[column.name]) for column in columns) for row in shown)
     yield to_text(Table(columns, cells), "markdown")
-    cut = f" The first {len(shown)} of {len(rows)} rows." if len(shown) < len(rows) else ""
-    yield f"{found['basis']}{cut}\n"
+    some = f" The first {len(shown)} of {len(rows)} rows." if len(shown) < len(rows) else ""
+    yield f"{found['basis']}{some}\n"
 
 
 def _column(name: str, rows: list[dict[str, Any]]) -> Column:
@@ -145,10 +187,6 @@ def _column(name: str, rows: list[dict[str, Any]]) -> Column:
         return text(name)
     decimals = 2 if name.endswith("_pct") else 3 if name.endswith(("_us", "_gbps", "_tflops")) else None
     return Column(name, decimals)
-
-
-def _cell(value: Any) -> Any:
-    return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _finding(row: dict[str, Any]) -> Iterator[str]:
