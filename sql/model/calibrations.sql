@@ -1,12 +1,13 @@
 -- One row per accelerator in the lake, traces' kernels and bound: which part of the peak, or of the
 -- memory's bandwidth, its kernels reach.
 --
--- The fraction is the least time of the kernels over the time they took, both summed: a profile
--- that has it foretells the sum of these kernels' times. Least squares would foretell the few
--- longest kernels instead: the square of a kernel of 1 ms weighs as much as 10,000 of 10 µs. How
--- far the fraction is off kernel by kernel is the residual, and a quarter of the time each is in
--- kernels below low_fraction and above high_fraction: where these lie far apart, kernels of
--- different kinds are mixed, and no one fraction is right for them.
+-- The fraction is by least squares, each kernel's square weighed by the inverse of its least time
+-- r: the f for which the sum of (t - r / f)² / r is least is the sum of r over that of the times t.
+-- So a profile that has it foretells the sum of these kernels' times. Unweighed, the square of a
+-- kernel of 1 ms would count as much as 10,000 of 10 µs. How far the fraction is off kernel by
+-- kernel is the residual, and a quarter of the time each is in kernels below low_fraction and above
+-- high_fraction: where these lie far apart, kernels of different kinds are mixed, and no one
+-- fraction is right for them.
 --
 -- Short kernels are left out: starting them takes as long. So are copies, fills and communication,
 -- which no operator of a model is (a copy from the host goes at the speed of the link), and kernels

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from tracelake.cli import cli
 from tracelake.commands.model_mfu import mfu
 from tracelake.lake import Lake
+from tracelake.reports.mfu_trace import report
 from tracelake.synthetic import s1_config, write_s1
 
 from ..support import data_file
@@ -126,6 +127,32 @@ def test_a_trace_answers_by_its_own_kernels(run):
             assert sum(unit["sum_us"] for unit in units if unit["fate"] == fate) == pytest.approx(row[column])
     one = answer(run("decode", "--pass", "2", "--format", "json"))
     assert {row["pass_id"] for row in one["passes"] + one["operators"]} == {2}
+
+
+def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_named():
+    """MBU as MFU; a unit whose sum is below has its single kernels named."""
+    one = {"device": 0, "pass_id": 0, "sum_us": 1.0, "flop": None, "tflops": None, "bytes": 8.0, "mfu_pct": None}
+    unit = {"unit": "gemm", "fate": "assigned", "map_rules": "", "kernels": 1, "pass_pct": 1.0, "dtypes": "bf16"}
+    row = {"phase": "", "time_basis": "wall", "time_us": 1.0, "kernel_count": 1, "mapped_pct": 1.0, "peak_tflops": None}
+    row |= {"flops_covered_pct": None, "cluster_mfu_pct": None, "roofline_pct": 100.0} | one
+    found = {
+        "trace": {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h"},
+        "passes": [row | {"mbu_pct": 101.0}],
+        "operators": [
+            one | unit | {"mbu_pct": 150.0, "flag_over_100": True},
+            one | unit | {"unit": "norm", "mbu_pct": 61.0, "flag_over_100": True},
+        ],
+        "unsized": [{"unit": "attention", "bytes_note": "lengths_unknown", "kernels": 4}],
+    }  # fmt: skip
+    said = report(found)
+    cells = [cell for part in said if not isinstance(part, str) for line in part.rows for cell in line]
+    assert "101.0 %!" in cells
+    assert "150.0 %!" in cells
+    assert {"61.0 %", "100.0 %"} <= set(cells)
+    text = "\n".join(part for part in said if isinstance(part, str))
+    assert "Single kernels of norm exceed 100 %" in text
+    assert "attention (lengths_unknown)" in text
+    assert "tracelake set t kv_len=N" in text
 
 
 def test_a_path_of_a_trace_is_ingested_and_answers_the_same(run):

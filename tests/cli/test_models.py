@@ -83,7 +83,7 @@ def test_a_config_json_is_a_model(run, tmp_path):
         (("model", "operators", "qwen3-8b", "--batch", "0"), 2, "--batch"),
         (("model", "operators", "nowhere/config.json"), 3, "not a model's config.json"),
         (("model", "calibrate", "naive", "--hardware", "h100"), 2, "shipped"),
-        (("model", "calibrate", "mine", "--hardware", "h100"), 2, "no ten kernels"),
+        (("model", "calibrate", "mine", "--hardware", "h100"), 2, "nothing to keep"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(run, words, code, said):

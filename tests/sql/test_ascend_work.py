@@ -265,7 +265,7 @@ MOVED = {
         "FusedInferAttentionScore", OWN, "BF16;BF16;BF16;;INT8;INT64;INT64;;;;;;;;", "64,4,128",
         2 * 64 * 512 * 2 + 2 * 64 * 128 * 2 + 2 * 24,
     ),
-    "another attention": ("PagedAttentionMaskNdKernel", "16,4,128;9,128,1,128", "BF16;BF16", "16,4,128", "part_unknown"),
+    "another attention": ("PagedAttentionMaskNdKernel", "16,4,128;9,128,128", "BF16;BF16", "16,4,128", "part_unknown"),
     "experts": ("GroupedMatmul", "64,32;8,32,16", "BF16;BF16", "64,16", 2 * (64 * 32 + 8 * 32 * 16 + 64 * 16)),
     "few rows": ("GroupedMatmul", "2,32;8,32,16", "BF16;BF16", "2,16", "experts_unknown"),
     "an odd type": ("GatherV2", "9000,64;4", "ODD7;INT32", "4,64", "unknown_dtype"),

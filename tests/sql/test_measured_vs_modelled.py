@@ -187,14 +187,13 @@ def test_a_pass_of_four_layers_is_held_against_four_of_the_model(tmp_path):
     with Lake(tmp_path / "lake") as lake:
         lake.ingest(data_file("ascend/synthetic/forward_passes.csv"), model="qwen3-32b", tp=8, hardware="ascend_910b2")
         rows = lake.rows(
-            "SELECT part, layers, model_layers, bytes, over_100 FROM measured_vs_modelled "
+            "SELECT part, layers, model_layers, flop, over_100 FROM measured_vs_modelled "
             "WHERE pass_id = 1 AND part IN ('gate_up_proj', 'lm_head')"
         )
-        # 16 tokens: weights of 5120 x 2 x 25600 / 8 in BF16, 5120 read and 6400 written for each; the trace's own are
-        # half as wide, so that tensor parallelism is not what was said.
-        gate_up = 2 * (5120 * 6400 + 16 * (5120 + 6400))
+        # 16 tokens by 5120 inner and 2 x 25600 / 8 columns, in four layers; the trace's own are half as wide, so tensor
+        # parallelism is not what was said.
         [(_, *found), (_, *head)] = sorted(rows)
-        assert found == [4, 64, 4 * gate_up, True]
+        assert found == [4, 64, 4 * 2 * 16 * 5120 * 6400, True]
         assert head[:2] == [1, 1]
         [sums] = lake.rows(
             "SELECT sum(measured_ns), (SELECT max(end_ns) - min(start_ns) FROM kernel_roofline WHERE pass_id = 1) "
