@@ -13,10 +13,12 @@ from .errors import InputError, UsageError
 FORMATS = ("parquet", "csv", "duckdb")
 
 
-def export(
-    connection: duckdb.DuckDBPyConnection, target: Path, format: str, relations: Sequence[str]
-) -> list[tuple[str, int]]:
-    """Write relations and return the rows of each; see `Lake.export`."""
+def checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
+    """Return the relations to write: those named, else every public one but `events`.
+
+    Raises:
+        UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
+    """
     if format not in FORMATS:
         raise UsageError(f"{format}: unknown format; known: {', '.join(FORMATS)}.")
     names = list(relations) or [
@@ -25,6 +27,17 @@ def export(
     for name in names:
         if (entry := modules.module(name)) is None or entry.kind == "MACRO":
             raise UsageError(f"{name}: no such relation. `tracelake schema` lists them.")
+    if format == "duckdb" and target.exists():
+        raise UsageError(f"{target}: exists already; a database is written anew. Give another name.")
+    if format != "duckdb" and target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: is a file; {format} goes to a folder.")
+    return names
+
+
+def export(
+    connection: duckdb.DuckDBPyConnection, target: Path, format: str, names: Sequence[str]
+) -> list[tuple[str, int]]:
+    """Write relations that are ready, and return the rows of each; see `Lake.export`."""
     try:
         return (
             _to_database(connection, target, names)
@@ -36,10 +49,8 @@ def export(
 
 
 def _to_files(
-    connection: duckdb.DuckDBPyConnection, target: Path, format: str, names: list[str]
+    connection: duckdb.DuckDBPyConnection, target: Path, format: str, names: Sequence[str]
 ) -> list[tuple[str, int]]:
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"{target}: is a file; {format} goes to a folder.")
     target.mkdir(parents=True, exist_ok=True)
     options = "FORMAT parquet, COMPRESSION zstd" if format == "parquet" else "FORMAT csv, HEADER"
     written = []
@@ -50,9 +61,7 @@ def _to_files(
     return written
 
 
-def _to_database(connection: duckdb.DuckDBPyConnection, target: Path, names: list[str]) -> list[tuple[str, int]]:
-    if target.exists():
-        raise UsageError(f"{target}: exists already; a database is written anew. Give another name.")
+def _to_database(connection: duckdb.DuckDBPyConnection, target: Path, names: Sequence[str]) -> list[tuple[str, int]]:
     target.parent.mkdir(parents=True, exist_ok=True)
     connection.execute(f"ATTACH {modules.quoted(str(target))} AS exported")
     written = []

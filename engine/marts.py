@@ -13,6 +13,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import modules
@@ -29,10 +30,13 @@ _AT_ONCE = 16
 _BYTES_AT_ONCE = 64 << 20
 
 
-def create(connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-    """Create the relation, empty until `refresh` points it at files."""
-    columns = {column.name: column.type for column in entry.columns}
-    connection.execute(f"CREATE VIEW {entry.name} AS {empty_select(columns)}")
+def is_fresh(
+    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
+) -> bool:
+    """Whether `refresh` would compute nothing."""
+    traces = _of_format(connection, entry, stamps)
+    wanted = _fingerprint(layout, entry)
+    return not traces or (_is_of(layout, entry, wanted) and all(_fresh(layout, entry, one, stamps) for one in traces))
 
 
 def refresh(
@@ -67,18 +71,20 @@ def _files(
     connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
 ) -> str | None:
     """Compute what is missing and return the SELECT that reads the files; None where they cannot be written."""
-    used = modules.closure([entry.name])
-    own_rows = sorted(path for path in layout.reference.glob("*.csv") if path.stem in used)
-    wanted = modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
-    key = layout.marts / entry.name / "fingerprint"
-    renewed = not key.exists() or key.read_text() != wanted
-    stale = [trace_id for trace_id in stamps if renewed or not _fresh(layout, entry, trace_id, stamps)]
+    columns = {column.name: column.type for column in entry.columns}
+    traces = _of_format(connection, entry, stamps)
+    if not traces:
+        return empty_select(columns)
+    wanted = _fingerprint(layout, entry)
+    key = _fingerprint_file(layout, entry)
+    renewed = not _is_of(layout, entry, wanted)
+    stale = [trace_id for trace_id in traces if renewed or not _fresh(layout, entry, trace_id, stamps)]
     if stale:
         if not os.access(layout.root, os.W_OK):
             return None
         if renewed:
             with exclusive(layout.lock):
-                if not key.exists() or key.read_text() != wanted:
+                if not _is_of(layout, entry, wanted):
                     shutil.rmtree(key.parent, ignore_errors=True)
                     publish_bytes(key, wanted.encode())
         for batch in _batches(layout, stale):
@@ -90,9 +96,9 @@ def _files(
                     if layout.catalog_file(trace_id).exists() and not _fresh(layout, entry, trace_id, stamps)
                 ]
                 _compute(connection, layout, entry, needed, stamps)
-    files = [str(path) for trace_id in stamps if (path := layout.mart_file(entry.name, trace_id)).exists()]
+    files = [str(path) for trace_id in traces if (path := layout.mart_file(entry.name, trace_id)).exists()]
     if not files:
-        return empty_select({column.name: column.type for column in entry.columns})
+        return empty_select(columns)
     connection.execute(f"SET VARIABLE mart_{entry.name} = $1", [files])
     # The trace by the file's name: a question about one trace then opens one file.
     trace_id = r"regexp_extract(filename, 'trace_id=([0-9a-f]+)\.parquet$', 1) AS trace_id"
@@ -100,6 +106,42 @@ def _files(
         f"SELECT * EXCLUDE (filename) REPLACE ({trace_id}) "
         f"FROM read_parquet(getvariable('mart_{entry.name}'), filename = true)"
     )
+
+
+def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, stamps: dict[str, int]) -> list[str]:
+    """Return the traces that the relation can have rows of."""
+    if entry.only_format is None:
+        return list(stamps)
+    found = connection.execute("SELECT trace_id FROM _catalog WHERE format = $1", [entry.only_format]).fetchall()
+    return [trace_id for (trace_id,) in found if trace_id in stamps]
+
+
+def _fingerprint(layout: Layout, entry: modules.Module) -> str:
+    """Return the digest of all that the rows depend on besides the traces."""
+    used = modules.closure([entry.name])
+    own_rows = sorted(path for path in layout.reference.glob("*.csv") if path.stem in used)
+    return modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
+
+
+def _fingerprint_file(layout: Layout, entry: modules.Module) -> Path:
+    return layout.marts / entry.name / "fingerprint"
+
+
+def _is_of(layout: Layout, entry: modules.Module, fingerprint: str) -> bool:
+    """Whether the relation's folder holds rows of that fingerprint."""
+    key = _fingerprint_file(layout, entry)
+    return key.exists() and key.read_text() == fingerprint
+
+
+def _no_rows(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module) -> list[Path]:
+    """Return a file to read for traces of another format, where the relation is read from files."""
+    path = layout.marts / entry.name / "none.parquet"
+    if path.parent.exists() and not path.exists():
+        beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
+        columns = {column.name: column.type for column in entry.columns}
+        connection.execute(f"COPY ({empty_select(columns)}) TO {modules.quoted(str(beside))} (FORMAT parquet)")
+        beside.replace(path)
+    return [path]
 
 
 def _batches(layout: Layout, trace_ids: list[str]) -> Iterator[list[str]]:
@@ -139,10 +181,13 @@ def _compute(
     with contextlib.closing(connection.cursor()) as cursor:
         files = [str(file) for trace_id in trace_ids for file in sorted(layout.event_dir(trace_id).rglob("*.parquet"))]
         cursor.execute("SET VARIABLE event_files = $1", [files])
+        used = modules.closure([entry.name], lambda one: one.materialised and one is not entry)
         for upstream in modules.modules():
-            if upstream.materialised:
-                there = [str(layout.mart_file(upstream.name, trace_id)) for trace_id in trace_ids]
-                cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [there])
+            if upstream.materialised and upstream.name in used and upstream is not entry:
+                there = [layout.mart_file(upstream.name, trace_id) for trace_id in trace_ids]
+                if upstream.only_format is not None:
+                    there = [path for path in there if path.exists()] or _no_rows(cursor, layout, upstream)
+                cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [[str(path) for path in there]])
         listed = ", ".join(map(modules.quoted, trace_ids))
         query = f"SELECT * FROM ({entry.query}) WHERE trace_id IN ({listed})"
         if len(trace_ids) > 1:

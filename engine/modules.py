@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -20,7 +20,7 @@ SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
-_KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)\.", re.MULTILINE)
+_KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)(?: of format ([a-z]+))?\.", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
@@ -41,7 +41,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Module:
-    """One SQL file: a relation, its documentation, and the relations it uses."""
+    """One SQL file: a relation, its documentation, and the relations it uses.
+
+    Attributes:
+        kept: how its rows are kept, if they are: the words of its header.
+        only_format: the only format of traces that it can have rows of; the others are not asked.
+    """
 
     name: str
     folder: str
@@ -51,6 +56,7 @@ class Module:
     sql: str
     uses: frozenset[str]
     kept: str
+    only_format: str | None = None
 
     @property
     def materialised(self) -> bool:
@@ -94,6 +100,7 @@ def parse_module(path: Path) -> Module:
             columns[-1] = Column(last.name, last.type, f"{last.text} {line[2:].strip()}")
         elif line.startswith("--"):
             prose.append(line[2:].strip())
+    kept = _KEPT.search(text[: created.start()])
     return Module(
         name=created.group(2),
         folder=path.parent.name,
@@ -102,7 +109,8 @@ def parse_module(path: Path) -> Module:
         columns=tuple(columns),
         sql=text[created.start() :],
         uses=_relations_used(text[created.start() :]) - {created.group(2)},
-        kept=kept.group(1) if (kept := _KEPT.search(text[: created.start()])) else "",
+        kept=kept.group(1) if kept else "",
+        only_format=kept.group(2) if kept else None,
     )
 
 
@@ -136,27 +144,37 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
     return tuple(found[name] for name in order.static_order())
 
 
+@functools.cache
+def _by_name() -> dict[str, Module]:
+    return {entry.name: entry for entry in modules()}
+
+
 def module(name: str) -> Module | None:
     """Return the module of a relation, or None where there is none."""
-    return next((entry for entry in modules() if entry.name == name), None)
+    return _by_name().get(name)
 
 
 def names_in(query: str) -> set[str]:
     """Return the relations that a query may name; a word of that spelling is enough."""
-    words = set(_WORD.findall(query.lower()))
-    return words & {entry.name for entry in modules()}
+    return set(_WORD.findall(query.lower())) & _by_name().keys()
 
 
-def closure(names: Iterable[str]) -> set[str]:
-    """Return the relations with all they use, directly or not."""
-    by_name = {entry.name: entry for entry in modules()}
+def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry: False) -> set[str]:
+    """Return the relations with all they use, directly or not.
+
+    Args:
+        names: the relations; other words are left out.
+        ends: whether what a relation uses does not matter.
+    """
+    known = _by_name()
     result: set[str] = set()
-    stack = [name for name in names if name in by_name]
+    stack = [name for name in names if name in known]
     while stack:
         name = stack.pop()
         if name not in result:
             result.add(name)
-            stack.extend(_needs(by_name[name], by_name))
+            if not ends(known[name]):
+                stack.extend(_needs(known[name], known))
     return result
 
 

@@ -1,7 +1,9 @@
 """Fixtures of several folders."""
 
+import os
 import shutil
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from tracelake.engine import modules
 from tracelake.lake import Lake
 from tracelake.synthetic import write_s1
+
+from .support import data_file
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +46,35 @@ def s1_lake(s1_lake_folder: Path, tmp_path: Path) -> Iterator[Lake]:
     """A lake of the test's own that holds the made-up trace."""
     with Lake(shutil.copytree(s1_lake_folder, tmp_path / "lake")) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def real_lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Lake]]:
+    """Return what opens the lake of one trace of the shared data, by its path there. Only for reading.
+
+    A trace is read once for all tests, and its answers are computed when the first test asks for them: the workers of
+    a run share the folder, as processes may share a lake.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "real-lakes"
+    folder.mkdir(exist_ok=True)
+    opened: dict[str, Lake] = {}
+
+    def open_lake(name: str) -> Lake:
+        trace = data_file(name)
+        if name not in opened:
+            path = folder / name.replace("/", "-")
+            if not path.exists():
+                beside = folder / uuid.uuid4().hex
+                with Lake(beside) as made:
+                    made.ingest(trace)
+                try:
+                    beside.rename(path)
+                except OSError:  # the other worker was first
+                    shutil.rmtree(beside)
+            opened[name] = Lake(path)
+        return opened[name]
+
+    yield open_lake
+    for lake in opened.values():
+        lake.close()

@@ -17,16 +17,17 @@ WITH wholes AS (
     GROUP BY trace_id
     HAVING sum(window_us) > 0
 ),
+-- The largest of its kind is one row: of rows as large, the first by name.
 worst_kinds AS (
-    SELECT
-        trace_id, arg_max(kind, exposed_us) AS kind, arg_max(program, exposed_us) AS program,
-        max(exposed_us) AS exposed_us, arg_max(calls, exposed_us) AS calls
+    SELECT trace_id, kind, program, exposed_us, calls
     FROM (
         SELECT trace_id, kind, program, sum(exposed_us) AS exposed_us, sum(calls) AS calls
         FROM collective_kinds
         GROUP BY trace_id, kind, program
     )
-    GROUP BY trace_id
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id ORDER BY exposed_us DESC, kind, program
+    ) = 1
 ),
 shared_ops AS (
     -- Instances are one operation where the compiler says so, not because they are numbered alike.
@@ -45,10 +46,9 @@ shared_ops AS (
 ),
 hottest AS (
     SELECT
-        trace_id, sum(self_us) AS all_us, arg_max(program, self_us) AS program,
-        arg_max(op, self_us) AS op, arg_max(calls, self_us) AS calls, max(self_us) AS self_us
+        trace_id, sum(self_us) OVER (PARTITION BY trace_id) AS all_us, program, op, calls, self_us
     FROM shared_ops
-    GROUP BY trace_id
+    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY self_us DESC, op, program) = 1
 ),
 stops AS MATERIALIZED (
     SELECT
@@ -63,20 +63,14 @@ gap_sums AS (
     GROUP BY trace_id, payload_name
 ),
 worst_gaps AS (
-    SELECT
-        trace_id, arg_max(payload_name, gap_us) AS payload_name,
-        arg_max(marker_name, gap_us) AS marker_name, arg_max(longest_us, gap_us) AS longest_us,
-        arg_max(gaps, gap_us) AS gaps, max(gap_us) AS gap_us
+    SELECT trace_id, payload_name, marker_name, longest_us, gaps, gap_us
     FROM gap_sums
-    GROUP BY trace_id
+    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, payload_name) = 1
 ),
 longest_gaps AS (
-    SELECT
-        trace_id, max(gap_us) AS gap_us, arg_max(device, gap_us) AS device,
-        arg_max(gap_id, gap_us) AS gap_id, arg_max(payload_name, gap_us) AS payload_name,
-        arg_max(previous_name, gap_us) AS previous_name, arg_max(cause, gap_us) AS cause
+    SELECT trace_id, gap_us, device, gap_id, payload_name, previous_name, cause
     FROM stops
-    GROUP BY trace_id
+    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, device, gap_id) = 1
 ),
 crossings AS (
     SELECT trace_id, sum(gap_us) AS gap_us, count(*) AS gaps
@@ -104,13 +98,10 @@ worst_jitters AS (
 ),
 late AS (
     -- A lateness within the doubt about the clocks, or no more frequent than chance, is none.
-    SELECT
-        trace_id, arg_max(device, caused_us) AS device, max(caused_us) AS caused_us,
-        arg_max(last_calls, caused_us) AS last_calls, arg_max(calls, caused_us) AS calls,
-        arg_max(run, caused_us) AS run, arg_max(rank, caused_us) AS rank
+    SELECT trace_id, device, caused_us, last_calls, calls, run, rank
     FROM stragglers
     WHERE is_often_last AND mean_late_us > coalesce(clock_residual_us, 0)
-    GROUP BY trace_id
+    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY caused_us DESC, device) = 1
 )
 SELECT
     trace_id, 'communication-heavy' AS finding, 100 * wholes.exposed_us / whole_us AS value,

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -95,14 +95,16 @@ def test_help_ends_with_examples_of_the_command(name):
         assert all(option.help for option in documented if option.name != "format_")
 
 
-@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_an_example_of_the_help_runs_as_it_stands(playground, name, line):
-    # A shell splits the line and expands its patterns; the command is this interpreter's.
+@pytest.mark.parametrize("line", dict.fromkeys(line for _, line in EXAMPLES))
+def test_an_example_of_the_help_runs_as_it_stands(playground, monkeypatch, line):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(playground / "cache"))
+    if re.fullmatch(r"[\w ./,:=@+-]+", line):
+        ended = CliRunner().invoke(cli, line.split()[1:])
+        assert (ended.exit_code, ended.exception) == (0, None), ended.output
+        return
+    # A shell expands patterns, quotes and pipes; the command is this interpreter's.
     shell = f'tracelake() {{ "{sys.executable}" -m tracelake "$@"; }}; {line}'
-    environment = {**os.environ, "XDG_CACHE_HOME": str(playground / "cache")}
-    ended = subprocess.run(
-        ["bash", "-c", shell], env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
+    ended = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
 
 

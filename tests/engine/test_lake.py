@@ -12,6 +12,7 @@ from tracelake.engine import marts, modules
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.lake import Lake
 from tracelake.synthetic import s1_config, s1_trace
+from tracelake.synthetic_npu import write_npu
 
 from ..support import trace_bytes
 
@@ -247,11 +248,33 @@ def test_a_mart_computed_from_what_was_said_before_is_never_taken_for_a_later_on
     stamps = older._catalog.stamps
     Lake(s1_lake.path).set("s1", profile="dsv4_csa_hca")
     for entry in modules.modules():
-        if entry.materialised:
+        if entry.materialised and entry.only_format is None:
             marts._compute(older.connection, older.layout, entry, list(stamps), stamps)
     by_profile = "SELECT count(*) FROM kernels WHERE category = 'mla'"
     [(expected,)] = Lake(s1_lake.path).sql(by_profile).fetchall()
     assert expected == 30  # five passes of six layers, one attention core each: rule 100 of that profile
+
+
+def test_traces_of_several_formats_share_a_lake(s1_lake, tmp_path):
+    """What only Ascend traces have is not computed for others, and is there for them."""
+    write_npu(tmp_path / "kernel_details.csv")
+    questions = ("FROM layers", "FROM ascend_operators", "FROM findings", "FROM passes")
+
+    def asked(lake, *traces):
+        return [lake.rows(f"{question} WHERE trace_id IN $1 ORDER BY ALL", [list(traces)]) for question in questions]
+
+    [s1] = s1_lake.layout.trace_ids()
+    alone = asked(s1_lake, s1)
+    with Lake(tmp_path / "npu") as other:
+        [npu] = (found.trace_id for found in other.ingest(tmp_path / "kernel_details.csv"))
+        assert (alone[1], len(asked(other, npu)[1]) > 0) == ([], True)
+        npu_alone = asked(other, npu)
+    shutil.rmtree(s1_lake.path / "marts")
+    s1_lake.ingest(tmp_path / "kernel_details.csv")
+    assert (asked(s1_lake, s1), asked(s1_lake, npu)) == (alone, npu_alone)
+    for name in ("_ascend_rows", "ascend_operators"):
+        assert s1_lake.layout.mart_file(name, npu).exists()
+        assert not s1_lake.layout.mart_file(name, s1).exists()
 
 
 def test_a_lake_that_cannot_be_written_to_answers_all_the_same(s1_lake, monkeypatch):

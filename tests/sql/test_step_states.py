@@ -5,7 +5,7 @@ import pytest
 import tracelake
 
 from ..summary_cases import CASE_A, CASE_B, CASE_G, write_case
-from ..support import data_file, data_files
+from ..support import data_files
 
 PARTS = "compute_us, communication_us, memory_us, wait_us, idle_us"
 #: Device, step, and what it does in it: compute, communication, memory, wait, idle.
