@@ -50,6 +50,7 @@ class Store:
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
+        self._kept = 0
 
     @property
     def path(self) -> Path:
@@ -83,6 +84,16 @@ class Store:
             raise UsageError(_near(str(error))) from error
         except (duckdb.ParserException, duckdb.BinderException) as error:
             raise UsageError(str(error)) from error
+
+    def kept(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Return the answer to a question that takes long to plan, computed once and held for this connection.
+
+        Of a relation that `sql` returns every step (a filter, a projection, its rows) plans the whole question again.
+        """
+        self._kept += 1
+        name = f"kept_{self._kept}"
+        self.rows(f"CREATE TEMP TABLE {name} AS {query}")
+        return self.sql(f"FROM {name}")
 
     def _asked_of_all(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyRelation:
         try:

@@ -34,13 +34,13 @@ class Calibrations(Store):
         Empty where no pass is complete or the trace does not say its model.
         """
         trace_id = modules.quoted(self.locate(trace))
-        return self.sql(
+        return self.kept(
             f"SELECT * FROM measured_vs_modelled WHERE trace_id = {trace_id} "
             "ORDER BY rank, device, pass_id, measured_ns DESC, part"
         )
 
-    def measured_caveats(self, trace: str) -> list[str]:
-        """Return what to know of measured_vs_modelled: passes of fewer layers, parts quicker than the model allows."""
+    def measured_caveats(self, trace: str, measured: duckdb.DuckDBPyRelation) -> list[str]:
+        """Return what to know of an answer of `measured_vs_modelled`: passes of fewer layers, parts above 100 %."""
         trace_id = self.locate(trace)
         said = []
         for layers, ranks, whole, name, passes in self.rows(
@@ -58,10 +58,7 @@ class Calibrations(Store):
             if ranks == 1 and whole % layers == 0:
                 line += f"; if it is a pipeline stage, tracelake set {trace} pp={whole // layers}"
             said.append(f"{line}.")
-        parts = self.rows(
-            "SELECT DISTINCT part FROM measured_vs_modelled WHERE trace_id = $1 AND over_100 ORDER BY part", [trace_id]
-        )
-        if parts:
+        if parts := measured.filter("over_100").select("part").distinct().order("part").fetchall():
             said.append(
                 f"more than 100 % is shown as it is, here of {', '.join(part for (part,) in parts)}. It may mean: "
                 f"{OVER_100}."

@@ -28,10 +28,10 @@ class ModelTraces(Models):
             pass_id: kernels of one forward pass, one row each, instead of all kernels by operator and shape.
         """
         if pass_id is None:
-            return self.sql(
+            return self.kept(
                 f"SELECT * FROM op_roofline WHERE {self._is(trace)} ORDER BY sum_us DESC, unit, trace_op, n, k, m"
             )
-        return self.sql(
+        return self.kept(
             f"SELECT * FROM kernel_roofline WHERE {self._is(trace)} AND pass_id = {int(pass_id)}"
             " ORDER BY dur_us DESC, kernel_id"
         )
@@ -58,7 +58,7 @@ class ModelTraces(Models):
             InputError: no pass of the trace is complete, or nothing tells the tokens of any.
         """
         self.check_modelled(trace)
-        return self.sql(
+        return self.kept(
             f"SELECT * FROM template_verdicts WHERE {self._is(trace)}{_of_pass(pass_id)} ORDER BY rank, device, pass_id"
         )
 
@@ -107,7 +107,7 @@ class ModelTraces(Models):
 
     def template_vs_trace(self, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
         """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's."""
-        return self.sql(
+        return self.kept(
             f"SELECT * FROM template_vs_trace WHERE {self._is(trace)}{_of_pass(pass_id)}"
             " ORDER BY rank, device, pass_id, layer_id NULLS LAST, unit NULLS LAST, n"
         )

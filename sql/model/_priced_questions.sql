@@ -86,10 +86,11 @@ SELECT
         AS visited_experts,
     mtp_layers, expert_imbalance, microbatches, virtual_stages, zero_stage, recompute,
     e.attention_bytes_model = 'flash' AS fuses, phase = 'training' AS trains,
-    CASE WHEN NOT trains THEN 1.0 WHEN recompute THEN 4.0 ELSE 3.0 END AS passes,
+    CAST(CASE WHEN NOT trains THEN 1 WHEN recompute THEN 4 ELSE 3 END AS DOUBLE) AS passes,
     passes + CASE WHEN trains AND fuses THEN 0.5 ELSE 0.0 END AS core_passes,
-    CASE WHEN NOT trains THEN 1.0 WHEN recompute THEN 3.0 ELSE 2.0 END AS weight_reads,
-    CASE WHEN NOT trains THEN 0.0 WHEN microbatches > 1 THEN 8.0 ELSE 4.0 END AS gradient_moves,
+    CAST(CASE WHEN NOT trains THEN 1 WHEN recompute THEN 3 ELSE 2 END AS DOUBLE) AS weight_reads,
+    CAST(CASE WHEN NOT trains THEN 0 WHEN microbatches > 1 THEN 8 ELSE 4 END AS DOUBLE)
+        AS gradient_moves,
     num_kv_heads / ceil(num_kv_heads / tp) AS kv_split,
     q.hardware,
     linear.element_bytes
