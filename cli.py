@@ -52,7 +52,7 @@ def cli(ctx: click.Context, lake: Path | None) -> None:
 
     The lake is the folder named by --lake or TRACELAKE_LAKE, else ./tracelake. Where a command takes a TRACE, it
     takes a trace's name, its id or the beginning of one, or the path of a file; a file that is not in the lake is
-    ingested first, into a cache when there is no lake.
+    ingested first, into a cache when there is no lake. A question takes all cores, or TRACELAKE_THREADS of them.
 
     \b
     Examples:

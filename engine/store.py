@@ -244,6 +244,10 @@ class Store:
         }
         if self._memory_limit:
             config["memory_limit"] = self._memory_limit
+        if threads := os.environ.get("TRACELAKE_THREADS"):
+            if not threads.isdecimal() or not 1 <= int(threads) <= 1024:
+                raise UsageError(f"TRACELAKE_THREADS={threads}: expected a number of threads, 1 to 1024.")
+            config["threads"] = int(threads)
         connection = duckdb.connect(config=config)
         connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")

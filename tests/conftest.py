@@ -14,6 +14,10 @@ from tracelake.synthetic import write_s1
 
 from .support import data_file
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The workers share the cores: a question takes one.
+    os.environ.setdefault("TRACELAKE_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def s1_file(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -344,3 +344,13 @@ def test_a_question_with_a_mistake_is_a_usage_error(s1_lake):
         with pytest.raises(UsageError):
             s1_lake.sql(question)
     assert s1_lake.sql("SELECT $least::INTEGER + 1", least=2).fetchall() == [(3,)]
+
+
+def test_threads_are_as_many_as_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRACELAKE_THREADS", "1")
+    with Lake(tmp_path / "one") as one:
+        assert one.rows("SELECT current_setting('threads')") == [(1,)]
+    for wrong in ("0", "many", "-1"):
+        monkeypatch.setenv("TRACELAKE_THREADS", wrong)
+        with pytest.raises(UsageError, match=f"TRACELAKE_THREADS={wrong}: expected a number of threads"):
+            Lake(tmp_path / "one").rows("SELECT 1")
