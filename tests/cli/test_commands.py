@@ -95,7 +95,14 @@ def test_help_ends_with_examples_of_the_command(name):
         assert all(option.help for option in documented if option.name != "format_")
 
 
-@pytest.mark.parametrize("line", dict.fromkeys(line for _, line in EXAMPLES))
+@pytest.mark.parametrize(
+    "line",
+    [
+        # The demo and the report have tests of their own.
+        pytest.param(line, marks=pytest.mark.slow if re.match("tracelake (demo|model report)", line) else ())
+        for line in dict.fromkeys(line for _, line in EXAMPLES)
+    ],
+)
 def test_an_example_of_the_help_runs_as_it_stands(playground, monkeypatch, line):
     monkeypatch.setenv("XDG_CACHE_HOME", str(playground / "cache"))
     if re.fullmatch(r"[\w ./,:=@+-]+", line):

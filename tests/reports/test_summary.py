@@ -176,7 +176,7 @@ def test_what_a_trace_lacks_is_said(summaries):
         assert words in page
 
 
-@pytest.mark.parametrize("mode", ["exclusive_per_track", "exclusive_global"])
+@pytest.mark.parametrize("mode", ["exclusive_per_track", pytest.param("exclusive_global", marks=pytest.mark.slow)])
 def test_the_reference_s_summary_has_its_keys(lake, mode):
     schema = published("profile_summary.v1")
     for name in "ABCG":
