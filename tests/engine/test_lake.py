@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -354,3 +355,10 @@ def test_threads_are_as_many_as_the_environment_says(tmp_path, monkeypatch):
         monkeypatch.setenv("TRACELAKE_THREADS", wrong)
         with pytest.raises(UsageError, match=f"TRACELAKE_THREADS={wrong}: expected a number of threads"):
             Lake(tmp_path / "one").rows("SELECT 1")
+
+
+def test_an_asof_join_of_a_few_rows_by_estimate_sorts_all_the_same(lake):
+    """DuckDB's own choice below 64 rows on the left compares each row with all, however many come."""
+    plan = lake.rows("EXPLAIN SELECT * FROM range(9) AS a (x) ASOF JOIN range(9) AS b (y) ON a.x >= b.y")[0][1]
+    assert re.search("ASOF.JOIN", plan.upper())
+    assert "NESTED" not in plan.upper()
