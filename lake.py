@@ -229,10 +229,10 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             UsageError: the file's suffix is neither .md nor .json, or the trace has no such pass.
             InputError: the file cannot be written.
         """
-        from .reports.output import check_target, write_text
-        from .reports.report import as_text, build, checked_suffix
+        from .reports.output import check_target, checked_suffix, write_text
+        from .reports.report import as_text, build
 
-        suffix = checked_suffix(output)
+        suffix = checked_suffix(output, "a report", {".md": "Markdown", ".json": "JSON"})
         if output is not None:
             check_target(output)
         trace_id = self.locate(trace)

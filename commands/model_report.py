@@ -48,6 +48,15 @@ def _need(hardware: list[str]) -> None:
         raise UsageError("--hardware is missing: times are those of a chip. tracelake hardware list shows all.")
 
 
+_FORMULAS = click.option(
+    "--formulas",
+    type=click.Choice(["physical", "seed"]),
+    default="physical",
+    show_default=True,
+    help="physical, or seed: those of the reference report, errors included.",
+)
+
+
 @click.command()
 @click.argument("name", metavar="MODEL")
 @click.option("--hardware", metavar="H,H…", callback=_words, help="Chips; the report is on the first. Required.")
@@ -67,13 +76,7 @@ def _need(hardware: list[str]) -> None:
 @click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said.")
 @click.option("--activation-dtype", help="Type of activations; bf16 if not said.")
 @click.option("--kv-dtype", help="Type of the KV cache; as activations if not said.")
-@click.option(
-    "--formulas",
-    type=click.Choice(["physical", "seed"]),
-    default="physical",
-    show_default=True,
-    help="physical, or seed: those of the reference report, errors included.",
-)
+@_FORMULAS
 @click.option(
     "--execution",
     "executions",
@@ -158,13 +161,7 @@ def roofline(
 @click.option("--activation-dtype", metavar="T,T…", callback=_words, help="Types of activations.")
 @click.option("--kv-dtype", metavar="T,T…", callback=_words, help="Types of the KV cache.")
 @click.option("--execution", metavar="E,E…", callback=_words, help="Execution profiles.")
-@click.option(
-    "--formulas",
-    type=click.Choice(["physical", "seed"]),
-    default="physical",
-    show_default=True,
-    help="physical, or seed: those of the reference report, errors included.",
-)
+@_FORMULAS
 @click.option("--map", "knobs", metavar="X,Y", callback=_words, help="What limits the points, over two of the knobs.")
 @format_options
 @click.pass_obj

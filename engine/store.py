@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import hashlib
 import json
 import os
 import re
@@ -50,7 +51,6 @@ class Store:
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
-        self._kept = 0
 
     @property
     def path(self) -> Path:
@@ -90,9 +90,9 @@ class Store:
 
         Of a relation that `sql` returns every step (a filter, a projection, its rows) plans the whole question again.
         """
-        self._kept += 1
-        name = f"kept_{self._kept}"
-        self.rows(f"CREATE TEMP TABLE {name} AS {query}")
+        # One table for each question, however often it is asked: it takes the place of its last answer.
+        name = f"kept_{hashlib.sha256(query.encode()).hexdigest()[:16]}"
+        self.rows(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
         return self.sql(f"FROM {name}")
 
     def _asked_of_all(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyRelation:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import UsageError
 from .models import Models
-from .output import check_target, write_text
+from .output import check_target, checked_suffix, write_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,7 +69,7 @@ class ModelReports(Models):
         from .model_report_render import Report, as_html, as_markdown
         from .model_report_sections import sections
 
-        suffix = checked_suffix(output)
+        suffix = checked_suffix(output, "a model report", {".md": "Markdown", ".html": "HTML"})
         if output is not None:
             check_target(output)
         workload = self._workload(model, hardware, formulas, executions, work)
@@ -220,18 +220,6 @@ class ModelReports(Models):
             )  # fmt: skip
         except TypeError as error:
             raise UsageError(f"model report: {error}.") from error
-
-
-def checked_suffix(output: str | os.PathLike[str] | None) -> str:
-    """Return the format that a file's name asks for: .md when there is none.
-
-    Raises:
-        UsageError: there is no such format.
-    """
-    suffix = ".md" if output is None else Path(output).suffix.lower()
-    if suffix not in (".md", ".html"):
-        raise UsageError(f"{output}: a model report is Markdown (.md) or HTML (.html).")
-    return suffix
 
 
 def _listed(value: Any) -> list[Any]:

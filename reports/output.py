@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..engine.errors import InputError
+from ..engine.errors import InputError, UsageError
 
 
 @contextlib.contextmanager
@@ -48,3 +48,21 @@ def check_target(path: str | os.PathLike[str]) -> None:
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise InputError(f"{os.fspath(path)}: cannot be written: there is no folder {folder}.")
+
+
+def checked_suffix(output: str | os.PathLike[str] | None, what: str, formats: Mapping[str, str]) -> str:
+    """Return the format that a file's name asks for: .md when there is no file.
+
+    Args:
+        output: the file.
+        what: what is written to it.
+        formats: suffixes that there are, and what people call the format.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    suffix = ".md" if output is None else Path(output).suffix.lower()
+    if suffix not in formats:
+        known = " or ".join(f"{name} ({ending})" for ending, name in formats.items())
+        raise UsageError(f"{output}: {what} is {known}.")
+    return suffix

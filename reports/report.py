@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.errors import UsageError
 from . import layers
 from .architecture import described, distribution, kinds
 from .facts import facts
@@ -71,18 +68,6 @@ def build(store: Store, trace_id: str, pass_id: int | None) -> Report:
             Part(TITLES[8], (str(layers.verdict(store, trace_id, pass_id)),)),
         ]  # fmt: skip
     return Report(trace, trace_id, tuple(found))
-
-
-def checked_suffix(output: str | os.PathLike[str] | None) -> str:
-    """Return the format that a file's name asks for: .md when there is none.
-
-    Raises:
-        UsageError: there is no such format.
-    """
-    suffix = ".md" if output is None else Path(output).suffix.lower()
-    if suffix not in (".md", ".json"):
-        raise UsageError(f"{output}: a report is Markdown (.md) or JSON (.json).")
-    return suffix
 
 
 def as_text(report: Report, suffix: str) -> str:

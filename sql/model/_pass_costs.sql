@@ -45,13 +45,6 @@ costed AS (
         point, tokens, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes,
         kv_bytes, temporary_bytes, net_bytes, compute_ms, peak_ms, hbm_ms, net_ms, serial_ms
     FROM _seed_totals
-),
-timed AS (
-    -- Without a peak for the type there is no time, and nothing to compare.
-    SELECT
-        * REPLACE (CASE WHEN compute_ms IS NOT NULL THEN serial_ms END AS serial_ms),
-        CASE WHEN compute_ms IS NOT NULL THEN greatest(compute_ms, hbm_ms, net_ms) END AS time_ms
-    FROM costed
 )
-SELECT t.*, unnest(_roofline_rates(t))
-FROM timed AS t;
+SELECT c.*, unnest(_roofline_rates(c))
+FROM costed AS c;

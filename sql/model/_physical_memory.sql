@@ -33,10 +33,12 @@ WITH summed AS (
 ),
 held AS (
     SELECT
-        s.*, q.phase = 'training' AS trains, q.request_count, q.pp, q.microbatches,
-        CASE WHEN q.phase = 'training' THEN zero_stage ELSE 0 END AS zero_stage,
+        s.*, q.trains, q.request_count, CASE WHEN q.trains THEN zero_stage ELSE 0 END AS zero_stage,
         q.dp * q.cp AS replicas, greatest(q.dp * q.cp * q.tp / q.ep, 1) AS expert_replicas,
-        h.hbm_gb * 1e9 AS budget_bytes
+        parameters + expert_parameters AS held_parameters,
+        -- What is left of them where ranks that hold the same ones share them.
+        parameters / replicas + expert_parameters / expert_replicas AS shared_parameters,
+        saved_bytes * least(q.pp, q.microbatches) AS kept_bytes, h.hbm_gb * 1e9 AS budget_bytes
     FROM summed AS s
     JOIN _priced_questions AS q USING (question)
     LEFT JOIN hardware AS h ON h.hardware = q.hardware
@@ -48,18 +50,15 @@ SELECT
     CASE WHEN trains THEN 0 ELSE kv_bytes END AS kv_bytes,
     CASE
         WHEN NOT trains THEN 0
-        WHEN zero_stage >= 2
-            THEN 4 * (parameters / replicas + expert_parameters / expert_replicas)
-        ELSE 4 * (parameters + expert_parameters)
+        WHEN zero_stage >= 2 THEN 4 * shared_parameters
+        ELSE 4 * held_parameters
     END AS gradient_bytes,
     CASE
         WHEN NOT trains THEN 0
-        WHEN zero_stage >= 1
-            THEN 12 * (parameters / replicas + expert_parameters / expert_replicas)
-        ELSE 12 * (parameters + expert_parameters)
+        WHEN zero_stage >= 1 THEN 12 * shared_parameters
+        ELSE 12 * held_parameters
     END AS optimizer_bytes,
-    CASE WHEN trains THEN saved_bytes * least(pp, microbatches) ELSE 0 END AS activation_bytes,
-    CASE WHEN trains THEN saved_bytes * least(pp, microbatches) ELSE kv_bytes END / request_count
-        AS sequence_bytes,
+    CASE WHEN trains THEN kept_bytes ELSE 0 END AS activation_bytes,
+    CASE WHEN trains THEN kept_bytes ELSE kv_bytes END / request_count AS sequence_bytes,
     budget_bytes
 FROM held;
