@@ -21,8 +21,7 @@ CREATE VIEW generation_times AS
 WITH stretches AS (
     SELECT
         study, model, hardware, execution, formulas, batch, tp, ep, dp, pp, kv_len,
-        lead(kv_len) OVER longer AS next_kv_len, pp * time_ms AS step_ms,
-        lead(pp * time_ms) OVER longer AS next_step_ms
+        lead(kv_len) OVER longer AS next_kv_len, step_ms, lead(step_ms) OVER longer AS next_step_ms
     FROM phase_roofline
     WHERE phase = 'decode' AND study IS NOT NULL
     WINDOW longer AS (
