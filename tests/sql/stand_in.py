@@ -1,5 +1,6 @@
 """A lake in memory for the tests of the SQL: `kernels` and `traces` straight from a trace file."""
 
+import functools
 import gzip
 import json
 import os
@@ -101,7 +102,8 @@ def kineto_events(case: str) -> list[dict[str, Any]]:
 
 def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb.DuckDBPyConnection:
     """Return a connection with the captures' kernels and all views of sql/layers."""
-    lake = duckdb.connect()
+    # As the engine opens its own: see there.
+    lake = duckdb.connect(config={"threads": 1, "disabled_optimizers": "projection_pullup"})
     lake.execute(TABLES)
     for table in REFERENCE:
         rows_of = f"read_csv('{SQL / 'reference' / table}.csv', header = TRUE)"
@@ -117,7 +119,7 @@ def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb
     for statement in scalar_macros():
         lake.execute(statement)
     for statement in views().values():
-        kept = "-- Materialised per trace." in statement
+        kept = "-- Materialised per trace" in statement
         lake.execute(statement.replace("CREATE VIEW", "CREATE TABLE", 1) if kept else statement)
     return lake
 
@@ -210,6 +212,7 @@ def column_types(lake: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     return [row[1] for row in lake.execute(f"DESCRIBE {table}").fetchall()]
 
 
+@functools.cache
 def views(folder: str = "layers") -> dict[str, str]:
     """Return the folder's views and their texts, each after those it reads; views that need more are left out."""
     files = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
@@ -224,6 +227,7 @@ def views(folder: str = "layers") -> dict[str, str]:
     return found
 
 
+@functools.cache
 def scalar_macros(folder: str = "layers") -> list[str]:
     """Return the texts of the folder's macros that give a value, each after those it calls."""
     texts = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
