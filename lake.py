@@ -13,7 +13,6 @@ from .engine.catalog import check_settings
 from .engine.errors import InputError, UsageError
 from .ingest.batch import Failed, expand, ingest_many
 from .ingest.inputs import input_of, names_input
-from .ingest.model import model_settings
 from .ingest.one import Ingested, Progress
 from .reports.calibration import Calibrations
 from .reports.mfu import Timings
@@ -58,7 +57,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         """
         files = expand(paths)
         said = self._checked({key: value for key, value in settings.items() if value is not None})
-        said |= model_settings(model) if model is not None else {}
+        said |= self.said_of_model(model) if model is not None else {}
         if said.get("trace") and len(files) > 1:
             raise UsageError(f"trace={said['trace']}: one name for {len(files)} files.")
         results: list[Ingested | Failed] = []
@@ -79,8 +78,8 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             InputError: the model's config.json cannot be read.
         """
         trace_id = self.locate(trace)
-        if settings.get("model"):
-            settings |= model_settings(str(settings["model"]))
+        if "model" in settings:
+            settings |= self.said_of_model(str(settings["model"])) if settings["model"] else {"config": None}
         self.write_settings(trace_id, self._checked(settings))
         self.refresh()
 

@@ -147,7 +147,7 @@ def _names_trace(opened: Lake, name: str) -> bool:
 def _is_trace(name: str) -> bool:
     """Return whether a word is the path of a trace; a small JSON object with a model's keys is none."""
     from ..ingest.inputs import names_input
-    from ..reports.models import LARGEST_CONFIG
+    from ..ingest.model import LARGEST_CONFIG
 
     if not names_input(name):
         return False

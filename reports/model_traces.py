@@ -45,8 +45,7 @@ class ModelTraces(Models):
         """
         trace_id = self.locate(trace)
         name = self.resolve_model(model)
-        [(config,)] = self.rows("SELECT max(config) FROM model_configs WHERE model = $1", [name])
-        self.write_settings(trace_id, {"model": name, "config": config})
+        self.write_settings(trace_id, self.said_of_model(name))
         self.refresh()
         return name
 
@@ -66,7 +65,8 @@ class ModelTraces(Models):
         """Return why the model that a trace is said to be of is not known by its dimensions; None where it is."""
         [(model, known, fault)] = self.rows(
             "SELECT t.model, m.model, a.fault FROM traces AS t LEFT JOIN _trace_models AS m USING (trace_id) "
-            "LEFT JOIN architectures AS a ON a.model = t.model WHERE trace_id = $1",
+            "LEFT JOIN _known_configs AS c ON c.said = t.model AND c.config = t.config "
+            "LEFT JOIN architectures AS a ON a.model = coalesce(c.model, t.model) WHERE trace_id = $1",
             [trace_id],
         )
         if model is None or known is not None:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ..engine import modules
 from ..engine.errors import InputError, UsageError
 from ..engine.store import Store
+from ..ingest.model import config_name, model_settings, read_config
 
 if TYPE_CHECKING:
     import duckdb
 
-#: Bytes of a config.json at most.
-LARGEST_CONFIG = 16 << 20
 _TYPES = {"weight_dtype", "activation_dtype", "kv_dtype", "gemm_dtype", "head_dtype"}
 
 
@@ -54,6 +53,19 @@ class Models(Store):
             raise UsageError(f"{text}: {fault}.")
         return str(model)
 
+    def said_of_model(self, model: str | os.PathLike[str]) -> dict[str, str | None]:
+        """Return what to keep of a trace whose model is said: its name, and the config.json that it is known by.
+
+        Raises:
+            InputError: the file is no config.json.
+        """
+        settings = model_settings(model)
+        known = self.rows("SELECT said, config FROM _known_configs WHERE model = $1", [settings["model"]])
+        if settings["config"] is None and known:
+            [(name, config)] = known
+            return {"model": name, "config": config}
+        return settings
+
     def resolve_hardware(self, text: str) -> str:
         """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace.
 
@@ -84,27 +96,15 @@ class Models(Store):
 
         Args:
             path: the file, as Hugging Face has it.
-            name: the model's name; by the file's `_name_or_path`, else its folder or its own name, when not given.
+            name: the model's name; as `config_name` says when not given.
 
         Raises:
             InputError: the file cannot be read, or is no model's config.json.
             UsageError: its dimensions cannot be right.
         """
         path = Path(path)
-        try:
-            if path.stat().st_size > LARGEST_CONFIG:
-                raise InputError(f"{path}: {path.stat().st_size} bytes are too many for a config.json.")
-            text = path.read_text(encoding="utf-8")
-            config = json.loads(text)
-        except OSError as error:
-            raise InputError(f"{path}: not a model's config.json: {error.strerror}.") from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: not a model's config.json: {error}.") from error
-        if not isinstance(config, dict):
-            raise InputError(f"{path}: not a model's config.json: expected an object.")
-        said = str(config.get("_name_or_path") or "").rstrip("/").rsplit("/", 1)[-1]
-        named = path.stem if path.stem != "config" else path.absolute().parent.name
-        model = name or said or named
+        config = read_config(path)
+        model = name or config_name(path, config)
         connection = self._ready(["architectures", "model_layers"])
         connection.execute("INSERT OR REPLACE INTO model_configs VALUES ($1, $2)", [model, json.dumps(config)])
         self._recompute(["architectures", "model_layers"])

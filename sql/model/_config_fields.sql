@@ -6,22 +6,13 @@
 -- name   VARCHAR  the file's name for it
 -- value  JSON     what the file says
 CREATE VIEW _config_fields AS
-WITH said AS (
-    SELECT model, config, 1 AS priority FROM model_configs
-    UNION ALL
-    SELECT model, config, 2 FROM traces WHERE config IS NOT NULL AND model IS NOT NULL
-),
-chosen AS (
-    SELECT model, CAST(arg_min(config, (priority, config)) AS JSON) AS raw
-    FROM said
-    WHERE json_valid(config)
-    GROUP BY model
-),
-language AS (
+WITH language AS (
     SELECT
         model,
-        json_merge_patch(coalesce(raw -> 'text_config', CAST('{}' AS JSON)), raw) AS config
-    FROM chosen
+        json_merge_patch(
+            coalesce(CAST(config AS JSON) -> 'text_config', CAST('{}' AS JSON)), config
+        ) AS config
+    FROM _known_configs
 ),
 found AS (
     SELECT model, field, priority, name, json_extract(config, '$."' || name || '"') AS value

@@ -1,15 +1,28 @@
--- One row per trace with a model that architectures knows.
+-- One row per trace with a model that architectures knows: by its own config.json, else by name.
+--
 -- trace_id  VARCHAR  trace
 -- model     VARCHAR  the model's name there
 CREATE VIEW _trace_models AS
-WITH words AS (
+WITH own AS (
+    SELECT t.trace_id, a.model, a.fault
+    FROM traces AS t
+    JOIN _known_configs AS c ON c.said = t.model AND c.config = t.config
+    JOIN architectures AS a ON a.model = c.model
+),
+words AS (
     SELECT
         model,
         unnest(list_concat([model, name], string_split(coalesce(aliases, ''), ' '))) AS word
     FROM architectures
     WHERE fault IS NULL
+),
+named AS (
+    SELECT t.trace_id, min_by(w.model, row(w.model <> t.model, w.model)) AS model
+    FROM traces AS t
+    JOIN words AS w ON w.word <> '' AND _folded_name(w.word) = _folded_name(t.model)
+    ANTI JOIN own ON own.trace_id = t.trace_id
+    GROUP BY t.trace_id
 )
-SELECT t.trace_id, min_by(w.model, row(w.model <> t.model, w.model)) AS model
-FROM traces AS t
-JOIN words AS w ON w.word <> '' AND _folded_name(w.word) = _folded_name(t.model)
-GROUP BY t.trace_id;
+SELECT trace_id, model FROM own WHERE fault IS NULL
+UNION ALL
+SELECT trace_id, model FROM named;

@@ -1,0 +1,112 @@
+"""Which model a trace is of, where several config.json are known in a lake."""
+
+import hashlib
+import json
+
+import pytest
+
+from tracelake.engine.errors import UsageError
+from tracelake.ingest.model import config_name
+from tracelake.lake import Lake
+
+from ..kernel_traces import one_layer_model
+from ..support import trace_bytes
+
+
+def config_of(layers, hidden, **said):
+    return {
+        "model_type": "llama", "num_hidden_layers": layers, "hidden_size": hidden, "intermediate_size": 2 * hidden,
+        "num_attention_heads": hidden // 64, "vocab_size": 1000, **said,
+    }  # fmt: skip
+
+
+def write(folder, config):
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder / "config.json"
+
+
+def traces(lake, folder, **models):
+    """Ingest a trace for each model, and say which that is."""
+    for nth, (name, model) in enumerate(models.items()):
+        path = folder / f"{name}.json"
+        path.write_bytes(trace_bytes([{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": nth,
+                                       "dur": 1, "args": {"device": 0, "stream": 7}}]))  # fmt: skip
+        lake.ingest(path, model=model)
+
+
+def dimensions(lake):
+    return dict(
+        lake.rows(
+            "SELECT t.trace, (a.num_layers, a.hidden_size) FROM traces AS t JOIN _trace_models AS m USING (trace_id)"
+            " JOIN architectures AS a ON a.model = m.model"
+        )
+    )
+
+
+def test_two_sizes_under_one_name_are_two_models(lake, tmp_path):
+    small, large = (write(tmp_path / side / "llama", config_of(*size)) for side, size in
+                    (("a", (2, 128)), ("b", (3, 256))))  # fmt: skip
+    traces(lake, tmp_path, one=small, two=large, again=small)
+    assert dimensions(lake) == {"one": (2, 128), "two": (3, 256), "again": (2, 128)}
+    said = json.dumps(config_of(3, 256))
+    name = f"llama-{hashlib.sha256(said.encode()).hexdigest()[:6]}"
+    assert lake.rows("SELECT num_layers FROM architectures WHERE model = $1", [name]) == [(3,)]
+    # The name alone is neither, and which there are is said.
+    with pytest.raises(UsageError, match=name):
+        lake.resolve_model("llama")
+    lake.set("one", model=name)
+    assert dimensions(lake) == {"one": (3, 256), "two": (3, 256), "again": (2, 128)}
+
+
+def test_one_content_keeps_its_name_whoever_says_it(lake, tmp_path):
+    config = config_of(2, 128)
+    traces(lake, tmp_path, one=write(tmp_path / "a" / "toy", config), two=write(tmp_path / "b" / "toy", config))
+    assert lake.resolve_model(write(tmp_path / "c" / "toy", config)) == "toy"
+    assert lake.rows("SELECT DISTINCT model FROM _trace_models") == [("toy",)]
+
+
+def test_what_is_told_last_has_the_name_and_leaves_traces_as_they_are(lake, tmp_path):
+    traces(lake, tmp_path, one=write(tmp_path / "a" / "toy", config_of(2, 128)))
+    assert lake.resolve_model(write(tmp_path / "b" / "toy", config_of(3, 256))) == "toy"
+    assert dimensions(lake) == {"one": (2, 128)}
+    assert lake.rows("SELECT num_layers FROM architectures WHERE model = 'toy'") == [(3,)]
+
+
+def test_a_name_said_after_a_config_counts(lake, tmp_path):
+    traces(lake, tmp_path, one=write(tmp_path / "a" / "toy", config_of(2, 128)))
+    lake.set("one", model="Qwen/Qwen3-8B")
+    assert dimensions(lake) == {"one": (36, 4096)}
+    lake.set("one", model=tmp_path / "a" / "toy" / "config.json")
+    lake.set("one", model=None)
+    assert lake.rows("SELECT model, config FROM traces") == [(None, None)]
+
+
+def test_answers_of_a_trace_do_not_depend_on_another_s_config(tmp_path):
+    """A whole trace beside one of another size whose config has the same name."""
+    answers = []
+    for beside in (False, True):
+        with Lake(tmp_path / f"lake-{beside}") as lake:
+            folder = tmp_path / f"files-{beside}"
+            size = {"num_key_value_heads": 2, "head_dim": 64, "intermediate_size": 512, "torch_dtype": "bfloat16"}
+            path = write(folder / "toy", config_of(2, 256, **size))
+            lake.ingest(one_layer_model(folder, "whole", with_shapes=False), model=path)
+            if beside:
+                traces(lake, folder, other=write(folder / "b" / "toy", config_of(4, 512)))
+            answers.append(
+                lake.rows(
+                    "SELECT kernel_id, unit, map_rule, flop, flops_source FROM kernel_roofline WHERE trace_id = $1"
+                    " ORDER BY kernel_id",
+                    [lake.resolve("whole")],
+                )
+            )
+    assert answers[0] == answers[1]
+    assert ("o_proj", "position", 2 * 64 * 256 * 256, "template") in [row[1:] for row in answers[0]]
+
+
+def test_the_name_of_a_config_is_the_file_s_word_else_its_place(tmp_path):
+    cache = tmp_path / "models--Qwen--Qwen3-8B" / "snapshots" / "9c925d64d72725edaf899c6cb9c377fd0709d9c5"
+    assert config_name(cache / "config.json", {"model_type": "qwen3"}) == "Qwen3-8B"
+    assert config_name(tmp_path / "toy" / "config.json", {"_name_or_path": "org/Name-7B/"}) == "Name-7B"
+    assert config_name(tmp_path / "toy" / "config.json", {"_name_or_path": ""}) == "toy"
+    assert config_name(tmp_path / "toy" / "mine.json", {}) == "mine"
