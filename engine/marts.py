@@ -118,7 +118,7 @@ def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, sta
 
 def _fingerprint(layout: Layout, entry: modules.Module) -> str:
     """Return the digest of all that the rows depend on besides the traces."""
-    used = modules.closure([entry.name])
+    used = modules.used_by(entry.name)
     own_rows = sorted(path for path in layout.reference.glob("*.csv") if path.stem in used)
     return modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
 

@@ -178,6 +178,12 @@ def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry:
     return result
 
 
+@functools.cache
+def used_by(name: str) -> frozenset[str]:
+    """Return the relations that one is made from, directly or not, and itself."""
+    return frozenset(closure([name]))
+
+
 def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
     """Return the relations that must be there before this one, the tables behind functions of rules among them."""
     return {RULE_FUNCTIONS.get(name, name) for name in entry.uses} & known.keys()
@@ -186,9 +192,8 @@ def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
 def fingerprint(name: str, extra: bytes = b"") -> str:
     """Return a digest of all a relation's rows depend on besides the trace: its SQL and reference tables."""
     digest = hashlib.sha256(extra)
-    used = closure([name])
     for entry in modules():
-        if entry.name in used:
+        if entry.name in used_by(name):
             digest.update(entry.sql.encode())
             if entry.folder == "reference":
                 digest.update(csv_file(entry.name).read_bytes())

@@ -51,6 +51,7 @@ class Store:
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
+        self._told: set[str] = set()
 
     @property
     def path(self) -> Path:
@@ -202,6 +203,7 @@ class Store:
             self._created.clear()
             self._commented.clear()
             self._materialised.clear()
+            self._told.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """Return the connection, with these relations created and what they rest on materialised."""
@@ -213,7 +215,7 @@ class Store:
 
         @functools.cache
         def is_there(entry: modules.Module) -> bool:
-            return entry.materialised and (
+            return self._is_kept(entry) and (
                 entry.name in self._materialised or marts.is_fresh(connection, self.layout, entry, stamps)
             )
 
@@ -222,7 +224,7 @@ class Store:
         for entry in modules.modules():
             if entry.name not in used:
                 continue
-            if entry.materialised:
+            if self._is_kept(entry):
                 if entry.name not in self._materialised:
                     marts.refresh(connection, self.layout, entry, stamps)
                     self._materialised.add(entry.name)
@@ -231,6 +233,24 @@ class Store:
                 self._create(connection, entry)
             self._created.add(entry.name)
         return connection
+
+    def _is_kept(self, entry: modules.Module) -> bool:
+        """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
+        return entry.materialised and self._told.isdisjoint(modules.used_by(entry.name))
+
+    def _tell(self, table: str, *row: str) -> None:
+        """Put a row into a reference table, in the place of one of its key, for this connection alone."""
+        connection = self._ready([table])
+        marks = ", ".join("?" for _ in row)
+        connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
+        self._told.add(table)
+        above = {entry.name for entry in modules.modules() if table in modules.used_by(entry.name)}
+        self._recompute(above)
+        # Views over files become what they are without.
+        for name in above & self._materialised:
+            connection.execute(f"DROP VIEW {name}")
+            for known in (self._materialised, self._created, self._commented):
+                known.discard(name)
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)

@@ -37,13 +37,17 @@ class Models(Store):
         path = Path(text)
         if path.is_file() or path.suffix == ".json":
             return self.know_model(path)
-        rows = self.rows("SELECT model, name, aliases, fault FROM architectures")
+        # Of two names that are spelled alike the published model's counts, before that of a trace's config.
+        rows = self.rows(
+            "SELECT model, name, aliases, fault FROM architectures ORDER BY source <> 'config.json', model"
+        )
         known = {
             _folded(word): (model, fault)
             for model, name, aliases, fault in rows
             for word in (*(aliases or "").split(), name, model)
         }
-        found = known.get(_folded(str(text).rsplit("/", 1)[-1]))
+        exact = {model: (model, fault) for model, _, _, fault in rows}
+        found = exact.get(str(text)) or known.get(_folded(str(text).rsplit("/", 1)[-1]))
         if found is None:
             raise UsageError(
                 _unknown("model", str(text), known, "tracelake model list shows all; a config.json works.")
@@ -105,9 +109,7 @@ class Models(Store):
         path = Path(path)
         config = read_config(path)
         model = name or config_name(path, config)
-        connection = self._ready(["architectures", "model_layers"])
-        connection.execute("INSERT OR REPLACE INTO model_configs VALUES ($1, $2)", [model, json.dumps(config)])
-        self._recompute(["architectures", "model_layers"])
+        self._tell("model_configs", model, json.dumps(config))
         known = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
         if not known:
             raise InputError(f"{path}: not a model's config.json: no dimension of a model is in it.")

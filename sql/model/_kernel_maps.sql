@@ -5,6 +5,8 @@
 -- where several kernels of a layer run the unit, they are the group's. Attention has them only
 -- where the pass tells its pairs.
 --
+-- Materialised per trace.
+--
 -- trace_id      VARCHAR    trace
 -- rank          INTEGER    rank in the job, NULL when unknown
 -- device        INTEGER    device

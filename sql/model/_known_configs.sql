@@ -1,7 +1,8 @@
 -- One row per config.json that is known: told on this connection, or kept with a trace.
 --
 -- Contents that differ under one name, as two sizes of a model do, are two models. The one told
--- here has the name; others of it have a part of their digest besides.
+-- here has the name; others of it have a part of their digest besides, as has a trace's of a name
+-- in the table models.
 --
 -- model   VARCHAR  name, of this content alone
 -- said    VARCHAR  name that it was given
@@ -20,8 +21,10 @@ contents AS (
 )
 SELECT
     CASE
-        WHEN is_told OR count(*) OVER (PARTITION BY model) = 1 THEN model
-        ELSE concat(model, '-', left(sha256(config), 6))
+        WHEN c.is_told THEN c.model
+        WHEN count(*) OVER (PARTITION BY c.model) = 1 AND m.model IS NULL THEN c.model
+        ELSE concat(c.model, '-', left(sha256(c.config), 6))
     END AS model,
-    model AS said, config
-FROM contents;
+    c.model AS said, c.config
+FROM contents AS c
+LEFT JOIN models AS m ON m.model = c.model;

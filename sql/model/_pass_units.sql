@@ -1,5 +1,8 @@
 -- One row per forward pass, kind of layer and unit that kernels may run: an operator of the
 -- template, operators that engines fuse, or the products of routed experts together.
+--
+-- Materialised per trace.
+--
 -- trace_id    VARCHAR    trace
 -- rank        INTEGER    rank in the job, NULL when unknown
 -- device      INTEGER    device

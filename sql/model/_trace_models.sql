@@ -1,4 +1,5 @@
--- One row per trace with a model that architectures knows: by its own config.json, else by name.
+-- One row per trace with a model that architectures knows: by its own config.json, else by a name
+-- that is not another trace's: what is said of one trace does not change another.
 --
 -- trace_id  VARCHAR  trace
 -- model     VARCHAR  the model's name there
@@ -14,6 +15,11 @@ words AS (
         model,
         unnest(list_concat([model, name], string_split(coalesce(aliases, ''), ' '))) AS word
     FROM architectures
+    SEMI JOIN (
+        SELECT model FROM models
+        UNION ALL
+        SELECT model FROM model_configs
+    ) AS given ON given.model = architectures.model
     WHERE fault IS NULL
 ),
 named AS (

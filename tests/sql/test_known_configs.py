@@ -44,6 +44,11 @@ def dimensions(lake):
     )
 
 
+def dimensions_of(lake, model):
+    [found] = lake.rows("SELECT num_layers, hidden_size FROM architectures WHERE model = $1", [model])
+    return found
+
+
 def test_two_sizes_under_one_name_are_two_models(lake, tmp_path):
     small, large = (write(tmp_path / side / "llama", config_of(*size)) for side, size in
                     (("a", (2, 128)), ("b", (3, 256))))  # fmt: skip
@@ -80,6 +85,39 @@ def test_a_name_said_after_a_config_counts(lake, tmp_path):
     lake.set("one", model=tmp_path / "a" / "toy" / "config.json")
     lake.set("one", model=None)
     assert lake.rows("SELECT model, config FROM traces") == [(None, None)]
+
+
+def test_a_trace_s_config_does_not_speak_for_another_trace(lake, tmp_path):
+    """Neither by a name that only it has, nor by one of the table models."""
+    published = dimensions_of(lake, "gpt-oss-120b")
+    traces(
+        lake, tmp_path, named="gpt-oss-120b", early="toy",
+        own=write(tmp_path / "gpt-oss-120b", config_of(2, 128)), other=write(tmp_path / "toy", config_of(3, 256)),
+    )  # fmt: skip
+    assert dimensions(lake) == {"named": published, "own": (2, 128), "other": (3, 256)}
+    assert dimensions_of(lake, lake.resolve_model("gpt-oss-120b")) == published
+    # Once it is known the name brings the config with it.
+    lake.set("early", model="toy")
+    assert dimensions(lake)["early"] == (3, 256)
+
+
+def test_what_is_told_here_counts_for_kept_answers_while_the_lake_is_open(tmp_path):
+    """Answers are kept in files, and a model told on a connection is not in them."""
+    size = {"num_key_value_heads": 2, "head_dim": 64, "torch_dtype": "bfloat16"}
+    wide, slim = (write(tmp_path / side / "toy", config_of(2, 256, **size, intermediate_size=inner))
+                  for side, inner in (("a", 512), ("b", 256)))  # fmt: skip
+    flop = "SELECT flop FROM kernel_roofline WHERE unit = 'down_proj' AND layer_id = 0"
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(one_layer_model(tmp_path, "bare", with_shapes=False), model="toy")
+        assert lake.rows(flop) == []
+        lake.resolve_model(wide)
+        assert lake.rows(flop) == [(2 * 64 * 512 * 256,)]
+        lake.resolve_model(slim)
+        assert lake.rows(flop) == [(2 * 64 * 256 * 256,)]
+    with Lake(tmp_path / "lake") as lake:
+        assert lake.rows(flop) == []
+        lake.set("bare", model=wide)
+        assert lake.rows(flop) == [(2 * 64 * 512 * 256,)]
 
 
 def test_answers_of_a_trace_do_not_depend_on_another_s_config(tmp_path):
