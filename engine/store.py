@@ -51,7 +51,8 @@ class Store:
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
-        self._told: set[str] = set()
+        # Keys of rows that reference tables have on this connection alone.
+        self._told: dict[str, set[str]] = {}
 
     @property
     def path(self) -> Path:
@@ -236,21 +237,33 @@ class Store:
 
     def _is_kept(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
-        return entry.materialised and self._told.isdisjoint(modules.used_by(entry.name))
+        return entry.materialised and self._told.keys().isdisjoint(modules.used_by(entry.name))
 
-    def _tell(self, table: str, *row: str) -> None:
+    def _tell(self, table: str, key: str, *rest: str) -> None:
         """Put a row into a reference table, in the place of one of its key, for this connection alone."""
-        connection = self._ready([table])
-        marks = ", ".join("?" for _ in row)
-        connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
-        self._told.add(table)
-        above = {entry.name for entry in modules.modules() if table in modules.used_by(entry.name)}
-        self._recompute(above)
-        # Views over files become what they are without.
-        for name in above & self._materialised:
-            connection.execute(f"DROP VIEW {name}")
-            for known in (self._materialised, self._created, self._commented):
-                known.discard(name)
+        marks = ", ".join("?" for _ in (key, *rest))
+        self._ready([table]).execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", [key, *rest])
+        self._told.setdefault(table, set()).add(key)
+        self._renew_above(table)
+
+    def _take_back(self, table: str, column: str, key: str) -> None:
+        """Remove a row that was told, by its key."""
+        self._told[table].remove(key)
+        if not self._told[table]:
+            del self._told[table]
+        self._ready([table]).execute(f"DELETE FROM {table} WHERE {column} = ?", [key])
+        self._renew_above(table)
+
+    def _renew_above(self, table: str) -> None:
+        """Have everything that is made from a reference table see its rows."""
+        above = [entry for entry in modules.modules() if table in modules.used_by(entry.name)]
+        self._recompute(entry.name for entry in above)
+        # Where rows are kept in files, and where not any more, is told when the next question asks for them.
+        for entry in above:
+            if entry.materialised and entry.name in self._created and self._connection is not None:
+                self._connection.execute(f"DROP VIEW {entry.name}")
+                for known in (self._materialised, self._created, self._commented):
+                    known.discard(entry.name)
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)

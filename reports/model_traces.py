@@ -44,8 +44,12 @@ class ModelTraces(Models):
             InputError: the model's config.json cannot be read.
         """
         trace_id = self.locate(trace)
+        told = set(self._told.get("model_configs", ()))
         name = self.resolve_model(model)
         self.write_settings(trace_id, self.said_of_model(name))
+        # From now on the trace has the config: told besides, it would keep answers out of the files.
+        if name in self._told.get("model_configs", set()) - told:
+            self._take_back("model_configs", "model", name)
         self.refresh()
         return name
 
@@ -90,6 +94,10 @@ class ModelTraces(Models):
             raise UsageError(f"{trace}: its model is not said. Say it: `tracelake set {trace} model=NAME`.")
         if known is None:
             self.resolve_model(model)
+            raise UsageError(
+                f"{trace}: its model {model} is known by another trace's config.json alone. Say it again, and it counts"
+                f" for this one: `tracelake set {trace} model={model}`."
+            )
         [(passes, complete, told)] = self.rows(
             "SELECT count(*), count(*) FILTER (p.complete), count(*) FILTER (p.complete AND w.new_tokens > 0)"
             " FROM passes AS p LEFT JOIN pass_workloads AS w ON w.trace_id = p.trace_id"

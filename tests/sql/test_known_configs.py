@@ -96,6 +96,8 @@ def test_a_trace_s_config_does_not_speak_for_another_trace(lake, tmp_path):
     )  # fmt: skip
     assert dimensions(lake) == {"named": published, "own": (2, 128), "other": (3, 256)}
     assert dimensions_of(lake, lake.resolve_model("gpt-oss-120b")) == published
+    with pytest.raises(UsageError, match=r"known by another trace's config\.json alone.*set early model=toy"):
+        lake.check_modelled("early")
     # Once it is known the name brings the config with it.
     lake.set("early", model="toy")
     assert dimensions(lake)["early"] == (3, 256)
@@ -118,6 +120,18 @@ def test_what_is_told_here_counts_for_kept_answers_while_the_lake_is_open(tmp_pa
         assert lake.rows(flop) == []
         lake.set("bare", model=wide)
         assert lake.rows(flop) == [(2 * 64 * 512 * 256,)]
+
+
+def test_a_config_that_explains_a_trace_is_kept_with_it(lake, tmp_path):
+    lake.ingest(one_layer_model(tmp_path, "bare", with_shapes=False))
+    config = write(tmp_path / "toy", config_of(2, 256, num_key_value_heads=2, head_dim=64, torch_dtype="bfloat16"))
+    assert lake.explain("bare", config) == "toy"
+    assert lake.rows("SELECT count(*) FROM kernel_roofline WHERE flops_source = 'template'") != [(0,)]
+    assert lake.layout.mart_file("_kernel_maps", lake.resolve("bare")).exists()
+    # What was told before stays told.
+    lake.know_model(config, name="mine")
+    lake.explain("bare", "mine")
+    assert lake.rows("SELECT model FROM model_configs") == [("mine",)]
 
 
 def test_answers_of_a_trace_do_not_depend_on_another_s_config(tmp_path):
