@@ -64,11 +64,9 @@ class Models(Store):
             InputError: the file is no config.json.
         """
         settings = model_settings(model)
-        known = self.rows("SELECT said, config FROM _known_configs WHERE model = $1", [settings["model"]])
-        if settings["config"] is None and known:
-            [(name, config)] = known
-            return {"model": name, "config": config}
-        return settings
+        query = "SELECT said, config FROM _known_configs WHERE model = $1"
+        known = self.rows(query, [settings["model"]]) if settings["config"] is None else []
+        return dict(zip(("model", "config"), known[0], strict=True)) if known else settings
 
     def resolve_hardware(self, text: str) -> str:
         """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace.
@@ -111,12 +109,12 @@ class Models(Store):
         model = name or config_name(path, config)
         self._tell("model_configs", model, json.dumps(config))
         known = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
+        if known == [(None,)]:
+            return model
+        self._take_back("model_configs", "model", model)
         if not known:
             raise InputError(f"{path}: not a model's config.json: no dimension of a model is in it.")
-        [(fault,)] = known
-        if fault:
-            raise UsageError(f"{path}: {fault}.")
-        return model
+        raise UsageError(f"{path}: {known[0][0]}.")
 
     def add_scenarios(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Ask the analytical model questions: each row has columns of the table scenarios, the others keep defaults.
