@@ -57,7 +57,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         """
         files = expand(paths)
         said = self._checked({key: value for key, value in settings.items() if value is not None})
-        said |= self.said_of_model(model) if model is not None else {}
+        said = (self.said_of_model(model) if model is not None else {}) | said
         if said.get("trace") and len(files) > 1:
             raise UsageError(f"trace={said['trace']}: one name for {len(files)} files.")
         results: list[Ingested | Failed] = []
@@ -78,9 +78,12 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             InputError: the model's config.json cannot be read.
         """
         trace_id = self.locate(trace)
-        if "model" in settings:
-            settings |= self.said_of_model(str(settings["model"])) if settings["model"] else {"config": None}
-        self.write_settings(trace_id, self._checked(settings))
+        said = self._checked(settings)
+        if model := said.pop("model", None):
+            said = self.said_of_model(model) | said
+        elif "model" in settings:
+            said |= {"model": None, "config": None}
+        self.write_settings(trace_id, said)
         self.refresh()
 
     def traces(self) -> duckdb.DuckDBPyRelation:

@@ -81,6 +81,11 @@ class Layout:
         """Return the settings of one trace."""
         return self.settings / f"trace_id={trace_id}.json"
 
+    def stamp(self, trace_id: str) -> int:
+        """Return when what is known of a trace last changed, in ns: its settings, or its catalog row."""
+        settings = self.settings_file(trace_id)
+        return (settings if settings.exists() else self.catalog_file(trace_id)).stat().st_mtime_ns
+
     def mart_file(self, relation: str, trace_id: str) -> Path:
         """Return the materialised rows of one relation and trace."""
         return self.marts / relation / f"trace_id={trace_id}.parquet"

@@ -46,7 +46,7 @@ def refresh(
 
     The relations it is made from come first.
 
-    Where the lake cannot be written to, the rows are computed for this connection alone.
+    Where the lake cannot be written to, or says something else by now, the rows are computed for this connection alone.
 
     Args:
         connection: a connection with all relations, its catalog loaded.
@@ -70,7 +70,7 @@ def forget(layout: Layout, trace_id: str) -> None:
 def _files(
     connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
 ) -> str | None:
-    """Compute what is missing and return the SELECT that reads the files; None where they cannot be written."""
+    """Compute what is missing and return the SELECT that reads the files; None where they are not to be written."""
     columns = {column.name: column.type for column in entry.columns}
     traces = _of_format(connection, entry, stamps)
     if not traces:
@@ -90,11 +90,11 @@ def _files(
         for batch in _batches(layout, stale):
             # The lock is that of publishing and removing: the traces' files stay while they are read.
             with exclusive(layout.lock):
-                needed = [
-                    trace_id
-                    for trace_id in batch
-                    if layout.catalog_file(trace_id).exists() and not _fresh(layout, entry, trace_id, stamps)
-                ]
+                there = [trace_id for trace_id in batch if layout.catalog_file(trace_id).exists()]
+                # Another process said something since the catalog was loaded: its files are the newer ones.
+                if any(layout.stamp(trace_id) != stamps[trace_id] for trace_id in there):
+                    return None
+                needed = [trace_id for trace_id in there if not _fresh(layout, entry, trace_id, stamps)]
                 _compute(connection, layout, entry, needed, stamps)
     files = [str(path) for trace_id in traces if (path := layout.mart_file(entry.name, trace_id)).exists()]
     if not files:
@@ -118,7 +118,7 @@ def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, sta
 
 def _fingerprint(layout: Layout, entry: modules.Module) -> str:
     """Return the digest of all that the rows depend on besides the traces."""
-    used = modules.used_by(entry.name)
+    used = modules.sources(entry.name)
     own_rows = sorted(path for path in layout.reference.glob("*.csv") if path.stem in used)
     return modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
 

@@ -179,7 +179,7 @@ def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry:
 
 
 @functools.cache
-def used_by(name: str) -> frozenset[str]:
+def sources(name: str) -> frozenset[str]:
     """Return the relations that one is made from, directly or not, and itself."""
     return frozenset(closure([name]))
 
@@ -193,7 +193,7 @@ def fingerprint(name: str, extra: bytes = b"") -> str:
     """Return a digest of all a relation's rows depend on besides the trace: its SQL and reference tables."""
     digest = hashlib.sha256(extra)
     for entry in modules():
-        if entry.name in used_by(name):
+        if entry.name in sources(name):
             digest.update(entry.sql.encode())
             if entry.folder == "reference":
                 digest.update(csv_file(entry.name).read_bytes())

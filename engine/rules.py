@@ -23,7 +23,7 @@ def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str) -> N
     """
     macro, call = _category_rule(connection) if table == "category_rules" else _display_name(connection)
     try:
-        connection.execute(f"CREATE MACRO {macro}")
+        connection.execute(f"CREATE OR REPLACE MACRO {macro}")
         connection.execute(f"SELECT {call}")
     except duckdb.Error as error:
         raise InputError(f"{table}: a rule is not a regular expression (RE2): {error}") from error

@@ -51,8 +51,10 @@ class Store:
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
-        # Keys of rows that reference tables have on this connection alone.
-        self._told: dict[str, set[str]] = {}
+        #: Tables with rows that were told to this connection and are in no file.
+        self._told: set[str] = set()
+        #: Reference tables, each with the time of the lake's own file that its rows are from.
+        self._own_files: dict[str, int] = {}
 
     @property
     def path(self) -> Path:
@@ -125,14 +127,22 @@ class Store:
             for file in sorted(self.layout.event_dir(trace_id).rglob("*.parquet"))
         ]
         _set_files(connection, "event_files", files, "_event_rows", _EVENT_ROW_COLUMNS)
-        self._recompute(entry.name for entry in modules.modules())
         self._materialised.clear()
+        self._recompute(entry.name for entry in modules.modules())
 
     def _recompute(self, names: Iterable[str]) -> None:
-        """Compute those relations anew that are held in memory, of some names that are there."""
+        """Compute those relations anew that are held in memory, of some names that are there.
+
+        Those that rest on files of other relations wait for the next question, which brings these up to date.
+        """
         wanted = self._created.intersection(names)
         for entry in modules.modules():
-            if entry.in_memory and entry.name in wanted and self._connection is not None:
+            if not entry.in_memory or entry.name not in wanted or self._connection is None:
+                continue
+            if any(self._is_kept(other) for other in modules.modules() if other.name in modules.sources(entry.name)):
+                self._created.remove(entry.name)
+                self._commented.discard(entry.name)
+            else:
                 self._connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
 
     def resolve(self, trace: str) -> str:
@@ -205,6 +215,7 @@ class Store:
             self._commented.clear()
             self._materialised.clear()
             self._told.clear()
+            self._own_files.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """Return the connection, with these relations created and what they rest on materialised."""
@@ -212,6 +223,7 @@ class Store:
             self._connection = self._connect()
             self.refresh()
         connection = self._connection
+        self._reread(connection)
         stamps = self._catalog.stamps
 
         @functools.cache
@@ -237,33 +249,43 @@ class Store:
 
     def _is_kept(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
-        return entry.materialised and self._told.keys().isdisjoint(modules.used_by(entry.name))
+        return entry.materialised and self._told.isdisjoint(modules.sources(entry.name))
 
-    def _tell(self, table: str, key: str, *rest: str) -> None:
-        """Put a row into a reference table, in the place of one of its key, for this connection alone."""
-        marks = ", ".join("?" for _ in (key, *rest))
-        self._ready([table]).execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", [key, *rest])
-        self._told.setdefault(table, set()).add(key)
-        self._renew_above(table)
+    def _tell(self, table: str, *row: str) -> None:
+        """Put a row into a reference table, in the place of one of its key, for as long as the lake is open."""
+        marks = ", ".join("?" for _ in row)
+        self._ready([table]).execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
+        self._told.add(table)
+        self._ready(self._renew_above(table))
 
-    def _take_back(self, table: str, column: str, key: str) -> None:
-        """Remove a row that was told, by its key."""
-        self._told[table].remove(key)
-        if not self._told[table]:
-            del self._told[table]
-        self._ready([table]).execute(f"DELETE FROM {table} WHERE {column} = ?", [key])
-        self._renew_above(table)
+    def _reread(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Read those reference tables again whose file in the lake has changed: files are kept for what it holds now.
 
-    def _renew_above(self, table: str) -> None:
-        """Have everything that is made from a reference table see its rows."""
-        above = [entry for entry in modules.modules() if table in modules.used_by(entry.name)]
-        self._recompute(entry.name for entry in above)
-        # Where rows are kept in files, and where not any more, is told when the next question asks for them.
-        for entry in above:
-            if entry.materialised and entry.name in self._created and self._connection is not None:
-                self._connection.execute(f"DROP VIEW {entry.name}")
-                for known in (self._materialised, self._created, self._commented):
-                    known.discard(entry.name)
+        Raises:
+            InputError: a file cannot be read; its table stays as it was.
+        """
+        times = {path.stem: path.stat().st_mtime_ns for path in self.layout.reference.glob("*.csv")}
+        for table, seen in list(self._own_files.items()):
+            if times.get(table, 0) == seen or table in self._told:
+                continue
+            connection.begin()
+            try:
+                connection.execute(f"DELETE FROM {table}")
+                self._fill(connection, table)
+            except InputError:
+                connection.rollback()
+                raise
+            connection.commit()
+            self._renew_above(table)
+
+    def _renew_above(self, table: str) -> set[str]:
+        """Have all that is made from a reference table see its rows; return what waits for the next question."""
+        above = {entry.name for entry in modules.modules() if table in modules.sources(entry.name)}
+        self._recompute(above)
+        kept = above & self._materialised
+        for names in (self._materialised, self._created, self._commented):
+            names.difference_update(kept)
+        return kept
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
@@ -291,7 +313,7 @@ class Store:
         return connection
 
     def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Create a relation that is not materialised.
+        """Create a relation whose rows are not in files of its own.
 
         Only what a question needs: DuckDB binds a view when it is created, and to bind all takes a second.
         """
@@ -303,21 +325,18 @@ class Store:
                 connection.execute(f"DROP TABLE {entry.name}")
                 raise
         elif entry.in_memory:
-            connection.execute(f"CREATE TABLE {entry.name} AS {entry.query}")
+            connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {entry.query}")
         else:
-            connection.execute(entry.sql)
-        if entry.name in modules.RULE_FUNCTIONS.values():
-            create_rule_function(connection, entry.name)
-
-    def _refill(self, table: str) -> None:
-        """Read a reference table again, whose file in the lake has changed."""
-        if self._connection is not None and table in self._created:
-            self._connection.execute(f"DELETE FROM {table}")
-            self._fill(self._connection, table)
+            connection.execute(entry.sql.replace("CREATE", "CREATE OR REPLACE", 1))
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
-        """Fill a reference table from the shipped CSV file, then from the lake's own."""
+        """Fill a reference table from the shipped CSV file, then from the lake's own.
+
+        Raises:
+            InputError: the lake's own file cannot be read as such rows.
+        """
         own = self.layout.reference / f"{table}.csv"
+        seen = own.stat().st_mtime_ns if own.exists() else 0
         for path in (modules.csv_file(table), own):
             if path != own or own.exists():
                 try:
@@ -328,6 +347,9 @@ class Store:
                     )
                 except duckdb.Error as error:
                     raise InputError(f"{path}: cannot be read as rows of {table}: {error}") from error
+        if table in modules.RULE_FUNCTIONS.values():
+            create_rule_function(connection, table)
+        self._own_files[table] = seen
 
 
 def _near(message: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,9 @@ def model_settings(model: str | os.PathLike[str]) -> dict[str, str | None]:
     Raises:
         InputError: the path is there but cannot be read, or holds no JSON object.
     """
-    path = Path(model)
-    if not path.is_file():
-        if path.suffix == ".json":
-            raise InputError(f"{model}: no such file. Give a model's name, or its config.json.")
+    if not names_config(model):
         return {"model": str(model), "config": None}
+    path = Path(model)
     config = read_config(path)
     return {"model": config_name(path, config), "config": json.dumps(config)}
 
@@ -39,6 +38,8 @@ def read_config(path: Path) -> dict[str, Any]:
         if path.stat().st_size > LARGEST_CONFIG:
             raise InputError(f"{path}: {path.stat().st_size} bytes are too many for a config.json.")
         config = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: not a model's config.json: no such file.") from error
     except OSError as error:
         raise InputError(f"{path}: not a model's config.json: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
@@ -48,16 +49,29 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
+def names_config(model: str | os.PathLike[str]) -> bool:
+    """Whether what a user says of a model is the path of a config.json, and not a name."""
+    path = Path(model)
+    return path.is_file() or path.suffix == ".json"
+
+
 def config_name(path: Path, config: Mapping[str, Any]) -> str:
     """Return the name of a config.json's model.
 
-    By the file's `_name_or_path`, else by its own name, by its repository's where it is in a cache of Hugging Face, or
-    by its folder's.
+    By the file's `_name_or_path`, else by its own name, or its folder's; by the repository's where either is in a cache
+    of Hugging Face.
     """
-    said = str(config.get("_name_or_path") or "").rstrip("/").rsplit("/", 1)[-1]
-    if said or path.stem != "config":
-        return said or path.stem
-    folder = path.absolute().parent
-    if folder.parent.name == "snapshots":  # models--Qwen--Qwen3-8B/snapshots/REVISION/config.json
-        return folder.parent.parent.name.rsplit("--", 1)[-1]
-    return folder.name or str(config.get("model_type") or "model")
+    said = str(config.get("_name_or_path") or "")
+    return _last_name(re.split(r"[/\\]", said)) or (
+        _last_name(path.absolute().parent.parts) or str(config.get("model_type") or "model")
+        if path.stem == "config"
+        else path.stem
+    )
+
+
+def _last_name(parts: Sequence[str]) -> str:
+    """Return the last of a path's parts that is a name, else nothing."""
+    names = [part for part in parts if part.strip("./\\")]
+    if names[-2:-1] == ["snapshots"]:  # models--Qwen--Qwen3-8B/snapshots/REVISION
+        return names[-3].rsplit("--", 1)[-1] if len(names) > 2 else names[-1]
+    return names[-1] if names else ""

@@ -132,7 +132,6 @@ class Calibrations(Store):
         with exclusive(self.layout.lock):
             self.layout.reference.mkdir(exist_ok=True)
             publish_bytes(own, text.getvalue().encode())
-        self._refill("execution_profiles")
         return [f"{line}: 1 stands for it, the peak itself." for line in why]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..engine import modules
 from ..engine.errors import InputError, UsageError
+from ..ingest.model import names_config
 from .models import Models
 
 if TYPE_CHECKING:
@@ -44,14 +45,14 @@ class ModelTraces(Models):
             InputError: the model's config.json cannot be read.
         """
         trace_id = self.locate(trace)
-        told = set(self._told.get("model_configs", ()))
-        name = self.resolve_model(model)
-        self.write_settings(trace_id, self.said_of_model(name))
-        # From now on the trace has the config: told besides, it would keep answers out of the files.
-        if name in self._told.get("model_configs", set()) - told:
-            self._take_back("model_configs", "model", name)
+        if names_config(model):
+            self.check_config(model)
+        else:
+            self.resolve_model(model)
+        self.write_settings(trace_id, self.said_of_model(model))
         self.refresh()
-        return name
+        [(known,)] = self.rows("SELECT model FROM _trace_models WHERE trace_id = $1", [trace_id])
+        return str(known)
 
     def validate(self, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
         """Return for each complete pass whether the trace computes what its model's template says: PASS, WARN, FAIL.

@@ -37,36 +37,56 @@ class Models(Store):
         path = Path(text)
         if path.is_file() or path.suffix == ".json":
             return self.know_model(path)
-        # Of two names that are spelled alike the published model's counts, before that of a trace's config.
-        rows = self.rows(
-            "SELECT model, name, aliases, fault FROM architectures ORDER BY source <> 'config.json', model"
-        )
-        known = {
-            _folded(word): (model, fault)
-            for model, name, aliases, fault in rows
-            for word in (*(aliases or "").split(), name, model)
-        }
-        exact = {model: (model, fault) for model, _, _, fault in rows}
-        found = exact.get(str(text)) or known.get(_folded(str(text).rsplit("/", 1)[-1]))
-        if found is None:
-            raise UsageError(
-                _unknown("model", str(text), known, "tracelake model list shows all; a config.json works.")
-            )
-        model, fault = found
+        model = self._model_named(str(text))
+        if model is None:
+            words = self.rows("SELECT word FROM _model_words UNION SELECT model FROM architectures ORDER BY ALL")
+            more = "tracelake model list shows all; a config.json works."
+            raise UsageError(_unknown("model", str(text), [word for (word,) in words], more))
+        [(fault,)] = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
         if fault:
             raise UsageError(f"{text}: {fault}.")
-        return str(model)
+        return model
+
+    def _model_named(self, text: str) -> str | None:
+        """Return the model of this key, else the one known by such a word, else the one of a trace's config so called.
+
+        Raises:
+            UsageError: the configs of several traces are so called.
+        """
+        found = self.rows(
+            """
+            WITH found AS (
+                SELECT 1 AS place, model FROM architectures WHERE model = $1
+                UNION ALL
+                SELECT 2, model FROM _model_words WHERE word = _folded_name($1)
+                UNION ALL
+                SELECT 3, model FROM _known_configs WHERE _folded_name(said) = _folded_name($1)
+            )
+            SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
+            """,
+            [text.strip()],
+        )
+        models = [model for _, model in found]
+        if len(models) > 1 and found[0][0] == 3:
+            raise UsageError(
+                f"{text}: the configs of {len(models)} models are so called. Name one: {', '.join(models)}."
+            )
+        return models[0] if models else None
 
     def said_of_model(self, model: str | os.PathLike[str]) -> dict[str, str | None]:
         """Return what to keep of a trace whose model is said: its name, and the config.json that it is known by.
 
         Raises:
             InputError: the file is no config.json.
+            UsageError: the configs of several traces are so called.
         """
         settings = model_settings(model)
-        query = "SELECT said, config FROM _known_configs WHERE model = $1"
-        known = self.rows(query, [settings["model"]]) if settings["config"] is None else []
-        return dict(zip(("model", "config"), known[0], strict=True)) if known else settings
+        if settings["config"] is not None:
+            return settings
+        known = self.rows(
+            "SELECT said AS model, config FROM _known_configs WHERE model = $1", [self._model_named(str(model))]
+        )
+        return {"model": known[0][0], "config": known[0][1]} if known else settings
 
     def resolve_hardware(self, text: str) -> str:
         """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace.
@@ -106,15 +126,34 @@ class Models(Store):
         """
         path = Path(path)
         config = read_config(path)
+        self.check_config(path)
         model = name or config_name(path, config)
         self._tell("model_configs", model, json.dumps(config))
-        known = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
-        if known == [(None,)]:
-            return model
-        self._take_back("model_configs", "model", model)
+        return model
+
+    def check_config(self, path: str | os.PathLike[str]) -> None:
+        """Check that a config.json is that of a model whose operators can be told.
+
+        Raises:
+            InputError: the file cannot be read, or is no model's config.json.
+            UsageError: its dimensions cannot be right.
+        """
+        architectures = modules.module("architectures")
+        assert architectures is not None
+        connection = self._ready(["architectures"])
+        connection.begin()
+        try:
+            connection.execute(
+                "INSERT OR REPLACE INTO model_configs VALUES ('', $1)", [json.dumps(read_config(Path(path)))]
+            )
+            known = connection.execute(f"SELECT fault FROM ({architectures.query}) WHERE model = ''").fetchall()
+        finally:
+            connection.rollback()
         if not known:
             raise InputError(f"{path}: not a model's config.json: no dimension of a model is in it.")
-        raise UsageError(f"{path}: {known[0][0]}.")
+        [(fault,)] = known
+        if fault:
+            raise UsageError(f"{path}: {fault}.")
 
     def add_scenarios(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Ask the analytical model questions: each row has columns of the table scenarios, the others keep defaults.
@@ -128,6 +167,8 @@ class Models(Store):
         import duckdb
 
         connection = self._ready(["scenarios", "dtypes"])
+        # From here on the table holds more than its files.
+        self._own_files.pop("scenarios", None)
         spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
         types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
         for row in rows:

@@ -1,30 +1,24 @@
--- One row per config.json that is known: told on this connection, or kept with a trace.
+-- One row per config.json that is known: kept with a trace, or in the table model_configs.
 --
--- Contents that differ under one name, as two sizes of a model do, are two models. The one told
--- here has the name; others of it have a part of their digest besides, as has a trace's of a name
--- in the table models.
+-- Two of one name may differ, as two sizes of a model do, and a trace's may differ from what was
+-- published under its name. So that no trace speaks for another, the model of a trace's config has
+-- a part of the content's digest in its name; one of the table model_configs has the name itself.
 --
 -- model   VARCHAR  name, of this content alone
 -- said    VARCHAR  name that it was given
 -- config  VARCHAR  the config.json, as text
 CREATE VIEW _known_configs AS
-WITH said AS (
-    SELECT model, config, TRUE AS is_told FROM model_configs
+WITH given AS (
+    SELECT model, config, TRUE AS is_row FROM model_configs
     UNION ALL
     SELECT model, config, FALSE FROM traces WHERE config IS NOT NULL AND model IS NOT NULL
-),
-contents AS (
-    SELECT model, config, bool_or(is_told) AS is_told
-    FROM said
-    WHERE json_valid(config)
-    GROUP BY model, config
 )
 SELECT
     CASE
-        WHEN c.is_told THEN c.model
-        WHEN count(*) OVER (PARTITION BY c.model) = 1 AND m.model IS NULL THEN c.model
-        ELSE concat(c.model, '-', left(sha256(c.config), 6))
+        WHEN bool_or(g.is_row) THEN g.model
+        ELSE concat(g.model, '-', left(sha256(g.config), 6))
     END AS model,
-    c.model AS said, c.config
-FROM contents AS c
-LEFT JOIN models AS m ON m.model = c.model;
+    g.model AS said, g.config
+FROM given AS g
+WHERE json_valid(g.config)
+GROUP BY g.model, g.config;

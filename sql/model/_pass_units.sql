@@ -25,7 +25,16 @@
 -- split_rule  VARCHAR    how ranks share the first of the operators
 -- model_flop  DOUBLE     FLOP of all ranks, in all layers of the kind
 CREATE VIEW _pass_units AS
-WITH singles AS (
+WITH rows_of_passes AS (
+    SELECT
+        question, unnest(kinds).layer_kind AS layer_kind, unnest(kinds).layers AS layers, op,
+        op_seq, fused_op, category, split AS split_rule, flop, flop_rank, dtype, weight_bytes,
+        activation_bytes, kv_bytes, temporary_bytes, n_rank, k_rank
+    FROM _operator_rows
+    -- Scenarios that were asked have other numbers.
+    WHERE question < 0
+),
+singles AS (
     SELECT
         s.trace_id, s.rank, s.device, s.pass_id, s.tp, s.said_pairs IS NOT NULL AS is_told,
         o.layer_kind, o.op, o.op_seq, o.fused_op,
@@ -36,7 +45,7 @@ WITH singles AS (
         CASE WHEN o.flop > 0 AND o.category <> 'attention_core' THEN o.k_rank END AS k,
         o.flop * o.layers AS model_flop
     FROM _pass_scenarios AS s
-    JOIN operators AS o ON o.scenario = s.scenario
+    JOIN rows_of_passes AS o ON o.question = s.question
     WHERE o.layer_kind <> 'mtp' AND o.category <> 'network'
 ),
 named AS (

@@ -10,22 +10,11 @@ WITH own AS (
     JOIN _known_configs AS c ON c.said = t.model AND c.config = t.config
     JOIN architectures AS a ON a.model = c.model
 ),
-words AS (
-    SELECT
-        model,
-        unnest(list_concat([model, name], string_split(coalesce(aliases, ''), ' '))) AS word
-    FROM architectures
-    SEMI JOIN (
-        SELECT model FROM models
-        UNION ALL
-        SELECT model FROM model_configs
-    ) AS given ON given.model = architectures.model
-    WHERE fault IS NULL
-),
 named AS (
     SELECT t.trace_id, min_by(w.model, row(w.model <> t.model, w.model)) AS model
     FROM traces AS t
-    JOIN words AS w ON w.word <> '' AND _folded_name(w.word) = _folded_name(t.model)
+    JOIN _model_words AS w ON w.word = _folded_name(t.model)
+    JOIN architectures AS a ON a.model = w.model AND a.fault IS NULL
     ANTI JOIN own ON own.trace_id = t.trace_id
     GROUP BY t.trace_id
 )

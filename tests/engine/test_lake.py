@@ -362,3 +362,31 @@ def test_an_asof_join_of_a_few_rows_by_estimate_sorts_all_the_same(lake):
     plan = lake.rows("EXPLAIN SELECT * FROM range(9) AS a (x) ASOF JOIN range(9) AS b (y) ON a.x >= b.y")[0][1]
     assert re.search("ASOF.JOIN", plan.upper())
     assert "NESTED" not in plan.upper()
+
+
+def test_what_another_process_has_said_since_is_not_overwritten(lake, s1_file):
+    """Who opened the lake before answers by what it knows, and leaves the files to who knows more."""
+    asked = "SELECT DISTINCT layer_count FROM passes WHERE complete"
+    lake.ingest(s1_file, num_layers=6)
+    trace_id = lake.resolve("s1")
+    lake.rows("FROM traces")
+    with Lake(lake.path) as other:
+        other.set("s1", num_layers=3)
+        newer = other.rows(asked)
+        file = lake.layout.mart_file("_layer_spans", trace_id)
+        written = file.stat().st_mtime_ns
+        older = lake.rows(asked)
+        assert older != newer
+        assert file.stat().st_mtime_ns == written
+        assert other.rows(asked) == newer
+    lake.refresh()
+    assert lake.rows(asked) == newer
+
+
+def test_a_trace_can_be_removed_when_everything_is_in_memory(s1_lake, tmp_path):
+    """Relations held in memory may rest on files of the trace."""
+    opened = s1_lake.connection
+    assert opened.execute("SELECT count(*) FROM passes").fetchall() == [(5,)]
+    s1_lake.remove("s1")
+    assert s1_lake.rows("SELECT count(*) FROM pass_workloads") == [(0,)]
+    assert s1_lake.connection.execute("SELECT count(*) FROM timing_template").fetchall() == [(0,)]

@@ -102,7 +102,7 @@ def kineto_events(case: str) -> list[dict[str, Any]]:
 
 def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb.DuckDBPyConnection:
     """Return a connection with the captures' kernels and all views of sql/layers."""
-    # As the engine opens its own: see there.
+    # For planning, which takes most of the time here; engine/store.py says why.
     lake = duckdb.connect(config={"threads": 1, "disabled_optimizers": "projection_pullup"})
     lake.execute(TABLES)
     for table in REFERENCE:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tracelake.engine.errors import UsageError
+from tracelake.engine.errors import InputError, UsageError
 from tracelake.ingest.model import config_name
 from tracelake.lake import Lake
 
@@ -44,6 +44,10 @@ def dimensions(lake):
     )
 
 
+def with_digest(name, config):
+    return f"{name}-{hashlib.sha256(json.dumps(config).encode()).hexdigest()[:6]}"
+
+
 def dimensions_of(lake, model):
     [found] = lake.rows("SELECT num_layers, hidden_size FROM architectures WHERE model = $1", [model])
     return found
@@ -54,19 +58,21 @@ def test_two_sizes_under_one_name_are_two_models(lake, tmp_path):
                     (("a", (2, 128)), ("b", (3, 256))))  # fmt: skip
     traces(lake, tmp_path, one=small, two=large, again=small)
     assert dimensions(lake) == {"one": (2, 128), "two": (3, 256), "again": (2, 128)}
-    said = json.dumps(config_of(3, 256))
-    name = f"llama-{hashlib.sha256(said.encode()).hexdigest()[:6]}"
+    name = with_digest("llama", config_of(3, 256))
     assert lake.rows("SELECT num_layers FROM architectures WHERE model = $1", [name]) == [(3,)]
     # The name alone is neither, and which there are is said.
-    with pytest.raises(UsageError, match=name):
+    with pytest.raises(UsageError, match=rf"llama: the configs of 2 models are so called.*{name}"):
         lake.resolve_model("llama")
     lake.set("one", model=name)
     assert dimensions(lake) == {"one": (3, 256), "two": (3, 256), "again": (2, 128)}
 
 
-def test_one_content_keeps_its_name_whoever_says_it(lake, tmp_path):
+def test_one_content_is_one_model_whoever_says_it(lake, tmp_path):
     config = config_of(2, 128)
     traces(lake, tmp_path, one=write(tmp_path / "a" / "toy", config), two=write(tmp_path / "b" / "toy", config))
+    assert lake.rows("SELECT DISTINCT model FROM _trace_models") == [(with_digest("toy", config),)]
+    # There is one, so that its name is enough, however it is spelled.
+    assert lake.resolve_model("org/Toy") == with_digest("toy", config)
     assert lake.resolve_model(write(tmp_path / "c" / "toy", config)) == "toy"
     assert lake.rows("SELECT DISTINCT model FROM _trace_models") == [("toy",)]
 
@@ -88,18 +94,20 @@ def test_a_name_said_after_a_config_counts(lake, tmp_path):
 
 
 def test_a_trace_s_config_does_not_speak_for_another_trace(lake, tmp_path):
-    """Neither by a name that only it has, nor by one of the table models."""
-    published = dimensions_of(lake, "gpt-oss-120b")
+    """Neither by a name that only it has, nor by one of the table models, in whatever order and spelling."""
     traces(
-        lake, tmp_path, named="gpt-oss-120b", early="toy",
-        own=write(tmp_path / "gpt-oss-120b", config_of(2, 128)), other=write(tmp_path / "toy", config_of(3, 256)),
+        lake, tmp_path, before="Qwen3-8B", early="Toy",
+        own=write(tmp_path / "Qwen3-8B", config_of(2, 128)), other=write(tmp_path / "toy", config_of(3, 256)),
+        after="Qwen3-8B", key="qwen3-8b",
     )  # fmt: skip
-    assert dimensions(lake) == {"named": published, "own": (2, 128), "other": (3, 256)}
-    assert dimensions_of(lake, lake.resolve_model("gpt-oss-120b")) == published
-    with pytest.raises(UsageError, match=r"known by another trace's config\.json alone.*set early model=toy"):
+    published = dict.fromkeys(("before", "after", "key"), (36, 4096))
+    assert dimensions(lake) == published | {"own": (2, 128), "other": (3, 256)}
+    for spelled in ("Qwen3-8B", "qwen3-8b", "QWEN3_8B", "Qwen/Qwen3-8B"):
+        assert lake.resolve_model(spelled) == "qwen3-8b"
+    with pytest.raises(UsageError, match=r"known by another trace's config\.json alone.*set early model=Toy"):
         lake.check_modelled("early")
     # Once it is known the name brings the config with it.
-    lake.set("early", model="toy")
+    lake.set("early", model="Toy")
     assert dimensions(lake)["early"] == (3, 256)
 
 
@@ -122,16 +130,72 @@ def test_what_is_told_here_counts_for_kept_answers_while_the_lake_is_open(tmp_pa
         assert lake.rows(flop) == [(2 * 64 * 512 * 256,)]
 
 
+def test_own_rows_are_read_again_when_their_file_changes(lake, tmp_path):
+    """Else answers by old rows would be kept as those by the new ones."""
+
+    def own(inner):
+        lake.layout.reference.mkdir(exist_ok=True)
+        (lake.layout.reference / "models.csv").write_text(
+            "model,num_layers,hidden_size,num_heads,num_kv_heads,head_dim,intermediate_size,vocab_size,weight_dtype\n"
+            f"mine,2,256,4,2,64,{inner},1000,bf16\n"
+        )
+
+    flop = "SELECT flop FROM kernel_roofline WHERE unit = 'down_proj' AND layer_id = 0"
+    own(512)
+    lake.ingest(one_layer_model(tmp_path, "bare", with_shapes=False), model="mine")
+    assert lake.rows(flop) == [(2 * 64 * 512 * 256,)]
+    own(256)
+    assert lake.rows(flop) == [(2 * 64 * 256 * 256,)]
+    (lake.layout.reference / "models.csv").write_text("model,num_layers\nmine,two\n")
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"models\.csv: cannot be read as rows of models"):
+            lake.rows(flop)
+    own(512)
+    assert lake.rows(flop) == [(2 * 64 * 512 * 256,)]
+    with Lake(lake.path) as again:
+        assert again.rows(flop) == [(2 * 64 * 512 * 256,)]
+
+
 def test_a_config_that_explains_a_trace_is_kept_with_it(lake, tmp_path):
     lake.ingest(one_layer_model(tmp_path, "bare", with_shapes=False))
     config = write(tmp_path / "toy", config_of(2, 256, num_key_value_heads=2, head_dim=64, torch_dtype="bfloat16"))
-    assert lake.explain("bare", config) == "toy"
+    assert (
+        lake.explain("bare", config) == lake.resolve_model("toy") == with_digest("toy", json.loads(config.read_text()))
+    )
     assert lake.rows("SELECT count(*) FROM kernel_roofline WHERE flops_source = 'template'") != [(0,)]
     assert lake.layout.mart_file("_kernel_maps", lake.resolve("bare")).exists()
+    assert lake.rows("SELECT model FROM model_configs") == []
     # What was told before stays told.
     lake.know_model(config, name="mine")
-    lake.explain("bare", "mine")
+    assert lake.explain("bare", "mine") == "mine"
     assert lake.rows("SELECT model FROM model_configs") == [("mine",)]
+
+
+def test_a_config_that_cannot_be_used_changes_nothing(lake, tmp_path):
+    good, bad = write(tmp_path / "a" / "toy", config_of(2, 128)), write(tmp_path / "b" / "toy", config_of(2, -1))
+    traces(lake, tmp_path, one=good)
+    lake.know_model(good)
+    for refused in (lambda: lake.know_model(bad), lambda: lake.explain("one", bad)):
+        with pytest.raises(UsageError, match="hidden_size is -1"):
+            refused()
+    assert dimensions(lake) == {"one": (2, 128)}
+    assert dimensions_of(lake, "toy") == (2, 128)
+
+
+def test_a_config_said_beside_a_name_is_kept(lake, tmp_path):
+    text = json.dumps(config_of(2, 128))
+    traces(lake, tmp_path, one="nothing")
+    lake.set("one", model="toy", config=text)
+    assert lake.rows("SELECT model, config FROM traces") == [("toy", text)]
+    assert dimensions(lake) == {"one": (2, 128)}
+
+
+def test_an_answer_that_was_asked_before_a_model_was_told_can_still_be_read(lake, tmp_path):
+    lake.ingest(one_layer_model(tmp_path, "bare", with_shapes=False), model="toy")
+    asked = lake.sql("SELECT count(*) FROM kernel_roofline")
+    opened = lake.connection
+    lake.know_model(write(tmp_path / "toy", config_of(2, 256, num_key_value_heads=2, head_dim=64)))
+    assert asked.fetchall() == opened.execute("SELECT count(*) FROM kernel_roofline").fetchall() != [(0,)]
 
 
 def test_answers_of_a_trace_do_not_depend_on_another_s_config(tmp_path):
@@ -162,3 +226,7 @@ def test_the_name_of_a_config_is_the_file_s_word_else_its_place(tmp_path):
     assert config_name(tmp_path / "toy" / "config.json", {"_name_or_path": "org/Name-7B/"}) == "Name-7B"
     assert config_name(tmp_path / "toy" / "config.json", {"_name_or_path": ""}) == "toy"
     assert config_name(tmp_path / "toy" / "mine.json", {}) == "mine"
+    assert config_name(tmp_path / "toy" / "config.json", {"_name_or_path": str(cache)}) == "Qwen3-8B"
+    for nothing in (".", "./", "../.."):
+        assert config_name(tmp_path / "toy" / "config.json", {"_name_or_path": nothing}) == "toy"
+    assert config_name(tmp_path / "toy" / "config.json", {"_name_or_path": r"C:\models\Toy-1B"}) == "Toy-1B"

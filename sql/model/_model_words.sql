@@ -1,0 +1,20 @@
+-- One row per word that names a model which the tables models and model_configs know, as
+-- _folded_name spells it: its key, its name, and its aliases.
+--
+-- model  VARCHAR  model, as architectures calls it
+-- word   VARCHAR  the word, folded
+CREATE VIEW _model_words AS
+WITH spelled AS (
+    SELECT
+        model,
+        unnest(list_concat([model, name], string_split(coalesce(aliases, ''), ' '))) AS word
+    FROM architectures
+    SEMI JOIN (
+        SELECT model FROM models
+        UNION ALL
+        SELECT model FROM model_configs
+    ) AS given ON given.model = architectures.model
+)
+SELECT DISTINCT model, _folded_name(word) AS word
+FROM spelled
+WHERE word <> '';
