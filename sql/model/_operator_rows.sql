@@ -14,7 +14,7 @@
 -- kinds              STRUCT[] kinds of layers that have it, with the number of each
 -- mtp_layers         BIGINT   layers of multi-token prediction, like the last one
 -- layers             BIGINT   layers that have it
--- stage_layers       DOUBLE   of these, layers of one pipeline stage
+-- stage_layers       DOUBLE   of these, layers of the last pipeline stage, the busiest
 -- op_seq             INTEGER  place in the layer
 -- op                 VARCHAR  operator
 -- module             VARCHAR  module that holds it
@@ -68,6 +68,16 @@ worked AS (
     SELECT
         q.*, t.* EXCLUDE (variant, layers),
         layers + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS layers,
+        -- The last stage has the head, and as many layers as any: those of the part among them, in
+        -- their share where others are between. The table of embeddings is on the first.
+        CASE
+            WHEN pp = 1 THEN layers
+            WHEN category = 'embedding' THEN 0
+            WHEN layer_span IS NULL THEN layers
+            ELSE layers * greatest(least(
+                layer_span, (model_layers + pp - 1) // pp - layers_after
+            ), 0) / layer_span
+        END + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS stage_layers,
         CASE rows
             WHEN 'tokens' THEN tokens
             -- A cached prefix is compressed: its keys are expanded again.
@@ -256,9 +266,8 @@ limited AS (
     FROM weighed
 )
 SELECT
-    question, scenario, model, phase, part, kinds, mtp_layers, layers,
-    CASE WHEN part IN ('ends', 'mtp') THEN layers ELSE layers / pp END AS stage_layers,
-    op_seq, op, module, fused_op, category, rows, row_count, tokens, m_eff, tensor_efficiency,
+    question, scenario, model, phase, part, kinds, mtp_layers, layers, stage_layers, op_seq, op,
+    module, fused_op, category, rows, row_count, tokens, m_eff, tensor_efficiency,
     n, k, instances,
     CASE WHEN split_side = 'n' THEN CAST(n / side_factor AS BIGINT) ELSE n END AS n_rank,
     CASE WHEN split_side = 'k' THEN CAST(k / side_factor AS BIGINT) ELSE k END AS k_rank,

@@ -13,6 +13,7 @@
 -- state_ms        DOUBLE  least time of the memory for them
 -- gradient_bytes  DOUBLE  bytes of gradients and weights that a rank sends, per microbatch
 -- gradient_ms     DOUBLE  least time of the network for them
+-- slot_ms         DOUBLE  part of it that is done with each microbatch, not once a step
 CREATE VIEW _optimizer_steps AS
 WITH trained AS (
     SELECT
@@ -72,5 +73,10 @@ SELECT
             * _link_share(peer_links, FALSE, least(expert_replicas, expert_near)),
             scaleout_gbps * net_fraction, link_us, scaleout_us, 1
         ) / 1e3
-    END AS gradient_ms
+    END AS gradient_ms,
+    CASE zero_stage
+        WHEN 3 THEN gradient_ms
+        WHEN 2 THEN gradient_ms * reduced_bytes / (reduced_bytes + linear_size)
+        ELSE 0.0
+    END AS slot_ms
 FROM moved;

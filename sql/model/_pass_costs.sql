@@ -16,6 +16,7 @@
 -- hbm_ms             DOUBLE   least time of the memory
 -- net_ms             DOUBLE   least time of the network
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
+-- slot_ms            DOUBLE   the largest of the three, without what is done once a training step
 -- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker
 -- hbm_bytes          DOUBLE   the sum of the four
 -- intensity_weights  DOUBLE   FLOP per byte of weights
@@ -37,13 +38,16 @@ costed AS (
         question, physical.tokens, flop, tensor_flop, realizable_flop,
         weight_bytes + state_bytes AS weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
         net_bytes + gradient_bytes AS net_bytes, compute_ms, peak_ms, hbm_ms + state_ms AS hbm_ms,
-        net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms
+        net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms,
+        _least_ms({'compute_ms': compute_ms, 'hbm_ms': hbm_ms, 'net_ms': net_ms + slot_ms})
+            AS slot_ms
     FROM physical
     JOIN _optimizer_steps USING (question)
     UNION ALL
     SELECT
         point, tokens, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes,
-        kv_bytes, temporary_bytes, net_bytes, compute_ms, peak_ms, hbm_ms, net_ms, serial_ms
+        kv_bytes, temporary_bytes, net_bytes, compute_ms, peak_ms, hbm_ms, net_ms, serial_ms,
+        NULL
     FROM _seed_totals
 )
 SELECT c.*, unnest(_roofline_rates(c))

@@ -5,6 +5,9 @@
 -- part             VARCHAR  kind of attention or of MLP, layer for what every one has, ends for
 --                           what is outside them, mtp for what multi-token prediction adds
 -- layers           BIGINT   layers that have it
+-- model_layers     BIGINT   layers of the model
+-- layer_span       BIGINT   from the first to the last of the layers that have it; NULL outside
+-- layers_after     BIGINT   layers behind the last of these
 -- kinds            STRUCT[] kinds of these layers, with the number of each
 -- last_kind        BOOLEAN  layers of multi-token prediction have it
 -- attention_kind   VARCHAR  kind of attention of the layer
@@ -44,13 +47,14 @@ CREATE VIEW _template AS
 WITH kinds AS (
     SELECT
         model, layer_kind, attention_kind, mlp_kind, compress_ratio, sliding_window,
-        count(*) AS layers, max(layer_id) AS last_layer
+        count(*) AS layers, min(layer_id) AS first_layer, max(layer_id) AS last_layer
     FROM model_layers
     GROUP BY ALL
 ),
 placed AS (
     SELECT
-        model, attention_kind, mlp_kind, compress_ratio, sliding_window, layers,
+        model, attention_kind, mlp_kind, compress_ratio, sliding_window, layers, first_layer,
+        last_layer,
         {
             'layer_kind': layer_kind,
             'layers': layers,
@@ -63,20 +67,25 @@ placed AS (
 parts AS (
     SELECT
         model, attention_kind AS part, attention_kind, compress_ratio, sliding_window,
-        CAST(sum(layers) AS BIGINT) AS layers, list(kind) AS kinds
-    FROM placed
-    GROUP BY ALL
-    UNION ALL
-    SELECT model, mlp_kind, NULL, 0, NULL, CAST(sum(layers) AS BIGINT), list(kind)
-    FROM placed
-    GROUP BY ALL
-    UNION ALL
-    SELECT model, 'layer', NULL, 0, NULL, CAST(sum(layers) AS BIGINT), list(kind)
+        CAST(sum(layers) AS BIGINT) AS layers, min(first_layer) AS first_layer,
+        max(last_layer) AS last_layer, list(kind) AS kinds
     FROM placed
     GROUP BY ALL
     UNION ALL
     SELECT
-        model, part, NULL, 0, NULL, layers,
+        model, mlp_kind, NULL, 0, NULL, CAST(sum(layers) AS BIGINT), min(first_layer),
+        max(last_layer), list(kind)
+    FROM placed
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        model, 'layer', NULL, 0, NULL, CAST(sum(layers) AS BIGINT), min(first_layer),
+        max(last_layer), list(kind)
+    FROM placed
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        model, part, NULL, 0, NULL, layers, NULL, NULL,
         [{'layer_kind': part, 'layers': layers, 'last_kind': part = 'mtp'}]
     FROM architectures
     CROSS JOIN (VALUES ('ends', 1), ('mtp', 0)) AS outside (part, layers)
@@ -84,7 +93,8 @@ parts AS (
 ),
 rules AS (
     SELECT
-        s.variant, p.*, s.num_experts, s.top_k, s.num_kv_heads, a.index_top_k, r.op_seq, r.op,
+        s.variant, p.*, a.num_layers AS model_layers, s.num_experts, s.top_k, s.num_kv_heads,
+        a.index_top_k, r.op_seq, r.op,
         r.module, r.fused_op, r.category, r.form, r.rows, r.split, r.split_side, r.weights,
         r.fused, r.saves, r.kv_rows, r.net, r.vector_flop, sizes,
         sizes[r.n] AS n, sizes[r.k] AS k, sizes[r.instances] AS instances,
@@ -100,7 +110,8 @@ rules AS (
         AND (r.lacks IS NULL OR coalesce(sizes[r.lacks], 0) = 0)
 )
 SELECT
-    variant, part, layers, kinds,
+    variant, part, layers, model_layers, last_layer - first_layer + 1 AS layer_span,
+    model_layers - 1 - last_layer AS layers_after, kinds,
     list_contains(list_transform(kinds, lambda kind: kind.last_kind), TRUE) AS last_kind,
     attention_kind, compress_ratio, sliding_window,
     index_top_k, num_experts, top_k, num_kv_heads,

@@ -40,9 +40,9 @@
 -- achieved_tflops    DOUBLE   FLOP over time_ms, TFLOP/s
 -- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
 -- chips              BIGINT   chips of a replica
--- bubble_share       DOUBLE   part of a training step that a stage waits while the pipeline fills
---                             and empties (1F1B, Narayanan et al. 2021); other passes fill that of
---                             an engine
+-- bubble_share       DOUBLE   share of a training step's slots for microbatches that a stage waits
+--                             while the pipeline fills and empties (1F1B, Narayanan et al. 2021);
+--                             other passes fill that of an engine
 -- step_ms            DOUBLE   training: all microbatches and that wait; else a pass through all
 --                             stages
 -- chip_tokens_per_s  DOUBLE   new tokens per second and chip, the wait taken off
@@ -60,9 +60,15 @@ SELECT
         ELSE 0.0
     END AS bubble_share,
     CASE
-        WHEN s.phase = 'training' THEN time_ms * s.microbatches / (1 - bubble_share)
+        -- The stage also waits while others have their first and last microbatch.
+        WHEN s.phase = 'training'
+            THEN time_ms * s.microbatches
+                + coalesce(slot_ms, time_ms) * (s.pp - 1) / s.virtual_stages
         ELSE time_ms * s.pp
     END AS step_ms,
-    tokens_per_s / chips * (1 - bubble_share) AS chip_tokens_per_s, bound
+    tokens_per_s / chips
+    * CASE WHEN s.phase = 'training' THEN time_ms * s.microbatches / step_ms ELSE 1 END
+        AS chip_tokens_per_s,
+    bound
 FROM _pass_costs AS r
 JOIN _scenario_rows AS s ON s.question = r.question;

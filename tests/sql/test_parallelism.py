@@ -196,11 +196,42 @@ class TestPipeline:
     @pytest.mark.parametrize(("virtual_stages", "waits"), [(1, 3), (2, 1.5)])
     def test_a_stage_waits_while_the_pipeline_fills_and_empties(self, ask, virtual_stages, waits):
         work = {**self.work, "virtual_stages": virtual_stages}
-        time, tokens = ask("time_ms, tokens_per_s", **work)
+        [time] = ask("time_ms", **work)
+        # A microbatch of very many carries nothing of the optimizer's step.
+        [slot] = ask("time_ms", **{**work, "microbatches": 2**40})
         found = ask("chips, bubble_share, step_ms, chip_tokens_per_s", **work)
         assert found[:2] == (4, pytest.approx(waits / (8 + waits)))
-        assert found[2] == pytest.approx(time * (8 + waits))
-        assert found[3] == pytest.approx(128 * 8 / found[2] * 1e3 / 4) == pytest.approx(tokens / 4 * 8 / (8 + waits))
+        assert found[2] == pytest.approx(8 * time + waits * slot)
+        assert found[3] == pytest.approx(128 * 8 / found[2] * 1e3 / 4)
+
+    def test_nobody_waits_for_what_is_done_once_a_step(self, ask):
+        """Gradients of a single microbatch take longer than it does; the three waits are of microbatches alone."""
+        work = {"model": "llama-3-70b", "phase": "training", "seq_len": 8192, "tp": 8, "pp": 4, "dp": 8}
+        compute, net, step = ask("compute_ms, net_ms, step_ms", **work)
+        assert net > 3 * compute
+        assert step == pytest.approx(net + 3 * compute)
+        # ZeRO 3 gathers weights and reduces gradients with each microbatch: they do wait for these.
+        net, step = ask("net_ms, step_ms", **work, zero_stage=3)
+        assert step == pytest.approx(4 * net)
+
+    def test_the_last_stage_has_the_head_and_as_many_layers_as_any(self, ask):
+        """36 layers in 5 stages: 8, 7, 7, 7, 7 or so; a layer is 192,937,984 weights, the head 151,936 x 4096."""
+        work = {"model": "qwen3-8b", "phase": "decode", "batch": 1, "kv_len": 1023}
+        table = 151_936 * 4096 * 2
+        for pp, layers in ((1, 36), (4, 9), (5, 8)):
+            weights, kept = ask("weight_bytes, kv_bytes", "memory_per_gpu", **work, pp=pp)
+            tables = 2 if pp == 1 else 1
+            assert weights == pytest.approx(layers * 192_937_984 * 2 + tables * table, rel=2e-4)  # norms besides
+            assert kept == layers * 2 * 8 * 128 * 2 * 1024
+            read, keys = ask("weight_bytes, kv_bytes", **work, pp=pp)
+            assert read == pytest.approx(layers * 192_937_984 * 2 + table, rel=2e-4)
+            assert keys == layers * 2 * 8 * 128 * 2 * 1024
+
+    def test_the_last_stage_of_deepseek_v3_has_no_dense_layer(self, ask):
+        """61 layers, the first 3 dense, in 4 stages: 16 layers with experts in the last."""
+        work = {"model": "deepseek-v3", "phase": "decode", "kv_len": 9, "pp": 4}
+        assert ask("expert_bytes", "memory_per_gpu", **work, weight_dtype="fp8") == (16 * 256 * 3 * 7168 * 2048,)
+        assert ask("flop", "module_roofline", "AND module = 'layers.*.mlp.down_proj'", **work) == (0,)
 
     def test_more_parts_send_more_often(self, ask):
         where = "AND op = 'pipeline_send'"
