@@ -96,7 +96,9 @@ def write_answer(answer: str, output: Path | None) -> None:
 
 def say(text: str) -> None:
     """Tell something beside the answer, on stderr."""
-    click.echo(f"tracelake: {text}", err=True)
+    from ..reports.output import printable
+
+    click.echo(printable(f"tracelake: {text}"), err=True)
 
 
 def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = None) -> Lake:

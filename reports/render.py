@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ..engine.errors import UsageError
-from .output import writing
+from .output import printable, writing
 from .table import Table
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: 
 
 def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
     def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+        return "| " + " | ".join(printable(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
 
     out.write(line(list(columns)))
     out.write(line(["---:" if right else "---" for right in numeric]))
@@ -221,7 +221,7 @@ def _shown(value: Any) -> str:
 def _escaped(text: str) -> str:
     from rich.markup import escape
 
-    return escape(text)
+    return escape(printable(text))
 
 
 def to_text(answer: duckdb.DuckDBPyRelation | Table, format: str = "table") -> str:

@@ -202,3 +202,21 @@ def test_a_file_written_has_the_text_of_stdout(run, tmp_path):
     code, _, err = run("extract", "npu", "--pass", "0", "-o", tmp_path)
     assert code == 2
     assert "is a directory" in err
+
+
+def test_a_terminal_does_not_obey_what_is_in_a_name(run, tmp_path):
+    asked = "SELECT kernels.name FROM kernels JOIN traces USING (trace_id) WHERE trace = 'odd'"
+    event = _kernel("gemm\x1b[31m\x07\nred", 0, 10)
+    (tmp_path / "odd.json").write_bytes(trace_bytes([event]))
+    assert run("ingest", tmp_path / "odd.json", "--set", "note=\x1b]0;title\x07")[0] == 0
+    for words in (("sql", asked), ("sql", asked, "--format", "markdown")):
+        code, out, _ = run(*words)
+        assert code == 0
+        assert r"gemm\x1b[31m\x07" in out
+        assert "\x1b" not in out
+        assert "\x07" not in out
+    code, _, err = run("layers", "no\x1b[2Jsuch")
+    assert code == 2
+    assert r"no\x1b[2Jsuch" in err
+    # For programs the name is what it is.
+    assert json.loads(run("sql", asked, "--format", "json")[1]) == [{"name": event["name"]}]
