@@ -54,7 +54,10 @@ class Calibrations(Store):
             if layers > whole:
                 said.append(f"{passes} passes run {layers} layers, and {name} has {whole}: is it the trace's model?")
                 continue
-            line = f"{passes} passes run {layers} of {name}'s {whole} layers: the model's figures are of {layers} too"
+            line = (
+                f"{passes} passes run {layers} of {name}'s {whole} layers: the model's figures are of {layers} too,"
+                " where that is the trace's model"
+            )
             if ranks == 1 and whole % layers == 0:
                 line += f"; if it is a pipeline stage, tracelake set {trace} pp={whole // layers}"
             said.append(f"{line}.")
