@@ -2,7 +2,7 @@
 -- them. Defaults are those that the architectures themselves have.
 --
 -- model                     VARCHAR    name
--- model_type                VARCHAR    model_type
+-- model_type                VARCHAR    model_type, of the language part where it has its own
 -- num_layers                BIGINT     decoder layers
 -- hidden_size               BIGINT     width of the residual stream
 -- num_heads                 BIGINT     query heads
@@ -57,11 +57,17 @@ WITH said AS (
 typed AS (
     SELECT
         model,
-        fields['model_type'] ->> '$' AS model_type,
+        coalesce(
+            fields['language'] ->> 'model_type', fields['model_type'] ->> '$'
+        ) AS model_type,
         TRY_CAST(fields['num_layers'] AS BIGINT) AS num_layers,
         TRY_CAST(fields['hidden_size'] AS BIGINT) AS hidden_size,
         TRY_CAST(fields['num_heads'] AS BIGINT) AS num_heads,
         TRY_CAST(fields['num_kv_heads'] AS BIGINT) AS num_kv_heads,
+        TRY_CAST(fields['query_groups'] AS BIGINT) AS query_groups,
+        TRY_CAST(fields['multi_query'] AS BOOLEAN) AS multi_query,
+        TRY_CAST(fields['group_query'] AS BOOLEAN) AS group_query,
+        TRY_CAST(fields['new_decoder'] AS BOOLEAN) AS new_decoder,
         TRY_CAST(fields['head_dim'] AS BIGINT) AS head_dim,
         TRY_CAST(fields['rotary_dim'] AS BIGINT) AS rotary_dim,
         TRY_CAST(fields['rotary_part'] AS DOUBLE) AS rotary_part,
@@ -125,9 +131,18 @@ typed AS (
     FROM said
 )
 SELECT
-    model, t.model_type, num_layers, hidden_size, num_heads, num_kv_heads, head_dim,
+    model, t.model_type, num_layers, hidden_size, num_heads,
+    CASE
+        -- Falcon: num_kv_heads is there, and counts in a new decoder alone.
+        WHEN coalesce(t.multi_query, types.multi_query) AND new_decoder IS NOT TRUE THEN 1
+        -- ChatGLM: groups of queries are there, and count if it has them at all.
+        WHEN group_query THEN coalesce(query_groups, num_kv_heads, 1)
+        ELSE num_kv_heads
+    END AS num_kv_heads,
+    head_dim,
     coalesce(
-        rotary_dim, CAST(rotary_part * coalesce(head_dim, hidden_size // num_heads) AS BIGINT)
+        rotary_dim,
+        CAST(rotary_part * coalesce(head_dim, hidden_size // nullif(num_heads, 0)) AS BIGINT)
     ) AS rotary_dim,
     qk_nope_head_dim, qk_rope_head_dim, v_head_dim, q_lora_rank, kv_lora_rank, o_lora_rank,
     o_groups,

@@ -2,7 +2,7 @@
 -- leaves unsaid filled in.
 --
 -- model                     VARCHAR    short name; the key
--- model_type                VARCHAR    model_type of its config.json
+-- model_type                VARCHAR    model_type of its config.json, or of the language part
 -- num_layers                BIGINT     decoder layers, without those of multi-token prediction
 -- hidden_size               BIGINT     width of the residual stream
 -- num_heads                 BIGINT     query heads
@@ -73,7 +73,9 @@ completed AS (
             coalesce(name, model) AS name,
             coalesce(num_kv_heads, num_heads) AS num_kv_heads,
             -- The head_dim that a latent attention publishes is a part of its heads.
-            CASE WHEN kv_lora_rank > 0 THEN NULL ELSE coalesce(head_dim, hidden_size // num_heads)
+            CASE
+                WHEN kv_lora_rank > 0 THEN NULL
+                ELSE coalesce(head_dim, hidden_size // nullif(num_heads, 0))
             END AS head_dim,
             coalesce(gated_mlp, TRUE) AS gated_mlp,
             coalesce(num_experts, 0) AS num_experts,

@@ -9,7 +9,7 @@
 -- model                     VARCHAR    short name; the key
 -- name                      VARCHAR    the publisher's name
 -- aliases                   VARCHAR    other names, by spaces
--- model_type                VARCHAR    model_type of its config.json
+-- model_type                VARCHAR    model_type of its config.json, or of the language part
 -- attention                 VARCHAR    gqa, mla, dsa or v4
 -- num_layers                BIGINT     decoder layers, without those of multi-token prediction
 -- hidden_size               BIGINT     width of the residual stream
@@ -43,7 +43,7 @@
 -- index_top_k               BIGINT     keys that it selects
 -- sliding_window            BIGINT     keys that a windowed layer sees
 -- full_every                BIGINT     every so manyth layer sees all keys; NULL: none does
--- layer_types               VARCHAR[]  sliding_attention or full_attention, layer by layer
+-- layer_types               VARCHAR[]  sliding_attention, or what sees all keys, layer by layer
 -- compress_ratios           BIGINT[]   tokens per compressed key, one per layer; 0: window only
 -- hash_layers               BIGINT     leading layers that choose experts by the token's id
 -- hc_mult                   BIGINT     residual streams of hyper-connections
@@ -72,6 +72,7 @@ WITH faults AS (
         SELECT
             model, field, fault,
             CASE
+                WHEN field = 'layer_types' THEN 1
                 WHEN field IN ('head_dim', 'rotary_dim', 'shared_intermediate_size') THEN 3 ELSE 2
             END
         FROM _dimension_faults
@@ -102,14 +103,25 @@ SELECT
         WHEN hidden_size IS NULL THEN 'hidden_size is missing'
         WHEN num_heads IS NULL THEN 'the number of attention heads is missing'
         WHEN vocab_size IS NULL THEN 'vocab_size is missing'
-        WHEN num_heads % num_kv_heads <> 0
+        WHEN num_heads % nullif(num_kv_heads, 0) <> 0
             THEN printf('%d heads cannot share %d key-value heads', num_heads, num_kv_heads)
         WHEN surplus_ratios < 0 OR surplus_ratios > 0 AND NOT surplus_fits
             THEN printf(
                 'compress_ratios: %d entries for %d layers', surplus_ratios + num_layers, num_layers
             )
-        WHEN num_experts > 0 AND (top_k IS NULL OR top_k < 1 OR top_k > num_experts)
-            THEN printf('top-k of %d experts is missing or not among them', num_experts)
+        WHEN num_experts > 0 AND top_k IS NULL
+            THEN printf('top-k of %d experts is missing', num_experts)
+        WHEN num_experts > 0 AND top_k NOT BETWEEN 1 AND num_experts
+            THEN printf('top-k %d of %d experts', top_k, num_experts)
+        WHEN num_experts % nullif(expert_groups, 0) <> 0
+            THEN printf('%d experts cannot be cut into %d groups', num_experts, expert_groups)
+        WHEN num_experts > 0 AND expert_groups > 0 AND top_groups NOT BETWEEN 1 AND expert_groups
+            THEN printf('experts from %d of %d groups', top_groups, expert_groups)
+        WHEN num_experts > 0 AND top_groups * (num_experts // nullif(expert_groups, 0)) < top_k
+            THEN printf(
+                'top-k %d of the experts in %d groups of %d', top_k, top_groups,
+                num_experts // nullif(expert_groups, 0)
+            )
         WHEN num_experts > 0 AND coalesce(moe_intermediate_size, 0) < 1
             THEN 'the width of an expert is missing'
         WHEN (num_experts = 0 OR first_dense_layers > 0) AND coalesce(intermediate_size, 0) < 1
@@ -118,6 +130,11 @@ SELECT
             THEN 'more leading dense layers than layers'
         WHEN kv_lora_rank > 0 AND (qk_nope_head_dim IS NULL OR qk_rope_head_dim IS NULL
             OR v_head_dim IS NULL) THEN 'a latent attention without the widths of its heads'
+        WHEN (kv_lora_rank > 0 OR compress_ratios IS NOT NULL)
+            AND (qk_rope_head_dim < 1 OR qk_rope_head_dim % 2 <> 0)
+            THEN printf(
+                'qk_rope_head_dim is %d: the rotated part of a head is even', qk_rope_head_dim
+            )
         WHEN len(layer_types) <> num_layers
             THEN printf('layer_types: %d entries for %d layers', len(layer_types), num_layers)
     END AS fault,

@@ -7,6 +7,9 @@
 -- tied_embeddings           BOOLEAN  the head is the embedding; NULL: it is not
 -- moe_in_intermediate_size  BOOLEAN  intermediate_size is that of an expert
 -- full_every                BIGINT   every so manyth layer of a windowed model sees all keys
+-- multi_query               BOOLEAN  all query heads share one key-value head; NULL: they do not
+-- other_layers              VARCHAR  kind of layers without operators here, which it has if neither
+--                                    a list of its layers nor a key of config_fields says otherwise
 -- comment                   VARCHAR  remark
 CREATE TABLE model_types (
     model_type VARCHAR PRIMARY KEY,
@@ -16,5 +19,7 @@ CREATE TABLE model_types (
     tied_embeddings BOOLEAN,
     moe_in_intermediate_size BOOLEAN,
     full_every BIGINT,
+    multi_query BOOLEAN,
+    other_layers VARCHAR,
     comment VARCHAR
 );

@@ -35,6 +35,10 @@ SMALL = {
 }  # fmt: skip
 
 
+EXPERTS = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+LATENT = {"kv_lora_rank": 8, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16}
+
+
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     with Lake(tmp_path_factory.mktemp("models") / "lake") as opened:
@@ -102,9 +106,150 @@ def test_gpt2_says_nothing_of_the_width_of_its_mlp(known):
 
 def test_the_language_part_of_a_multimodal_config_counts(known):
     config = {"model_type": "some_vl", "text_config": SMALL | {"model_type": "qwen3"}, "vision_config": {"depth": 3}}
-    assert known(config, "num_layers", "hidden_size", "qk_norm") == (4, 64, False)
+    assert known(config, "num_layers", "hidden_size", "model_type", "qk_norm") == (4, 64, "qwen3", True)
+    config["text_config"]["model_type"] = "llama"
     config["model_type"] = "qwen3"
-    assert known(config, "qk_norm") == (True,)
+    assert known(config, "model_type", "qk_norm") == ("llama", False)
+    # A part without a type of its own is of the file's.
+    del config["text_config"]["model_type"]
+    assert known(config, "model_type", "qk_norm") == ("qwen3", True)
+    with pytest.raises(UsageError, match='text_config is "qwen3": expected object'):
+        known(SMALL | {"text_config": "qwen3"}, "model")
+
+
+@pytest.mark.parametrize("kind", ["qwen3_vl_text", "qwen3_vl_moe_text", "gemma3", "gemma3_text"])
+def test_a_language_part_may_normalise_queries_and_keys_unsaid(known, kind):
+    assert known({"model_type": "some_vl", "text_config": SMALL | {"model_type": kind}}, "qk_norm") == (True,)
+
+
+@pytest.mark.parametrize("kind", ["gemma", "gemma2", "gemma3", "gemma3_text"])
+def test_gemma_s_head_is_its_embedding_unless_it_says_otherwise(known, kind):
+    """As transformers has it: the class default is there where the key is not."""
+    assert known(SMALL | {"model_type": kind}, "tied_embeddings") == (True,)
+    assert known(SMALL | {"model_type": kind, "tie_word_embeddings": False}, "tied_embeddings") == (False,)
+
+
+def kv_heads(known, **more):
+    """Return the key-value heads of a model of 8 heads."""
+    config = {key: value for key, value in SMALL.items() if key != "num_key_value_heads"}
+    return known(config | {"num_attention_heads": 8} | more, "num_kv_heads", "fault")
+
+
+def test_falcon_s_key_value_heads_count_in_a_new_decoder_alone(known):
+    """As its modelling code in transformers: num_kv_heads if new_decoder_architecture or not multi_query, else 1."""
+    falcon = {"model_type": "falcon", "num_kv_heads": 4}
+    assert kv_heads(known, **falcon, multi_query=True, new_decoder_architecture=False) == (1, None)
+    assert kv_heads(known, **falcon, multi_query=True, new_decoder_architecture=True) == (4, None)
+    assert kv_heads(known, **falcon, multi_query=False) == (4, None)
+    # The class default of multi_query is true.
+    assert kv_heads(known, model_type="falcon") == (1, None)
+    assert kv_heads(known, model_type="RefinedWebModel", multi_query=True) == (1, None)
+    assert kv_heads(known, model_type="RefinedWeb", n_head_kv=2) == (2, None)
+
+
+def test_key_value_heads_have_other_names(known):
+    assert kv_heads(known) == (8, None)
+    assert kv_heads(known, model_type="gpt_bigcode", multi_query=True) == (1, None)
+    assert kv_heads(known, model_type="gpt_bigcode") == (1, None)
+    assert kv_heads(known, model_type="gpt_bigcode", multi_query=False) == (8, None)
+    chatglm = {"model_type": "chatglm", "multi_query_group_num": 2}
+    assert kv_heads(known, **chatglm, multi_query_attention=True) == (2, None)
+    assert kv_heads(known, **chatglm, multi_query_attention=False) == (8, None)
+    assert kv_heads(known, n_kv_heads=4) == (4, None)
+    with pytest.raises(UsageError, match=r"num_key_value_heads_per_layer is \[4,2,4,2\]: expected whole number"):
+        kv_heads(known, num_key_value_heads_per_layer=[4, 2, 4, 2])
+
+
+def test_chatglm_s_own_names_are_known(known):
+    """The config.json of ChatGLM3-6B, made smaller."""
+    config = {
+        "model_type": "chatglm", "num_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "kv_channels": 16,
+        "ffn_hidden_size": 128, "padded_vocab_size": 1000, "seq_length": 8192, "add_qkv_bias": True,
+        "multi_query_attention": True, "multi_query_group_num": 2, "tie_word_embeddings": False,
+    }  # fmt: skip
+    columns = ("num_layers", "num_kv_heads", "head_dim", "vocab_size", "max_positions", "qkv_bias", "fault")
+    assert known(config, *columns) == (4, 2, 16, 1000, 8192, True, None)
+
+
+FULL, WINDOW = "full_attention", "sliding_attention"
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"layer_types": ["linear_attention"] * 3 + [FULL]}, "layer_types: linear_attention has no operators here"),
+        ({"layer_types": [FULL, "mamba", FULL, "conv"]}, "layer_types: mamba has no operators here"),
+        # Llama 4; its own experts are not read, and that is not the first thing to say.
+        ({"model_type": "llama4_text", "num_local_experts": 16, "num_experts_per_tok": 1,
+          "layer_types": ["chunked_attention"] * 3 + [FULL]}, "layer_types: chunked_attention has no operators"),
+        ({"model_type": "llama4_text", "num_local_experts": 16, "num_experts_per_tok": 1,
+          "attention_chunk_size": 8192}, "attention_chunk_size is 8192: chunked layers have no operators here"),
+        # By the name that the file has for the list.
+        ({"layers_block_type": ["mamba", "mamba", "hybrid", "mamba"]}, "layers_block_type: mamba has no operators"),
+        ({"block_types": ["recurrent", "recurrent", "attention"]}, "block_types: recurrent has no operators"),
+        ({"mixer_types": [FULL, "lightning-attn", FULL, FULL]}, "mixer_types: lightning-attn has no operators"),
+        # Ratios are missing that these layers would need.
+        ({"layer_types": ["compressed_sparse_attention"] * 4}, "layer_types: compressed_sparse_attention has no"),
+        # Without a list, keys of such layers tell.
+        ({"full_attention_interval": 4}, "full_attention_interval is 4: periodic layers have no operators here"),
+        ({"attn_layer_period": 8, "mamba_d_state": 16}, "attn_layer_period is 8: periodic layers have no operators"),
+        ({"attn_type_list": [0, 0, 0, 1]}, r"attn_type_list is \[0,0,0,1\]: listed layers have no operators here"),
+        ({"linear_num_key_heads": 16}, "linear_num_key_heads is 16: linear layers have no operators here"),
+        ({"linear_conv_kernel_dim": 4}, "linear_conv_kernel_dim is 4: linear layers"),
+        ({"linear_attn_config": {"kda_layers": [1]}}, r'linear_attn_config is \{"kda_layers":\[1\]\}: linear layers'),
+        ({"hybrid_override_pattern": "M-M*"}, 'hybrid_override_pattern is "M-M\\*": mixed layers have no operators'),
+        ({"mamba_d_state": 128}, "mamba_d_state is 128: state space layers have no operators here"),
+        ({"ssm_cfg": {}}, r"ssm_cfg is \{\}: state space layers"),
+        ({"conv_L_cache": 3}, "conv_L_cache is 3: convolution layers"),
+        ({"lru_width": 64}, "lru_width is 64: recurrent layers"),
+        # Without a key, the type does, as its class has such layers by default.
+        ({"model_type": "qwen3_next"}, "model_type qwen3_next: linear_attention has no operators here"),
+        ({"text_config": {"model_type": "qwen3_5_text"}}, "model_type qwen3_5_text: linear_attention has no operators"),
+        ({"text_config": {"layer_types": ["linear_attention"] * 4}}, "layer_types: linear_attention has no operators"),
+    ],
+)  # fmt: skip
+def test_layers_without_operators_are_refused_and_never_costed_as_attention(known, change, fault):
+    with pytest.raises(UsageError, match=fault):
+        known(SMALL | change, "model")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"layer_types": [FULL] * 4},
+        {"layer_types": [WINDOW, FULL] * 2, "sliding_window": 16},
+        # Granite 4 without Mamba: its class writes the keys all the same.
+        {"model_type": "granitemoehybrid", "layer_types": ["attention"] * 4, "mamba_d_state": 256, "mamba_d_conv": 4},
+        {"model_type": "qwen3_next", "layer_types": [FULL] * 4, "linear_num_key_heads": 16},
+        {"model_type": "qwen3_next", "full_attention_interval": 1},
+        # MiniMax-M2 says so of each layer.
+        {"model_type": "minimax_m2", "attn_type_list": [1, 1, 1, 1]},
+        {"attention_chunk_size": None, "linear_attn_config": None, "mamba_d_state": 0, "ssm_cfg": False},
+        # DeepSeek-V4: the ratios say what the layers are.
+        {"compress_ratios": [0, 0, 4, 128], "num_key_value_heads": 1, "sliding_window": 16, "qk_rope_head_dim": 8,
+         "layer_types": [WINDOW, WINDOW, "compressed_sparse_attention", "heavily_compressed_attention"]},
+        {"kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16, "index_topk": 8,
+         "index_n_heads": 2, "index_head_dim": 16, "layer_types": ["deepseek_sparse_attention"] * 4},
+    ],
+)  # fmt: skip
+def test_layers_of_attention_stay_without_a_fault(known, change):
+    assert known(SMALL | change, "fault") == (None,)
+
+
+def test_a_lake_s_own_model_of_other_layers_is_faulty(tmp_path):
+    own = tmp_path / "lake" / "reference"
+    with Lake(tmp_path / "lake") as lake:
+        own.mkdir()
+        (own / "models.csv").write_text(
+            "model,num_layers,hidden_size,num_heads,intermediate_size,vocab_size,layer_types\n"
+            'mine,2,64,4,128,1000,"[linear_attention, full_attention]"\n'
+        )
+        with pytest.raises(UsageError, match="layer_types: linear_attention has no operators here"):
+            lake.resolve_model("mine")
+
+
+def test_no_published_model_has_a_fault(lake):
+    assert lake.rows("SELECT model, fault FROM architectures WHERE source <> 'config.json' AND fault IS NOT NULL") == []
 
 
 def test_the_width_of_an_expert_may_stand_in_intermediate_size(known):
@@ -178,7 +323,25 @@ def test_ratios_are_one_for_each_layer(lake, known, layers, ratios, mtp, kept, f
         ({"num_hidden_layers": None}, "number of layers is missing"),
         ({"hidden_size": None}, "hidden_size is missing"),
         ({"num_key_value_heads": 3}, "4 heads cannot share 3"),
-        ({"num_experts": 4, "num_experts_per_tok": 8, "moe_intermediate_size": 8}, "top-k of 4 experts"),
+        (EXPERTS | {"num_experts_per_tok": 16}, "top-k 16 of 8 experts"),
+        (EXPERTS | {"num_experts_per_tok": 0}, "top-k 0 of 8 experts"),
+        (EXPERTS | {"num_experts_per_tok": None}, "top-k of 8 experts is missing"),
+        (EXPERTS | {"n_group": 3}, "8 experts cannot be cut into 3 groups"),
+        (EXPERTS | {"n_group": 4, "topk_group": 5}, "experts from 5 of 4 groups"),
+        (EXPERTS | {"n_group": 4, "topk_group": 0}, "experts from 0 of 4 groups"),
+        # A group has 8 / 4 experts.
+        (
+            EXPERTS | {"n_group": 4, "topk_group": 1, "num_experts_per_tok": 3},
+            "top-k 3 of the experts in 1 groups of 2",
+        ),
+        (LATENT | {"qk_rope_head_dim": 7}, "qk_rope_head_dim is 7: the rotated part of a head is even"),
+        (LATENT | {"qk_rope_head_dim": 0}, "qk_rope_head_dim is 0: the rotated part"),
+        ({"scoring_func": "tanh"}, 'scoring_func is "tanh": expected sigmoid or softmax or sqrtsoftplus'),
+        ({"num_attention_heads": 0}, "num_attention_heads is 0: expected"),
+        ({"num_attention_heads": 0, "partial_rotary_factor": 0.5}, "num_attention_heads is 0: expected"),
+        ({"num_key_value_heads": 0}, "num_key_value_heads is 0: expected"),
+        ({"sliding_window": 8, "sliding_window_pattern": 0}, "sliding_window_pattern is 0: expected"),
+        ({"first_k_dense_replace": -1}, "first_k_dense_replace is -1: expected"),
         ({"num_experts": 4, "num_experts_per_tok": 2}, "width of an expert is missing"),
         ({"kv_lora_rank": 8}, "latent attention without"),
     ],
@@ -186,6 +349,16 @@ def test_ratios_are_one_for_each_layer(lake, known, layers, ratios, mtp, kept, f
 def test_dimensions_that_cannot_be_right_are_named(known, change, fault):
     with pytest.raises(UsageError, match=fault):
         known({key: value for key, value in (SMALL | change).items() if value is not None}, "model")
+
+
+def test_groups_of_experts_may_be_as_published(known):
+    """DeepSeek-V3 has 8 groups of 32, of which 4; Kimi K2, GLM and DeepSeek-V2-Lite have one group of all."""
+    groups = EXPERTS | {"n_group": 4, "topk_group": 2, "num_experts_per_tok": 4, "scoring_func": "sigmoid"}
+    assert known(SMALL | groups, "expert_groups", "top_groups", "fault") == (4, 2, None)
+    assert known(SMALL | EXPERTS | {"n_group": 1, "topk_group": 1}, "fault") == (None,)
+    assert known(SMALL | EXPERTS | {"n_group": 0, "topk_group": 0}, "fault") == (None,)
+    # Without experts nothing is grouped.
+    assert known(SMALL | {"n_group": 3, "topk_group": 5}, "fault") == (None,)
 
 
 @pytest.mark.parametrize(
