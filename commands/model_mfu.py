@@ -10,6 +10,7 @@ import click
 
 from ..engine.errors import UsageError
 from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, find_pass, open_default, open_lake, say, write_answer
+from .models import refuse_folder, say_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--kv-len", type=CACHED_TOKENS, help="Cached tokens of each.  [default: 0]"),
         click.option("--tp", type=RANKS, help="Degree of tensor parallelism.  [default: 1]"),
         click.option("--ep", type=RANKS, help="Degree of expert parallelism.  [default: 1]"),
-        click.option("--dp", type=RANKS, help="Data-parallel replicas.  [default: 1]"),
+        click.option("--dp", type=RANKS, help="Data-parallel replicas; EP / TP if not said."),
         click.option("--pp", type=RANKS, help="Pipeline stages.  [default: 1]"),
         click.option("--hardware", help="Chip that was measured: see `tracelake hardware list`."),
         click.option("--dtype", help="Type of weights and their products, as bf16 or fp8; as published if not said."),
@@ -97,7 +98,8 @@ def mfu(
         elif pass_ is not None:
             raise UsageError("--pass is one of a trace; this is a model.")
         else:
-            answer = opened.mfu(name, format=format_, **given)
+            refuse_folder(opened, name)
+            answer = opened.mfu(name, format=format_, tell_fault=say_fault, **given)
     write_answer(answer, output)
 
 

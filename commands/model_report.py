@@ -20,7 +20,7 @@ from .common import (
     render_rows,
     say,
 )
-from .models import say_faults, workload_options
+from .models import refuse_folder, say_fault, say_faults, workload_options
 
 if TYPE_CHECKING:
     import duckdb
@@ -99,7 +99,10 @@ def report(lake: Path | None, /, name: str, hardware: list[str], output: Path | 
       tracelake model report deepseek-v3 --hardware h200,b200 --ep 64 -o v3.html --csv tables
     """
     _need(hardware)
-    text = open_default(lake).model_report(name, output, hardware=hardware, **work)
+    opened = refuse_folder(open_default(lake), name)
+    text = opened.model_report(name, output, hardware=hardware, **work)
+    for fault in opened.report_faults():
+        say_fault(fault)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -134,7 +137,7 @@ def roofline(
       tracelake model roofline deepseek-v3 --batch 32 --kv-len 4096 --dp 32 --ep 32 --hardware h200 --modules
     """
     _need([hardware] if hardware else [])
-    opened = open_default(lake)
+    opened = refuse_folder(open_default(lake), name)
     scenario = opened.ask(name, hardware, **work)
     say_faults(opened, scenario)
     answer = opened.model_roofline(scenario, modules=modules)
@@ -179,7 +182,7 @@ def sweep(
     """List what a pass should cost for every combination of values: a row per point, and why it cannot run if so.
 
     Values are parted by commas. Columns are those of the relation phase_roofline; with --map those of regime_map, for
-    knobs as the table of that name has them.
+    knobs as the table of that name has them; can_run says whether a pair's points can run and fit the memory.
 
     \b
     Examples:
@@ -193,19 +196,29 @@ def sweep(
     if knobs and len(knobs) != 2:
         raise UsageError("--map: name two knobs with a comma between them, as in batch,kv_len.")
     chosen = {key: value for key, value in axes.items() if value}
-    opened = open_default(lake)
+    opened = refuse_folder(open_default(lake), name)
     answer = opened.model_sweep(name, hardware=hardware, **chosen)
     if knobs:
         answer = opened.sweep_map(*knobs)
+        [(points, feasible, most)] = answer.aggregate("sum(points), sum(feasible_points), max(points)").fetchall()
+        ms = "median_ms" if most and most > 1 else "ms"
         shown = (
-            f"hardware, phase, execution, x AS {knobs[0]}, y AS {knobs[1]}, points, bound, round(median_ms, 3) AS ms"
+            f"hardware, phase, execution, x AS {knobs[0]}, y AS {knobs[1]}, points, {_CAN_RUN}, bound, "
+            f"round(median_ms, 3) AS {ms}"
         )
         render_rows(_for_people(answer, format_, shown), format_, output, limit)
+        if points and feasible < points:
+            hindered = f"{points - feasible} of {points} points"
+            say(f"{hindered} cannot run or do not fit the memory: without --map see faults.")
         return
     said = [axis for axis in AXES if axis in ("hardware", "phase") or axis in chosen]
     render_rows(_for_people(answer, format_, f"{', '.join(said)}, {_STEP}, {_PASS}, faults"), format_, output, limit)
 
 
+_CAN_RUN = (
+    "CASE feasible_points WHEN points THEN 'yes' WHEN 0 THEN 'no' ELSE concat(feasible_points, ' of ', points) END "
+    "AS can_run"
+)
 _TIMES = (
     "round(flop / 1e12, 3) AS tflop, round(hbm_bytes / 1e9, 3) AS hbm_gb, round(net_bytes / 1e9, 3) AS net_gb, "
     "round(intensity, 2) AS flop_per_byte, round(compute_ms, 3) AS compute_ms, round(hbm_ms, 3) AS hbm_ms, "

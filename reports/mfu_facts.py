@@ -128,6 +128,8 @@ def facts(store: Store, request: str) -> dict[str, Any]:
             **asked,
         ),
     }
+    rows = objects(store, "SELECT fault FROM scenario_faults WHERE scenario = $request ORDER BY fault", **asked)
+    found["faults"] = [row["fault"] for row in rows]
     found["summary"] = _summary(found)
     found["caveats"] = list(_caveats(found))
     return found
@@ -182,6 +184,8 @@ def _state(rows: Rows) -> str:
 
 def _caveats(found: dict[str, Any]) -> Any:
     model, serving, layer = found["model"], found["serving"], found["measured_layer"]
+    for fault in found["faults"]:
+        yield f"Nothing can run so: {fault}."
     revision = f" ({model['source_revision']})" if model["source_revision"] else ""
     yield f"Dimensions: {model['source']}{revision}. {_parameters(model)}"
     if model["remark"]:

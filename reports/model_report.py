@@ -96,6 +96,11 @@ class ModelReports(Models):
             write_text(output, text)
         return text
 
+    def report_faults(self) -> list[str]:
+        """Return the reasons why what the report asked last is about cannot run; none where it can."""
+        rows = self.rows("SELECT words FROM report_facts WHERE fact = 'hindrances'")
+        return [reason for (reasons,) in rows for reason in reasons.split("; ")]
+
     def model_roofline(self, scenario: str, *, modules: bool = False) -> duckdb.DuckDBPyRelation:
         """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
         if modules:
@@ -173,7 +178,12 @@ class ModelReports(Models):
         for knob in (x, y):
             if knob not in known:
                 raise UsageError(f"{knob}: unknown knob. Known: {', '.join(known)}.")
-        return self.sql("SELECT * FROM regime_map('sweep', $x, $y)", x=x, y=y)
+        # Kept, since whoever shows it reads it more than once.
+        connection = self._ready(["regime_map"])
+        connection.execute(
+            "CREATE OR REPLACE TEMP TABLE sweep_map AS SELECT * FROM regime_map('sweep', $x, $y)", {"x": x, "y": y}
+        )
+        return self.sql("SELECT * FROM temp.sweep_map ORDER BY ALL")
 
     def _check_axes(self, lists: dict[str, list[Any]]) -> None:
         """Check a sweep's axes and what is known of their values; of numbers the database says what is wrong."""

@@ -133,16 +133,17 @@ _OF_BATCHES = f"""
 _OF_KNOBS = f"""
     WITH turned AS (
         SELECT p.scenario, p.phase, split_part(p.scenario, ' / ', 3) AS knob, split_part(p.scenario, ' / ', 4) AS side,
-            p.time_ms, 100 * (p.tokens_per_s / (p.tp * p.pp) / (a.tokens_per_s / (a.tp * a.pp)) - 1) AS gain, m.fits
+            p.time_ms, 100 * (p.tokens_per_s / (p.tp * p.pp) / (a.tokens_per_s / (a.tp * a.pp)) - 1) AS gain,
+            f.scenario IS NULL AS runs
         FROM {SCHEMA}.phase_roofline AS p
         JOIN {SCHEMA}.phase_roofline AS a
             ON a.phase = p.phase AND a.study = 'report anchor' AND a.execution = $main
-        JOIN {SCHEMA}.memory_per_gpu AS m ON m.scenario = p.scenario
+        LEFT JOIN (SELECT DISTINCT scenario FROM {SCHEMA}.scenario_faults) AS f ON f.scenario = p.scenario
         WHERE p.study = 'report knobs'
     )
     SELECT concat_ws('_', phase, knob, side, 'ms'), time_ms, NULL, 'ms' FROM turned
     UNION ALL SELECT concat_ws('_', phase, knob, side, 'gain_pct'), gain, NULL, '%' FROM turned
-    UNION ALL SELECT concat_ws('_', phase, knob, side, 'fits'), NULL, CASE WHEN fits THEN 'yes' ELSE 'no' END, NULL
+    UNION ALL SELECT concat_ws('_', phase, knob, side, 'runs'), NULL, CASE WHEN runs THEN 'yes' ELSE 'no' END, NULL
         FROM turned
     """
 
@@ -170,9 +171,15 @@ _OF_GRID = f"""
     """
 
 _OF_LAYOUTS = f"""
-    WITH smallest AS (
-        SELECT tp, ep, dp, pp FROM {SCHEMA}.memory_per_gpu
-        WHERE study = 'report layout' AND fits ORDER BY tp * dp * pp, tp LIMIT 1
+    WITH layouts AS (SELECT * FROM {SCHEMA}.memory_per_gpu WHERE study = 'report layout'),
+    -- What hinders every layout, as too long a context, is not for a layout to mend.
+    hindered AS (
+        SELECT scenario FROM {SCHEMA}.scenario_faults WHERE study = 'report layout'
+        QUALIFY count(*) OVER (PARTITION BY fault) < (SELECT count(*) FROM layouts)
+    ),
+    smallest AS (
+        SELECT tp, ep, dp, pp FROM layouts ANTI JOIN hindered USING (scenario)
+        WHERE fits ORDER BY tp * dp * pp, tp LIMIT 1
     ),
     longest AS (
         SELECT memory_intensity, knee, kv_len FROM {SCHEMA}.decode_frontier
@@ -185,6 +192,26 @@ _OF_LAYOUTS = f"""
     UNION ALL SELECT 'floor_knee', knee, NULL, 'FLOP/byte' FROM longest
     UNION ALL SELECT 'floor_over_knee', memory_intensity / knee, NULL, NULL FROM longest
     UNION ALL SELECT 'floor_kv_len', kv_len, NULL, 'tokens' FROM longest
+    """
+
+#: A reason that not all phases have is said with those that have it. Training alone lacks memory at most, as a rule of
+#: its own says.
+_OF_FAULTS = f"""
+    WITH reasons AS (
+        SELECT fault, string_agg(phase, ' and ' ORDER BY phase) AS phases, count(*) AS many
+        FROM {SCHEMA}.scenario_faults JOIN (SELECT scenario, phase, execution FROM {SCHEMA}.scenarios) USING (scenario)
+        WHERE study = 'report anchor' AND execution = $main
+        GROUP BY fault
+        HAVING bool_or(phase <> 'training')
+    ),
+    said AS (
+        SELECT fault <> 'does not fit the memory' AS is_fault,
+            CASE many WHEN 3 THEN fault ELSE concat(fault, ' (', phases, ')') END AS reason
+        FROM reasons
+    )
+    SELECT 'hindrances', NULL, string_agg(reason, '; ' ORDER BY reason), NULL FROM said HAVING count(*) > 0
+    UNION ALL SELECT 'faults', NULL, string_agg(reason, '; ' ORDER BY reason), NULL FROM said WHERE is_fault
+        HAVING count(*) > 0
     """
 
 _OF_MODEL = f"""
@@ -220,7 +247,7 @@ def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
     }  # fmt: skip
     connection.execute("DELETE FROM report_facts")
     for query in (
-        _OF_PHASES, _OF_KERNELS, _OF_CATEGORIES, _OF_BATCHES, _OF_KNOBS, _OF_GRID, _OF_LAYOUTS, _OF_MODEL,
+        _OF_PHASES, _OF_KERNELS, _OF_CATEGORIES, _OF_BATCHES, _OF_KNOBS, _OF_GRID, _OF_LAYOUTS, _OF_FAULTS, _OF_MODEL,
     ):  # fmt: skip
         used = {name: known[name] for name in set(re.findall(r"\$([a-z_]+)", query))}
         connection.execute(f"INSERT OR REPLACE INTO report_facts {query}", used)

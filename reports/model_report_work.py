@@ -30,6 +30,7 @@ _RELATIONS = {
     "phase_roofline": _SCENARIOS,
     "module_roofline": "study = 'report anchor'",
     "memory_per_gpu": _SCENARIOS,
+    "scenario_faults": "study IN ('report anchor', 'report layout', 'report knobs')",
     "communication_envelope": "study = 'report anchor'",
     "parameters": "model = $model",
     "active_parameters": "model = $model",

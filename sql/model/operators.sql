@@ -16,13 +16,13 @@
 -- category          VARCHAR  attention, attention_core, mlp, moe, router, norm, head, embedding,
 --                            mhc, elementwise or network
 -- m                 BIGINT   rows of the product: tokens, assignments to experts, or logits
--- n                 BIGINT   columns of its result
--- k                 BIGINT   inner dimension
+-- n                 BIGINT   columns of its result; of an embedding, rows of the table
+-- k                 BIGINT   inner dimension; of an embedding, columns of the table
 -- instances         BIGINT   products side by side; NULL: one
 -- n_rank            BIGINT   columns that one rank holds
 -- k_rank            BIGINT   inner dimension that one rank holds
 -- pairs             BIGINT   pairs of query and key; NULL for what is no attention
--- input_shape       VARCHAR  shape of its input
+-- input_shape       VARCHAR  shape of its input; an embedding's are the tokens' ids
 -- output_shape      VARCHAR  shape of its result
 -- flop              BIGINT   FLOP of a replica
 -- flop_rank         DOUBLE   FLOP of one rank
@@ -54,12 +54,13 @@ SELECT
     n, k, instances, n_rank, k_rank,
     CASE WHEN rows IN ('pairs', 'index_pairs') THEN row_count END AS pairs,
     _shape_text(
-        CASE WHEN category = 'attention_core' THEN tokens ELSE row_count END, instances, k,
-        row_reads
+        CASE WHEN category = 'attention_core' THEN tokens ELSE row_count END, instances,
+        CASE WHEN category <> 'embedding' THEN k END,
+        CASE WHEN category <> 'embedding' THEN row_reads END
     ) AS input_shape,
     _shape_text(
-        CASE WHEN category = 'attention_core' THEN tokens ELSE row_count END, instances, n,
-        row_writes
+        CASE WHEN category = 'attention_core' THEN tokens ELSE row_count END, instances,
+        CASE WHEN category = 'embedding' THEN k ELSE n END, row_writes
     ) AS output_shape,
     flop, flop_rank, vector_flop, vector_flop_rank, weight_bytes, activation_bytes,
     CASE WHEN hidden THEN alone_bytes END AS alone_bytes, kv_bytes,

@@ -25,6 +25,12 @@ WITH checked AS (
             CASE WHEN m.num_heads % s.tp <> 0 THEN 'tp does not divide the heads' END,
             CASE WHEN m.num_experts % s.ep <> 0 THEN 'ep does not divide the experts' END,
             CASE WHEN m.num_experts = 0 AND s.ep > 1 THEN 'ep without experts' END,
+            CASE WHEN m.num_experts = 0 AND s.top_k IS NOT NULL THEN 'top-k without experts' END,
+            CASE
+                WHEN m.num_experts > 0 AND s.top_k > m.num_experts
+                    THEN format('top-k {} of {} experts', s.top_k, m.num_experts)
+                WHEN s.top_k < 1 THEN 'top-k below 1'
+            END,
             CASE
                 WHEN (s.tp * s.cp * s.dp) % s.ep <> 0
                     THEN 'ep does not divide the ranks, tp x cp x dp'

@@ -187,6 +187,7 @@ def test_products_of_a_real_trace_reach_what_another_tool_says(run):
         (["qwen3-8b", "--batch", "0"], 2, "--batch"),
         (["qwen3-8b", "--pass", "1"], 2, "--pass is one of a trace"),
         (["absent.json"], 3, "absent.json"),
+        (["."], 2, ".: a folder. A model is named by the file in it: config.json"),
         (["decode", "--measured-ms", "3"], 2, "decode is a trace"),
         (["decode", "--tp", "3"], 2, "decode is a trace"),
         (["decode", "--pass", "99"], 2, "the trace has passes 0 to 4"),
@@ -201,6 +202,14 @@ def test_what_cannot_be_right_ends_with_its_code_and_a_line(run, words, code, sa
     found = getattr(ended.exception, "exit_code", ended.exit_code)
     assert (found, ended.stdout) == (code, "")
     assert said in (ended.stderr + str(ended.exception))
+
+
+def test_what_cannot_run_is_said_on_stderr_and_in_the_caveats(run):
+    words = ("qwen3-8b", "--hardware", "h200", "--batch", "8", "--kv-len", "1024", "--measured-ms", "5")
+    assert run(*words).stderr == ""
+    ended = run(*words, "--tp", "3")
+    assert (ended.exit_code, ended.stderr) == (0, "tracelake: Nothing can run so: tp does not divide the heads.\n")
+    assert "- Nothing can run so: tp does not divide the heads." in ended.stdout.partition("Caveats")[2]
 
 
 def test_an_answer_in_a_file_leaves_stdout_empty(run, tmp_path):

@@ -62,6 +62,14 @@ def test_unknown_models_and_unreadable_configs_have_their_exit_codes(run, tmp_pa
     assert "config.json" in err
 
 
+@pytest.mark.parametrize("words", [("show",), ("operators",), ("mfu",), ("roofline", "--hardware", "h200")])
+def test_a_folder_with_a_config_is_pointed_to_the_file(run, tmp_path, words):
+    (tmp_path / "config.json").write_text("{}")
+    code, out, err = run("model", words[0], tmp_path, *words[1:])
+    assert (code, out) == (2, "")
+    assert f"a folder. A model is named by the file in it: {tmp_path / 'config.json'}" in err
+
+
 def test_roofline_says_what_limits_a_pass(run):
     words = ("--batch", "64", "--kv-len", "4096", "--hardware", "h200", "--format", "json")
     code, out, _ = run("model", "roofline", "qwen3-8b", *words)
@@ -88,6 +96,55 @@ def test_a_sweep_crosses_its_lists(run, tmp_path):
     assert run("model", "sweep", "qwen3-8b", *words, "--format", "parquet", "-o", target)[0] == 0
     with tracelake.Lake(tmp_path / "lake") as opened:
         assert opened.rows(f"SELECT count(*) FROM '{target}'") == [(16,)]
+
+
+def test_a_map_marks_what_cannot_run(run):
+    """512 sequences of 32,768 tokens of 147 kB are 2.5 TB of cache; one is 4.8 GB. Three do not divide 32 heads."""
+    words = ("--kv-len", "32768", "--hardware", "h200", "--map", "batch,kv_len")
+    code, out, err = run("model", "sweep", "qwen3-8b", "--batch", "1,512", *words)
+    lines = [line.split() for line in out.splitlines() if "decode" in line]
+    assert (code, [line[5:8] for line in lines]) == (0, [["1", "yes", "memory"], ["1", "no", "memory"]])
+    assert " ms" in out
+    assert "median_ms" not in out
+    assert err == "tracelake: 1 of 2 points cannot run or do not fit the memory: without --map see faults.\n"
+    code, out, err = run("model", "sweep", "qwen3-8b", "--batch", "1", "--tp", "1,2,3", *words)
+    assert "2 of 3" in out
+    assert "median_ms" in out
+    code, out, _ = run("model", "sweep", "qwen3-8b", "--batch", "1,512", *words, "--format", "json")
+    assert [(row["x"], row["points"], row["feasible_points"]) for row in json.loads(out)] == [(1, 1, 1), (512, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("mixtral-8x7b", "--tp", "3"), "tp does not divide the heads"),
+        (("mixtral-8x7b", "--ep", "7"), "ep does not divide the experts"),
+        (("qwen3-8b", "--kv-len", "100000"), "longer than the longest context of the model (decode)"),
+    ],
+)
+def test_a_report_says_first_that_what_it_is_about_cannot_run(run, words, said):
+    code, out, err = run("model", "report", *words, "--hardware", "h200", "--seq-len", "512")
+    assert (code, err) == (0, f"tracelake: Nothing can run so: {said}.\n")
+    conclusions = out.partition("Conclusions\n")[2].partition("\n### ")[0]
+    assert f"1. **It cannot run so**: {said}." in conclusions
+    assert "fits" not in conclusions
+    further = out.partition("Next Optimisations\n")[2].partition("\n## ")[0]
+    assert "1. **Ask again with what can run**" in further
+    assert "it fits" not in further
+
+
+def test_a_report_of_what_does_not_fit_says_so_on_stderr_too(run):
+    code, out, err = run("model", "report", "deepseek-v3", "--hardware", "h200", "--seq-len", "512")
+    assert (code, err) == (0, "tracelake: Nothing can run so: does not fit the memory.\n")
+    assert "1. **It does not fit.**" in out
+
+
+def test_experts_per_token_that_there_are_not_are_a_fault(run):
+    words = ("--top-k", "1,2,9", "--hardware", "h200", "--tp", "2", "--format", "json")
+    rows = json.loads(run("model", "sweep", "mixtral-8x7b", *words)[1])
+    assert [(row["top_k"], row["faults"]) for row in rows] == [(1, None), (2, None), (9, "top-k 9 of 8 experts")]
+    [row] = json.loads(run("model", "sweep", "qwen3-8b", "--top-k", "2", *words[2:])[1])
+    assert row["faults"] == "top-k without experts"
 
 
 @pytest.mark.parametrize(

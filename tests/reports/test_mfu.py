@@ -307,6 +307,36 @@ def test_replicas_count_in_the_share_of_all_gpus(ask):
     assert one["cluster_mfu_pct"] == two["cluster_mfu_pct"] == pytest.approx(one["mfu_pct"])
 
 
+def test_replicas_are_as_many_as_the_experts_need_where_none_are_said(ask):
+    """EP over TP, as of `ask`: eight ranks share the experts, and two of them, or none, a token."""
+    question = {"model": "deepseek-v3", "kv_len": 1024, "ep": 8, "hardware": "h200", "measured_ms": 50.0}
+    alone, shared, said = ask(**question), ask(**question, tp=2), ask(**question, dp=1)
+    keys = ("tp", "ep", "dp", "gpus")
+    assert [[found["serving"][key] for key in keys] for found in (alone, shared, said)] == [
+        [1, 8, 8, 8], [2, 8, 4, 8], [1, 8, 1, 8],
+    ]  # fmt: skip
+    # Every rank has work of its own: the share of all is that of one, which one replica of eight ranks has not.
+    [whole], [one] = alone["mfu"], said["mfu"]
+    assert whole["cluster_mfu_pct"] == pytest.approx(whole["mfu_pct"])
+    assert whole["flop"] == pytest.approx(8 * one["flop"])
+
+
+def test_what_cannot_run_is_a_caveat(ask):
+    question = {"model": "qwen3-8b", "batch": 8, "kv_len": 1024, "hardware": "h200", "measured_ms": 5.0}
+    found = ask(**question, tp=3)
+    assert found["faults"] == ["tp does not divide the heads"]
+    assert found["caveats"][0] == "Nothing can run so: tp does not divide the heads."
+    found = ask(**question)
+    assert (found["faults"], [line for line in found["caveats"] if "run so" in line]) == ([], [])
+
+
+def test_an_embedding_is_a_lookup(ask):
+    found = ask(model="qwen3-8b", batch=15, seq_len=1024)["outside_the_layers"]
+    shapes = {row["op"]: (row["input_shape"], row["output_shape"]) for row in found}
+    assert shapes["embedding"] == ("[15360]", "[15360, 4096]")
+    assert shapes["lm_head"] == ("[15, 4096]", "[15, 151936]")
+
+
 def test_each_kind_of_layer_is_listed_with_how_many_there_are(layer):
     # Golden: FLOP of a layer of ratio 0, 4 and 128, prefill of 8192 tokens.
     assert {(kind["layer_kind"], kind["layers"], kind["flop"]) for kind in layer["layer_kinds"]} == {
@@ -357,7 +387,7 @@ def test_each_format_is_one_document(lake, question):
     document = json.loads(lake.mfu(model, format="json", **asked))
     assert set(document) == {
         "formulas", "model", "serving", "types", "layer_kinds", "outside_the_layers", "forward_pass", "measured_layer",
-        "kernels", "groups", "mfu", "summary", "caveats",
+        "kernels", "groups", "mfu", "summary", "caveats", "faults",
     }  # fmt: skip
     text, markdown = lake.mfu(model, **asked), lake.mfu(model, format="markdown", **asked)
     assert text.startswith(document["summary"])

@@ -329,6 +329,8 @@ def test_every_rule_has_a_condition_and_every_condition_a_rule(lake):
         ({"decode_fits": "no", "smallest_layout": "none"}, "fits none"),
         ({"decode_fits": "no", "smallest_layout": "TP = 1, EP = 8"}, "fits elsewhere"),
         ({"decode_fits": "yes", "training_fits": "no"}, "fits inference"),
+        ({"decode_fits": "yes", "training_fits": "yes", "faults": "more stages than layers"}, "cannot run"),
+        ({"decode_fits": "no", "faults": "more stages than layers"}, "choose what can run"),
         ({"decode_time_batch": 55.0, "crossing_fits": "yes", "sweep_compute_bound_pct": 40.0}, "decode crosses"),
         ({"sweep_compute_bound_pct": 0.0}, "decode never compute"),
         ({"sweep_compute_bound_pct": 100.0}, "decode always compute"),
@@ -345,6 +347,19 @@ def test_rules_hold_by_their_conditions(tmp_path, facts, said):
             number, words = (value, None) if isinstance(value, float) else (None, value)
             opened.rows("INSERT INTO report_facts VALUES ($1, $2, $3, NULL)", [fact, number, words])
         assert said in [rule for (rule,) in opened.rows("SELECT rule FROM report_advice")]
+
+
+def test_no_layout_and_no_step_is_proposed_that_cannot_run(tmp_path):
+    """Mixtral's 93.4 GB are 31.1 on each of three chips of 40 GB, which would hold them: but 3 does not divide 32."""
+    with tracelake.Lake(tmp_path) as opened:
+        opened.model_report("mixtral-8x7b", hardware="a100-sxm-40gb", tp=3, batch=1, seq_len=512)
+        facts = dict(opened.rows("SELECT fact, words FROM report_facts"))
+        assert opened.report_faults() == ["tp does not divide the heads"]
+        opened.model_report("mixtral-8x7b", hardware="a100-sxm-40gb", tp=4, batch=1, seq_len=512)
+        assert opened.report_faults() == []
+    assert facts["decode_fits"] == "yes"
+    assert "(4 chips)" in facts["smallest_layout"]
+    assert facts["decode_batch_high_runs"] == "no"
 
 
 def test_an_unmet_gain_is_not_promised(asked, physical):

@@ -114,6 +114,10 @@ def test_what_cannot_run_is_said(lake):
                 "virtual_stages": 2,
                 "zero_stage": 4,
             },
+            {"scenario": "y1", "study": "x", "model": "mixtral-8x7b", "phase": "decode", "top_k": 8},
+            {"scenario": "y2", "study": "x", "model": "mixtral-8x7b", "phase": "decode", "top_k": 9},
+            {"scenario": "y3", "study": "x", "model": "qwen3-8b", "phase": "decode", "top_k": 2},
+            {"scenario": "y4", "study": "x", "model": "mixtral-8x7b", "phase": "decode", "top_k": 0},
         ]
     )
     rows = lake.rows("SELECT scenario, fault FROM scenario_faults WHERE study = 'x' ORDER BY ALL")
@@ -130,6 +134,9 @@ def test_what_cannot_run_is_said(lake):
         ("x8", "cp shares the tokens of a prompt"),
         ("x9", "no such stage of ZeRO"),
         ("x9", "virtual stages need microbatches that pp divides"),
+        ("y2", "top-k 9 of 8 experts"),
+        ("y3", "top-k without experts"),
+        ("y4", "top-k below 1"),
     ]
 
 
@@ -180,11 +187,19 @@ def test_a_map_counts_the_bounds_of_its_points(lake):
     """Over batch and cache length, each cell holds the four degrees of tensor parallelism."""
     points = lake.rows("SELECT batch, kv_len, bound, time_ms FROM phase_roofline WHERE study = 'grid'")
     rows = lake.rows(
-        "SELECT x, y, points, compute_bound, memory_bound, network_bound, bound, median_ms "
+        "SELECT x, y, points, feasible_points, compute_bound, memory_bound, network_bound, bound, median_ms "
         "FROM regime_map('grid', 'batch', 'kv_len')"
     )
     assert len(rows) == 12
-    for x, y, count, compute, memory, network, bound, median_ms in rows:
+    feasible = lake.rows(
+        "SELECT batch, kv_len FROM scenarios WHERE study = 'grid' "
+        "AND scenario NOT IN (SELECT scenario FROM scenario_faults)"
+    )
+    # Three never divides the heads; 4096 sequences of 8000 tokens fit no chip tried.
+    assert {count for x, _, _, count, *_ in rows if x < 4096} == {3}
+    assert (4096, 8000) not in feasible
+    for x, y, count, running, compute, memory, network, bound, median_ms in rows:
+        assert running == feasible.count((x, y))
         cell = [(found, time) for batch, kv_len, found, time in points if (batch, kv_len) == (x, y)]
         bounds = [found for found, _ in cell]
         assert count == len(cell) == 4
