@@ -118,8 +118,12 @@ def test_a_map_marks_what_cannot_run(run):
     ("words", "said"),
     [
         (("mixtral-8x7b", "--tp", "3"), "tp does not divide the heads"),
-        (("mixtral-8x7b", "--ep", "7"), "ep does not divide the experts"),
-        (("qwen3-8b", "--kv-len", "100000"), "longer than the longest context of the model (decode)"),
+        pytest.param(("mixtral-8x7b", "--ep", "7"), "ep does not divide the experts", marks=pytest.mark.slow),
+        pytest.param(
+            ("qwen3-8b", "--kv-len", "100000"),
+            "longer than the longest context of the model (decode)",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_report_says_first_that_what_it_is_about_cannot_run(run, words, said):

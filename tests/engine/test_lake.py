@@ -383,10 +383,10 @@ def test_what_another_process_has_said_since_is_not_overwritten(lake, s1_file):
     assert lake.rows(asked) == newer
 
 
-def test_a_trace_can_be_removed_when_everything_is_in_memory(s1_lake, tmp_path):
+def test_a_trace_can_be_removed_whatever_is_in_memory(s1_lake):
     """Relations held in memory may rest on files of the trace."""
-    opened = s1_lake.connection
-    assert opened.execute("SELECT count(*) FROM passes").fetchall() == [(5,)]
+    count = "SELECT count(*) FROM timing_template"
+    before = s1_lake.rows(count)
     s1_lake.remove("s1")
     assert s1_lake.rows("SELECT count(*) FROM pass_workloads") == [(0,)]
-    assert s1_lake.connection.execute("SELECT count(*) FROM timing_template").fetchall() == [(0,)]
+    assert s1_lake.rows(count) == [(0,)] <= before

@@ -193,9 +193,8 @@ def test_a_config_said_beside_a_name_is_kept(lake, tmp_path):
 def test_an_answer_that_was_asked_before_a_model_was_told_can_still_be_read(lake, tmp_path):
     lake.ingest(one_layer_model(tmp_path, "bare", with_shapes=False), model="toy")
     asked = lake.sql("SELECT count(*) FROM kernel_roofline")
-    opened = lake.connection
     lake.know_model(write(tmp_path / "toy", config_of(2, 256, num_key_value_heads=2, head_dim=64)))
-    assert asked.fetchall() == opened.execute("SELECT count(*) FROM kernel_roofline").fetchall() != [(0,)]
+    assert asked.fetchall() == lake.rows("SELECT count(*) FROM kernel_roofline") != [(0,)]
 
 
 def test_answers_of_a_trace_do_not_depend_on_another_s_config(tmp_path):
