@@ -14,7 +14,7 @@
 -- kinds              STRUCT[] kinds of layers that have it, with the number of each
 -- mtp_layers         BIGINT   layers of multi-token prediction, like the last one
 -- layers             BIGINT   layers that have it
--- stage_layers       DOUBLE   of these, layers of the last pipeline stage, the busiest
+-- stage_layers       BIGINT   of these, layers of the last pipeline stage, the busiest
 -- op_seq             INTEGER  place in the layer
 -- op                 VARCHAR  operator
 -- module             VARCHAR  module that holds it
@@ -62,22 +62,24 @@ CREATE VIEW _operator_rows AS
 -- Kept apart: else the scenarios, of which there may be a million, are joined with the template's
 -- own parts.
 WITH template AS MATERIALIZED (
-    SELECT * FROM _template
+    SELECT
+        t.* EXCLUDE (model_layers, layer_ids), s.stages,
+        -- The last stage has the head, and as many layers as any. The embeddings are in the first.
+        CASE
+            WHEN category = 'embedding' AND stages > 1 THEN 0
+            WHEN layer_ids IS NULL THEN layers
+            ELSE len(list_filter(
+                layer_ids, lambda id: id >= model_layers - (model_layers + stages - 1) // stages
+            ))
+        END AS stage_layers
+    FROM _template AS t
+    CROSS JOIN (SELECT DISTINCT pp AS stages FROM _scenario_rows) AS s
 ),
 worked AS (
     SELECT
-        q.*, t.* EXCLUDE (variant, layers),
+        q.*, t.* EXCLUDE (variant, stages, layers, stage_layers),
         layers + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS layers,
-        -- The last stage has the head, and as many layers as any: those of the part among them, in
-        -- their share where others are between. The table of embeddings is on the first.
-        CASE
-            WHEN pp = 1 THEN layers
-            WHEN category = 'embedding' THEN 0
-            WHEN layer_span IS NULL THEN layers
-            ELSE layers * greatest(least(
-                layer_span, (model_layers + pp - 1) // pp - layers_after
-            ), 0) / layer_span
-        END + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS stage_layers,
+        stage_layers + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS stage_layers,
         CASE rows
             WHEN 'tokens' THEN tokens
             -- A cached prefix is compressed: its keys are expanded again.
@@ -131,7 +133,8 @@ worked AS (
             ELSE 1.0
         END AS side_factor
     FROM _priced_questions AS q
-    JOIN template AS t ON t.variant = q.variant AND (t.form IS NULL OR t.form = q.form)
+    JOIN template AS t
+        ON t.variant = q.variant AND t.stages = q.pp AND (t.form IS NULL OR t.form = q.form)
     WHERE
         q.formulas = 'physical' AND (part <> 'mtp' OR mtp_layers > 0)
         AND CASE net

@@ -6,8 +6,7 @@
 --                           what is outside them, mtp for what multi-token prediction adds
 -- layers           BIGINT   layers that have it
 -- model_layers     BIGINT   layers of the model
--- layer_span       BIGINT   from the first to the last of the layers that have it; NULL outside
--- layers_after     BIGINT   layers behind the last of these
+-- layer_ids        BIGINT[] layers that have it, from 0; NULL outside of layers
 -- kinds            STRUCT[] kinds of these layers, with the number of each
 -- last_kind        BOOLEAN  layers of multi-token prediction have it
 -- attention_kind   VARCHAR  kind of attention of the layer
@@ -47,14 +46,13 @@ CREATE VIEW _template AS
 WITH kinds AS (
     SELECT
         model, layer_kind, attention_kind, mlp_kind, compress_ratio, sliding_window,
-        count(*) AS layers, min(layer_id) AS first_layer, max(layer_id) AS last_layer
+        count(*) AS layers, list(layer_id) AS layer_ids, max(layer_id) AS last_layer
     FROM model_layers
     GROUP BY ALL
 ),
 placed AS (
     SELECT
-        model, attention_kind, mlp_kind, compress_ratio, sliding_window, layers, first_layer,
-        last_layer,
+        model, attention_kind, mlp_kind, compress_ratio, sliding_window, layers, layer_ids,
         {
             'layer_kind': layer_kind,
             'layers': layers,
@@ -67,25 +65,25 @@ placed AS (
 parts AS (
     SELECT
         model, attention_kind AS part, attention_kind, compress_ratio, sliding_window,
-        CAST(sum(layers) AS BIGINT) AS layers, min(first_layer) AS first_layer,
-        max(last_layer) AS last_layer, list(kind) AS kinds
+        CAST(sum(layers) AS BIGINT) AS layers, flatten(list(layer_ids)) AS layer_ids,
+        list(kind) AS kinds
     FROM placed
     GROUP BY ALL
     UNION ALL
     SELECT
-        model, mlp_kind, NULL, 0, NULL, CAST(sum(layers) AS BIGINT), min(first_layer),
-        max(last_layer), list(kind)
+        model, mlp_kind, NULL, 0, NULL, CAST(sum(layers) AS BIGINT), flatten(list(layer_ids)),
+        list(kind)
     FROM placed
     GROUP BY ALL
     UNION ALL
     SELECT
-        model, 'layer', NULL, 0, NULL, CAST(sum(layers) AS BIGINT), min(first_layer),
-        max(last_layer), list(kind)
+        model, 'layer', NULL, 0, NULL, CAST(sum(layers) AS BIGINT), flatten(list(layer_ids)),
+        list(kind)
     FROM placed
     GROUP BY ALL
     UNION ALL
     SELECT
-        model, part, NULL, 0, NULL, layers, NULL, NULL,
+        model, part, NULL, 0, NULL, layers, NULL,
         [{'layer_kind': part, 'layers': layers, 'last_kind': part = 'mtp'}]
     FROM architectures
     CROSS JOIN (VALUES ('ends', 1), ('mtp', 0)) AS outside (part, layers)
@@ -110,8 +108,7 @@ rules AS (
         AND (r.lacks IS NULL OR coalesce(sizes[r.lacks], 0) = 0)
 )
 SELECT
-    variant, part, layers, model_layers, last_layer - first_layer + 1 AS layer_span,
-    model_layers - 1 - last_layer AS layers_after, kinds,
+    variant, part, layers, model_layers, layer_ids, kinds,
     list_contains(list_transform(kinds, lambda kind: kind.last_kind), TRUE) AS last_kind,
     attention_kind, compress_ratio, sliding_window,
     index_top_k, num_experts, top_k, num_kv_heads,

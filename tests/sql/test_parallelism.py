@@ -233,6 +233,21 @@ class TestPipeline:
         assert ask("expert_bytes", "memory_per_gpu", **work, weight_dtype="fp8") == (16 * 256 * 3 * 7168 * 2048,)
         assert ask("flop", "module_roofline", "AND module = 'layers.*.mlp.down_proj'", **work) == (0,)
 
+    def test_the_last_stage_of_layers_that_take_turns_has_those_that_it_has(self, ask):
+        """gpt-oss-20b: 24 layers, windowed ones first, in 5 stages: of the last five three see all 4096 keys."""
+        work = {"model": "gpt-oss-20b", "phase": "decode", "kv_len": 4095, "pp": 5}
+        [kept] = ask("kv_bytes", "memory_per_gpu", **work)
+        assert kept == (3 * 4096 + 2 * 128) * 2 * 8 * 64 * 2
+
+    @pytest.mark.parametrize("degree", ["tp", "ep", "pp", "cp", "dp", "microbatches", "virtual_stages"])
+    def test_a_degree_of_nothing_is_a_fault_and_no_error(self, lake, ask, degree):
+        """And the others keep their answers."""
+        [time] = ask("time_ms", **self.work)
+        lake.add_scenarios([{"scenario": "nothing", "hardware": "h200", **self.work, degree: 0}])
+        assert lake.rows("SELECT time_ms FROM phase_roofline WHERE scenario = 'asked'") == [(time,)]
+        assert "a degree below 1" in lake.faults("nothing")
+        lake.rows("DELETE FROM scenarios WHERE scenario = 'nothing'")
+
     def test_more_parts_send_more_often(self, ask):
         where = "AND op = 'pipeline_send'"
         sent = [ask("net_bytes", "operators", where, **self.work, virtual_stages=parts)[0] for parts in (1, 3)]
