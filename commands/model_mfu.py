@@ -10,7 +10,6 @@ import click
 
 from ..engine.errors import UsageError
 from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, find_pass, open_default, open_lake, say, write_answer
-from .models import refuse_folder, say_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,8 +97,7 @@ def mfu(
         elif pass_ is not None:
             raise UsageError("--pass is one of a trace; this is a model.")
         else:
-            refuse_folder(opened, name)
-            answer = opened.mfu(name, format=format_, tell_fault=say_fault, **given)
+            answer = opened.mfu(name, format=format_, **given)
     write_answer(answer, output)
 
 

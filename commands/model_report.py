@@ -20,7 +20,7 @@ from .common import (
     render_rows,
     say,
 )
-from .models import refuse_folder, say_fault, say_faults, workload_options
+from .models import say_fault, say_faults, workload_options
 
 if TYPE_CHECKING:
     import duckdb
@@ -99,7 +99,7 @@ def report(lake: Path | None, /, name: str, hardware: list[str], output: Path | 
       tracelake model report deepseek-v3 --hardware h200,b200 --ep 64 -o v3.html --csv tables
     """
     _need(hardware)
-    opened = refuse_folder(open_default(lake), name)
+    opened = open_default(lake)
     text = opened.model_report(name, output, hardware=hardware, **work)
     for fault in opened.report_faults():
         say_fault(fault)
@@ -137,7 +137,7 @@ def roofline(
       tracelake model roofline deepseek-v3 --batch 32 --kv-len 4096 --dp 32 --ep 32 --hardware h200 --modules
     """
     _need([hardware] if hardware else [])
-    opened = refuse_folder(open_default(lake), name)
+    opened = open_default(lake)
     scenario = opened.ask(name, hardware, **work)
     say_faults(opened, scenario)
     answer = opened.model_roofline(scenario, modules=modules)
@@ -196,7 +196,7 @@ def sweep(
     if knobs and len(knobs) != 2:
         raise UsageError("--map: name two knobs with a comma between them, as in batch,kv_len.")
     chosen = {key: value for key, value in axes.items() if value}
-    opened = refuse_folder(open_default(lake), name)
+    opened = open_default(lake)
     answer = opened.model_sweep(name, hardware=hardware, **chosen)
     if knobs:
         answer = opened.sweep_map(*knobs)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine.errors import UsageError
 from .common import (
     CACHED_TOKENS,
     FORMATS,
@@ -52,17 +51,6 @@ def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
     return command
-
-
-def refuse_folder(opened: Lake, name: str) -> Lake:
-    """Return the lake, or say which file is meant where a folder with a config.json is named for a model."""
-    config = Path(name) / "config.json"
-    if config.is_file():
-        try:
-            opened.resolve_model(name)
-        except UsageError as error:
-            raise UsageError(f"{name}: a folder. A model is named by the file in it: {config}") from error
-    return opened
 
 
 def say_fault(fault: str) -> None:
@@ -121,7 +109,7 @@ def show(lake: Path | None, name: str, format_: str, output: Path | None) -> Non
       tracelake model show deepseek-v3
       tracelake model show deepseek-ai/DeepSeek-V3 --format json
     """
-    opened = refuse_folder(open_default(lake), name)
+    opened = open_default(lake)
     render_rows(opened.model(name, tall=format_ in ("table", "markdown")), format_, output, 0)
 
 
@@ -141,7 +129,7 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
       tracelake model operators qwen3-8b --batch 15 --seq-len 1024 --hardware mi300x
       tracelake model operators deepseek-v3 --batch 32 --kv-len 4096 --dp 32 --ep 32 --hardware h200 --format json
     """
-    opened = refuse_folder(open_default(lake), name)
+    opened = open_default(lake)
     scenario = opened.ask(name, work.pop("hardware"), **work)
     say_faults(opened, scenario)
     answer = opened.operators(scenario)

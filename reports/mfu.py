@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from ..engine import modules
@@ -42,7 +42,6 @@ class Timings(Models):
         kernel_detail: str | Mapping[str, Any] | None = None,
         kernel_flow: str | Mapping[str, Any] | None = None,
         format: str = "table",
-        tell_fault: Callable[[str], object] | None = None,
     ) -> str:
         """Return what a model's forward pass should cost, and how near the measured times come to it.
 
@@ -65,7 +64,6 @@ class Timings(Models):
             kernel_detail: kernels of a layer, or their sums per category, with metadata; the same.
             kernel_flow: kernels of a layer in order; the same. Only one of these three.
             format: table, markdown or json.
-            tell_fault: called with each reason why nothing can run so; they are in the answer's caveats too.
 
         Raises:
             UsageError: a name is unknown, or a time or a value is none.
@@ -95,9 +93,6 @@ class Timings(Models):
             found = facts(self, request)
         finally:
             self._forget(request)
-        if tell_fault is not None:
-            for fault in found["faults"]:
-                tell_fault(fault)
         return as_json(found) if format == "json" else as_text(physical(found), format)
 
     def reference_mfu(

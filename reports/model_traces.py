@@ -45,11 +45,12 @@ class ModelTraces(Models):
             InputError: the model's config.json cannot be read.
         """
         trace_id = self.locate(trace)
+        said = self.said_of_model(model)
         if names_config(model):
-            self.check_config(model)
+            self._check_config(model, str(said["config"]))
         else:
             self.resolve_model(model)
-        self.write_settings(trace_id, self.said_of_model(model))
+        self.write_settings(trace_id, said)
         self.refresh()
         [(known,)] = self.rows("SELECT model FROM _trace_models WHERE trace_id = $1", [trace_id])
         return str(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine import modules
 from ..engine.errors import InputError, UsageError
 from ..engine.store import Store
-from ..ingest.model import config_name, model_settings, read_config
+from ..ingest.model import config_name, model_settings, names_config, read_config
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,11 +35,12 @@ class Models(Store):
             UsageError: no model is so named, or its dimensions cannot be right.
             InputError: the file is no config.json.
         """
-        path = Path(text)
-        if path.is_file() or path.suffix == ".json":
-            return self.know_model(path)
+        if names_config(text):
+            return self.know_model(text)
         model = self._model_named(str(text))
         if model is None:
+            if (config := Path(text) / "config.json").is_file():
+                raise UsageError(f"{text}: a folder. A model is named by the file in it: {config}")
             words = self.rows("SELECT word FROM _model_words UNION SELECT model FROM architectures ORDER BY ALL")
             more = "tracelake model list shows all; a config.json works."
             raise UsageError(_unknown("model", str(text), [word for (word,) in words], more))
@@ -124,31 +126,32 @@ class Models(Store):
             InputError: the file cannot be read, or is no model's config.json.
             UsageError: its dimensions cannot be right.
         """
-        path = Path(path)
-        config = read_config(path)
-        self.check_config(path)
-        model = name or config_name(path, config)
-        self._tell("model_configs", model, json.dumps(config))
+        config = read_config(Path(path))
+        model = name or config_name(Path(path), config)
+        text = json.dumps(config)
+        self._check_config(path, text)
+        self._tell("model_configs", model, text)
         return model
 
-    def check_config(self, path: str | os.PathLike[str]) -> None:
+    def _check_config(self, path: str | os.PathLike[str], config: str) -> None:
         """Check that a config.json is that of a model whose operators can be told.
 
+        Args:
+            path: what to call it.
+            config: its text.
+
         Raises:
-            InputError: the file cannot be read, or is no model's config.json.
+            InputError: it is no model's.
             UsageError: its dimensions cannot be right.
         """
         architectures = modules.module("architectures")
         assert architectures is not None
-        connection = self._ready(["architectures"])
-        connection.begin()
-        try:
-            connection.execute(
-                "INSERT OR REPLACE INTO model_configs VALUES ('', $1)", [json.dumps(read_config(Path(path)))]
-            )
-            known = connection.execute(f"SELECT fault FROM ({architectures.query}) WHERE model = ''").fetchall()
-        finally:
-            connection.rollback()
+        # Told for this one question, to a transaction that ends with it.
+        with contextlib.closing(self._ready(["architectures"]).cursor()) as cursor:
+            cursor.begin()
+            cursor.execute("INSERT OR REPLACE INTO model_configs VALUES ('', $1)", [config])
+            known = cursor.execute(f"SELECT fault FROM ({architectures.query}) WHERE model = ''").fetchall()
+            cursor.rollback()
         if not known:
             raise InputError(f"{path}: not a model's config.json: no dimension of a model is in it.")
         [(fault,)] = known
