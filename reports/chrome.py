@@ -1,23 +1,62 @@
-"""A small Chrome trace of one pass: its kernels, and above them tracks that say which pass and layer they are of.
+"""A small Chrome trace of one pass: its kernels, and above them threads that show which pass and layer they are of.
 
 Times are those of the original trace, to the nanosecond, so that both can be open side by side.
+
+All but the names are complete events on threads with names, none of which overlap on a thread. Perfetto takes the `id`
+of begin and end events as global to the file, so that it would pair those of one device with those of another, and of
+complete events it drops what overlaps another of its thread.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .output import writing
 
 if TYPE_CHECKING:
     from ..engine.store import Store
 
-#: Process number of the tracks of passes and layers; the kernels' is their device.
-_TRACKS = 1_000_000
+#: Processes of passes and layers are numbered from here on; that of the kernels is their device.
+_RANGES = 1_000_000
+#: Threads for what overlaps are numbered from here on; that of the other kernels is their stream.
+_OVERLAPPING = 1_000_000
+_PASSES, _LAYERS = 1, 2
+
+
+class _Line(NamedTuple):
+    """What belongs on one thread; in the order in which devices and their lines are shown."""
+
+    device: int
+    is_stream: bool
+    number: int  # of the stream, or _PASSES, _LAYERS
+
+    @property
+    def pid(self) -> int:
+        return self.device + (0 if self.is_stream else _RANGES)
+
+    @property
+    def process(self) -> str:
+        return f"device {self.device}" + ("" if self.is_stream else ": passes and layers")
+
+    @property
+    def name(self) -> str:
+        return f"stream {self.number}" if self.is_stream else {_PASSES: "passes", _LAYERS: "layers"}[self.number]
+
+
+class _Drawn(NamedTuple):
+    """A complete event; times in ns."""
+
+    line: _Line
+    category: str
+    name: str
+    start_ns: int
+    end_ns: int
+    args: dict[str, Any]
 
 
 def write_chrome(store: Store, trace_id: str, path: Path, pass_id: int, layers: Sequence[int] = ()) -> int:
@@ -35,8 +74,7 @@ def write_chrome(store: Store, trace_id: str, path: Path, pass_id: int, layers: 
     """
     ranges = _ranges(store, trace_id, pass_id, layers)
     windows = [row for row in ranges if (row["range"] == "layer" if layers else row["range"] != "gap")]
-    devices = sorted({row["device"] for row in ranges})
-    events = [*_names(devices), *_tracks(ranges), *_kernels(store, trace_id, windows)]
+    events = list(_events([*_drawn_ranges(ranges), *_drawn_kernels(store, trace_id, windows)]))
     [(trace, metadata)] = store.rows("SELECT trace, metadata FROM traces WHERE trace_id = $1", [trace_id])
     about = {
         **_object(metadata), "displayTimeUnit": "ms", "traceName": f"{trace}, pass {pass_id}",
@@ -54,39 +92,30 @@ def _ranges(store: Store, trace_id: str, pass_id: int, layers: Sequence[int]) ->
         SELECT device, range, layer_id, layer_type, start_ns, end_ns, sum_ms
         FROM perfetto_ranges
         WHERE trace_id = $1 AND pass_id = $2 AND ($3 = [] OR range = 'pass' OR list_contains($3, layer_id))
-        ORDER BY device, range <> 'pass', start_ns
+        ORDER BY device, start_ns, end_ns DESC
         """,
         [trace_id, pass_id, list(layers)],
     )
+    # A device without a number comes after those that have one.
+    unnumbered = 1 + max((row[0] for row in found if row[0] is not None), default=-1)
     keys = ("device", "range", "layer_id", "layer_type", "start_ns", "end_ns", "sum_ms")
-    return [{**dict(zip(keys, row, strict=True)), "pass_id": pass_id} for row in found]
+    return [
+        {**dict(zip(keys, row, strict=True)), "pass_id": pass_id, "shown": unnumbered if row[0] is None else row[0]}
+        for row in found
+    ]
 
 
-def _names(devices: Iterable[int]) -> Iterator[str]:
-    for device in devices:
-        for pid, name, order in (
-            (_TRACKS + device, f"device {device}: passes and layers", 0),
-            (device, f"device {device}", 1),
-        ):
-            yield _event("M", "process_name", pid, 0, {"name": name})
-            yield _event("M", "process_sort_index", pid, 0, {"sort_index": 2 * device + order})
-
-
-def _tracks(ranges: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Give each range a begin and an end; ranges that overlap go on tracks of their own."""
-    free: dict[tuple[int, str], list[int]] = {}
+def _drawn_ranges(ranges: Iterable[dict[str, Any]]) -> Iterator[_Drawn]:
     for row in ranges:
-        level = "pass" if row["range"] == "pass" else "layer"
-        ends = free.setdefault((row["device"], level), [])
-        lane = next((lane for lane, end in enumerate(ends) if end <= row["start_ns"]), len(ends))
-        ends[lane : lane + 1] = [row["end_ns"]]
-        args = {"pass": row["pass_id"], "layer": row["layer_id"], "type": row["layer_type"], "sum_ms": row["sum_ms"]}
-        name = f"pass {row['pass_id']}" if level == "pass" else _layer_name(row)
-        track: dict[str, Any] = {"cat": level, "id": f"{level} {lane}" if lane else level}
-        pid = _TRACKS + row["device"]
-        known = {key: value for key, value in args.items() if value is not None}
-        yield _event("b", name, pid, 0, known, start_ns=row["start_ns"], **track)
-        yield _event("e", name, pid, 0, {}, start_ns=row["end_ns"], **track)
+        is_pass = row["range"] == "pass"
+        yield _Drawn(
+            _Line(row["shown"], False, _PASSES if is_pass else _LAYERS),
+            "pass" if is_pass else "layer",
+            f"pass {row['pass_id']}" if is_pass else _layer_name(row),
+            row["start_ns"],
+            row["end_ns"],
+            {"pass": row["pass_id"], "layer": row["layer_id"], "type": row["layer_type"], "sum_ms": row["sum_ms"]},
+        )
 
 
 def _layer_name(row: dict[str, Any]) -> str:
@@ -95,7 +124,8 @@ def _layer_name(row: dict[str, Any]) -> str:
     return f"layer {row['layer_id']}" + (f" {row['layer_type']}" if row["layer_type"] else "")
 
 
-def _kernels(store: Store, trace_id: str, windows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _drawn_kernels(store: Store, trace_id: str, windows: Sequence[dict[str, Any]]) -> Iterator[_Drawn]:
+    shown = {row["device"]: row["shown"] for row in windows}
     starts = [(row["device"], row["start_ns"], row["end_ns"]) for row in windows]
     devices, begins, ends = ([list(column) for column in zip(*starts, strict=True)]) if starts else ([], [], [])
     found = store.rows(
@@ -104,34 +134,54 @@ def _kernels(store: Store, trace_id: str, windows: Sequence[dict[str, Any]]) -> 
             SELECT unnest(CAST($2 AS INTEGER[])) AS device, unnest(CAST($3 AS BIGINT[])) AS start_ns,
                 unnest(CAST($4 AS BIGINT[])) AS end_ns
         )
-        SELECT k.device, coalesce(k.stream, 0), k.start_ns, k.dur_ns, k.name, k.category, k.kind, k.correlation,
+        SELECT k.device, coalesce(k.stream, 0), k.start_ns, k.end_ns, k.name, k.category, k.kind, k.correlation,
             l.pass_id, l.layer_id, l.half
         FROM kernels AS k
-        SEMI JOIN windows AS w ON w.device = k.device AND k.start_ns >= w.start_ns AND k.start_ns < w.end_ns
+        SEMI JOIN windows AS w
+            ON w.device IS NOT DISTINCT FROM k.device AND k.start_ns >= w.start_ns AND k.start_ns < w.end_ns
         LEFT JOIN layer_kernels AS l ON l.trace_id = k.trace_id AND l.kernel_id = k.kernel_id
         WHERE k.trace_id = $1
         ORDER BY k.start_ns, k.kernel_id
         """,
         [trace_id, devices, begins, ends],
     )
-    for device, stream, start_ns, dur_ns, name, category, kind, correlation, pass_id, layer_id, half in found:
+    for device, stream, start_ns, end_ns, name, category, kind, correlation, pass_id, layer_id, half in found:
         event_category = ("gpu_memset" if category == "memset" else "gpu_memcpy") if kind == "memory" else "kernel"
         args = {
             "device": device, "stream": stream, "correlation": correlation, "category": category,
             "pass": pass_id, "layer": layer_id, "half": half,
         }  # fmt: skip
-        known = {key: value for key, value in args.items() if value is not None}
-        yield _event("X", name, device, stream, known, start_ns=start_ns, dur_ns=dur_ns, cat=event_category)
+        yield _Drawn(_Line(shown[device], True, stream), event_category, name, start_ns, end_ns, args)
 
 
-def _event(
-    ph: str, name: str, pid: int, tid: int, args: dict[str, Any],
-    *, start_ns: int | None = None, dur_ns: int | None = None, **more: str,
-) -> str:  # fmt: skip
-    text = json.dumps({"ph": ph, "name": name, "pid": pid, "tid": tid, **more, "args": args}, ensure_ascii=False)
-    # Times as decimal text: a double cannot hold nanoseconds since 1970.
-    times = [f', "{key}": {_us(ns)}' for key, ns in (("ts", start_ns), ("dur", dur_ns)) if ns is not None]
-    return text[:-1] + "".join(times) + "}"
+def _events(drawn: Sequence[_Drawn]) -> Iterator[str]:
+    """Return the text of events that are in time order along each line, the names of processes and threads first."""
+    ends: dict[_Line, list[int]] = defaultdict(list)
+    lanes = [_first_free(ends[event.line], event) for event in drawn]
+    threads = sorted(set(zip((event.line for event in drawn), lanes, strict=True)))
+    tids = {(line, lane): _OVERLAPPING + order if lane else line.number for order, (line, lane) in enumerate(threads)}
+    for order, (line, lane) in enumerate(threads):
+        beside = f", overlapping {lane}" if lane else ""
+        for name, args in (
+            ("process_name", {"name": line.process}),
+            ("process_sort_index", {"sort_index": 2 * line.device + line.is_stream}),
+            ("thread_name", {"name": line.name + beside}),
+            ("thread_sort_index", {"sort_index": order}),
+        ):
+            yield json.dumps({"ph": "M", "name": name, "pid": line.pid, "tid": tids[line, lane], "args": args})
+    for event, lane in zip(drawn, lanes, strict=True):
+        known = {key: value for key, value in event.args.items() if value is not None}
+        on = {"cat": event.category, "pid": event.line.pid, "tid": tids[event.line, lane]}
+        text = json.dumps({"ph": "X", "name": event.name, **on, "args": known}, ensure_ascii=False)
+        # Times as decimal text: a double cannot hold nanoseconds since 1970.
+        yield f'{text[:-1]}, "ts": {_us(event.start_ns)}, "dur": {_us(event.end_ns - event.start_ns)}}}'
+
+
+def _first_free(ends: list[int], event: _Drawn) -> int:
+    """Return the first lane of a line whose last event has ended when this one starts, and let this one be the last."""
+    lane = next((lane for lane, end in enumerate(ends) if end <= event.start_ns), len(ends))
+    ends[lane : lane + 1] = [event.end_ns]
+    return lane
 
 
 def _us(ns: int) -> str:
