@@ -11,6 +11,7 @@ import duckdb
 from .errors import InputError, UsageError
 from .files import publish_file
 from .layout import Layout
+from .paths import TRACE_ID, file_literal, pattern
 from .schema import CATALOG_COLUMNS
 
 #: Settings with a type of their own; any other key is a tag. The view `traces` gives each its column.
@@ -66,8 +67,7 @@ def write_entry(layout: Layout, entry: dict[str, Any]) -> None:
     values = {name: entry.get(name) for name in CATALOG_COLUMNS}
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        target = str(beside).replace("'", "''")
-        connection.execute(f"COPY (SELECT {columns}) TO '{target}' (FORMAT parquet)", values)
+        connection.execute(f"COPY (SELECT {columns}) TO {file_literal(beside)} (FORMAT parquet)", values)
     publish_file(beside, path)
 
 
@@ -109,22 +109,25 @@ class CatalogReader:
             InputError: a file of the catalog or of settings is damaged.
         """
         rows = [self._layout.catalog_file(trace_id) for trace_id in self._layout.trace_ids()]
-        settings = sorted(self._layout.settings.glob("trace_id=*.json"))
-        seen = [(str(path), path.stat().st_mtime_ns) for path in (*rows, *settings)]
+        settings = self._layout.settings_files()
+        seen = [(str(path), path.stat().st_mtime_ns) for path in (*rows, *settings.values())]
         if seen == self._seen:
             return False
         connection.execute("DELETE FROM _catalog; DELETE FROM _settings")
         if rows:
             try:
+                # The id by the file's name, as everywhere: what a row says of it may be a lie.
                 connection.execute(
-                    "INSERT INTO _catalog BY NAME SELECT * FROM read_parquet($1, union_by_name = true)",
-                    [[str(path) for path in rows]],
+                    "INSERT INTO _catalog BY NAME "
+                    "SELECT * EXCLUDE (filename) REPLACE (regexp_extract(filename, $2, 1) AS trace_id) FROM "
+                    "read_parquet($1, union_by_name = true, hive_partitioning = false, filename = true)",
+                    [[pattern(path) for path in rows], rf"trace_id=({TRACE_ID.pattern})\.parquet$"],
                 )
             except duckdb.Error as error:
                 raise InputError(f"{self._layout.traces}: a row of the catalog cannot be read: {error}") from error
         said = [
-            (path.stem.removeprefix("trace_id="), key, str(value))
-            for path in settings
+            (trace_id, key, str(value))
+            for trace_id, path in settings.items()
             for key, value in read_settings(path).items()
         ]
         if said:

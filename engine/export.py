@@ -9,6 +9,7 @@ import duckdb
 
 from . import modules
 from .errors import InputError, UsageError
+from .paths import check_usable, file_literal
 
 FORMATS = ("parquet", "csv", "duckdb")
 
@@ -19,6 +20,7 @@ def checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
     Raises:
         UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
     """
+    check_usable(target)
     if format not in FORMATS:
         raise UsageError(f"{format}: unknown format; known: {', '.join(FORMATS)}.")
     names = list(relations) or [
@@ -55,7 +57,7 @@ def _to_files(
     options = "FORMAT parquet, COMPRESSION zstd" if format == "parquet" else "FORMAT csv, HEADER"
     written = []
     for name in names:
-        path = modules.quoted(str(target / f"{name}.{format}"))
+        path = file_literal(target / f"{name}.{format}")
         [(rows,)] = connection.execute(f"COPY (SELECT * FROM {name}) TO {path} ({options})").fetchall()
         written.append((name, rows))
     return written
@@ -63,7 +65,7 @@ def _to_files(
 
 def _to_database(connection: duckdb.DuckDBPyConnection, target: Path, names: Sequence[str]) -> list[tuple[str, int]]:
     target.parent.mkdir(parents=True, exist_ok=True)
-    connection.execute(f"ATTACH {modules.quoted(str(target))} AS exported")
+    connection.execute(f"ATTACH {file_literal(target)} AS exported")
     written = []
     try:
         for name in names:

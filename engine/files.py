@@ -10,6 +10,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from .paths import plain_files
+
 
 def fsync_path(path: Path) -> None:
     """Flush a file or folder to the disk; a file system that cannot is left alone."""
@@ -53,6 +55,14 @@ def exclusive(path: Path) -> Iterator[None]:
         yield
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with what is in it; of one that is a link, the link."""
+    if folder.is_symlink():
+        folder.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Staging:
     """A folder under `parent` for work under way. A dead process's folder is told from a live one by its lock."""
 
@@ -91,7 +101,7 @@ def remove_dead_staging(parent: Path) -> None:
     """Remove what ingests left that were killed. Live ones hold their lock and are left alone."""
     if not parent.is_dir():
         return
-    for lock_path in parent.glob("*.lock"):
+    for lock_path in plain_files(parent, ".lock"):
         try:
             with lock_path.open("ab") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,14 +13,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InputError, UsageError
 from .files import publish_bytes
+from .paths import TRACE_ID, check_usable, is_plain_file, is_plain_folder, plain_files, plain_folders
+from .schema import LANES
 
 #: Raised when the files below change their meaning. A lake of a newer version is refused.
 FORMAT_VERSION = 1
+_OF_TRACE = re.compile(f"trace_id=({TRACE_ID.pattern})")
 
 
 @dataclass(frozen=True)
@@ -71,31 +75,64 @@ class Layout:
 
     def event_dir(self, trace_id: str) -> Path:
         """Return the folder of one trace's events."""
-        return self.events / f"trace_id={trace_id}"
+        return self.events / _named(trace_id)
+
+    def event_files(self, trace_id: str) -> list[Path]:
+        """Return the files of one trace's events, lane by lane."""
+        folder = self.event_dir(trace_id)
+        lanes = (folder / f"lane={lane}" for lane in LANES)
+        # A linked folder leads out of the lake, wherever on the way down it is.
+        return [file for lane in lanes if is_plain_folder(folder) for file in plain_files(lane, ".parquet")]
 
     def catalog_file(self, trace_id: str) -> Path:
         """Return the catalog row of one trace."""
-        return self.traces / f"trace_id={trace_id}.parquet"
+        return self.traces / f"{_named(trace_id)}.parquet"
 
     def settings_file(self, trace_id: str) -> Path:
         """Return the settings of one trace."""
-        return self.settings / f"trace_id={trace_id}.json"
+        return self.settings / f"{_named(trace_id)}.json"
+
+    def settings_files(self) -> dict[str, Path]:
+        """Return the settings of every trace that something was said of, by the trace's id."""
+        return _by_trace(plain_files(self.settings, ".json"))
+
+    def reference_files(self) -> dict[str, Path]:
+        """Return the user's own rows of reference tables, by the table's name."""
+        return {path.stem: path for path in plain_files(self.reference, ".csv")}
 
     def stamp(self, trace_id: str) -> int:
         """Return when what is known of a trace last changed, in ns: its settings, or its catalog row."""
         settings = self.settings_file(trace_id)
-        return (settings if settings.exists() else self.catalog_file(trace_id)).stat().st_mtime_ns
+        return (settings if is_plain_file(settings) else self.catalog_file(trace_id)).stat().st_mtime_ns
 
     def mart_file(self, relation: str, trace_id: str) -> Path:
         """Return the materialised rows of one relation and trace."""
-        return self.marts / relation / f"trace_id={trace_id}.parquet"
+        return self.marts / relation / f"{_named(trace_id)}.parquet"
+
+    def mart_files(self, trace_id: str) -> list[Path]:
+        """Return all materialised rows of one trace that are there."""
+        named = f"{_named(trace_id)}.parquet"
+        return [path / named for path in plain_folders(self.marts) if is_plain_file(path / named)]
 
     def trace_ids(self) -> list[str]:
-        """Return the ids of the traces in the lake, sorted."""
-        if not self.traces.is_dir():
-            return []
-        names = (path.stem for path in self.traces.glob("trace_id=*.parquet"))
-        return sorted(name.removeprefix("trace_id=") for name in names)
+        """Return the ids of the traces in the lake, sorted: the names of their catalog rows, whatever those say."""
+        return list(_by_trace(plain_files(self.traces, ".parquet")))
+
+
+def _named(trace_id: str) -> str:
+    """Return what a trace's files are called.
+
+    Raises:
+        InputError: the id is none, and would lead elsewhere.
+    """
+    if not TRACE_ID.fullmatch(trace_id):
+        raise InputError(f"{trace_id!r}: not the id of a trace: 16 hexadecimal digits.")
+    return f"trace_id={trace_id}"
+
+
+def _by_trace(files: list[Path]) -> dict[str, Path]:
+    """Return files by the trace that their names tell; others are none of ours."""
+    return {named[1]: path for path in files if (named := _OF_TRACE.fullmatch(path.stem))}
 
 
 def open_layout(root: Path, *, create: bool) -> Layout:
@@ -105,9 +142,11 @@ def open_layout(root: Path, *, create: bool) -> Layout:
         UsageError: there is no lake and none may be made, or the folder holds other things.
         InputError: the lake was written by a newer version, or its marker cannot be read.
     """
+    check_usable(root)
     layout = Layout(root)
     if layout.marker.is_file():
         _check_version(layout)
+        _check_folders(layout)
         return layout
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root}: not a lake: it is a file. A lake is a folder; give another --lake.")
@@ -136,3 +175,15 @@ def _check_version(layout: Layout) -> None:
             f"{layout.root}: this lake has format {version}, this tracelake reads up to {FORMAT_VERSION}. "
             "Upgrade tracelake to open it."
         )
+
+
+def _check_folders(layout: Layout) -> None:
+    """Check that what is written into, and removed from, is the lake's own.
+
+    Raises:
+        InputError: a folder of the lake, or its lock, is a link to elsewhere.
+    """
+    folders = (layout.events, layout.traces, layout.settings, layout.reference, layout.marts, layout.staging)
+    for path in (*folders, layout.lock, *layout.marts.glob("*")):
+        if path.is_symlink():
+            raise InputError(f"{path}: is a symbolic link; what is inside a lake lies inside it. Remove the link.")

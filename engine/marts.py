@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import modules
-from .files import exclusive, publish_bytes
+from .files import exclusive, publish_bytes, remove_folder
 from .layout import Layout
+from .paths import TRACE_ID, file_literal, is_plain_file, pattern
 from .schema import empty_select
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def refresh(
 
 def forget(layout: Layout, trace_id: str) -> None:
     """Remove what was computed for one trace."""
-    for path in layout.marts.glob(f"*/trace_id={trace_id}.parquet"):
+    for path in layout.mart_files(trace_id):
         path.unlink(missing_ok=True)
 
 
@@ -85,7 +85,7 @@ def _files(
         if renewed:
             with exclusive(layout.lock):
                 if not _is_of(layout, entry, wanted):
-                    shutil.rmtree(key.parent, ignore_errors=True)
+                    remove_folder(key.parent)
                     publish_bytes(key, wanted.encode())
         for batch in _batches(layout, stale):
             # The lock is that of publishing and removing: the traces' files stay while they are read.
@@ -96,15 +96,16 @@ def _files(
                     return None
                 needed = [trace_id for trace_id in there if not _fresh(layout, entry, trace_id, stamps)]
                 _compute(connection, layout, entry, needed, stamps)
-    files = [str(path) for trace_id in traces if (path := layout.mart_file(entry.name, trace_id)).exists()]
+    computed = (layout.mart_file(entry.name, trace_id) for trace_id in traces)
+    files = [pattern(path) for path in computed if is_plain_file(path)]
     if not files:
         return empty_select(columns)
     connection.execute(f"SET VARIABLE mart_{entry.name} = $1", [files])
     # The trace by the file's name: a question about one trace then opens one file.
-    trace_id = r"regexp_extract(filename, 'trace_id=([0-9a-f]+)\.parquet$', 1) AS trace_id"
+    trace_id = rf"regexp_extract(filename, 'trace_id=({TRACE_ID.pattern})\.parquet$', 1) AS trace_id"
     return (
         f"SELECT * EXCLUDE (filename) REPLACE ({trace_id}) "
-        f"FROM read_parquet(getvariable('mart_{entry.name}'), filename = true)"
+        f"FROM read_parquet(getvariable('mart_{entry.name}'), hive_partitioning = false, filename = true)"
     )
 
 
@@ -119,7 +120,7 @@ def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, sta
 def _fingerprint(layout: Layout, entry: modules.Module) -> str:
     """Return the digest of all that the rows depend on besides the traces."""
     used = modules.sources(entry.name)
-    own_rows = sorted(path for path in layout.reference.glob("*.csv") if path.stem in used)
+    own_rows = [path for table, path in layout.reference_files().items() if table in used]
     return modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
 
 
@@ -130,7 +131,7 @@ def _fingerprint_file(layout: Layout, entry: modules.Module) -> Path:
 def _is_of(layout: Layout, entry: modules.Module, fingerprint: str) -> bool:
     """Whether the relation's folder holds rows of that fingerprint."""
     key = _fingerprint_file(layout, entry)
-    return key.exists() and key.read_text() == fingerprint
+    return is_plain_file(key) and key.read_text() == fingerprint
 
 
 def _no_rows(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module) -> list[Path]:
@@ -139,7 +140,7 @@ def _no_rows(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modul
     if path.parent.exists() and not path.exists():
         beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
         columns = {column.name: column.type for column in entry.columns}
-        connection.execute(f"COPY ({empty_select(columns)}) TO {modules.quoted(str(beside))} (FORMAT parquet)")
+        connection.execute(f"COPY ({empty_select(columns)}) TO {file_literal(beside)} (FORMAT parquet)")
         beside.replace(path)
     return [path]
 
@@ -149,7 +150,7 @@ def _batches(layout: Layout, trace_ids: list[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     total = 0
     for trace_id in trace_ids:
-        size = sum(file.stat().st_size for file in layout.event_dir(trace_id).rglob("*.parquet"))
+        size = sum(file.stat().st_size for file in layout.event_files(trace_id))
         if batch and (len(batch) == _AT_ONCE or total + size > _BYTES_AT_ONCE):
             yield batch
             batch, total = [], 0
@@ -162,7 +163,7 @@ def _batches(layout: Layout, trace_ids: list[str]) -> Iterator[list[str]]:
 def _fresh(layout: Layout, entry: modules.Module, trace_id: str, stamps: dict[str, int]) -> bool:
     """Whether the rows of a trace are there, computed from what was said of it when the catalog was loaded."""
     try:
-        return layout.mart_file(entry.name, trace_id).stat().st_mtime_ns == stamps[trace_id]
+        return layout.mart_file(entry.name, trace_id).lstat().st_mtime_ns == stamps[trace_id]
     except FileNotFoundError:
         return False
 
@@ -179,15 +180,15 @@ def _compute(
         return
     # A cursor has variables of its own: there the relations read the files of these traces alone.
     with contextlib.closing(connection.cursor()) as cursor:
-        files = [str(file) for trace_id in trace_ids for file in sorted(layout.event_dir(trace_id).rglob("*.parquet"))]
+        files = [pattern(file) for trace_id in trace_ids for file in layout.event_files(trace_id)]
         cursor.execute("SET VARIABLE event_files = $1", [files])
         used = modules.closure([entry.name], lambda one: one.materialised and one is not entry)
         for upstream in modules.modules():
             if upstream.materialised and upstream.name in used and upstream is not entry:
                 there = [layout.mart_file(upstream.name, trace_id) for trace_id in trace_ids]
                 if upstream.only_format is not None:
-                    there = [path for path in there if path.exists()] or _no_rows(cursor, layout, upstream)
-                cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [[str(path) for path in there]])
+                    there = [path for path in there if is_plain_file(path)] or _no_rows(cursor, layout, upstream)
+                cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [[pattern(path) for path in there]])
         listed = ", ".join(map(modules.quoted, trace_ids))
         query = f"SELECT * FROM ({entry.query}) WHERE trace_id IN ({listed})"
         if len(trace_ids) > 1:
@@ -198,7 +199,7 @@ def _compute(
             beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
             cursor.execute(
                 f"COPY (SELECT * FROM ({query}) WHERE trace_id = {modules.quoted(trace_id)}) "
-                f"TO {modules.quoted(str(beside))} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
+                f"TO {file_literal(beside)} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
             )
             # The file's time says what it was computed from.
             os.utime(beside, ns=(stamps[trace_id], stamps[trace_id]))

@@ -18,8 +18,9 @@ import duckdb
 from . import marts, modules
 from .catalog import CatalogReader, read_settings
 from .errors import InputError, UsageError
-from .files import exclusive, publish_bytes, remove_dead_staging
+from .files import exclusive, publish_bytes, remove_dead_staging, remove_folder
 from .layout import Layout, open_layout
+from .paths import TRACE_ID, is_plain_file, pattern
 from .rules import create_rule_function
 from .schema import CATALOG_COLUMNS, EVENT_COLUMNS, column_list, empty_select
 
@@ -29,6 +30,21 @@ _CATALOG = re.compile(
 )
 _MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
+#: The events with trace and lane, which the folders say. DuckDB's own reading of `key=value` leaves files alone that a
+#: join does not want (4 of 110 opened where the other way opens all), but it takes every folder's name for a key, those
+#: above the lake among them, and the first of a name wins. So it reads only where the lake's own are the only ones.
+_BY_KEY = """
+SELECT * FROM read_parquet(
+    getvariable('event_files'), hive_partitioning = true, hive_types = {'trace_id': VARCHAR, 'lane': VARCHAR}
+)
+"""
+_BY_FOLDER = rf"""
+SELECT
+    * EXCLUDE (filename),
+    regexp_extract(filename, 'trace_id=({TRACE_ID.pattern})/lane=[a-z]+/[^/]+$', 1) AS trace_id,
+    regexp_extract(filename, '/lane=([a-z]+)/[^/]+$', 1) AS lane
+FROM read_parquet(getvariable('event_files'), hive_partitioning = false, filename = true)
+"""
 
 
 class Store:
@@ -121,12 +137,8 @@ class Store:
         connection = self._connection
         if not self._catalog.load(connection):
             return
-        files = [
-            str(file)
-            for trace_id in self._catalog.stamps
-            for file in sorted(self.layout.event_dir(trace_id).rglob("*.parquet"))
-        ]
-        _set_files(connection, "event_files", files, "_event_rows", _EVENT_ROW_COLUMNS)
+        files = [file for trace_id in self._catalog.stamps for file in self.layout.event_files(trace_id)]
+        _set_event_files(connection, files)
         self._materialised.clear()
         self._recompute(entry.name for entry in modules.modules())
 
@@ -181,21 +193,19 @@ class Store:
             return
         path = self.layout.settings_file(trace_id)
         with exclusive(self.layout.lock):
-            kept = read_settings(path) if path.exists() else {}
+            kept = read_settings(path) if is_plain_file(path) else {}
             kept.update(settings)
             kept = {key: value for key, value in kept.items() if value is not None}
             publish_bytes(path, (json.dumps(kept, indent=1, sort_keys=True) + "\n").encode())
 
     def remove(self, trace: str) -> str:
         """Remove a trace from the lake and return its id. Its source file is not touched."""
-        import shutil
-
         trace_id = self.resolve(trace)
         with exclusive(self.layout.lock):
             # The catalog row first: without it the rest is invisible, and swept up by the next ingest of it.
             self.layout.catalog_file(trace_id).unlink(missing_ok=True)
             marts.forget(self.layout, trace_id)
-            shutil.rmtree(self.layout.event_dir(trace_id), ignore_errors=True)
+            remove_folder(self.layout.event_dir(trace_id))
             self.layout.settings_file(trace_id).unlink(missing_ok=True)
         self.refresh()
         return trace_id
@@ -264,7 +274,7 @@ class Store:
         Raises:
             InputError: a file cannot be read; its table stays as it was.
         """
-        times = {path.stem: path.stat().st_mtime_ns for path in self.layout.reference.glob("*.csv")}
+        times = {table: path.stat().st_mtime_ns for table, path in self.layout.reference_files().items()}
         for table, seen in list(self._own_files.items()):
             if times.get(table, 0) == seen or table in self._told:
                 continue
@@ -311,7 +321,7 @@ class Store:
         connection.execute("SET asof_loop_join_threshold = 0")
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
-        _set_files(connection, "event_files", [], "_event_rows", _EVENT_ROW_COLUMNS)
+        _set_event_files(connection, [])
         return connection
 
     def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
@@ -337,15 +347,16 @@ class Store:
         Raises:
             InputError: the lake's own file cannot be read as such rows.
         """
-        own = self.layout.reference / f"{table}.csv"
-        seen = own.stat().st_mtime_ns if own.exists() else 0
+        own = self.layout.reference_files().get(table)
+        seen = own.stat().st_mtime_ns if own else 0
         for path in (modules.csv_file(table), own):
-            if path != own or own.exists():
+            if path is not None:
                 try:
                     connection.execute(
                         f"INSERT OR REPLACE INTO {table} BY NAME "
-                        "SELECT * FROM read_csv($1, header = true, all_varchar = true, quote = '\"', escape = '\"')",
-                        [str(path)],
+                        "SELECT * FROM read_csv($1, header = true, all_varchar = true, quote = '\"', escape = '\"', "
+                        "hive_partitioning = false)",
+                        [pattern(path)],
                     )
                 except duckdb.Error as error:
                     raise InputError(f"{path}: cannot be read as rows of {table}: {error}") from error
@@ -366,16 +377,10 @@ def _near(message: str) -> str:
     return f"{first}{guess} `tracelake schema` lists the relations."
 
 
-def _set_files(
-    connection: duckdb.DuckDBPyConnection, variable: str, files: list[str], view: str, columns: dict[str, str]
-) -> None:
-    """Point a view at a list of Parquet files, or at nothing."""
+def _set_event_files(connection: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
+    """Point the rows of all events at a list of files, or at nothing."""
+    source = empty_select(_EVENT_ROW_COLUMNS)
     if files:
-        connection.execute(f"SET VARIABLE {variable} = $1", [files])
-        source = (
-            f"SELECT * FROM read_parquet(getvariable('{variable}'), hive_partitioning = true, "
-            "hive_types = {'trace_id': VARCHAR, 'lane': VARCHAR})"
-        )
-    else:
-        source = empty_select(columns)
-    connection.execute(f"CREATE OR REPLACE VIEW {view} AS {source}")
+        connection.execute("SET VARIABLE event_files = $1", [[pattern(file) for file in files]])
+        source = _BY_FOLDER if "=" in str(files[0].parents[2].absolute()) else _BY_KEY
+    connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {source}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.modules import quoted
+from ..engine.paths import file_literal
 from ..engine.schema import EVENT_COLUMNS, LANES, column_list
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class LaneWriter:
     def _copy(self, query: str, lane: str) -> int:
         path = self._path(lane, self._files)
         self._files += 1
-        [(rows,)] = self._cursor.execute(f"COPY ({query}) TO {quoted(str(path))} ({copy_options()})").fetchall()
+        [(rows,)] = self._cursor.execute(f"COPY ({query}) TO {file_literal(path)} ({copy_options()})").fetchall()
         return int(rows)
 
     def _path(self, lane: str, number: int) -> Path:

@@ -16,9 +16,9 @@ import xxhash
 
 from ..engine.catalog import write_entry
 from ..engine.errors import InputError
-from ..engine.files import Staging, exclusive, fsync_path, remove_dead_staging
+from ..engine.files import Staging, exclusive, fsync_path, remove_dead_staging, remove_folder
 from ..engine.layout import Layout
-from ..engine.modules import quoted
+from ..engine.paths import file_literal, parquet_rows
 from ..version import __version__
 from .describe import describe
 from .formats import reader_of
@@ -39,7 +39,7 @@ SELECT
     min(start_ns) FILTER (ph NOT IN ('M', 's', 't', 'f')) AS start_ns,
     max(coalesce(end_ns, start_ns)) FILTER (ph NOT IN ('M', 's', 't', 'f')) AS end_ns,
     count(*) AS events
-FROM read_parquet({files})
+FROM {files}
 """
 
 
@@ -108,7 +108,7 @@ def _ingest(layout: Layout, what: Input, folder: Path, progress: Progress, threa
     notes = Notes()
     events = folder / "events"
     with duckdb.connect(config={"threads": threads, "preserve_insertion_order": False}) as connection:
-        connection.execute(f"SET temp_directory = {quoted(str(folder / 'spill'))}; SET TimeZone = 'UTC'")
+        connection.execute(f"SET temp_directory = {file_literal(folder / 'spill')}; SET TimeZone = 'UTC'")
         writers = [LaneWriter(connection, events, number) for number in range(threads + 1)]
         reading, sources = _read(what, writers, notes, progress)
         for writer in writers:
@@ -119,11 +119,10 @@ def _ingest(layout: Layout, what: Input, folder: Path, progress: Progress, threa
         for lane in events.iterdir():
             if not any(lane.iterdir()):
                 lane.rmdir()
-        files = [str(path) for path in events.rglob("*.parquet")]
+        files = list(events.rglob("*.parquet"))
         extent = (None, None, 0)
         if files:
-            listed = f"[{', '.join(map(quoted, files))}]"
-            [extent] = connection.execute(_EXTENT.format(files=listed)).fetchall()
+            [extent] = connection.execute(_EXTENT.format(files=parquet_rows(files))).fetchall()
     if not files and (notes.rejected or notes.truncated):
         raise InputError(f"{what.name}: no whole event in it: {notes.first() or notes.truncated}.")
     reading.metadata |= what.metadata
@@ -218,7 +217,7 @@ def _publish(layout: Layout, events: Path, entry: dict[str, Any]) -> bool:
             return False
         if target.exists():
             # Events without a catalog row: a process died between the two steps below.
-            shutil.rmtree(target)
+            remove_folder(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         events.rename(target)
         fsync_path(target.parent)

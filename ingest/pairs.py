@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.modules import quoted
+from ..engine.paths import file_literal, parquet_rows
 from ..engine.schema import EVENT_COLUMNS
 from .lanes import PAIR_LANE, copy_options
 
@@ -72,11 +72,11 @@ END
 
 def join_pairs(connection: duckdb.DuckDBPyConnection, folder: Path, device_pids: set[str]) -> int:
     """Give begin events below `folder` their ends and move all to their lanes; return how many have no partner."""
-    files = sorted(str(path) for path in (folder / f"lane={PAIR_LANE}").glob("*.parquet"))
+    files = sorted((folder / f"lane={PAIR_LANE}").glob("*.parquet"))
     if not files:
         (folder / f"lane={PAIR_LANE}").rmdir()
         return 0
-    connection.execute(f"CREATE TEMP VIEW waiting AS SELECT * FROM read_parquet([{', '.join(map(quoted, files))}])")
+    connection.execute(f"CREATE TEMP VIEW waiting AS SELECT * FROM {parquet_rows(files)}")
     connection.execute(_PAIRS)
     matched = "(ph = 'B' AND next_ph = 'E')"
     columns = []
@@ -101,12 +101,12 @@ def join_pairs(connection: duckdb.DuckDBPyConnection, folder: Path, device_pids:
         path = folder / f"lane={lane}" / "part-pairs.parquet"
         connection.execute(
             f"COPY (SELECT * EXCLUDE (lane) FROM placed WHERE lane = '{lane}' ORDER BY start_ns, event_id) "
-            f"TO {quoted(str(path))} ({copy_options()})"
+            f"TO {file_literal(path)} ({copy_options()})"
         )
     [(alone,)] = connection.execute(
         f"SELECT count(*) FILTER (ph = 'B' AND NOT coalesce({matched}, false)) + count(*) FILTER (orphan) FROM paired"
     ).fetchall()
     for file in files:
-        Path(file).unlink()
+        file.unlink()
     (folder / f"lane={PAIR_LANE}").rmdir()
     return int(alone)

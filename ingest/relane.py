@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.modules import quoted
+from ..engine.paths import file_literal, parquet_rows
 from .lanes import copy_options
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def relane(connection: duckdb.DuckDBPyConnection, folder: Path, known: set[str])
     meta = sorted((folder / "lane=meta").glob("*.parquet"))
     if not meta:
         return []
-    found = connection.execute(DEVICE_PROCESSES.format(source=f"read_parquet({_listed(meta)})")).fetchall()
+    found = connection.execute(DEVICE_PROCESSES.format(source=parquet_rows(meta))).fetchall()
     late = [str(pid) for pid, _ in found if pid not in known]
     host = sorted((folder / "lane=host").glob("*.parquet"))
     if late and host:
@@ -32,13 +33,9 @@ def relane(connection: duckdb.DuckDBPyConnection, folder: Path, known: set[str])
         moved, kept = folder / "lane=device" / "part-late.parquet", folder / "lane=host" / "part-kept.parquet"
         for path, condition in ((moved, there), (kept, f"NOT coalesce({there}, false)")):
             connection.execute(
-                f"COPY (SELECT * FROM read_parquet({_listed(host)}) WHERE {condition} ORDER BY start_ns, event_id) "
-                f"TO {quoted(str(path))} ({copy_options()})"
+                f"COPY (SELECT * FROM {parquet_rows(host)} WHERE {condition} ORDER BY start_ns, event_id) "
+                f"TO {file_literal(path)} ({copy_options()})"
             )
         for path in host:
             path.unlink()
     return [str(process) for _, process in found]
-
-
-def _listed(files: list[Path]) -> str:
-    return "[" + ", ".join(quoted(str(path)) for path in files) + "]"

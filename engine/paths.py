@@ -1,0 +1,87 @@
+"""Paths as DuckDB takes them, and what may stand inside a lake: plain files and folders, never a link out of it.
+
+DuckDB takes `*`, `?` and `[` of a file to read for patterns, `key=value` of a folder for a column, and words such as
+`s3:` for a place elsewhere. A lake lies wherever its user put it, so what is literal is written as such.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .errors import InputError
+
+#: An id of a trace: the beginning of a digest. Whatever else stands in its place makes no path.
+TRACE_ID = re.compile(r"[0-9a-f]{16}")
+_WILD = re.compile(r"[*?\[]")
+
+
+def check_usable(path: Path) -> None:
+    """Check that DuckDB can be given a path.
+
+    Raises:
+        InputError: it is not UTF-8, or no pattern can name it.
+    """
+    try:
+        text = str(path.absolute())
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise InputError(f"{shown}: this path is not UTF-8, and DuckDB opens no other. Give another.") from None
+    except OSError as error:
+        # The folder that one stands in was removed.
+        raise InputError(f"{path}: cannot be found: {error.strerror}.") from error
+    if "\\" in text and _WILD.search(text):
+        raise InputError(f"{path}: DuckDB cannot open a path that holds a backslash and one of * ? [. Give another.")
+
+
+def pattern(path: Path) -> str:
+    """Return the pattern that stands for one file and nothing else, for DuckDB's readers."""
+    return _WILD.sub(r"[\g<0>]", str(path.absolute()))
+
+
+def file_literal(path: Path) -> str:
+    """Return the SQL literal of a file to write."""
+    return "'" + str(path.absolute()).replace("'", "''") + "'"
+
+
+def parquet_rows(files: Iterable[Path]) -> str:
+    """Return the table function that reads these Parquet files, and of their paths nothing."""
+    listed = ", ".join("'" + pattern(path).replace("'", "''") + "'" for path in files)
+    return f"read_parquet([{listed}], hive_partitioning = false)"
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether a file is there and is a file itself, not a link to one."""
+    return _kind(path) == stat.S_IFREG
+
+
+def is_plain_folder(path: Path) -> bool:
+    """Whether a folder is there and is a folder itself, not a link to one."""
+    return _kind(path) == stat.S_IFDIR
+
+
+def plain_files(folder: Path, suffix: str) -> list[Path]:
+    """Return the files of a folder that end in `suffix`, sorted; links, and files in a linked folder, are none."""
+    return sorted(path for path in _inside(folder) if path.name.endswith(suffix) and is_plain_file(path))
+
+
+def plain_folders(folder: Path) -> list[Path]:
+    """Return the folders in a folder, sorted; links are none."""
+    return sorted(path for path in _inside(folder) if is_plain_folder(path))
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    # A name that is not UTF-8 is none of ours, and DuckDB could not open it.
+    names = os.listdir(folder) if is_plain_folder(folder) else []  # noqa: PTH208
+    return (folder / name for name in names if name.isprintable())
+
+
+def _kind(path: Path) -> int:
+    try:
+        return stat.S_IFMT(path.lstat().st_mode)
+    except OSError:
+        return 0
