@@ -163,7 +163,8 @@ def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:
         SELECT device, layer_id, compress_ratio, coalesce(layer_type, layer_kind), concat_ws(
                 ', ', CASE WHEN is_first THEN 'first' END, CASE WHEN is_final THEN 'final' END,
                 CASE WHEN is_hash THEN 'hash' END
-            ), wall_us / 1e3, sum_us / 1e3, busy_us / 1e3, sums.* EXCLUDE (device, layer_id), comm_count, kernel_count
+            ), wall_us / 1e3, sum_us / 1e3, busy_us / 1e3, sums.* EXCLUDE (device, layer_id), comm_count, kernel_count,
+            memory_count
         FROM layers JOIN sums USING (device, layer_id) JOIN kinds USING (device, layer_id)
         WHERE trace_id = $1 AND pass_id = $2
         ORDER BY device, layer_id
@@ -174,11 +175,12 @@ def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:
     return Table(
         columns=(
             Column("device"), Column("layer"), Column("ratio"), text("type"), text("flags"), *times,
-            Column("comm"), Column("kernels"),
+            Column("comm"), Column("kernels"), Column("copies"),
         ),
         rows=tuple(found),
         title=f"Layers of pass {pass_id}",
-        unit="Times in ms; comm and kernels count kernels; ratio: compression of the attention's keys.",
+        unit="Times in ms; comm and kernels count kernels, copies count copies and fills of memory; "
+        "ratio: compression of the attention's keys.",
     )  # fmt: skip
 
 
@@ -199,10 +201,10 @@ def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: 
     )
     if not found:
         return None
-    [(kind, ratio, sum_us, wall_us, rel_ms)] = store.rows(
+    [(kind, ratio, sum_us, wall_us, rel_ms, kernels, copies)] = store.rows(
         """
         SELECT coalesce(l.layer_type, t.layer_kind), l.compress_ratio, l.sum_us, l.wall_us,
-            (l.start_ns - origin_ns) / 1e6
+            (l.start_ns - origin_ns) / 1e6, l.kernel_count, l.memory_count
         FROM layers AS l
         JOIN traces USING (trace_id)
         JOIN layer_types AS t
@@ -216,7 +218,7 @@ def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: 
     about = [f"Layer {layer}" + (f" [{kind}]" if kind else ""), *([f"ratio {ratio}"] if ratio is not None else [])]
     about += [
         f"pass {pass_id}", f"sum {sum_us:.0f} us ({sum_us / 1e3:.2f} ms)", f"wall {wall_us / 1e3:.3f} ms",
-        f"{len(found)} kernels", f"starts at {rel_ms:.3f} ms",
+        f"{kernels} kernels", *([f"{copies} copies"] if copies else []), f"starts at {rel_ms:.3f} ms",
     ]  # fmt: skip
     return Table(
         columns=(
@@ -255,7 +257,7 @@ def layer_json(store: Store, trace_id: str, pass_id: int, layer: int) -> dict[st
     """
     [(ratio, layers, wall_us, sum_us, count)] = store.rows(
         """
-        SELECT coalesce(l.compress_ratio, -1), p.num_layers, l.wall_us, l.sum_us, l.kernel_count
+        SELECT coalesce(l.compress_ratio, -1), p.num_layers, l.wall_us, l.sum_us, l.kernel_count + l.memory_count
         FROM layers AS l
         JOIN passes AS p
             ON p.trace_id = l.trace_id AND p.device IS NOT DISTINCT FROM l.device AND p.pass_id = l.pass_id

@@ -1,5 +1,6 @@
 -- One row per pass and layer with communication: how much of it no other kernel of the layer hides.
--- Each kernel opens and closes; between two such moments a count says what runs.
+-- Each kernel opens and closes; between two such moments a count says what runs. Copies and fills
+-- of memory hide nothing.
 -- trace_id    VARCHAR  trace
 -- rank        INTEGER  rank in the job, NULL when unknown
 -- device      INTEGER  device the layer ran on
@@ -14,6 +15,7 @@ WITH marked AS (
         CAST(coalesce(g.category_group = 'communication', FALSE) AS INTEGER) AS communicates
     FROM layer_kernels AS k
     LEFT JOIN category_groups AS g ON g.category = k.category
+    WHERE k.kind <> 'memory'
 ),
 moments AS (
     SELECT

@@ -1,4 +1,5 @@
 -- One row per kernel of the streams that carry a device's layers: the layer it belongs to, if any.
+-- Copies and fills of memory are in _memory_places.
 -- This is the seam: any other way of finding layers only has to deliver these columns.
 -- Where the host shows which layer launched a kernel, that counts: kernels of other streams are in
 -- their layer then, and layers may overlap. Passes that the host does not show (launched before the
@@ -29,12 +30,14 @@
 -- component     VARCHAR  part of the layer by annotation, NULL where there is none
 -- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
 -- pass_source   VARCHAR  how the passes were found
+-- call_id       BIGINT   call of the model that launched it from a layer, NULL where the anchors
+--                        place it
 CREATE VIEW _kernel_places AS
 WITH shown AS (
     SELECT l.*
     FROM _launched_layers AS l
     JOIN _layer_settings AS s ON s.trace_id = l.trace_id
-    WHERE s.anchor IS NULL
+    WHERE s.anchor IS NULL AND l.kind <> 'memory'
 ),
 joined AS (
     SELECT
@@ -107,5 +110,6 @@ SELECT
     CASE WHEN shown_count = 0 THEN part END AS part,
     CASE WHEN shown_count = 0 THEN part_pass END AS part_pass,
     component, is_by_anchor AND is_cut_short AS is_cut_short,
-    CASE WHEN is_shown THEN pass_source WHEN is_by_anchor THEN anchored_source END AS pass_source
+    CASE WHEN is_shown THEN pass_source WHEN is_by_anchor THEN anchored_source END AS pass_source,
+    call_id
 FROM passes_seen;

@@ -1,12 +1,14 @@
--- One row per kernel that a layer's stretch of host time launched, by a launch of its own: a
--- graph's kernels share one, which says nothing of layers. Modules launch on their thread;
+-- One row per device operation that a layer's stretch of host time launched, by a launch of its
+-- own: a graph's kernels share one, which says nothing of layers. Modules launch on their thread;
 -- annotations stand around what other threads of the process launch meanwhile (backward). Where no
 -- launch is on the thread that tells of layers, threads are numbered apart and any will do. A layer
 -- has attention, and no kernel of it more than twice: what lacks it is a cycle of something else.
+-- Copies and fills of memory are placed like kernels; they decide nothing.
 -- trace_id     VARCHAR  trace
 -- rank         INTEGER  rank in the job, NULL when unknown
 -- device       INTEGER  device
--- kernel_id    BIGINT   the kernel
+-- kernel_id    BIGINT   the operation
+-- kind         VARCHAR  compute, communication or memory
 -- start_ns     BIGINT   its start
 -- end_ns       BIGINT   its end
 -- call_id      BIGINT   call of the model, from 0
@@ -17,18 +19,20 @@
 CREATE VIEW _launched_layers AS
 WITH launched AS (
     SELECT
-        k.trace_id, k.rank, k.device, k.kernel_id, k.name, k.start_ns, k.end_ns, k.launch_ns,
-        k.launch_pid, k.launch_tid, r.role = 'inside' AS is_attention
+        k.trace_id, k.rank, k.device, k.kernel_id, k.name, k.kind, k.start_ns, k.end_ns,
+        k.launch_ns, k.launch_pid, k.launch_tid, r.role = 'inside' AS is_attention
     FROM kernels AS k
     LEFT JOIN anchor_roles AS r ON r.category = k.category
-    WHERE k.kind <> 'memory' AND k.launch_kernels = 1
+    WHERE k.launch_kernels = 1
 ),
 threads AS (
     SELECT
         h.trace_id, h.pid, h.tid, any_value(h.pass_source) AS pass_source,
         any_value(h.pass_source) = 'annotations' OR count(l.launch_tid) = 0 AS is_any_thread
     FROM (SELECT DISTINCT trace_id, pid, tid, pass_source FROM _host_layers) AS h
-    LEFT JOIN (SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched) AS l
+    LEFT JOIN (
+        SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched WHERE kind <> 'memory'
+    ) AS l
         ON l.trace_id = h.trace_id AND l.launch_pid = h.pid AND l.launch_tid = h.tid
     GROUP BY h.trace_id, h.pid, h.tid
 ),
@@ -42,8 +46,8 @@ fitting AS (
 ),
 placed AS (
     SELECT
-        f.trace_id, f.rank, f.device, f.kernel_id, f.name, f.is_attention, f.start_ns, f.end_ns,
-        h.call_id, h.layer_id, h.num_layers, h.component, h.pass_source
+        f.trace_id, f.rank, f.device, f.kernel_id, f.name, f.kind, f.is_attention, f.start_ns,
+        f.end_ns, h.call_id, h.layer_id, h.num_layers, h.component, h.pass_source
     FROM fitting AS f
     ASOF JOIN _host_layers AS h
         ON h.trace_id = f.trace_id
@@ -65,8 +69,8 @@ calls AS (
     HAVING max(kernel_count) <= 2
 )
 SELECT
-    p.trace_id, p.rank, p.device, p.kernel_id, p.start_ns, p.end_ns, p.call_id, p.layer_id,
-    p.num_layers, p.component, p.pass_source
+    p.trace_id, p.rank, p.device, p.kernel_id, p.kind, p.start_ns, p.end_ns, p.call_id,
+    p.layer_id, p.num_layers, p.component, p.pass_source
 FROM placed AS p
 LEFT JOIN calls AS c
     ON c.trace_id = p.trace_id

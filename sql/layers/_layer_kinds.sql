@@ -19,6 +19,7 @@ WITH names AS (
         coalesce(g.told_by, 'kernel') AS told_by, count(*) AS calls
     FROM layer_kernels AS k
     LEFT JOIN category_groups AS g ON g.category = k.category
+    WHERE coalesce(g.told_by, 'kernel') <> 'nothing'
     GROUP BY k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.name, k.category, g.told_by
 ),
 traits AS (

@@ -1,5 +1,6 @@
--- One row per pass and layer: its times in whole nanoseconds. Busy is the union of the kernels'
--- intervals: a kernel adds what reaches beyond the latest end before it.
+-- One row per pass and layer: its times in whole nanoseconds. Kernels alone decide where a layer
+-- begins and ends; copies and fills of memory are among its work. Busy is the union of all
+-- intervals within these limits: each adds what reaches beyond the latest end before it.
 --
 -- Materialised per trace.
 --
@@ -16,18 +17,33 @@
 -- launch_ns      BIGINT   first launch of a kernel of the layer, NULL when unknown
 -- start_ns       BIGINT   start of the first kernel
 -- end_ns         BIGINT   latest end of a kernel
--- sum_ns         BIGINT   sum of durations
--- busy_ns        BIGINT   union of the kernels' intervals
--- pass_busy_ns   BIGINT   the same, without what an earlier layer of the pass covers
+-- sum_ns         BIGINT   sum of durations, copies and fills included
+-- busy_ns        BIGINT   union of the intervals, from start to end
+-- pass_busy_ns   BIGINT   the same from start to end of the pass, without what an earlier operation
+--                         of the pass covers
 -- kernel_count   BIGINT   kernels
 -- comm_count     BIGINT   communication kernels among them
+-- memory_count   BIGINT   copies and fills of memory
+-- memory_ns      BIGINT   sum of their durations
 -- half_count     BIGINT   halves seen
 -- is_cut_short   BOOLEAN  the capture begins or ends within the layer
 CREATE VIEW _layer_spans AS
-WITH covered AS (
+WITH kernel_spans AS (
     SELECT
-        trace_id, rank, device, stream, pass_id, layer_id, half, seq, num_layers, pass_source,
-        anchor_count, remainder, launch_ns, start_ns, end_ns, dur_ns, kind, is_cut_short,
+        trace_id, rank, device, pass_id, layer_id, mode(stream ORDER BY seq) AS stream,
+        any_value(num_layers) AS num_layers, any_value(pass_source) AS pass_source,
+        any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder,
+        min(launch_ns) AS launch_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        count(DISTINCT half) AS half_count, bool_or(is_cut_short) AS is_cut_short,
+        min(min(start_ns)) OVER pass AS pass_start_ns, max(max(end_ns)) OVER pass AS pass_end_ns
+    FROM _kernel_places
+    WHERE layer_id IS NOT NULL
+    GROUP BY trace_id, rank, device, pass_id, layer_id
+    WINDOW pass AS (PARTITION BY trace_id, rank, device, pass_id)
+),
+covered AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id, start_ns, end_ns, dur_ns, kind,
         max(end_ns) OVER (
             PARTITION BY trace_id, rank, device, pass_id, layer_id ORDER BY seq
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -36,18 +52,29 @@ WITH covered AS (
             PARTITION BY trace_id, rank, device, pass_id ORDER BY seq
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS pass_covered_ns
-    FROM _kernel_places
+    FROM _places
     WHERE layer_id IS NOT NULL
 )
 SELECT
-    trace_id, rank, device, mode(stream ORDER BY seq) AS stream, pass_id, layer_id,
-    any_value(num_layers) AS num_layers, any_value(pass_source) AS pass_source,
-    any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder,
-    min(launch_ns) AS launch_ns,
-    min(start_ns) AS start_ns, max(end_ns) AS end_ns, CAST(sum(dur_ns) AS BIGINT) AS sum_ns,
-    CAST(sum(greatest(end_ns - greatest(start_ns, layer_covered_ns), 0)) AS BIGINT) AS busy_ns,
-    CAST(sum(greatest(end_ns - greatest(start_ns, pass_covered_ns), 0)) AS BIGINT) AS pass_busy_ns,
-    count(*) AS kernel_count, count(*) FILTER (kind = 'communication') AS comm_count,
-    count(DISTINCT half) AS half_count, bool_or(is_cut_short) AS is_cut_short
-FROM covered
-GROUP BY trace_id, rank, device, pass_id, layer_id;
+    s.trace_id, s.rank, s.device, s.stream, s.pass_id, s.layer_id, s.num_layers, s.pass_source,
+    s.anchor_count, s.remainder, s.launch_ns, s.start_ns, s.end_ns,
+    CAST(sum(c.dur_ns) AS BIGINT) AS sum_ns,
+    CAST(sum(greatest(
+        least(c.end_ns, s.end_ns) - greatest(c.start_ns, s.start_ns, c.layer_covered_ns), 0
+    )) AS BIGINT) AS busy_ns,
+    CAST(sum(greatest(
+        least(c.end_ns, s.pass_end_ns) - greatest(c.start_ns, s.pass_start_ns, c.pass_covered_ns), 0
+    )) AS BIGINT) AS pass_busy_ns,
+    count(*) FILTER (c.kind <> 'memory') AS kernel_count,
+    count(*) FILTER (c.kind = 'communication') AS comm_count,
+    count(*) FILTER (c.kind = 'memory') AS memory_count,
+    CAST(coalesce(sum(c.dur_ns) FILTER (c.kind = 'memory'), 0) AS BIGINT) AS memory_ns,
+    s.half_count, s.is_cut_short
+FROM kernel_spans AS s
+JOIN covered AS c
+    ON c.trace_id = s.trace_id
+    AND c.rank IS NOT DISTINCT FROM s.rank
+    AND c.device IS NOT DISTINCT FROM s.device
+    AND c.pass_id = s.pass_id
+    AND c.layer_id = s.layer_id
+GROUP BY ALL;

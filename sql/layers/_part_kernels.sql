@@ -1,13 +1,15 @@
--- One row per kernel of the anchors' stream outside the layers, and per idle gap between passes.
--- Between two passes the longest idle time parts the epilogue of the one from the prologue of the
--- next; that time is the gap. Where rules say to which pass a kernel belongs, they count, and the
--- gap is the time between what belongs to the one and to the other.
+-- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
+-- between passes. Between two passes the longest time without a kernel parts the epilogue of the
+-- one from the prologue of the next. There the longest idle time is the gap, and copies before it
+-- are of the epilogue. Where rules say to which pass a kernel belongs, they count, and the gap is
+-- the time between what belongs to the one and to the other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL when unknown
 -- device     INTEGER  device
 -- pass_id    BIGINT   pass it belongs to
 -- part       VARCHAR  prologue, between, epilogue or gap
--- kernel_id  BIGINT   the kernel, NULL for a gap
+-- kernel_id  BIGINT   the operation, NULL for a gap
+-- kind       VARCHAR  compute, communication or memory, NULL for a gap
 -- start_ns   BIGINT   its start
 -- end_ns     BIGINT   its end
 -- dur_ns     BIGINT   its duration, 0 for a gap
@@ -17,11 +19,15 @@ WITH ruled AS (
 ),
 neighbours AS (
     SELECT
-        trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, seq,
-        last_value(pass_id IGNORE NULLS) OVER before AS pass_before,
-        first_value(pass_id IGNORE NULLS) OVER after AS pass_after,
-        start_ns - max(end_ns) OVER before AS idle_ns
-    FROM _kernel_places
+        trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, kind, seq,
+        last_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER before
+            AS pass_before,
+        first_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER after
+            AS pass_after,
+        first_value(CASE WHEN kind <> 'memory' THEN seq END IGNORE NULLS) OVER after AS kernel_seq,
+        start_ns - max(end_ns) OVER before AS idle_ns,
+        start_ns - max(CASE WHEN kind <> 'memory' THEN end_ns END) OVER before AS kernel_idle_ns
+    FROM _places
     ANTI JOIN ruled USING (trace_id, device)
     WINDOW
         before AS (
@@ -33,10 +39,18 @@ neighbours AS (
             ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
         )
 ),
-surroundings AS (
-    SELECT *, arg_max(seq, (idle_ns, -seq)) OVER region AS cut_seq
+parted AS (
+    SELECT
+        *,
+        arg_max(seq, (kernel_idle_ns, -seq)) FILTER (kind <> 'memory') OVER region AS cut_kernel_seq
     FROM neighbours
     WHERE pass_before IS DISTINCT FROM pass_after
+    WINDOW region AS (PARTITION BY trace_id, rank, device, pass_before)
+),
+surroundings AS (
+    SELECT
+        *, arg_max(seq, (idle_ns, -seq)) FILTER (kernel_seq = cut_kernel_seq) OVER region AS cut_seq
+    FROM parted
     WINDOW region AS (PARTITION BY trace_id, rank, device, pass_before)
 ),
 ruled_gaps AS (
@@ -46,7 +60,7 @@ ruled_gaps AS (
         lead(min(k.start_ns)) OVER (
             PARTITION BY k.trace_id, k.rank, k.device ORDER BY coalesce(k.pass_id, k.part_pass)
         ) AS next_ns
-    FROM _kernel_places AS k
+    FROM _places AS k
     SEMI JOIN ruled ON ruled.trace_id = k.trace_id AND ruled.device = k.device
     WHERE coalesce(k.pass_id, k.part_pass) IS NOT NULL
     GROUP BY k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass)
@@ -60,17 +74,17 @@ sided AS (
 SELECT
     trace_id, rank, device, CASE WHEN is_prologue THEN pass_after ELSE pass_before END AS pass_id,
     CASE WHEN is_prologue THEN 'prologue' ELSE 'epilogue' END AS part,
-    kernel_id, start_ns, end_ns, dur_ns
+    kernel_id, kind, start_ns, end_ns, dur_ns
 FROM sided
 UNION ALL
-SELECT trace_id, rank, device, pass_before, 'gap', NULL, start_ns - idle_ns, start_ns, 0
+SELECT trace_id, rank, device, pass_before, 'gap', NULL, NULL, start_ns - idle_ns, start_ns, 0
 FROM surroundings
 WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq AND idle_ns > 0
 UNION ALL
-SELECT trace_id, rank, device, part_pass, part, kernel_id, start_ns, end_ns, dur_ns
-FROM _kernel_places
+SELECT trace_id, rank, device, part_pass, part, kernel_id, kind, start_ns, end_ns, dur_ns
+FROM _places
 WHERE part IS NOT NULL
 UNION ALL
-SELECT trace_id, rank, device, pass_id, 'gap', NULL, end_ns, next_ns, 0
+SELECT trace_id, rank, device, pass_id, 'gap', NULL, NULL, end_ns, next_ns, 0
 FROM ruled_gaps
 WHERE next_ns > end_ns;

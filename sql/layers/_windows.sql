@@ -20,7 +20,8 @@ WITH in_passes AS (
     UNION ALL
     SELECT trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns
     FROM _part_kernels
-    WHERE kernel_id IS NOT NULL AND pass_id IS NOT NULL
+    -- Copies are in the windows that kernels make.
+    WHERE kind <> 'memory' AND pass_id IS NOT NULL
 ),
 marked AS (
     SELECT a.trace_id, a.rank, a.device, p.pass_id, a.kernel_id, a.start_ns, a.end_ns

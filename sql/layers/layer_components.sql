@@ -7,22 +7,24 @@
 -- layer_id      BIGINT   layer, from 0
 -- component     VARCHAR  name of the annotation
 -- stream        BIGINT   stream its kernels ran on
--- start_ns      BIGINT   start of its first kernel there
--- end_ns        BIGINT   latest end of its kernels there
+-- start_ns      BIGINT   start of its first operation there, copies and fills of memory included
+-- end_ns        BIGINT   latest end of its operations there
 -- wall_us       DOUBLE   from that start to that end
--- sum_us        DOUBLE   sum of the kernels' durations; overlapping kernels count twice
--- busy_us       DOUBLE   time with at least one of the component's kernels running that did not
+-- sum_us        DOUBLE   sum of their durations; what overlaps counts twice
+-- busy_us       DOUBLE   time with at least one of the component's operations running that did not
 --                        begin with an earlier one on any stream: adds up to the component's union
--- kernel_count  BIGINT   kernels
+-- kernel_count  BIGINT   kernels, without copies and fills of memory
+-- memory_count  BIGINT   copies and fills of memory
 CREATE VIEW layer_components AS
 WITH covered AS (
     SELECT
         trace_id, rank, device, pass_id, layer_id, component, stream, start_ns, end_ns, dur_ns,
+        kind,
         max(end_ns) OVER (
             PARTITION BY trace_id, rank, device, pass_id, layer_id, component ORDER BY seq
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS covered_ns
-    FROM _kernel_places
+    FROM _places
     WHERE component IS NOT NULL
 )
 SELECT
@@ -30,6 +32,7 @@ SELECT
     max(end_ns) AS end_ns, (max(end_ns) - min(start_ns)) / 1000.0 AS wall_us,
     sum(dur_ns) / 1000.0 AS sum_us,
     sum(greatest(end_ns - greatest(start_ns, covered_ns), 0)) / 1000.0 AS busy_us,
-    count(*) AS kernel_count
+    count(*) FILTER (kind <> 'memory') AS kernel_count,
+    count(*) FILTER (kind = 'memory') AS memory_count
 FROM covered
 GROUP BY trace_id, rank, device, pass_id, layer_id, component, stream;

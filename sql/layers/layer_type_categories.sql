@@ -7,14 +7,17 @@
 -- layer_kind      VARCHAR  kind by the kernels, NULL where the type is known
 -- category        VARCHAR  kernel category, from category_rules
 -- category_group  VARCHAR  its group, from category_groups
--- kernel_count    BIGINT   kernels of the category in all layers of the type
--- sum_us          DOUBLE   sum of their durations; overlapping kernels count twice
--- pct             DOUBLE   share of the summed durations of all kernels in layers of the type
+-- kernel_count    BIGINT   kernels of the category in all layers of the type, without copies and
+--                          fills of memory
+-- memory_count    BIGINT   copies and fills of the category
+-- sum_us          DOUBLE   sum of the durations of both; what overlaps counts twice
+-- pct             DOUBLE   share of the summed durations of all that is in layers of the type
 CREATE VIEW layer_type_categories AS
 SELECT
     l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, c.category,
     any_value(c.category_group) AS category_group,
-    CAST(sum(c.kernel_count) AS BIGINT) AS kernel_count, sum(c.sum_us) AS sum_us,
+    CAST(sum(c.kernel_count) AS BIGINT) AS kernel_count,
+    CAST(sum(c.memory_count) AS BIGINT) AS memory_count, sum(c.sum_us) AS sum_us,
     100.0 * sum(c.sum_us) / nullif(sum(sum(c.sum_us)) OVER type, 0) AS pct
 FROM _typed_layers AS l
 JOIN layer_categories AS c

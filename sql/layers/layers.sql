@@ -13,12 +13,16 @@
 -- start_ns        BIGINT   start of its first kernel
 -- end_ns          BIGINT   latest end of its kernels
 -- wall_us         DOUBLE   from that start to that end
--- sum_us          DOUBLE   sum of the kernels' durations; overlapping kernels count twice
--- busy_us         DOUBLE   time with at least one of its kernels running
+-- sum_us          DOUBLE   sum of the durations of its kernels, copies and fills; what overlaps
+--                          counts twice
+-- busy_us         DOUBLE   time from start to end with at least one of them running
 -- gap_after_us    DOUBLE   from its end to the next layer's start, negative when they overlap
 -- pitch_us        DOUBLE   from its start to the next layer's start
 -- kernel_count    BIGINT   kernels, without copies and fills of memory
 -- comm_count      BIGINT   communication kernels among them
+-- memory_count    BIGINT   copies and fills of memory: those that the layer launched, or, where no
+--                          host shows it, those on the stream of its kernels between these
+-- memory_us       DOUBLE   sum of their durations, part of sum_us
 CREATE VIEW layers AS
 SELECT
     l.trace_id, l.rank, l.device, l.stream, l.pass_id, l.layer_id,
@@ -30,7 +34,7 @@ SELECT
     l.busy_ns / 1000.0 AS busy_us,
     (lead(l.start_ns) OVER pass - l.end_ns) / 1000.0 AS gap_after_us,
     (lead(l.start_ns) OVER pass - l.start_ns) / 1000.0 AS pitch_us,
-    l.kernel_count, l.comm_count
+    l.kernel_count, l.comm_count, l.memory_count, l.memory_ns / 1000.0 AS memory_us
 FROM _layer_spans AS l
 JOIN _layer_settings AS s ON s.trace_id = l.trace_id
 WINDOW pass AS (PARTITION BY l.trace_id, l.rank, l.device, l.pass_id ORDER BY l.layer_id);

@@ -6,7 +6,8 @@
 --                          memory or other
 -- told_by         VARCHAR  call: the name and how often; category: only that there are some, as
 --                          matmuls have other names for other sizes; kernel: the name, where
---                          several layers of a pass have it
+--                          several layers of a pass have it; nothing: layers with and without it
+--                          are alike
 -- comment         VARCHAR  why
 CREATE TABLE category_groups (
     category VARCHAR PRIMARY KEY,
