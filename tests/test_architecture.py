@@ -1,11 +1,15 @@
 """What the folders promise: who imports whom, how large a module grows, what ships."""
 
+import ast
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import tracelake
 
@@ -40,6 +44,36 @@ def test_dependencies_point_one_way(tmp_path):
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_inside_the_package_imports_are_relative():
+    # Not ruff's ban of a module: that takes `from . import x` for the package's name where the checkout is called so.
+    scripts = {ROOT / "benchmarks", ROOT / "docs"}
+    named = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in modules()
+        if scripts.isdisjoint(path.parents)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
+        if name.split(".")[0] == "tracelake" and not getattr(node, "level", 0)
+    ]
+    assert named == []
+
+
+@pytest.mark.parametrize("folder", ["tracelake", "another-name"])
+def test_the_style_holds_whatever_the_checkout_is_called(tmp_path, folder):
+    checkout = tmp_path / folder
+    for path in (*modules(), *(ROOT / "tests").rglob("*.py"), ROOT / "pyproject.toml"):
+        copy = checkout / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    ruff = Path(sys.executable).with_name("ruff")
+    for command in (["check", "--output-format", "concise"], ["format", "--check"]):
+        run = subprocess.run(
+            [ruff, *command, "--quiet", "--no-cache", "."], cwd=checkout, capture_output=True, text=True, check=False
+        )
+        assert (run.returncode, run.stdout + run.stderr) == (0, "")
 
 
 def test_no_module_exceeds_400_lines():
