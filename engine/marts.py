@@ -4,14 +4,21 @@ A module whose header says "Materialised per trace." is a view over the files th
 for one fingerprint of its SQL and reference tables; with another the folder is emptied and filled again. A file has the
 time of the settings it was computed from: where that is not the settings' time, it is computed anew. Such modules also
 keep questions quick to plan: DuckDB expands every view into the query, and what is read from files ends there.
+
+Some rows of a trace rest on rows of others: the kernels of a replayed graph on the trace of its capture. The module
+that reads them declares it, "Reads other traces: those of RELATION.", whose rows are the pairs. The query for a trace
+then sees the files of these as well, and its file has a time made of all their times: it is computed anew when one of
+them comes, goes or changes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,18 +37,44 @@ _AT_ONCE = 16
 _BYTES_AT_ONCE = 64 << 20
 
 
-def is_fresh(
-    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
-) -> bool:
+@dataclass(frozen=True)
+class Origins:
+    """What the rows of a relation are computed from.
+
+    Attributes:
+        stamps: for each trace the time of what the catalog was loaded from, see `CatalogReader.stamps`.
+        others: for a trace whose rows rest on other traces, these in order.
+    """
+
+    stamps: Mapping[str, int]
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, stamps: Mapping[str, int], pairs: Iterable[tuple[str, str]]) -> Origins:
+        """Return the origins where rows of the first trace of each pair rest on the second."""
+        others: dict[str, set[str]] = {}
+        for trace_id, other in pairs:
+            others.setdefault(trace_id, set()).add(other)
+        return cls(stamps, {trace_id: tuple(sorted(found)) for trace_id, found in others.items()})
+
+    def version(self, trace_id: str) -> int:
+        """Return the time, in ns, of the file with the rows of a trace: equal times, equal origins."""
+        others = self.others.get(trace_id)
+        if not others:
+            return self.stamps[trace_id]
+        told = f"{self.stamps[trace_id]} " + " ".join(f"{other} {self.stamps.get(other)}" for other in others)
+        # 60 bits of nanoseconds: a moment in the 36 years from 1970 on, which no trace of today has.
+        return int(hashlib.sha256(told.encode()).hexdigest()[:15], 16)
+
+
+def is_fresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins) -> bool:
     """Whether `refresh` would compute nothing."""
-    traces = _of_format(connection, entry, stamps)
+    traces = _of_format(connection, entry, origins)
     wanted = _fingerprint(layout, entry)
-    return not traces or (_is_of(layout, entry, wanted) and all(_fresh(layout, entry, one, stamps) for one in traces))
+    return not traces or (_is_of(layout, entry, wanted) and all(_fresh(layout, entry, one, origins) for one in traces))
 
 
-def refresh(
-    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
-) -> None:
+def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins) -> None:
     """Bring the files of a materialised relation up to date and point the relation at them.
 
     The relations it is made from come first.
@@ -52,9 +85,9 @@ def refresh(
         connection: a connection with all relations, its catalog loaded.
         layout: the lake.
         entry: the relation.
-        stamps: for each trace the time of what the catalog was loaded from, see `CatalogReader.stamps`.
+        origins: what its rows are computed from.
     """
-    source = _files(connection, layout, entry, stamps)
+    source = _files(connection, layout, entry, origins)
     if source is None:
         connection.execute(f"CREATE OR REPLACE TEMP TABLE _here_{entry.name} AS {entry.query}")
         source = f"SELECT * FROM _here_{entry.name}"
@@ -68,17 +101,17 @@ def forget(layout: Layout, trace_id: str) -> None:
 
 
 def _files(
-    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, stamps: dict[str, int]
+    connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins
 ) -> str | None:
     """Compute what is missing and return the SELECT that reads the files; None where they are not to be written."""
     columns = {column.name: column.type for column in entry.columns}
-    traces = _of_format(connection, entry, stamps)
+    traces = _of_format(connection, entry, origins)
     if not traces:
         return empty_select(columns)
     wanted = _fingerprint(layout, entry)
     key = _fingerprint_file(layout, entry)
     renewed = not _is_of(layout, entry, wanted)
-    stale = [trace_id for trace_id in traces if renewed or not _fresh(layout, entry, trace_id, stamps)]
+    stale = [trace_id for trace_id in traces if renewed or not _fresh(layout, entry, trace_id, origins)]
     if stale:
         if not os.access(layout.root, os.W_OK):
             return None
@@ -91,11 +124,11 @@ def _files(
             # The lock is that of publishing and removing: the traces' files stay while they are read.
             with exclusive(layout.lock):
                 there = [trace_id for trace_id in batch if layout.catalog_file(trace_id).exists()]
-                # Another process said something since the catalog was loaded: its files are the newer ones.
-                if any(layout.stamp(trace_id) != stamps[trace_id] for trace_id in there):
+                # Another process changed or removed something since the catalog was loaded: its files are the newer.
+                if not all(_is_unchanged(layout, trace_id, origins) for trace_id in there):
                     return None
-                needed = [trace_id for trace_id in there if not _fresh(layout, entry, trace_id, stamps)]
-                _compute(connection, layout, entry, needed, stamps)
+                needed = [trace_id for trace_id in there if not _fresh(layout, entry, trace_id, origins)]
+                _compute(connection, layout, entry, needed, origins)
     computed = (layout.mart_file(entry.name, trace_id) for trace_id in traces)
     files = [pattern(path) for path in computed if is_plain_file(path)]
     if not files:
@@ -109,12 +142,12 @@ def _files(
     )
 
 
-def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, stamps: dict[str, int]) -> list[str]:
+def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, origins: Origins) -> list[str]:
     """Return the traces that the relation can have rows of."""
     if entry.only_format is None:
-        return list(stamps)
+        return list(origins.stamps)
     found = connection.execute("SELECT trace_id FROM _catalog WHERE format = $1", [entry.only_format]).fetchall()
-    return [trace_id for (trace_id,) in found if trace_id in stamps]
+    return [trace_id for (trace_id,) in found if trace_id in origins.stamps]
 
 
 def _fingerprint(layout: Layout, entry: modules.Module) -> str:
@@ -160,10 +193,20 @@ def _batches(layout: Layout, trace_ids: list[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _fresh(layout: Layout, entry: modules.Module, trace_id: str, stamps: dict[str, int]) -> bool:
-    """Whether the rows of a trace are there, computed from what was said of it when the catalog was loaded."""
+def _fresh(layout: Layout, entry: modules.Module, trace_id: str, origins: Origins) -> bool:
+    """Whether the rows of a trace are there, computed from what was in the lake when the catalog was loaded."""
     try:
-        return layout.mart_file(entry.name, trace_id).lstat().st_mtime_ns == stamps[trace_id]
+        return layout.mart_file(entry.name, trace_id).lstat().st_mtime_ns == origins.version(trace_id)
+    except FileNotFoundError:
+        return False
+
+
+def _is_unchanged(layout: Layout, trace_id: str, origins: Origins) -> bool:
+    """Whether a trace and those that its rows rest on are as they were when the catalog was loaded."""
+    try:
+        return all(
+            layout.stamp(one) == origins.stamps.get(one) for one in (trace_id, *origins.others.get(trace_id, ()))
+        )
     except FileNotFoundError:
         return False
 
@@ -173,19 +216,20 @@ def _compute(
     layout: Layout,
     entry: modules.Module,
     trace_ids: list[str],
-    stamps: dict[str, int],
+    origins: Origins,
 ) -> None:
     """Compute the rows of some traces with one query, and write a file for each."""
     if not trace_ids:
         return
+    used = modules.closure([entry.name], lambda one: one.materialised and one is not entry)
+    read = _read_for(trace_ids, used, origins)
     # A cursor has variables of its own: there the relations read the files of these traces alone.
     with contextlib.closing(connection.cursor()) as cursor:
-        files = [pattern(file) for trace_id in trace_ids for file in layout.event_files(trace_id)]
+        files = [pattern(file) for trace_id in read for file in layout.event_files(trace_id)]
         cursor.execute("SET VARIABLE event_files = $1", [files])
-        used = modules.closure([entry.name], lambda one: one.materialised and one is not entry)
         for upstream in modules.modules():
             if upstream.materialised and upstream.name in used and upstream is not entry:
-                there = [layout.mart_file(upstream.name, trace_id) for trace_id in trace_ids]
+                there = [layout.mart_file(upstream.name, trace_id) for trace_id in read]
                 if upstream.only_format is not None:
                     there = [path for path in there if is_plain_file(path)] or _no_rows(cursor, layout, upstream)
                 cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [[pattern(path) for path in there]])
@@ -202,5 +246,14 @@ def _compute(
                 f"TO {file_literal(beside)} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
             )
             # The file's time says what it was computed from.
-            os.utime(beside, ns=(stamps[trace_id], stamps[trace_id]))
+            version = origins.version(trace_id)
+            os.utime(beside, ns=(version, version))
             beside.replace(path)
+
+
+def _read_for(trace_ids: list[str], used: set[str], origins: Origins) -> list[str]:
+    """Return the traces whose files a query for some traces reads: these, and those that its relations declare."""
+    if not any(entry.others for entry in modules.modules() if entry.name in used):
+        return trace_ids
+    others = (other for trace_id in trace_ids for other in origins.others.get(trace_id, ()))
+    return list(dict.fromkeys([*trace_ids, *others]))

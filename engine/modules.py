@@ -21,6 +21,7 @@ SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
 _KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)(?: of format ([a-z]+))?\.", re.MULTILINE)
+_OTHERS = re.compile(r"^--\s*Reads other traces: those of ([a-z_]+)\.", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
@@ -46,6 +47,8 @@ class Module:
     Attributes:
         kept: how its rows are kept, if they are: the words of its header.
         only_format: the only format of traces that it can have rows of; the others are not asked.
+        others: relations of two columns, `trace_id` and `other_trace_id`: of which other traces it reads rows for
+            those of a trace.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Module:
     uses: frozenset[str]
     kept: str
     only_format: str | None = None
+    others: frozenset[str] = frozenset()
 
     @property
     def materialised(self) -> bool:
@@ -111,6 +115,7 @@ def parse_module(path: Path) -> Module:
         uses=_relations_used(text[created.start() :]) - {created.group(2)},
         kept=kept.group(1) if kept else "",
         only_format=kept.group(2) if kept else None,
+        others=frozenset(_OTHERS.findall(text[: created.start()])),
     )
 
 
@@ -184,9 +189,19 @@ def sources(name: str) -> frozenset[str]:
     return frozenset(closure([name]))
 
 
+@functools.cache
+def others(name: str) -> frozenset[str]:
+    """Return the relations that tell of which other traces one reads rows, itself or through what it is made from."""
+    known = _by_name()
+    return frozenset().union(*(known[source].others for source in sources(name)))
+
+
 def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
-    """Return the relations that must be there before this one, the tables behind functions of rules among them."""
-    return {RULE_FUNCTIONS.get(name, name) for name in entry.uses} & known.keys()
+    """Return the relations that must be there before this one.
+
+    Among them are the tables behind functions of rules, and the relations that tell which other traces it reads.
+    """
+    return ({RULE_FUNCTIONS.get(name, name) for name in entry.uses} | entry.others) & known.keys()
 
 
 def fingerprint(name: str, extra: bytes = b"") -> str:

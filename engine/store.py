@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -67,6 +67,8 @@ class Store:
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
+        #: Rows of the relations that tell which other traces those of a trace rest on.
+        self._pairs: dict[str, list[tuple[Any, ...]]] = {}
         #: Tables with rows that were told to this connection and are in no file.
         self._told: set[str] = set()
         #: Reference tables, each with the time of the lake's own file that its rows are from.
@@ -140,6 +142,7 @@ class Store:
         files = [file for trace_id in self._catalog.stamps for file in self.layout.event_files(trace_id)]
         _set_event_files(connection, files)
         self._materialised.clear()
+        self._pairs.clear()
         self._recompute(entry.name for entry in modules.modules())
 
     def _recompute(self, names: Iterable[str]) -> None:
@@ -224,6 +227,7 @@ class Store:
             self._created.clear()
             self._commented.clear()
             self._materialised.clear()
+            self._pairs.clear()
             self._told.clear()
             self._own_files.clear()
 
@@ -239,7 +243,8 @@ class Store:
         @functools.cache
         def is_there(entry: modules.Module) -> bool:
             return self._is_kept(entry) and (
-                entry.name in self._materialised or marts.is_fresh(connection, self.layout, entry, stamps)
+                entry.name in self._materialised
+                or marts.is_fresh(connection, self.layout, entry, self._origins(entry, stamps))
             )
 
         # What kept rows were made from is not needed to read them, and to create it takes longer than that.
@@ -249,13 +254,20 @@ class Store:
                 continue
             if self._is_kept(entry):
                 if entry.name not in self._materialised:
-                    marts.refresh(connection, self.layout, entry, stamps)
+                    marts.refresh(connection, self.layout, entry, self._origins(entry, stamps))
                     self._materialised.add(entry.name)
                     self._commented.discard(entry.name)
             elif entry.name not in self._created:
                 self._create(connection, entry)
             self._created.add(entry.name)
         return connection
+
+    def _origins(self, entry: modules.Module, stamps: Mapping[str, int]) -> marts.Origins:
+        """Return what the rows of a materialised relation are computed from."""
+        names = modules.others(entry.name)
+        for name in names - self._pairs.keys():
+            self._pairs[name] = self.rows(f"SELECT DISTINCT trace_id, other_trace_id FROM {name}")
+        return marts.Origins.of(stamps, [pair for name in names for pair in self._pairs[name]])
 
     def _is_kept(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
@@ -292,6 +304,7 @@ class Store:
         """Have all that is made from a reference table see its rows; return what waits for the next question."""
         above = {entry.name for entry in modules.modules() if table in modules.sources(entry.name)}
         self._recompute(above)
+        self._pairs.clear()
         kept = above & self._materialised
         for names in (self._materialised, self._created, self._commented):
             names.difference_update(kept)

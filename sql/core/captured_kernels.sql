@@ -4,6 +4,8 @@
 -- Where several captures have the same kernel names, as those of one model for several batch sizes
 -- may, a column has a value only if all that know one agree.
 --
+-- Reads other traces: those of _capture_links.
+--
 -- trace_id           VARCHAR  trace of the kernel
 -- kernel_id          BIGINT   event_id of the kernel
 -- capture_trace_id   VARCHAR  trace of the capture, the first of several

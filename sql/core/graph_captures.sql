@@ -5,6 +5,8 @@
 -- nothing else. Copies and fills do not count. Where several captures have the same names, the
 -- first one, by trace and event, stands here.
 --
+-- Reads other traces: those of _capture_links.
+--
 -- trace_id          VARCHAR  trace of the graph launch
 -- launch_id         BIGINT   event_id of the graph launch
 -- kernels           BIGINT   kernels that were paired

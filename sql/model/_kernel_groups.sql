@@ -4,6 +4,8 @@
 -- its work, and so do kernels that sum up what these left; the others prepare it. Where no category
 -- fits, all of them do. A kernel without an operator is a group of its own.
 --
+-- Reads other traces: those of _capture_links.
+--
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL when unknown
 -- device         INTEGER  device

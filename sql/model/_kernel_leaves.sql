@@ -1,5 +1,8 @@
 -- One row per device operation with an operator known: by its launch, or by the capture of the
 -- graph that replayed it.
+--
+-- Reads other traces: those of _capture_links.
+--
 -- trace_id     VARCHAR  trace
 -- kernel_id    BIGINT   the operation
 -- op_trace_id  VARCHAR  trace of the operator; another for a replay

@@ -6,6 +6,8 @@
 -- the operator (FP32 by the kernel's name: TF32 or not), else what the kernel's name says, else the
 -- type of the weights of the trace's model, else of the input, else BF16.
 --
+-- Reads other traces: those of _capture_links.
+--
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL when unknown
 -- device         INTEGER  device

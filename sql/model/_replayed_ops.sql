@@ -1,5 +1,8 @@
 -- One row per kernel that a graph replayed and whose capture is in the lake: the operators of the
 -- capture's trace.
+--
+-- Reads other traces: those of _capture_links.
+--
 -- trace_id      VARCHAR  trace of the kernel
 -- kernel_id     BIGINT   the kernel
 -- op_trace_id   VARCHAR  trace of the capture

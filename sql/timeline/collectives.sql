@@ -10,6 +10,8 @@
 --
 -- Materialised per trace.
 --
+-- Reads other traces: those of _cluster_links.
+--
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device
@@ -80,17 +82,17 @@ described AS (
 listed AS (
     SELECT
         communication_ops.trace_id, coalesce(traces.run, communication_ops.trace_id) AS run,
-        kernel_id, comm_group, ranks,
+        kernel_id, comm_group,
         -- Ascend's MB are a million bytes: its packets of 0.003072 MB are of 3072.
         1e6 * transit_mb AS moved_bytes
     FROM communication_ops
     JOIN traces USING (trace_id)
 ),
 rank_groups AS (
-    SELECT run, comm_group, max(len(string_split(ranks, ','))) AS ranks
-    FROM listed
-    WHERE ranks IS NOT NULL
-    GROUP BY run, comm_group
+    SELECT coalesce(traces.run, trace_id) AS run, comm_group, max(ranks) AS ranks
+    FROM _cluster_groups
+    JOIN traces USING (trace_id)
+    GROUP BY ALL
 ),
 transfers AS (
     SELECT
