@@ -93,6 +93,14 @@ def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[tuple[str,
     return [*((name, f"category_group = '{name}'") for name in names), ("other", f"category_group NOT IN ({listed})")]
 
 
+#: What tells one kind of layer from another, by `kind_reason`.
+_KIND_REASONS = {
+    "kernels": "the kernels they run",
+    "shapes": "the shapes of their attention",
+    "times": "times that repeat every few layers",
+}
+
+
 def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no config says their types") -> Table:
     """Return the types of layers of a pass beside each other, with the share of each group of categories."""
     groups = group_columns(store, trace_id, pass_id)
@@ -104,9 +112,9 @@ def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no conf
             FROM layer_type_categories WHERE trace_id = $1 AND {_of_pass(pass_id)}
             GROUP BY ALL
         )
-        SELECT t.rank, t.device, t.pass_id, t.layer_kind IS NOT NULL, coalesce(t.layer_type, t.layer_kind), t.layers,
-            t.layer_ids, t.mean_wall_us / 1e3, t.median_wall_us / 1e3, t.mean_sum_us / 1e3, t.median_sum_us / 1e3,
-            t.pass_pct, s.* EXCLUDE (rank, device, pass_id, layer_type, layer_kind)
+        SELECT t.rank, t.device, t.pass_id, nullif(t.kind_reason, 'config'), coalesce(t.layer_type, t.layer_kind),
+            t.layers, t.layer_ids, t.mean_wall_us / 1e3, t.median_wall_us / 1e3, t.mean_sum_us / 1e3,
+            t.median_sum_us / 1e3, t.pass_pct, s.* EXCLUDE (rank, device, pass_id, layer_type, layer_kind)
         FROM layer_types AS t
         JOIN shares AS s
             ON s.rank IS NOT DISTINCT FROM t.rank AND s.device IS NOT DISTINCT FROM t.device
@@ -119,7 +127,8 @@ def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no conf
     )
     several = len({row[:3] for row in found}) > 1
     keys = (Column("rank"), Column("device"), Column("pass")) if several else ()
-    by_kernels = any(row[3] for row in found)
+    told_by = {row[3] for row in found} - {None}
+    reasons = " and ".join(words for reason, words in _KIND_REASONS.items() if reason in told_by | {"kernels"})
     rows = [
         (*(row[:3] if several else ()), row[4], row[5], which(row[6]), *row[7:])
         for row in found
@@ -132,7 +141,7 @@ def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no conf
         ),
         rows=tuple(rows),
         title=(
-            f"Kinds of layers, by the kernels they run ({note})" if by_kernels else "Types of layers"
+            f"Kinds of layers, by {reasons} ({note})" if told_by else "Types of layers"
         ),
         unit="Times in ms. pass_pct: percent of the layers' wall time; the others: percent of the type's kernel time.",
     )  # fmt: skip

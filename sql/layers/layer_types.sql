@@ -1,5 +1,6 @@
 -- One row per pass and type of layer: what such a layer takes on average, and in the middle.
--- Where no config tells the types, layers that run alike kernels are one kind.
+-- Where no config tells the types, layers that run the same kernels are one kind, unless the shapes
+-- or the times of their attention part them.
 --
 -- An average is moved by a single slow layer, often the first of a pass; the median is not.
 --
@@ -8,8 +9,9 @@
 -- device          INTEGER   device the layers ran on
 -- pass_id         BIGINT    pass, from 0 in time order
 -- layer_type      VARCHAR   type by the model's config, such as FULL_ATTN or C4; NULL when unknown
--- layer_kind      VARCHAR   kind by the kernels, A for that of the first layer; NULL where the type
---                           is known
+-- layer_kind      VARCHAR   kind, A for that of the first layer; NULL where the type is known
+-- kind_reason     VARCHAR   what tells it: config, kernels, shapes (of the attention) or times: the
+--                           same kernels at two speeds that repeat every few layers
 -- layers          BIGINT    layers of the type
 -- layer_ids       BIGINT[]  which
 -- mean_wall_us    DOUBLE    mean of the layers' wall times
@@ -23,7 +25,8 @@
 -- pass_pct        DOUBLE    share of the summed wall times of all layers of the pass
 CREATE VIEW layer_types AS
 SELECT
-    trace_id, rank, device, pass_id, layer_type, layer_kind, count(*) AS layers,
+    trace_id, rank, device, pass_id, layer_type, layer_kind,
+    any_value(kind_reason) AS kind_reason, count(*) AS layers,
     list(layer_id ORDER BY layer_id) AS layer_ids,
     avg(wall_us) AS mean_wall_us, median(wall_us) AS median_wall_us,
     min(wall_us) AS min_wall_us, max(wall_us) AS max_wall_us,
