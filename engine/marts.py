@@ -54,7 +54,8 @@ class Origins:
         """Return the origins where rows of the first trace of each pair rest on the second."""
         others: dict[str, set[str]] = {}
         for trace_id, other in pairs:
-            others.setdefault(trace_id, set()).add(other)
+            if other != trace_id:
+                others.setdefault(trace_id, set()).add(other)
         return cls(stamps, {trace_id: tuple(sorted(found)) for trace_id, found in others.items()})
 
     def version(self, trace_id: str) -> int:

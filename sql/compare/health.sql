@@ -12,6 +12,9 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM trace_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM capture_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM layer_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message

@@ -14,6 +14,7 @@
 -- sequence      VARCHAR  digest of the names of the range's kernels, in order
 -- position      BIGINT   place of the launch in the range, from 0
 -- launch_id     BIGINT   event_id of the launch
+-- name          VARCHAR  name of its kernel
 -- op_name       VARCHAR  name of the operator
 -- input_dims    VARCHAR  shapes of the operator's inputs, JSON
 -- input_types   VARCHAR  types of the operator's inputs, JSON
@@ -161,7 +162,8 @@ told AS (
 )
 SELECT
     launches.trace_id, launches.capture_id, launches.capture_name, sequences.sequence,
-    launches.position, launches.launch_id, told.op_name, told.input_dims, told.input_types,
+    launches.position, launches.launch_id, launches.name, told.op_name, told.input_dims,
+    told.input_types,
     told.module, told.module_path
 FROM launches
 JOIN sequences USING (trace_id, capture_id)

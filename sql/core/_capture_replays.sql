@@ -8,6 +8,7 @@
 -- sequence   VARCHAR  digest of the names of the launch's kernels, in order
 -- position   BIGINT   place of the kernel among them, from 0
 -- kernel_id  BIGINT   event_id of the kernel
+-- name       VARCHAR  its name
 CREATE VIEW _capture_replays AS
 WITH graphs AS (
     SELECT trace_id, event_id AS launch_id
@@ -29,7 +30,7 @@ names AS (
 ),
 placed AS (
     SELECT
-        trace_id, launch_id, kernel_id, digest,
+        trace_id, launch_id, kernel_id, name, digest,
         row_number() OVER (
             PARTITION BY trace_id, launch_id ORDER BY start_ns, kernel_id
         ) - 1 AS position
@@ -41,6 +42,6 @@ sequences AS (
     FROM placed
     GROUP BY trace_id, launch_id
 )
-SELECT trace_id, launch_id, sequence, position, kernel_id
+SELECT trace_id, launch_id, sequence, position, kernel_id, name
 FROM placed
 JOIN sequences USING (trace_id, launch_id);

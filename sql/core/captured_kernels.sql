@@ -1,8 +1,8 @@
 -- One row per kernel that a graph replayed, with what the capture of the graph knows of it; see
 -- graph_captures for how they are paired.
 --
--- Where several captures have the same kernel names, as those of one model for several batch sizes
--- may, a column has a value only if all that know one agree.
+-- Where several captures fit as well, as those of one model for several batch sizes may, a column
+-- has a value only if all that know one agree.
 --
 -- Reads other traces: those of _capture_links.
 --
@@ -17,30 +17,29 @@
 --                             with nn.Module; NULL where the thread has none
 -- module_path        VARCHAR  names of all modules running then, the outermost first, with /
 --                             between; a layer's module is one of them
--- captures           BIGINT   captures in the lake with these names, in this order
+-- captures           BIGINT   captures in the lake that fit as well
 -- source             VARCHAR  where the operator, its inputs and the modules are from: capture
+-- is_renamed         BOOLEAN  the kernel has another name in the capture, and is known by its place
+--                             between others
 CREATE VIEW captured_kernels AS
-WITH replays AS (
-    SELECT trace_id, kernel_id, sequence, position FROM _capture_replays
-),
-wanted AS (
-    SELECT DISTINCT sequence FROM replays
-),
-launches AS (
+WITH launches AS (
     SELECT
-        sequence,
-        position,
-        min_by(trace_id, row(trace_id, capture_id)) AS capture_trace_id,
-        min_by(launch_id, row(trace_id, capture_id)) AS capture_launch_id,
+        pairs.trace_id,
+        pairs.sequence,
+        pairs.position,
+        min_by(seen.trace_id, row(seen.trace_id, seen.capture_id)) AS capture_trace_id,
+        min_by(seen.launch_id, row(seen.trace_id, seen.capture_id)) AS capture_launch_id,
         if(min(op_name) = max(op_name), min(op_name), NULL) AS op_name,
         if(min(input_dims) = max(input_dims), min(input_dims), NULL) AS input_dims,
         if(min(input_types) = max(input_types), min(input_types), NULL) AS input_types,
         if(min(module) = max(module), min(module), NULL) AS module,
         if(min(module_path) = max(module_path), min(module_path), NULL) AS module_path,
-        count(*) AS captures
-    FROM _capture_launches
-    SEMI JOIN wanted USING (sequence)
-    GROUP BY sequence, position
+        count(*) AS captures,
+        bool_or(is_renamed) AS is_renamed
+    FROM _capture_pairs AS pairs
+    JOIN _capture_launches AS seen
+        ON seen.sequence = pairs.capture_sequence AND seen.position = pairs.capture_position
+    GROUP BY pairs.trace_id, pairs.sequence, pairs.position
 )
 SELECT
     replays.trace_id,
@@ -53,6 +52,7 @@ SELECT
     launches.module,
     launches.module_path,
     launches.captures,
-    'capture' AS source
-FROM replays
-JOIN launches USING (sequence, position);
+    'capture' AS source,
+    launches.is_renamed
+FROM _capture_replays AS replays
+JOIN launches USING (trace_id, sequence, position);

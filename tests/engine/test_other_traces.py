@@ -23,16 +23,15 @@ NUMBERED = {"_op_nesting"}
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_a_stored_relation_reads_rows_of_other_traces_where_it_declares_them_and_nowhere_else(name):
+def test_a_stored_relation_reads_rows_of_other_traces_only_where_it_declares_them(name):
     found = [] if name in NUMBERED else reads_of_other_traces(MODULES[name].query, WITH_TRACE)
-    declared = MODULES[name].others
     tells = any(name in entry.others for entry in MODULES.values())
-    assert bool(found) == bool(declared or tells), found
+    assert MODULES[name].others or tells or not found, found
 
 
 @pytest.mark.parametrize("name", sorted(set().union(*(entry.others for entry in MODULES.values()))))
 def test_what_tells_of_other_traces_has_their_pairs_for_rows(name):
-    assert [column.name for column in MODULES[name].columns] == ["trace_id", "other_trace_id"]
+    assert {"trace_id", "other_trace_id"} <= {column.name for column in MODULES[name].columns}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Of the real pair an independent reading in Python says: the 544 kernels of the o
 their starts, the names of the 544 launches between begin and end of the capture; two more launches come before it.
 """
 
+import gzip
 import json
 
 import pytest
@@ -16,6 +17,7 @@ from ..support import data_file
 REPLAY = "kineto/sglang_qwen3-8b_decode_mi300x.json.gz"
 CAPTURE = "kineto/sglang_qwen3-8b_decode_capture_mi300x.json.gz"
 OTHER_REPLAY = "kineto/vllm_gpt-oss_decode_mi300x.json.gz"
+OTHER_CAPTURE = "kineto/vllm_gpt-oss_decode_capture_mi300x.json.gz"
 PAIRS = """
     SELECT r.trace, kernels, c.trace, captures
     FROM graph_captures AS g
@@ -207,6 +209,102 @@ def test_of_captures_with_the_same_names_only_what_they_agree_on_is_told(lake_of
     assert lake.rows(KNOWN) == [("a", "aten::mm", None, "nn.Module: Toy_0", "Toy_0", 3)]
     [(text,)] = lake.rows("SELECT provenance FROM graph_captures")
     assert text.endswith(", the first of 3 such captures")
+
+
+def layered(host, edit=lambda names: names):
+    """Capture three layers of twelve kernels, each launched by an operator with a shape of its own."""
+    names = edit([f"k{place}" for _ in range(3) for place in range(12)])
+    host.begin()
+    for nth, name in enumerate(names):
+        host.within("cpu_op", "aten::mm", lambda name=name: host.launch(name), **{"Input Dims": [[nth]]})
+    host.end()
+    return host
+
+
+def replayed(*changes):
+    """Replay these layers, with some names changed: a place, how many names there, and the names instead."""
+    names = [f"k{place}" for _ in range(3) for place in range(12)]
+    for place, length, instead in changes:
+        names[place : place + length] = instead
+    return Host().replay(*names)
+
+
+SHARES = """
+    SELECT kernels, replayed_kernels, captured_kernels, renamed_kernels, round(named_pct, 2), round(aligned_pct, 2)
+    FROM graph_captures
+"""
+SHAPES = """
+    SELECT name, c.input_dims, is_renamed
+    FROM captured_kernels AS c
+    JOIN kernels USING (trace_id, kernel_id)
+    ORDER BY start_ns
+"""
+
+
+def test_a_kernel_with_another_name_at_each_layer_is_known_by_its_place(lake_of):
+    # The library took another variant of one kernel: 33 of 36 names are the same.
+    tuned = [(place, 1, ["k5_tuned"]) for place in (5, 17, 29)]
+    lake = lake_of(capture=layered(Host()), replay=replayed(*tuned))
+    assert lake.rows(SHARES) == [(36, 36, 36, 3, 91.67, 100)]
+    found = lake.rows(SHAPES)
+    assert [dims for _, dims, _ in found] == [f"[[{nth}]]" for nth in range(36)]
+    assert [name for name, _, is_renamed in found if is_renamed] == ["k5_tuned"] * 3
+    [(text,)] = lake.rows("SELECT provenance FROM graph_captures")
+    assert text.startswith("33 of 36 kernel names, 3 more by their place, in the same order after ")
+    [check] = lake.rows("SELECT severity, round(value, 2), unit FROM health WHERE \"check\" = 'capture_differs'")
+    assert check == ("info", 8.33, "percent")
+
+
+def test_a_name_that_differs_in_one_layer_alone_leaves_the_others_paired(lake_of):
+    lake = lake_of(capture=layered(Host()), replay=replayed((17, 1, ["k5_tuned"])))
+    assert lake.rows(SHARES) == [(36, 36, 36, 1, 97.22, 100)]
+    assert [dims for _, dims, _ in lake.rows(SHAPES)] == [f"[[{nth}]]" for nth in range(36)]
+
+
+def test_a_kernel_more_or_less_is_left_out_and_the_rest_is_paired(lake_of):
+    # k5 of the second layer is split in two with names of their own, k7 of the last is gone: 34 of 36 names.
+    lake = lake_of(capture=layered(Host()), replay=replayed((31, 1, []), (17, 1, ["part", "sum"])))
+    assert lake.rows(SHARES) == [(34, 36, 36, 0, 94.44, 94.44)]
+    assert [dims for _, dims, _ in lake.rows(SHAPES)] == [f"[[{nth}]]" for nth in range(36) if nth not in (17, 31)]
+
+
+def test_kernels_in_another_order_are_not_taken_for_each_other(lake_of):
+    lake = lake_of(capture=layered(Host()), replay=replayed((17, 2, ["k6", "k5"])))
+    assert lake.rows(SHARES) == [(34, 36, 36, 0, 94.44, 94.44)]
+    assert [dims for _, dims, _ in lake.rows(SHAPES)] == [f"[[{nth}]]" for nth in range(36) if nth not in (17, 18)]
+
+
+def test_of_captures_that_differ_the_one_with_most_names_is_the_replays(lake_of):
+    host = layered(Host(), lambda names: ["x", "y", *names[2:]])
+    layered(host, lambda names: ["x", *names[1:]])
+    layered(host, lambda names: [*names[:-2], "y", "x"])
+    lake = lake_of(capture=host, replay=replayed())
+    assert lake.rows(SHARES) == [(36, 36, 36, 1, 97.22, 100)]
+    assert lake.rows("SELECT captures, name FROM graph_captures JOIN _capture_launches AS c ON "
+                     "c.trace_id = capture_trace_id AND c.capture_id = graph_captures.capture_id "
+                     "WHERE position < 2 ORDER BY position") == [(1, "x"), (1, "k1")]  # fmt: skip
+
+
+def test_a_capture_that_shares_less_than_nine_of_ten_names_is_none(lake_of):
+    other = [(place, 1, [f"other{place}"]) for place in (0, 9, 18, 27)]
+    lake = lake_of(capture=layered(Host()), replay=replayed(*other))
+    assert lake.rows("FROM graph_captures") == []
+    assert lake.rows("FROM captured_kernels") == []
+
+
+def test_a_real_replay_whose_product_has_another_variant_keeps_the_shapes_of_all(tmp_path):
+    # Of the 421 kernels of gpt-oss 24 are the router's product: [32, 2880] by [2880, 32], and a bias.
+    trace = json.loads(gzip.decompress(data_file(OTHER_REPLAY).read_bytes()))
+    for event in trace["traceEvents"]:
+        if event.get("cat") == "kernel" and "_MT16x16x256_" in event["name"]:
+            event["name"] = "Cijk_Alik_Bljk_BBS_BH_MT32x32x64_tuned"
+    (tmp_path / "tuned.json").write_text(json.dumps(trace))
+    lake = Lake(tmp_path / "lake")
+    lake.ingest(tmp_path / "tuned.json")
+    lake.ingest(data_file(OTHER_CAPTURE))
+    assert lake.rows(SHARES) == [(421, 421, 421, 24, 94.3, 100)]
+    query = "SELECT DISTINCT op_name, input_dims FROM captured_kernels WHERE is_renamed"
+    assert lake.rows(query) == [("aten::addmm", "[[32],[32,2880],[2880,32],[],[]]")]
 
 
 def test_each_launch_of_a_graph_is_paired(lake_of):

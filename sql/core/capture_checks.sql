@@ -1,0 +1,25 @@
+-- One row per check and trace whose replayed graphs have a capture in the lake. Do the two agree?
+--
+-- trace_id   VARCHAR  trace
+-- check      VARCHAR  name of the check
+-- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- value      DOUBLE   what was measured
+-- unit       VARCHAR  what the value counts, or percent
+-- threshold  DOUBLE   the value from which on the check speaks
+-- message    VARCHAR  what was found, what it means and what to do
+CREATE VIEW capture_checks AS
+WITH measured AS (
+    SELECT trace_id, 'capture_differs' AS "check", 100 - min(named_pct) AS value
+    FROM graph_captures
+    GROUP BY trace_id
+)
+SELECT
+    trace_id,
+    "check",
+    CASE WHEN value >= threshold THEN severity ELSE 'ok' END AS severity,
+    value,
+    unit,
+    threshold,
+    message
+FROM measured
+JOIN check_rules USING ("check");
