@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["Lake", "__version__", "open"]
 
 
-def open(path: str | os.PathLike[str] = "tracelake", *, create: bool = True) -> Lake:  # noqa: A001
+def open(  # noqa: A001
+    path: str | os.PathLike[str] = "tracelake", *, create: bool = True, unsafe: bool = False
+) -> Lake:
     """Open the lake at `path`, making an empty one where nothing is.
+
+    Args:
+        path: the lake's folder.
+        create: make one where nothing is.
+        unsafe: `sql` may do all that DuckDB can: read and write any file, attach databases, change settings.
 
     Raises:
         UsageError: no lake is there and `create` is false, or the folder holds other things.
@@ -22,7 +29,7 @@ def open(path: str | os.PathLike[str] = "tracelake", *, create: bool = True) -> 
     """
     from .lake import Lake
 
-    return Lake(path, create=create)
+    return Lake(path, create=create, unsafe=unsafe)
 
 
 def __getattr__(name: str) -> Any:

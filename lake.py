@@ -278,7 +278,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
         """
         names = export.checked(Path(target), format, relations)
-        return export.export(self._ready(names), Path(target), format, names)
+        return export.export(self.unguarded.prepare(" ".join(names)), Path(target), format, names)
 
     def locate(self, trace: str) -> str:
         """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.

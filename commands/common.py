@@ -101,7 +101,7 @@ def say(text: str) -> None:
     click.echo(printable(f"tracelake: {text}"), err=True)
 
 
-def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = None) -> Lake:
+def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = None, unsafe: bool = False) -> Lake:
     """Open the lake that was named; without one the default, or for the path of a trace a cache.
 
     Raises:
@@ -114,11 +114,11 @@ def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = No
     if trace is not None and not is_path and (os.sep in trace or trace.endswith((".json", ".csv", ".gz", ".zst"))):
         raise InputError(f"{trace}: no such file.")
     if lake is not None:
-        return Lake(lake, create=create or is_path)
+        return Lake(lake, create=create or is_path, unsafe=unsafe)
     default = Path("tracelake")
     if not create and is_path and not (default / "lake.json").is_file():
         return Lake(cache_lake())
-    return Lake(default, create=create)
+    return Lake(default, create=create, unsafe=unsafe)
 
 
 def open_default(lake: Path | None) -> Lake:

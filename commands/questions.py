@@ -7,16 +7,28 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
+from ..engine.guard import refusals
 from .common import format_options, open_lake, render_rows, say
 
 
 @click.command()
 @click.argument("query", required=False)
 @click.option("-f", "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Read the query.")
+@click.option("--unsafe", is_flag=True, help="Allow all of DuckDB: any file, COPY, ATTACH, settings, extensions.")
 @format_options
 @click.pass_obj
-def sql(lake: Path | None, query: str | None, file: Path | None, format_: str, output: Path | None, limit: int) -> None:
+def sql(
+    lake: Path | None,
+    query: str | None,
+    file: Path | None,
+    unsafe: bool,
+    format_: str,
+    output: Path | None,
+    limit: int,
+) -> None:
     """Answer an SQL question over all traces in the lake. `tracelake schema` lists the relations.
+
+    A question reads the lake and nothing else, unless --unsafe is given; -o writes its answer to a file.
 
     \b
     Examples:
@@ -28,9 +40,11 @@ def sql(lake: Path | None, query: str | None, file: Path | None, format_: str, o
     text = query if query is not None else file.read_text(encoding="utf-8") if file else ""
     if not text.strip(" \t\r\n;"):
         raise UsageError('the query is empty: tracelake sql "SELECT …"')
-    answer = open_lake(lake).sql(text)
+    answer = open_lake(lake, unsafe=unsafe).sql(text)
+    # Of --unsafe a statement may have no answer.
     if answer is not None:
-        render_rows(answer, format_, output, limit)
+        with refusals():
+            render_rows(answer, format_, output, limit)
 
 
 @click.command()

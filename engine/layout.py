@@ -64,6 +64,11 @@ class Layout:
         return self.root / "marts"
 
     @property
+    def tables(self) -> tuple[Path, ...]:
+        """The folders that questions read."""
+        return self.events, self.traces, self.reference, self.marts
+
+    @property
     def staging(self) -> Path:
         """Ingests under way."""
         return self.root / ".staging"

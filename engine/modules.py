@@ -8,6 +8,7 @@ name beside it fills it, and a CSV file of that name in the lake adds rows or re
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import re
@@ -17,6 +18,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
+REFERENCE_ROOT = SQL_ROOT / "reference"
 
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
@@ -28,6 +30,7 @@ _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
 #: Functions made of a table's rules, and the table; see `rules`.
 RULE_FUNCTIONS = {"_category_rule": "category_rules", "_display_name": "name_rules"}
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 
@@ -217,7 +220,7 @@ def fingerprint(name: str, extra: bytes = b"") -> str:
 
 def csv_file(table: str) -> Path:
     """Return the shipped rows of a reference table."""
-    return SQL_ROOT / "reference" / f"{table}.csv"
+    return REFERENCE_ROOT / f"{table}.csv"
 
 
 def comments(entry: Module, relation: str, *, table: bool = False) -> str:
@@ -233,3 +236,15 @@ def comments(entry: Module, relation: str, *, table: bool = False) -> str:
 def quoted(text: str) -> str:
     """Return an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def near(message: str) -> str:
+    """Return DuckDB's message of a relation that is not there, with the names of ours that are spelled alike."""
+    missing = _MISSING.search(message)
+    if missing is None:
+        return message
+    known = [entry.name for entry in modules() if entry.public]
+    alike = difflib.get_close_matches(missing["name"].lower(), known, n=3, cutoff=0.5)
+    first = message.partition("\n")[0]
+    guess = f" Near: {', '.join(alike)}." if alike else ""
+    return f"{first}{guess} `tracelake schema` lists the relations."

@@ -2,59 +2,55 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
 
-from . import marts, modules
+from . import guard, marts, modules
 from .catalog import CatalogReader, read_settings
+from .connection import connect, set_event_files
 from .errors import InputError, UsageError
 from .files import exclusive, publish_bytes, remove_dead_staging, remove_folder
 from .layout import Layout, open_layout
-from .paths import TRACE_ID, is_plain_file, pattern
+from .paths import is_plain_file, pattern
 from .rules import create_rule_function
-from .schema import CATALOG_COLUMNS, EVENT_COLUMNS, column_list, empty_select
+from .schema import CATALOG_COLUMNS, column_list
 
 #: Words of a question about the relations themselves.
 _CATALOG = re.compile(
     r"\b(show|describe|summarize|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE
 )
-_MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
-_EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
-#: The events with trace and lane, which the folders say. DuckDB's own reading of `key=value` leaves files alone that a
-#: join does not want (4 of 110 opened where the other way opens all), but it takes every folder's name for a key, those
-#: above the lake among them, and the first of a name wins. So it reads only where the lake's own are the only ones.
-_BY_KEY = """
-SELECT * FROM read_parquet(
-    getvariable('event_files'), hive_partitioning = true, hive_types = {'trace_id': VARCHAR, 'lane': VARCHAR}
-)
-"""
-_BY_FOLDER = rf"""
-SELECT
-    * EXCLUDE (filename),
-    regexp_extract(filename, 'trace_id=({TRACE_ID.pattern})/lane=[a-z]+/[^/]+$', 1) AS trace_id,
-    regexp_extract(filename, '/lane=([a-z]+)/[^/]+$', 1) AS lane
-FROM read_parquet(getvariable('event_files'), hive_partitioning = false, filename = true)
-"""
 
 
 class Store:
     """A lake on disk and the connection that answers questions about it.
 
     The connection is an in-memory DuckDB: the Parquet files are the truth and nothing in DuckDB outlives the process.
+    It reaches no file but the lake's, see `guard`, unless `unsafe` is set.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, create: bool = True, memory_limit: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        create: bool = True,
+        memory_limit: str | None = None,
+        unsafe: bool = False,
+    ) -> None:
         """Open the lake at `path`, making an empty one where nothing is.
+
+        Args:
+            path: the lake's folder.
+            create: make one where nothing is.
+            memory_limit: DuckDB's, as in "4GB".
+            unsafe: questions may do all that DuckDB can: read and write any file, attach databases, change settings.
 
         Raises:
             UsageError: no lake is there and `create` is false, or the folder holds other things.
@@ -62,6 +58,9 @@ class Store:
         """
         self.layout: Layout = open_layout(Path(path), create=create)
         self._memory_limit = memory_limit
+        self._unsafe = unsafe
+        #: The same lake without the guard, where it was asked for.
+        self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._catalog = CatalogReader(self.layout)
         self._created: set[str] = set()
@@ -81,7 +80,25 @@ class Store:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection, with all relations created, commented, and those that are materialised up to date."""
+        """A DuckDB connection that may do all that DuckDB can, with all relations created, commented and up to date.
+
+        The open door: unlike `sql` it reads and writes any file (`COPY`, `ATTACH`, `read_csv`), changes settings, loads
+        extensions. It is a connection of its own: what is created there is not seen by `sql`, unless the lake was
+        opened with `unsafe=True`.
+        """
+        return self._everything() if self._unsafe else self.unguarded.connection
+
+    @property
+    def unguarded(self) -> Store:
+        """The same lake opened with `unsafe=True`."""
+        if self._unsafe:
+            return self
+        if self._door is None:
+            self._door = Store(self.path, create=False, memory_limit=self._memory_limit, unsafe=True)
+        return self._door
+
+    def _everything(self) -> duckdb.DuckDBPyConnection:
+        """Return the connection, with all relations created, commented, and those that are materialised up to date."""
         connection = self._ready(entry.name for entry in modules.modules())
         plain = [entry for entry in modules.modules() if entry.name not in self._commented]
         connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
@@ -91,19 +108,25 @@ class Store:
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer to an SQL question as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
 
+        A question reads the lake and nothing else: it is a SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN), and reaches
+        no file but the lake's. `connection` is for all else, as is a lake opened with `unsafe=True`.
+
         Args:
             query: DuckDB SQL over the lake's relations.
             parameters: values of `$name` parameters in the query.
 
         Raises:
-            UsageError: the query cannot be parsed or names an unknown relation or column.
+            UsageError: the query cannot be parsed, names an unknown relation or column, or does more than read.
         """
-        if _CATALOG.search(query):
-            return self._asked_of_all(query, parameters)
+        if not self._unsafe:
+            guard.check(self._ready(()), query)
+        of_all = _CATALOG.search(query) is not None
+        connection = self._everything() if of_all else self._ready(modules.names_in(query))
         try:
-            return self._ready(modules.names_in(query)).sql(query, params=parameters or None)
+            with guard.refusals():
+                return connection.sql(query, params=parameters or None)
         except duckdb.CatalogException as error:
-            raise UsageError(_near(str(error))) from error
+            raise UsageError(str(error) if of_all else modules.near(str(error))) from error
         except (duckdb.ParserException, duckdb.BinderException) as error:
             raise UsageError(str(error)) from error
 
@@ -117,22 +140,18 @@ class Store:
         self.rows(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
         return self.sql(f"FROM {name}")
 
-    def _asked_of_all(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyRelation:
-        try:
-            return self.connection.sql(query, params=parameters or None)
-        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-            raise UsageError(str(error)) from error
-
     def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """Return all rows of a small question."""
         return self._ready(modules.names_in(query)).execute(query, parameters or []).fetchall()
 
-    def prepare(self, query: str) -> None:
-        """Have what a question names ready, for one that is asked of an answer and not of the lake."""
-        self._ready(modules.names_in(query))
+    def prepare(self, query: str) -> duckdb.DuckDBPyConnection:
+        """Have what a question names ready, for one that is asked of an answer or of the connection returned."""
+        return self._ready(modules.names_in(query))
 
     def refresh(self) -> None:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
+        if self._door is not None:
+            self._door.refresh()
         if self._connection is None:
             # Nobody has looked yet: the first question will.
             return
@@ -140,7 +159,7 @@ class Store:
         if not self._catalog.load(connection):
             return
         files = [file for trace_id in self._catalog.stamps for file in self.layout.event_files(trace_id)]
-        _set_event_files(connection, files)
+        set_event_files(connection, files)
         self._materialised.clear()
         self._pairs.clear()
         self._recompute(entry.name for entry in modules.modules())
@@ -221,6 +240,9 @@ class Store:
 
     def close(self) -> None:
         """Close the connection."""
+        if self._door is not None:
+            self._door.close()
+            self._door = None
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -312,29 +334,12 @@ class Store:
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
-        config: dict[str, Any] = {
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": True,
-            # What does not fit memory goes there; without a word DuckDB would take the folder one stands in.
-            "temp_directory": str(Path(tempfile.gettempdir()) / f"tracelake-{os.getpid()}"),
-            # Takes a third of the time to plan our deepest views, and their plans are no faster with it.
-            "disabled_optimizers": "projection_pullup",
-        }
-        if self._memory_limit:
-            config["memory_limit"] = self._memory_limit
-        if threads := os.environ.get("TRACELAKE_THREADS"):
-            if not threads.isdecimal() or not 1 <= int(threads) <= 1024:
-                raise UsageError(f"TRACELAKE_THREADS={threads}: expected a number of threads, 1 to 1024.")
-            config["threads"] = int(threads)
-        connection = duckdb.connect(config=config)
-        connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
-        # A row that makes no sense has no answer, and others keep theirs.
-        connection.execute("SET error_on_division_by_zero = false")
-        # Where an estimate says a few rows, DuckDB would compare each with all: ours are far off below deep views.
-        connection.execute("SET asof_loop_join_threshold = 0")
+        connection = connect(self._memory_limit)
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
-        _set_event_files(connection, [])
+        set_event_files(connection, [])
+        if not self._unsafe:
+            guard.lock(connection, (*self.layout.tables, modules.REFERENCE_ROOT))
         return connection
 
     def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
@@ -376,24 +381,3 @@ class Store:
         if table in modules.RULE_FUNCTIONS.values():
             create_rule_function(connection, table)
         self._own_files[table] = seen
-
-
-def _near(message: str) -> str:
-    """Return what DuckDB says of a relation that is not there, with the names of ours that are spelled alike."""
-    missing = _MISSING.search(message)
-    if missing is None:
-        return message
-    known = [entry.name for entry in modules.modules() if entry.public]
-    near = difflib.get_close_matches(missing["name"].lower(), known, n=3, cutoff=0.5)
-    first = message.partition("\n")[0]
-    guess = f" Near: {', '.join(near)}." if near else ""
-    return f"{first}{guess} `tracelake schema` lists the relations."
-
-
-def _set_event_files(connection: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Point the rows of all events at a list of files, or at nothing."""
-    source = empty_select(_EVENT_ROW_COLUMNS)
-    if files:
-        connection.execute("SET VARIABLE event_files = $1", [[pattern(file) for file in files]])
-        source = _BY_FOLDER if "=" in str(files[0].parents[2].absolute()) else _BY_KEY
-    connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {source}")

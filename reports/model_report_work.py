@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import modules
+from ..engine import guard, modules
 from ..engine.errors import InputError, UsageError
-from ..engine.paths import file_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -247,7 +246,7 @@ def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: st
             rows = f"SELECT * FROM {SCHEMA}.{name} ORDER BY ALL"
             if name in ("report_facts", "report_advice"):
                 rows = f"SELECT * FROM {name} ORDER BY ALL"
-            connection.execute(f"COPY ({rows}) TO {file_literal(path)} ({_COPY[format]})")
+            guard.write_query(connection, rows, path, _COPY[format])
             written.append(path)
     except (OSError, duckdb.IOException) as error:
         raise InputError(f"{folder}: cannot be written: {error}") from error

@@ -9,7 +9,6 @@ import json
 import math
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ..engine.errors import UsageError
+from ..engine.guard import scratch_folder
 from .output import printable, writing
 from .table import Table
 
@@ -164,8 +164,8 @@ def plain(value: Any) -> Any:
 def _parquet(relation: duckdb.DuckDBPyRelation, output: Path | None) -> None:
     if output is None and sys.stdout.isatty():
         raise UsageError("Parquet is binary: give a file with -o, or redirect stdout.")
-    with tempfile.TemporaryDirectory(prefix="tracelake-") as folder:
-        beside = Path(folder) / "answer.parquet"
+    with scratch_folder() as folder:
+        beside = folder / "answer.parquet"
         relation.write_parquet(str(beside), compression="zstd")
         with writing(output):
             if output is not None:

@@ -476,7 +476,7 @@ def test_times_in_a_file(lake, tmp_path):
 
 
 def test_a_table_refuses_times_that_are_none(lake):
-    lake.prepare("SELECT 1 FROM category_timings")
+    connection = lake.prepare("SELECT 1 FROM category_timings")
     for time in ("-1", "'nan'", "'inf'"):
         with pytest.raises(Exception, match="CHECK"):
-            lake.connection.execute(f"INSERT INTO category_timings VALUES ('x', 0, 'mla', {time}, NULL)")
+            connection.execute(f"INSERT INTO category_timings VALUES ('x', 0, 'mla', {time}, NULL)")

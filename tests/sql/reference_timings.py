@@ -6,11 +6,11 @@ from typing import Any
 
 def ask(lake: Any, **question: Any) -> str:
     """Insert a question and return its name; what it leaves out has the simulator's default."""
-    lake.prepare("SELECT 1 FROM reference_requests")
+    connection = lake.prepare("SELECT 1 FROM reference_requests")
     [(known,)] = lake.rows("SELECT count(*) FROM reference_requests")
     request = f"question {known}"
     names = ["request", *question]
-    lake.connection.execute(
+    connection.execute(
         f"INSERT INTO reference_requests ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
         [request, *question.values()],
     )
@@ -19,9 +19,9 @@ def ask(lake: Any, **question: Any) -> str:
 
 def insert_layer(lake: Any, request: str, form: str, kernels: Sequence[tuple[str, float]], **metadata: Any) -> None:
     """Insert the times of a layer's kernels, and their sums per category in the order in which those come."""
-    lake.prepare("SELECT 1 FROM timing_metadata, category_timings, kernel_timings")
+    connection = lake.prepare("SELECT 1 FROM timing_metadata, category_timings, kernel_timings")
     names = ["request", "form", *metadata]
-    lake.connection.execute(
+    connection.execute(
         f"INSERT INTO timing_metadata ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
         [request, form, *metadata.values()],
     )
@@ -29,13 +29,13 @@ def insert_layer(lake: Any, request: str, form: str, kernels: Sequence[tuple[str
     for category, us in kernels:
         sums[category] = sums.get(category, 0) + us
     for position, (category, us) in enumerate(sums.items()):
-        lake.connection.execute(
+        connection.execute(
             "INSERT INTO category_timings (request, position, category, dur_us) VALUES (?, ?, ?, ?)",
             [request, position, category, us],
         )
     if form != "kernel_ms":
         for position, (category, us) in enumerate(kernels):
-            lake.connection.execute(
+            connection.execute(
                 "INSERT INTO kernel_timings (request, position, category, name, dur_us) VALUES (?, ?, ?, ?, ?)",
                 [request, position, category, category, us],
             )

@@ -293,12 +293,12 @@ def test_a_model_goes_by_few_names(lake, said, model):
 
 
 def test_ratios_must_be_as_many_as_layers_but_for_those_of_further_tokens(lake):
-    lake.prepare("SELECT 1 FROM reference_models")
+    connection = lake.prepare("SELECT 1 FROM reference_models")
     for name, layers, further, ratios in (
         ("43-of-43", 43, 1, [0] * 43), ("44-of-43", 43, 1, [0] * 44), ("3-of-4", 4, 0, [0, 0, 4]),
         ("44-without", 43, 0, [0] * 44),
     ):  # fmt: skip
-        lake.connection.execute(
+        connection.execute(
             "INSERT OR REPLACE INTO reference_models BY NAME SELECT $1 AS model, $2 AS num_layers, 64 AS hidden_size,"
             " 4 AS num_heads, 10 AS vocab_size, $3 AS num_nextn_predict_layers, $4 AS compress_ratios",
             [name, layers, further, ratios],

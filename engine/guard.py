@@ -1,0 +1,163 @@
+"""Questions read the lake, and nothing else: what DuckDB is configured to refuse, and what its parser finds in a query.
+
+DuckDB's own settings keep a connection inside the lake: no file but the lake's, no network, no extension, no setting to
+change. What is left is to write inside the lake, where the connection must write what is materialised: so a question is
+a SELECT, as DuckDB's parser has it, and no part of it writes (in DuckDB a WITH may hold COPY, INSERT, UPDATE, DELETE).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import UsageError
+from .paths import file_literal, pattern
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Query nodes that read. Others write: COPY_QUERY_NODE, INSERT_QUERY_NODE, ...
+_READING = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+#: Functions that run a query which is text, or JSON, until then: nobody has looked into it.
+_RUNS_TEXT = frozenset({"query", "json_execute_serialized_sql"})
+#: Words of a query that DuckDB takes for several statements, and shows no tree of, that may be a part which writes.
+_SUSPECT = _RUNS_TEXT | {"copy", "insert", "update", "delete", "merge", "create", "export", "execute"}
+_EXPLAIN = re.compile(
+    r"\s*EXPLAIN(\s+ANALYZE\b)?(\s*\(\s*(ANALYZE|FORMAT\s+\w+)(\s*,\s*(ANALYZE|FORMAT\s+\w+))*\s*\))?", re.IGNORECASE
+)
+_ALL_OF_DUCKDB = "`--unsafe` allows all of DuckDB (in Python `lake.connection`)"
+
+
+@functools.cache
+def scratch() -> Path:
+    """Return this process's folder for what does not fit memory and for files on their way out; it may not exist."""
+    return Path(tempfile.gettempdir()) / f"tracelake-{os.getpid()}-{os.urandom(8).hex()}"
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make a folder that a locked connection may write to, for as long as the context lasts."""
+    scratch().mkdir(mode=0o700, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(dir=scratch()) as folder:
+            yield Path(folder)
+    finally:
+        with contextlib.suppress(OSError):
+            scratch().rmdir()
+
+
+def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path, options: str) -> None:
+    """Write a query's rows to a file anywhere, with a connection that may be locked."""
+    with scratch_folder() as folder:
+        beside = folder / "rows"
+        connection.execute(f"COPY ({query}) TO {file_literal(beside)} ({options})")
+        shutil.copyfile(beside, path)
+
+
+def lock(connection: duckdb.DuckDBPyConnection, folders: Iterable[Path]) -> None:
+    """Keep a connection inside some folders and its temporary one, for as long as it lives.
+
+    DuckDB follows symbolic links before it compares: a link that leads out of the folders is refused.
+    """
+    # DuckDB compares what it is asked to read, which may be a pattern that stands for one file.
+    allowed = {
+        text for folder in folders for text in (str(folder.resolve()), pattern(folder), pattern(folder.resolve()))
+    }
+    listed = ", ".join("'" + text.replace("'", "''") + "'" for text in sorted(allowed))
+    connection.execute(
+        f"SET allowed_directories = [{listed}];"
+        # Tables of a report shadow relations of their names, by the search path. A question cannot SET it.
+        "SET allowed_configs = ['search_path'];"
+        "SET allow_persistent_secrets = false;"
+        "SET python_enable_replacements = false;"
+        "SET enable_external_access = false;"
+        "SET lock_configuration = true"
+    )
+
+
+def check(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Check that a query reads and nothing else. One that does not parse is left for DuckDB to explain.
+
+    Raises:
+        UsageError: it writes, changes a setting, or runs text as a query.
+    """
+    import duckdb
+
+    try:
+        statements = connection.extract_statements(query)
+    except duckdb.Error:
+        return
+    for statement in statements:
+        _check_statement(connection, statement)
+
+
+def _check_statement(connection: duckdb.DuckDBPyConnection, statement: Any) -> None:
+    text = statement.query
+    try:
+        kind = statement.type.name
+    except ValueError:  # a statement that DuckDB's Python package has no name for
+        kind = ""
+    if kind == "EXPLAIN" and (prefix := _EXPLAIN.match(text)):
+        # EXPLAIN ANALYZE runs what it explains.
+        [explained] = connection.extract_statements(text[prefix.end() :])
+        _check_statement(connection, explained)
+    elif kind == "MULTI":
+        # PIVOT without a list of its columns: a statement that finds them, and the question.
+        if found := sorted(_SUSPECT.intersection(re.findall(r"\w+", text.lower()))):
+            raise UsageError(
+                f"{found[0]}: may write, in a PIVOT whose columns are not listed: ON column IN (…) lists them; "
+                f"{_ALL_OF_DUCKDB}."
+            )
+    elif kind == "SELECT":
+        with contextlib.closing(connection.cursor()) as cursor:
+            [(tree,)] = cursor.execute("SELECT json_serialize_sql($1)", [text]).fetchall()
+        _check_tree(json.loads(tree))
+    else:
+        word = re.search(r"\w+", text)
+        raise _refused(word[0].upper() if word else kind)
+
+
+def _check_tree(node: Any) -> None:
+    """Check a part of a query as DuckDB's parser has it."""
+    if isinstance(node, list):
+        for part in node:
+            _check_tree(part)
+    elif isinstance(node, dict):
+        kind = node.get("type")
+        if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _READING:
+            raise _refused(kind.split("_")[0])
+        if node.get("function_name") in _RUNS_TEXT:
+            raise UsageError(f"{node['function_name']}(): runs text that nobody has read as a query; {_ALL_OF_DUCKDB}.")
+        for part in node.values():
+            _check_tree(part)
+
+
+def _refused(word: str) -> UsageError:
+    return UsageError(
+        f"{word}: a question reads the lake and changes nothing; -o writes its answer to a file, {_ALL_OF_DUCKDB}."
+    )
+
+
+@contextlib.contextmanager
+def refusals() -> Iterator[None]:
+    """Say of what DuckDB's configuration refuses how one gets it."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.PermissionException as error:
+        reason = str(error).partition("\n")[0].removeprefix("Permission Error: ").partition(" - ")[0]
+        raise UsageError(f"{reason}: a question reads the lake's own files; {_ALL_OF_DUCKDB}.") from error
+    except duckdb.InvalidInputException as error:
+        if "configuration has been locked" not in str(error):
+            raise
+        reason = str(error).partition("\n")[0].removeprefix("Invalid Input Error: ").partition(" - ")[0]
+        raise UsageError(f"{reason}: a question changes no setting; {_ALL_OF_DUCKDB}.") from error
