@@ -95,8 +95,15 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         return self._of_trace("passes", trace, order="rank, device, pass_id")
 
     def layers(self, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
-        """Return the layers of one pass: of the chosen one, when none is named; of every pass for "all"."""
-        return self._of_pass("layers", trace, pass_id, order="rank, device, pass_id, layer_id")
+        """Return the layers of one pass: of the chosen one, when none is named; of every pass for "all".
+
+        The last column is their coverage: the share of the device's busy time in the layers of the pass's series.
+        """
+        covered = (
+            "(SELECT layers.*, coverage_pct FROM layers JOIN passes ON passes.trace_id = layers.trace_id "
+            "AND passes.device IS NOT DISTINCT FROM layers.device AND passes.pass_id = layers.pass_id)"
+        )
+        return self._of_pass(covered, trace, pass_id, order="rank, device, pass_id, layer_id")
 
     def kernels(self, trace: str, pass_id: Pass = None, layer: int | None = None) -> duckdb.DuckDBPyRelation:
         """Return device operations: of the whole trace, or of a layer, longest first."""
@@ -304,9 +311,11 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         return result.trace_id
 
     def chosen_pass(self, trace_id: str) -> int | None:
-        """Return the pass of a trace that best stands for the others, None when no pass was found."""
+        """Return the pass that best stands for those of the model with most time, None when no pass was found."""
         [(chosen,)] = self.rows(
-            "SELECT coalesce(min(pass_id) FILTER (chosen), min(pass_id)) FROM passes WHERE trace_id = $1", [trace_id]
+            "SELECT coalesce(min(pass_id) FILTER (chosen AND main_series), min(pass_id)) FROM passes "
+            "WHERE trace_id = $1",
+            [trace_id],
         )
         return None if chosen is None else int(chosen)
 

@@ -157,8 +157,9 @@ def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
 def _why(opened: Lake, trace: str, chosen: Pass) -> str:
     """Return in words why a pass is shown: it is the chosen one, or the first of one chosen for each stage."""
     rows = opened.rows(
-        "SELECT DISTINCT coalesce(stage, 'unknown stage'), pass_id FROM passes WHERE trace_id = $1 AND chosen "
-        "ORDER BY pass_id, 1",
+        "SELECT DISTINCT concat_ws(', ', CASE WHEN min(series) OVER () <> max(series) OVER () THEN series END, "
+        "coalesce(stage, CASE WHEN min(series) OVER () = max(series) OVER () THEN 'unknown stage' END)), pass_id "
+        "FROM passes WHERE trace_id = $1 AND chosen ORDER BY pass_id, 1",
         [opened.locate(trace)],
     )
     others = [f"of {stage} {pass_id}" for stage, pass_id in rows if pass_id != chosen]

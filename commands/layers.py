@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.errors import UsageError
-from .common import FORMATS, find_one_pass, find_pass, format_options, open_lake, output_options, print_rows
+from .common import FORMATS, find_one_pass, find_pass, format_options, open_lake, output_options, print_rows, say
 from .compat import compat_options
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
     """List the forward passes of a trace.
 
     A pass is its layers: span_ms is from the first layer's start to the last one's end. The wall time of `model mfu`
-    is longer: the kernels before the first layer and after the last one are in it.
+    is longer: the kernels before the first layer and after the last one are in it. The passes of each model of a
+    trace are a series. coverage_pct is the share of the device's busy time in the layers of a series; below half of
+    it in all of them, the answer begins with what holds the rest.
 
     \b
     Examples:
@@ -35,7 +37,16 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
     """
     opened = open_lake(lake, trace=trace)
     find_pass(opened, trace, "all")
-    print_rows(opened, "passes", opened.passes(trace), format_, output, limit)
+    if format_ not in ("table", "markdown"):
+        _say_coverage(opened, trace, "all")
+        print_rows(opened, "passes", opened.passes(trace), format_, output, limit)
+        return
+    from ..reports.coverage import framed
+    from ..reports.questions import for_people
+    from ..reports.render import render_parts
+
+    shown = for_people(opened, "passes", opened.passes(trace))
+    render_parts(framed(opened, opened.locate(trace), "all", [shown]), format_, output, limit=limit)
 
 
 @click.command()
@@ -47,7 +58,9 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
 def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
     """List the layers of a pass, with their time; below them, as a table, the types of layers beside each other.
 
-    Where no config.json tells the types, layers that run the same kernels are one kind: A, B and so on.
+    Where no config.json tells the types, layers that run the same kernels are one kind: A, B and so on. The pass
+    shown is of the series of passes that takes most time. The answer states its coverage: the share of the device's
+    busy time in the layers of that series, first where that is below half.
 
     \b
     Examples:
@@ -58,6 +71,7 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
     chosen = find_pass(opened, trace, pass_)
     answer = opened.layers(trace, chosen)
     if format_ not in ("table", "markdown"):
+        _say_coverage(opened, trace, chosen)
         print_rows(opened, "layers", answer, format_, output, limit)
         return
     from ..reports.layers import parts
@@ -115,6 +129,14 @@ def kernels(
         print_rows(opened, "layer_diff", opened.layer_diff(trace, *sides[0], *sides[1]), format_, output, limit)
     else:
         _print_flow(opened, trace, sides, format_, output)
+
+
+def _say_coverage(opened: Lake, trace: str, pass_id: int | str | None) -> None:
+    from ..reports.coverage import coverage
+
+    found = coverage(opened, opened.locate(trace), pass_id)
+    if found is not None and found.is_low:
+        say(str(found))
 
 
 def _sides(

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .coverage import HALF, framed
 from .questions import for_people
 from .table import Column, Table, cut, text, which
 
@@ -34,6 +35,7 @@ class Verdict:
         target: a kernel category, or idle.
         target_pct: its percent of their wall time.
         category: the kernel category with most time, whatever the target is.
+        coverage_pct: percent of the device's busy time that the layers of the series hold.
     """
 
     layer_type: str
@@ -44,18 +46,23 @@ class Verdict:
     target: str
     target_pct: float
     category: str
+    coverage_pct: float
 
     def __str__(self) -> str:
         """Say it in a sentence."""
         where = f"all {self.layers} layers are alike" if self.alike else (
             f"{self.layer_type} layers ({self.layers} of {self.of}) take {self.pass_pct:.1f} % of the layers' time"
         )  # fmt: skip
+        # Of layers that are a small part of the work it is no bottleneck of the trace.
+        what = "Bottleneck"
+        if self.coverage_pct < HALF:
+            what = f"Within these layers, {self.coverage_pct:.1f} % of the device's busy time"
         if self.target == "idle":
             return (
-                f"Bottleneck: {where}. Next target: idle time, {self.target_pct:.1f} % of their wall time; "
+                f"{what}: {where}. Next target: idle time, {self.target_pct:.1f} % of their wall time; "
                 f"of the kernels, {self.category}."
             )
-        return f"Bottleneck: {where}. Next target: {self.target}, {self.target_pct:.1f} % of their wall time."
+        return f"{what}: {where}. Next target: {self.target}, {self.target_pct:.1f} % of their wall time."
 
 
 def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
@@ -68,7 +75,7 @@ def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
         )
         SELECT
             coalesce(layer_type, 'kind-' || layer_kind), layers, layer_count, type_count = 1, pass_pct, target,
-            target_pct, category
+            target_pct, category, coalesce(coverage_pct, 0)
         FROM layer_bottlenecks JOIN sizes USING (device)
         WHERE trace_id = $1 AND pass_id = $2
         ORDER BY wall_us DESC, device LIMIT 1
@@ -151,7 +158,8 @@ def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id:
     """Return layers as people read them: each one, their types beside each other, and of one pass what to do next."""
     found = verdict(store, trace_id, pass_id) if isinstance(pass_id, int) else None
     shown = for_people(store, "layers", answer)
-    return [shown, types_table(store, trace_id, pass_id), *([str(found)] if found else [])]
+    answer_parts = framed(store, trace_id, pass_id, [shown, types_table(store, trace_id, pass_id)])
+    return [*answer_parts, *([str(found)] if found else [])]
 
 
 def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:

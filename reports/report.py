@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import layers
 from .architecture import described, distribution, kinds
+from .coverage import coverage
 from .facts import facts
 from .render import plain, to_text
 from .table import Column, Table, text, which
@@ -137,25 +138,27 @@ def _pairs_table(pairs: list[tuple[str, str]], unit: str) -> Table:
 def _passes_part(store: Store, trace_id: str, pass_id: int) -> Part:
     found = store.rows(
         """
-        SELECT device, pass_id, stage, (p.start_ns - origin_ns) / 1e9, (p.end_ns - origin_ns) / 1e9, span_us / 1e3,
-            avg_layer_us / 1e3, first_layer_us / 1e3, layer_count, complete, note, chosen
+        SELECT device, pass_id, series, stage, (p.start_ns - origin_ns) / 1e9, (p.end_ns - origin_ns) / 1e9,
+            span_us / 1e3, avg_layer_us / 1e3, first_layer_us / 1e3, layer_count, complete, note, chosen,
+            coverage_pct
         FROM passes AS p JOIN traces USING (trace_id)
         WHERE trace_id = $1
         ORDER BY p.rank, device, pass_id
         """,
         [trace_id],
     )
-    lines = []
+    covered = coverage(store, trace_id)
+    lines = [] if covered is None else [str(covered)]
     for note, words in (("cold", "Cold"), ("growing", "Still growing"), ("steady", "Steady")):
-        if numbers := sorted({row[1] for row in found if row[10] == note}):
+        if numbers := sorted({row[1] for row in found if row[11] == note}):
             lines.append(f"{words}: {which(numbers)}.")
     shown = found[:MOST_PASSES] + [row for row in found[MOST_PASSES:] if row[1] == pass_id]
     if len(shown) < len(found):
         lines.append(f"{len(shown)} of {len(found)} passes; `tracelake passes TRACE` lists all.")
     columns = (
-        Column("device"), Column("pass"), text("stage"), Column("start_s", 6), Column("end_s", 6),
+        Column("device"), Column("pass"), text("series"), text("stage"), Column("start_s", 6), Column("end_s", 6),
         Column("span_ms", 3), Column("avg_layer_ms", 3), Column("first_layer_ms", 3), Column("layers"),
-        text("complete"), text("note"), text("chosen"),
+        text("complete"), text("note"), text("chosen"), Column("coverage_pct", 1),
     )  # fmt: skip
     unit = "start and end in s from the trace's first event, the rest in ms; avg_layer_ms: span / layers."
     return Part(TITLES[2], tuple(lines), (Table(columns, tuple(shown), unit=unit),))
@@ -168,7 +171,9 @@ def _chosen_part(store: Store, trace_id: str, pass_id: int) -> Part:
         [trace_id, pass_id],
     )
     reason = _REASONS.get(note, "no pass is steady; this one is nearest to the median") if chosen else "asked for"
-    return Part(TITLES[3], (f"Pass {pass_id}: {reason}. Passes were found by: {source}.",))
+    of = coverage(store, trace_id, pass_id)
+    lines = (f"Pass {pass_id}: {reason}. Passes were found by: {source}.", *(() if of is None else (str(of),)))
+    return Part(TITLES[3], tuple(reversed(lines)) if of is not None and of.is_low else lines)
 
 
 def _types_part(store: Store, trace_id: str, pass_id: int) -> Part:

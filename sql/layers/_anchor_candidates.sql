@@ -8,7 +8,7 @@
 -- Materialised per trace.
 --
 -- trace_id          VARCHAR    trace
--- rank              INTEGER    rank in the job, NULL when unknown
+-- series            VARCHAR    the model, empty where the trace has one alone
 -- device            INTEGER    device
 -- stream            BIGINT     stream with most anchor time
 -- preference        INTEGER    lowest is tried first
@@ -26,11 +26,11 @@
 CREATE VIEW _anchor_candidates AS
 WITH names AS (
     SELECT
-        trace_id, rank, device, stream, name, any_value(category) AS category,
+        trace_id, series, device, stream, name, any_value(category) AS category,
         count(*) AS kernel_count, sum(dur_ns) AS sum_ns
     FROM _seated_kernels
     WHERE kind <> 'memory'
-    GROUP BY trace_id, rank, device, stream, name
+    GROUP BY trace_id, series, device, stream, name
 ),
 trace_names AS (
     -- Compilers give each kernel a name of its own; among those only the category tells anchors.
@@ -94,19 +94,19 @@ matches AS (
 ),
 streams AS (
     SELECT
-        n.trace_id, n.rank, n.device, n.stream, m.preference,
+        n.trace_id, n.series, n.device, n.stream, m.preference,
         list(n.name ORDER BY n.name) AS anchor_names, sum(n.kernel_count) AS anchor_count,
         arg_max(n.category, (n.kernel_count, n.category)) AS category,
         row_number() OVER (
-            PARTITION BY n.trace_id, n.rank, n.device, m.preference
+            PARTITION BY n.trace_id, n.series, n.device, m.preference
             ORDER BY sum(n.sum_ns) DESC, sum(n.kernel_count) DESC, n.stream
         ) AS stream_rank
     FROM names AS n
     JOIN matches AS m ON m.trace_id = n.trace_id AND m.name = n.name
-    GROUP BY n.trace_id, n.rank, n.device, n.stream, m.preference
+    GROUP BY n.trace_id, n.series, n.device, n.stream, m.preference
 )
 SELECT
-    s.trace_id, s.rank, s.device, s.stream, s.preference, r.pattern, r.pattern_source,
+    s.trace_id, s.series, s.device, s.stream, s.preference, r.pattern, r.pattern_source,
     s.anchor_names, CAST(s.anchor_count AS BIGINT) AS anchor_count,
     coalesce(r.role, a.role, 'begin') AS role,
     coalesce(r.blocks_per_layer, a.blocks_per_layer, 1) AS blocks_per_layer,

@@ -1,7 +1,7 @@
 -- One row per trace, rank and device with anchors: the pattern chosen, and how many anchors make a
 -- pass.
 -- trace_id          VARCHAR    trace
--- rank              INTEGER    rank in the job, NULL when unknown
+-- series            VARCHAR    the model, empty where the trace has one alone
 -- device            INTEGER    device
 -- stream            BIGINT     stream the anchors run on
 -- pattern           VARCHAR    the pattern
@@ -21,7 +21,7 @@
 -- pass_source       VARCHAR    how the limits of passes are known
 CREATE VIEW _anchor_plans AS
 SELECT
-    trace_id, rank, device, stream, pattern, pattern_source, anchor_names, anchor_count, role,
+    trace_id, series, device, stream, pattern, pattern_source, anchor_names, anchor_count, role,
     blocks_per_layer, half_labels, num_layers, extra, is_late, stride, missed, remainder,
     is_vague, pass_source
 FROM _anchor_trials

@@ -13,7 +13,7 @@
 -- Materialised per trace.
 --
 -- trace_id          VARCHAR    trace
--- rank              INTEGER    rank in the job, NULL when unknown
+-- series            VARCHAR    the model, empty where the trace has one alone
 -- device            INTEGER    device
 -- stream            BIGINT     stream the anchors run on
 -- preference        INTEGER    lowest is tried first
@@ -36,15 +36,21 @@
 -- is_chosen         BOOLEAN    the pattern of the device
 CREATE VIEW _anchor_trials AS
 WITH modules AS (
-    SELECT trace_id, CAST(max(num_layers) AS INTEGER) AS num_layers
+    SELECT
+        trace_id, coalesce(series, '') AS series, CAST(max(num_layers) AS INTEGER) AS num_layers
     FROM _host_layers
     WHERE pass_source = 'module scopes'
-    GROUP BY trace_id
+    GROUP BY GROUPING SETS ((trace_id, series), (trace_id))
 ),
 sized AS (
     SELECT
         c.* EXCLUDE (blocks_per_layer, is_fixed), a.irregularity,
-        coalesce(c.num_layers, m.num_layers, p.num_layers, c.default_layers) AS pass_layers,
+        CASE
+            WHEN c.series = ''
+                THEN coalesce(c.num_layers, m.num_layers, p.num_layers, c.default_layers)
+            -- Of several models the user's number is that of the one it fits.
+            ELSE coalesce(m.num_layers, p.num_layers, c.num_layers, c.default_layers)
+        END AS pass_layers,
         coalesce(c.num_layers, m.num_layers, p.num_layers) IS NOT NULL AS is_counted,
         coalesce(c.num_layers, m.num_layers) IS NULL AND coalesce(p.is_vague, FALSE) AS is_vague,
         CASE
@@ -59,15 +65,15 @@ sized AS (
     FROM _anchor_candidates AS c
     LEFT JOIN _anchor_rhythms AS a
         ON a.trace_id = c.trace_id
-        AND a.rank IS NOT DISTINCT FROM c.rank
+        AND a.series = c.series
         AND a.device IS NOT DISTINCT FROM c.device
         AND a.preference = c.preference
     LEFT JOIN _pass_rhythms AS p
         ON p.trace_id = c.trace_id
-        AND p.rank IS NOT DISTINCT FROM c.rank
+        AND p.series = c.series
         AND p.device IS NOT DISTINCT FROM c.device
         AND p.stream IS NOT DISTINCT FROM c.stream
-    LEFT JOIN modules AS m ON m.trace_id = c.trace_id
+    LEFT JOIN modules AS m ON m.trace_id = c.trace_id AND m.series = c.series
 ),
 broken AS (
     SELECT
@@ -128,14 +134,14 @@ best AS (
         NOT is_spare AND ((fits AND is_consistent) OR pattern_source <> 'detected') AS is_possible
     FROM ranked
     QUALIFY row_number() OVER (
-        PARTITION BY trace_id, rank, device, preference
+        PARTITION BY trace_id, series, device, preference
         ORDER BY
             is_possible DESC, is_known DESC, has_pass DESC, is_consistent DESC, fits DESC,
             is_correction, blocks, extra
     ) = 1
 )
 SELECT
-    trace_id, rank, device, stream, preference, pattern, pattern_source, anchor_names,
+    trace_id, series, device, stream, preference, pattern, pattern_source, anchor_names,
     anchor_count, role, blocks AS blocks_per_layer,
     CASE
         WHEN len(half_labels) = blocks THEN half_labels
@@ -152,7 +158,7 @@ SELECT
     irregularity, is_vague,
     CASE WHEN has_breaks THEN pass_source ELSE 'anchor count' END AS pass_source,
     is_possible AND 1 = row_number() OVER (
-        PARTITION BY trace_id, rank, device
+        PARTITION BY trace_id, series, device
         ORDER BY
             is_possible DESC, is_known DESC, has_pass DESC, preference, is_consistent DESC,
             fits DESC

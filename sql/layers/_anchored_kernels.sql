@@ -3,12 +3,13 @@
 -- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
 -- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
 -- the half's usual length, or at the usual length itself where there is none. Without one, or
--- when the half is much shorter than all others, the capture begins or ends within it.
+-- when the half is much shorter than all others, the capture begins or ends within it. Where calls
+-- of the model part passes, a half ends with its call and may be shorter.
 --
 -- Materialised per trace.
 --
 -- trace_id      VARCHAR  trace
--- rank          INTEGER  rank in the job, NULL when unknown
+-- series        VARCHAR  the model, empty where the trace has one alone
 -- device        INTEGER  device
 -- stream        BIGINT   stream of the anchors
 -- kernel_id     BIGINT   the kernel
@@ -36,7 +37,7 @@ WITH usual AS (
         SELECT *, CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept
         FROM _block_kernels
     )
-    WINDOW half AS (PARTITION BY trace_id, rank, device, half)
+    WINDOW half AS (PARTITION BY trace_id, series, device, half)
 ),
 cut AS (
     SELECT
@@ -47,23 +48,27 @@ cut AS (
             )
         ) OVER lane_block AS matched_length
     FROM usual
-    WINDOW lane_block AS (PARTITION BY trace_id, rank, device, block)
+    WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)
 ),
 judged AS (
     SELECT
         *, layer_id IS NOT NULL AND (
             NOT is_open OR kept <= coalesce(matched_length, usual_length, length)
+        ) AND (
+            pass_source <> 'module calls'
+            OR call_ns IS NOT DISTINCT FROM first(call_ns ORDER BY kept) OVER lane_block
         ) AS in_layer
     FROM cut
+    WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)
 )
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, anchor_count, remainder,
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, anchor_count, remainder,
     num_layers,
     CASE WHEN in_layer THEN pass_id END AS pass_id,
     CASE WHEN in_layer THEN layer_id END AS layer_id,
     CASE WHEN in_layer THEN half END AS half, CAST(NULL AS VARCHAR) AS part,
     CAST(NULL AS BIGINT) AS part_pass,
-    in_layer AND (
+    in_layer AND pass_source <> 'module calls' AND (
         is_begun
         OR (is_open AND coalesce(coalesce(matched_length, 0) < 0.75 * least_length, FALSE))
     ) AS is_cut_short,
@@ -71,7 +76,7 @@ SELECT
 FROM judged
 UNION ALL
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, anchor_count, 0, num_layers,
+    trace_id, '', device, stream, kernel_id, start_ns, end_ns, anchor_count, 0, num_layers,
     CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id, half, part,
     CASE WHEN part IS NOT NULL THEN pass_id END, is_cut_short, pass_source
 FROM _ascend_places;

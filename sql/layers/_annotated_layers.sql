@@ -6,6 +6,7 @@
 -- tid         VARCHAR  thread
 -- start_ns    BIGINT   start of the annotation
 -- end_ns      BIGINT   end of the annotation
+-- series      VARCHAR  name of the enclosing annotation
 -- call_id     BIGINT   enclosing annotation on its thread, from 0
 -- layer_id    BIGINT   layer, from 0
 -- num_layers  BIGINT   layers within the enclosing annotation
@@ -23,7 +24,10 @@ nested AS (
     SELECT
         *,
         last_value(
-            CASE WHEN encloses THEN {'id': event_id, 'start_ns': start_ns, 'end_ns': end_ns} END
+            CASE
+                WHEN encloses
+                    THEN {'id': event_id, 'start_ns': start_ns, 'end_ns': end_ns, 'name': name}
+            END
             IGNORE NULLS
         ) OVER (
             PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id
@@ -54,7 +58,7 @@ turned AS (
     WHERE cycle > 1 AND places % cycle = 0 AND places >= 2 * cycle
 )
 SELECT
-    trace_id, pid, tid, start_ns, end_ns,
+    trace_id, pid, tid, start_ns, end_ns, around.name AS series,
     dense_rank() OVER (
         PARTITION BY trace_id, pid, tid ORDER BY around.start_ns, around.id
     ) - 1 AS call_id,

@@ -3,7 +3,7 @@
 -- one beat while no matrix product and no collective comes between them: split attention and its
 -- merge, or two variants that layers take turns with, count once.
 -- trace_id      VARCHAR  trace
--- rank          INTEGER  rank in the job, NULL when unknown
+-- series        VARCHAR  the model, empty where the trace has one alone
 -- device        INTEGER  device
 -- stream        BIGINT   the stream
 -- kernel_id     BIGINT   the kernel
@@ -14,13 +14,14 @@
 -- natural_role  VARCHAR  begin for norms, inside for attention, end for collectives
 -- graph_id      BIGINT   launch that it shares with other kernels, NULL when it has its own
 -- launch_ns     BIGINT   start of its launch
+-- call_ns       BIGINT   start of the call of a model around the launch, NULL when unknown
 -- beat          BIGINT   beat, from 1; 0 before the first attention
 -- begins_beat   BOOLEAN  it is the first attention kernel of its beat
 CREATE VIEW _beats AS
 WITH played AS (
     SELECT
-        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-        k.name, k.category, r.role AS natural_role, k.launch_ns,
+        k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+        k.name, k.category, r.role AS natural_role, k.launch_ns, k.call_ns,
         coalesce(r.role = 'inside', FALSE) AS is_attention,
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
         starts_with(k.category, 'gemm') OR k.category IN ('moe', 'moe_gemm', 'mc2')
@@ -30,15 +31,15 @@ WITH played AS (
     WHERE k.kind <> 'memory'
 ),
 streams AS (
-    SELECT trace_id, rank, device, stream, sum(dur_ns) AS sum_ns
+    SELECT trace_id, series, device, stream, sum(dur_ns) AS sum_ns
     FROM played
-    GROUP BY trace_id, rank, device, stream
+    GROUP BY trace_id, series, device, stream
     HAVING bool_or(is_attention)
 ),
 busiest AS (
-    SELECT trace_id, rank, device, arg_max(stream, (sum_ns, -stream)) AS stream
+    SELECT trace_id, series, device, arg_max(stream, (sum_ns, -stream)) AS stream
     FROM streams
-    GROUP BY trace_id, rank, device
+    GROUP BY trace_id, series, device
 ),
 counted AS (
     SELECT
@@ -48,10 +49,10 @@ counted AS (
     FROM played AS p
     JOIN busiest AS b
         ON b.trace_id = p.trace_id
-        AND b.rank IS NOT DISTINCT FROM p.rank
+        AND b.series = p.series
         AND b.device IS NOT DISTINCT FROM p.device
         AND b.stream IS NOT DISTINCT FROM p.stream
-    WINDOW lane AS (PARTITION BY p.trace_id, p.rank, p.device ORDER BY p.start_ns, p.kernel_id)
+    WINDOW lane AS (PARTITION BY p.trace_id, p.series, p.device ORDER BY p.start_ns, p.kernel_id)
 ),
 begun AS (
     SELECT
@@ -62,13 +63,13 @@ begun AS (
         ) AS begins_beat
     FROM counted
     WINDOW alike AS (
-        PARTITION BY trace_id, rank, device, is_attention ORDER BY start_ns, kernel_id
+        PARTITION BY trace_id, series, device, is_attention ORDER BY start_ns, kernel_id
     )
 )
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, name, category, natural_role,
-    graph_id, launch_ns,
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, name, category, natural_role,
+    graph_id, launch_ns, call_ns,
     count(CASE WHEN begins_beat THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS beat,
     begins_beat
 FROM begun
-WINDOW lane AS (PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id);
+WINDOW lane AS (PARTITION BY trace_id, series, device ORDER BY start_ns, kernel_id);

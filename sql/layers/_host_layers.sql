@@ -9,6 +9,7 @@
 -- tid          VARCHAR  thread
 -- start_ns     BIGINT   start
 -- end_ns       BIGINT   end
+-- series       VARCHAR  the model: module or annotation around its layers
 -- call_id      BIGINT   call of the model, from 0
 -- layer_id     BIGINT   layer, from 0
 -- num_layers   BIGINT   layers of the model
@@ -17,12 +18,12 @@
 CREATE VIEW _host_layers AS
 WITH told AS (
     SELECT
-        trace_id, pid, tid, start_ns, end_ns, call_id, layer_id, num_layers,
+        trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers,
         CAST(NULL AS VARCHAR) AS component, 'module scopes' AS pass_source
     FROM _module_layers
     UNION ALL
     SELECT
-        trace_id, pid, tid, start_ns, end_ns, call_id, layer_id, num_layers, component,
+        trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers, component,
         'annotations' AS pass_source
     FROM _annotated_layers
 ),
@@ -35,6 +36,7 @@ threads AS (
     ) = 1
 )
 SELECT
-    trace_id, pid, tid, start_ns, end_ns, call_id, layer_id, num_layers, component, pass_source
+    trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers, component,
+    pass_source
 FROM told
 JOIN threads USING (trace_id, pid, tid, pass_source);

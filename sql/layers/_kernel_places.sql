@@ -4,7 +4,8 @@
 -- Where the host shows which layer launched a kernel, that counts: kernels of other streams are in
 -- their layer then, and layers may overlap. Passes that the host does not show (launched before the
 -- capture, or by a graph) come from the anchors, if these agree with what the host shows; so do the
--- halves of layers. An anchor that the user named stands alone.
+-- halves of layers. Each model of a trace is judged by itself. An anchor that the user named stands
+-- alone.
 --
 -- Materialised per trace.
 --
@@ -21,6 +22,7 @@
 -- seq           BIGINT   position on the device among these kernels, from 0
 -- anchor_count  BIGINT   anchors on the stream, NULL where there are none
 -- remainder     BIGINT   anchors left over by whole passes
+-- series        VARCHAR  model that the kernel's pass is of: module, annotation or anchor
 -- num_layers    INTEGER  layers of a complete pass
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
@@ -39,6 +41,15 @@ WITH shown AS (
     JOIN _layer_settings AS s ON s.trace_id = l.trace_id
     WHERE s.anchor IS NULL AND l.kind <> 'memory'
 ),
+patterns AS (
+    SELECT trace_id, device, series, pattern
+    FROM _anchor_plans
+    UNION ALL
+    SELECT a.trace_id, a.device, '', mode(m.type ORDER BY m.type)
+    FROM _ascend_anchors AS a
+    JOIN _ascend_marks AS m ON m.trace_id = a.trace_id AND m.kernel_id = a.kernel_id
+    GROUP BY a.trace_id, a.device
+),
 joined AS (
     SELECT
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
@@ -46,25 +57,36 @@ joined AS (
         a.num_layers AS anchored_layers, a.pass_id AS anchored_pass, a.layer_id AS anchored_layer,
         a.half AS anchored_half, a.part, a.part_pass, a.is_cut_short,
         a.pass_source AS anchored_source,
-        s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source
+        s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source, s.series AS shown_series,
+        -- Kernels of no model stay among themselves.
+        CASE WHEN m.kernel_id IS NULL THEN '' ELSE coalesce(m.series, 'none') END AS model,
+        p.pattern
     FROM kernels AS k
     LEFT JOIN _anchored_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id
     LEFT JOIN shown AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
+    LEFT JOIN patterns AS p
+        ON p.trace_id = a.trace_id
+        AND p.device IS NOT DISTINCT FROM a.device
+        AND p.series = a.series
     WHERE k.kind <> 'memory'
 ),
 agreed AS (
     SELECT
         *,
+        coalesce(nullif(model, ''), min(shown_series) OVER on_device, min(pattern) OVER on_device)
+            AS series,
         count(call_id) OVER on_device AS shown_count,
         coalesce(bool_and(anchored_layer IS NOT DISTINCT FROM layer_id)
             FILTER (call_id IS NOT NULL) OVER on_device, TRUE) AS agree,
         bool_or(is_anchored) OVER on_device AS has_anchors,
-        bool_or(call_id IS NOT NULL) OVER (PARTITION BY trace_id, rank, device, stream)
+        bool_or(call_id IS NOT NULL) OVER (PARTITION BY trace_id, rank, device, model, stream)
             AS is_shown_stream,
-        bool_or(call_id IS NOT NULL) OVER (PARTITION BY trace_id, rank, device, anchored_pass)
-            AS is_shown_pass
+        bool_or(call_id IS NOT NULL) OVER (
+            PARTITION BY trace_id, rank, device, model, anchored_pass
+        ) AS is_shown_pass
     FROM joined
-    WINDOW on_device AS (PARTITION BY trace_id, rank, device)
+    WINDOW on_device AS (PARTITION BY trace_id, rank, device, model)
 ),
 chosen AS (
     SELECT
@@ -80,24 +102,28 @@ passes_seen AS (
     SELECT
         *,
         CASE
-            WHEN is_shown OR is_by_anchor THEN min(start_ns) OVER (
-                PARTITION BY
-                    trace_id, rank, device, is_shown, is_by_anchor,
-                    CASE WHEN is_shown THEN call_id ELSE anchored_pass END
-            )
-        END AS pass_ns
+            WHEN is_shown OR is_by_anchor THEN {
+                'start_ns': min(start_ns) OVER one_pass, 'series': series,
+                'number': CASE WHEN is_shown THEN call_id ELSE anchored_pass END
+            }
+        END AS pass
     FROM chosen
+    WINDOW one_pass AS (
+        PARTITION BY
+            trace_id, rank, device, series, is_shown, is_by_anchor,
+            CASE WHEN is_shown THEN call_id ELSE anchored_pass END
+    )
 )
 SELECT
     trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, launch_ns,
     row_number() OVER (
         PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id
     ) - 1 AS seq,
-    anchor_count, remainder,
+    anchor_count, remainder, series,
     CAST(CASE WHEN is_shown THEN num_layers ELSE anchored_layers END AS INTEGER) AS num_layers,
     CASE
-        WHEN pass_ns IS NOT NULL THEN dense_rank() OVER (
-            PARTITION BY trace_id, rank, device, pass_ns IS NULL ORDER BY pass_ns
+        WHEN pass IS NOT NULL THEN dense_rank() OVER (
+            PARTITION BY trace_id, rank, device, pass IS NULL ORDER BY pass
         ) - 1
     END AS pass_id,
     CASE WHEN is_shown THEN layer_id WHEN is_by_anchor THEN anchored_layer END AS layer_id,

@@ -1,7 +1,7 @@
 -- One row per kernel of the stream that carries a device's anchors, counted along the stream.
 -- Copies and fills of memory stay out: they belong to no layer yet.
 -- trace_id          VARCHAR    trace
--- rank              INTEGER    rank in the job, NULL when unknown
+-- series            VARCHAR    the model, empty where the trace has one alone
 -- device            INTEGER    device
 -- stream            BIGINT     stream of the anchors
 -- kernel_id         BIGINT     the kernel
@@ -12,6 +12,7 @@
 -- category          VARCHAR    its category
 -- natural_role      VARCHAR    begin for norms, inside for attention, end for collectives
 -- kind              VARCHAR    compute or communication
+-- call_ns           BIGINT     start of the call of a model around its launch
 -- seq               BIGINT     position on the stream, from 0
 -- is_anchor         BOOLEAN    it is an anchor
 -- anchors_before    BIGINT     anchors that precede it
@@ -29,26 +30,26 @@
 CREATE VIEW _lane_kernels AS
 WITH marked AS (
     SELECT
-        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-        k.name, k.category, r.role AS natural_role, k.kind,
+        k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+        k.name, k.category, r.role AS natural_role, k.kind, k.call_ns,
         list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
         p.blocks_per_layer, p.half_labels, p.num_layers, p.extra,
         p.is_late, p.stride, p.missed, p.remainder, p.pass_source
     FROM _seated_kernels AS k
     JOIN _anchor_plans AS p
         ON p.trace_id = k.trace_id
-        AND p.rank IS NOT DISTINCT FROM k.rank
+        AND p.series = k.series
         AND p.device IS NOT DISTINCT FROM k.device
         AND p.stream IS NOT DISTINCT FROM k.stream
     LEFT JOIN anchor_roles AS r ON r.category = k.category
     WHERE k.kind <> 'memory' AND p.stride IS NOT NULL
 )
 SELECT
-    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, category,
-    natural_role, kind, row_number() OVER lane - 1 AS seq, is_anchor,
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, category,
+    natural_role, kind, call_ns, row_number() OVER lane - 1 AS seq, is_anchor,
     count(CASE WHEN is_anchor THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING)
         - CAST(is_anchor AS BIGINT) AS anchors_before,
     anchor_count, role, blocks_per_layer, half_labels, num_layers, extra,
     is_late, stride, missed, remainder, pass_source
 FROM marked
-WINDOW lane AS (PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id);
+WINDOW lane AS (PARTITION BY trace_id, series, device ORDER BY start_ns, kernel_id);

@@ -11,6 +11,7 @@
 -- kind         VARCHAR  compute, communication or memory
 -- start_ns     BIGINT   its start
 -- end_ns       BIGINT   its end
+-- series       VARCHAR  the model
 -- call_id      BIGINT   call of the model, from 0
 -- layer_id     BIGINT   layer, from 0
 -- num_layers   BIGINT   layers of the model
@@ -47,7 +48,7 @@ fitting AS (
 placed AS (
     SELECT
         f.trace_id, f.rank, f.device, f.kernel_id, f.name, f.kind, f.is_attention, f.start_ns,
-        f.end_ns, h.call_id, h.layer_id, h.num_layers, h.component, h.pass_source
+        f.end_ns, h.series, h.call_id, h.layer_id, h.num_layers, h.component, h.pass_source
     FROM fitting AS f
     ASOF JOIN _host_layers AS h
         ON h.trace_id = f.trace_id
@@ -69,7 +70,7 @@ calls AS (
     HAVING max(kernel_count) <= 2
 )
 SELECT
-    p.trace_id, p.rank, p.device, p.kernel_id, p.kind, p.start_ns, p.end_ns, p.call_id,
+    p.trace_id, p.rank, p.device, p.kernel_id, p.kind, p.start_ns, p.end_ns, p.series, p.call_id,
     p.layer_id, p.num_layers, p.component, p.pass_source
 FROM placed AS p
 LEFT JOIN calls AS c

@@ -1,12 +1,14 @@
 -- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
 -- between passes. Between two passes the longest time without a kernel parts the epilogue of the
--- one from the prologue of the next. There the longest idle time is the gap, and copies before it
--- are of the epilogue. Where rules say to which pass a kernel belongs, they count, and the gap is
--- the time between what belongs to the one and to the other.
+-- one from the prologue of the next. There the longest idle time is the gap, but for what passes of
+-- other series run in it, and copies before it are of the epilogue. Where rules say to which pass a
+-- kernel belongs, they count, and the gap is the time between what belongs to the one and to the
+-- other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL when unknown
 -- device     INTEGER  device
 -- pass_id    BIGINT   pass it belongs to
+-- series     VARCHAR  model that the pass is of
 -- part       VARCHAR  prologue, between, epilogue or gap
 -- kernel_id  BIGINT   the operation, NULL for a gap
 -- kind       VARCHAR  compute, communication or memory, NULL for a gap
@@ -19,23 +21,27 @@ WITH ruled AS (
 ),
 neighbours AS (
     SELECT
-        trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns, dur_ns, kind, seq,
+        trace_id, rank, device, series, pass_id, kernel_id, start_ns, end_ns, dur_ns, kind, seq,
         last_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER before
             AS pass_before,
         first_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER after
             AS pass_after,
         first_value(CASE WHEN kind <> 'memory' THEN seq END IGNORE NULLS) OVER after AS kernel_seq,
         start_ns - max(end_ns) OVER before AS idle_ns,
-        start_ns - max(CASE WHEN kind <> 'memory' THEN end_ns END) OVER before AS kernel_idle_ns
+        start_ns - max(CASE WHEN kind <> 'memory' THEN end_ns END) OVER before AS kernel_idle_ns,
+        start_ns - max(end_ns) OVER (
+            PARTITION BY trace_id, rank, device ORDER BY seq
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS device_idle_ns
     FROM _places
     ANTI JOIN ruled USING (trace_id, device)
     WINDOW
         before AS (
-            PARTITION BY trace_id, rank, device ORDER BY seq
+            PARTITION BY trace_id, rank, device, series ORDER BY seq
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ),
         after AS (
-            PARTITION BY trace_id, rank, device ORDER BY seq
+            PARTITION BY trace_id, rank, device, series ORDER BY seq
             ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
         )
 ),
@@ -45,18 +51,18 @@ parted AS (
         arg_max(seq, (kernel_idle_ns, -seq)) FILTER (kind <> 'memory') OVER region AS cut_kernel_seq
     FROM neighbours
     WHERE pass_before IS DISTINCT FROM pass_after
-    WINDOW region AS (PARTITION BY trace_id, rank, device, pass_before)
+    WINDOW region AS (PARTITION BY trace_id, rank, device, series, pass_before)
 ),
 surroundings AS (
     SELECT
         *, arg_max(seq, (idle_ns, -seq)) FILTER (kernel_seq = cut_kernel_seq) OVER region AS cut_seq
     FROM parted
-    WINDOW region AS (PARTITION BY trace_id, rank, device, pass_before)
+    WINDOW region AS (PARTITION BY trace_id, rank, device, series, pass_before)
 ),
 ruled_gaps AS (
     SELECT
-        k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass) AS pass_id,
-        max(k.end_ns) AS end_ns,
+        k.trace_id, k.rank, k.device, any_value(k.series) AS series,
+        coalesce(k.pass_id, k.part_pass) AS pass_id, max(k.end_ns) AS end_ns,
         lead(min(k.start_ns)) OVER (
             PARTITION BY k.trace_id, k.rank, k.device ORDER BY coalesce(k.pass_id, k.part_pass)
         ) AS next_ns
@@ -73,18 +79,21 @@ sided AS (
 )
 SELECT
     trace_id, rank, device, CASE WHEN is_prologue THEN pass_after ELSE pass_before END AS pass_id,
-    CASE WHEN is_prologue THEN 'prologue' ELSE 'epilogue' END AS part,
+    series, CASE WHEN is_prologue THEN 'prologue' ELSE 'epilogue' END AS part,
     kernel_id, kind, start_ns, end_ns, dur_ns
 FROM sided
 UNION ALL
-SELECT trace_id, rank, device, pass_before, 'gap', NULL, NULL, start_ns - idle_ns, start_ns, 0
+SELECT
+    trace_id, rank, device, pass_before, series, 'gap', NULL, NULL, start_ns - device_idle_ns,
+    start_ns, 0
 FROM surroundings
-WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq AND idle_ns > 0
+WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq
+    AND device_idle_ns > 0
 UNION ALL
-SELECT trace_id, rank, device, part_pass, part, kernel_id, kind, start_ns, end_ns, dur_ns
+SELECT trace_id, rank, device, part_pass, series, part, kernel_id, kind, start_ns, end_ns, dur_ns
 FROM _places
 WHERE part IS NOT NULL
 UNION ALL
-SELECT trace_id, rank, device, pass_id, 'gap', NULL, NULL, end_ns, next_ns, 0
+SELECT trace_id, rank, device, pass_id, series, 'gap', NULL, NULL, end_ns, next_ns, 0
 FROM ruled_gaps
 WHERE next_ns > end_ns;

@@ -3,12 +3,13 @@
 -- layers; the layers of a pass are the beats from one such break to the next. All breaks must agree
 -- on one number. With one break or none, the length of a pass is known only where the capture shows
 -- its beginning and its end: kernels there that no layer has, or after the last layer no product
--- for the next. Where attention runs backward too, beats are no layers.
+-- for the next; or where two calls of the model have as many beats. Where attention runs backward
+-- too, beats are no layers.
 --
 -- Materialised per trace.
 --
 -- trace_id         VARCHAR   trace
--- rank             INTEGER   rank in the job, NULL when unknown
+-- series           VARCHAR   the model, empty where the trace has one alone
 -- device           INTEGER   device
 -- stream           BIGINT    stream that was listened to
 -- attention_names  VARCHAR[] names of the kernels that begin a beat
@@ -18,27 +19,27 @@
 -- break_ns         BIGINT    start of the first attention after the first break
 -- last_ns          BIGINT    start of the last attention before it
 -- is_vague         BOOLEAN   the capture may end within a pass and hide that it is longer
--- pass_source      VARCHAR   step annotations, signature break or anchor count
+-- pass_source      VARCHAR   module calls, step annotations, signature break or anchor count
 CREATE VIEW _pass_rhythms AS
 WITH beats AS (
     SELECT
-        trace_id, rank, device, beat, any_value(stream) AS stream,
+        trace_id, series, device, beat, any_value(stream) AS stream,
         min(start_ns) FILTER (begins_beat) AS start_ns,
         any_value(name) FILTER (begins_beat) AS name,
         bool_or(natural_role = 'inside' AND regexp_matches(name, '(?i)bwd|backward|grad'))
             AS is_backward
     FROM _beats
-    GROUP BY trace_id, rank, device, beat
+    GROUP BY trace_id, series, device, beat
 ),
 grid AS (
     SELECT
-        b.trace_id, b.rank, b.device, b.beat, m.mark, coalesce(c.mark_count, 0) AS mark_count,
-        max(b.beat) OVER (PARTITION BY b.trace_id, b.rank, b.device) AS last_beat
+        b.trace_id, b.series, b.device, b.beat, m.mark, coalesce(c.mark_count, 0) AS mark_count,
+        max(b.beat) OVER (PARTITION BY b.trace_id, b.series, b.device) AS last_beat
     FROM beats AS b
     CROSS JOIN pass_marks AS m
     LEFT JOIN _beat_marks AS c
         ON c.trace_id = b.trace_id
-        AND c.rank IS NOT DISTINCT FROM b.rank
+        AND c.series = b.series
         AND c.device IS NOT DISTINCT FROM b.device
         AND c.beat = b.beat
         AND c.mark = m.mark
@@ -47,19 +48,20 @@ excess AS (
     SELECT
         *,
         quantile_disc(mark_count, 0.5) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER (
-            PARTITION BY trace_id, rank, device, mark
+            PARTITION BY trace_id, series, device, mark
         ) AS usual_count
     FROM grid
 ),
 weighed AS (
     SELECT
-        e.trace_id, e.rank, e.device, e.beat, any_value(e.last_beat) AS last_beat,
+        e.trace_id, e.series, e.device, e.beat, any_value(e.last_beat) AS last_beat,
         coalesce(sum(m.weight) FILTER (e.mark_count > e.usual_count), 0) AS weight,
         bool_or(e.mark_count > e.usual_count AND e.mark = 'step') AS is_step,
+        bool_or(e.mark_count > e.usual_count AND e.mark = 'call') AS is_call,
         bool_or(e.mark_count < e.usual_count AND starts_with(e.mark, 'gemm')) AS lacks_product
     FROM excess AS e
     JOIN pass_marks AS m ON m.mark = e.mark
-    GROUP BY e.trace_id, e.rank, e.device, e.beat
+    GROUP BY e.trace_id, e.series, e.device, e.beat
 ),
 judged AS (
     SELECT
@@ -68,41 +70,42 @@ judged AS (
             4, max(weight) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2
         ) AS is_break
     FROM weighed
-    WINDOW lane AS (PARTITION BY trace_id, rank, device)
+    WINDOW lane AS (PARTITION BY trace_id, series, device)
 ),
 -- Of all beats the first and the last may hold kernels that the layers between have not.
 strangers AS (
-    SELECT j.trace_id, j.rank, j.device, j.beat
-    FROM (SELECT DISTINCT trace_id, rank, device, beat, name FROM _beats) AS b
+    SELECT j.trace_id, j.series, j.device, j.beat
+    FROM (SELECT DISTINCT trace_id, series, device, beat, name FROM _beats) AS b
     JOIN judged AS j
         ON j.trace_id = b.trace_id
-        AND j.rank IS NOT DISTINCT FROM b.rank
+        AND j.series = b.series
         AND j.device IS NOT DISTINCT FROM b.device
         AND j.beat = b.beat
     QUALIFY NOT bool_or(j.is_inner AND NOT j.is_break) OVER (
-        PARTITION BY j.trace_id, j.rank, j.device, b.name
+        PARTITION BY j.trace_id, j.series, j.device, b.name
     )
 ),
 edges AS (
     SELECT
-        j.trace_id, j.rank, j.device, bool_or(j.beat = 0 AND s.beat = 0) AS has_beginning,
+        j.trace_id, j.series, j.device, bool_or(j.beat = 0 AND s.beat = 0) AS has_beginning,
         bool_or(j.beat = j.last_beat AND (s.beat IS NOT NULL OR j.lacks_product)) AS has_end,
         NOT bool_or(j.beat = j.last_beat AND s.beat IS NOT NULL) AS may_go_on
     FROM judged AS j
     LEFT JOIN strangers AS s
         ON s.trace_id = j.trace_id
-        AND s.rank IS NOT DISTINCT FROM j.rank
+        AND s.series = j.series
         AND s.device IS NOT DISTINCT FROM j.device
         AND s.beat = j.beat
-    GROUP BY j.trace_id, j.rank, j.device
+    GROUP BY j.trace_id, j.series, j.device
 ),
 gathered AS (
     SELECT
-        trace_id, rank, device, any_value(last_beat) AS beats,
+        trace_id, series, device, any_value(last_beat) AS beats,
         coalesce(list(beat ORDER BY beat) FILTER (is_break), []) AS breaks,
-        coalesce(bool_and(is_step) FILTER (is_break), FALSE) AS are_steps
+        coalesce(bool_and(is_step) FILTER (is_break), FALSE) AS are_steps,
+        coalesce(bool_and(is_call) FILTER (is_break), FALSE) AS are_calls
     FROM judged
-    GROUP BY trace_id, rank, device
+    GROUP BY trace_id, series, device
 ),
 sized AS (
     SELECT
@@ -110,24 +113,25 @@ sized AS (
         CASE len(g.breaks)
             WHEN 0 THEN CASE WHEN e.has_beginning AND e.has_end THEN g.beats END
             WHEN 1 THEN CASE
-                WHEN e.has_beginning THEN g.breaks[1]
+                WHEN e.has_beginning OR (g.are_calls AND 2 * g.breaks[1] = g.beats)
+                    THEN g.breaks[1]
                 WHEN e.has_end AND 2 * g.breaks[1] <= g.beats THEN g.beats - g.breaks[1]
             END
             ELSE list_mode([g.breaks[n + 1] - g.breaks[n] FOR n IN range(1, len(g.breaks))])
         END AS num_layers,
         CASE len(g.breaks)
             WHEN 0 THEN e.may_go_on
-            WHEN 1 THEN e.may_go_on AND NOT e.has_beginning
+            WHEN 1 THEN e.may_go_on AND NOT e.has_beginning AND NOT g.are_calls
             ELSE FALSE
         END AS is_vague
     FROM gathered AS g
     JOIN edges AS e
         ON e.trace_id = g.trace_id
-        AND e.rank IS NOT DISTINCT FROM g.rank
+        AND e.series = g.series
         AND e.device IS NOT DISTINCT FROM g.device
 )
 SELECT
-    s.trace_id, s.rank, s.device, any_value(b.stream) AS stream,
+    s.trace_id, s.series, s.device, any_value(b.stream) AS stream,
     list(DISTINCT b.name ORDER BY b.name) FILTER (b.name IS NOT NULL) AS attention_names,
     any_value(s.beats) AS beats, any_value(s.breaks) AS breaks,
     CASE
@@ -147,12 +151,13 @@ SELECT
     any_value(s.is_vague) AS is_vague,
     CASE
         WHEN len(any_value(s.breaks)) = 0 THEN 'anchor count'
+        WHEN bool_or(s.are_calls) THEN 'module calls'
         WHEN bool_or(s.are_steps) THEN 'step annotations'
         ELSE 'signature break'
     END AS pass_source
 FROM sized AS s
 JOIN beats AS b
     ON b.trace_id = s.trace_id
-    AND b.rank IS NOT DISTINCT FROM s.rank
+    AND b.series = s.series
     AND b.device IS NOT DISTINCT FROM s.device
-GROUP BY s.trace_id, s.rank, s.device;
+GROUP BY s.trace_id, s.series, s.device;

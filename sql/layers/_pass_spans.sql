@@ -1,11 +1,14 @@
--- One row per pass: its layers taken together, and its span beside those of the other passes.
--- A pass is complete when all its layers are there and whole, and when nothing says that it goes
--- on. Only complete passes are compared; stages are kept apart. A pass is steady when its span is
--- within 5 % of the pass before it and of the median.
+-- One row per pass: its layers taken together, and its span beside those of the other passes. A
+-- pass is complete when all its layers are there and whole, and when nothing says that it goes on.
+-- Only complete passes of a series are compared; stages are kept apart. A pass is steady when its
+-- span is within 5 % of the pass before it and of the median.
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device
 -- pass_id         BIGINT   pass, from 0 in time order
+-- series          VARCHAR  model that the pass is of
+-- series_ns       BIGINT   busy time of all passes of the series on the device
+-- series_nth      BIGINT   number of the pass in its series, from 0
 -- stage           VARCHAR  prefill, decode or mixed, NULL when unknown
 -- tokens          BIGINT   tokens of the pass, NULL when unknown
 -- requests        BIGINT   requests of the pass, NULL when unknown
@@ -28,7 +31,8 @@
 CREATE VIEW _pass_spans AS
 WITH spans AS (
     SELECT
-        trace_id, rank, device, pass_id, any_value(pass_source) AS pass_source,
+        trace_id, rank, device, pass_id, any_value(series) AS series,
+        any_value(pass_source) AS pass_source,
         any_value(num_layers) AS num_layers, count(*) AS layer_count,
         count(*) = any_value(num_layers)
             AND bool_and(half_count = most_halves AND NOT is_cut_short) AS complete,
@@ -37,7 +41,7 @@ WITH spans AS (
         min(end_ns - start_ns) FILTER (layer_id = 0) AS first_layer_ns,
         any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder
     FROM (
-        SELECT *, max(half_count) OVER (PARTITION BY trace_id, rank, device) AS most_halves
+        SELECT *, max(half_count) OVER (PARTITION BY trace_id, rank, device, series) AS most_halves
         FROM _layer_spans
     )
     GROUP BY trace_id, rank, device, pass_id
@@ -70,28 +74,32 @@ staged AS (
         ON s.trace_id = p.trace_id AND s.start_ns <= p.launch_ns
     LEFT JOIN _anchor_plans AS a
         ON a.trace_id = p.trace_id
-        AND a.rank IS NOT DISTINCT FROM p.rank
         AND a.device IS NOT DISTINCT FROM p.device
+        AND a.series IN ('', p.series)
     LEFT JOIN agreed AS g ON g.trace_id = p.trace_id AND g.device = p.device
     LEFT JOIN _pass_loads AS l
         ON l.trace_id = p.trace_id AND l.device = p.device AND l.pass_id = p.pass_id
 ),
 compared AS (
     SELECT
-        *, row_number() OVER in_time - 1 AS ordinal,
+        *, row_number() OVER in_time - 1 AS ordinal, row_number() OVER on_device - 1 AS series_nth,
         (end_ns - start_ns) / nullif(lag(end_ns - start_ns) OVER in_time, 0) AS growth,
         first_layer_ns / nullif(lag(first_layer_ns) OVER on_device, 0) AS first_growth,
         abs((end_ns - start_ns) / nullif(median(end_ns - start_ns) OVER peers, 0) - 1) AS deviation,
-        count(*) OVER peers AS peers
+        count(*) OVER peers AS peers,
+        CAST(sum(busy_ns) OVER (PARTITION BY trace_id, rank, device, series) AS BIGINT)
+            AS series_ns
     FROM staged
     WINDOW
-        peers AS (PARTITION BY trace_id, rank, device, stage, complete),
-        in_time AS (PARTITION BY trace_id, rank, device, stage, complete ORDER BY pass_id),
-        on_device AS (PARTITION BY trace_id, rank, device ORDER BY pass_id)
+        peers AS (PARTITION BY trace_id, rank, device, series, stage, complete),
+        in_time AS (
+            PARTITION BY trace_id, rank, device, series, stage, complete ORDER BY pass_id
+        ),
+        on_device AS (PARTITION BY trace_id, rank, device, series ORDER BY pass_id)
 )
 SELECT
-    trace_id, rank, device, pass_id, stage, tokens, requests, pass_source, complete, num_layers,
-    layer_count, start_ns, end_ns, busy_ns, first_layer_ns, anchor_count, remainder, ordinal,
-    growth, first_growth, deviation,
+    trace_id, rank, device, pass_id, series, series_ns, series_nth, stage, tokens, requests,
+    pass_source, complete, num_layers, layer_count, start_ns, end_ns, busy_ns, first_layer_ns,
+    anchor_count, remainder, ordinal, growth, first_growth, deviation,
     complete AND coalesce(abs(growth - 1) <= 0.05 AND deviation <= 0.05, FALSE) AS is_steady, peers
 FROM compared;

@@ -4,6 +4,7 @@
 -- trace_id          VARCHAR  trace
 -- rank              INTEGER  rank in the job, NULL when unknown
 -- device            INTEGER  device
+-- series            VARCHAR  model that it belongs to where the trace has several, else empty
 -- stream            BIGINT   stream with most time in such kernels
 -- pattern           VARCHAR  regex over kernel names; a name itself where kernels suggest it
 -- pattern_source    VARCHAR  user, profile, or detected: a known pattern or the kernels suggest it
@@ -19,16 +20,18 @@
 --                            annotations give them
 CREATE VIEW anchor_candidates AS
 SELECT
-    trace_id, rank, device, stream, pattern, pattern_source, role, anchor_count AS occurrences,
-    blocks_per_layer, num_layers, remainder, irregularity,
+    a.trace_id, t.rank, a.device, a.series, stream, pattern, pattern_source, role,
+    anchor_count AS occurrences,
+    a.blocks_per_layer, a.num_layers, remainder, irregularity,
     CASE WHEN remainder = 0 THEN 0.5 ELSE 0 END
         + 0.3 * greatest(1 - coalesce(irregularity, 1), 0)
         + CASE role WHEN 'begin' THEN 0.2 WHEN 'inside' THEN 0.1 ELSE 0 END AS score,
     is_chosen AS chosen
-FROM _anchor_trials
+FROM _anchor_trials AS a
+JOIN traces AS t ON t.trace_id = a.trace_id
 UNION ALL
 SELECT
-    trace_id, rank, device, stream, type, 'detected', 'inside', count(*),
+    trace_id, rank, device, '', stream, type, 'detected', 'inside', count(*),
     CAST(round(count(*) / nullif(count(*) FILTER (begins_layer), 0)) AS INTEGER),
     any_value(num_layers), 0, stddev_pop(distance_ns) / nullif(avg(distance_ns), 0),
     0.6 + 0.3 * greatest(

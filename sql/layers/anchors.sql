@@ -2,6 +2,7 @@
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL when unknown
 -- device          INTEGER  device the kernel ran on
+-- series          VARCHAR  model that it belongs to where the trace has several, else empty
 -- stream          BIGINT   stream the anchors run on: the one with most anchor time
 -- anchor_index    BIGINT   number of the anchor on its device, from 0 in time order
 -- kernel_id       BIGINT   the kernel
@@ -13,20 +14,21 @@
 -- pattern_source  VARCHAR  who gave the regex: user, profile, or detected by trying them all
 CREATE VIEW anchors AS
 SELECT
-    k.trace_id, k.rank, k.device, k.stream, row_number() OVER lane - 1 AS anchor_index,
+    k.trace_id, t.rank, k.device, p.series, k.stream, row_number() OVER lane - 1 AS anchor_index,
     k.kernel_id, k.start_ns, k.end_ns, k.name, p.role, p.pattern, p.pattern_source
 FROM _seated_kernels AS k
+JOIN traces AS t ON t.trace_id = k.trace_id
 JOIN _anchor_plans AS p
     ON p.trace_id = k.trace_id
-    AND p.rank IS NOT DISTINCT FROM k.rank
+    AND p.series = k.series
     AND p.device IS NOT DISTINCT FROM k.device
     AND p.stream IS NOT DISTINCT FROM k.stream
 WHERE k.kind <> 'memory' AND list_contains(p.anchor_names, k.name)
-WINDOW lane AS (PARTITION BY k.trace_id, k.rank, k.device ORDER BY k.start_ns, k.kernel_id)
+WINDOW lane AS (PARTITION BY k.trace_id, k.device ORDER BY k.start_ns, k.kernel_id)
 UNION ALL
 SELECT
-    a.trace_id, a.rank, a.device, m.stream, a.stretch, a.kernel_id, m.start_ns, m.end_ns, k.name,
-    'inside', m.type, 'detected'
+    a.trace_id, a.rank, a.device, '', m.stream, a.stretch, a.kernel_id, m.start_ns, m.end_ns,
+    k.name, 'inside', m.type, 'detected'
 FROM _ascend_anchors AS a
 JOIN _ascend_marks AS m ON m.trace_id = a.trace_id AND m.kernel_id = a.kernel_id
 JOIN kernels AS k ON k.trace_id = a.trace_id AND k.kernel_id = a.kernel_id;

@@ -3,19 +3,22 @@
 -- That is the kernel category with most time, or idle where the device waits for longer than that.
 -- Of communication only what other kernels of its layer do not hide counts.
 --
--- trace_id    VARCHAR  trace
--- rank        INTEGER  rank in the job, NULL when unknown
--- device      INTEGER  device the layers ran on
--- pass_id     BIGINT   pass, from 0 in time order
--- layer_type  VARCHAR  type with the largest summed wall time, NULL when unknown
--- layer_kind  VARCHAR  its kind by the kernels, NULL where the type is known
--- layers      BIGINT   layers of the type
--- type_count  BIGINT   types of layers in the pass
--- pass_pct    DOUBLE   share of the summed wall times of all layers of the pass
--- target      VARCHAR  kernel category with most time in them, or idle
--- target_pct  DOUBLE   its share of the layers' summed wall times
--- idle_pct    DOUBLE   share of those wall times without a kernel of the layer running
--- category    VARCHAR  kernel category with most time in them
+-- trace_id      VARCHAR  trace
+-- rank          INTEGER  rank in the job, NULL when unknown
+-- device        INTEGER  device the layers ran on
+-- pass_id       BIGINT   pass, from 0 in time order
+-- layer_type    VARCHAR  type with the largest summed wall time, NULL when unknown
+-- layer_kind    VARCHAR  its kind by the kernels, NULL where the type is known
+-- layers        BIGINT   layers of the type
+-- type_count    BIGINT   types of layers in the pass
+-- pass_pct      DOUBLE   share of the summed wall times of all layers of the pass
+-- target        VARCHAR  kernel category with most time in them, or idle
+-- target_pct    DOUBLE   its share of the layers' summed wall times
+-- idle_pct      DOUBLE   share of those wall times without a kernel of the layer running
+-- category      VARCHAR  kernel category with most time in them
+-- coverage_pct  DOUBLE   share of the device's busy time that the layers of all passes of the
+--                        series
+--                        hold: below half of it this is no bottleneck of the trace
 CREATE VIEW layer_bottlenecks AS
 WITH types AS (
     SELECT
@@ -69,7 +72,10 @@ shares AS (
         AND h.layer_kind IS NOT DISTINCT FROM t.layer_kind
 )
 SELECT
-    trace_id, rank, device, pass_id, layer_type, layer_kind, layers, type_count, pass_pct,
-    CASE WHEN idle_pct > category_pct THEN 'idle' ELSE category END AS target,
-    greatest(idle_pct, category_pct) AS target_pct, idle_pct, category
-FROM shares;
+    s.trace_id, s.rank, s.device, s.pass_id, s.layer_type, s.layer_kind, s.layers, s.type_count,
+    s.pass_pct, CASE WHEN s.idle_pct > s.category_pct THEN 'idle' ELSE s.category END AS target,
+    greatest(s.idle_pct, s.category_pct) AS target_pct, s.idle_pct, s.category, p.coverage_pct
+FROM shares AS s
+JOIN passes AS p
+    ON p.trace_id = s.trace_id AND p.device IS NOT DISTINCT FROM s.device
+    AND p.pass_id = s.pass_id;

@@ -5,7 +5,9 @@
 -- stream          BIGINT   stream that most of its kernels ran on
 -- pass_id         BIGINT   pass, from 0 in time order
 -- layer_id        BIGINT   layer, from 0
--- layer_type      VARCHAR  type by the model's config, such as FULL_ATTN or C4; NULL when unknown
+-- series          VARCHAR  model that the pass is of
+-- layer_type      VARCHAR  type by the model's config, such as FULL_ATTN or C4; NULL when unknown.
+--                          Where a trace has several series, of that with as many layers alone
 -- compress_ratio  INTEGER  compression of the attention's keys, NULL when the model has none
 -- is_first        BOOLEAN  first layer of the model
 -- is_final        BOOLEAN  last layer of the model
@@ -24,17 +26,33 @@
 --                          host shows it, those on the stream of its kernels between these
 -- memory_us       DOUBLE   sum of their durations, part of sum_us
 CREATE VIEW layers AS
+WITH fitting AS (
+    SELECT
+        l.trace_id, l.rank, l.device, l.stream, l.pass_id, l.layer_id, l.series, l.num_layers,
+        l.start_ns, l.end_ns, l.sum_ns, l.busy_ns, l.kernel_count, l.comm_count,
+        l.memory_count, l.memory_ns,
+        CASE
+            WHEN
+                min(l.series) OVER one_trace = max(l.series) OVER one_trace
+                OR l.num_layers = s.num_layers
+                THEN {
+                    'labels': s.layer_labels, 'ratios': s.compress_ratios,
+                    'hash_layers': s.num_hash_layers
+                }
+        END AS config
+    FROM _layer_spans AS l
+    JOIN _layer_settings AS s ON s.trace_id = l.trace_id
+    WINDOW one_trace AS (PARTITION BY l.trace_id)
+)
 SELECT
-    l.trace_id, l.rank, l.device, l.stream, l.pass_id, l.layer_id,
-    s.layer_labels[l.layer_id + 1] AS layer_type,
-    s.compress_ratios[l.layer_id + 1] AS compress_ratio,
-    l.layer_id = 0 AS is_first, l.layer_id = l.num_layers - 1 AS is_final,
-    l.layer_id < s.num_hash_layers AS is_hash, l.start_ns, l.end_ns,
-    (l.end_ns - l.start_ns) / 1000.0 AS wall_us, l.sum_ns / 1000.0 AS sum_us,
-    l.busy_ns / 1000.0 AS busy_us,
-    (lead(l.start_ns) OVER pass - l.end_ns) / 1000.0 AS gap_after_us,
-    (lead(l.start_ns) OVER pass - l.start_ns) / 1000.0 AS pitch_us,
-    l.kernel_count, l.comm_count, l.memory_count, l.memory_ns / 1000.0 AS memory_us
-FROM _layer_spans AS l
-JOIN _layer_settings AS s ON s.trace_id = l.trace_id
-WINDOW pass AS (PARTITION BY l.trace_id, l.rank, l.device, l.pass_id ORDER BY l.layer_id);
+    trace_id, rank, device, stream, pass_id, layer_id, series,
+    config.labels[layer_id + 1] AS layer_type, config.ratios[layer_id + 1] AS compress_ratio,
+    layer_id = 0 AS is_first, layer_id = num_layers - 1 AS is_final,
+    coalesce(layer_id < config.hash_layers, FALSE) AS is_hash, start_ns, end_ns,
+    (end_ns - start_ns) / 1000.0 AS wall_us, sum_ns / 1000.0 AS sum_us,
+    busy_ns / 1000.0 AS busy_us,
+    (lead(start_ns) OVER pass - end_ns) / 1000.0 AS gap_after_us,
+    (lead(start_ns) OVER pass - start_ns) / 1000.0 AS pitch_us,
+    kernel_count, comm_count, memory_count, memory_ns / 1000.0 AS memory_us
+FROM fitting
+WINDOW pass AS (PARTITION BY trace_id, rank, device, pass_id ORDER BY layer_id);

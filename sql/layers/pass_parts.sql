@@ -6,6 +6,7 @@
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device the pass ran on
 -- pass_id       BIGINT   pass, from 0 in time order
+-- series        VARCHAR  model that the pass is of
 -- part          VARCHAR  prologue, between, epilogue or gap
 -- start_ns      BIGINT   start of the part
 -- end_ns        BIGINT   end of the part
@@ -16,7 +17,8 @@
 -- memory_us     DOUBLE   sum of their durations, part of sum_us
 CREATE VIEW pass_parts AS
 SELECT
-    trace_id, rank, device, pass_id, part, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+    trace_id, rank, device, pass_id, any_value(series) AS series, part,
+    min(start_ns) AS start_ns, max(end_ns) AS end_ns,
     (max(end_ns) - min(start_ns)) / 1000.0 AS wall_us, sum(dur_ns) / 1000.0 AS sum_us,
     count(*) FILTER (kind <> 'memory') AS kernel_count,
     count(*) FILTER (kind = 'memory') AS memory_count,

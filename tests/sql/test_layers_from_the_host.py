@@ -60,6 +60,10 @@ def counts(lake):
     return rows(lake, "SELECT pass_id, layer_id, kernel_count FROM layers ORDER BY pass_id, layer_id")
 
 
+def series(lake):
+    return [name for (name,) in rows(lake, "SELECT series FROM passes ORDER BY pass_id")]
+
+
 WHOLE = [(number, "module scopes", 3, 3, True) for number in range(2)]
 ALL_LAYERS = [(number, layer, 5) for number in range(2) for layer in range(3)]
 
@@ -89,13 +93,14 @@ def test_frames_inside_a_layers_frame_are_parts_of_it():
     assert counts(model.lake()) == ALL_LAYERS
 
 
-def test_a_plain_layer_counts_only_where_no_decoder_layer_is():
+def test_layers_of_two_classes_that_do_not_take_turns_are_two_models():
     model = Model()
     model.call(("ToyLayer_0", "ToyLayer_1", "ToyLayer_2"))
-    assert counts(model.lake()) == ALL_LAYERS[:3]
-    # Beside a better name it counts no more; what remains is what the kernels tell.
     model.call()
-    assert passes(model.lake()) == [(0, "signature break", 3, 3, True), (1, "module scopes", 3, 3, True)]
+    lake = model.lake()
+    assert passes(lake) == WHOLE
+    assert counts(lake) == ALL_LAYERS
+    assert series(lake) == ["ToyLayer", "ToyDecoderLayer"]
 
 
 def test_classes_that_take_turns_are_numbered_by_place():

@@ -110,7 +110,7 @@ def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake
     ends = [*range(20, len(EVENTS), 7), len(EVENTS) - 1]
     cuts = open_lake([Capture(f"{end:03}", EVENTS[: end + 1], given) for end in ends])
     complete = "SELECT DISTINCT trace_id, pass_id FROM passes WHERE complete"
-    layers = "SELECT * EXCLUDE (trace_id) FROM layers"
+    layers = "SELECT * EXCLUDE (trace_id, series) FROM layers"
     found = rows(cuts, f"{layers} SEMI JOIN ({complete}) AS p USING (trace_id, pass_id)")
     assert set(found) == set(rows(lake, layers))
     partial = "SELECT trace_id FROM passes WHERE NOT complete GROUP BY trace_id HAVING count(*) > 1"
