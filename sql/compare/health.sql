@@ -18,4 +18,7 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM layer_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM collective_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM ascend_checks;

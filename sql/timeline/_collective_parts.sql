@@ -23,6 +23,7 @@
 -- process_group  VARCHAR    name of its group of ranks
 -- group_ranks    VARCHAR    the ranks of that group, as the trace lists them
 -- group_size     BIGINT     their number
+-- group_size_source  VARCHAR  where it is from: arguments or instruction
 -- sequence       BIGINT     number of the call within the group, as the framework counts
 -- input_bytes    DOUBLE     what the rank gives, bytes
 -- output_bytes   DOUBLE     what the rank gets, bytes
@@ -165,6 +166,10 @@ SELECT
     ) AS process_group,
     told.group_ranks,
     coalesce(told.group_size, sized.group_size) AS group_size,
+    CASE
+        WHEN told.group_size IS NOT NULL THEN 'arguments'
+        WHEN sized.group_size IS NOT NULL THEN 'instruction'
+    END AS group_size_source,
     told.sequence,
     coalesce(told.elements_in * said.bytes, launched.elements * noted.bytes) AS input_bytes,
     coalesce(told.elements_out * said.bytes, sized.output_bytes) AS output_bytes,

@@ -20,12 +20,14 @@
 -- last_device        INTEGER  its device
 -- clock_residual_us  DOUBLE   largest doubt about the devices' clocks, µs; below it a skew means
 --                             nothing
+-- group_size_source  VARCHAR  where group_size is from, as in collectives
 CREATE VIEW collective_calls AS
 WITH parts AS (
     SELECT
         ranks.run, ranks.call, ranks.kind, ranks.matched_by, ranks.participants, ranks.arrival_ns,
         ranks.late_us, ranks.wait_us, ranks.transfer_us, ranks.is_last, ranks.trace_id, ranks.rank,
-        ranks.device, ranks.clock_residual_us, collectives.group_size, collectives.bytes,
+        ranks.device, ranks.clock_residual_us, collectives.group_size,
+        collectives.group_size_source, collectives.bytes,
         collectives.bus_gbps / nullif(collectives.algorithm_gbps, 0) AS factor
     FROM collective_ranks AS ranks
     JOIN collectives USING (trace_id, collective_id)
@@ -34,6 +36,7 @@ calls AS (
     SELECT
         run, call, any_value(kind) AS kind, any_value(matched_by) AS matched_by,
         any_value(participants) AS participants, max(group_size) AS group_size,
+        arg_max(group_size_source, group_size) AS group_size_source,
         min(arrival_ns) AS first_ns, max(late_us) AS skew_us, max(transfer_us) AS transfer_us,
         sum(wait_us) AS wait_us, max(bytes) AS bytes, max(factor) AS factor,
         any_value(trace_id) FILTER (is_last) AS last_trace_id,
@@ -48,5 +51,5 @@ SELECT
     bytes,
     CASE WHEN factor IS NOT NULL THEN bytes / nullif(1000 * transfer_us, 0) END AS algorithm_gbps,
     factor * bytes / nullif(1000 * transfer_us, 0) AS bus_gbps,
-    last_trace_id, last_rank, last_device, clock_residual_us
+    last_trace_id, last_rank, last_device, clock_residual_us, group_size_source
 FROM calls;

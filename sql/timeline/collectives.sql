@@ -44,6 +44,9 @@
 -- algorithm_gbps  DOUBLE   size by time, GB/s
 -- bus_gbps        DOUBLE   the same times the factor of its kind, GB/s; where the size is unknown
 --                          moved_bytes by time, which the factor stands for
+-- group_size_source  VARCHAR  where group_size is from: arguments, ranks (those that the trace
+--                             lists), instruction, cluster file, or world size: the whole job's,
+--                             where nothing names a group
 CREATE VIEW collectives AS
 WITH kinds AS (
     SELECT parts.trace_id, parts.device, parts.kernel_id, arg_min(words.kind, parts.place) AS kind
@@ -67,6 +70,7 @@ described AS (
         any_value(parts.process_group) AS process_group,
         any_value(parts.group_ranks) AS group_ranks,
         any_value(parts.group_size) AS group_size,
+        any_value(parts.group_size_source) AS group_size_source,
         any_value(parts.sequence) AS sequence,
         any_value(parts.dtype) AS dtype,
         any_value(parts.bytes_source) AS bytes_source,
@@ -104,13 +108,31 @@ transfers AS (
         ON rank_groups.run = listed.run AND rank_groups.comm_group = listed.comm_group
     GROUP BY calls.trace_id, calls.device, calls.call_id
 ),
+worlds AS (
+    SELECT trace_id, CAST(world_size AS BIGINT) AS ranks
+    FROM traces
+    WHERE world_size IS NOT NULL
+),
 grouped AS (
     SELECT
-        described.trace_id, described.device, described.call_id, stream, name, kind, program,
-        execution_id, process_group, group_ranks, coalesce(group_size, transfers.ranks)
-            AS group_size,
+        described.trace_id, described.device, described.call_id, stream, described.name,
+        described.kind, program, execution_id, process_group, group_ranks,
+        coalesce(
+            group_size, length(TRY_CAST(group_ranks AS BIGINT[])), transfers.ranks, worlds.ranks
+        ) AS group_size,
+        CASE
+            WHEN group_size IS NOT NULL THEN group_size_source
+            WHEN length(TRY_CAST(group_ranks AS BIGINT[])) IS NOT NULL THEN 'ranks'
+            WHEN transfers.ranks IS NOT NULL THEN 'cluster file'
+            WHEN worlds.ranks IS NOT NULL THEN 'world size'
+        END AS group_size_source,
         sequence, dtype, bytes_source, input_bytes, output_bytes, moved_bytes
     FROM described
+    -- A message has two ranks whatever the job's size, and a group that is named may be a part.
+    LEFT JOIN worlds
+        ON worlds.trace_id = described.trace_id
+        AND described.process_group IS NULL AND described.group_ranks IS NULL
+        AND described.kind IS DISTINCT FROM 'send-recv'
     LEFT JOIN transfers
         ON transfers.trace_id = described.trace_id AND transfers.call_id = described.call_id
         AND transfers.device IS NOT DISTINCT FROM described.device
@@ -119,7 +141,7 @@ sized AS (
     SELECT
         grouped.trace_id, device, call_id, stream, name,
         coalesce(grouped.kind, 'other-collective') AS kind, program, execution_id, process_group,
-        group_ranks, group_size, sequence, dtype, bytes_source, moved_bytes,
+        group_ranks, group_size, group_size_source, sequence, dtype, bytes_source, moved_bytes,
         greatest(
             input_bytes * CASE WHEN formulas.input_shares THEN group_size ELSE 1 END,
             output_bytes * CASE WHEN formulas.output_shares THEN group_size ELSE 1 END
@@ -137,7 +159,7 @@ sized AS (
 worked AS (
     SELECT
         trace_id, device, call_id, stream, name, kind, program, execution_id, process_group,
-        group_ranks, group_size, sequence, dtype, moved_bytes, scale, factor,
+        group_ranks, group_size, group_size_source, sequence, dtype, moved_bytes, scale, factor,
         CASE
             WHEN bytes IS NOT NULL THEN bytes_source
             WHEN peers_only AND factor > 0 AND moved_bytes IS NOT NULL THEN 'transfers'
@@ -164,7 +186,8 @@ SELECT
         WHEN worked.scale IS NOT NULL THEN worked.bytes / nullif(times.end_ns - times.start_ns, 0)
     END AS algorithm_gbps,
     coalesce(worked.factor * worked.bytes, worked.moved_bytes)
-        / nullif(times.end_ns - times.start_ns, 0) AS bus_gbps
+        / nullif(times.end_ns - times.start_ns, 0) AS bus_gbps,
+    worked.group_size_source
 FROM worked
 JOIN _collective_times AS times USING (trace_id, device, call_id)
 JOIN traces USING (trace_id);

@@ -238,10 +238,62 @@ def test_sums_of_a_real_trace_are_those_of_the_specification(k1):
 
 def test_a_real_trace_of_an_older_pytorch_has_all_to_alls_and_no_messages(real_lake):
     lake = real_lake("kineto/hta_trace_diff_control_control.json.gz")
-    found = lake.rows("SELECT kind, calls, bus_gbps FROM collective_kinds ORDER BY kind")
-    assert found == [("all-reduce", 18, None), ("all-to-all", 42, None)]
-    [(first,)] = lake.rows("SELECT bytes FROM collectives ORDER BY start_ns LIMIT 1")
-    assert first is not None
+    found = lake.rows("SELECT kind, calls, bus_gbps IS NOT NULL FROM collective_kinds ORDER BY kind")
+    # Nothing names a group; distributedInfo says that the job has 8 ranks.
+    assert found == [("all-reduce", 18, True), ("all-to-all", 42, True)]
+    sizes = "SELECT DISTINCT group_size, group_size_source FROM collectives"
+    assert lake.rows(sizes) == [(8, "world size")]
+    [(size, factor)] = lake.rows(
+        "SELECT bytes, bus_gbps / algorithm_gbps FROM collectives WHERE kind = 'all-reduce' ORDER BY start_ns LIMIT 1"
+    )
+    assert size is not None
+    assert factor == pytest.approx(2 * 7 / 8)
+
+
+def test_the_worlds_size_is_a_groups_where_nothing_names_one_and_never_a_messages(lake, tmp_path):
+    def anonymous(kind, start, **args):
+        return kineto(f"ncclDevKernel_{kind}", start, 10, **{"In msg nelems": 8, "Out msg nelems": 8,
+                                                             "dtype": "Float", **args})  # fmt: skip
+
+    events = [
+        anonymous("AllReduce", 0), anonymous("SendRecv", 20),
+        anonymous("AllReduce", 40, **{"Process Group Name": "tp"}),
+        anonymous("AllReduce", 60, **{"Process Group Name": "tp", "Process Group Ranks": "[0, 1, 2]"}),
+        anonymous("AllReduce", 80, **{"Group size": 2}),
+    ]  # fmt: skip
+    ingest(lake, tmp_path, "t", events, distributedInfo={"rank": 0, "world_size": 16})
+    found = lake.rows("SELECT group_size, group_size_source FROM collectives ORDER BY start_ns")
+    assert found == [(16, "world size"), (None, None), (None, None), (3, "ranks"), (2, "arguments")]
+    assert checks(lake)["collectives_of_the_world"] == 20
+
+
+def checks(lake):
+    """Return what `doctor` says of collectives: check and value."""
+    return dict(
+        lake.rows("SELECT \"check\", value FROM health WHERE \"check\" LIKE 'collectives_%' AND severity <> 'ok'")
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        # Five calls of a rank, less one that is left out.
+        ({"numbered": True}, {}),
+        ({"numbered": False}, {}),
+        ({"numbered": False, "leave_out": {(3, 0)}}, {"collectives_unnumbered": 4}),
+        ({"numbered": True, "leave_out": {(0, 0), (1, 0), (2, 0)}}, {"collectives_unmatched": 1}),
+    ],
+)
+def test_doctor_says_why_collectives_are_matched_with_none(lake, tmp_path, settings, expected):
+    ranks_of_a_run(lake, tmp_path, **settings)
+    assert checks(lake) == expected
+
+
+def test_doctor_says_that_the_other_ranks_are_not_there_and_that_sizes_are_missing(lake, tmp_path):
+    ingest(lake, tmp_path, "t", [kineto("ncclDevKernel_AllReduce", 0, 10), kineto("ncclDevKernel_SendRecv", 20, 10)])
+    assert lake.rows("FROM collective_calls") == lake.rows("FROM stragglers") == []
+    assert checks(lake) == {"collectives_alone": 1, "collectives_point_to_point": 1, "collectives_unsized": 100,
+                            "collectives_of_unknown_group": 50}  # fmt: skip
 
 
 def test_a_real_trace_of_a_newer_pytorch_tells_sizes_and_groups(real_lake):
