@@ -8,6 +8,7 @@ a piece does not parse, a careful scan finds out why: a wrong cut is taken back,
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,6 +33,10 @@ PIECE_BYTES = 16 << 20
 _REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
 #: Stands in a batch for an element that is no event, so that those after it keep their places.
 _IN_ITS_PLACE = b"{}"
+#: How an array ends whose writer closes it with an empty object, as JAX and XProf do to have a comma after every event.
+_CLOSING = re.compile(rb"\{\s*\}\s*\Z")
+#: Bytes of a piece's end that show whether its last element is such an object.
+_CLOSING_BYTES = 4096
 
 
 class _Suspect(Exception):
@@ -70,6 +75,10 @@ class _Piece:
     def text(self) -> bytes:
         return self.worker.slot.copy(1, self.end)
 
+    @property
+    def tail(self) -> bytes:
+        return self.worker.slot.copy(max(1, self.end - _CLOSING_BYTES), self.end)
+
 
 @dataclass
 class ChromeReader:
@@ -93,10 +102,13 @@ class ChromeReader:
     events: int = 0
     _next_bytes: int = 0
     _refused: dict[int, tuple[str, bytes]] = field(default_factory=dict)
+    #: The last element read is an empty object, and not the first of the file.
+    _closing: bool = False
 
     def __post_init__(self) -> None:
         """Make the parts that work on the same file."""
         self.cutter = Cutter(self.source, self.dialect)
+        self._first = self.events
         self._flying: deque[_Piece] = deque()
         self._idle: deque[_Worker] = deque()
 
@@ -182,6 +194,7 @@ class ChromeReader:
 
     def _settle(self, piece: _Piece) -> Batch:
         """Return the batch of a piece; where it did not parse, find out why and mend it."""
+        self._see_end(piece.tail)
         try:
             return piece.batch.result()
         except _Suspect:
@@ -208,6 +221,7 @@ class ChromeReader:
         """Read a piece that does not parse: take back what does not belong to it, mend or reject the damaged."""
         found = scan.elements(text)
         texts = [text[start:end] for start, end in found.spans]
+        self._see_end(texts[-1] if texts else b"")
         if found.end is not None:
             self.cutter.end_at(text[found.end + 1 :] + self._take_back())
         elif found.rest < len(text):
@@ -221,6 +235,11 @@ class ChromeReader:
                     self._next_bytes = 2 * len(text)
             self.cutter.push_back(rest + following)
         return self._salvage(worker, texts)
+
+    def _see_end(self, text: bytes) -> None:
+        """Note whether the element that a text ends in is an empty object."""
+        if text.strip():
+            self._closing = _CLOSING.search(text) is not None
 
     def _take_back(self) -> bytes:
         """Take back the pieces cut after one that was cut wrongly, and return their bytes."""
@@ -278,6 +297,9 @@ class ChromeReader:
     def _finish(self) -> dict[str, object]:
         cutter, notes = self.cutter, self.notes
         metadata, whole = cutter.metadata()
+        if self._closing and not cutter.truncated and self.events > self._first + 1:
+            # The format's way to end the array, not damage; an empty object elsewhere is an event without its fields.
+            notes.withdraw(self.events - 1)
         if self.source.cut_short:
             notes.truncate(self.events, self.source.cut_short, cutter.partial)
         elif cutter.truncated:

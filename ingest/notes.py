@@ -31,6 +31,13 @@ class Notes:
         self.rejected += count
         self._keep("rejected", event, reason, text)
 
+    def withdraw(self, event: int) -> None:
+        """Take back that an event was rejected."""
+        self.rejected -= 1
+        samples = [sample for sample in self._samples.pop("rejected", []) if sample["event"] != event]
+        if samples:
+            self._samples["rejected"] = samples
+
     def repair(self, event: int, reason: str, text: bytes | str) -> None:
         """Count a mended event."""
         self.repaired += 1

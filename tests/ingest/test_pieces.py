@@ -37,6 +37,36 @@ def test_a_damaged_event_costs_itself_only(tmp_path, size):
     assert (result.events, result.rejected, result.truncated) == (39, 1, False)
 
 
+@pytest.mark.parametrize("size", [150, 400, 100_000])
+@pytest.mark.parametrize(("elements", "rejected"), [
+    ([SPAN] * 30 + [{}], 0),  # as JAX ends its array
+    ([SPAN] * 30 + [{}, {}], 1),
+    ([SPAN] * 10 + [{}] + [SPAN] * 20, 1),
+    ([{}] + [SPAN] * 30, 1),
+    ([SPAN] * 30 + [{"args": {}}], 1),
+])  # fmt: skip
+@pytest.mark.parametrize("damage", [b"", b"oops,"])
+def test_an_empty_object_closes_an_array_and_is_an_event_without_its_fields_elsewhere(
+    tmp_path, size, elements, rejected, damage
+):
+    # Damage sends its piece the careful way.
+    content = trace_bytes(elements)
+    content = content[: content.rindex(b'"dur"')] + damage + content[content.rindex(b'"dur"') :]
+    lake = new_lake(tmp_path / "lake")
+    with pieces_of(size):
+        result = ingest_bytes(lake, content)
+    assert (result.rejected, result.truncated) == (rejected + bool(damage), False)
+    assert result.events == len(stored(lake, result.trace_id)) == 30 - bool(damage)
+    samples = json.loads(stored_samples(lake, result.trace_id)).get("rejected", [])
+    assert len(samples) == result.rejected
+
+
+def test_an_empty_object_before_the_end_of_a_cut_file_closes_nothing(tmp_path):
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, trace_bytes([SPAN] * 3 + [{}]).removesuffix(b"\n]}"))
+    assert (result.events, result.rejected, result.truncated) == (3, 1, True)
+
+
 def test_a_quote_that_nothing_closes_costs_its_event_and_not_the_rest(tmp_path):
     events = [{**SPAN, "ts": nth} for nth in range(40)]
     content = trace_bytes(events).replace(b'"ts": 17, "dur": 2, "name": "span"', b'"ts": 17, "dur": 2, "name": "span')
@@ -155,3 +185,8 @@ def test_one_odd_number_late_in_a_file_sends_only_its_piece_the_slow_way(tmp_pat
 def stored_entry(lake, trace_id):
     columns = "format, device_name, num_sms, rank, world_size, metadata"
     return duckdb.execute(f"SELECT {columns} FROM read_parquet('{lake.catalog_file(trace_id)}')").fetchall()
+
+
+def stored_samples(lake, trace_id):
+    [(samples,)] = duckdb.execute(f"SELECT samples FROM read_parquet('{lake.catalog_file(trace_id)}')").fetchall()
+    return samples
