@@ -28,7 +28,11 @@ _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
 #: Functions made of a table's rules, and the table; see `rules`.
-RULE_FUNCTIONS = {"_category_rule": "category_rules", "_display_name": "name_rules"}
+RULE_FUNCTIONS = {
+    "_category_rule": "category_rules",
+    "_op_category_rule": "op_category_rules",
+    "_display_name": "name_rules",
+}
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")

@@ -15,16 +15,16 @@ from .modules import quoted
 def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str) -> None:
     """Create the function of a table's rules.
 
-    `_category_rule(name, profile)` is the priority of the category rule that fits, `_display_name(name)` the name after
-    all replacements.
+    `_category_rule(name, profile)` is the priority of the category rule that fits, `_op_category_rule(operator)` that
+    of the rule for operators, `_display_name(name)` the name after all replacements.
 
     Raises:
         InputError: a rule's regular expression cannot be compiled.
     """
-    macro, call = _category_rule(connection) if table == "category_rules" else _display_name(connection)
+    macro, call = _MACROS[table](connection)
     try:
         connection.execute(f"CREATE OR REPLACE MACRO {macro}")
-        connection.execute(f"SELECT {call}")
+        connection.execute(f"SELECT {call}").fetchall()
     except duckdb.Error as error:
         raise InputError(f"{table}: a rule is not a regular expression (RE2): {error}") from error
 
@@ -37,8 +37,17 @@ def _category_rule(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
         if profile:
             condition = f"kernel_profile = {quoted(profile)} AND {condition}"
         branches.append(f"WHEN {condition} THEN {priority}")
-    ladder = "CASE " + " ".join(branches) + " END" if branches else "NULL::INTEGER"
-    return f"_category_rule(kernel, kernel_profile) AS {ladder}", "_category_rule('', '')"
+    return f"_category_rule(kernel, kernel_profile) AS {_ladder(branches)}", "_category_rule('', '')"
+
+
+def _op_category_rule(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
+    rules = connection.execute("SELECT priority, pattern FROM op_category_rules ORDER BY priority").fetchall()
+    branches = [f"WHEN regexp_matches(operator, {quoted(pattern)}) THEN {priority}" for priority, pattern in rules]
+    return f"_op_category_rule(operator) AS {_ladder(branches)}", "_op_category_rule('')"
+
+
+def _ladder(branches: list[str]) -> str:
+    return "CASE " + " ".join(branches) + " END" if branches else "NULL::INTEGER"
 
 
 def _display_name(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
@@ -47,3 +56,10 @@ def _display_name(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     for pattern, replacement in names:
         shown = f"regexp_replace({shown}, {quoted(pattern)}, {quoted(replacement)}, 'g')"
     return f"_display_name(kernel) AS {shown}", "_display_name('')"
+
+
+_MACROS = {
+    "category_rules": _category_rule,
+    "op_category_rules": _op_category_rule,
+    "name_rules": _display_name,
+}

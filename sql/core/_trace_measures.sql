@@ -10,6 +10,7 @@
 -- graph_launch          DOUBLE   most operations of one launch
 -- negative_duration     DOUBLE   device operations that end before they start
 -- other_category        DOUBLE   percent of the time of all device operations
+-- category_conflicts    DOUBLE   percent of the time of all device operations
 -- unknown_hardware      DOUBLE   1 where there are kernels of no known hardware
 -- unknown_rank          DOUBLE   1 where the rank is not known
 CREATE VIEW _trace_measures AS
@@ -23,7 +24,8 @@ WITH totals AS (
         max(launch_kernels) AS largest_launch,
         count(*) FILTER (dur_ns < 0) AS negative,
         sum(dur_ns) AS all_ns,
-        sum(dur_ns) FILTER (category = 'other') AS other_ns
+        sum(dur_ns) FILTER (category = 'other') AS other_ns,
+        sum(dur_ns) FILTER (is_contradicted) AS contradicted_ns
     FROM kernels
     GROUP BY trace_id
 )
@@ -39,6 +41,7 @@ SELECT
     CAST(coalesce(largest_launch, 0) AS DOUBLE) AS graph_launch,
     CAST(coalesce(negative, 0) AS DOUBLE) AS negative_duration,
     coalesce(100.0 * other_ns / nullif(all_ns, 0), 0) AS other_category,
+    coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
     CAST(operations IS NOT NULL AND hardware IS NULL AS DOUBLE) AS unknown_hardware,
     CAST(rank IS NULL AS DOUBLE) AS unknown_rank
 FROM traces

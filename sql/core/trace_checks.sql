@@ -14,8 +14,8 @@ WITH measured AS (
     UNPIVOT (
         value FOR "check" IN (
             truncated, rejected, repaired, unmatched, no_device_operations, without_launch,
-            without_shapes, graph_launch, negative_duration, other_category, unknown_hardware,
-            unknown_rank
+            without_shapes, graph_launch, negative_duration, other_category, category_conflicts,
+            unknown_hardware, unknown_rank
         )
     )
 )

@@ -26,7 +26,8 @@
 CREATE VIEW _anchor_candidates AS
 WITH names AS (
     SELECT
-        trace_id, series, device, stream, name, any_value(category) AS category,
+        trace_id, series, device, stream, name,
+        max_by(category, row(dur_ns, category)) AS category,
         count(*) AS kernel_count, sum(dur_ns) AS sum_ns
     FROM _seated_kernels
     WHERE kind <> 'memory'

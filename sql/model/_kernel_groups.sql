@@ -46,7 +46,7 @@ WITH known AS (
             WHEN k.kind = 'communication' THEN 'communication'
             ELSE nullif(c.op, '')
         END AS category_op,
-        l.map_rule, l.op, l.op_trace_id, l.op_id, l.work_id, c.families,
+        l.map_rule, l.op, l.op_trace_id, l.op_id, l.work_id, works.families,
         CASE
             WHEN l.op_id IS NULL THEN hash(k.kernel_id)
             ELSE hash(
@@ -60,6 +60,9 @@ WITH known AS (
     FROM kernels AS k
     LEFT JOIN _kernel_spots AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN operator_categories AS c ON c.category = k.category
+    LEFT JOIN operator_categories AS works
+        ON works.category
+        = work_category(k.category, k.category_source, k.name_category, k.is_contradicted)
     LEFT JOIN _kernel_leaves AS l ON l.trace_id = k.trace_id AND l.kernel_id = k.kernel_id
     LEFT JOIN _kernel_words AS words ON words.trace_id = k.trace_id AND words.name = k.name
 ),

@@ -21,7 +21,9 @@ launched AS (
         coalesce(contains(c.families, o.family), FALSE) AS fits
     FROM kernels AS k
     JOIN counted AS o ON o.trace_id = k.trace_id AND o.op_id = k.op_id
-    LEFT JOIN operator_categories AS c ON c.category = k.category
+    LEFT JOIN operator_categories AS c
+        ON c.category
+        = work_category(k.category, k.category_source, k.name_category, k.is_contradicted)
     -- An operator around the launch of a graph says nothing of the graph's kernels.
     WHERE k.kind = 'compute' AND k.dur_ns > 0 AND coalesce(k.launch_kernels, 1) = 1
 ),

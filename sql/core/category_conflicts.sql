@@ -1,0 +1,26 @@
+-- One row per trace, operator and category where the rules for names and those for operators
+-- contradict each other: kernels whose name's rule says another category than the operator that
+-- launched them, though no vaguer one and none of a step of the operator. The operator is believed.
+-- A rule for names that is wrong shows here, as does an operator that does more than its rule says.
+--
+-- trace_id       VARCHAR  trace
+-- op_name        VARCHAR  operator that launched the kernels
+-- category       VARCHAR  their category, by the operator
+-- name_category  VARCHAR  category by their names
+-- kernel_count   BIGINT   kernels
+-- sum_us         DOUBLE   sum of their durations, us
+-- device_pct     DOUBLE   percent of the time of all device operations of the trace
+-- example        VARCHAR  name of the longest of them
+CREATE VIEW category_conflicts AS
+WITH totals AS (
+    SELECT trace_id, sum(dur_ns) AS all_ns FROM kernels GROUP BY trace_id
+)
+SELECT
+    k.trace_id, k.op_name, k.category, k.name_category, count(*) AS kernel_count,
+    sum(k.dur_ns) / 1000 AS sum_us,
+    100.0 * sum(k.dur_ns) / nullif(totals.all_ns, 0) AS device_pct,
+    max_by(k.name, row(k.dur_ns, k.name)) AS example
+FROM kernels AS k
+JOIN totals USING (trace_id)
+WHERE k.is_contradicted
+GROUP BY k.trace_id, k.op_name, k.category, k.name_category, totals.all_ns;
