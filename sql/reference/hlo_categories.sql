@@ -1,5 +1,7 @@
--- One row per category that XLA gives an instruction (hlo_category) and that is more than plain
--- computing: what such an instruction counts as. A category without a row computes.
+-- One row per category that XLA gives an instruction (hlo_category): what it counts as.
+-- The words are those of XLA's profiler; where it has none, the instruction's opcode.
+-- A category without a row computes, and the name decides, as where a row has no kernel category.
+-- What holds other instructions (while, call, conditional) has no row.
 --
 -- hlo_category  VARCHAR  category as the trace has it; the key
 -- class         VARCHAR  communication or dma (moves data beside the compute units); else compute
