@@ -13,12 +13,14 @@ arithmetic with 18 places does the rest, rounding start and end each to the near
 
 from __future__ import annotations
 
+import csv
 import enum
+import functools
 import json
 import re
 from dataclasses import dataclass, field
 
-from ..engine.modules import quoted
+from ..engine.modules import csv_file, quoted
 
 #: Keys of the Chrome trace format that have a column; every other key goes to `extra`.
 COLUMN_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
@@ -145,7 +147,7 @@ SELECT
         WHEN ph = 'M' THEN 'meta'
         WHEN ph IN ('s', 't', 'f') THEN 'flow'
         WHEN category IS NULL AND starts_with(name, '$') THEN 'python'
-        WHEN category IN ('kernel', 'gpu_memcpy', 'gpu_memset', 'gpu_user_annotation', 'memcpy', 'memset') THEN 'device'
+        WHEN category IN ({_device_categories()}) THEN 'device'
         WHEN {on_device} THEN 'device'
         ELSE 'host'
     END AS lane,
@@ -174,6 +176,13 @@ FROM (
         END AS extra
     FROM read_json({quoted(path)}, format = 'array', maximum_object_size = {largest_event}, columns = {{{columns}}})
 )"""
+
+
+@functools.cache
+def _device_categories() -> str:
+    """Return the categories of events that happen on a device, as a list in SQL."""
+    with csv_file("event_categories").open(encoding="utf-8", newline="") as rows:
+        return ", ".join(quoted(row["category"]) for row in csv.DictReader(rows) if row["lane"] == "device")
 
 
 def _identifier(key: str) -> str:

@@ -18,5 +18,6 @@ SELECT
     arg_min(tid, event_id) AS launch_tid
 FROM events
 WHERE
-    lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL AND category <> 'cpu_op'
+    lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL
+    AND category NOT IN (SELECT category FROM event_categories WHERE role <> 'call')
 GROUP BY trace_id, correlation;

@@ -23,6 +23,9 @@ CREATE VIEW _operations AS
 WITH plain AS (
     SELECT trace_id FROM traces WHERE format IS DISTINCT FROM 'ascend'
 ),
+operation_categories AS (
+    SELECT category FROM event_categories WHERE role = 'operation'
+),
 partners AS (
     -- A collective that is one kernel ran on the kernel's stream.
     SELECT _ascend_pairs.trace_id, _ascend_pairs.twin_id AS kernel_id, _ascend_rows.stream
@@ -59,7 +62,7 @@ WHERE
     events.lane = 'device'
     AND events.dur_ns IS NOT NULL
     AND (
-        events.category IN ('kernel', 'gpu_memcpy', 'gpu_memset', 'memcpy', 'memset')
+        events.category IN (SELECT category FROM operation_categories)
         OR _lines.role = 'operation'
     )
 UNION ALL

@@ -17,7 +17,8 @@ calls AS (
     FROM events AS e
     JOIN families USING (trace_id, pid, tid)
     WHERE
-        e.lane = 'host' AND e.category IN ('cuda_runtime', 'cuda_driver')
+        e.lane = 'host'
+        AND e.category IN (SELECT category FROM event_categories WHERE role = 'call')
         AND contains(e.name, 'Launch') AND NOT contains(e.name, 'GraphLaunch')
 ),
 placed AS (
