@@ -33,7 +33,13 @@
 -- types_decide       BOOLEAN  both operands are inputs: their types are those it computes in
 -- reads              VARCHAR  inputs read, ; between; all; or of the first one what the next one
 --                             says: rows, elements, or what is chosen along some dimension
--- writes             VARCHAR  inputs written, ; between; result: one more tensor
+-- writes             VARCHAR  inputs written, ; between; result: one more tensor, as large as the
+--                             inputs read are together, where no input after these is it
+-- typed_by           VARCHAR  inputs whose types decide that of the result, ; between; NULL: all
+--                             those read
+-- result             VARCHAR  type of the result: promoted, as type_promotions has it; of these,
+--                             float, quotient, sum, real, bool, indexed (with as many int64) or a
+--                             type
 -- comment            VARCHAR  why
 CREATE TABLE trace_op_rules (
     priority INTEGER PRIMARY KEY,
@@ -60,5 +66,7 @@ CREATE TABLE trace_op_rules (
     types_decide BOOLEAN,
     reads VARCHAR,
     writes VARCHAR,
+    typed_by VARCHAR,
+    result VARCHAR,
     comment VARCHAR
 );

@@ -1,49 +1,129 @@
 -- One row per trace and distinct call of an operator that only moves and changes elements, with a
 -- rule for its bytes.
+--
+-- A result is as large as the inputs are together, and of the type that PyTorch promotes theirs
+-- to; where tensors follow that are no operands, the result goes there. A Python number shows as a
+-- tensor without dimensions, of int64 or fp64: the second is taken for a number, as such a tensor
+-- is rare. What kind of number a Scalar is no shape tells: where that could decide the type, the
+-- bytes stay open, as where a type is unknown or shapes do not fit each other.
+--
 -- trace_id  VARCHAR  trace
 -- work_id   UBIGINT  the call
 -- bytes     DOUBLE   bytes read and written
 CREATE VIEW _op_bytes AS
 WITH ruled AS (
-    SELECT i.trace_id, i.work_id, i.input_dims, i.types, r.reads, r.writes
+    SELECT
+        i.trace_id, i.work_id, i.input_dims, i.types, r.reads, r.writes, r.result,
+        _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
+        _slots(coalesce(r.typed_by, r.reads)) AS type_slots
     FROM _op_inputs AS i
     JOIN trace_op_rules AS r ON r.priority = i.priority AND r.family = 'memory'
 ),
-tensors AS (
+inputs AS (
     SELECT
         trace_id, work_id, slot, types[slot + 1] AS token,
-        TRY_CAST(json_extract(input_dims, '$[' || slot || ']') AS BIGINT[]) AS dims
+        TRY_CAST(json_extract(input_dims, '$[' || slot || ']') AS BIGINT[]) AS dims,
+        coalesce(reads, '') = 'all' OR list_contains(read_slots, slot) AS is_read,
+        list_contains(write_slots, slot) AS is_written,
+        list_contains(read_slots, slot) AS is_operand,
+        list_contains(type_slots, slot) AS is_typing,
+        slot > list_max(read_slots) AS is_behind
     FROM (
-        SELECT trace_id, work_id, input_dims, types, unnest(range(len(types))) AS slot FROM ruled
+        SELECT
+            trace_id, work_id, input_dims, types, reads, read_slots, write_slots, type_slots,
+            unnest(range(len(types))) AS slot
+        FROM ruled
     )
+),
+masks AS (
+    SELECT dtype, max(mask) AS mask FROM type_promotions GROUP BY dtype
+),
+tensors AS (
+    SELECT
+        t.trace_id, t.work_id, t.slot, t.dims, t.is_read, t.is_written, t.is_operand,
+        t.is_typing, t.is_behind,
+        t.token = 'scalar' AS is_scalar, d.bytes AS item_bytes,
+        len(t.dims) > 0 OR d.dtype IS NOT NULL AS is_tensor,
+        CASE
+            WHEN len(t.dims) > 0 THEN 'tensor'
+            WHEN d.dtype IN ('fp64', 'complex128') THEN 'number'
+            ELSE 'zero_dim'
+        END AS rank,
+        masks.mask
+    FROM inputs AS t
+    LEFT JOIN dtypes AS d ON d.token = t.token AND d.bytes > 0
+    LEFT JOIN masks
+        ON masks.dtype = CASE
+            -- Numbers are of the default type.
+            WHEN len(t.dims) = 0 AND d.dtype = 'fp64' THEN 'fp32'
+            WHEN len(t.dims) = 0 AND d.dtype = 'complex128' THEN 'complex64'
+            ELSE d.dtype
+        END
 ),
 sized AS (
     SELECT
-        t.trace_id, t.work_id, t.slot, _dims_product(t.dims) AS items,
-        _dims_product(t.dims) * d.bytes AS bytes, t.dims, d.bytes AS item_bytes
-    FROM tensors AS t
-    JOIN dtypes AS d ON d.token = t.token
-    WHERE len(t.dims) > 0
+        trace_id, work_id, slot, _dims_product(dims) AS items,
+        _dims_product(dims) * item_bytes AS bytes, dims, item_bytes
+    FROM tensors
+    WHERE len(dims) > 0 AND item_bytes IS NOT NULL
 ),
-shared AS (
+gathered AS (
     SELECT
-        trace_id, work_id, sum(bytes) AS all_bytes, max(items) AS result_items,
-        min_by(item_bytes, slot) AS result_item_bytes
-    FROM sized
+        trace_id, work_id,
+        coalesce(
+            sum(_dims_product(dims) * item_bytes) FILTER (is_read AND len(dims) > 0), 0
+        )
+        + coalesce(sum(_dims_product(dims) * item_bytes) FILTER (is_written), 0) AS named_bytes,
+        bool_or((is_read OR is_written) AND len(dims) > 0 AND item_bytes IS NULL) AS is_unsized,
+        count(*) FILTER (is_behind AND len(dims) > 0) AS outs,
+        sum(item_bytes) FILTER (is_behind AND len(dims) > 0) AS out_item_bytes,
+        _broadcast_dims(list(dims) FILTER (is_operand AND is_tensor)) AS result_dims,
+        bool_or(is_operand AND is_tensor) AS has_operands,
+        bool_or(is_typing AND is_tensor AND mask IS NULL) AS is_untyped,
+        bool_or(is_typing AND is_scalar) AS has_scalars,
+        _promoted_type(
+            coalesce(bit_or(mask) FILTER (is_typing AND rank = 'tensor'), 0),
+            coalesce(bit_or(mask) FILTER (is_typing AND rank = 'zero_dim'), 0),
+            coalesce(bit_or(mask) FILTER (is_typing AND rank = 'number'), 0)
+        ) AS mask
+    FROM tensors
     GROUP BY trace_id, work_id
 ),
-slots AS (
-    SELECT trace_id, work_id, TRY_CAST(unnest(string_split(reads, ';')) AS INTEGER) AS slot
-    FROM ruled
-    UNION ALL
-    SELECT trace_id, work_id, TRY_CAST(unnest(string_split(writes, ';')) AS INTEGER)
-    FROM ruled
+typed AS (
+    SELECT
+        r.trace_id, r.work_id, g.result_dims, g.has_operands, g.outs, g.out_item_bytes, r.result,
+        CASE
+            WHEN r.result IN ('bool', 'int64') THEN r.result
+            WHEN g.is_untyped OR (g.has_scalars AND _type_rank(g.mask) < 2) THEN NULL
+            WHEN _type_rank(g.mask) < 2 AND r.result = 'sum' THEN 'int64'
+            WHEN
+                _type_rank(g.mask) < 2
+                AND (r.result = 'float' OR (r.result = 'quotient' AND len(r.types) <= 2))
+                THEN 'fp32'
+            ELSE promoted.dtype
+        END AS dtype
+    FROM ruled AS r
+    JOIN gathered AS g USING (trace_id, work_id)
+    LEFT JOIN type_promotions AS promoted
+        ON promoted.mask = CASE WHEN r.result = 'real' THEN g.mask & 4095 ELSE g.mask END
+    WHERE r.writes = 'result'
 ),
-named AS (
-    SELECT trace_id, work_id, sum(bytes) AS bytes
-    FROM slots
-    JOIN sized USING (trace_id, work_id, slot)
-    GROUP BY trace_id, work_id
+results AS (
+    SELECT
+        t.trace_id, t.work_id,
+        CASE
+            -- Shapes that do not fit, or more tensors than the operator has, are of another call.
+            WHEN t.has_operands AND t.outs <= CASE t.result WHEN 'indexed' THEN 2 ELSE 1 END
+                AND len(list_filter(t.result_dims, LAMBDA d: d IS NULL)) = 0
+                THEN _dims_product(t.result_dims)
+        END
+        * CASE
+            WHEN t.outs > 0 THEN t.out_item_bytes
+            ELSE
+                (SELECT max(d.bytes) FROM dtypes AS d WHERE d.dtype = t.dtype)
+                + CASE WHEN t.result = 'indexed' THEN 8 ELSE 0 END
+        END AS bytes
+    FROM typed AS t
 ),
 places AS (
     -- The tensor that says which rows or elements of the first one: the next one.
@@ -78,11 +158,11 @@ SELECT
         -- Of a table no more is read than it has.
         WHEN r.reads IN ('rows', 'chosen', 'elements')
             THEN least(taken.bytes, table_bytes) + taken.bytes + place_bytes
-        ELSE
-            coalesce(named.bytes, 0) + CASE WHEN r.reads = 'all' THEN s.all_bytes ELSE 0 END
-            + CASE WHEN r.writes = 'result' THEN s.result_items * s.result_item_bytes ELSE 0 END
+        WHEN g.is_unsized THEN NULL
+        WHEN r.writes = 'result' THEN g.named_bytes + results.bytes
+        ELSE g.named_bytes
     END AS bytes
 FROM ruled AS r
-LEFT JOIN shared AS s USING (trace_id, work_id)
-LEFT JOIN named USING (trace_id, work_id)
+LEFT JOIN gathered AS g USING (trace_id, work_id)
+LEFT JOIN results USING (trace_id, work_id)
 LEFT JOIN taken USING (trace_id, work_id);

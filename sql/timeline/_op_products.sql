@@ -19,7 +19,7 @@ CREATE VIEW _op_products AS
 WITH shaped AS (
     SELECT
         o.trace_id, o.work_id, o.a, o.b, o.a_bytes, o.b_bytes,
-        coalesce(r.elements_per_item, 1) AS packed, r.rule,
+        coalesce(r.elements_per_item, 1) AS packed, r.rule, r.result,
         -- The second matrix in the order [k, n].
         CASE
             WHEN len(o.b) = 1 THEN [o.b[1], 1]
@@ -32,7 +32,7 @@ WITH shaped AS (
 ),
 sized AS (
     SELECT
-        trace_id, work_id, a, b, a_bytes, b_bytes, packed, a[-1] AS k,
+        trace_id, work_id, a, b, a_bytes, b_bytes, packed, result, a[-1] AS k,
         CASE a[-1] WHEN right_dims[1] THEN right_dims[2] WHEN right_dims[2] THEN right_dims[1] END
             AS n,
         CASE
@@ -66,8 +66,12 @@ SELECT
     trace_id, work_id, batch, m, n, k * packed AS k, 2 * batch * m * n * k * packed AS flop,
     CAST(NULL AS BIGINT) AS first_flop,
     _dims_product(a) * a_bytes + _dims_product(b) * b_bytes
-    -- Operands of a byte or less give a result of two.
-    + batch * m * n * CASE WHEN a_bytes < 2 THEN 2 ELSE a_bytes END AS bytes
+    -- Operands of a byte or less give a result of two, or of the type that the rule says.
+    + batch * m * n * CASE
+        WHEN result = 'int32' THEN 4
+        WHEN a_bytes < 2 THEN 2
+        ELSE a_bytes
+    END AS bytes
 FROM sized
 WHERE n IS NOT NULL
 UNION ALL
