@@ -31,7 +31,7 @@ WITH chosen AS (
 summed AS (
     SELECT
         rank, device, name, any_value(display_name) AS display_name,
-        any_value(category) AS category,
+        max_by(category, row(dur_ns, category)) AS category,
         count(*) FILTER (is_a) AS a_count, count(*) FILTER (is_b) AS b_count,
         coalesce(sum(dur_ns) FILTER (is_a), 0) / 1000.0 AS a_us,
         coalesce(sum(dur_ns) FILTER (is_b), 0) / 1000.0 AS b_us

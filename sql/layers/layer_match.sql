@@ -65,7 +65,7 @@ matched AS (
         CASE WHEN is_exact THEN shapes END AS shapes,
         CASE WHEN is_exact THEN occurrence ELSE nth END AS number,
         coalesce(any_value(half) FILTER (side = 'a'), any_value(half)) AS half,
-        any_value(category) AS category,
+        min(category) AS category,
         any_value(position) FILTER (side = 'a') AS a_position,
         any_value(position) FILTER (side = 'b') AS b_position,
         any_value(input_dims) FILTER (side = 'a') AS a_input_dims,

@@ -35,7 +35,9 @@ WITH variants AS (
     SELECT
         trace_id, rank, device, program, name, role, path, phase, shape, dtype, source,
         any_value(canonical_name) AS canonical_name, any_value(dedup_name) AS dedup_name,
-        any_value(class) AS class, any_value(category) AS category,
+        -- A name may be of several operators: that of the longest call counts.
+        max_by(class, row(dur_ns, class)) AS class,
+        max_by(category, row(dur_ns, category)) AS category,
         any_value(hlo_category) AS hlo_category, count(*) AS calls, sum(dur_ns) AS total_ns,
         sum(self_ns) AS self_ns, max(dur_ns) AS max_ns, sum(model_flops) AS model_flops,
         sum(flops) AS flops, sum(self_ns) FILTER (flops IS NOT NULL) AS flops_ns,
@@ -54,8 +56,8 @@ SELECT
     ) AS op_number,
     any_value(canonical_name) AS canonical_name,
     any_value(dedup_name) AS dedup_name,
-    any_value(class) AS class,
-    any_value(category) AS category,
+    max_by(class, row(max_ns, class)) AS class,
+    max_by(category, row(max_ns, category)) AS category,
     any_value(hlo_category) AS hlo_category,
     arg_max(path, (calls, path)) AS path,
     arg_max(phase, (calls, path)) FILTER (path IS NOT NULL) AS phase,
