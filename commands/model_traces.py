@@ -89,6 +89,8 @@ def validate(
         render_rows(verdicts.project(_VERDICTS) if people else verdicts, format_, output, limit)
     if not told:
         say(f"{trace}: this pass is not complete: there is nothing to hold against.")
+    for line in opened.model_doubts(trace):
+        say(f"{trace}: {line}")
     if not told or any(row[place] == "FAIL" for row in told):
         raise SystemExit(1)
 

@@ -172,7 +172,7 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
     if format_ in ("table", "markdown"):
         answer = answer.select(device_column(answer) + MEASURED_COLUMNS)
     render_rows(answer, format_, output, limit)
-    for line in opened.measured_caveats(trace, whole):
+    for line in [*opened.model_doubts(trace), *opened.measured_caveats(trace, whole)]:
         say(f"{trace}: {line}")
 
 

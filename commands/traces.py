@@ -66,7 +66,7 @@ def ingest(
         new = sum(1 for result in results if not isinstance(result, Failed) and result.new)
         say(f"{len(results)} files: {new} new, {len(results) - new - len(failed)} known already, {len(failed)} failed.")
     if said.get("model") and read:
-        _say_unknown_model(opened, read[0])
+        _say_of_model(opened, *read)
     if failed:
         raise SystemExit(3)
 
@@ -106,7 +106,7 @@ def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
     said = _pairs(settings)
     opened.set(trace, **said)
     if said.get("model"):
-        _say_unknown_model(opened, opened.locate(trace))
+        _say_of_model(opened, opened.locate(trace))
 
 
 @click.command()
@@ -135,12 +135,16 @@ def _pairs(settings: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-def _say_unknown_model(opened: Lake, trace_id: str) -> None:
-    """Say what it means that a trace's model, which may be any word, is not known by its dimensions."""
-    fault = opened.model_fault(trace_id)
+def _say_of_model(opened: Lake, *trace_ids: str) -> None:
+    """Say that the model of traces, which may be any word, is not known by its dimensions, or cannot be theirs."""
+    fault = opened.model_fault(trace_ids[0])
     if fault:
         lost = "model validate, model measured, FLOP where there are no shapes"
         say(f"{fault}; kept, but what needs its dimensions has no answer: {lost}.")
+        return
+    for trace_id in trace_ids:
+        for line in opened.model_doubts(trace_id):
+            say(f"{trace_id}: {line}")
 
 
 def _say_ingested(result: Any) -> None:

@@ -11,7 +11,7 @@ from ..engine import modules
 from ..engine.errors import UsageError
 from ..engine.files import exclusive, publish_bytes
 from ..engine.store import Store
-from .mfu_facts import OVER_100
+from .mfu_facts import OVER_100, model_doubts
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,6 +38,10 @@ class Calibrations(Store):
             f"SELECT * FROM measured_vs_modelled WHERE trace_id = {trace_id} "
             "ORDER BY rank, device, pass_id, measured_ns DESC, part"
         )
+
+    def model_doubts(self, trace: str) -> list[str]:
+        """Return what the trace shows that its model does not have, and which published models fit; no line if none."""
+        return model_doubts(self, self.locate(trace))
 
     def measured_caveats(self, trace: str, measured: duckdb.DuckDBPyRelation) -> list[str]:
         """Return what to know of an answer of `measured_vs_modelled`: passes of fewer layers, parts above 100 %."""

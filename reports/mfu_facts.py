@@ -48,6 +48,12 @@ _MFU = (
 )
 
 
+def model_doubts(store: Store, trace_id: str) -> list[str]:
+    """Return what a trace shows that its model does not have, and which published models fit; no line if none."""
+    query = "SELECT value, unit, message FROM model_checks WHERE trace_id = $1 AND severity <> 'ok'"
+    return [f"{value:g} {unit} {message}" for value, unit, message in store.rows(query, [trace_id])]
+
+
 def objects(store: Store, query: str, **parameters: Any) -> Rows:
     """Return the rows of a question as objects of values that JSON can hold."""
     answer = store.sql(query, **parameters)

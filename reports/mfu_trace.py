@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .mfu_facts import OVER_100, objects
+from .mfu_facts import OVER_100, model_doubts, objects
 from .mfu_report import bytes_text, flop_text, share
 from .table import Column, Table, text
 
@@ -42,6 +42,7 @@ def facts(store: Store, trace_id: str, pass_id: int | None) -> dict[str, Any]:
     )
     return {
         "trace": trace,
+        "model_doubts": model_doubts(store, trace_id),
         "passes": objects(
             store,
             f"SELECT {_PASSES} FROM pass_mfu WHERE trace_id = $trace AND {condition}"
@@ -74,6 +75,7 @@ def report(found: dict[str, Any]) -> list[Part]:
     ]  # fmt: skip
     if trace["hardware"] is None:
         parts.append("- Without hardware there is no peak: tracelake set TRACE hardware=NAME.")
+    parts += [f"- {line} Shares rest on the model where shapes are missing." for line in found["model_doubts"]]
     parts += _over(found)
     if found["unsized"]:
         listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])

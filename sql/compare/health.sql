@@ -21,4 +21,7 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM collective_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM model_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM ascend_checks;

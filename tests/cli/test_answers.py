@@ -110,6 +110,18 @@ def test_a_model_that_nobody_knows_is_kept_and_said(run, tmp_path):
     assert run("set", "one", "model=Qwen/Qwen3-8B")[2] == ""
 
 
+def test_a_model_that_cannot_be_the_traces_is_named_beside_one_that_can(run):
+    # A prefill of Llama 3 8B: 4096 wide as Qwen3-8B is, with an MLP and a vocabulary of its own.
+    said = run("set", "prefill", "model=qwen3-8b")[2]
+    assert "do not fit the trace's model qwen3-8b: " in said
+    assert "intermediate_size" in said
+    assert "Published models that fit: llama-3-8b." in said
+    for words in (("model", "measured"), ("model", "validate"), ("doctor",), ("model", "mfu")):
+        _, out, err = run(*words, "prefill", *(("--format", "csv") if words == ("doctor",) else ()))
+        assert "Published models that fit: llama-3-8b." in out + err, words
+    assert run("set", "prefill", "model=llama-3-8b")[2] == ""
+
+
 def test_one_pass_is_measured_where_it_is_named(run):
     run("set", "prefill", "model=llama-3-8b")
     code, out, err = run("model", "measured", "prefill", "--pass", "0", "--format", "json")
