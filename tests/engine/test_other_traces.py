@@ -45,6 +45,8 @@ def test_what_tells_of_other_traces_has_their_pairs_for_rows(name):
         ("SELECT trace_id, max(x) FROM a GROUP BY trace_id", True),
         ("SELECT trace_id, max(x) FROM a GROUP BY ALL", True),
         ("SELECT run, max(x) FROM a GROUP BY run", False),
+        ("SELECT trace_id, max(x) FROM a GROUP BY GROUPING SETS ((trace_id, y), (trace_id))", True),
+        ("SELECT trace_id, max(x) FROM a GROUP BY GROUPING SETS ((trace_id, y), (y))", False),
         ("SELECT arg_max(x, y) FROM a", False),
         ("SELECT trace_id, max(x) OVER one FROM a WINDOW one AS (PARTITION BY trace_id)", True),
         ("SELECT trace_id, max(x) OVER (PARTITION BY y) FROM a", False),
