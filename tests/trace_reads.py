@@ -98,7 +98,7 @@ def _lint_groups(query: exp.Select, found: list[str]) -> None:
         return
     by_all = group.args.get("all") and "trace_id" in {column.alias_or_name for column in query.expressions}
     # Of grouping sets each is a grouping of its own.
-    sets = [one for each in group.args.get("grouping_sets") or () for one in each.expressions]
+    sets = [one for each in group.find_all(exp.GroupingSets) for one in each.expressions]
     keys = [[*group.expressions, *one.find_all(exp.Column)] for one in sets] or [group.expressions]
     if not by_all and not all(any(map(_is_trace, of_one)) for of_one in keys):
         found.append(group.sql("duckdb"))
