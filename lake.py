@@ -313,8 +313,9 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
     def chosen_pass(self, trace_id: str) -> int | None:
         """Return the pass that best stands for those of the model with most time, None when no pass was found."""
         [(chosen,)] = self.rows(
-            "SELECT coalesce(min(pass_id) FILTER (chosen AND main_series), min(pass_id)) FROM passes "
-            "WHERE trace_id = $1",
+            "SELECT arg_min(pass_id, (NOT (chosen AND main_series), coalesce(direction, 'forward') <> 'forward', "
+            "pass_id)) "
+            "FROM passes WHERE trace_id = $1",
             [trace_id],
         )
         return None if chosen is None else int(chosen)

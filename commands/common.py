@@ -158,7 +158,9 @@ def _why(opened: Lake, trace: str, chosen: Pass) -> str:
     """Return in words why a pass is shown: it is the chosen one, or the first of one chosen for each stage."""
     rows = opened.rows(
         "SELECT DISTINCT concat_ws(', ', CASE WHEN min(series) OVER () <> max(series) OVER () THEN series END, "
-        "coalesce(stage, CASE WHEN min(series) OVER () = max(series) OVER () THEN 'unknown stage' END)), pass_id "
+        "direction, "
+        "coalesce(stage, CASE WHEN min(series) OVER () = max(series) OVER () AND direction IS NULL "
+        "THEN 'unknown stage' END)), pass_id "
         "FROM passes WHERE trace_id = $1 AND chosen ORDER BY pass_id, 1",
         [opened.locate(trace)],
     )
@@ -189,6 +191,11 @@ def no_passes(opened: Lake, trace: str) -> str:
     found = opened.anchor_candidates(trace).select("occurrences, role, pattern").fetchall()
     candidates = list(dict.fromkeys(found))[:5]
     lines = [f"{trace}: no passes found: no anchor kernel marks its layers."]
+    training = opened.rows(
+        "SELECT message FROM training_checks WHERE trace_id = $1 AND severity <> 'ok'", [opened.locate(trace)]
+    )
+    if training:
+        lines = [f"{trace}: no passes found: {training[0][0]}."]
     if candidates:
         lines.append("  Kernels that might, with how often they run and where in a layer they may stand:")
         lines += [f"  {calls:>6}  {role:<6}  {cut(pattern, 100)}" for calls, role, pattern in candidates]

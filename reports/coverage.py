@@ -27,12 +27,15 @@ class Coverage:
         passes: passes of them.
         pct: percent of the busy time.
         rest: what holds the rest, in words, with its percent; the largest first.
+        directions: of training, the directions of the layers with their percent; what runs at once counts for the
+            one that ran first.
     """
 
     series: tuple[str, ...]
     passes: int
     pct: float
     rest: tuple[tuple[str, float], ...]
+    directions: tuple[tuple[str, float], ...] = ()
 
     @property
     def is_low(self) -> bool:
@@ -43,6 +46,8 @@ class Coverage:
         """Say it in a sentence."""
         of = f"the layers of {self.passes} pass{'es' if self.passes != 1 else ''}"
         of += f" of {', '.join(self.series)}" if self.series else ""
+        if self.directions:
+            of += f" ({', '.join(f'{name} {pct:.1f} %' for name, pct in self.directions)})"
         share = f"{self.pct:.1f} % of the device's busy time"
         told = f"Only {share} is in {of}" if self.is_low else f"Coverage: {share} is in {of}"
         if not self.rest:
@@ -59,25 +64,29 @@ def coverage(store: Store, trace_id: str, pass_id: Pass = "all") -> Coverage | N
     names = {series for (series,) in shown}
     rows = store.rows(
         """
-        SELECT series, part, holder, name, sum(busy_us) AS us, 100 * sum(busy_us) / sum(sum(busy_us)) OVER () AS pct
-        FROM pass_coverage WHERE trace_id = $1 GROUP BY ALL ORDER BY us DESC, series, part, name
+        SELECT series, part, holder, name, direction, sum(busy_us) AS us,
+            100 * sum(busy_us) / sum(sum(busy_us)) OVER () AS pct
+        FROM pass_coverage WHERE trace_id = $1 GROUP BY ALL ORDER BY us DESC, series, part, name, direction
         """,
         [trace_id],
     )
-    if not rows or rows[0][5] is None:
+    if not rows or rows[0][6] is None:
         return None
     held = [row for row in rows if row[1] == "layers" and row[0] in names]
     several = len({row[0] for row in rows if row[1] == "layers"}) > 1
     rest = [
-        (_words(row[0] if several else None, *row[1:4]), float(row[5]))
+        (_words(row[0] if several else None, *row[1:4]), float(row[6]))
         for row in rows
-        if row not in held and row[5] >= 0.05
+        if row not in held and row[6] >= 0.05
     ]
     [(passes,)] = store.rows(
         "SELECT count(DISTINCT pass_id) FROM passes WHERE trace_id = $1 AND list_contains($2, series)",
         [trace_id, sorted(names)],
     )
-    return Coverage(tuple(row[0] for row in held if several), passes, sum(float(row[5]) for row in held), tuple(rest))
+    return Coverage(
+        tuple(dict.fromkeys(row[0] for row in held if several)), passes, sum(float(row[6]) for row in held),
+        tuple(rest), tuple((row[4], float(row[6])) for row in held if row[4]),
+    )  # fmt: skip
 
 
 def framed(store: Store, trace_id: str, pass_id: Pass, parts: Sequence[Part]) -> list[Part]:

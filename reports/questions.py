@@ -25,7 +25,7 @@ _TABLES = {
     "passes": f"""
         SELECT
             rank, device, pass_id AS pass,
-            series, stage, CAST((rows.start_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS start_s,
+            series, direction, stage, CAST((rows.start_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS start_s,
             CAST((rows.end_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS end_s, round(span_us / 1e3, 3) AS span_ms,
             round(busy_us / 1e3, 3) AS busy_ms, round(avg_layer_us / 1e3, 3) AS avg_layer_ms,
             round(first_layer_us / 1e3, 3) AS first_layer_ms, num_layers AS layers, complete, note, chosen,
@@ -45,7 +45,7 @@ _TABLES = {
             GROUP BY trace_id, device, pass_id, layer_id
         )
         SELECT
-            rank, device, series, pass_id AS pass, layer_id AS layer, compress_ratio AS ratio,
+            rank, device, series, direction, pass_id AS pass, layer_id AS layer, compress_ratio AS ratio,
             coalesce(layer_type, layer_kind) AS type,
             round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us / 1e3, 3) AS wall_ms,
             round(sum_us / 1e3, 3) AS sum_ms, round(busy_us / 1e3, 3) AS busy_ms,
@@ -123,6 +123,8 @@ def for_people(store: Store, name: str, answer: duckdb.DuckDBPyRelation) -> duck
     store.prepare(_TABLES[name])
     shown = answer.query("rows", _TABLES[name])
     assert shown is not None  # a SELECT has an answer
-    if name in ("passes", "layers") and answer.aggregate("count(DISTINCT series)").fetchall() == [(1,)]:
-        return shown.project("* EXCLUDE (series)")
-    return shown
+    if name not in ("passes", "layers"):
+        return shown
+    [(series, directions)] = answer.aggregate("count(DISTINCT series), count(DISTINCT direction)").fetchall()
+    plain = [*(["series"] if series == 1 else []), *(["direction"] if directions == 0 else [])]
+    return shown.project(f"* EXCLUDE ({', '.join(plain)})") if plain else shown

@@ -24,4 +24,7 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM model_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM training_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM ascend_checks;

@@ -56,11 +56,12 @@ sized AS (
         CASE
             WHEN c.is_fixed OR c.role = 'inside' OR a.attention_blocks IS NULL
                 THEN c.blocks_per_layer
-            ELSE greatest(CAST(round(c.anchor_count / a.attention_blocks) AS INTEGER), 1)
+            -- Half an anchor over is that of a final norm after two layers.
+            ELSE greatest(CAST(ceil(c.anchor_count / a.attention_blocks - 0.5) AS INTEGER), 1)
         END AS blocks_per_layer,
         c.is_fixed OR (c.role <> 'inside' AND a.attention_blocks IS NOT NULL) AS is_fixed,
         CASE WHEN c.role <> 'inside' THEN a.lead END AS lead,
-        round(c.anchor_count / a.attention_blocks) AS usual_blocks, p.breaks, a.break_lead,
+        ceil(c.anchor_count / a.attention_blocks - 0.5) AS usual_blocks, p.breaks, a.break_lead,
         a.break_anchors, p.beats, p.pass_source
     FROM _anchor_candidates AS c
     LEFT JOIN _anchor_rhythms AS a

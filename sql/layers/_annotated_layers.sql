@@ -11,8 +11,17 @@
 -- layer_id    BIGINT   layer, from 0
 -- num_layers  BIGINT   layers within the enclosing annotation
 -- component   VARCHAR  name of the annotation
+-- direction   VARCHAR  forward, backward or weight gradient, by direction_rules; NULL: not told
 CREATE VIEW _annotated_layers AS
-WITH annotations AS (
+WITH directions AS (
+    SELECT n.name, arg_min(r.direction, r.priority) AS direction
+    FROM (
+        SELECT DISTINCT name FROM events WHERE lane = 'host' AND category = 'user_annotation'
+    ) AS n
+    JOIN direction_rules AS r ON r.subject = 'annotation' AND regexp_matches(n.name, r.pattern)
+    GROUP BY n.name
+),
+annotations AS (
     SELECT
         trace_id, pid, tid, name, event_id, start_ns, end_ns,
         coalesce(lead(start_ns) OVER thread < end_ns, FALSE) AS encloses
@@ -58,10 +67,12 @@ turned AS (
     WHERE cycle > 1 AND places % cycle = 0 AND places >= 2 * cycle
 )
 SELECT
-    trace_id, pid, tid, start_ns, end_ns, around.name AS series,
+    t.trace_id, t.pid, t.tid, t.start_ns, t.end_ns, t.around.name AS series,
     dense_rank() OVER (
-        PARTITION BY trace_id, pid, tid ORDER BY around.start_ns, around.id
+        PARTITION BY t.trace_id, t.pid, t.tid ORDER BY t.around.start_ns, t.around.id
     ) - 1 AS call_id,
-    place // cycle AS layer_id, places // cycle AS num_layers, name AS component
-FROM turned
-WHERE is_fixed;
+    t.place // t.cycle AS layer_id, t.places // t.cycle AS num_layers, t.name AS component,
+    d.direction
+FROM turned AS t
+LEFT JOIN directions AS d ON d.name = t.name
+WHERE t.is_fixed;

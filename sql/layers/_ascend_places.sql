@@ -1,5 +1,7 @@
 -- One row per kernel of an Ascend device that runs attention: the layer it belongs to, or the part
 -- of a pass outside the layers. Kernels of other streams, and collectives, are where they start.
+-- Where attention runs backward too, anchors alone do not tell which kernels are of which layer,
+-- and which of them run backward: no kernel is in a layer then.
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device
@@ -95,6 +97,14 @@ sources AS (
     FROM _ascend_anchors
     GROUP BY trace_id, device, pass_id
 ),
+-- Devices that train.
+training AS (
+    SELECT DISTINCT n.trace_id, n.device
+    FROM (SELECT DISTINCT trace_id, device, type, category FROM _ascend_marks) AS n
+    JOIN anchor_roles AS a ON a.category = n.category AND a.role = 'inside'
+    JOIN direction_rules AS r
+        ON r.subject = 'kernel' AND r.direction = 'backward' AND regexp_matches(n.type, r.pattern)
+),
 placed AS (
     SELECT
         m.trace_id, m.rank, m.device, m.stream, m.kernel_id, m.start_ns, m.end_ns, m.mark, m.seq,
@@ -103,6 +113,7 @@ placed AS (
     FROM _ascend_marks AS m
     ASOF LEFT JOIN deciding AS c
         ON c.trace_id = m.trace_id AND c.device = m.device AND c.seq <= m.seq
+    ANTI JOIN training AS t ON t.trace_id = m.trace_id AND t.device = m.device
 )
 SELECT
     p.trace_id, p.rank, p.device, p.stream, p.kernel_id, p.start_ns, p.end_ns, d.anchor_count,

@@ -14,17 +14,19 @@
 -- layer_id     BIGINT   layer, from 0
 -- num_layers   BIGINT   layers of the model
 -- component    VARCHAR  part of the layer, NULL where the whole layer is one stretch
+-- direction    VARCHAR  forward, backward or weight gradient, NULL where annotations do not tell
 -- pass_source  VARCHAR  module scopes or annotations
 CREATE VIEW _host_layers AS
 WITH told AS (
     SELECT
         trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers,
-        CAST(NULL AS VARCHAR) AS component, 'module scopes' AS pass_source
+        CAST(NULL AS VARCHAR) AS component, CAST(NULL AS VARCHAR) AS direction,
+        'module scopes' AS pass_source
     FROM _module_layers
     UNION ALL
     SELECT
         trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers, component,
-        'annotations' AS pass_source
+        direction, 'annotations' AS pass_source
     FROM _annotated_layers
 ),
 threads AS (
@@ -37,6 +39,6 @@ threads AS (
 )
 SELECT
     trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers, component,
-    pass_source
+    direction, pass_source
 FROM told
 JOIN threads USING (trace_id, pid, tid, pass_source);

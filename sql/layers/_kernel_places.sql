@@ -22,6 +22,7 @@
 -- seq           BIGINT   position on the device among these kernels, from 0
 -- anchor_count  BIGINT   anchors on the stream, NULL where there are none
 -- remainder     BIGINT   anchors left over by whole passes
+-- direction     VARCHAR  forward, backward or weight gradient in training, NULL where not told
 -- series        VARCHAR  model that the kernel's pass is of: module, annotation or anchor
 -- num_layers    INTEGER  layers of a complete pass
 -- pass_id       BIGINT   pass, NULL outside the layers
@@ -57,7 +58,8 @@ joined AS (
         a.num_layers AS anchored_layers, a.pass_id AS anchored_pass, a.layer_id AS anchored_layer,
         a.half AS anchored_half, a.part, a.part_pass, a.is_cut_short,
         a.pass_source AS anchored_source,
-        s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source, s.series AS shown_series,
+        s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source, s.direction,
+        s.series AS shown_series,
         -- Kernels of no model stay among themselves.
         CASE WHEN m.kernel_id IS NULL THEN '' ELSE coalesce(m.series, 'none') END AS model,
         p.pattern
@@ -78,7 +80,8 @@ agreed AS (
             AS series,
         count(call_id) OVER on_device AS shown_count,
         coalesce(bool_and(anchored_layer IS NOT DISTINCT FROM layer_id)
-            FILTER (call_id IS NOT NULL) OVER on_device, TRUE) AS agree,
+            FILTER (call_id IS NOT NULL AND direction IS DISTINCT FROM 'backward') OVER on_device,
+            TRUE) AS agree,
         bool_or(is_anchored) OVER on_device AS has_anchors,
         bool_or(call_id IS NOT NULL) OVER (PARTITION BY trace_id, rank, device, model, stream)
             AS is_shown_stream,
@@ -104,14 +107,15 @@ passes_seen AS (
         CASE
             WHEN is_shown OR is_by_anchor THEN {
                 'start_ns': min(start_ns) OVER one_pass, 'series': series,
-                'number': CASE WHEN is_shown THEN call_id ELSE anchored_pass END
+                'number': CASE WHEN is_shown THEN call_id ELSE anchored_pass END,
+                'direction': direction
             }
         END AS pass
     FROM chosen
     WINDOW one_pass AS (
         PARTITION BY
             trace_id, rank, device, series, is_shown, is_by_anchor,
-            CASE WHEN is_shown THEN call_id ELSE anchored_pass END
+            CASE WHEN is_shown THEN call_id ELSE anchored_pass END, direction
     )
 )
 SELECT
@@ -119,7 +123,7 @@ SELECT
     row_number() OVER (
         PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id
     ) - 1 AS seq,
-    anchor_count, remainder, series,
+    anchor_count, remainder, direction, series,
     CAST(CASE WHEN is_shown THEN num_layers ELSE anchored_layers END AS INTEGER) AS num_layers,
     CASE
         WHEN pass IS NOT NULL THEN dense_rank() OVER (
@@ -130,7 +134,11 @@ SELECT
     CASE
         WHEN is_by_anchor THEN anchored_half
         WHEN is_shown AND component IS NULL THEN
-            CASE WHEN agree THEN coalesce(anchored_half, 'full') ELSE 'full' END
+            CASE
+                WHEN agree AND direction IS DISTINCT FROM 'backward'
+                    THEN coalesce(anchored_half, 'full')
+                ELSE 'full'
+            END
         WHEN is_shown THEN 'full'
     END AS half,
     CASE WHEN shown_count = 0 THEN part END AS part,

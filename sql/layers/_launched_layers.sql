@@ -3,7 +3,8 @@
 -- annotations stand around what other threads of the process launch meanwhile (backward). Where no
 -- launch is on the thread that tells of layers, threads are numbered apart and any will do. A layer
 -- has attention, and no kernel of it more than twice: what lacks it is a cycle of something else.
--- Copies and fills of memory are placed like kernels; they decide nothing.
+-- Copies and fills of memory are placed like kernels; they decide nothing. What backward functions
+-- launch is of the layer that they differentiate.
 -- trace_id     VARCHAR  trace
 -- rank         INTEGER  rank in the job, NULL when unknown
 -- device       INTEGER  device
@@ -16,6 +17,7 @@
 -- layer_id     BIGINT   layer, from 0
 -- num_layers   BIGINT   layers of the model
 -- component    VARCHAR  part of the layer, NULL when unknown
+-- direction    VARCHAR  forward, backward or weight gradient in training, NULL where not told
 -- pass_source  VARCHAR  module scopes or annotations
 CREATE VIEW _launched_layers AS
 WITH launched AS (
@@ -48,7 +50,8 @@ fitting AS (
 placed AS (
     SELECT
         f.trace_id, f.rank, f.device, f.kernel_id, f.name, f.kind, f.is_attention, f.start_ns,
-        f.end_ns, h.series, h.call_id, h.layer_id, h.num_layers, h.component, h.pass_source
+        f.end_ns, h.series, h.call_id, h.layer_id, h.num_layers, h.component,
+        h.direction, h.pass_source
     FROM fitting AS f
     ASOF JOIN _host_layers AS h
         ON h.trace_id = f.trace_id
@@ -71,11 +74,20 @@ calls AS (
 )
 SELECT
     p.trace_id, p.rank, p.device, p.kernel_id, p.kind, p.start_ns, p.end_ns, p.series, p.call_id,
-    p.layer_id, p.num_layers, p.component, p.pass_source
+    p.layer_id, p.num_layers, p.component,
+    CASE WHEN t.trace_id IS NOT NULL THEN 'forward' ELSE p.direction END AS direction,
+    p.pass_source
 FROM placed AS p
+LEFT JOIN (SELECT DISTINCT trace_id FROM _backward_layers) AS t ON t.trace_id = p.trace_id
+ANTI JOIN _backward_layers AS b ON b.trace_id = p.trace_id AND b.kernel_id = p.kernel_id
 LEFT JOIN calls AS c
     ON c.trace_id = p.trace_id
     AND c.rank IS NOT DISTINCT FROM p.rank
     AND c.device IS NOT DISTINCT FROM p.device
     AND c.call_id = p.call_id
-WHERE c.call_id IS NOT NULL OR p.pass_source = 'module scopes';
+WHERE c.call_id IS NOT NULL OR p.pass_source = 'module scopes'
+UNION ALL
+SELECT
+    trace_id, rank, device, kernel_id, kind, start_ns, end_ns, series, call_id, layer_id,
+    num_layers, NULL, 'backward', 'module scopes'
+FROM _backward_layers;

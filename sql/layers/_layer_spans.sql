@@ -11,6 +11,7 @@
 -- pass_id        BIGINT   pass, from 0 in time order
 -- layer_id       BIGINT   layer, from 0
 -- series         VARCHAR  model that the pass is of
+-- direction      VARCHAR  forward, backward or weight gradient in training, NULL where not told
 -- num_layers     INTEGER  layers of a complete pass
 -- pass_source    VARCHAR  how the passes were found
 -- anchor_count   BIGINT   anchors on the device
@@ -32,7 +33,7 @@ CREATE VIEW _layer_spans AS
 WITH kernel_spans AS (
     SELECT
         trace_id, rank, device, pass_id, layer_id, mode(stream ORDER BY seq) AS stream,
-        any_value(series) AS series,
+        any_value(series) AS series, any_value(direction) AS direction,
         any_value(num_layers) AS num_layers, any_value(pass_source) AS pass_source,
         any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder,
         min(launch_ns) AS launch_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
@@ -58,8 +59,8 @@ covered AS (
     WHERE layer_id IS NOT NULL
 )
 SELECT
-    s.trace_id, s.rank, s.device, s.stream, s.pass_id, s.layer_id, s.series, s.num_layers,
-    s.pass_source, s.anchor_count, s.remainder, s.launch_ns, s.start_ns, s.end_ns,
+    s.trace_id, s.rank, s.device, s.stream, s.pass_id, s.layer_id, s.series, s.direction,
+    s.num_layers, s.pass_source, s.anchor_count, s.remainder, s.launch_ns, s.start_ns, s.end_ns,
     CAST(sum(c.dur_ns) AS BIGINT) AS sum_ns,
     CAST(sum(greatest(
         least(c.end_ns, s.end_ns) - greatest(c.start_ns, s.start_ns, c.layer_covered_ns), 0

@@ -43,11 +43,11 @@ streams AS (
 ),
 calls AS (
     SELECT
-        trace_id, rank, device, call_id, layer_id, any_value(pass_id) AS pass_id,
+        trace_id, rank, device, call_id, direction, layer_id, any_value(pass_id) AS pass_id,
         arg_min(half, seq) AS first_half
     FROM _kernel_places
     WHERE call_id IS NOT NULL
-    GROUP BY trace_id, rank, device, call_id, layer_id
+    GROUP BY trace_id, rank, device, call_id, direction, layer_id
 ),
 launched AS (
     SELECT l.trace_id, l.kernel_id, l.component, c.pass_id, c.layer_id, c.first_half
@@ -57,6 +57,7 @@ launched AS (
         AND c.rank IS NOT DISTINCT FROM l.rank
         AND c.device IS NOT DISTINCT FROM l.device
         AND c.call_id = l.call_id
+        AND c.direction IS NOT DISTINCT FROM l.direction
         AND c.layer_id = l.layer_id
     WHERE l.kind = 'memory'
 ),

@@ -19,6 +19,14 @@ CREATE VIEW _part_kernels AS
 WITH ruled AS (
     SELECT DISTINCT trace_id, device FROM _kernel_places WHERE part IS NOT NULL
 ),
+placed AS (
+    SELECT
+        *,
+        max(CASE WHEN pass_id IS NOT NULL AND kind <> 'memory' THEN seq END) OVER (
+            PARTITION BY trace_id, rank, device, pass_id
+        ) AS last_seq
+    FROM _places
+),
 neighbours AS (
     SELECT
         trace_id, rank, device, series, pass_id, kernel_id, start_ns, end_ns, dur_ns, kind, seq,
@@ -27,13 +35,15 @@ neighbours AS (
         first_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER after
             AS pass_after,
         first_value(CASE WHEN kind <> 'memory' THEN seq END IGNORE NULLS) OVER after AS kernel_seq,
+        last_value(CASE WHEN kind <> 'memory' THEN last_seq END IGNORE NULLS) OVER before
+            AS ended_seq,
         start_ns - max(end_ns) OVER before AS idle_ns,
         start_ns - max(CASE WHEN kind <> 'memory' THEN end_ns END) OVER before AS kernel_idle_ns,
         start_ns - max(end_ns) OVER (
             PARTITION BY trace_id, rank, device ORDER BY seq
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS device_idle_ns
-    FROM _places
+    FROM placed
     ANTI JOIN ruled USING (trace_id, device)
     WINDOW
         before AS (
@@ -89,6 +99,8 @@ SELECT
 FROM surroundings
 WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq
     AND device_idle_ns > 0
+    -- Passes that take turns have no time between them.
+    AND seq > ended_seq
 UNION ALL
 SELECT trace_id, rank, device, part_pass, series, part, kernel_id, kind, start_ns, end_ns, dur_ns
 FROM _places

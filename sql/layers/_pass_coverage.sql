@@ -10,6 +10,7 @@
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device
 -- series        VARCHAR  series of passes, NULL for the rest
+-- direction     VARCHAR  direction of these passes in training, NULL where not told
 -- part          VARCHAR  layers, prologue, between or epilogue, NULL for the rest
 -- holder        VARCHAR  what names the rest: module or category; NULL in passes
 -- name          VARCHAR  name of the module or category
@@ -29,6 +30,7 @@ operations AS (
         k.end_ns,
         CASE WHEN l.layer_id IS NOT NULL THEN 1 WHEN s.part IS NOT NULL THEN 2 ELSE 3 END AS level,
         coalesce(CASE WHEN l.layer_id IS NOT NULL THEN l.series END, s.series) AS series,
+        CASE WHEN l.layer_id IS NOT NULL THEN l.direction END AS direction,
         CASE WHEN l.layer_id IS NOT NULL THEN 'layers' ELSE s.part END AS part,
         CASE
             WHEN l.layer_id IS NOT NULL OR s.part IS NOT NULL THEN NULL
@@ -97,8 +99,8 @@ ended AS (
         AND c.from_ns <= p.end_ns
 )
 SELECT
-    trace_id, any_value(rank) AS rank, device, series, part, holder, name,
+    trace_id, any_value(rank) AS rank, device, series, direction, part, holder, name,
     count(*) AS kernel_count, CAST(sum(held_ns) AS BIGINT) AS held_ns,
     CAST(sum(sum(held_ns)) OVER (PARTITION BY trace_id, device) AS BIGINT) AS busy_ns
 FROM ended
-GROUP BY trace_id, device, series, part, holder, name;
+GROUP BY trace_id, device, series, direction, part, holder, name;

@@ -7,6 +7,7 @@
 -- device          INTEGER  device
 -- pass_id         BIGINT   pass, from 0 in time order
 -- series          VARCHAR  model that the pass is of
+-- direction       VARCHAR  forward, backward or weight gradient in training, NULL where not told
 -- series_ns       BIGINT   busy time of all passes of the series on the device
 -- series_nth      BIGINT   number of the pass in its series, from 0
 -- stage           VARCHAR  prefill, decode or mixed, NULL when unknown
@@ -32,7 +33,7 @@ CREATE VIEW _pass_spans AS
 WITH spans AS (
     SELECT
         trace_id, rank, device, pass_id, any_value(series) AS series,
-        any_value(pass_source) AS pass_source,
+        any_value(direction) AS direction, any_value(pass_source) AS pass_source,
         any_value(num_layers) AS num_layers, count(*) AS layer_count,
         count(*) = any_value(num_layers)
             AND bool_and(half_count = most_halves AND NOT is_cut_short) AS complete,
@@ -41,7 +42,8 @@ WITH spans AS (
         min(end_ns - start_ns) FILTER (layer_id = 0) AS first_layer_ns,
         any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder
     FROM (
-        SELECT *, max(half_count) OVER (PARTITION BY trace_id, rank, device, series) AS most_halves
+        SELECT *, max(half_count) OVER (PARTITION BY trace_id, rank, device, series, direction)
+            AS most_halves
         FROM _layer_spans
     )
     GROUP BY trace_id, rank, device, pass_id
@@ -91,15 +93,16 @@ compared AS (
             AS series_ns
     FROM staged
     WINDOW
-        peers AS (PARTITION BY trace_id, rank, device, series, stage, complete),
+        peers AS (PARTITION BY trace_id, rank, device, series, direction, stage, complete),
         in_time AS (
-            PARTITION BY trace_id, rank, device, series, stage, complete ORDER BY pass_id
+            PARTITION BY trace_id, rank, device, series, direction, stage, complete
+            ORDER BY pass_id
         ),
-        on_device AS (PARTITION BY trace_id, rank, device, series ORDER BY pass_id)
+        on_device AS (PARTITION BY trace_id, rank, device, series, direction ORDER BY pass_id)
 )
 SELECT
-    trace_id, rank, device, pass_id, series, series_ns, series_nth, stage, tokens, requests,
-    pass_source, complete, num_layers, layer_count, start_ns, end_ns, busy_ns, first_layer_ns,
-    anchor_count, remainder, ordinal, growth, first_growth, deviation,
+    trace_id, rank, device, pass_id, series, direction, series_ns, series_nth, stage, tokens,
+    requests, pass_source, complete, num_layers, layer_count, start_ns, end_ns, busy_ns,
+    first_layer_ns, anchor_count, remainder, ordinal, growth, first_growth, deviation,
     complete AND coalesce(abs(growth - 1) <= 0.05 AND deviation <= 0.05, FALSE) AS is_steady, peers
 FROM compared;

@@ -13,6 +13,7 @@
 -- seq        BIGINT   position on the device among these operations, from 0
 -- series     VARCHAR  model that the operation's pass is of; outside the layers that of the kernel
 --                     before a copy, or after it
+-- direction  VARCHAR  direction of that pass in training, NULL where not told
 -- pass_id    BIGINT   pass, NULL outside the layers
 -- layer_id   BIGINT   layer, NULL outside the layers
 -- half       VARCHAR  label of the block within its layer, NULL outside the layers
@@ -21,20 +22,22 @@
 -- component  VARCHAR  part of the layer by annotation, NULL where there is none
 CREATE VIEW _places AS
 WITH of_passes AS (
-    SELECT trace_id, rank, device, pass_id, any_value(series) AS series
+    SELECT trace_id, rank, device, pass_id, any_value(series) AS series,
+        any_value(direction) AS direction
     FROM _kernel_places
     WHERE pass_id IS NOT NULL
     GROUP BY trace_id, rank, device, pass_id
 ),
 both_kinds AS (
     SELECT
-        trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, series, pass_id,
-        layer_id, half, part, part_pass, component
+        trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, series,
+        direction, pass_id, layer_id, half, part, part_pass, component
     FROM _kernel_places
     UNION ALL
     SELECT
         m.trace_id, m.rank, m.device, m.stream, m.kernel_id, m.start_ns, m.end_ns, m.dur_ns,
-        m.kind, p.series, m.pass_id, m.layer_id, m.half, m.part, m.part_pass, m.component
+        m.kind, p.series, p.direction, m.pass_id, m.layer_id, m.half, m.part, m.part_pass,
+        m.component
     FROM _memory_places AS m
     LEFT JOIN of_passes AS p
         ON p.trace_id = m.trace_id
@@ -51,6 +54,6 @@ SELECT
             in_time ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
         )
     ) AS series,
-    pass_id, layer_id, half, part, part_pass, component
+    direction, pass_id, layer_id, half, part, part_pass, component
 FROM both_kinds
 WINDOW in_time AS (PARTITION BY trace_id, rank, device ORDER BY start_ns, kernel_id);

@@ -6,6 +6,7 @@
 -- pass_id         BIGINT   pass, from 0 in time order
 -- layer_id        BIGINT   layer, from 0
 -- series          VARCHAR  model that the pass is of
+-- direction       VARCHAR  forward, backward or weight gradient in training, else NULL
 -- layer_type      VARCHAR  type by the model's config, such as FULL_ATTN or C4; NULL when unknown.
 --                          Where a trace has several series, of that with as many layers alone
 -- compress_ratio  INTEGER  compression of the attention's keys, NULL when the model has none
@@ -18,7 +19,8 @@
 -- sum_us          DOUBLE   sum of the durations of its kernels, copies and fills; what overlaps
 --                          counts twice
 -- busy_us         DOUBLE   time from start to end with at least one of them running
--- gap_after_us    DOUBLE   from its end to the next layer's start, negative when they overlap
+-- gap_after_us    DOUBLE   from its end to the next layer's start, negative when they overlap; the
+--                          next one of a backward pass is the one that starts next
 -- pitch_us        DOUBLE   from its start to the next layer's start
 -- kernel_count    BIGINT   kernels, without copies and fills of memory
 -- comm_count      BIGINT   communication kernels among them
@@ -28,7 +30,8 @@
 CREATE VIEW layers AS
 WITH fitting AS (
     SELECT
-        l.trace_id, l.rank, l.device, l.stream, l.pass_id, l.layer_id, l.series, l.num_layers,
+        l.trace_id, l.rank, l.device, l.stream, l.pass_id, l.layer_id, l.series, l.direction,
+        l.num_layers,
         l.start_ns, l.end_ns, l.sum_ns, l.busy_ns, l.kernel_count, l.comm_count,
         l.memory_count, l.memory_ns,
         CASE
@@ -45,7 +48,7 @@ WITH fitting AS (
     WINDOW one_trace AS (PARTITION BY l.trace_id)
 )
 SELECT
-    trace_id, rank, device, stream, pass_id, layer_id, series,
+    trace_id, rank, device, stream, pass_id, layer_id, series, direction,
     config.labels[layer_id + 1] AS layer_type, config.ratios[layer_id + 1] AS compress_ratio,
     layer_id = 0 AS is_first, layer_id = num_layers - 1 AS is_final,
     coalesce(layer_id < config.hash_layers, FALSE) AS is_hash, start_ns, end_ns,
@@ -55,4 +58,7 @@ SELECT
     (lead(start_ns) OVER pass - start_ns) / 1000.0 AS pitch_us,
     kernel_count, comm_count, memory_count, memory_ns / 1000.0 AS memory_us
 FROM fitting
-WINDOW pass AS (PARTITION BY trace_id, rank, device, pass_id ORDER BY layer_id);
+WINDOW pass AS (
+    PARTITION BY trace_id, rank, device, pass_id
+    ORDER BY CASE WHEN direction = 'backward' THEN start_ns ELSE layer_id END
+);

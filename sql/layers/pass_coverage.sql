@@ -9,6 +9,8 @@
 -- rank          INTEGER  rank in the job, NULL when unknown
 -- device        INTEGER  device
 -- series        VARCHAR  series of passes, NULL for what is of no pass
+-- direction     VARCHAR  of layers in training that shows it: forward, backward, weight gradient;
+--                        else NULL
 -- part          VARCHAR  layers, or prologue, between and epilogue of its passes; NULL likewise
 -- holder        VARCHAR  what names the rest: module, the outermost one that launched it, else
 --                        category; NULL in passes
@@ -18,6 +20,7 @@
 -- coverage_pct  DOUBLE   share of the device's busy time
 CREATE VIEW pass_coverage AS
 SELECT
-    trace_id, rank, device, series, part, holder, name, kernel_count, held_ns / 1000.0 AS busy_us,
+    trace_id, rank, device, series, direction, part, holder, name, kernel_count,
+    held_ns / 1000.0 AS busy_us,
     100 * held_ns / nullif(busy_ns, 0) AS coverage_pct
 FROM _pass_coverage;

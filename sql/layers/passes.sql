@@ -10,6 +10,9 @@
 --                          where
 --                          the trace shows none of these
 -- main_series     BOOLEAN  of all series of the device it takes most time
+-- direction       VARCHAR  forward, backward or weight gradient, in training that shows it, else
+--                          NULL; layers of backward passes bear their forward numbers where the
+--                          autograd tells them
 -- stage           VARCHAR  prefill, decode or mixed, by the step's annotation, else by the shapes
 --                          of the attention; NULL when unknown
 -- tokens          BIGINT   tokens of the pass by these shapes, NULL when unknown
@@ -30,19 +33,20 @@
 -- note            VARCHAR  cold, growing, steady, single-pass, partial; NULL: none of these
 -- reference_note  VARCHAR  what a look at layer 0 alone would say, for comparison: cold-start,
 --                          growing with the factor, steady-state; NULL: none of these
--- chosen          BOOLEAN  the pass to look at, one per device, series and stage
+-- chosen          BOOLEAN  the pass to look at, one per device, series, direction and
+--                          stage
 -- anchor_count    BIGINT   anchors on the device, NULL where the layers need none
 -- remainder       BIGINT   anchors that whole passes and a first, partial one leave over; 0 when
 --                          the count is explained
 -- coverage_pct    DOUBLE   share of the device's busy time that the layers of all passes of the
---                          series hold; pass_coverage says what holds the rest
+--                          series and direction hold; pass_coverage says what holds the rest
 CREATE VIEW passes AS
 SELECT
     p.trace_id, p.rank, p.device, p.pass_id, p.series,
     p.series = first_value(p.series) OVER (
         PARTITION BY p.trace_id, p.rank, p.device ORDER BY p.series_ns DESC, p.series
     ) AS main_series,
-    stage, tokens, requests, pass_source, complete, num_layers,
+    p.direction, stage, tokens, requests, pass_source, complete, num_layers,
     layer_count, start_ns, end_ns, (end_ns - start_ns) / 1000.0 AS span_us,
     p.busy_ns / 1000.0 AS busy_us,
     (end_ns - start_ns) / 1000.0 / layer_count AS avg_layer_us,
@@ -60,7 +64,7 @@ SELECT
         WHEN first_growth > 1.5 THEN format('growing {:.1f}x', first_growth)
     END AS reference_note,
     1 = row_number() OVER (
-        PARTITION BY p.trace_id, p.rank, p.device, p.series, stage
+        PARTITION BY p.trace_id, p.rank, p.device, p.series, p.direction, stage
         ORDER BY
             complete DESC, is_steady DESC,
             CASE WHEN complete AND NOT is_steady THEN round(deviation, 9) END,
@@ -70,4 +74,4 @@ SELECT
 FROM _pass_spans AS p
 LEFT JOIN _pass_coverage AS c
     ON c.trace_id = p.trace_id AND c.device IS NOT DISTINCT FROM p.device
-    AND c.series = p.series AND c.part = 'layers';
+    AND c.series = p.series AND c.direction IS NOT DISTINCT FROM p.direction AND c.part = 'layers';

@@ -112,7 +112,7 @@ resolved AS (
         END AS phase
     FROM pointed AS p
     JOIN scoped_traces USING (trace_id)
-    LEFT JOIN _autograd AS causes
+    LEFT JOIN autograd_links AS causes
         ON causes.trace_id = p.trace_id AND causes.function_id = p.function_id
     LEFT JOIN paths AS forward
         ON forward.trace_id = causes.trace_id AND forward.scope_id = causes.op_id

@@ -34,7 +34,7 @@ WITH found AS (
     SELECT
         trace_id, pid, tid, event_id, start_ns, end_ns, name,
         if(is_backward, 'backward', 'forward')
-    FROM _autograd_calls
+    FROM autograd_calls
 ),
 names AS (
     SELECT name

@@ -56,6 +56,14 @@ CREATE TABLE traces (
     num_layers INTEGER, anchor VARCHAR, anchor_role VARCHAR, blocks_per_layer INTEGER,
     config VARCHAR, origin_ns BIGINT, format VARCHAR
 );
+CREATE TABLE autograd_calls (
+    trace_id VARCHAR, event_id BIGINT, pid VARCHAR, tid VARCHAR, name VARCHAR, start_ns BIGINT,
+    end_ns BIGINT, is_backward BOOLEAN, sequence BIGINT
+);
+CREATE TABLE autograd_links (trace_id VARCHAR, function_id BIGINT, op_id BIGINT);
+CREATE TABLE direction_rules (
+    priority INTEGER, subject VARCHAR, pattern VARCHAR, direction VARCHAR, comment VARCHAR
+);
 CREATE TABLE ascend_kernels (
     trace_id VARCHAR, rank INTEGER, device INTEGER, kernel_id BIGINT, start_ns BIGINT,
     end_ns BIGINT, dur_ns BIGINT, source VARCHAR, op_type VARCHAR, comm_role VARCHAR,
@@ -77,7 +85,7 @@ CREATE TABLE step_rules (
     priority INTEGER, step_source VARCHAR, pattern VARCHAR, stage VARCHAR, comment VARCHAR
 );
 """
-REFERENCE = ("profiles", "anchor_roles", "pass_marks", "step_rules", "ascend_marks")
+REFERENCE = ("profiles", "anchor_roles", "pass_marks", "step_rules", "ascend_marks", "direction_rules")
 
 
 @dataclass(frozen=True)
@@ -218,7 +226,7 @@ def views(folder: str = "layers") -> dict[str, str]:
     files = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
     texts = {name: text for name, text in files.items() if "CREATE VIEW" in text}
     reads = {name: relations_read(name, text) for name, text in texts.items()}
-    known = {"kernels", "traces", "events", "ascend_kernels", *REFERENCE}
+    known = {"kernels", "traces", "events", "ascend_kernels", "autograd_calls", "autograd_links", *REFERENCE}
     found = {}
     for name in TopologicalSorter(reads).static_order():
         if name in texts and reads[name] <= known:

@@ -259,7 +259,7 @@ def test_numbers_of_autograd_tell_forward_from_backward_without_modules(tmp_path
         None, "forward", "forward", None, None, None, "backward", "recompute", "backward", None,
     ]  # fmt: skip
     calls = lake.rows(
-        "SELECT f.name, o.name FROM _autograd JOIN events AS f ON f.event_id = function_id "
+        "SELECT f.name, o.name FROM autograd_links JOIN events AS f ON f.event_id = function_id "
         "JOIN events AS o ON o.event_id = op_id ORDER BY f.start_ns"
     )
     assert calls == [

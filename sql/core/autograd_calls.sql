@@ -17,7 +17,7 @@
 -- end_ns       BIGINT   end, ns
 -- is_backward  BOOLEAN  a backward function; else an operator
 -- sequence     BIGINT   number of the node, NULL where the trace has none
-CREATE VIEW _autograd_calls AS
+CREATE VIEW autograd_calls AS
 WITH names AS (
     SELECT name
     FROM (SELECT DISTINCT name FROM events WHERE lane = 'host' AND category = 'cpu_op')
