@@ -1,5 +1,6 @@
 -- One row per kernel of the anchors' stream: the layer that the anchors put it into, if any. Of an
--- Ascend device with attention all kernels are here, by rules of their own.
+-- Ascend device with attention, and of the runs of a compiled program with layers, all kernels are
+-- here, by rules of their own.
 -- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
 -- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
 -- the half's usual length, or at the usual length itself where there is none. Without one, or
@@ -79,4 +80,11 @@ SELECT
     trace_id, '', device, stream, kernel_id, start_ns, end_ns, anchor_count, 0, num_layers,
     CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id, half, part,
     CASE WHEN part IS NOT NULL THEN pass_id END, is_cut_short, pass_source
-FROM _ascend_places;
+FROM _ascend_places
+UNION ALL
+SELECT
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, anchor_count, remainder,
+    num_layers, CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id,
+    CASE WHEN layer_id IS NOT NULL THEN 'full' END, part,
+    CASE WHEN part IS NOT NULL THEN pass_id END, FALSE, 'program run'
+FROM _program_places;

@@ -23,7 +23,8 @@
 -- anchor_count  BIGINT   anchors on the stream, NULL where there are none
 -- remainder     BIGINT   anchors left over by whole passes
 -- direction     VARCHAR  forward, backward or weight gradient in training, NULL where not told
--- series        VARCHAR  model that the kernel's pass is of: module, annotation or anchor
+-- series        VARCHAR  model that the kernel's pass is of: module, annotation, program or
+--                        anchor
 -- num_layers    INTEGER  layers of a complete pass
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
@@ -61,7 +62,11 @@ joined AS (
         s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source, s.direction,
         s.series AS shown_series,
         -- Kernels of no model stay among themselves.
-        CASE WHEN m.kernel_id IS NULL THEN '' ELSE coalesce(m.series, 'none') END AS model,
+        CASE
+            WHEN a.pass_source = 'program run' THEN a.series
+            WHEN m.kernel_id IS NULL THEN ''
+            ELSE coalesce(m.series, 'none')
+        END AS model,
         p.pattern
     FROM kernels AS k
     LEFT JOIN _anchored_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id

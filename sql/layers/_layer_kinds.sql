@@ -13,14 +13,21 @@
 -- layer_id    BIGINT   layer, from 0
 -- layer_kind  VARCHAR  A for the kind of the pass's first layer, B for the next, and so on
 CREATE VIEW _layer_kinds AS
-WITH names AS (
+WITH plain_names AS (
+    -- XLA numbers the instructions of a program: RPA.1 and RPA.2 are alike.
+    SELECT name, regexp_replace(name, '([.]\d+)+$', '') AS plain_name
+    FROM (SELECT DISTINCT name FROM layer_kernels)
+),
+names AS (
     SELECT
-        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.name, k.category,
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, n.plain_name AS name, k.category,
         coalesce(g.told_by, 'kernel') AS told_by, count(*) AS calls
     FROM layer_kernels AS k
+    JOIN plain_names AS n ON n.name = k.name
     LEFT JOIN category_groups AS g ON g.category = k.category
     WHERE coalesce(g.told_by, 'kernel') <> 'nothing'
-    GROUP BY k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.name, k.category, g.told_by
+    GROUP BY
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, n.plain_name, k.category, g.told_by
 ),
 traits AS (
     SELECT DISTINCT

@@ -41,7 +41,7 @@ times AS (
 kinds AS (
     SELECT
         n.trace_id, n.rank, n.device, n.pass_id, n.layer_id, n.layer_kind, p.num_layers,
-        coalesce(p.stage, '') AS stage
+        concat_ws(' ', p.series, p.stage) AS peers
     FROM _layer_kinds AS n
     JOIN passes AS p
         ON p.trace_id = n.trace_id
@@ -80,12 +80,12 @@ seated AS (
     WINDOW
         one_period AS (
             PARTITION BY
-                u.trace_id, u.rank, u.device, u.stage, u.num_layers, u.layer_kind, u.measure,
+                u.trace_id, u.rank, u.device, u.peers, u.num_layers, u.layer_kind, u.measure,
                 n.period
         ),
         seat AS (
             PARTITION BY
-                u.trace_id, u.rank, u.device, u.stage, u.num_layers, u.layer_kind, u.measure,
+                u.trace_id, u.rank, u.device, u.peers, u.num_layers, u.layer_kind, u.measure,
                 n.period, u.layer_id % n.period
         )
 ),
@@ -98,11 +98,11 @@ ordered AS (
     WINDOW
         one_period AS (
             PARTITION BY
-                trace_id, rank, device, stage, num_layers, layer_kind, measure, period
+                trace_id, rank, device, peers, num_layers, layer_kind, measure, period
         ),
         by_value AS (
             PARTITION BY
-                trace_id, rank, device, stage, num_layers, layer_kind, measure, period
+                trace_id, rank, device, peers, num_layers, layer_kind, measure, period
             ORDER BY place_value, layer_id, pass_id
         )
 ),
@@ -111,37 +111,38 @@ sided AS (
     FROM ordered
     WHERE is_full
     WINDOW one_period AS (
-        PARTITION BY trace_id, rank, device, stage, num_layers, layer_kind, measure, period
+        PARTITION BY trace_id, rank, device, peers, num_layers, layer_kind, measure, period
     )
 ),
 centred AS (
     SELECT
         *, median(value) OVER (
             PARTITION BY
-                trace_id, rank, device, stage, num_layers, layer_kind, measure, period, is_slow
+                trace_id, rank, device, peers, num_layers, layer_kind, measure, period, is_slow
         ) AS centre
     FROM sided
 ),
 sides AS (
     SELECT
-        trace_id, rank, device, stage, num_layers, layer_kind, measure, period, is_slow,
+        trace_id, rank, device, peers, num_layers, layer_kind, measure, period, is_slow,
         any_value(centre) AS centre, quantile_cont(abs(value - centre), 0.9) AS width,
         any_value(least_difference) AS least_difference,
         any_value(least_separation) AS least_separation
     FROM centred
     GROUP BY
-        trace_id, rank, device, stage, num_layers, layer_kind, measure, period, is_slow
+        trace_id, rank, device, peers, num_layers, layer_kind, measure, period, is_slow
 ),
 fitting AS (
-    SELECT trace_id, rank, device, stage, num_layers, layer_kind, measure, period
+    SELECT trace_id, rank, device, peers, num_layers, layer_kind, measure, period
     FROM sides
-    GROUP BY trace_id, rank, device, stage, num_layers, layer_kind, measure, period
+    GROUP BY trace_id, rank, device, peers, num_layers, layer_kind, measure, period
     HAVING
         count(*) = 2
         AND max(centre) >= min(centre) * (1 + any_value(least_difference))
         AND max(centre) - min(centre) >= any_value(least_separation) * max(width)
     QUALIFY row_number() OVER (
-        PARTITION BY trace_id, rank, device, stage, num_layers, layer_kind ORDER BY measure, period
+        PARTITION BY trace_id, rank, device, peers, num_layers, layer_kind
+        ORDER BY measure, period
     ) = 1
 )
 SELECT k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, s.is_slow
@@ -150,14 +151,14 @@ JOIN fitting AS f
     ON f.trace_id = k.trace_id
     AND f.rank IS NOT DISTINCT FROM k.rank
     AND f.device IS NOT DISTINCT FROM k.device
-    AND f.stage = k.stage
+    AND f.peers = k.peers
     AND f.num_layers = k.num_layers
     AND f.layer_kind = k.layer_kind
 JOIN sided AS s
     ON s.trace_id = f.trace_id
     AND s.rank IS NOT DISTINCT FROM f.rank
     AND s.device IS NOT DISTINCT FROM f.device
-    AND s.stage = f.stage
+    AND s.peers = f.peers
     AND s.num_layers = f.num_layers
     AND s.layer_kind = f.layer_kind
     AND s.measure = f.measure

@@ -69,7 +69,7 @@ surroundings AS (
     FROM parted
     WINDOW region AS (PARTITION BY trace_id, rank, device, series, pass_before)
 ),
-ruled_gaps AS (
+ruled_spans AS (
     SELECT
         k.trace_id, k.rank, k.device, any_value(k.series) AS series,
         coalesce(k.pass_id, k.part_pass) AS pass_id, max(k.end_ns) AS end_ns,
@@ -80,6 +80,16 @@ ruled_gaps AS (
     SEMI JOIN ruled ON ruled.trace_id = k.trace_id AND ruled.device = k.device
     WHERE coalesce(k.pass_id, k.part_pass) IS NOT NULL
     GROUP BY k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass)
+),
+-- What is of no pass may run between two of them.
+ruled_gaps AS (
+    SELECT
+        s.trace_id, s.rank, s.device, s.series, s.pass_id, s.end_ns,
+        least(s.next_ns, k.start_ns) AS next_ns
+    FROM ruled_spans AS s
+    ASOF JOIN (SELECT trace_id, device, start_ns FROM kernels) AS k
+        ON k.trace_id = s.trace_id AND k.device = s.device AND k.start_ns >= s.end_ns
+    WHERE s.next_ns IS NOT NULL
 ),
 sided AS (
     SELECT

@@ -1,8 +1,9 @@
 -- One row per device operation whose layer is sought by an anchor's name, on the stream where it is
 -- sought. Where a trace has several models, what none of them launched is not here. Attention of
--- Ascend devices needs no name, and its devices are not here. Collectives of the others have no
--- stream in their rows, or that of a helper, and a name for each call: they are sought by their
--- type, on the stream that spends most time in attention, or else in anything.
+-- Ascend devices needs no name, nor do programs whose runs the trace shows: their devices are not
+-- here. Collectives of the others have no stream in their rows, or that of a helper, and a name for
+-- each call: they are sought by their type, on the stream that spends most time in attention, or
+-- else in anything.
 -- trace_id        VARCHAR  trace
 -- series          VARCHAR  the model, empty where the trace has one alone
 -- device          INTEGER  device
@@ -44,4 +45,6 @@ LEFT JOIN seats AS s
     ON s.trace_id = k.trace_id AND s.device = k.device AND k.kind = 'communication'
 LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
 ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
+ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p
+    ON p.trace_id = k.trace_id AND p.device = k.device
 WHERE m.kernel_id IS NULL OR m.series IS NOT NULL;

@@ -10,7 +10,8 @@
 -- end_ns          BIGINT   its end
 -- name            VARCHAR  its name
 -- role            VARCHAR  where it stands in its block: begin, inside or end
--- pattern         VARCHAR  the regex that matched; of Ascend attention, the kernel's type
+-- pattern         VARCHAR  the regex that matched; of Ascend attention, the kernel's type;
+--                          of a compiled program, the name without numbers, and the category
 -- pattern_source  VARCHAR  who gave the regex: user, profile, or detected by trying them all
 CREATE VIEW anchors AS
 SELECT
@@ -31,4 +32,11 @@ SELECT
     k.name, 'inside', m.type, 'detected'
 FROM _ascend_anchors AS a
 JOIN _ascend_marks AS m ON m.trace_id = a.trace_id AND m.kernel_id = a.kernel_id
+JOIN kernels AS k ON k.trace_id = a.trace_id AND k.kernel_id = a.kernel_id
+UNION ALL
+SELECT
+    a.trace_id, k.rank, a.device, regexp_replace(a.program, '\(\d+\)$', ''), k.stream,
+    row_number() OVER (PARTITION BY a.trace_id, a.device ORDER BY k.start_ns, a.kernel_id) - 1,
+    a.kernel_id, k.start_ns, k.end_ns, k.name, 'inside', a.family, 'detected'
+FROM _program_anchors AS a
 JOIN kernels AS k ON k.trace_id = a.trace_id AND k.kernel_id = a.kernel_id;

@@ -18,7 +18,7 @@
 -- tokens          BIGINT   tokens of the pass by these shapes, NULL when unknown
 -- requests        BIGINT   requests of the pass by these shapes, NULL when unknown
 -- pass_source     VARCHAR  how the passes were found: module scopes, annotations, module calls
---                          (layers by anchors), step annotations, signature break
+--                          (layers by anchors), program run, step annotations, signature break
 --                          (once-per-pass kernels), idle gap,
 --                          anchor count
 -- complete        BOOLEAN  all layers of the model are there, and whole

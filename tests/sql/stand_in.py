@@ -80,12 +80,19 @@ CREATE TABLE profiles (
 CREATE TABLE anchor_roles (
     category VARCHAR, role VARCHAR, blocks_per_layer INTEGER, comment VARCHAR
 );
+CREATE TABLE lines (
+    trace_id VARCHAR, rank INTEGER, device INTEGER, pid VARCHAR, tid VARCHAR, process VARCHAR,
+    thread VARCHAR, role VARCHAR
+);
+CREATE TABLE program_layer_limits (program_limit VARCHAR, value DOUBLE, meaning VARCHAR);
 CREATE TABLE pass_marks (mark VARCHAR, weight DOUBLE, comment VARCHAR);
 CREATE TABLE step_rules (
     priority INTEGER, step_source VARCHAR, pattern VARCHAR, stage VARCHAR, comment VARCHAR
 );
 """
-REFERENCE = ("profiles", "anchor_roles", "pass_marks", "step_rules", "ascend_marks", "direction_rules")
+REFERENCE = (
+    "profiles", "anchor_roles", "pass_marks", "step_rules", "ascend_marks", "direction_rules", "program_layer_limits",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -226,7 +233,7 @@ def views(folder: str = "layers") -> dict[str, str]:
     files = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
     texts = {name: text for name, text in files.items() if "CREATE VIEW" in text}
     reads = {name: relations_read(name, text) for name, text in texts.items()}
-    known = {"kernels", "traces", "events", "ascend_kernels", "autograd_calls", "autograd_links", *REFERENCE}
+    known = {"kernels", "traces", "events", "lines", "ascend_kernels", "autograd_calls", "autograd_links", *REFERENCE}
     found = {}
     for name in TopologicalSorter(reads).static_order():
         if name in texts and reads[name] <= known:
