@@ -21,7 +21,8 @@ WITH steady AS (
         trace_id, program, step_id, coalesce(step_number, step_id) AS number,
         marker_ns / 1000.0 AS marker_us, ln(marker_ns) AS size
     FROM _timed_steps
-    WHERE NOT is_warm_up AND NOT is_partial
+    -- A step without work has no time.
+    WHERE NOT is_warm_up AND NOT is_partial AND marker_ns > 0
 ),
 sorted AS (
     -- About their mean the sums of squares lose no digits.

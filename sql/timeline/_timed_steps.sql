@@ -2,7 +2,8 @@
 --
 -- The first or the last step of a device is partial when the trace does not show its program while
 -- other steps have one, or when it has less than 90 % of the operations that most of the steps
--- between have that ran the same. A pass is partial when it lacks layers.
+-- between have that ran the same. A pass is partial when it lacks layers. A step without work has
+-- no time.
 --
 -- Materialised per trace.
 --
@@ -11,11 +12,16 @@
 -- step_number        BIGINT   number of the step, NULL where the trace gives none
 -- nth                BIGINT   of the steps of that number on a device, or of those without, which
 -- step_source        VARCHAR  from step_sources
+-- work_source        VARCHAR  what tells its work, see steps
 -- program            VARCHAR  what it ran, see steps
+-- requests           BIGINT   requests in it, NULL when unknown
+-- tokens             BIGINT   tokens that it computes, NULL when unknown
 -- devices            BIGINT   devices with the step
--- start_ns           BIGINT   earliest start of a device, ns
--- end_ns             BIGINT   latest end of a device, ns
--- marker_ns          BIGINT   longest duration of a device, ns
+-- host_start_ns      BIGINT   start of its mark on the host, NULL without one, ns
+-- host_end_ns        BIGINT   end of that mark, ns
+-- start_ns           BIGINT   earliest start on a device, ns
+-- end_ns             BIGINT   latest end on a device, ns
+-- marker_ns          BIGINT   longest duration on a device, NULL without work, ns
 -- shortest_ns        BIGINT   shortest duration of a device, ns
 -- reference_mean_us  DOUBLE   mean duration of the devices, µs
 -- slowest_device     INTEGER  device with the longest duration
@@ -27,8 +33,9 @@
 CREATE VIEW _timed_steps AS
 WITH places AS (
     SELECT
-        trace_id, device, step_id, step_number, nth, step_source, program, start_ns, end_ns, ops,
-        first_ns, last_ns, is_whole,
+        trace_id, device, step_id, step_number, nth, step_source, work_source, program, requests,
+        tokens, mark_ns, host_start_ns, host_end_ns, start_ns, end_ns, ops, first_ns, last_ns,
+        is_whole,
         step_id = 0 OR step_id = max(step_id) OVER on_device AS is_edge,
         max(ops) OVER on_device AS most_ops,
         program IS NULL AND count(program) OVER on_device > 0 AS lacks_program
@@ -49,7 +56,8 @@ usual AS (
 judged AS (
     SELECT
         places.trace_id, places.device, places.step_id, step_number, nth, step_source,
-        places.program, start_ns, end_ns, ops, first_ns, last_ns,
+        work_source, places.program, requests, tokens, mark_ns, host_start_ns, host_end_ns,
+        start_ns, end_ns, end_ns - start_ns AS dur_ns, ops, first_ns, last_ns,
         NOT is_whole OR is_edge AND (
             -- Without steps between, only an empty one is known to be cut.
             lacks_program OR coalesce(ops < 0.9 * usual_ops, ops = 0 AND most_ops > 0)
@@ -62,11 +70,14 @@ judged AS (
 together AS (
     SELECT
         trace_id, step_number, nth, any_value(step_source) AS step_source,
-        arg_max(program, (program IS NOT NULL, end_ns - start_ns, program)) AS program,
-        count(*) AS devices, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
-        max(end_ns - start_ns) AS marker_ns, min(end_ns - start_ns) AS shortest_ns,
-        avg(end_ns - start_ns) / 1000 AS reference_mean_us,
-        arg_max(device, (end_ns - start_ns, -device)) AS slowest_device,
+        min(work_source) AS work_source,
+        arg_max(program, (program IS NOT NULL, coalesce(dur_ns, -1), program)) AS program,
+        max(requests) AS requests, max(tokens) AS tokens, count(*) AS devices,
+        min(mark_ns) AS mark_ns, min(host_start_ns) AS host_start_ns,
+        max(host_end_ns) AS host_end_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        max(dur_ns) AS marker_ns, min(dur_ns) AS shortest_ns,
+        avg(dur_ns) / 1000 AS reference_mean_us,
+        arg_max(device, (dur_ns, -device)) FILTER (dur_ns IS NOT NULL) AS slowest_device,
         CAST(sum(ops) AS BIGINT) AS ops, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
         bool_or(is_partial) AS is_partial
     FROM judged
@@ -79,14 +90,14 @@ said AS (
 ),
 ranked AS (
     SELECT
-        together.trace_id, step_number, nth, together.step_source, program, devices, start_ns,
-        end_ns, marker_ns, shortest_ns, reference_mean_us, slowest_device, ops, first_ns, last_ns,
-        is_partial,
+        together.trace_id, step_number, nth, together.step_source, work_source, program,
+        requests, tokens, devices, host_start_ns, host_end_ns, start_ns, end_ns, marker_ns,
+        shortest_ns, reference_mean_us, slowest_device, ops, first_ns, last_ns, is_partial,
         row_number() OVER (
-            PARTITION BY together.trace_id ORDER BY start_ns, step_number, nth
+            PARTITION BY together.trace_id ORDER BY mark_ns, step_number, nth
         ) - 1 AS step_id,
         row_number() OVER (
-            PARTITION BY together.trace_id, program ORDER BY start_ns, step_number, nth
+            PARTITION BY together.trace_id, program ORDER BY mark_ns, step_number, nth
         ) AS place,
         coalesce(
             said.warm_up,
@@ -100,7 +111,8 @@ ranked AS (
     LEFT JOIN said ON said.trace_id = together.trace_id
 )
 SELECT
-    trace_id, step_id, step_number, nth, step_source, program, devices, start_ns, end_ns,
-    marker_ns, shortest_ns, reference_mean_us, slowest_device, ops, first_ns, last_ns,
+    trace_id, step_id, step_number, nth, step_source, work_source, program, requests, tokens,
+    devices, host_start_ns, host_end_ns, start_ns, end_ns, marker_ns, shortest_ns,
+    reference_mean_us, slowest_device, ops, first_ns, last_ns,
     place <= warm_up AS is_warm_up, is_partial
 FROM ranked;

@@ -30,7 +30,7 @@
 -- previous_execution_id  BIGINT   run of that program
 -- next_program           VARCHAR  program of the operation after
 -- next_execution_id      VARCHAR  run of that program
--- step_id                BIGINT   step in which the gap ends, NULL outside steps
+-- step_id                BIGINT   step of the operation after it, NULL where that is of none
 -- launch_id              BIGINT   host call that launched the marker, NULL when not shown
 CREATE VIEW gaps AS
 WITH limits AS (
@@ -103,12 +103,10 @@ names AS (
     SEMI JOIN wanted USING (trace_id, kernel_id)
 ),
 stepped AS (
-    SELECT known.trace_id, known.device, known.start_ns, steps.step_id
+    SELECT known.trace_id, known.device, known.start_ns, work.step_id
     FROM known
-    ASOF JOIN steps
-        ON steps.trace_id = known.trace_id AND steps.device = known.device
-        AND steps.start_ns <= known.end_ns
-    WHERE known.end_ns < steps.end_ns
+    JOIN _step_work AS work
+        ON work.trace_id = known.trace_id AND work.kernel_id = known.marker_id
 )
 SELECT
     known.trace_id, known.rank, known.device, known.gap_id, known.start_ns, known.end_ns,

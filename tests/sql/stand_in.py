@@ -87,7 +87,8 @@ CREATE TABLE lines (
 CREATE TABLE program_layer_limits (program_limit VARCHAR, value DOUBLE, meaning VARCHAR);
 CREATE TABLE pass_marks (mark VARCHAR, weight DOUBLE, comment VARCHAR);
 CREATE TABLE step_rules (
-    priority INTEGER, step_source VARCHAR, pattern VARCHAR, stage VARCHAR, comment VARCHAR
+    priority INTEGER, step_source VARCHAR, pattern VARCHAR, stage VARCHAR,
+    requests_pattern VARCHAR, tokens_pattern VARCHAR, comment VARCHAR
 );
 """
 REFERENCE = (
