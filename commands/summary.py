@@ -72,6 +72,7 @@ def summary(
 @click.option("--families", is_flag=True, help="The families of operations that changed.")
 @click.option("--gate", is_flag=True, help="Whether the change passes its thresholds; exit status 1 where it fails.")
 @click.option("--strict", is_flag=True, help="Refuse a trace beside itself.")
+@click.option("--anyway", is_flag=True, help="Compare different work, such as prefill and decode, too.")
 @click.option(
     "--format",
     "format_",
@@ -91,6 +92,7 @@ def compare(
     families: bool,
     gate: bool,
     strict: bool,
+    anyway: bool,
     format_: str,
     output: Path | None,
     limit: int,
@@ -98,26 +100,37 @@ def compare(
     """Put two traces beside each other: each measure before and after, its change, and how much steps differ anyway.
 
     Measures are taken on one device in one steady step, so that traces of different length compare; of traces without
-    steps on one device in the whole trace. A change within the noise, three times the median absolute deviation of the
-    steps, is called noise. Traces measured in different ways are refused. A gate fails on steps that got slower by more
-    than its threshold and the noise, and warns of shares; thresholds are in the table gate_rules.
+    steps on one device in the whole trace. The time of a step is that of the device work launched from it. A change
+    within the noise, three times the median absolute deviation of the steps, is called noise. Traces measured in
+    different ways, such as prefill and decode, are refused, unless --anyway is given.
+
+    A gate fails on steps that got slower by more than its threshold and the noise, and warns of shares; thresholds are
+    in the table gate_rules. Where it cannot judge (one step, a step without work, different work) it gives the reason
+    and exits with status 1, as where it fails.
 
     \b
     Examples:
       tracelake compare monday tuesday
       tracelake compare monday tuesday --ops --limit 10
       tracelake compare monday tuesday --gate --strict
+      tracelake compare prefill decode --families --anyway
     """
     if ops + families + gate > 1:
         raise UsageError("--ops, --families and --gate are three answers: ask for one.")
     opened = open_lake(lake, trace=before)
-    answer = opened.compare(before, after, strict=strict)
+    # A gate that cannot judge has an answer: that it cannot.
+    answer = opened.compare(before, after, strict=strict, anyway=anyway or gate)
     say(f"times in µs, for {answer.basis}.")
     for warning in answer.warnings:
-        say(warning + ".")
+        if not (gate and warning in answer.doubts):
+            say(warning + ".")
+    if (ops or families) and answer.missing:
+        say(f"no operations: {answer.missing}.")
     rows = answer.operations if ops else answer.families if families else answer.gate if gate else answer.metrics
     render_rows(rows, format_, output, limit)
     if gate:
-        say(answer.status)
-        if answer.status == "fail":
+        for doubt in answer.doubts:
+            say(f"{doubt}.")
+        say("cannot judge, see above" if answer.status == "unknown" else answer.status)
+        if answer.status in ("fail", "unknown"):
             raise SystemExit(1)

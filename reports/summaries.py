@@ -57,21 +57,24 @@ class Summaries(Store):
         found = build(self, self.locate(_checked(format, trace)), warmup_steps, hot_op_limit, breakdown_mode)
         return as_json(found) if format == "json" else as_markdown(found, top)
 
-    def compare(self, before: str, after: str, *, strict: bool = False) -> Comparison:
+    def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a gate's verdict.
 
         Args:
             before: the first trace.
             after: the second trace.
             strict: refuse a trace beside itself.
+            anyway: compare also different work, such as prefill and decode, each in its own measure; `warnings` and
+                `work` of the answer state the difference, and its gate does not judge.
 
         Raises:
-            UsageError: a trace is unknown, has no device operation, the two are measured in different ways, or are one
-                and `strict`.
+            UsageError: a trace is unknown; has no device operation, or the two are measured in different ways, and not
+                `anyway`; or they are one and `strict`.
         """
         from .comparison import compare
 
-        return compare(self, (before, self.locate(before)), (after, self.locate(after)), strict=strict)
+        sides = ((before, self.locate(before)), (after, self.locate(after)))
+        return compare(self, *sides, strict=strict, anyway=anyway)
 
 
 def _checked(format: str, trace: str) -> str:

@@ -1,5 +1,6 @@
 -- One row per trace and measure: its value for one device and one steady step, or for one device
--- and the whole trace where it has no steady step, and how much steps differ.
+-- and the whole trace where it has no steady step, and how much steps differ. A step's time is that
+-- of the device work launched from it; how long the host took is a measure of its own.
 --
 -- Materialised per trace.
 --
@@ -16,7 +17,8 @@ WITH by_step AS (
     SELECT
         trace_id, step_id, max(dur_us) AS dur_us, avg(compute_us) AS compute_us,
         avg(communication_us) AS communication_us, avg(memory_us) AS memory_us,
-        avg(wait_us) AS wait_us, avg(idle_us) AS idle_us
+        avg(wait_us) AS wait_us, avg(idle_us) AS idle_us, avg(busy_us) AS busy_us,
+        avg(period_us) AS period_us, max(host_us) AS host_us
     FROM step_states
     JOIN comparison_bases AS bases USING (trace_id)
     WHERE is_steady AND bases.program IS NOT DISTINCT FROM step_states.program
@@ -27,22 +29,25 @@ measured AS (
     FROM by_step
     CROSS JOIN LATERAL (
         VALUES
-            (1, 'step', dur_us), (3, 'compute', compute_us),
-            (4, 'exposed communication', communication_us), (5, 'exposed memory', memory_us),
-            (6, 'wait', wait_us), (7, 'idle', idle_us)
+            (1, 'step', dur_us), (3, 'busy', busy_us), (4, 'compute', compute_us),
+            (5, 'exposed communication', communication_us), (6, 'exposed memory', memory_us),
+            (7, 'wait', wait_us), (8, 'idle', idle_us), (9, 'step to step', period_us),
+            (10, 'step on the host', host_us)
     ) AS parts (place, metric, value)
+    WHERE value IS NOT NULL
 ),
 whole AS (
     SELECT trace_id, place, metric, avg(value) AS value
     FROM time_breakdown
     CROSS JOIN LATERAL (
         VALUES
-            (1, 'window', window_us), (3, 'compute', compute_us),
-            (4, 'exposed communication', exposed_communication_us),
-            (5, 'exposed memory', exposed_memory_us), (6, 'wait', wait_us),
-            (7, 'idle', idle_us - wait_us)
+            (1, 'window', window_us), (3, 'busy', busy_us), (4, 'compute', compute_us),
+            (5, 'exposed communication', exposed_communication_us),
+            (6, 'exposed memory', exposed_memory_us), (7, 'wait', wait_us),
+            (8, 'idle', idle_us - wait_us)
     ) AS parts (place, metric, value)
-    ANTI JOIN by_step USING (trace_id)
+    JOIN comparison_bases USING (trace_id)
+    WHERE steps = 0
     GROUP BY trace_id, place, metric
 )
 SELECT

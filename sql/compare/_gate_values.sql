@@ -3,16 +3,25 @@
 -- Materialised per trace.
 --
 -- trace_id  VARCHAR  trace
--- metric    VARCHAR  step_median and step_p90, µs; communication_share (exposed) and idle_share
---                    (waiting included) of all devices' time, %. Of a trace without steady steps
---                    its window is the one step
--- value     DOUBLE   value
+-- metric    VARCHAR  step_median, step_p90, compute_median and period_median, µs;
+--                    communication_share (exposed) and idle_share (waiting included) of all
+--                    devices' time, %. Of a trace without steady steps its window is the one step
+-- value     DOUBLE   value, NULL without a step that has work
 -- spread    DOUBLE   three times the median absolute deviation of the steady steps, in the same
 --                    unit; NULL below three steps
 CREATE VIEW _gate_values AS
 WITH by_step AS (
     SELECT
         trace_id, step_id, max(dur_us) AS dur_us,
+        -- Marks of the device follow each other: their time holds what is between.
+        CASE
+            WHEN any_value(bases.work_source) NOT IN ('device marks', 'host time')
+                THEN avg(compute_us)
+        END AS compute_us,
+        CASE
+            WHEN any_value(bases.work_source) NOT IN ('device marks', 'host time')
+                AND any_value(bases.step_source) <> 'engine step' THEN avg(period_us)
+        END AS period_us,
         100 * sum(communication_us) / sum(dur_us) AS communication_share,
         100 * sum(idle_us + wait_us) / sum(dur_us) AS idle_share
     FROM step_states
@@ -24,28 +33,32 @@ WITH by_step AS (
 ),
 wholes AS (
     SELECT
-        trace_id, 0, max(window_us),
+        trace_id, 0, max(window_us), avg(compute_us), NULL,
         100 * sum(exposed_communication_us) / sum(window_us),
         100 * sum(idle_us) / sum(window_us)
     FROM time_breakdown
-    ANTI JOIN by_step USING (trace_id)
+    JOIN comparison_bases USING (trace_id)
+    WHERE steps = 0
     GROUP BY trace_id
 ),
 measured AS (
-    SELECT trace_id, dur_us, communication_share, idle_share FROM by_step
+    SELECT trace_id, dur_us, compute_us, period_us, communication_share, idle_share FROM by_step
     UNION ALL
     SELECT * EXCLUDE (step_id) FROM wholes AS whole (
-        trace_id, step_id, dur_us, communication_share, idle_share
+        trace_id, step_id, dur_us, compute_us, period_us, communication_share, idle_share
     )
 ),
 summed AS (
     SELECT
-        trace_id, count(*) >= 3 AS has_spread, median(dur_us) AS median_us,
+        trace_id, count(dur_us) >= 3 AS has_spread, median(dur_us) AS median_us,
         quantile_cont(dur_us, 0.9) AS p90_us, 3 * mad(dur_us) AS spread_us,
+        median(compute_us) AS compute_us, 3 * mad(compute_us) AS compute_spread_us,
+        median(period_us) AS period_us, 3 * mad(period_us) AS period_spread_us,
         avg(communication_share) AS communication_share,
         3 * mad(communication_share) AS communication_spread, avg(idle_share) AS idle_share,
         3 * mad(idle_share) AS idle_spread
-    FROM measured
+    FROM comparison_bases
+    LEFT JOIN measured USING (trace_id)
     GROUP BY trace_id
 )
 SELECT trace_id, metric, value, CASE WHEN has_spread THEN spread END AS spread
@@ -53,6 +66,8 @@ FROM summed
 CROSS JOIN LATERAL (
     VALUES
         ('step_median', median_us, spread_us), ('step_p90', p90_us, spread_us),
+        ('compute_median', compute_us, compute_spread_us),
+        ('period_median', period_us, period_spread_us),
         ('communication_share', communication_share, communication_spread),
         ('idle_share', idle_share, idle_spread)
 ) AS parts (metric, value, spread);

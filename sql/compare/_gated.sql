@@ -11,7 +11,8 @@
 -- threshold  DOUBLE   the change above which the verdict is not pass
 -- noise      DOUBLE   how much the steps of the noisier trace differ, in the unit of change; NULL
 --                     where a trace has less than three
--- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail
+-- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
+--                     where a side has no value
 CREATE VIEW _gated AS
 WITH changes AS (
     SELECT
@@ -32,8 +33,11 @@ WITH changes AS (
 SELECT
     before_id, after_id, metric, before, after, change, threshold, noise,
     CASE
+        WHEN change IS NULL THEN 'unknown'
         WHEN change > threshold AND change <= noise THEN 'noise'
         WHEN change > threshold THEN verdict
         ELSE 'pass'
     END AS verdict
-FROM changes;
+FROM changes
+-- Not every step has these.
+WHERE metric NOT IN ('compute_median', 'period_median') OR change IS NOT NULL;

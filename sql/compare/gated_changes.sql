@@ -2,11 +2,17 @@
 -- counts where it is above its threshold (gate_rules) and above what the steps differ by anyway.
 --
 -- `FROM gated_changes(before, after)` with the ids of two traces. The change as a whole fails when
--- a row fails, warns when one warns, and else passes; the view track_history says so of all traces
--- that were given a baseline.
+-- a row fails. It cannot be judged where gate_doubts(before, after) has a row, whatever the rows
+-- here say of a pass: a single step shows a regression, but not that there is none. Else it warns
+-- when a row warns, and passes. The view track_history says so of all traces that were given a
+-- baseline.
 --
--- metric     VARCHAR  step_median, step_p90 (µs), communication_share (exposed) or idle_share (%,
---                     waiting included) of the devices' time
+-- metric     VARCHAR  step_median and step_p90: time of a step on the device, µs; of steps whose
+--                     work is told by what they launched, and of whole traces, compute_median: the
+--                     part of it in which the device computes, µs; of the same steps, but for a
+--                     server's, period_median: from a step's first operation to that of the next,
+--                     µs; communication_share (exposed) or idle_share (waiting included) of the
+--                     devices' time, %
 -- before     DOUBLE   of the first trace
 -- after      DOUBLE   of the second trace
 -- change     DOUBLE   of times in percent, NULL where the first is not above 0; of shares after
@@ -15,9 +21,13 @@
 -- noise      DOUBLE   three times the median absolute deviation of the steady steps, of the trace
 --                     with the larger one, in the unit of change; NULL where a trace has less than
 --                     three
--- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail
+-- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
+--                     where a side has no value
 CREATE MACRO gated_changes(of_before, of_after) AS TABLE
 SELECT metric, before, after, change, threshold, noise, verdict
 FROM _gated
 WHERE before_id = of_before AND after_id = of_after
-ORDER BY metric = 'idle_share', metric = 'communication_share', metric = 'step_p90';
+ORDER BY list_position([
+    'step_median', 'step_p90', 'compute_median', 'period_median', 'communication_share',
+    'idle_share'
+], metric);

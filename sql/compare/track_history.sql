@@ -9,9 +9,10 @@
 -- baseline_id            VARCHAR    that trace, NULL where the lake has none, or several, of the
 --                                   name
 -- status                 VARCHAR    pass, warn or fail; unknown without the baseline, where the two
---                                   are measured in different ways, or are one trace
+--                                   are one trace, and where the gate cannot judge, see doubts
 -- failures               VARCHAR[]  measures that fail
 -- warnings               VARCHAR[]  measures that warn
+-- doubts                 VARCHAR[]  reasons why the gate cannot judge, see gate_doubts
 -- step_median_us         DOUBLE     median of the steady steps, µs
 -- step_median_pct        DOUBLE     its change from the baseline, %
 -- step_p90_pct           DOUBLE     change of the 90th percentile, %
@@ -32,15 +33,13 @@ sought AS (
     GROUP BY said.trace_id, said.baseline
 ),
 compared AS (
-    SELECT sought.trace_id, sought.baseline, sought.baseline_id
+    SELECT trace_id, baseline, baseline_id
     FROM sought
-    JOIN comparison_bases AS own ON own.trace_id = sought.trace_id
-    JOIN comparison_bases AS other ON other.trace_id = sought.baseline_id
-    WHERE own.basis = other.basis AND sought.trace_id <> sought.baseline_id
+    WHERE trace_id <> baseline_id
 ),
 judged AS (
     SELECT
-        trace_id,
+        trace_id, list(verdict) AS verdicts,
         list(metric ORDER BY metric) FILTER (verdict = 'fail') AS failures,
         list(metric ORDER BY metric) FILTER (verdict = 'warn') AS warnings,
         max(after) FILTER (metric = 'step_median') AS step_median_us,
@@ -49,20 +48,32 @@ judged AS (
         max(change) FILTER (metric = 'communication_share') AS communication_points,
         max(change) FILTER (metric = 'idle_share') AS idle_points
     FROM compared
+    JOIN comparison_bases AS own USING (trace_id)
+    JOIN comparison_bases AS other ON other.trace_id = compared.baseline_id
     JOIN _gated ON before_id = compared.baseline_id AND after_id = compared.trace_id
+    WHERE own.basis = other.basis
+    GROUP BY trace_id
+),
+doubted AS (
+    SELECT
+        trace_id, list(reason ORDER BY reason, side) AS reasons,
+        list(concat(reason, ': ', message) ORDER BY reason, side) AS doubts
+    FROM compared
+    JOIN _gate_doubts ON before_id = compared.baseline_id AND after_id = compared.trace_id
     GROUP BY trace_id
 )
 SELECT
     sought.trace_id, traces.trace, traces.run, traces.ingested_at, sought.baseline,
     sought.baseline_id,
     CASE
-        WHEN judged.trace_id IS NULL THEN 'unknown'
-        WHEN failures IS NOT NULL THEN 'fail'
-        WHEN warnings IS NOT NULL THEN 'warn'
-        ELSE 'pass'
+        WHEN compared.trace_id IS NULL THEN 'unknown'
+        ELSE _gate_status(coalesce(judged.verdicts, []), coalesce(doubted.reasons, []))
     END AS status,
-    coalesce(failures, []) AS failures, coalesce(warnings, []) AS warnings, step_median_us,
+    coalesce(failures, []) AS failures, coalesce(warnings, []) AS warnings,
+    coalesce(doubts, []) AS doubts, step_median_us,
     step_median_pct, step_p90_pct, communication_points, idle_points
 FROM sought
 JOIN traces ON traces.trace_id = sought.trace_id
-LEFT JOIN judged ON judged.trace_id = sought.trace_id;
+LEFT JOIN compared ON compared.trace_id = sought.trace_id
+LEFT JOIN judged ON judged.trace_id = sought.trace_id
+LEFT JOIN doubted ON doubted.trace_id = sought.trace_id;

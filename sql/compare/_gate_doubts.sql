@@ -1,0 +1,62 @@
+-- One row per pair of traces and reason why a gate cannot judge the change from one to the other.
+-- Pairs are all of the lake: ask for some.
+--
+-- before_id  VARCHAR  first trace
+-- after_id   VARCHAR  second trace
+-- reason     VARCHAR  nothing to measure, no work in a step, different work or one step
+-- side       VARCHAR  before, after or both
+-- message    VARCHAR  what was found
+CREATE VIEW _gate_doubts AS
+WITH sides AS (
+    SELECT traces.trace_id, trace, basis, steps, without_work, devices
+    FROM traces
+    LEFT JOIN comparison_bases USING (trace_id)
+),
+alone AS (
+    SELECT
+        trace_id, 'nothing to measure' AS reason,
+        trace || ' has no device operation that takes time' AS message
+    FROM sides
+    WHERE basis IS NULL
+    UNION ALL
+    SELECT
+        trace_id, 'no work in a step',
+        format(
+            '{} of {} steady steps of {} have no device operation', without_work, steps, trace
+        )
+    FROM sides
+    WHERE without_work > 0
+    UNION ALL
+    SELECT
+        trace_id, 'one step',
+        CASE
+            WHEN steps = 0
+                THEN trace || ' has no steps, so that its whole is a single measurement'
+            ELSE trace || ' has one steady step'
+        END || ': how much steps differ anyway is unknown'
+    FROM sides
+    WHERE basis IS NOT NULL AND steps - without_work <= 1 AND (steps = 0 OR steps > without_work)
+),
+worked AS (
+    SELECT
+        before_id, after_id,
+        string_agg(
+            format(
+                '{}: {}, {}', measure, coalesce(before, 'nothing to measure'),
+                coalesce(after, 'nothing to measure')
+            ), '; ' ORDER BY measure
+        ) AS message
+    FROM _work_pairs
+    WHERE verdict = 'different'
+    GROUP BY before_id, after_id
+)
+SELECT b.trace_id AS before_id, a.trace_id AS after_id, reason, 'before' AS side, message
+FROM alone AS b
+CROSS JOIN traces AS a
+UNION ALL
+SELECT b.trace_id, a.trace_id, reason, 'after', message
+FROM traces AS b
+CROSS JOIN alone AS a
+UNION ALL
+SELECT before_id, after_id, 'different work', 'both', message
+FROM worked;
