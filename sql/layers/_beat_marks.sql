@@ -1,6 +1,6 @@
 -- One row per beat and mark of pass_marks that occurs on the device, and how often it occurs there.
--- The step of a beat is the annotation of the device that its attention runs in, else the one of
--- the host that launched it.
+-- The step of a beat is the one of the host that its attention was launched from, else the
+-- annotation of the device that it runs in.
 -- trace_id    VARCHAR  trace
 -- series      VARCHAR  the model, empty where the trace has one alone
 -- device      INTEGER  device
@@ -41,8 +41,8 @@ turns AS (
         d.trace_id, d.series, d.device, d.beat, d.graph_id,
         lead(d.graph_id) OVER lane AS next_graph_id, d.call_ns,
         lead(d.call_ns) OVER lane AS next_call_ns,
-        coalesce(d.step_ns, CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END) AS step_ns,
-        lead(coalesce(d.step_ns, CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END)) OVER lane
+        coalesce(CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END, d.step_ns) AS step_ns,
+        lead(coalesce(CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END, d.step_ns)) OVER lane
             AS next_step_ns
     FROM on_device AS d
     ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL) AS s

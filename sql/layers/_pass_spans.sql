@@ -69,7 +69,7 @@ staged AS (
                 ) AND coalesce(g.is_agreed, TRUE) AS complete
             ),
         coalesce(
-            p.device_stage, CASE WHEN p.launch_ns < s.end_ns THEN s.stage END, l.stage
+            CASE WHEN p.launch_ns < s.end_ns THEN s.stage END, p.device_stage, l.stage
         ) AS stage, l.tokens, l.requests
     FROM on_device AS p
     ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL AND stage IS NOT NULL) AS s

@@ -1,5 +1,6 @@
 -- One row per step annotation: a stretch of time, on the host or on a device, that is one step of
--- an engine or of the profiler's schedule.
+-- an engine or of the profiler's schedule. Of annotations of one source that lie in each other only
+-- the outermost is a step, so that the latest to have begun is the one that is running.
 --
 -- Materialised per trace.
 --
@@ -22,12 +23,25 @@ WITH annotations AS (
         AND dur_ns > 0
 ),
 names AS (
-    SELECT a.name, arg_min({'stage': r.stage}, r.priority) AS rule
+    SELECT
+        a.name,
+        arg_min({'step_source': r.step_source, 'stage': r.stage}, r.priority) AS rule
     FROM (SELECT DISTINCT name FROM annotations) AS a
     JOIN step_rules AS r
         ON r.step_source <> 'train step' AND regexp_matches(a.name, r.pattern)
     GROUP BY a.name
+),
+reaching AS (
+    SELECT
+        trace_id, device, start_ns, end_ns, name, rule.stage AS stage,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, device, rule.step_source
+            ORDER BY start_ns, end_ns DESC, name
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS reached_ns
+    FROM annotations
+    JOIN names USING (name)
 )
-SELECT trace_id, device, start_ns, end_ns, name, rule.stage AS stage
-FROM annotations
-JOIN names USING (name);
+SELECT trace_id, device, start_ns, end_ns, name, stage
+FROM reaching
+WHERE coalesce(end_ns > reached_ns, TRUE);
