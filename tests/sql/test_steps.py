@@ -43,6 +43,20 @@ def broken_off():
     )
 
 
+def enqueued():
+    """Return two steps of the host, each of which enqueues a run that the device does when both are over."""
+    calls = [
+        f'train {20 * run}+10 {{"step_num": "{run}"}}; '
+        f'DoEnqueueProgram {20 * run + 5}+1 {{"run_id": "{run}", "device_ordinal": "0"}}'
+        for run in (1, 2)
+    ]
+    device = xla(
+        XLA_Modules='train(7) 100+50 {"run_id": "1"}; train(7) 160+45 {"run_id": "2"}',
+        XLA_Ops="fusion.1 100+40; fusion.2 140+10; fusion.1 160+45",
+    )
+    return [*device, (2, "/host:CPU", {"python3": "; ".join(calls)})]
+
+
 #: Durations without a pattern, behind five that warm up.
 SCATTERED = {f"scattered{seed}": [100 + (nth * 37 % 11) ** 2 * seed for nth in range(30)] for seed in range(1, 5)}
 CASES = {
@@ -53,7 +67,7 @@ CASES = {
         XLA_Modules="big(1) 0+100; small(2) 100+5; big(1) 110+100; small(2) 210+5; big(1) 220+100",
         XLA_Ops="a 0+100; b 100+5; a 110+100; b 210+5; a 220+100",
     ),
-    "auxiliary": auxiliary(),
+    "auxiliary": auxiliary(), "enqueued": enqueued(),
     "broken off": broken_off(),
     "begun": xla(
         Steps="4 0+50; 5 50+100; 6 150+100", XLA_Modules="train(1) 50+90; train(1) 150+90",
@@ -143,6 +157,13 @@ def test_the_host_s_annotation_with_the_most_step_numbers_gives_the_steps(cases)
         (100, "train step", 500, True), (101, "train step", 400, False), (102, "train step", 350, False),
     ]  # fmt: skip
     assert of_case(cases, "step_summary", "median_us", "G", "scope") == [(400,), (375,)]
+
+
+def test_a_step_s_work_is_the_runs_that_the_host_enqueued_in_it(cases):
+    columns = "step_number, work_source, program, execution_id, host_us, dur_us, ops, busy_us"
+    assert of_case(cases, "steps", columns, "enqueued", "step_number") == [
+        (1, "program runs", "train", 1, 10, 50, 2, 50), (2, "program runs", "train", 2, 10, 45, 1, 45),
+    ]  # fmt: skip
 
 
 def test_without_marks_the_runs_of_the_main_program_are_the_steps(cases):
