@@ -27,4 +27,7 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM training_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM step_checks
+UNION ALL
+SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM ascend_checks;
