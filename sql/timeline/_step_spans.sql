@@ -15,7 +15,8 @@
 --                        trace without device operations
 -- step_number   BIGINT   number of the step, NULL where the trace gives none
 -- nth           BIGINT   of the steps of that number on the device, or of those without one, which
--- stage         VARCHAR  prefill, decode or mixed, NULL where not told
+-- stage         VARCHAR  prefill, decode or mixed, NULL where not told; of passes of several models
+--                        with the model before it
 -- requests      BIGINT   requests in the step, NULL where neither its name nor its pass says
 -- tokens        BIGINT   tokens that it computes, NULL likewise
 -- pid           VARCHAR  process whose launches count, NULL for those of any
@@ -121,11 +122,17 @@ spans AS (
     ANTI JOIN marks USING (trace_id)
     UNION ALL
     SELECT
-        trace_id, device, 'pass', 'device marks', NULL, stage, requests, tokens, NULL, NULL,
-        start_ns, end_ns, FALSE, complete
+        trace_id, device, 'pass', 'device marks', NULL,
+        -- The passes of several models are steps of different programs.
+        if(
+            min(series) OVER on_device = max(series) OVER on_device,
+            stage, concat_ws(' ', series, stage)
+        ),
+        requests, tokens, NULL, NULL, start_ns, end_ns, FALSE, complete
     FROM passes
     ANTI JOIN marks USING (trace_id)
     ANTI JOIN main_runs USING (trace_id)
+    WINDOW on_device AS (PARTITION BY trace_id, device)
 ),
 ordered AS (
     SELECT
