@@ -26,7 +26,7 @@ SELECT
     row_number() OVER (layer ORDER BY p.dur_ns DESC, p.start_ns, p.seq) - 1 AS hot_rank,
     p.kernel_id, k.name, k.display_name, k.category, k.kind, p.start_ns, p.end_ns,
     p.dur_ns / 1000.0 AS dur_us,
-    100 * p.dur_ns / nullif(sum(p.dur_ns) OVER layer, 0) AS layer_pct,
+    100.0 * p.dur_ns / nullif(sum(p.dur_ns) OVER layer, 0) AS layer_pct,
     (p.start_ns - t.origin_ns) / 1000000.0 AS rel_ms, k.input_dims
 FROM _places AS p
 JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id

@@ -111,7 +111,7 @@ stepped AS (
 SELECT
     known.trace_id, known.rank, known.device, known.gap_id, known.start_ns, known.end_ns,
     (known.end_ns - known.start_ns) / 1000.0 AS gap_us,
-    100.0 * (known.end_ns - known.start_ns) / (spans.window_ns * spans.devices) AS window_pct,
+    100.0 * (known.end_ns - known.start_ns) / spans.window_ns / spans.devices AS window_pct,
     known.end_ns - known.start_ns >= limits.shown_ns AS is_shown,
     CASE
         WHEN known.previous_program_id = known.next_program_id THEN 'inside_program'
