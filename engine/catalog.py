@@ -11,7 +11,7 @@ import duckdb
 from .errors import InputError, UsageError
 from .files import publish_file
 from .layout import Layout
-from .paths import TRACE_ID, file_literal, pattern
+from .paths import TRACE_ID, file_literal, pattern, readable
 from .schema import CATALOG_COLUMNS
 
 #: Settings with a type of their own; any other key is a tag. The view `traces` gives each its column.
@@ -36,6 +36,8 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
             checked[key] = None
             continue
         text = str(value)
+        if text != readable(text):
+            raise UsageError(f"{key}: the value is not UTF-8.")
         if key in INTEGER_SETTINGS and not (text.isdecimal() and int(text) < 2**31):
             raise UsageError(f"{key}={text}: expected a whole number, as in {key}=8.")
         if key in INTEGER_SETTINGS and key != "rank" and int(text) == 0:

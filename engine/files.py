@@ -6,10 +6,13 @@ import contextlib
 import fcntl
 import os
 import shutil
+import tempfile
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from .errors import InputError
 from .paths import plain_files
 
 
@@ -63,11 +66,64 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+#: Held for a step that must not be torn by an interrupt.
+unbroken = threading.Lock()
+_under_way: list[Staging] = []
+
+
+def abandon() -> list[str]:
+    """Remove all that this process has under way, for it is about to end; return what that was for."""
+    labels = []
+    for staging in tuple(_under_way):
+        # Threads may still write: a folder that is gone takes no more files.
+        for _ in range(50):
+            shutil.rmtree(staging.path, ignore_errors=True)
+            if not staging.path.exists():
+                break
+        staging.close()
+        labels += [staging.label] if staging.label else []
+    return labels
+
+
+def finished(folder: Path) -> None:
+    """Say that what a staging folder was for is done: an interrupt from here on takes nothing back."""
+    for staging in _under_way:
+        if staging.path == folder:
+            staging.label = ""
+
+
+def remove_spilled() -> None:
+    """Remove what did not fit this process's memory, for it is about to end."""
+    mine = f"tracelake-{os.getpid()}"
+    for folder in Path(tempfile.gettempdir()).glob("tracelake-*"):
+        if folder.name == mine or folder.name.startswith(f"{mine}-"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def changing(root: Path) -> Iterator[None]:
+    """Turn what a disk refuses into a line for people.
+
+    Raises:
+        InputError: the lake cannot be written to.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{root}: this lake cannot be changed: {error.strerror or error}.") from error
+
+
 class Staging:
     """A folder under `parent` for work under way. A dead process's folder is told from a live one by its lock."""
 
-    def __init__(self, parent: Path) -> None:
-        """Make the folder and lock it."""
+    def __init__(self, parent: Path, label: str = "") -> None:
+        """Make the folder and lock it.
+
+        Args:
+            parent: where to.
+            label: what the work is for, as it is called when it is interrupted.
+        """
+        self.label = label
         parent.mkdir(parents=True, exist_ok=True)
         self.path = parent / uuid.uuid4().hex
         # The lock comes first and lies beside the folder: a folder without a lock is therefore always dead.
@@ -81,12 +137,15 @@ class Staging:
             self._lock.close()
             self._lock = self._lock_path.open("ab")
         self.path.mkdir()
+        _under_way.append(self)
 
     def close(self) -> None:
         """Remove the folder with what is left in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock_path.unlink(missing_ok=True)
         self._lock.close()
+        if self in _under_way:
+            _under_way.remove(self)
 
     def __enter__(self) -> Path:
         """Return the folder."""

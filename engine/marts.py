@@ -14,19 +14,21 @@ them comes, goes or changes.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import modules
-from .files import exclusive, publish_bytes, remove_folder
+from .aside import compute_apart, set_aside, warn_unwritable
+from .files import Staging, exclusive, publish_bytes, remove_folder
 from .layout import Layout
 from .paths import TRACE_ID, file_literal, is_plain_file, pattern
-from .schema import empty_select
+from .schema import column_list, empty_select
 
 if TYPE_CHECKING:
     import duckdb
@@ -90,8 +92,7 @@ def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: module
     """
     source = _files(connection, layout, entry, origins)
     if source is None:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE _here_{entry.name} AS {entry.query}")
-        source = f"SELECT * FROM _here_{entry.name}"
+        source = _here(connection, layout, entry, origins)
     connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {source}")
 
 
@@ -109,27 +110,10 @@ def _files(
     traces = _of_format(connection, entry, origins)
     if not traces:
         return empty_select(columns)
-    wanted = _fingerprint(layout, entry)
-    key = _fingerprint_file(layout, entry)
-    renewed = not _is_of(layout, entry, wanted)
+    renewed = not _is_of(layout, entry, _fingerprint(layout, entry))
     stale = [trace_id for trace_id in traces if renewed or not _fresh(layout, entry, trace_id, origins)]
-    if stale:
-        if not os.access(layout.root, os.W_OK):
-            return None
-        if renewed:
-            with exclusive(layout.lock):
-                if not _is_of(layout, entry, wanted):
-                    remove_folder(key.parent)
-                    publish_bytes(key, wanted.encode())
-        for batch in _batches(layout, stale):
-            # The lock is that of publishing and removing: the traces' files stay while they are read.
-            with exclusive(layout.lock):
-                there = [trace_id for trace_id in batch if layout.catalog_file(trace_id).exists()]
-                # Another process changed or removed something since the catalog was loaded: its files are the newer.
-                if not all(_is_unchanged(layout, trace_id, origins) for trace_id in there):
-                    return None
-                needed = [trace_id for trace_id in there if not _fresh(layout, entry, trace_id, origins)]
-                _compute(connection, layout, entry, needed, origins)
+    if stale and not _bring(connection, layout, entry, origins, stale):
+        return None
     computed = (layout.mart_file(entry.name, trace_id) for trace_id in traces)
     files = [pattern(path) for path in computed if is_plain_file(path)]
     if not files:
@@ -141,6 +125,70 @@ def _files(
         f"SELECT * EXCLUDE (filename) REPLACE ({trace_id}) "
         f"FROM read_parquet(getvariable('mart_{entry.name}'), hive_partitioning = false, filename = true)"
     )
+
+
+def _bring(
+    connection: duckdb.DuckDBPyConnection,
+    layout: Layout,
+    entry: modules.Module,
+    origins: Origins,
+    stale: list[str],
+) -> bool:
+    """Write the files of those traces whose rows are not there; return false where it is not to be done, or cannot."""
+    import duckdb
+
+    if not os.access(layout.root, os.W_OK):
+        return False
+    try:
+        return _write(connection, layout, entry, origins, stale)
+    except (OSError, duckdb.IOException) as error:
+        # A full disk, a folder of somebody else's: the question has its answer all the same.
+        warn_unwritable(layout.root, error)
+        return False
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection,
+    layout: Layout,
+    entry: modules.Module,
+    origins: Origins,
+    stale: list[str],
+) -> bool:
+    wanted = _fingerprint(layout, entry)
+    key = _fingerprint_file(layout, entry)
+    if not _is_of(layout, entry, wanted):
+        with exclusive(layout.lock):
+            if not _is_of(layout, entry, wanted):
+                remove_folder(key.parent)
+                publish_bytes(key, wanted.encode())
+    for batch in _batches(layout, stale):
+        # The lock is that of publishing and removing: the traces' files stay while they are read.
+        with exclusive(layout.lock):
+            there = [trace_id for trace_id in batch if layout.catalog_file(trace_id).exists()]
+            # Another process changed or removed something since the catalog was loaded: its files are the newer.
+            if not all(_is_unchanged(layout, trace_id, origins) for trace_id in there):
+                return False
+            needed = [trace_id for trace_id in there if not _fresh(layout, entry, trace_id, origins)]
+            with Staging(layout.staging) as folder:
+                compute = functools.partial(_compute, connection, layout, entry, origins, folder=folder)
+                compute_apart(connection, layout, entry.name, needed, compute, origins.others)
+    return True
+
+
+def _here(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins) -> str:
+    """Compute all rows for this connection alone and return the SELECT that reads them."""
+    columns = {column.name: column.type for column in entry.columns}
+    connection.execute(f"CREATE OR REPLACE TABLE {_table_of(entry)} ({column_list(columns)})")
+    for batch in _batches(layout, _of_format(connection, entry, origins)):
+        there = [trace_id for trace_id in batch if layout.catalog_file(trace_id).exists()]
+        compute = functools.partial(_compute, connection, layout, entry, origins)
+        compute_apart(connection, layout, entry.name, there, compute, origins.others)
+    return f"SELECT * FROM {_table_of(entry)}"
+
+
+def _table_of(entry: modules.Module) -> str:
+    """Return the name of the table of rows that are in no file."""
+    return f"_here_{entry.name}"
 
 
 def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, origins: Origins) -> list[str]:
@@ -216,14 +264,23 @@ def _compute(
     connection: duckdb.DuckDBPyConnection,
     layout: Layout,
     entry: modules.Module,
-    trace_ids: list[str],
     origins: Origins,
+    trace_ids: list[str],
+    *,
+    folder: Path | None = None,
 ) -> None:
-    """Compute the rows of some traces with one query, and write a file for each."""
-    if not trace_ids:
-        return
+    """Compute the rows of some traces with one query, and write a file for each.
+
+    Args:
+        connection: the lake's.
+        layout: the lake.
+        entry: the relation.
+        origins: what its rows are computed from.
+        trace_ids: the traces.
+        folder: for files that are not whole yet; without it the rows go into a table.
+    """
     used = modules.closure([entry.name], lambda one: one.materialised and one is not entry)
-    read = _read_for(trace_ids, used, origins)
+    read = _read_for(trace_ids, used, origins, set_aside(connection))
     # A cursor has variables of its own: there the relations read the files of these traces alone.
     with contextlib.closing(connection.cursor()) as cursor:
         files = [pattern(file) for trace_id in read for file in layout.event_files(trace_id)]
@@ -236,12 +293,15 @@ def _compute(
                 cursor.execute(f"SET VARIABLE mart_{upstream.name} = $1", [[pattern(path) for path in there]])
         listed = ", ".join(map(modules.quoted, trace_ids))
         query = f"SELECT * FROM ({entry.query}) WHERE trace_id IN ({listed})"
+        if folder is None:
+            cursor.execute(f"INSERT INTO {_table_of(entry)} BY NAME {query}")
+            return
         if len(trace_ids) > 1:
             cursor.execute(f"CREATE TEMP TABLE computed AS {query}")
             query = "SELECT * FROM computed"
         for trace_id in trace_ids:
             path = layout.mart_file(entry.name, trace_id)
-            beside = path.with_name(f".{uuid.uuid4().hex}.parquet")
+            beside = folder / path.name
             cursor.execute(
                 f"COPY (SELECT * FROM ({query}) WHERE trace_id = {modules.quoted(trace_id)}) "
                 f"TO {file_literal(beside)} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
@@ -252,9 +312,9 @@ def _compute(
             beside.replace(path)
 
 
-def _read_for(trace_ids: list[str], used: set[str], origins: Origins) -> list[str]:
+def _read_for(trace_ids: list[str], used: set[str], origins: Origins, aside: Container[str]) -> list[str]:
     """Return the traces whose files a query for some traces reads: these, and those that its relations declare."""
     if not any(entry.others for entry in modules.modules() if entry.name in used):
         return trace_ids
-    others = (other for trace_id in trace_ids for other in origins.others.get(trace_id, ()))
+    others = (other for trace_id in trace_ids for other in origins.others.get(trace_id, ()) if other not in aside)
     return list(dict.fromkeys([*trace_ids, *others]))

@@ -26,11 +26,11 @@ def check_usable(path: Path) -> None:
         InputError: it is not UTF-8, or no pattern can name it.
     """
     try:
-        text = str(path.absolute())
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-        raise InputError(f"{shown}: this path is not UTF-8, and DuckDB opens no other. Give another.") from None
+        text = _text(path)
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{readable(path)}: this path is not UTF-8, and DuckDB opens no other. Give another."
+        ) from None
     except OSError as error:
         # The folder that one stands in was removed.
         raise InputError(f"{path}: cannot be found: {error.strerror}.") from error
@@ -38,14 +38,19 @@ def check_usable(path: Path) -> None:
         raise InputError(f"{path}: DuckDB cannot open a path that holds a backslash and one of * ? [. Give another.")
 
 
+def readable(path: str | os.PathLike[str]) -> str:
+    """Return a path or a word of the command line as text to store: bytes that are not UTF-8 spelled out."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def pattern(path: Path) -> str:
     """Return the pattern that stands for one file and nothing else, for DuckDB's readers."""
-    return _WILD.sub(r"[\g<0>]", str(path.absolute()))
+    return _WILD.sub(r"[\g<0>]", _text(path))
 
 
 def file_literal(path: Path) -> str:
     """Return the SQL literal of a file to write."""
-    return "'" + str(path.absolute()).replace("'", "''") + "'"
+    return "'" + _text(path).replace("'", "''") + "'"
 
 
 def parquet_rows(files: Iterable[Path]) -> str:
@@ -74,10 +79,15 @@ def plain_folders(folder: Path) -> list[Path]:
     return sorted(path for path in _inside(folder) if is_plain_folder(path))
 
 
+def _text(path: Path) -> str:
+    # By the bytes: where the locale is not UTF-8, Python's own text of them is not what they say.
+    return os.fsencode(path.absolute()).decode("utf-8")
+
+
 def _inside(folder: Path) -> Iterator[Path]:
     # A name that is not UTF-8 is none of ours, and DuckDB could not open it.
     names = os.listdir(folder) if is_plain_folder(folder) else []  # noqa: PTH208
-    return (folder / name for name in names if name.isprintable())
+    return (folder / name for name in names if readable(name).isprintable())
 
 
 def _kind(path: Path) -> int:

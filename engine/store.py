@@ -13,13 +13,13 @@ from typing import Any, Self
 
 import duckdb
 
-from . import guard, marts, modules
+from . import aside, guard, marts, modules
 from .catalog import CatalogReader, read_settings
 from .connection import connect, set_event_files
 from .errors import InputError, UsageError
-from .files import exclusive, publish_bytes, remove_dead_staging, remove_folder
+from .files import changing, exclusive, publish_bytes, remove_dead_staging, remove_folder, unbroken
 from .layout import Layout, open_layout
-from .paths import is_plain_file, pattern
+from .paths import is_plain_file, pattern, readable
 from .rules import create_rule_function
 from .schema import CATALOG_COLUMNS, column_list
 
@@ -162,6 +162,7 @@ class Store:
         set_event_files(connection, files)
         self._materialised.clear()
         self._pairs.clear()
+        aside.create_table(connection)
         self._recompute(entry.name for entry in modules.modules())
 
     def _recompute(self, names: Iterable[str]) -> None:
@@ -185,6 +186,7 @@ class Store:
         Raises:
             UsageError: no trace, or more than one, is so named.
         """
+        trace = readable(trace)
         rows = self.rows(
             "SELECT trace_id, trace FROM traces WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace]
         )
@@ -214,7 +216,7 @@ class Store:
         if not settings:
             return
         path = self.layout.settings_file(trace_id)
-        with exclusive(self.layout.lock):
+        with changing(self.path), exclusive(self.layout.lock), unbroken:
             kept = read_settings(path) if is_plain_file(path) else {}
             kept.update(settings)
             kept = {key: value for key, value in kept.items() if value is not None}
@@ -223,7 +225,7 @@ class Store:
     def remove(self, trace: str) -> str:
         """Remove a trace from the lake and return its id. Its source file is not touched."""
         trace_id = self.resolve(trace)
-        with exclusive(self.layout.lock):
+        with changing(self.path), exclusive(self.layout.lock), unbroken:
             # The catalog row first: without it the rest is invisible, and swept up by the next ingest of it.
             self.layout.catalog_file(trace_id).unlink(missing_ok=True)
             marts.forget(self.layout, trace_id)
@@ -336,6 +338,7 @@ class Store:
         remove_dead_staging(self.layout.staging)
         connection = connect(self._memory_limit)
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
+        aside.create_table(connection)
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
         set_event_files(connection, [])
         if not self._unsafe:

@@ -30,4 +30,11 @@ SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM step_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM ascend_checks;
+FROM ascend_checks
+UNION ALL
+SELECT
+    s.trace_id, c."check", c.severity, count(*) AS value, c.unit, c.threshold,
+    c.message || ' (' || string_agg(s.relation || ': ' || s.reason, '; ') || ')' AS message
+FROM _set_aside AS s
+JOIN check_rules AS c ON c."check" = 'set_aside'
+GROUP BY s.trace_id, c."check", c.severity, c.unit, c.threshold, c.message;

@@ -1,0 +1,92 @@
+"""A trace that no answer can be computed of is named and left out; the others answer as if it were not there."""
+
+import json
+import logging
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracelake.lake import Lake
+
+from ..support import run_cli, trace_bytes
+
+
+def kernels_and_operators(count: int) -> bytes:
+    """A trace of collectives on a device and of products on the host, as many of each."""
+    on_device = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "dur": 1}
+    on_host = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "dur": 0.5}
+    of_device = {"device": 0, "stream": 7, "dtype": "Float", "In msg nelems": 4, "Group size": 2}
+    of_host = {"Input Dims": [[2, 2], [2, 2]]}
+    return trace_bytes(
+        [{**on_device, "ts": nth, "args": of_device | {"correlation": nth}} for nth in range(count)]
+        + [{**on_host, "ts": nth, "args": of_host | {"External id": nth}} for nth in range(count)]
+    )
+
+
+def rewrite(lake: Lake, trace: str, lane: str, replaced: str) -> None:
+    """Change the rows of a lane, as another writer of Parquet might have written them."""
+    for path in (lake.layout.event_dir(lake.resolve(trace)) / f"lane={lane}").glob("*.parquet"):
+        duckdb.execute(f"COPY (SELECT * REPLACE ({replaced}) FROM '{path}') TO '{path}.new' (FORMAT parquet)")
+        Path(f"{path}.new").replace(path)
+
+
+@pytest.fixture
+def poisoned(tmp_path: Path) -> Lake:
+    """A lake of five traces: `2` and `6` are sound, `3` and `5` hold text that is no JSON, a file of `4` is cut."""
+    with Lake(tmp_path / "lake") as lake:
+        for count in (2, 3, 4, 5, 6):
+            path = tmp_path / f"{count}.json"
+            path.write_bytes(kernels_and_operators(count))
+            lake.ingest(path)
+        rewrite(lake, "3", "device", "replace(args, ':4', ':=') AS args")
+        rewrite(lake, "5", "host", "replace(input_dims, '[[2', '[[=') AS input_dims")
+        [cut] = (lake.layout.event_dir(lake.resolve("4")) / "lane=device").glob("*.parquet")
+        cut.write_bytes(cut.read_bytes()[:-30])
+    return Lake(tmp_path / "lake")
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable):
+    if not writable:
+        monkeypatch.setattr("tracelake.engine.marts.os.access", lambda path, mode: mode != os.W_OK)
+    kernels = "SELECT trace, count(*) FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
+    ops = "SELECT trace, sum(calls) FROM traces JOIN ops USING (trace_id) GROUP BY ALL ORDER BY ALL"
+    with caplog.at_level(logging.WARNING, "tracelake"):
+        # The kernels of 5 are sound; its operators have shapes that cannot be read.
+        assert poisoned.rows(kernels) == [("2", 2), ("5", 5), ("6", 6)]
+        assert poisoned.rows(ops) == [("2", 2), ("6", 6)]
+    named = [record.getMessage() for record in caplog.records]
+    assert [line.partition(" ")[0] for line in named] == ["3", "4", "5"]
+    for line in named:
+        assert "set aside: _" in line
+        assert "tracelake remove " in line
+    asked = "SELECT trace, severity, value FROM health JOIN traces USING (trace_id) WHERE \"check\" = 'set_aside'"
+    found = poisoned.rows(f"{asked} ORDER BY trace")
+    assert found == [("3", "error", 1), ("4", "error", 1), ("5", "error", 1)]
+    for trace in ("3", "4", "5"):
+        poisoned.remove(trace)
+    assert poisoned.rows(kernels) == [("2", 2), ("6", 6)]
+    assert poisoned.rows("SELECT count(*) FROM _set_aside") == [(0,)]
+
+
+def test_the_command_line_names_the_trace_in_a_line_and_answers(poisoned):
+    question = "SELECT trace, count(*) AS n FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
+    ended = run_cli("sql", question, "--format", "json", lake=poisoned.path)
+    assert (ended.returncode, json.loads(ended.stdout)) == (
+        0, [{"trace": "2", "n": 2}, {"trace": "5", "n": 5}, {"trace": "6", "n": 6}],
+    )  # fmt: skip
+    assert ended.stderr.startswith("tracelake: 3 (")
+    assert "Traceback" not in ended.stderr
+
+
+def test_what_the_machine_lacks_is_laid_on_no_trace(poisoned, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise duckdb.IOException("IO Error: Could not write file: No space left on device")
+
+    poisoned.remove("4")
+    monkeypatch.setattr("tracelake.engine.marts._compute", full)
+    with pytest.raises(duckdb.IOException):
+        poisoned.rows("FROM kernels")
+    assert poisoned.rows("SELECT count(*) FROM _set_aside") == [(0,)]
