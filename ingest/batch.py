@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ..engine.errors import InputError
 from ..engine.layout import Layout
 from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
+from .foreign import ENDINGS, foreign
 from .formats import kind_of
 from .one import Ingested, Progress, ingest_one
 from .source import STDIN, Source
@@ -23,6 +25,10 @@ _TABLES = (".csv", ".csv.gz", ".csv.zst")
 _NOT_TRACES = frozenset({"config.json", "server_args.json", "metadata.json", "generation_config.json"})
 
 
+class _Stopped(Exception):
+    """Nobody waits for the file any more."""
+
+
 @dataclass(frozen=True)
 class Failed:
     """A file that did not get in, and why."""
@@ -31,21 +37,16 @@ class Failed:
     reason: str
 
 
-def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files that `paths` name; a folder stands for the traces below it.
+def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str | Failed]:
+    """Return the files that `paths` name; a folder stands for the traces below it, and fails where there are none.
 
     What an Ascend profiler left of one rank is one trace, and its folder stands for it.
-
-    Raises:
-        InputError: a folder holds no file that could be a trace.
     """
-    files: list[str] = []
+    files: list[str | Failed] = []
     for path in map(str, paths):
         if path != STDIN and Path(path).is_dir():
             found = _in_folder(Path(path))
-            if not found:
-                raise InputError(f"{path}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES)}).")
-            files += found
+            files += found or [Failed(path, _nothing_in(Path(path)))]
         else:
             files.append(path)
     return list(dict.fromkeys(files))
@@ -66,6 +67,22 @@ def _in_folder(folder: Path) -> list[str]:
     return sorted(found)
 
 
+def _nothing_in(folder: Path) -> str:
+    """Return what to say of a folder without traces: what is there instead, where that can be told."""
+    said = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES)})."
+    for file in sorted(folder.rglob("*")):
+        if file.name.lower().endswith(ENDINGS) and file.is_file():
+            try:
+                source = Source(file)
+                about = foreign(source.peek(HEADER_LIMIT), file.name)
+                source.close()
+            except InputError:
+                continue
+            if about:
+                return f"{said}\n  {file.name} is {about}"
+    return said
+
+
 def _is_known(file: Path) -> bool:
     """Return whether a table is one of those that Ascend's profilers write."""
     try:
@@ -82,7 +99,7 @@ def _is_known(file: Path) -> bool:
 
 def ingest_many(
     layout: Layout,
-    files: Sequence[str],
+    files: Sequence[str | Failed],
     *,
     progress: Callable[[str], Progress] | None = None,
     jobs: int | None = None,
@@ -92,7 +109,7 @@ def ingest_many(
 
     Args:
         layout: the lake.
-        files: paths, or `-`.
+        files: paths, or `-`; what has failed already keeps its place.
         progress: gives the progress callback of a file.
         jobs: files read at once; as many as the machine has cores, up to 8, when not given.
         name: the trace's name, for a single file.
@@ -101,12 +118,34 @@ def ingest_many(
     at_once = max(1, min(jobs or cores, len(files)))
     threads = max(1, cores // at_once)
 
-    def ingest(path: str) -> Ingested | Failed:
+    def ingest(path: str | Failed) -> Ingested | Failed:
+        if isinstance(path, Failed):
+            return path
+        told = progress(path) if progress else lambda read, size, events: None
+
+        def report(read: int, size: int | None, events: int) -> None:
+            if stopped.is_set():
+                raise _Stopped
+            told(read, size, events)
+
         try:
-            report = progress(path) if progress else lambda read, size, events: None
             return ingest_one(layout, path, progress=report, threads=threads, name=name)
         except InputError as error:
             return Failed(path, str(error))
+        except _Stopped:
+            raise
+        except Exception as error:
+            if os.environ.get("TRACELAKE_DEBUG"):
+                raise
+            reason = f"{type(error).__name__}: {error}\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did."
+            return Failed(path, f"{path}: {reason}")
 
+    stopped = threading.Event()
     with ThreadPoolExecutor(at_once, "tracelake-file") as pool:
-        yield from pool.map(ingest, files)
+        try:
+            yield from pool.map(ingest, files)
+        except BaseException:
+            # Whoever waits for the files does so no longer: those under way end at their next piece.
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -9,6 +9,7 @@ from .ascend.companions import DocumentReader, document_kind, table_kind
 from .ascend.lines import read_header
 from .ascend.table import HEADER_LIMIT, KERNELS, TableReader
 from .chrome import ChromeReader
+from .foreign import foreign
 from .lanes import LaneWriter
 from .notes import Notes
 from .reader import Reader
@@ -27,8 +28,10 @@ def kind_of(head: bytes, name: str) -> str:
     What cannot be told is a `trace`, whose reader says best what is wrong.
 
     Raises:
-        InputError: the file is a table, but none that anybody knows.
+        InputError: the file is a table, but none that anybody knows, or a file of another kind.
     """
+    if about := foreign(head, name):
+        raise InputError(f"{name}: not a trace but {about}")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith((b"{", b"[")):
         return document_kind(head) or "trace"

@@ -100,8 +100,8 @@ def test_a_missing_file_a_folder_without_traces_and_a_folder_among_files_are_tol
     empty.mkdir()
     (empty / "config.json").write_text("{}")
     (empty / "readme.txt").write_text("no trace")
-    with pytest.raises(InputError, match="empty: no traces in this folder"):
-        lake.ingest(empty)
+    [failed] = ingest_into(lake, empty)
+    assert failed.reason.startswith(f"{empty}: no traces in this folder")
 
 
 def test_a_folder_stands_for_its_traces_and_one_bad_file_does_not_stop_the_others(tmp_path):

@@ -1,0 +1,117 @@
+"""Files that lie beside traces and are none: told by their first bytes, named, with what to do instead.
+
+Databases and archives of profilers are told from each other by the names of tables and members near their beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+#: Endings under which such files lie in folders of traces.
+ENDINGS = (
+    ".xplane.pb", ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
+    ".tar.gz", ".tgz", ".pftrace",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What a file is.
+
+    Attributes:
+        begins: a pattern of its first bytes; where it is empty, any that are no text.
+        holds: what one of is near its beginning; empty where the beginning says it all.
+        what: how it is called.
+        advice: what to do.
+    """
+
+    begins: bytes
+    holds: tuple[bytes, ...]
+    what: str
+    advice: str
+
+
+_CHROME = "tracelake reads Chrome traces (JSON) and Ascend's tables"
+_SQLITE = rb"SQLite format 3\x00"
+_ZIP = rb"PK(\x03\x04|\x05\x06)"
+#: The first that fits counts.
+_KINDS = (
+    _Kind(
+        rb"\x0a[^\x0a].{0,24}\x12.(/device:|/host:|Task Environment|#Chip)", (), "an XSpace of XProf (.xplane.pb)",
+        "JAX writes a trace beside it, *.trace.json.gz or, with create_perfetto_trace=True, perfetto_trace.json.gz: "
+        "give that.",
+    ),
+    _Kind(
+        _SQLITE, (b"CUPTI_ACTIVITY_KIND", b"TARGET_INFO_", b"META_DATA_CAPTURE"),
+        "an export of Nsight Systems (SQLite)",
+        f"{_CHROME}: profile with torch.profiler and export_chrome_trace().",
+    ),
+    _Kind(
+        _SQLITE, (b"rocpd_",), "a database of ROCm's profilers (rocpd, SQLite)",
+        f"{_CHROME}: of an RPD file `rpd2tracing.py FILE.rpd FILE.json` makes one.",
+    ),
+    _Kind(
+        _SQLITE, (b"COMPUTE_TASK_INFO", b"STRING_IDS", b"CANN_API"), "a database of Ascend's profiler (SQLite)",
+        "its export as text has kernel_details.csv and trace_view.json: give their folder.",
+    ),
+    _Kind(_SQLITE, (), "a SQLite database", f"{_CHROME}: export the trace from the tool that wrote the database."),
+    _Kind(
+        rb"", (b"QuadDCommon", b"QuadDAnalysis", b"QDSTRM"), "a report of Nsight Systems (.nsys-rep)",
+        f"{_CHROME}: profile with torch.profiler and export_chrome_trace().",
+    ),
+    _Kind(
+        rb"NVR\x00", (), "a report of Nsight Compute (.ncu-rep)",
+        f"{_CHROME}: profile with torch.profiler and export_chrome_trace().",
+    ),
+    _Kind(
+        _ZIP, (b"/data.pkl", b"/constants.pkl", b"/.format_version"), "a file of torch.save() (.pt)",
+        "it holds tensors or a model. A trace is what profiler.export_chrome_trace() writes.",
+    ),
+    _Kind(_ZIP, (), "a zip archive", "unpack it, and give the traces in it or their folder."),
+    _Kind(rb".{257}ustar", (), "a tar archive", "unpack it (tar xf), and give the traces in it or their folder."),
+    _Kind(
+        rb"\x80[\x02-\x05](\x95.{8}|\x8a\x0al\xfc\x9c|[\x7d\x5d\x63\x28\x58])", (), "a Python pickle",
+        "it holds Python objects, such as a model or a snapshot of memory. A trace is what "
+        "profiler.export_chrome_trace() writes.",
+    ),
+    _Kind(rb"\xfd7zXZ\x00", (), "compressed with xz", "decompress it: xz -dk FILE. gzip can be read."),
+    _Kind(rb"BZh[1-9]1AY", (), "compressed with bzip2", "decompress it: bzip2 -dk FILE. gzip can be read."),
+    _Kind(rb"\x04\x22\x4d\x18", (), "compressed with lz4", "decompress it: lz4 -dk FILE. gzip can be read."),
+    _Kind(rb"7z\xbc\xaf\x27\x1c", (), "a 7z archive", "unpack it, and give the traces in it or their folder."),
+    _Kind(
+        rb"PAR1", (), "a Parquet file", "a trace is ingested as its profiler wrote it; a lake's tables are asked with "
+        "`tracelake sql`.",
+    ),
+    _Kind(rb"\x89HDF\r\n", (), "an HDF5 file", f"{_CHROME}."),
+)  # fmt: skip
+#: By name alone, where bytes that are no text say nothing.
+_BY_NAME = {
+    ".nsys-rep": "a report of Nsight Systems",
+    ".qdrep": "a report of Nsight Systems",
+    ".pftrace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
+    ".perfetto-trace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
+    ".xplane.pb": "an XSpace of XProf; give the *.trace.json.gz beside it",
+}
+
+
+def foreign(head: bytes, name: str) -> str | None:
+    """Return what a file is that is no trace, and what to do, as a sentence; None for what may be one.
+
+    Args:
+        head: its first bytes, decompressed.
+        name: its name.
+    """
+    for kind in _KINDS:
+        begins = re.match(kind.begins, head, re.DOTALL) if kind.begins else _is_binary(head)
+        if begins and (not kind.holds or any(mark in head for mark in kind.holds)):
+            return f"{kind.what}: {kind.advice}"
+    if _is_binary(head):
+        for ending, what in _BY_NAME.items():
+            if name.lower().endswith(ending):
+                return f"{what}. {_CHROME}."
+    return None
+
+
+def _is_binary(head: bytes) -> bool:
+    return b"\0" in head[:4096]

@@ -1,0 +1,140 @@
+"""Files of other kinds that lie beside traces are told by their content, named, and stop nobody."""
+
+import gzip
+import io
+import pickle
+import sqlite3
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tracelake.ingest.foreign import foreign
+from tracelake.lake import Lake
+
+from ..support import DATA, ingest_into, run_cli, trace_bytes
+
+TRACE = trace_bytes([{"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "name": "span"}])
+
+
+def zipped(*names: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in names:
+            archive.writestr(name, TRACE)
+    return out.getvalue()
+
+
+def tarred() -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        about = tarfile.TarInfo("rank0.json")
+        about.size = len(TRACE)
+        archive.addfile(about, io.BytesIO(TRACE))
+    return out.getvalue()
+
+
+def database(folder: Path, *tables: str) -> bytes:
+    path = folder / "made.db"
+    connection = sqlite3.connect(path)
+    for table in tables:
+        connection.execute(f"CREATE TABLE {table} (start INTEGER, name TEXT)")
+    connection.commit()
+    connection.close()
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+# What is in a file, and what must be said of it: what it is, and what to do.
+KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
+    "host.xplane.pb": (
+        lambda _: b"\x0a\xa1\xf0\x08\x08\x02\x12\x09/host:CPU" + bytes(300), "an XSpace of XProf", "*.trace.json.gz",
+    ),
+    "run.nsys-rep": (
+        lambda _: b"\x08\x01" + bytes(30) + b"QuadDCommon.StreamSectionsManager" + bytes(300),
+        "a report of Nsight Systems", "torch.profiler",
+    ),
+    "unknown.nsys-rep": (lambda _: b"\x07\0\1" + bytes(300), "a report of Nsight Systems", "Chrome traces"),
+    "run.sqlite": (
+        lambda folder: database(folder, "StringIds", "CUPTI_ACTIVITY_KIND_KERNEL"), "an export of Nsight Systems",
+        "torch.profiler",
+    ),
+    "results.db": (lambda folder: database(folder, "rocpd_kernelapi"), "(rocpd, SQLite)", "rpd2tracing.py"),
+    "ascend_pytorch_profiler_0.db": (
+        lambda folder: database(folder, "STRING_IDS", "TASK"), "Ascend's profiler", "kernel_details.csv",
+    ),
+    "other.db": (lambda folder: database(folder, "mine"), "a SQLite database", "export"),
+    "model.pt": (lambda _: zipped("model/data.pkl"), "torch.save()", "export_chrome_trace()"),
+    "snapshot.pickle": (lambda _: pickle.dumps({"segments": []}), "a Python pickle", "export_chrome_trace()"),
+    "runs.zip": (lambda _: zipped("rank0.json"), "a zip archive", "unpack it"),
+    "runs.tar": (lambda _: tarred(), "a tar archive", "unpack it (tar xf)"),
+    "runs.tar.gz": (lambda _: gzip.compress(tarred()), "a tar archive", "unpack it (tar xf)"),
+    "trace.json.xz": (lambda _: b"\xfd7zXZ\x00" + bytes(40), "xz", "xz -dk"),
+    "part.parquet": (lambda _: b"PAR1" + bytes(40), "a Parquet file", "tracelake sql"),
+    "kernels.ncu-rep": (lambda _: b"NVR\x00" + bytes(40), "a report of Nsight Compute", "torch.profiler"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_file_of_another_kind_is_named_whatever_its_name_says(tmp_path, name):
+    make, what, advice = KINDS[name]
+    content = make(tmp_path)
+    own = tmp_path / name
+    own.write_bytes(content)
+    paths = [own]
+    if not name.startswith("unknown"):
+        paths.append(tmp_path / "renamed.json")
+        paths[1].write_bytes(content)
+    (tmp_path / "good.json").write_bytes(TRACE)
+    *failed, good = ingest_into(Lake(tmp_path / "lake"), *paths, tmp_path / "good.json")
+    assert good.events == 1
+    for path, result in zip(paths, failed, strict=True):
+        assert result.reason.startswith(f"{path}: not a trace but ")
+        assert what in result.reason
+        assert advice in result.reason
+
+
+def test_folders_without_traces_fail_by_themselves_and_tell_what_is_there(tmp_path):
+    for name in ("empty", "other", "good"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "other" / "run.zip").write_bytes(zipped("rank0.json"))
+    (tmp_path / "good" / "rank0.json").write_bytes(TRACE)
+    (tmp_path / "bad.json").write_bytes(b"oops")
+    ended = run_cli(
+        "ingest", *(tmp_path / name for name in ("empty", "bad.json", "other", "good")), lake=tmp_path / "l"
+    )
+    assert ended.returncode == 3
+    lines = ended.stderr.splitlines()
+    assert lines[0].startswith(f"tracelake: {tmp_path / 'empty'}: no traces in this folder")
+    assert lines[1].startswith(f"tracelake: {tmp_path / 'bad.json'}: not a trace")
+    assert lines[2].startswith(f"tracelake: {tmp_path / 'other'}: no traces in this folder")
+    assert "run.zip is a zip archive" in lines[3]
+    assert lines[-1] == "tracelake: 4 files: 1 new, 0 known already, 3 failed."
+
+
+def test_a_file_that_fails_as_nobody_foresaw_does_not_stop_the_others(tmp_path, monkeypatch):
+    monkeypatch.delenv("TRACELAKE_DEBUG", raising=False)
+    monkeypatch.setattr(
+        "tracelake.ingest.one.describe", lambda reading, name, devices: 1 / 0 if name == "b.json" else {}
+    )
+    for name in "abc":
+        (tmp_path / f"{name}.json").write_bytes(TRACE.replace(b"span", name.encode()))
+    paths = [tmp_path / f"{name}.json" for name in "abc"]
+    before, failed, after = ingest_into(Lake(tmp_path / "lake"), *paths)
+    assert (before.events, after.events) == (1, 1)
+    assert failed.reason.startswith(f"{paths[1]}: ZeroDivisionError")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"needs the traces in {DATA}")
+def test_no_trace_of_the_shared_data_is_taken_for_another_kind_and_all_others_are():
+    found = {}
+    for path in sorted(file for file in DATA.rglob("*") if file.is_file() and file.suffix in (".gz", ".json", ".csv")):
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rb") as content:
+            found[path] = foreign(content.read(1 << 16), path.name)
+    assert {path: about for path, about in found.items() if about} == {}
+    others = [*DATA.glob("nsys/*.sqlite"), *DATA.glob("xplane/*.pb")]
+    assert [path for path in others if foreign(path.read_bytes()[: 1 << 16], path.name) is None] == []
