@@ -10,6 +10,8 @@ import click
 
 from .commands import (
     extract,
+    failures,
+    interrupts,
     layers,
     model_mfu,
     model_report,
@@ -21,8 +23,6 @@ from .commands import (
     summary,
     traces,
 )
-from .commands.common import say
-from .engine.errors import TracelakeError
 from .version import __version__
 
 
@@ -95,31 +95,11 @@ def demo(keep: Path | None) -> None:
 
 def main() -> None:
     """Run the command line; errors are told in a line, without a traceback."""
-    try:
-        cli(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        raise SystemExit(done.exit_code) from None
-    except click.Abort:
-        raise SystemExit(130) from None
-    except click.ClickException as error:
-        error.show()
-        raise SystemExit(error.exit_code) from None
-    except TracelakeError as error:
-        say(str(error))
-        raise SystemExit(error.exit_code) from None
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
-    except Exception as error:
-        if os.environ.get("TRACELAKE_DEBUG"):
-            raise
-        if _is_of_values(error):
-            say(f"{error}\n  A number is too large to compute with, or a value is not of its type.")
-            raise SystemExit(2) from None
-        say(f"{type(error).__name__}: {error}\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did.")
-        raise SystemExit(1) from None
-
-
-def _is_of_values(error: Exception) -> bool:
-    """Return whether the database could not compute with the values that it was asked for."""
-    duckdb = sys.modules.get("duckdb")  # not imported for commands that ask nothing
-    return duckdb is not None and isinstance(error, duckdb.DataError)
+    failures.prepare()
+    with interrupts.watched():
+        try:
+            cli(standalone_mode=False)
+        except BaseException as error:
+            if isinstance(error, SystemExit):
+                raise
+            raise SystemExit(failures.exit_code(error)) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .engine import export, modules
 from .engine.catalog import check_settings
 from .engine.errors import InputError, UsageError
+from .engine.paths import readable
 from .ingest.batch import Failed, expand, ingest_many
 from .ingest.inputs import input_of, names_input
 from .ingest.one import Ingested, Progress
@@ -53,7 +54,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
 
         Raises:
             UsageError: a setting's value is not of its type.
-            InputError: the model's config.json cannot be read, or a folder holds no traces.
+            InputError: the model's config.json cannot be read.
         """
         files = expand(paths)
         said = self._checked({key: value for key, value in settings.items() if value is not None})
@@ -301,7 +302,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         files = [Path(file).stat() for file in what.files]
         known = self.rows(
             "SELECT trace_id FROM _catalog WHERE source_path = $1 AND source_bytes = $2 AND source_mtime_ns = $3",
-            [str(path.absolute()), sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)],
+            [readable(path.absolute()), sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)],
         )
         if known:
             return str(known[0][0])

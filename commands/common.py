@@ -133,7 +133,11 @@ def open_default(lake: Path | None) -> Lake:
 
 def cache_lake(name: str = "lake") -> Path:
     """Return the folder of the lake for files that are looked at without naming a lake, or for what needs none."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracelake" / name
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        raise UsageError("there is no home folder for a cache: name a lake with --lake or TRACELAKE_LAKE.") from None
+    return cache / "tracelake" / name
 
 
 def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:

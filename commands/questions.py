@@ -8,6 +8,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.guard import refusals
+from ..engine.paths import readable
 from .common import format_options, open_lake, render_rows, say
 
 
@@ -38,6 +39,8 @@ def sql(
     if (query is None) == (file is None):
         raise UsageError('give a query, or a file with -f: tracelake sql "SELECT …"')
     text = query if query is not None else file.read_text(encoding="utf-8") if file else ""
+    if text != readable(text):
+        raise UsageError("the query is not UTF-8.")
     if not text.strip(" \t\r\n;"):
         raise UsageError('the query is empty: tracelake sql "SELECT …"')
     answer = open_lake(lake, unsafe=unsafe).sql(text)

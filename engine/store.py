@@ -342,7 +342,7 @@ class Store:
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
         set_event_files(connection, [])
         if not self._unsafe:
-            guard.lock(connection, (*self.layout.tables, modules.REFERENCE_ROOT))
+            guard.lock(connection, (*self.layout.tables, self.layout.staging, modules.REFERENCE_ROOT))
         return connection
 
     def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:

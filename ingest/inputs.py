@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.errors import InputError
+from ..engine.paths import readable
 from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
 from .describe import trace_name
 from .source import STDIN
@@ -61,13 +62,15 @@ def input_of(path: str | os.PathLike[str]) -> Input:
             raise InputError(f"{path}: is a folder; give the trace files in it.")
         return _of_folder(found[0])
     if not here.exists():
+        if here.is_symlink():
+            raise InputError(f"{path}: a symbolic link to nothing, or to itself.")
         raise InputError(f"{path}: no such file.")
-    name = trace_name(here.name)
+    name = trace_name(readable(here.name))
     worker = worker_of(here.absolute())
     if not is_worker(worker):
         return Input(str(here), here, (str(here),), name)
     if _COMMON_NAMES.fullmatch(name):
-        name = worker_name(worker)
+        name = readable(worker_name(worker))
     return Input(str(here), here, (str(here),), name, facts=folder_facts(worker))
 
 
@@ -76,7 +79,7 @@ def _of_folder(folder: AscendFolder) -> Input:
         str(folder.path),
         folder.path,
         tuple(map(str, folder.files)),
-        folder.name,
+        readable(folder.name),
         folder.device,
         folder.facts(),
         folder.metadata(),

@@ -16,9 +16,9 @@ import xxhash
 
 from ..engine.catalog import write_entry
 from ..engine.errors import InputError
-from ..engine.files import Staging, exclusive, fsync_path, remove_dead_staging, remove_folder
+from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
 from ..engine.layout import Layout
-from ..engine.paths import file_literal, parquet_rows
+from ..engine.paths import file_literal, parquet_rows, readable
 from ..version import __version__
 from .describe import describe
 from .formats import reader_of
@@ -95,7 +95,7 @@ def ingest_one(
     what = input_of(path)
     try:
         remove_dead_staging(layout.staging)
-        with Staging(layout.staging) as folder:
+        with Staging(layout.staging, what.name) as folder:
             return _ingest(layout, what, folder, progress, threads or min(_MAX_THREADS, os.cpu_count() or 1), name)
     except OSError as error:
         raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
@@ -126,14 +126,14 @@ def _ingest(layout: Layout, what: Input, folder: Path, progress: Progress, threa
     if not files and (notes.rejected or notes.truncated):
         raise InputError(f"{what.name}: no whole event in it: {notes.first() or notes.truncated}.")
     reading.metadata |= what.metadata
-    entry: dict[str, Any] = describe(reading, what.path.name if what.path else "stdin", devices)
+    entry: dict[str, Any] = describe(reading, readable(what.path.name) if what.path else "stdin", devices)
     entry |= what.facts
     content = _one_digest([source.content_digest for source in sources])
     trace_id = content[:16]
     entry |= {
         "trace_id": trace_id,
         "trace": name or what.trace,
-        "source_path": None if what.path is None else str(what.path.absolute()),
+        "source_path": None if what.path is None else readable(what.path.absolute()),
         "source_bytes": sum(source.consumed for source in sources),
         "source_mtime_ns": max((source.mtime_ns for source in sources if source.mtime_ns), default=None),
         "source_sha256": _one_sha256([source.file_digest() for source in sources]),
@@ -212,7 +212,7 @@ def _publish(layout: Layout, events: Path, entry: dict[str, Any]) -> bool:
         fsync_path(path)
     fsync_path(events)
     target = layout.event_dir(entry["trace_id"])
-    with exclusive(layout.lock):
+    with exclusive(layout.lock), unbroken:
         if layout.catalog_file(entry["trace_id"]).exists():
             return False
         if target.exists():
@@ -222,4 +222,5 @@ def _publish(layout: Layout, events: Path, entry: dict[str, Any]) -> bool:
         events.rename(target)
         fsync_path(target.parent)
         write_entry(layout, entry)
+        finished(events.parent)
     return True

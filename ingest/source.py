@@ -183,13 +183,15 @@ class _HashedFile(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        if self._raw is not sys.stdin.buffer:
+        if sys.stdin is None or self._raw is not sys.stdin.buffer:
             self._raw.close()
         super().close()
 
 
 def _open(path: Path | None, name: str) -> io.RawIOBase | BinaryIO:
     if path is None:
+        if sys.stdin is None:
+            raise InputError(f"{name}: is closed.")
         return sys.stdin.buffer
     try:
         return path.open("rb", buffering=0)

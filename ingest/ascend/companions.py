@@ -10,6 +10,7 @@ from typing import Any
 
 from ...engine.errors import InputError
 from ...engine.modules import quoted
+from ...engine.paths import readable
 from ..lanes import LaneWriter
 from ..notes import Notes
 from ..reader import Reading
@@ -96,7 +97,7 @@ class DocumentReader:
         first = self.events
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             self._store(rows[start : start + _ROWS_AT_ONCE])
-        file_name = self.source.path.name if self.source.path else "stdin"
+        file_name = readable(self.source.path.name) if self.source.path else "stdin"
         about = {"name": file_name, "kind": self.kind, "first_event": first, "events": self.events - first}
         return Reading(metadata={"files": [about]}, facts={"format": "ascend"})
 

@@ -126,7 +126,10 @@ def ascend_folders(path: Path) -> list[AscendFolder]:
     found: list[AscendFolder] = []
     for folder, inner, names in os.walk(path):
         inner.sort()
+        # A name says nothing of what is there: a pipe would be waited for.
         files = _files_of(Path(folder), sorted(names))
+        if not all(file.is_file() for file in files):
+            files = _files_of(Path(folder), sorted(name for name in names if Path(folder, name).is_file()))
         if files:
             found.append(AscendFolder(Path(folder), files, worker_of(Path(folder).absolute())))
     framework = {one.worker for one in found if one.path.name == _OUTPUT}

@@ -21,6 +21,7 @@ from typing import Any
 import duckdb
 
 from ...engine.errors import InputError
+from ...engine.paths import readable
 from ..lanes import LaneWriter
 from ..notes import Notes
 from ..reader import Reading
@@ -243,7 +244,7 @@ class TableReader:
         """Return what is needed to write rows of the table as the file has them, and to name what they hold."""
         header, path = self.header, self.source.path
         return {
-            "name": path.name if path else "stdin",
+            "name": readable(path.name) if path else "stdin",
             "kind": self.kind,
             "first_event": first,
             "lines": self.events - first,

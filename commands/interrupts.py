@@ -1,0 +1,58 @@
+"""Ctrl-C ends a command within a second, whatever it is at, and what it had not finished is gone.
+
+Python runs a signal's handler when its main thread comes back from what it called, and DuckDB may be at one query, or
+at the planning of one, for long; the threads of an ingest would have to be asked too. So a thread of its own waits for
+the signal. It lets a step that must not be torn come to its end, removes what is under way, and ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+
+from ..engine import files
+from .common import say
+
+#: Seconds that a step may take which must not be torn: a rename and a row of the catalog.
+_PATIENCE = 0.7
+_CODE = 130
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[None]:
+    """End the process when the user interrupts; where signals are ignored, or not ours to take, leave them so."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    threading.Thread(target=_wait, args=(reading,), name="tracelake-interrupt", daemon=True).start()
+    signal.signal(signal.SIGINT, lambda *_: None)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _wait(reading: int) -> None:
+    while signal.SIGINT not in os.read(reading, 1):
+        pass
+    try:
+        files.unbroken.acquire(timeout=_PATIENCE)
+        labels = files.abandon()
+        files.remove_spilled()
+        if sys.stderr is not None and sys.stderr.isatty():
+            # A progress bar hides the cursor and leaves its line.
+            sys.stderr.write("\x1b[?25h\r\x1b[K")
+        say(f"interrupted, nothing stored of {', '.join(labels)}." if labels else "interrupted.")
+    finally:
+        os._exit(_CODE)
