@@ -77,8 +77,8 @@ def is_fresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modul
     return not traces or (_is_of(layout, entry, wanted) and all(_fresh(layout, entry, one, origins) for one in traces))
 
 
-def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins) -> None:
-    """Bring the files of a materialised relation up to date and point the relation at them.
+def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins) -> bool:
+    """Bring a materialised relation's files up to date and point it at them; return whether traces were set aside.
 
     The relations it is made from come first.
 
@@ -90,10 +90,12 @@ def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: module
         entry: the relation.
         origins: what its rows are computed from.
     """
+    before = len(set_aside(connection))
     source = _files(connection, layout, entry, origins)
     if source is None:
         source = _here(connection, layout, entry, origins)
     connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {source}")
+    return len(set_aside(connection)) > before
 
 
 def forget(layout: Layout, trace_id: str) -> None:

@@ -158,12 +158,16 @@ class Store:
         connection = self._connection
         if not self._catalog.load(connection):
             return
-        files = [file for trace_id in self._catalog.stamps for file in self.layout.event_files(trace_id)]
-        set_event_files(connection, files)
+        aside.create_table(connection)
+        self._point_at_events(connection)
         self._materialised.clear()
         self._pairs.clear()
-        aside.create_table(connection)
         self._recompute(entry.name for entry in modules.modules())
+
+    def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
+        left = self._catalog.stamps.keys() - aside.set_aside(connection)
+        set_event_files(connection, [file for one in sorted(left) for file in self.layout.event_files(one)])
 
     def _recompute(self, names: Iterable[str]) -> None:
         """Compute those relations anew that are held in memory, of some names that are there.
@@ -278,7 +282,8 @@ class Store:
                 continue
             if self._is_kept(entry):
                 if entry.name not in self._materialised:
-                    marts.refresh(connection, self.layout, entry, self._origins(entry, stamps))
+                    if marts.refresh(connection, self.layout, entry, self._origins(entry, stamps)):
+                        self._point_at_events(connection)
                     self._materialised.add(entry.name)
                     self._commented.discard(entry.name)
             elif entry.name not in self._created:
