@@ -10,7 +10,7 @@ import duckdb
 
 from .errors import UsageError
 from .guard import scratch
-from .paths import TRACE_ID, pattern
+from .paths import TRACE_ID, pattern, readable
 from .schema import EVENT_COLUMNS, empty_select
 
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
@@ -41,7 +41,7 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": True,
         # What does not fit memory goes there; by default DuckDB takes the folder one stands in.
-        "temp_directory": str(scratch()),
+        "temp_directory": readable(scratch()),
         # Takes a third of the time to plan our deepest views, and their plans are no faster with it.
         "disabled_optimizers": "projection_pullup",
     }

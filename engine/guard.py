@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
-from .paths import file_literal, pattern
+from .paths import file_literal, pattern, readable
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,7 +69,7 @@ def lock(connection: duckdb.DuckDBPyConnection, folders: Iterable[Path]) -> None
     """
     # DuckDB compares what it is asked to read, which may be a pattern that stands for one file.
     allowed = {
-        text for folder in folders for text in (str(folder.resolve()), pattern(folder), pattern(folder.resolve()))
+        text for folder in folders for text in (readable(folder.resolve()), pattern(folder), pattern(folder.resolve()))
     }
     listed = ", ".join("'" + text.replace("'", "''") + "'" for text in sorted(allowed))
     connection.execute(
