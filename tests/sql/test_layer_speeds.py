@@ -51,7 +51,8 @@ def typed(traces):
             "GROUP BY ALL"
         )
         connection.execute(
-            "CREATE TABLE passes AS SELECT trace_id, rank, device, pass_id, CAST(NULL AS VARCHAR) AS stage, 'm' AS series, "
+            "CREATE TABLE passes AS SELECT trace_id, rank, device, pass_id, CAST(NULL AS VARCHAR) AS stage, "
+            "'m' AS series, "
             "CAST(count(DISTINCT layer_id) AS INTEGER) AS num_layers FROM layer_kernels GROUP BY ALL"
         )
         for view in ("_layer_kinds", "_layer_shapes", "_layer_speeds", "_typed_layers"):
