@@ -98,9 +98,7 @@ captured AS (
 compiled AS (
     SELECT
         o.trace_id, o.rank, o.device, o.kernel_id, o.pid, o.tid, o.role, o.start_ns, o.end_ns,
-        t.name, t.canonical_name, t.class,
-        -- As in kernels; what runs beside the operations is none.
-        coalesce(k.category, t.category) AS category, t.collective,
+        t.name, t.canonical_name, t.class, t.category, t.collective,
         coalesce(run_ops.program, t.hlo_module) AS program,
         run_ops.execution_id, t.hlo_category,
         coalesce(t.path, usual.scopes.path) AS path,
@@ -111,7 +109,6 @@ compiled AS (
         t.model_flops, t.shape_flops, t.bytes_accessed, t.raw_bytes, t.source
     FROM _xla_ops AS o
     JOIN texts AS t USING (trace_id, text_id)
-    LEFT JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
     LEFT JOIN run_ops ON run_ops.trace_id = o.trace_id AND run_ops.kernel_id = o.kernel_id
     LEFT JOIN usual
         ON t.path IS NULL AND usual.trace_id = o.trace_id AND usual.name = t.name

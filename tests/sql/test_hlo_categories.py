@@ -58,4 +58,7 @@ def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_ca
     expected = [(name, *rest) for name, _, *rest in operations]
     query = "SELECT name, category, kind, category_source FROM kernels ORDER BY start_ns"
     assert lake.sql(query).fetchall() == expected
-    assert dict(lake.sql("SELECT name, category FROM ops").fetchall()) == {row[0]: row[1] for row in expected}
+    ops = dict(lake.sql("SELECT name, category FROM ops").fetchall())
+    assert {name: ops[name] for name, *_, source in expected if source == "hlo"} == {
+        name: category for name, category, _, source in expected if source == "hlo"
+    }
