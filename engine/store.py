@@ -162,7 +162,6 @@ class Store:
         self._point_at_events(connection)
         self._materialised.clear()
         self._pairs.clear()
-        aside.create_table(connection)
         self._recompute(entry.name for entry in modules.modules())
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
