@@ -20,6 +20,9 @@ _GATHERED = ("device", "host", "flow", "meta", "pair")
 #: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane.
 _GATHERED_ROWS = ROW_GROUP // 4
 _BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
+#: Nanoseconds from zero, 146 years, within which all events of a trace lie: whatever two times are taken from each
+#: other, the difference fits 64 bits, and no question can fail for it.
+LARGEST_NS = 2**62 - 1
 #: Begin and end events wait here for their partners; see `pairs`.
 PAIR_LANE = "pair"
 
@@ -27,6 +30,12 @@ PAIR_LANE = "pair"
 def copy_options() -> str:
     """Return the options every event file is written with."""
     return f"FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, ROW_GROUP_SIZE {ROW_GROUP}"
+
+
+def _in_time(query: str) -> str:
+    """Return a batch's query with events rejected that begin or end beyond the largest time."""
+    beyond = " OR ".join(f"{column} NOT BETWEEN -{LARGEST_NS} AND {LARGEST_NS}" for column in ("start_ns", "end_ns"))
+    return f"SELECT * REPLACE (CASE WHEN {beyond} THEN 'rejected' ELSE lane END AS lane) FROM ({query})"
 
 
 @dataclass
@@ -63,7 +72,7 @@ class LaneWriter:
         Raises:
             duckdb.Error: the query failed; nothing is held.
         """
-        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE batch AS {query}")
+        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE batch AS {_in_time(query)}")
         [counted] = self._cursor.execute(
             "SELECT count(*), count(*) FILTER (lane = 'rejected'), coalesce(bool_or(suspect), false) FROM batch"
         ).fetchall()
@@ -101,7 +110,7 @@ class LaneWriter:
         with `undo` and loads the batch instead.
         """
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
-        return self._copy(f"SELECT {columns} FROM ({query}) WHERE lane = '{lane}' AND NOT suspect", lane)
+        return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE lane = '{lane}' AND NOT suspect", lane)
 
     def undo(self, lane: str) -> None:
         """Remove the file that was written last."""

@@ -23,6 +23,7 @@ from tracelake.engine.layout import Layout, open_layout
 from tracelake.ingest import cutter, formats
 from tracelake.ingest.ascend.table import TableReader
 from tracelake.ingest.chrome import ChromeReader
+from tracelake.ingest.lanes import LARGEST_NS
 from tracelake.ingest.one import Ingested, ingest_one
 from tracelake.lake import Lake
 
@@ -128,11 +129,10 @@ def is_time(value: Any) -> bool:
 
 def is_event(element: Any) -> bool:
     """Whether an element of the array can be a row: an object with a phase, and a time unless it is metadata."""
-    return (
-        isinstance(element, dict)
-        and element.get("ph") is not None
-        and (element["ph"] == "M" or is_time(element.get("ts")))
-    )
+    if not isinstance(element, dict) or element.get("ph") is None:
+        return False
+    times = [time for time in start_and_end(element) if time is not None]
+    return bool(times or element["ph"] == "M") and all(abs(time) <= LARGEST_NS for time in times)
 
 
 def start_and_end(event: dict[str, Any]) -> tuple[int | None, int | None]:
@@ -140,7 +140,8 @@ def start_and_end(event: dict[str, Any]) -> tuple[int | None, int | None]:
     ts: Any = event.get("ts")
     dur: Any = event.get("dur")
     start = nanoseconds(ts) if is_time(ts) else None
-    return start, nanoseconds(ts, dur) if start is not None and is_time(dur) else None
+    end = nanoseconds(ts, dur) if start is not None and is_time(dur) else None
+    return start, end if end is not None and abs(end) < 2**63 else None
 
 
 def comparable(value: Any) -> Any:
