@@ -57,6 +57,13 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
             show_default=True,
             help="Rows shown of a table; 0 for all.",
         )(command)
+        command = click.option(
+            "--spreadsheet/--no-spreadsheet",
+            default=None,
+            expose_value=False,
+            callback=_remember,
+            help="In CSV, put ' before text that a spreadsheet would run as a formula. Default: with -o.",
+        )(command)
         command = click.option("-o", "--output", type=OUTPUT, help=output)(command)
         return click.option(
             "--format",
@@ -68,6 +75,11 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
         )(command)
 
     return add
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
+    """Hold an option for `render_rows`: of all that a command passes on, CSV alone has use for it."""
+    ctx.meta[f"{__package__}.{param.name}"] = value
 
 
 def listed(value: str | None) -> list[str]:
@@ -96,7 +108,7 @@ def write_answer(answer: str, output: Path | None) -> None:
 
 def say(text: str) -> None:
     """Tell something beside the answer, on stderr."""
-    from ..reports.output import printable
+    from ..engine.text import printable
 
     click.echo(printable(f"tracelake: {text}"), err=True)
 
@@ -227,4 +239,5 @@ def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | No
     """Print any rows."""
     from ..reports.render import render
 
-    render(answer, format_, output, limit=limit)
+    spreadsheet = click.get_current_context().meta.get(f"{__package__}.spreadsheet")
+    render(answer, format_, output, limit=limit, spreadsheet=spreadsheet)

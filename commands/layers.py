@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.errors import UsageError
+from ..engine.text import json_text
 from .common import FORMATS, find_one_pass, find_pass, format_options, open_lake, output_options, print_rows, say
 from .compat import compat_options
 
@@ -165,7 +166,7 @@ def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], format_:
     if format_ == "seed-json":
         if len(sides) > 1:
             raise UsageError("seed-json holds one layer; --format json compares two.")
-        text = json.dumps(layer_json(opened, trace_id, *sides[0]), indent=2, ensure_ascii=False)
+        text = json_text(json.dumps(layer_json(opened, trace_id, *sides[0]), indent=2, ensure_ascii=False))
         render_parts([text], output=output)
         return
     model = summary(opened, trace_id, sides[0][0])

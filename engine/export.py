@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import duckdb
 from . import modules
 from .errors import InputError, UsageError
 from .paths import check_usable, file_literal
+from .text import cell, unsafe_in_csv
 
 FORMATS = ("parquet", "csv", "duckdb")
 
@@ -57,6 +59,9 @@ def _to_files(
     options = "FORMAT parquet, COMPRESSION zstd" if format == "parquet" else "FORMAT csv, HEADER"
     written = []
     for name in names:
+        if format == "csv" and _has_unsafe_text(connection, name):
+            written.append((name, _to_safe_csv(connection, target / f"{name}.csv", name)))
+            continue
         path = file_literal(target / f"{name}.{format}")
         [(rows,)] = connection.execute(f"COPY (SELECT * FROM {name}) TO {path} ({options})").fetchall()
         written.append((name, rows))
@@ -78,3 +83,29 @@ def _to_database(connection: duckdb.DuckDBPyConnection, target: Path, names: Seq
     finally:
         connection.execute("DETACH exported")
     return written
+
+
+def _has_unsafe_text(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Whether a relation has text that a terminal would obey or a spreadsheet would run; see `text`."""
+    found = connection.execute(f"SELECT column_name FROM (DESCRIBE {name}) WHERE column_type = 'VARCHAR'").fetchall()
+    conditions = [unsafe_in_csv(f'"{column}"') for (column,) in found]
+    if not conditions:
+        return False
+    [(unsafe,)] = connection.execute(
+        f"SELECT coalesce(bool_or({' OR '.join(conditions)}), false) FROM {name}"
+    ).fetchall()
+    return bool(unsafe)
+
+
+def _to_safe_csv(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> int:
+    """Write a relation as CSV with such text made harmless: slower than DuckDB writes it."""
+    rows = 0
+    # As text, each value is written as DuckDB writes it.
+    answer = connection.sql(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {name}")
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(answer.columns)
+        for row in answer.iter_rows():
+            rows += 1
+            writer.writerow([None if value is None else cell(value, spreadsheet=True) for value in row])
+    return rows

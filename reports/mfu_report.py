@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..engine.text import json_text, markdown_prose, printable
 from .render import plain, to_text
 from .table import Column, Table, cut, text
 
@@ -20,7 +21,7 @@ _DASH = "—"
 
 def as_json(found: dict[str, Any]) -> str:
     """Return the document as one JSON object."""
-    return json.dumps(plain(found), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(json.dumps(plain(found), ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
 def as_text(parts: list[Part], format: str) -> str:
@@ -32,9 +33,11 @@ def as_text(parts: list[Part], format: str) -> str:
         else:
             heads = part.startswith("# ")
             if format == "markdown":
-                pieces.append(f"\n## {part[2:]}\n\n" if heads else f"{part}\n\n" if part[:2] != "- " else f"{part}\n")
+                line = markdown_prose(part)
+                pieces.append(f"\n## {line[2:]}\n\n" if heads else f"{line}\n\n" if line[:2] != "- " else f"{line}\n")
             else:
-                pieces.append(f"\n{part[2:]}\n" if heads else f"{part}\n")
+                line = printable(part)
+                pieces.append(f"\n{line[2:]}\n" if heads else f"{line}\n")
     return re.sub(r"\n{3,}", "\n\n", "".join(pieces)).strip("\n") + "\n"
 
 

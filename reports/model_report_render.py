@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..engine.text import markdown_prose, printable
 from .model_charts import Chart, scripts
 from .model_diagrams import Diagram
 from .model_report_blocks import Block, Items
@@ -61,7 +62,12 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"kind": _kind, "markdown_table": _markdown_table, "inline": _inline}
+    environment.filters |= {
+        "kind": _kind,
+        "markdown_table": _markdown_table,
+        "inline": _inline,
+        "prose": markdown_prose,
+    }
     return environment
 
 
@@ -71,7 +77,7 @@ def _kind(block: Block) -> str:
 
 def _markdown_table(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(markdown_prose(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
     marks = ["---:" if numeric else "---" for numeric in table.numeric]
     return "\n".join([line(table.headings), line(marks), *(line(row) for row in table.rows)])
@@ -81,7 +87,7 @@ def _inline(text: str) -> object:
     """Return a text with its code and its stress as HTML."""
     import markupsafe
 
-    marked = html.escape(str(text), quote=False)
+    marked = html.escape(printable(str(text)), quote=False)
     marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", marked)
     marked = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", marked)
     return markupsafe.Markup(marked)

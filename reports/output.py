@@ -9,14 +9,6 @@ from pathlib import Path
 
 from ..engine.errors import InputError, UsageError
 
-#: What a terminal would obey instead of showing it; lines and columns stay.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-
-
-def printable(text: str) -> str:
-    """Return text with control characters spelled out: names come from files, and a terminal obeys what is in them."""
-    return text if text.isprintable() else text.translate(_CONTROLS)
-
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str] | None) -> Iterator[None]:

@@ -42,8 +42,12 @@ class FileProgress:
         """Return the callback of one file."""
         if self._bars is None:
             return lambda read, size, events: None
+        from rich.markup import escape
+
+        from ..engine.text import printable
+
         bars = self._bars
-        task = bars.add_task(Path(path).name, total=None, events=0)
+        task = bars.add_task(escape(printable(Path(path).name)), total=None, events=0)
 
         def report(read: int, size: int | None, events: int) -> None:
             bars.update(task, completed=read, total=size, events=events)

@@ -17,7 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ..engine.errors import UsageError
 from ..engine.guard import scratch_folder
-from .output import printable, writing
+from ..engine.text import cell, json_text, markdown, markdown_prose, printable
+from .output import writing
 from .table import Table
 
 if TYPE_CHECKING:
@@ -27,12 +28,19 @@ if TYPE_CHECKING:
     Part = duckdb.DuckDBPyRelation | Table | str
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+#: Values that CSV holds as they are.
+_NUMBERS = (int, float, Decimal, type(None))
 #: Rows of a table for people; the other formats give all.
 TABLE_ROWS = 200
 
 
 def render(
-    relation: duckdb.DuckDBPyRelation, format: str = "table", output: Path | None = None, *, limit: int = TABLE_ROWS
+    relation: duckdb.DuckDBPyRelation,
+    format: str = "table",
+    output: Path | None = None,
+    *,
+    limit: int = TABLE_ROWS,
+    spreadsheet: bool | None = None,
 ) -> None:
     """Write an answer to a file, or to stdout.
 
@@ -41,6 +49,7 @@ def render(
         format: one of FORMATS.
         output: the file; stdout when not given.
         limit: rows shown of a table or Markdown; what is left out is said on stderr. 0 for all.
+        spreadsheet: keep text of CSV from running as a formula; by default in a file.
 
     Raises:
         InputError: the file cannot be written.
@@ -50,7 +59,7 @@ def render(
         _parquet(relation, output)
         return
     with _opened(output) as out:
-        _text(relation, format, out, limit)
+        _text(relation, format, out, limit, spreadsheet=output is not None if spreadsheet is None else spreadsheet)
 
 
 def render_parts(
@@ -79,7 +88,7 @@ def render_parts(
                 out.write("\n")
             before = part
             if isinstance(part, str):
-                out.write(part + "\n")
+                out.write((markdown_prose if format == "markdown" else printable)(part) + "\n")
             elif isinstance(part, Table):
                 write_table(part, format, out)
             else:
@@ -89,7 +98,8 @@ def render_parts(
 def write_table(table: Table, format: str, out: IO[str]) -> None:
     """Write a table, below its title."""
     if table.title:
-        out.write(f"{table.title}\n\n" if format == "markdown" else f"{table.title}\n")
+        title = markdown_prose(table.title) if format == "markdown" else printable(table.title)
+        out.write(f"{title}\n\n" if format == "markdown" else f"{title}\n")
     names, numeric = [column.name for column in table.columns], [column.numeric for column in table.columns]
     (_markdown if format == "markdown" else _table)(names, numeric, table.cells(), out)
 
@@ -110,12 +120,30 @@ class _stdout:  # noqa: N801
         sys.stdout.flush()
 
 
-def _text(relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: int) -> None:
+def write_csv(relation: duckdb.DuckDBPyRelation, out: IO[str], *, spreadsheet: bool) -> None:
+    """Write an answer as CSV.
+
+    Args:
+        relation: the answer.
+        out: a file opened with newline="".
+        spreadsheet: keep text from running as a formula.
+    """
+
+    def shown(row: Sequence[Any]) -> list[Any]:
+        # What DuckDB gives as a list or a struct becomes text here, too.
+        return [value if isinstance(value, _NUMBERS) else cell(str(value), spreadsheet=spreadsheet) for value in row]
+
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(shown(relation.columns))
+    writer.writerows(map(shown, _rows(relation)))
+
+
+def _text(
+    relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: int, *, spreadsheet: bool = False
+) -> None:
     columns = relation.columns
     if format == "csv":
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(_rows(relation))
+        write_csv(relation, out, spreadsheet=spreadsheet)
     elif format == "jsonl":
         for row in _rows(relation):
             out.write(_json_object(columns, row) + "\n")
@@ -143,7 +171,8 @@ def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[A
 
 
 def _json_object(columns: list[str], row: tuple[Any, ...]) -> str:
-    return json.dumps(dict(zip(columns, map(plain, row), strict=True)), ensure_ascii=False, allow_nan=False)
+    values = dict(zip(columns, map(plain, row), strict=True))
+    return json_text(json.dumps(values, ensure_ascii=False, allow_nan=False))
 
 
 def plain(value: Any) -> Any:
@@ -181,7 +210,9 @@ def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: 
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column, right in zip(columns, numeric, strict=True):
-        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=not out.isatty())
+        table.add_column(
+            _escaped(column), justify="right" if right else "left", overflow="fold", no_wrap=not out.isatty()
+        )
     for row in rows:
         table.add_row(*map(_escaped, row))
     # A terminal folds long names; a file or a pipe gets lines as long as they are.
@@ -194,7 +225,7 @@ def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: 
 
 def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
     def line(cells: list[str]) -> str:
-        return "| " + " | ".join(printable(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+        return "| " + " | ".join(map(markdown, cells)) + " |\n"
 
     out.write(line(list(columns)))
     out.write(line(["---:" if right else "---" for right in numeric]))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..engine.text import json_text, markdown, markdown_prose
 from . import layers
 from .architecture import described, distribution, kinds
 from .coverage import coverage
@@ -87,17 +88,17 @@ def _as_json(report: Report) -> str:
         for number, part in enumerate(report.parts, 1)
     ]  # fmt: skip
     whole = {"trace": report.trace, "trace_id": report.trace_id, "parts": parts}
-    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def _as_markdown(report: Report) -> Iterator[str]:
-    yield f"# {report.trace}\n"
+    yield f"# {markdown(report.trace)}\n"
     for number, part in enumerate(report.parts, 1):
         yield f"## {number}. {part.title}\n"
-        yield from (f"{line}\n" for line in part.lines)
+        yield from (f"{markdown_prose(line)}\n" for line in part.lines)
         for table in part.tables:
             if table.title and table.title != part.title:
-                yield f"### {table.title}\n"
+                yield f"### {markdown_prose(table.title)}\n"
             yield to_text(Table(table.columns, table.rows), "markdown")
             if table.unit:
                 yield f"{table.unit}\n"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ..engine.text import json_text, markdown, markdown_prose
 from ..version import __version__
 from .render import plain, to_text
 from .summary_sections import SECTIONS, Section
@@ -78,7 +79,7 @@ def build(store: Store, trace_id: str) -> dict[str, Any]:
 
 def as_json(summary: dict[str, Any]) -> str:
     """Return a summary as JSON text."""
-    return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def as_markdown(summary: dict[str, Any], top: int = 10, names: Mapping[str, str] | None = None) -> str:
@@ -103,7 +104,7 @@ def short_names(store: Store, summary: dict[str, Any]) -> dict[str, str]:
 
 
 def _page(summary: dict[str, Any], top: int, names: Mapping[str, str]) -> Iterator[str]:
-    yield f"# Profile summary: {summary['trace']['trace']} (`{summary['schema']}`)\n"
+    yield f"# Profile summary: {markdown(summary['trace']['trace'])} (`{summary['schema']}`)\n"
     yield from _facts_part("Run Metadata", summary["trace"] | {"generated_at": summary["generated_at"]})
     provenance = summary["provenance"]
     shown = ", ".join(map(str, provenance["execution_ids"][:8]))
@@ -112,7 +113,7 @@ def _page(summary: dict[str, Any], top: int, names: Mapping[str, str]) -> Iterat
     yield from _facts_part("Trace Provenance", provenance | {"execution_ids": shown or None})
     overview = summary["overview"]
     yield from _facts_part("Trace Overview", {key: value for key, value in overview.items() if key != "warnings"})
-    yield from (f"- {warning}" for warning in overview["warnings"])
+    yield from (f"- {markdown_prose(warning)}" for warning in overview["warnings"])
     if overview["warnings"]:
         yield ""
     for section in SECTIONS:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..engine.modules import quoted
+from ..engine.text import json_text, markdown_prose
 from .render import plain, to_text
 from .table import Column, Table, text
 
@@ -73,7 +74,7 @@ def build(store: Store, trace_id: str, warmup_steps: int, hot_op_limit: int, bre
 
 def as_json(summary: dict[str, Any]) -> str:
     """Return the summary as JSON: keys sorted, indented by two."""
-    return json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def as_markdown(summary: dict[str, Any], top: int = 10) -> str:
@@ -227,8 +228,8 @@ def _page(summary: dict[str, Any], top: int | None) -> Iterator[str]:
     yield from _rows("Gap Context (Region-First)", _by_region(summary["gap_region_contexts"]), top)
     yield "## Optimization Candidates\n"
     for candidate in summary["optimization_candidates"]:
-        yield f"### {candidate['title']} ({candidate['candidate_id']})\n"
-        yield from (f"- {line}" for line in [*candidate["evidence"], *candidate["suggestions"]])
+        yield f"### {markdown_prose(candidate['title'])} ({candidate['candidate_id']})\n"
+        yield from (f"- {markdown_prose(line)}" for line in [*candidate["evidence"], *candidate["suggestions"]])
         yield ""
 
 
