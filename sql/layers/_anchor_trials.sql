@@ -42,9 +42,25 @@ WITH modules AS (
     WHERE pass_source = 'module scopes'
     GROUP BY GROUPING SETS ((trace_id, series), (trace_id))
 ),
+counted AS (
+    SELECT
+        c.*, a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors,
+        -- Half an anchor over two layers is the final norm's where anchors begin a half; where they
+        -- end one, the capture ends before the last.
+        CASE c.role
+            WHEN 'begin' THEN ceil(c.anchor_count / a.attention_blocks - 0.5)
+            ELSE round(c.anchor_count / a.attention_blocks)
+        END AS usual_blocks
+    FROM _anchor_candidates AS c
+    LEFT JOIN _anchor_rhythms AS a
+        ON a.trace_id = c.trace_id
+        AND a.series = c.series
+        AND a.device IS NOT DISTINCT FROM c.device
+        AND a.preference = c.preference
+),
 sized AS (
     SELECT
-        c.* EXCLUDE (blocks_per_layer, is_fixed), a.irregularity,
+        c.* EXCLUDE (blocks_per_layer, is_fixed, anchor_lead),
         CASE
             WHEN c.series = ''
                 THEN coalesce(c.num_layers, m.num_layers, p.num_layers, c.default_layers)
@@ -54,21 +70,13 @@ sized AS (
         coalesce(c.num_layers, m.num_layers, p.num_layers) IS NOT NULL AS is_counted,
         coalesce(c.num_layers, m.num_layers) IS NULL AND coalesce(p.is_vague, FALSE) AS is_vague,
         CASE
-            WHEN c.is_fixed OR c.role = 'inside' OR a.attention_blocks IS NULL
-                THEN c.blocks_per_layer
-            -- Half an anchor over is that of a final norm after two layers.
-            ELSE greatest(CAST(ceil(c.anchor_count / a.attention_blocks - 0.5) AS INTEGER), 1)
+            WHEN c.is_fixed OR c.role = 'inside' OR c.usual_blocks IS NULL THEN c.blocks_per_layer
+            ELSE greatest(CAST(c.usual_blocks AS INTEGER), 1)
         END AS blocks_per_layer,
-        c.is_fixed OR (c.role <> 'inside' AND a.attention_blocks IS NOT NULL) AS is_fixed,
-        CASE WHEN c.role <> 'inside' THEN a.lead END AS lead,
-        ceil(c.anchor_count / a.attention_blocks - 0.5) AS usual_blocks, p.breaks, a.break_lead,
-        a.break_anchors, p.beats, p.pass_source
-    FROM _anchor_candidates AS c
-    LEFT JOIN _anchor_rhythms AS a
-        ON a.trace_id = c.trace_id
-        AND a.series = c.series
-        AND a.device IS NOT DISTINCT FROM c.device
-        AND a.preference = c.preference
+        c.is_fixed OR (c.role <> 'inside' AND c.usual_blocks IS NOT NULL) AS is_fixed,
+        CASE WHEN c.role <> 'inside' THEN c.anchor_lead END AS lead,
+        p.breaks, p.beats, p.pass_source
+    FROM counted AS c
     LEFT JOIN _pass_rhythms AS p
         ON p.trace_id = c.trace_id
         AND p.series = c.series
