@@ -2,7 +2,8 @@
 --
 -- They come from the annotation of the serving engine around the launch of the pass's first kernel,
 -- else from the shapes of its attention, else from the rows of the products that find its stage
--- (see passes). A pass whose source tells less than all has NULL for the rest.
+-- (see passes). A pass whose source tells less than all has NULL for the rest. Backward passes have
+-- no row.
 --
 -- Materialised per trace.
 --
@@ -24,12 +25,14 @@ CREATE VIEW pass_workloads AS
 WITH launches AS (
     -- The first kernel of a layer and the moment when the host launched it.
     SELECT
-        p.trace_id, p.rank, p.device, p.pass_id, p.stage, p.tokens, p.requests, p.start_ns,
-        min(k.launch_ns) AS launch_ns
+        p.trace_id, p.rank, p.device, p.pass_id, p.direction, p.stage, p.tokens, p.requests,
+        p.start_ns, min(k.launch_ns) AS launch_ns
     FROM passes AS p
     LEFT JOIN kernels AS k
         ON k.trace_id = p.trace_id AND k.device IS NOT DISTINCT FROM p.device
         AND k.start_ns = p.start_ns
+    -- No scenario is a backward pass alone.
+    WHERE coalesce(p.direction, 'forward') = 'forward'
     GROUP BY ALL
 ),
 points AS (
@@ -120,6 +123,8 @@ joined AS (
     SELECT
         l.trace_id, l.rank, l.device, l.pass_id,
         CASE
+            -- A step's forward pass told apart costs what a prefill does, not what the step does.
+            WHEN l.direction IS NOT NULL THEN 'prefill'
             WHEN trained.trace_id IS NOT NULL THEN 'training'
             WHEN l.stage IS NOT NULL THEN l.stage
             WHEN shape.is_decode THEN 'decode'
