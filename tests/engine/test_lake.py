@@ -251,7 +251,9 @@ def test_a_mart_computed_from_what_was_said_before_is_never_taken_for_a_later_on
     connection = older.prepare(" ".join(entry.name for entry in modules.modules()))
     for entry in modules.modules():
         if entry.materialised and entry.only_format is None:
-            marts._compute(connection, older.layout, entry, list(stamps), marts.Origins(stamps))
+            marts._compute(
+                connection, older.layout, entry, marts.Origins(stamps), list(stamps), folder=older.layout.staging
+            )
     by_profile = "SELECT count(*) FROM kernels WHERE category = 'mla'"
     [(expected,)] = Lake(s1_lake.path).sql(by_profile).fetchall()
     assert expected == 30  # five passes of six layers, one attention core each: rule 100 of that profile
