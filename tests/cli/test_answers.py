@@ -188,7 +188,7 @@ def test_a_page_shows_short_names_and_json_whole_ones(run):
     tables = [line for line in page.splitlines() if line.startswith("|")]
     assert not [line for line in tables if "at::native" in line or _LONGER in line]
     # Markdown takes no tag from a name.
-    assert any(line.startswith(r"| vectorized_elementwise_kernel\<4, FillFunctor\<float>") for line in tables)
+    assert any(line.startswith(r"| vectorized_elementwise_kernel<4, FillFunctor\<float>") for line in tables)
     assert any(line.startswith(f"| {_LONGER[:97]}... |") for line in tables)
     [regions] = [line for line in tables if line.startswith("| (unattributed) | 2 |")]
     assert len(regions) < 300
