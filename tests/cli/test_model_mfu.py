@@ -143,6 +143,7 @@ def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_name
             one | unit | {"unit": "norm", "mbu_pct": 61.0, "flag_over_100": True},
         ],
         "unsized": [{"unit": "attention", "bytes_note": "lengths_unknown", "kernels": 4}],
+        "model_doubts": ["layers 24, not 36."],
     }  # fmt: skip
     said = report(found)
     cells = [cell for part in said if not isinstance(part, str) for line in part.rows for cell in line]
@@ -151,6 +152,7 @@ def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_name
     assert {"61.0 %", "100.0 %"} <= set(cells)
     text = "\n".join(part for part in said if isinstance(part, str))
     assert "Single kernels of norm exceed 100 %" in text
+    assert "layers 24, not 36. Shares rest on the model" in text
     assert "attention (lengths_unknown)" in text
     assert "tracelake set t kv_len=N" in text
 
