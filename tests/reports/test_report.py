@@ -52,7 +52,8 @@ def test_the_report_gives_the_checklist_for_a_trace_with_a_config(lake):
     # Of 310.5 ms the embedding takes 1, the head 10 and the sampling 2.5 ms: 297 ms are in layers.
     assert section(text, 3)[0].startswith("Coverage: 95.7 % of the device's busy time is in the layers of 5 passes.")
     assert section(text, 3)[1:4] == ["Cold: 0.", "Still growing: 1-2.", "Steady: 3-4."]
-    [chosen] = section(text, 4)
+    [chosen, covered] = section(text, 4)
+    assert covered == section(text, 3)[0]
     assert chosen.startswith(
         "Pass 3: the first whose span is within 5 % of the pass before it and of the median of all."
     )
