@@ -1,9 +1,10 @@
--- One row per forward pass: whether the device or the host that launches holds it up.
+-- One row per pass: whether the device or the host that launches holds it up.
 --
 -- The pass's own time is from its first kernel of a layer to its last. What happens between the
 -- end of the pass before and that start (sampling, scheduling, preparing inputs) counts apart, in
 -- the columns that begin with before_. Idle time comes from _idle_intervals by running sums: what
--- lies between two moments is the difference of the sums up to each.
+-- lies between two moments is the difference of the sums up to each. Directions of training that
+-- run at the same time have no row: what holds up one of them cannot be told from the other.
 --
 -- trace_id              VARCHAR  trace
 -- rank                  INTEGER  rank in the job, NULL when unknown
@@ -29,11 +30,22 @@
 -- max_depth             BIGINT   the most
 -- queue_empty_pct       DOUBLE   share of the pass with nothing launched that is not finished
 CREATE VIEW pass_bounds AS
-WITH spans AS (
+WITH followed AS (
     SELECT
-        trace_id, rank, device, pass_id, stage, start_ns, end_ns,
-        lag(end_ns) OVER (PARTITION BY trace_id, rank, device ORDER BY pass_id) AS before_ns
+        trace_id, rank, device, pass_id, direction, stage, start_ns, end_ns,
+        max(end_ns) OVER (
+            in_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before_ns,
+        lead(start_ns) OVER in_time AS next_ns
     FROM passes
+    WINDOW in_time AS (PARTITION BY trace_id, rank, device ORDER BY start_ns, pass_id)
+),
+spans AS (
+    SELECT trace_id, rank, device, pass_id, stage, start_ns, end_ns, before_ns
+    FROM followed
+    WHERE
+        direction IS NULL
+        OR (coalesce(before_ns <= start_ns, TRUE) AND coalesce(next_ns >= end_ns, TRUE))
 ),
 devices AS (
     SELECT DISTINCT trace_id, device FROM spans

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine.errors import InputError
 from tracelake.lake import Lake
 
 from ..support import data_file, ingest_into, trace_bytes
@@ -183,8 +182,8 @@ def test_tables_of_unknown_kinds_in_a_folder_are_no_traces(tmp_path):
     [result] = ingest_into(Lake(tmp_path / "lake"), tmp_path / "results")
     assert result.trace == "pass"
     write(tmp_path / "others", {"loss.csv": "step,loss\n1,2.5\n"})
-    with pytest.raises(InputError, match="no traces in this folder"):
-        Lake(tmp_path / "lake").ingest(tmp_path / "others")
+    [failed] = Lake(tmp_path / "lake").ingest(tmp_path / "others")
+    assert "no traces in this folder" in str(failed)
 
 
 @pytest.mark.parametrize(
