@@ -24,6 +24,8 @@ from .schema import LANES
 
 #: Raised when the files below change their meaning. A lake of a newer version is refused.
 FORMAT_VERSION = 1
+#: What a lake has before its marker makes it one.
+_BEGINNINGS = ("events", "traces", "settings", ".staging", ".lock", "lake.json")
 _OF_TRACE = re.compile(f"trace_id=({TRACE_ID.pattern})")
 
 
@@ -157,7 +159,7 @@ def open_layout(root: Path, *, create: bool) -> Layout:
         raise UsageError(f"{root}: not a lake: it is a file. A lake is a folder; give another --lake.")
     if not create:
         raise UsageError(f"{root}: no lake there. Make one with: tracelake --lake {root} ingest TRACE")
-    if root.is_dir() and any(root.iterdir()):
+    if root.is_dir() and not all(_is_begun(path) for path in root.iterdir()):
         raise UsageError(f"{root}: not a lake, and not empty. Give a new folder with --lake.")
     try:
         for folder in (layout.events, layout.traces, layout.settings, layout.staging):
@@ -180,6 +182,11 @@ def _check_version(layout: Layout) -> None:
             f"{layout.root}: this lake has format {version}, this tracelake reads up to {FORMAT_VERSION}. "
             "Upgrade tracelake to open it."
         )
+
+
+def _is_begun(path: Path) -> bool:
+    """Whether a path is what a lake begins with: another process is making it, or was killed while it did."""
+    return path.name in _BEGINNINGS or path.name.startswith(".lake.json.")
 
 
 def _check_folders(layout: Layout) -> None:

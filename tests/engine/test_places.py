@@ -198,3 +198,10 @@ def test_a_lock_in_the_staging_folder_that_is_a_link_takes_nothing_with_it(s1_la
     before = content(victim)
     Lake(s1_lake.path).rows("SELECT count(*) FROM traces")
     assert content(victim) == before
+
+
+def test_a_lake_that_another_process_is_making_or_was_killed_while_making_is_made(tmp_path):
+    for name in ("events", "traces", ".staging"):
+        (tmp_path / "lake" / name).mkdir(parents=True)
+    (tmp_path / "lake" / ".lake.json.0123").write_text("")
+    assert Lake(tmp_path / "lake").rows("SELECT count(*) FROM traces") == [(0,)]

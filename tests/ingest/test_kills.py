@@ -114,7 +114,7 @@ READER = """
 import sys, time
 from tracelake.lake import Lake
 lake = Lake(sys.argv[1])
-until = time.monotonic() + 120
+until = time.monotonic() + 500
 while time.monotonic() < until:
     lake.refresh()
     listed = lake.rows("SELECT trace, event_count FROM traces ORDER BY ALL")
@@ -142,7 +142,7 @@ def test_eight_writers_and_two_readers_at_once_give_what_one_after_the_other_giv
 
     processes = [start(WRITER, path, shared) for path in own] + [start(READER, writers + 1) for _ in range(2)]
     for process in processes:
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=600)
         assert (process.returncode, err) == (0, "")
     with Lake(tmp_path / "serial") as serial, Lake(lake) as together:
         serial.ingest(*own, shared)
