@@ -164,7 +164,9 @@ def test_times_of_a_real_trace_survive_to_the_nanosecond(tmp_path, name):
     lake.write_perfetto("first", tmp_path / "small.json")
     lake.ingest(tmp_path / "small.json", trace="again", num_layers=layers)
     query = (
-        "SELECT rank, hardware, layer_id, l.start_ns, l.end_ns, l.sum_us, kernel_count FROM layers AS l JOIN traces "
+        # Which layer a copy behind the last one is of only the host knows, which the small trace lacks.
+        "SELECT rank, hardware, layer_id, l.start_ns, l.end_ns, round(1000 * (l.sum_us - l.memory_us)), kernel_count "
+        "FROM layers AS l JOIN traces "
     )
     query += "USING (trace_id, rank) WHERE trace = $1 ORDER BY layer_id"
     first = lake.rows(query, ["first"])
