@@ -26,6 +26,7 @@ def test_every_part_reaches_what_it_was_made_for(lake):
         ("gqa+dense", "attention"): (made.ATTENTION, "compute", layers),
         ("gqa+dense", "norm"): (made.BYTES, "memory", 2 * layers),
         **{("gqa+dense", op): (made.BYTES, "memory", layers) for op in ("rope", "kv_store", "silu_mul")},
+        ("ends", "embedding"): (made.BYTES, "memory", 1),
         ("ends", "norm"): (made.BYTES, "memory", 1),
         ("ends", "lm_head"): (made.BYTES, "memory", 1),
     }  # fmt: skip
