@@ -1,4 +1,4 @@
-"""The command line: each command parses its words, calls the method of its name, and prints what that returns."""
+"""The command line: each command parses its arguments, calls the method of the same name, and prints the result."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from .commands import (
+    common,
     extract,
     failures,
     interrupts,
@@ -27,13 +28,13 @@ from .version import __version__
 
 
 class _Group(click.Group):
-    """Commands in the order in which one meets them."""
+    """Commands in order of definition, not of the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command. A reader of our output that goes away, as `head` does, is no error; click would say 1."""
+        """Run the command. A closed pipe, as by `head`, is no error; click would exit with 1."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -52,7 +53,7 @@ def cli(ctx: click.Context, lake: Path | None) -> None:
 
     The lake is the folder named by --lake or TRACELAKE_LAKE, else ./tracelake. Where a command takes a TRACE, it
     takes a trace's name, its id or the beginning of one, or the path of a file; a file that is not in the lake is
-    ingested first, into a cache when there is no lake. A question takes all cores, or TRACELAKE_THREADS of them.
+    ingested first, into a cache when there is no lake. A query uses all cores, or TRACELAKE_THREADS of them.
 
     \b
     Examples:
@@ -79,7 +80,7 @@ for part in (
 
 
 @cli.command()
-@click.option("--keep", type=click.Path(path_type=Path), help="Keep the demo's traces and lake in this folder.")
+@click.option("--keep", type=click.Path(path_type=Path), help="Store the demo's traces and lake in this folder.")
 def demo(keep: Path | None) -> None:
     """Make a trace of a six-layer model, and a broken copy of it; ingest both and look at them.
 
@@ -93,12 +94,26 @@ def demo(keep: Path | None) -> None:
     run(keep)
 
 
+def _answer() -> None:
+    """Run the command; run it again if it failed on a damaged file of the lake before any output."""
+    while True:
+        try:
+            cli(standalone_mode=False)
+        except Exception as error:
+            if failures.is_of_a_query(error) and common.recovered(error):
+                continue
+            raise
+        finally:
+            common.close_lakes()
+        return
+
+
 def main() -> None:
-    """Run the command line; errors are told in a line, without a traceback."""
+    """Run the command line; errors are printed as one line, without a traceback."""
     failures.prepare()
     with interrupts.watched():
         try:
-            cli(standalone_mode=False)
+            _answer()
         except BaseException as error:
             if isinstance(error, SystemExit):
                 raise

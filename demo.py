@@ -42,7 +42,7 @@ def run(keep: Path | None = None) -> None:
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="tracelake-demo-") as folder:
             _run(Path(folder))
-        again = "tracelake demo --keep playground keeps the traces and the lake."
+        again = "tracelake demo --keep playground stores the traces and the lake."
     else:
         if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
             raise UsageError(f"{keep}: not an empty folder.")
@@ -78,7 +78,7 @@ def _run(folder: Path) -> None:
     render_parts(parts(lake, lake.layers("demo"), trace_id, lake.chosen_pass(trace_id)))
     _title("Where their time goes, in SQL over the same tables", f'tracelake sql "{_WHERE_TIME_GOES.strip()}"')
     render(lake.sql(_WHERE_TIME_GOES))
-    _title("A prefill beside what its model says it takes at least", "tracelake model measured prefill")
+    _title("A prefill and the lower bound of its model", "tracelake model measured prefill")
     render(lake.measured_vs_modelled("prefill").select(MEASURED_COLUMNS).limit(10))
     lake.close()
 

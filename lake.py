@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .engine import export, modules
+from .engine import export, keys, modules
 from .engine.catalog import check_settings
 from .engine.errors import InputError, UsageError
 from .engine.paths import readable
+from .engine.secrets import redact
 from .ingest.batch import Failed, expand, ingest_many
 from .ingest.inputs import input_of, names_input
 from .ingest.one import Ingested, Progress
@@ -102,7 +103,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         """
         covered = (
             "(SELECT layers.*, coverage_pct FROM layers JOIN passes ON passes.trace_id = layers.trace_id "
-            "AND passes.device IS NOT DISTINCT FROM layers.device AND passes.pass_id = layers.pass_id)"
+            "AND passes.device = layers.device AND passes.pass_id = layers.pass_id)"
         )
         return self._of_pass(covered, trace, pass_id, order="rank, device, pass_id, layer_id")
 
@@ -133,9 +134,9 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
     ) -> duckdb.DuckDBPyRelation:
         """Return how the reference analyser counts: its anchor, layers, anchors found, and passes."""
         columns = "anchor, num_layers, anchor_count, pass_count"
-        return self._reference("_reference_plan", trace, anchor, num_layers, blocks_per_layer, columns=columns)
+        return self._reference("_compat_plan", trace, anchor, num_layers, blocks_per_layer, columns=columns)
 
-    def reference_passes(
+    def compat_passes(
         self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
     ) -> duckdb.DuckDBPyRelation:
         """Return the passes as the reference analyser counts them: to see where it errs, `passes` is right.
@@ -146,9 +147,9 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             num_layers: layers of the model.
             blocks_per_layer: anchors in one layer.
         """
-        return self._reference("reference_passes", trace, anchor, num_layers, blocks_per_layer, order="pass_id")
+        return self._reference("compat_passes", trace, anchor, num_layers, blocks_per_layer, order="pass_id")
 
-    def reference_layers(
+    def compat_layers(
         self,
         trace: str,
         anchor: str | None = None,
@@ -159,7 +160,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         """Return the layers of a pass, or of every pass, as the reference analyser counts them."""
         condition = "true" if pass_id == "all" else f"pass_id = {int(pass_id)}"
         return self._reference(
-            "reference_layers", trace, anchor, num_layers, blocks_per_layer,
+            "compat_layers", trace, anchor, num_layers, blocks_per_layer,
             condition=condition, order="pass_id, layer_id",
         )  # fmt: skip
 
@@ -203,6 +204,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         window: Literal["anchor", "extended", "monotonic", "whole"] | str = "extended",
         device: int | None = None,
         duplicates: bool = True,
+        spreadsheet: bool = True,
     ) -> dict[str, Any]:
         """Cut a pass out of an Ascend table of kernels: its rows as CSV, and what they are as JSON beside it.
 
@@ -213,6 +215,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             window: anchor, extended, monotonic or whole: see the relation pass_windows.
             device: the device; the first that has the pass when not given.
             duplicates: write rows that do not count, too.
+            spreadsheet: keep text of the CSV file from running as a formula.
 
         Returns:
             What the JSON holds.
@@ -229,8 +232,9 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         if pass_id is None and window != "whole":
             pass_id = self.chosen_pass(trace_id)
         return write_pass(
-            self, trace_id, Path(path), window=window, pass_id=pass_id, device=device, duplicates=duplicates
-        )
+            self, trace_id, Path(path), window=window, pass_id=pass_id, device=device, duplicates=duplicates,
+            spreadsheet=spreadsheet,
+        )  # fmt: skip
 
     def report(self, trace: str, output: str | os.PathLike[str] | None = None, pass_id: int | None = None) -> str:
         """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file.
@@ -258,13 +262,22 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
         condition = f"trace_id = {modules.quoted(self.locate(trace))}" if trace else "true"
         return self.sql(
-            f"SELECT trace, health.* FROM health JOIN traces USING (trace_id) WHERE {condition} AND severity <> 'ok' "
+            "SELECT trace, health.* FROM health LEFT JOIN traces USING (trace_id) "
+            f"WHERE {condition} AND severity <> 'ok' "
             "ORDER BY trace, list_position(['error', 'warning', 'info'], severity), \"check\""
         )
 
     def broken_invariants(self) -> list[tuple[str, int]]:
-        """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold."""
+        """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold.
+
+        Laws are those of `sql/invariants`, and the keys of the relations whose rows are stored.
+        """
         broken = []
+        for entry in keys.keyed():
+            if entry.materialised:
+                [(rows,)] = self.rows(keys.breaches(entry))
+                if rows:
+                    broken.append((f"{entry.name} has one row for each {', '.join(entry.key)}.", rows))
         for entry in modules.modules():
             if entry.folder == "invariants":
                 [(rows,)] = self.rows(f"SELECT count(*) FROM {entry.name}")
@@ -302,7 +315,11 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         files = [Path(file).stat() for file in what.files]
         known = self.rows(
             "SELECT trace_id FROM _catalog WHERE source_path = $1 AND source_bytes = $2 AND source_mtime_ns = $3",
-            [readable(path.absolute()), sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)],
+            [
+                redact(readable(path.absolute())),
+                sum(file.st_size for file in files),
+                max(file.st_mtime_ns for file in files),
+            ],
         )
         if known:
             return str(known[0][0])
@@ -343,7 +360,9 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
 
     def _of_trace(self, relation: str, trace: str, *, order: str) -> duckdb.DuckDBPyRelation:
         trace_id = self.locate(trace)
-        return self.sql(f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} ORDER BY {order}")
+        answer = self.sql(f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} ORDER BY {order}")
+        self.check_answerable(trace_id, relation)
+        return answer
 
     def _reference(
         self, relation: str, trace: str, anchor: str | None, *counts: int | None,
@@ -361,10 +380,12 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         if pass_id is None:
             pass_id = self.chosen_pass(trace_id)
         of_pass = f"pass_id = {pass_id}" if isinstance(pass_id, int) else "true"
-        return self.sql(
+        answer = self.sql(
             f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} AND {of_pass} AND {condition} "
             f"ORDER BY {order}"
         )
+        self.check_answerable(trace_id, relation)
+        return answer
 
     def _checked(self, settings: dict[str, Any]) -> dict[str, str | None]:
         checked = check_settings(settings)

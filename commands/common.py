@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
     from ..lake import Lake, Pass
 
+#: The lakes that a command has opened.
+_opened: list[Lake] = []
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
-#: Sequences or tokens of a workload at most, and ranks of a degree of parallelism: far beyond what there is.
+#: Sequences or tokens of a workload at most, and ranks of a degree of parallelism: far beyond real workloads.
 MOST_TOKENS = 10**9
 MOST_RANKS = 10**6
 
 
 class _OutputFile(click.Path):
-    """A file to write, whose folder is there: what takes a minute to compute must not fail for that at its end."""
+    """A file to write whose folder exists, checked before a long computation starts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
@@ -57,13 +59,7 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
             show_default=True,
             help="Rows shown of a table; 0 for all.",
         )(command)
-        command = click.option(
-            "--spreadsheet/--no-spreadsheet",
-            default=None,
-            expose_value=False,
-            callback=_remember,
-            help="In CSV, put ' before text that a spreadsheet would run as a formula. Default: with -o.",
-        )(command)
+        command = spreadsheet_option(command)
         command = click.option("-o", "--output", type=OUTPUT, help=output)(command)
         return click.option(
             "--format",
@@ -77,25 +73,42 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
     return add
 
 
+def spreadsheet_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --spreadsheet to a command; `for_spreadsheets` returns its value."""
+    return click.option(
+        "--spreadsheet/--no-spreadsheet",
+        default=None,
+        expose_value=False,
+        callback=_remember,
+        help="In CSV, put ' before text that a spreadsheet would run as a formula. Default: with -o.",
+    )(command)
+
+
+def for_spreadsheets() -> bool | None:
+    """Return whether CSV is for a spreadsheet; None if not given."""
+    given: bool | None = click.get_current_context().meta.get(f"{__package__}.spreadsheet")
+    return given
+
+
 def _remember(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
-    """Hold an option for `render_rows`: of all that a command passes on, CSV alone has use for it."""
+    """Store an option for `render_rows`: it concerns CSV only."""
     ctx.meta[f"{__package__}.{param.name}"] = value
 
 
 def listed(value: str | None) -> list[str]:
-    """Return the words between the commas of an option; none where it is not given.
+    """Return the comma-separated values of an option; empty if it is not given.
 
     Raises:
-        BadParameter: it is given, and there are none.
+        BadParameter: it is given without a value.
     """
     words = [word.strip() for word in (value or "").split(",") if word.strip()]
     if value is not None and not words:
-        raise click.BadParameter(f"{value!r} names nothing; leave the option out, or give values with commas.")
+        raise click.BadParameter(f"{value!r} has no values; omit the option, or give comma-separated values.")
     return words
 
 
 def write_answer(answer: str, output: Path | None) -> None:
-    """Write an answer that is a text to a file, or to stdout.
+    """Write a text to a file, or to stdout.
 
     Raises:
         InputError: the file cannot be written.
@@ -107,17 +120,18 @@ def write_answer(answer: str, output: Path | None) -> None:
 
 
 def say(text: str) -> None:
-    """Tell something beside the answer, on stderr."""
+    """Print a message on stderr."""
+    from ..engine.secrets import redact
     from ..engine.text import printable
 
-    click.echo(printable(f"tracelake: {text}"), err=True)
+    click.echo(printable(f"tracelake: {redact(text)}"), err=True)
 
 
 def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = None, unsafe: bool = False) -> Lake:
-    """Open the lake that was named; without one the default, or for the path of a trace a cache.
+    """Open the given lake; without one the default, or a cache if the trace is a path.
 
     Raises:
-        InputError: the trace is a path, and nothing is there.
+        InputError: the trace is a path that does not exist.
     """
     from ..ingest.inputs import names_input
     from ..lake import Lake
@@ -126,25 +140,41 @@ def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = No
     if trace is not None and not is_path and (os.sep in trace or trace.endswith((".json", ".csv", ".gz", ".zst"))):
         raise InputError(f"{trace}: no such file.")
     if lake is not None:
-        return Lake(lake, create=create or is_path, unsafe=unsafe)
+        return _remembered(Lake(lake, create=create or is_path, unsafe=unsafe))
     default = Path("tracelake")
     if not create and is_path and not (default / "lake.json").is_file():
-        return Lake(cache_lake())
-    return Lake(default, create=create, unsafe=unsafe)
+        return _remembered(Lake(cache_lake()))
+    return _remembered(Lake(default, create=create, unsafe=unsafe))
 
 
 def open_default(lake: Path | None) -> Lake:
-    """Open the lake that was named, else the default if it is there, else the cache: for questions about no trace."""
+    """Open the given lake, else the default if it exists, else the cache: for queries about no trace."""
     from ..lake import Lake
 
     if lake is not None:
-        return Lake(lake, create=False)
+        return _remembered(Lake(lake, create=False))
     default = Path("tracelake")
-    return Lake(default if (default / "lake.json").is_file() else cache_lake("models"))
+    return _remembered(Lake(default if (default / "lake.json").is_file() else cache_lake("models")))
+
+
+def _remembered(lake: Lake) -> Lake:
+    _opened.append(lake)
+    return lake
+
+
+def recovered(error: Exception) -> bool:
+    """Return whether a failed command can run again: a damaged file was found and is now excluded."""
+    return any(lake.recover(error) for lake in _opened)
+
+
+def close_lakes() -> None:
+    """Close what a command has opened."""
+    while _opened:
+        _opened.pop().close()
 
 
 def cache_lake(name: str = "lake") -> Path:
-    """Return the folder of the lake for files that are looked at without naming a lake, or for what needs none."""
+    """Return the folder of the cache lake, used when no lake is given."""
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
@@ -153,7 +183,7 @@ def cache_lake(name: str = "lake") -> Path:
 
 
 def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
-    """Return the pass to show; end with 1, saying what to do, where no passes were found."""
+    """Return the pass to show; exit with 1 and a hint if no passes were found."""
     known = opened.pass_ids(trace)
     if not known:
         say(no_passes(opened, trace))
@@ -166,12 +196,12 @@ def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
     if wanted == "all":
         return "all"
     if not wanted.isdecimal() or int(wanted) not in known:
-        raise UsageError(f"--pass {wanted}: the trace has passes {known[0]} to {known[-1]}, or say all.")
+        raise UsageError(f"--pass {wanted}: the trace has passes {known[0]} to {known[-1]}, or give all.")
     return int(wanted)
 
 
 def _why(opened: Lake, trace: str, chosen: Pass) -> str:
-    """Return in words why a pass is shown: it is the chosen one, or the first of one chosen for each stage."""
+    """Return why a pass is shown: it is the chosen one, or the first of those chosen for each stage."""
     rows = opened.rows(
         "SELECT DISTINCT concat_ws(', ', CASE WHEN min(series) OVER () <> max(series) OVER () THEN series END, "
         "direction, "
@@ -191,7 +221,7 @@ def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
     """Return the pass to show, which is one.
 
     Raises:
-        UsageError: all passes were asked for.
+        UsageError: all passes were given.
     """
     chosen = find_pass(opened, trace, wanted)
     if not isinstance(chosen, int):
@@ -200,7 +230,7 @@ def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
 
 
 def no_passes(opened: Lake, trace: str) -> str:
-    """Return what to say of a trace without passes: why, the best candidates for an anchor, and what to do."""
+    """Return the message for a trace without passes: the reason, the best anchor candidates, what to do."""
     from ..reports.table import cut
 
     # Devices that run the same kernels have the same candidates.
@@ -213,9 +243,9 @@ def no_passes(opened: Lake, trace: str) -> str:
     if training:
         lines = [f"{trace}: no passes found: {training[0][0]}."]
     if candidates:
-        lines.append("  Kernels that might, with how often they run and where in a layer they may stand:")
+        lines.append("  Candidates, with occurrences and position in a layer:")
         lines += [f"  {calls:>6}  {role:<6}  {cut(pattern, 100)}" for calls, role, pattern in candidates]
-    lines.append(f"  Name one: tracelake set {trace} anchor=REGEX num_layers=N. `tracelake doctor {trace}` says more.")
+    lines.append(f"  Set one: tracelake set {trace} anchor=REGEX num_layers=N. Details: `tracelake doctor {trace}`.")
     return "\n".join(lines)
 
 
@@ -228,7 +258,7 @@ def device_column(answer: duckdb.DuckDBPyRelation) -> str:
 def print_rows(
     opened: Lake, name: str, answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int
 ) -> None:
-    """Print rows of a relation: for people the columns they look at first."""
+    """Print rows of a relation: as a table or Markdown only the main columns."""
     from ..reports.questions import for_people
 
     shown = for_people(opened, name, answer) if format_ in ("table", "markdown") else answer
@@ -239,5 +269,4 @@ def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | No
     """Print any rows."""
     from ..reports.render import render
 
-    spreadsheet = click.get_current_context().meta.get(f"{__package__}.spreadsheet")
-    render(answer, format_, output, limit=limit, spreadsheet=spreadsheet)
+    render(answer, format_, output, limit=limit, spreadsheet=for_spreadsheets())

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from .common import OUTPUT, open_lake, say
+from .common import OUTPUT, for_spreadsheets, open_lake, say, spreadsheet_option
 
 
 @click.command()
 @click.argument("trace")
 @click.option(
-    "--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass to cut out, from 0; else the chosen one."
+    "--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass to cut out, from 0; default: the chosen one."
 )
 @click.option(
     "--window",
@@ -22,8 +22,9 @@ from .common import OUTPUT, open_lake, say
     show_default=True,
     help="From the first to the last attention, the whole pass, the run of ascending rows, or the whole file.",
 )
-@click.option("--device", type=click.IntRange(0), help="Device of the pass; the first one, when not given.")
+@click.option("--device", type=click.IntRange(0), help="Device of the pass; default: the first one.")
 @click.option("--without-duplicates", is_flag=True, help="Leave out rows that do not count.")
+@spreadsheet_option
 @click.option("-o", "--output", type=OUTPUT, required=True, help="The CSV file to write.")
 @click.pass_obj
 def extract(
@@ -37,7 +38,7 @@ def extract(
 ) -> None:
     """Cut a forward pass out of an Ascend kernel_details.csv: its rows as they are in the file, under its header.
 
-    Beside the CSV a JSON of the same name says what was cut: the file and its checksum, the window and its bounds,
+    A JSON file of the same name describes what was cut: the file and its checksum, the window and its bounds,
     attention kernels, tokens, sums of time, and the rows that do not count because another stands for the same work.
 
     \b
@@ -47,9 +48,10 @@ def extract(
     """
     opened = open_lake(lake, trace=trace)
     if window == "whole" and pass_ is not None:
-        raise UsageError("--window whole: that is all passes; leave --pass out.")
+        raise UsageError("--window whole includes all passes; omit --pass.")
     about = opened.extract(
-        trace, output, pass_id=pass_, window=window, device=device, duplicates=not without_duplicates
-    )
+        trace, output, pass_id=pass_, window=window, device=device, duplicates=not without_duplicates,
+        spreadsheet=for_spreadsheets() is not False,
+    )  # fmt: skip
     what = "the whole file" if window == "whole" else f"pass {about['pass_id']}, window {window}"
-    say(f"{output}: {about['rows_written']} rows of {what}; {output.with_suffix('.json').name} says more.")
+    say(f"{output}: {about['rows_written']} rows of {what}; {output.with_suffix('.json').name} describes it.")

@@ -1,4 +1,4 @@
-"""How the command line ends when it cannot answer: a line for people, and the exit code."""
+"""How a failed command ends: a one-line message and the exit code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 import click
 
 from ..engine.errors import InputError, TracelakeError
+from ..engine.secrets import redact
 from .common import say
 
 #: What cannot be used: the input, the lake, the disk, memory.
@@ -19,69 +20,77 @@ _FULL = "No space left on device"
 
 
 class _Closed(io.TextIOBase):
-    """Stands for a stdout that is closed: what is written to it is an error, as on a full disk."""
+    """Replaces a closed stdout: writing to it is an error, as on a full disk."""
 
     def write(self, text: str) -> int:  # noqa: ARG002
         raise OSError(errno.EBADF, "it is closed")
 
     @property
     def buffer(self) -> _Closed:
-        """Bytes fare no better."""
+        """The same for bytes."""
         return self
 
 
-class _Said(logging.Handler):
-    """Tells what the engine has to say beside an answer, as commands do."""
+class _Handler(logging.Handler):
+    """Prints the engine's warnings as commands print messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())
 
 
 def prepare() -> None:
-    """Have warnings told on stderr, and text of any kind shown wherever it goes."""
+    """Send warnings to stderr, and escape characters that a stream cannot encode."""
     log = logging.getLogger("tracelake")
     if not log.handlers:
-        log.addHandler(_Said())
+        log.addHandler(_Handler())
         log.propagate = False
     if sys.stdout is None:
         sys.stdout = _Closed()
     for stream in (sys.stdout, sys.stderr):
-        # File names may be no UTF-8, and a terminal may know less than it.
+        # File names may be invalid UTF-8, and a terminal's encoding may lack characters.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def exit_code(error: BaseException) -> int:
-    """Say what is wrong, and return the code to end with.
+    """Print the error, and return the exit code.
 
     Raises:
-        Exception: that very error, where TRACELAKE_DEBUG asks for it.
+        Exception: the error itself, if TRACELAKE_DEBUG is set.
     """
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return 130
     if isinstance(error, click.ClickException):
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(redact(shown.getvalue()), err=True, nl=False)
         return error.exit_code
     if isinstance(error, TracelakeError):
         say(str(error))
         return error.exit_code
     if os.environ.get("TRACELAKE_DEBUG"):
         raise error
-    told, code = _told(error)
-    say(told)
+    message, code = _described(error)
+    say(message)
     return code
 
 
-def _told(error: BaseException) -> tuple[str, int]:
+def is_of_a_query(error: Exception) -> bool:
+    """Return whether an error is DuckDB's, raised by a query."""
+    duckdb = sys.modules.get("duckdb")  # not imported by commands without a query
+    return duckdb is not None and isinstance(error, duckdb.Error)
+
+
+def _described(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         return _of_storage(error), _UNUSABLE
     if isinstance(error, UnicodeError):
-        return "text that is not UTF-8 cannot be asked for.", 2
+        return "a query must be UTF-8 text.", 2
     if isinstance(error, MemoryError):
         return "there is not enough memory. TRACELAKE_THREADS=1 needs less.", _UNUSABLE
-    duckdb = sys.modules.get("duckdb")  # not imported for commands that ask nothing
+    duckdb = sys.modules.get("duckdb")  # not imported by commands without a query
     if duckdb is not None and isinstance(error, duckdb.Error):
         if isinstance(error, duckdb.InterruptException):
             return "interrupted.", 130
@@ -94,7 +103,7 @@ def _told(error: BaseException) -> tuple[str, int]:
             return f"cannot be read or written: {_first(error)}{full}", _UNUSABLE
         if isinstance(error, duckdb.InvalidInputException):
             return (
-                f"{_first(error)}\n  A trace in the lake holds what cannot be read. "
+                f"{_first(error)}\n  A trace in the lake has unreadable values. "
                 "`tracelake doctor` names traces that are set aside; `tracelake remove` takes one away."
             ), _UNUSABLE
     return f"{type(error).__name__}: {error}\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did.", 1
@@ -108,5 +117,5 @@ def _of_storage(error: OSError) -> str:
 
 
 def _first(error: BaseException) -> str:
-    """Return the first line of what the database says: the others quote the question."""
+    """Return the first line of the database's message: the others quote the query."""
     return str(error).partition("\n")[0]

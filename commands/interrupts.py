@@ -1,8 +1,8 @@
-"""Ctrl-C ends a command within a second, whatever it is at, and what it had not finished is gone.
+"""Ctrl-C ends a command within a second at any step, and removes unfinished output.
 
-Python runs a signal's handler when its main thread comes back from what it called, and DuckDB may be at one query, or
-at the planning of one, for long; the threads of an ingest would have to be asked too. So a thread of its own waits for
-the signal. It lets a step that must not be torn come to its end, removes what is under way, and ends the process.
+Python runs a signal's handler only when its main thread returns to Python code, and DuckDB may run or plan one query
+for long; the threads of an ingest would have to poll too. So a separate thread waits for the signal. It lets an atomic
+step finish, removes unfinished files, and ends the process.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from collections.abc import Iterator
 from ..engine import files
 from .common import say
 
-#: Seconds that a step may take which must not be torn: a rename and a row of the catalog.
+#: Seconds that an atomic step may take: a rename and a row of the catalog.
 _PATIENCE = 0.7
 _CODE = 130
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """End the process when the user interrupts; where signals are ignored, or not ours to take, leave them so."""
+    """End the process when the user interrupts; signals that are ignored or handled elsewhere stay so."""
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGINT) is not signal.default_int_handler

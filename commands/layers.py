@@ -1,4 +1,4 @@
-"""Commands that look into passes and layers."""
+"""Commands for passes, layers and kernels."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
 
     A pass is its layers: span_ms is from the first layer's start to the last one's end. The wall time of `model mfu`
     is longer: the kernels before the first layer and after the last one are in it. The passes of each model of a
-    trace are a series. coverage_pct is the share of the device's busy time in the layers of a series; below half of
-    it in all of them, the answer begins with what holds the rest.
+    trace are a series. coverage_pct is the share of the device's busy time in the layers of a series; if it is below
+    half in all series, the answer begins with where the rest is.
 
     \b
     Examples:
@@ -52,14 +52,14 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
 
 @click.command()
 @click.argument("trace")
-@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; the chosen one, when not given.")
+@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; default: the chosen one.")
 @format_options
 @click.pass_obj
 @compat_options
 def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
-    """List the layers of a pass, with their time; below them, as a table, the types of layers beside each other.
+    """List the layers of a pass, with their time; below them, as a table, a comparison of layer types.
 
-    Where no config.json tells the types, layers that run the same kernels are one kind: A, B and so on. The pass
+    Without types from a config.json, layers that run the same kernels are one kind: A, B and so on. The pass
     shown is of the series of passes that takes most time. The answer states its coverage: the share of the device's
     busy time in the layers of that series, first where that is below half.
 
@@ -83,10 +83,10 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
 
 @click.command()
 @click.argument("trace")
-@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; with --layer the chosen one, when not given.")
+@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; with --layer, default: the chosen one.")
 @click.option("--layer", type=click.IntRange(0), help="Layer to show.")
 @click.option("--compare-layer", type=click.IntRange(0), help="Show how this layer differs from --layer.")
-@click.option("--compare-pass", metavar="P", help="Pass of that layer; the same one, when not given.")
+@click.option("--compare-pass", metavar="P", help="Pass of that layer; default: the same one.")
 @output_options("compute-flow", "seed-json")
 @click.pass_obj
 def kernels(
@@ -116,7 +116,7 @@ def kernels(
     opened = open_lake(lake, trace=trace)
     compares = compare_layer is not None or compare_pass is not None
     if layer is None and (compares or format_ not in FORMATS):
-        raise UsageError("which layer? Give --layer N.")
+        raise UsageError("a layer is missing: give --layer N.")
     if layer is None and pass_ is None:
         print_rows(opened, "kernels", opened.kernels(trace), format_, output, limit)
         return
@@ -143,7 +143,7 @@ def _say_coverage(opened: Lake, trace: str, pass_id: int | str | None) -> None:
 def _sides(
     opened: Lake, trace: str, one: tuple[str | None, int], other: tuple[str | None, int | None] | None
 ) -> list[tuple[int, int]]:
-    """Return pass and layer of the layers to look at; what the second does not say is as in the first."""
+    """Return pass and layer of the layers to show; the second defaults to the first."""
     sides = [(find_one_pass(opened, trace, one[0]), one[1])]
     if other is not None:
         pass_, layer = other

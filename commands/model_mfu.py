@@ -1,4 +1,4 @@
-"""The command that holds measured times against the work of a model."""
+"""The command that compares measured times with the work of a model."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _TIMES = ("measured_ms", "per_layer_ms", "kernel_ms", "kernel_detail", "kernel_f
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
-        click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="By --seq-len if not said."),
+        click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="Default: by --seq-len."),
         click.option("--batch", type=TOKENS, help="Sequences of a replica.  [default: 1]"),
         click.option("--seq-len", type=TOKENS, help="New tokens of each sequence.  [default: 1]"),
         click.option("--kv-len", type=CACHED_TOKENS, help="Cached tokens of each.  [default: 0]"),
         click.option("--tp", type=RANKS, help="Degree of tensor parallelism.  [default: 1]"),
         click.option("--ep", type=RANKS, help="Degree of expert parallelism.  [default: 1]"),
-        click.option("--dp", type=RANKS, help="Data-parallel replicas; EP / TP if not said."),
+        click.option("--dp", type=RANKS, help="Data-parallel replicas; default: EP / TP."),
         click.option("--pp", type=RANKS, help="Pipeline stages.  [default: 1]"),
         click.option("--hardware", help="Chip that was measured: see `tracelake hardware list`."),
-        click.option("--dtype", help="Type of weights and their products, as bf16 or fp8; as published if not said."),
+        click.option("--dtype", help="Type of weights and their products, as bf16 or fp8; default: as published."),
         click.option("--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), help="Form of MLA."),
         click.option("--measured-ms", type=float, help="Time of a forward pass on a GPU, ms."),
         click.option("--per-layer-ms", type=float, help="Time of a layer on a GPU, ms."),
         click.option("--kernel-ms", metavar="JSON", help="Milliseconds of a layer by kernel category."),
         click.option("--kernel-detail", metavar="JSON|@FILE", help="Times of a layer by category, or of its kernels."),
         click.option("--kernel-flow", metavar="JSON|@FILE", help="Times of a layer's kernels, in order."),
-        click.option("--pass", "pass_", metavar="P|all", help="Pass of a trace; the chosen one if not said."),
+        click.option("--pass", "pass_", metavar="P|all", help="Pass of a trace; default: the chosen one."),
         click.option(
-            "--formulas", type=click.Choice(["physical", "reference"]), default="physical", hidden=True,
-            help="reference: as the reference's compute simulator, its errors included.",
+            "--formulas", type=click.Choice(["physical", "compat", "reference"]), default="physical", hidden=True,
+            help="compat: as the reference's compute simulator, its errors included.",
         ),
         click.option(
             "--format", "format_", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True,
@@ -69,13 +69,13 @@ def mfu(
     output: Path | None,
     **said: Any,
 ) -> None:
-    """Say what share of a chip's peak a model reaches, by times that you measured or by a trace.
+    """Compute the share of a chip's peak that a model reaches, from measured times or from a trace.
 
     For a model: its dimensions, the work of each operator and kind of layer on one rank, bounds by the chip's peak and
     memory, and the share reached by the times given. Times of kernels are those of one layer: an object of categories
     ({"attention": 0.31, "moe": 1.2}), or an object with "kernels", a list of {"name", "category", "dur_us"} with
     "input_dims" where known, and "metadata" with "layer_id" or "compress_ratio". A kernel's time goes to operators only
-    where they are certain; the rest is listed as overhead or unmapped, and all sum up. More than 100 % is shown.
+    if the mapping is certain; the rest is listed as overhead or unmapped. Shares above 100 % are shown.
 
     For a trace: the share that its passes and their operators reach, by its own kernels.
 
@@ -86,7 +86,7 @@ def mfu(
       tracelake model mfu decode
     """
     given = {key: value for key, value in said.items() if value is not None}
-    if formulas == "reference":
+    if formulas in ("compat", "reference"):
         answer = _reference(open_default(lake), name, given, pass_, format_)
     elif _is_trace(name):
         answer = _of_trace(open_lake(lake, trace=name), name, given, pass_, format_)
@@ -95,7 +95,7 @@ def mfu(
         if _names_trace(opened, name):
             answer = _of_trace(opened, name, given, pass_, format_)
         elif pass_ is not None:
-            raise UsageError("--pass is one of a trace; this is a model.")
+            raise UsageError("--pass applies to a trace; this is a model.")
         else:
             answer = opened.mfu(name, format=format_, **given)
     write_answer(answer, output)
@@ -104,18 +104,18 @@ def mfu(
 def _reference(opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str) -> str:
     for key in ("phase", "kv_len", "pp", "mla_mode"):
         if key in given:
-            raise UsageError(f"--{key.replace('_', '-')}: the reference knows no such thing.")
+            raise UsageError(f"--{key.replace('_', '-')}: the reference has no such option.")
     if pass_ is not None:
-        raise UsageError("--pass: the reference knows no such thing.")
+        raise UsageError("--pass: the reference has no such option.")
     if "hardware" in given:
         given["gpu"] = given.pop("hardware")
     answer = opened.reference_mfu(name, format=format_, **given)
     [(known,)] = opened.rows(
-        "SELECT count(*) FROM reference_chips WHERE chip = $1 OR list_contains(aliases, $1)",
+        "SELECT count(*) FROM compat_chips WHERE chip = $1 OR list_contains(aliases, $1)",
         [given.get("gpu", "h20").strip().lower()],
     )
     if not known:
-        say(f"the reference knows no {given['gpu']}: there is no MFU.")
+        say(f"the reference has no chip {given['gpu']}: no MFU.")
     return answer
 
 
@@ -123,14 +123,14 @@ def _of_trace(opened: Lake, name: str, given: dict[str, Any], pass_: str | None,
     if given:
         option = "--" + next(iter(given)).replace("_", "-")
         times = any(key in _TIMES for key in given)
-        more = " For times of your own name a model." if times else ""
-        raise UsageError(f"{option}: {name} is a trace, which says its own work and times.{more}")
+        more = " To use your own times, give a model." if times else ""
+        raise UsageError(f"{option}: {name} is a trace, which has its own work and times.{more}")
     chosen = find_pass(opened, name, pass_)
     return opened.trace_mfu(name, None if chosen == "all" else chosen, format=format_)
 
 
 def _names_trace(opened: Lake, name: str) -> bool:
-    """Return whether a word that is no path names a trace, and no model."""
+    """Return whether a name that is not a path is a trace's and not a model's."""
     try:
         opened.resolve_model(name)
     except UsageError:
@@ -145,7 +145,7 @@ def _names_trace(opened: Lake, name: str) -> bool:
 
 
 def _is_trace(name: str) -> bool:
-    """Return whether a word is the path of a trace; a small JSON object with a model's keys is none."""
+    """Return whether a name is the path of a trace; a small JSON object with a model's keys is not."""
     from ..ingest.inputs import names_input
     from ..ingest.model import LARGEST_CONFIG
 

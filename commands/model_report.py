@@ -1,4 +1,4 @@
-"""Commands about what a model should cost as a whole: a report, the roofline of one workload, a sweep over many."""
+"""Commands for the cost of a whole model: a report, the roofline of one workload, a sweep over many."""
 
 from __future__ import annotations
 
@@ -37,15 +37,13 @@ def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) 
     least = 0 if parameter.name in ("kv_len", "zero_stage") else 1
     most = MOST_TOKENS if parameter.name in ("batch", "seq_len", "kv_len", "microbatches") else MOST_RANKS
     if not all(word.isdecimal() and least <= int(word) <= most for word in words):
-        raise click.BadParameter(
-            f"expected numbers with commas between them, as in 1,8,64, each from {least} to {most}."
-        )
+        raise click.BadParameter(f"expected numbers separated by commas, as in 1,8,64, each from {least} to {most}.")
     return [int(word) for word in words] or None
 
 
 def _need(hardware: list[str]) -> None:
     if not hardware:
-        raise UsageError("--hardware is missing: times are those of a chip. tracelake hardware list shows all.")
+        raise UsageError("--hardware is missing: times depend on the chip. tracelake hardware list shows all.")
 
 
 _FORMULAS = click.option(
@@ -59,39 +57,39 @@ _FORMULAS = click.option(
 
 @click.command()
 @click.argument("name", metavar="MODEL")
-@click.option("--hardware", metavar="H,H…", callback=_words, help="Chips; the report is on the first. Required.")
+@click.option("--hardware", metavar="H,H…", callback=_words, help="Chips; the report covers the first. Required.")
 @click.option(
     "-o",
     "--output",
     type=OUTPUT,
-    help="File, .md or .html; Markdown on stdout, without charts, when not given.",
+    help="File, .md or .html; default: Markdown on stdout, without charts.",
 )
 @click.option("--batch", default=8, show_default=True, type=TOKENS, help="Sequences of a replica.")
 @click.option("--seq-len", default=4096, show_default=True, type=TOKENS, help="Tokens of a prompt.")
-@click.option("--kv-len", type=TOKENS, help="Cached tokens in decode; as --seq-len if not said.")
+@click.option("--kv-len", type=TOKENS, help="Cached tokens in decode; default: --seq-len.")
 @click.option("--tp", default=1, show_default=True, type=RANKS, help="Degree of tensor parallelism.")
 @click.option("--ep", default=1, show_default=True, type=RANKS, help="Degree of expert parallelism.")
-@click.option("--dp", type=RANKS, help="Data-parallel replicas; EP / TP if not said.")
+@click.option("--dp", type=RANKS, help="Data-parallel replicas; default: EP / TP.")
 @click.option("--pp", default=1, show_default=True, type=RANKS, help="Pipeline stages.")
-@click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said.")
-@click.option("--activation-dtype", help="Type of activations; bf16 if not said.")
-@click.option("--kv-dtype", help="Type of the KV cache; as activations if not said.")
+@click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; default: as published.")
+@click.option("--activation-dtype", help="Type of activations; default: bf16.")
+@click.option("--kv-dtype", help="Type of the KV cache; default: as activations.")
 @_FORMULAS
 @click.option(
     "--execution",
     "executions",
     metavar="BASE,MAIN",
     callback=_words,
-    help="Execution profiles; figures are of the last, the first stands beside it.",
+    help="Execution profiles; figures are of the last, compared with the first.",
 )
-@click.option("--csv", type=_FOLDER, help="Write the relations that the tables are of to this folder, as CSV.")
+@click.option("--csv", type=_FOLDER, help="Write the relations behind the tables to this folder, as CSV.")
 @click.option("--parquet", type=_FOLDER, help="The same as Parquet.")
 @click.pass_obj
 def report(lake: Path | None, /, name: str, hardware: list[str], output: Path | None, **work: Any) -> None:
-    """Write down what a model should cost on a chip: what limits training, prefill and decode, and what would help.
+    """Write a report on a model's cost on a chip: what limits training, prefill and decode, and what would help.
 
     Nothing is measured: figures follow from dimensions and data sheets. Charts of a Markdown report are SVG files
-    beside it; an HTML report is one file that needs no network.
+    next to it; an HTML report is one file that needs no network.
 
     \b
     Examples:
@@ -126,7 +124,7 @@ def roofline(
     limit: int,
     **work: Any,
 ) -> None:
-    """Say what a pass should cost one chip: FLOP, bytes, times and what limits it; with --modules for each module.
+    """Show what a pass should cost one chip: FLOP, bytes, times and what limits it; with --modules, per module.
 
     time_ms is the longest of compute_ms, hbm_ms and net_ms: a lower bound, with perfect overlap. serial_ms has no
     overlap between operators.
@@ -147,13 +145,13 @@ def roofline(
 @click.command()
 @click.argument("name", metavar="MODEL")
 @click.option("--hardware", metavar="H,H…", callback=_words, help="Chips. Required.")
-@click.option("--phase", metavar="P,P…", callback=_words, help="decode, prefill, training; decode if not said.")
+@click.option("--phase", metavar="P,P…", callback=_words, help="decode, prefill, training; default: decode.")
 @click.option("--batch", metavar="N,N…", callback=_numbers, help="Sequences of a replica.")
 @click.option("--seq-len", metavar="N,N…", callback=_numbers, help="New tokens of each sequence.")
 @click.option("--kv-len", metavar="N,N…", callback=_numbers, help="Cached tokens of each sequence.")
 @click.option("--tp", metavar="N,N…", callback=_numbers, help="Degrees of tensor parallelism.")
 @click.option("--ep", metavar="N,N…", callback=_numbers, help="Degrees of expert parallelism.")
-@click.option("--dp", metavar="N,N…", callback=_numbers, help="Data-parallel replicas; EP / TP if not said.")
+@click.option("--dp", metavar="N,N…", callback=_numbers, help="Data-parallel replicas; default: EP / TP.")
 @click.option("--pp", metavar="N,N…", callback=_numbers, help="Pipeline stages.")
 @click.option("--cp", metavar="N,N…", callback=_numbers, help="Context-parallel ranks.")
 @click.option("--microbatches", metavar="N,N…", callback=_numbers, help="Microbatches of a training step.")
@@ -165,7 +163,7 @@ def roofline(
 @click.option("--kv-dtype", metavar="T,T…", callback=_words, help="Types of the KV cache.")
 @click.option("--execution", metavar="E,E…", callback=_words, help="Execution profiles.")
 @_FORMULAS
-@click.option("--map", "knobs", metavar="X,Y", callback=_words, help="What limits the points, over two of the knobs.")
+@click.option("--map", "knobs", metavar="X,Y", callback=_words, help="What limits the scenarios, over two knobs.")
 @format_options
 @click.pass_obj
 def sweep(
@@ -179,10 +177,10 @@ def sweep(
     limit: int,
     **axes: Any,
 ) -> None:
-    """List what a pass should cost for every combination of values: a row per point, and why it cannot run if so.
+    """List what a pass should cost for every combination of values: a row per scenario, with its faults.
 
-    Values are parted by commas. Columns are those of the relation phase_roofline; with --map those of regime_map, for
-    knobs as the table of that name has them; can_run says whether a pair's points can run and fit the memory.
+    Values are separated by commas. Columns are those of the relation phase_roofline; with --map, those of regime_map,
+    for two knobs from the table knobs; can_run: whether a pair's scenarios can run and fit the memory.
 
     \b
     Examples:
@@ -194,7 +192,7 @@ def sweep(
     from ..reports.model_report import AXES
 
     if knobs and len(knobs) != 2:
-        raise UsageError("--map: name two knobs with a comma between them, as in batch,kv_len.")
+        raise UsageError("--map: expected two knobs separated by a comma, as in batch,kv_len.")
     chosen = {key: value for key, value in axes.items() if value}
     opened = open_default(lake)
     answer = opened.model_sweep(name, hardware=hardware, **chosen)
@@ -208,11 +206,11 @@ def sweep(
         )
         render_rows(_for_people(answer, format_, shown), format_, output, limit)
         if points and feasible < points:
-            hindered = f"{points - feasible} of {points} points"
-            say(f"{hindered} cannot run or do not fit the memory: without --map see faults.")
+            infeasible = f"{points - feasible} of {points} scenarios"
+            say(f"{infeasible} cannot run or do not fit the memory; without --map, see faults.")
         return
-    said = [axis for axis in AXES if axis in ("hardware", "phase") or axis in chosen]
-    render_rows(_for_people(answer, format_, f"{', '.join(said)}, {_STEP}, {_PASS}, faults"), format_, output, limit)
+    given = [axis for axis in AXES if axis in ("hardware", "phase") or axis in chosen]
+    render_rows(_for_people(answer, format_, f"{', '.join(given)}, {_STEP}, {_PASS}, faults"), format_, output, limit)
 
 
 _CAN_RUN = (

@@ -1,4 +1,4 @@
-"""Commands that hold a trace against the peaks of its chip and against its model."""
+"""Commands that compare a trace with the peaks of its chip and with its model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..lake import Lake
 
-#: What people look at first; the other formats have all columns.
+#: Columns of tables and Markdown; the other formats have all columns.
 _ROOFLINE = (
     "coalesce(unit, trace_op) AS operator, concat_ws('x', nullif(batch, 1), m, n, k) AS shape, dtype, calls, sum_us,"
     " round(time_pct, 2) AS time_pct, round(tflops, 1) AS tflops, round(100 * mfu, 1) AS mfu_pct,"
@@ -39,9 +39,9 @@ _UNITS = (
 
 @click.command()
 @click.argument("trace")
-@click.option("--model", help="Model, or its config.json: said of the trace for good, as `tracelake set` does.")
-@click.option("--tp", type=RANKS, help="Degree of tensor parallelism, likewise.")
-@click.option("--ep", type=RANKS, help="Degree of expert parallelism, likewise.")
+@click.option("--model", help="Model, or its config.json; stored for the trace, as by `tracelake set`.")
+@click.option("--tp", type=RANKS, help="Degree of tensor parallelism; stored.")
+@click.option("--ep", type=RANKS, help="Degree of expert parallelism; stored.")
 @click.option("--pass", "pass_", help="One pass instead of all complete ones.")
 @click.option("--operators", is_flag=True, help="A row per pass, layer and operator instead of the verdicts.")
 @click.option(
@@ -62,10 +62,10 @@ def validate(
     output: Path | None,
     limit: int,
 ) -> None:
-    """Check that a trace computes what its model's template says: every product of every layer, and attention.
+    """Check that a trace computes what its model's template has: every product of every layer, and attention.
 
-    Shapes of the trace are held against the template divided by the degrees of parallelism. PASS: all products match
-    within 0.5 %. WARN: some within 5 %, or no shapes tell them. FAIL, and exit code 1: one differs or is missing.
+    Shapes of the trace are compared with the template divided by the degrees of parallelism. PASS: all products match
+    within 0.5 %. WARN: some within 5 %, or without shapes. FAIL, with exit code 1: one differs or is missing.
 
     \b
     Examples:
@@ -74,12 +74,12 @@ def validate(
     """
     opened = open_lake(lake, trace=trace)
     if model is not None:
-        say(f"{trace}: its model is {opened.explain(trace, model)} from now on.")
+        say(f"{trace}: model set to {opened.explain(trace, model)}.")
     if tp is not None or ep is not None:
         opened.set(trace, **{key: value for key, value in (("tp", tp), ("ep", ep)) if value is not None})
     pass_id = None if pass_ is None else find_one_pass(opened, trace, pass_)
     verdicts = opened.validate(trace, pass_id)
-    told = verdicts.fetchall()
+    found = verdicts.fetchall()
     place = verdicts.columns.index("verdict")
     people = format_ in ("table", "markdown")
     if operators:
@@ -87,11 +87,11 @@ def validate(
         render_rows(_by_unit(rows) if people else rows, format_, output, limit)
     else:
         render_rows(verdicts.project(_VERDICTS) if people else verdicts, format_, output, limit)
-    if not told:
-        say(f"{trace}: this pass is not complete: there is nothing to hold against.")
+    if not found:
+        say(f"{trace}: this pass is not complete: nothing to compare.")
     for line in opened.model_doubts(trace):
         say(f"{trace}: {line}")
-    if not told or any(row[place] == "FAIL" for row in told):
+    if not found or any(row[place] == "FAIL" for row in found):
         raise SystemExit(1)
 
 
@@ -108,10 +108,10 @@ def _by_unit(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 def roofline_of(
     lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int
 ) -> None:
-    """Say what the operators of a trace compute and move beside what its chip can, by operator and shape.
+    """Compare what the operators of a trace compute and move with the chip's peaks, by operator and shape.
 
     FLOP come from shapes, else from annotations and from the trace's model; the peak is that of the type each kernel
-    computes in. Above 100 % something is taken for what it is not: the causes to look at are listed, nothing is cut.
+    computes in. Shares above 100 % are shown as they are, with possible causes.
 
     \b
     Examples:
@@ -130,6 +130,6 @@ def roofline_of(
 def _warn(opened: Lake, trace: str) -> None:
     [(hardware, model)] = opened.rows("SELECT hardware, model FROM traces WHERE trace_id = $1", [opened.locate(trace)])
     if hardware is None:
-        say(f"{trace}: its chip is not known, so there is no peak: `tracelake set {trace} hardware=NAME`.")
+        say(f"{trace}: unknown chip, so no peak: `tracelake set {trace} hardware=NAME`.")
     if model is None:
-        say(f"{trace}: its model is not said; with it operators without shapes have FLOP too.")
+        say(f"{trace}: no model is set; with it, operators without shapes have FLOP too.")

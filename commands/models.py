@@ -1,4 +1,4 @@
-"""Commands about models and chips: what is known of them, and what their operators should cost."""
+"""Commands for models and chips: their figures, and what their operators should cost."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that describe a scenario: what work, on which chips, in which types."""
     options = (
-        click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="By --seq-len if not said."),
+        click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="Default: by --seq-len."),
         click.option("--batch", default=1, show_default=True, type=TOKENS, help="Sequences of a replica."),
         click.option("--seq-len", default=1, show_default=True, type=TOKENS, help="New tokens of each sequence."),
         click.option("--kv-len", default=0, show_default=True, type=CACHED_TOKENS, help="Cached tokens of each."),
         click.option("--tp", default=1, show_default=True, type=RANKS, help="Degree of tensor parallelism."),
         click.option("--ep", default=1, show_default=True, type=RANKS, help="Degree of expert parallelism."),
-        click.option("--dp", type=RANKS, help="Data-parallel replicas; EP / (TP x CP) if not said."),
+        click.option("--dp", type=RANKS, help="Data-parallel replicas; default: EP / (TP x CP)."),
         click.option("--pp", default=1, show_default=True, type=RANKS, help="Pipeline stages."),
         click.option("--cp", default=1, show_default=True, type=RANKS, help="Context-parallel ranks."),
         click.option("--hardware", help="Chip: a name or alias of `tracelake hardware list`."),
-        click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; as published if not said."),
-        click.option("--kv-dtype", help="Type of the KV cache; as activations if not said."),
+        click.option("--weight-dtype", help="Type of weights, as bf16 or fp8; default: as published."),
+        click.option("--kv-dtype", help="Type of the KV cache; default: as activations."),
         click.option(
             "--mla-mode", type=click.Choice(["auto", "absorbed", "expanded"]), default="auto", show_default=True,
             help="Form of a latent attention; auto: absorbed in decode.",
@@ -54,12 +54,12 @@ def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def say_fault(fault: str) -> None:
-    """Say on stderr why nothing can run so: the figures are there all the same."""
-    say(f"Nothing can run so: {fault}.")
+    """Print on stderr why a scenario cannot run; its figures are shown anyway."""
+    say(f"This scenario cannot run: {fault}.")
 
 
 def say_faults(opened: Lake, scenario: str) -> None:
-    """Say on stderr why nothing can run as a scenario says."""
+    """Print on stderr why a scenario cannot run."""
     for fault in opened.faults(scenario):
         say_fault(fault)
 
@@ -79,11 +79,11 @@ def model() -> None:
 @format_options
 @click.pass_obj
 def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
-    """List the models known by name. Any other is named by the path of its config.json.
+    """List the models known by name. For any other, give the path of its config.json.
 
     active_b are the parameters that a token is multiplied with, in billions, counted from the operators;
     active_with_embedding_b has the embedding table too, where that is not the head. Publishers count one or the other:
-    `agrees` says whether the nearer of the two is within 5 % of published_active_b.
+    `agrees`: whether the nearer of the two is within 5 % of published_active_b.
 
     \b
     Examples:
@@ -99,7 +99,7 @@ def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> N
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
 @click.pass_obj
 def show(lake: Path | None, name: str, format_: str, output: Path | None) -> None:
-    """Show a model's dimensions, as published or as its config.json says, and the kinds of its layers.
+    """Show a model's dimensions, as published or from its config.json, and the kinds of its layers.
 
     Names that end in _b are billions of parameters, as in `model list`; difference_pct is that of the nearer of the
     two counts of active parameters from the published one.
@@ -122,7 +122,7 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
     """List what each operator of a model should cost, for each kind of layer, on one rank.
 
     FLOP count 2 for a multiplication with its addition. Times are bounds: by the dense peak of the type it computes in,
-    by the memory's bandwidth with each byte moved once, by the links. Without --hardware there are none.
+    by the memory's bandwidth with each byte moved once, by the links. Without --hardware there are no times.
 
     \b
     Examples:
@@ -148,9 +148,9 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
 @format_options
 @click.pass_obj
 def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
-    """Put the time of a trace's forward passes beside what its model says they take at least, part by part.
+    """Compare the time of a trace's forward passes with the lower bound of its model, part by part.
 
-    The trace must say its model: `tracelake set TRACE model=NAME`, or a config.json. The measured parts, overlap with a
+    The trace needs a model: `tracelake set TRACE model=NAME`, or a config.json. The measured parts, overlap with a
     minus and idle time among them, sum to the time from the pass's first kernel to its last one's end, what runs
     before the first layer and after the last one included.
 
@@ -167,7 +167,7 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
     if pass_ is not None:
         answer = answer.filter(f"pass_id = {find_one_pass(opened, trace, pass_)}")
         if not answer.limit(1).fetchall():
-            say(f"{trace}: this pass is not complete: there is nothing to hold against.")
+            say(f"{trace}: this pass is not complete: nothing to compare.")
             raise SystemExit(1)
     if format_ in ("table", "markdown"):
         answer = answer.select(device_column(answer) + MEASURED_COLUMNS)
@@ -181,11 +181,11 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
 @click.option("--hardware", "chip", required=True, help="Chip whose kernels in the lake count.")
 @click.pass_obj
 def calibrate(lake: Path | None, name: str, chip: str) -> None:
-    """Keep what the kernels of the lake's traces reach of a chip's peaks, as execution profile NAME.
+    """Store the share of a chip's peaks that kernels of the lake's traces reach, as execution profile NAME.
 
     One fraction of the matrix peak and one of the memory's bandwidth: the least time of all kernels whose FLOP or bytes
-    are known, over the time they took. The residual stands in the profile's comment; where kernels have too little in
-    common for one fraction, none is kept, and a line says why. Scenarios then name the profile as their execution.
+    are known, over the time they took. The residual is in the profile's comment; if kernels differ too much for one
+    fraction, none is stored, and the reason is printed. Scenarios then name the profile as their execution.
 
     \b
     Examples:
@@ -200,7 +200,7 @@ def calibrate(lake: Path | None, name: str, chip: str) -> None:
 
 @click.group()
 def hardware() -> None:
-    """What is known of accelerators.
+    """Accelerators and their data sheets.
 
     \b
     Examples:
@@ -215,7 +215,7 @@ def hardware() -> None:
 def list_hardware(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
     """List the accelerators known: dense peaks, memory, links, and where the figures are from.
 
-    `trusted` is false where a figure is not from the vendor's own data sheet.
+    `trusted` is false if a figure is not from the vendor's own data sheet.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Commands for questions of one's own, and for taking answers elsewhere."""
+"""Commands for your own queries, and for export."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .common import format_options, open_lake, render_rows, say
 
 @click.command()
 @click.argument("query", required=False)
-@click.option("-f", "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Read the query.")
+@click.option("-f", "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with the query.")
 @click.option("--unsafe", is_flag=True, help="Allow all of DuckDB: any file, COPY, ATTACH, settings, extensions.")
 @format_options
 @click.pass_obj
@@ -27,9 +27,9 @@ def sql(
     output: Path | None,
     limit: int,
 ) -> None:
-    """Answer an SQL question over all traces in the lake. `tracelake schema` lists the relations.
+    """Run an SQL query over all traces in the lake. `tracelake schema` lists the relations.
 
-    A question reads the lake and nothing else, unless --unsafe is given; -o writes its answer to a file.
+    A query reads the lake and nothing else, unless --unsafe is given; -o writes its result to a file.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def sql(
     if not text.strip(" \t\r\n;"):
         raise UsageError('the query is empty: tracelake sql "SELECT …"')
     answer = open_lake(lake, unsafe=unsafe).sql(text)
-    # Of --unsafe a statement may have no answer.
+    # With --unsafe, a statement may have no result.
     if answer is not None:
         with refusals():
             render_rows(answer, format_, output, limit)
@@ -52,18 +52,25 @@ def sql(
 
 @click.command()
 @click.argument("relation", required=False)
+@click.option("--tree", is_flag=True, help="Show the relations it depends on instead.")
 @click.pass_obj
-def schema(lake: Path | None, relation: str | None) -> None:  # noqa: ARG001
-    """List the relations; of one, say what a row is, what every column means, and show its SQL.
+def schema(lake: Path | None, relation: str | None, tree: bool) -> None:  # noqa: ARG001
+    """List the relations; for one, show what a row is, its key, its columns and its SQL.
 
     \b
     Examples:
       tracelake schema
       tracelake schema layers
+      tracelake schema layers --tree
     """
-    from ..reports.schema import describe, overview
+    from ..reports import schema as pages
 
-    click.echo(describe(relation) if relation else overview())
+    if relation is None:
+        if tree:
+            raise UsageError("--tree needs the name of a relation.")
+        click.echo(pages.overview())
+    else:
+        click.echo(pages.tree(relation) if tree else pages.describe(relation))
 
 
 @click.command()
@@ -71,9 +78,9 @@ def schema(lake: Path | None, relation: str | None) -> None:  # noqa: ARG001
 @format_options
 @click.pass_obj
 def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | None, limit: int) -> None:
-    """Say what is noteworthy of a trace, or of all, and check that the lake keeps its own laws.
+    """Check one trace, or all, and the invariants of the lake.
 
-    Ends with 1 when a check finds an error or a law is broken.
+    Exits with 1 if a check finds an error or an invariant is violated.
 
     \b
     Examples:
@@ -88,20 +95,20 @@ def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | No
         render_rows(answer, format_, output, limit)
     broken = opened.broken_invariants()
     for law, rows in broken:
-        say(f"broken: {law} ({rows} rows)")
+        say(f"violated: {law} ({rows} rows)")
     if broken or answer.filter("severity = 'error'").fetchall():
         raise SystemExit(1)
 
 
 @click.command()
 @click.argument("relations", nargs=-1)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder, or the database's file.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder, or file of the database.")
 @click.option(
     "--format", "format_", type=click.Choice(["parquet", "csv", "duckdb"]), default="parquet", show_default=True
 )
 @click.pass_obj
 def export(lake: Path | None, relations: tuple[str, ...], output: Path, format_: str) -> None:
-    """Write relations for other tools: every public one but `events`, or those named.
+    """Write relations for other tools: the given ones, default: every public one but `events`.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Commands that take what was found elsewhere: into Perfetto, into a report."""
+"""Commands that export results: to Perfetto, to a report."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .common import OUTPUT, find_one_pass, find_pass, listed, open_lake, output_
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:  # noqa: ARG001
     words = listed(value)
     if not all(word.isdecimal() for word in words):
-        raise click.BadParameter("expected numbers with commas between them, as in 2,3.")
+        raise click.BadParameter("expected numbers separated by commas, as in 2,3.")
     return tuple(int(word) for word in words)
 
 
 @click.command()
 @click.argument("trace")
-@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; the chosen one, when not given.")
+@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; default: the chosen one.")
 @click.option("--layers", metavar="L,L…", callback=_numbers, help="These layers only, as in 2,3.")
 @output_options(output="Write a small Chrome trace of the pass or layers to this file; gzipped when it ends in .gz.")
 @click.pass_obj
@@ -32,7 +32,7 @@ def perfetto(
     output: Path | None,
     limit: int,
 ) -> None:
-    """Say where passes and layers are on Perfetto's time line; with -o, write a small trace that shows them.
+    """List where passes and layers are on Perfetto's timeline; with -o, write a small trace that shows them.
 
     The small trace holds the kernels of one pass, or of some layers of it, below tracks that name pass and layer. Its
     times are those of the original. It opens in Perfetto and chrome://tracing, and tracelake reads it again.
@@ -57,18 +57,18 @@ def perfetto(
 
 @click.command()
 @click.argument("trace")
-@click.option("--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass to detail; else the chosen one.")
+@click.option("--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass to detail; default: the chosen one.")
 @click.option(
     "-o",
     "--output",
     type=OUTPUT,
-    help="File to write, .md or .json; Markdown on stdout, when not given.",
+    help="File to write, .md or .json; default: Markdown on stdout.",
 )
 @click.pass_obj
 def report(lake: Path | None, trace: str, pass_: int | None, output: Path | None) -> None:
-    """Write down what is known of a trace: device, model, passes, layers, kernels, and what to look at next.
+    """Write a report on a trace: device, model, passes, layers, kernels, and what to look at next.
 
-    What a trace does not tell is said to be unknown, with the reason.
+    What a trace does not record is reported as unknown, with the reason.
 
     \b
     Examples:

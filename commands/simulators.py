@@ -1,4 +1,4 @@
-"""Commands that feed simulators with measurements, and compare what they say with measurements."""
+"""Commands that feed simulators with measurements, and compare their results with measurements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from .common import FORMATS, open_lake, output_options, print_rows, render_rows, say
+from .common import (
+    FORMATS,
+    for_spreadsheets,
+    open_lake,
+    output_options,
+    print_rows,
+    render_rows,
+    say,
+    spreadsheet_option,
+)
 
 
 @click.command()
@@ -21,9 +30,10 @@ from .common import FORMATS, open_lake, output_options, print_rows, render_rows,
 @click.option(
     "--limit", type=click.IntRange(0), default=200, show_default=True, help="Rows shown of a table; 0 for all."
 )
+@spreadsheet_option
 @click.pass_obj
 def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | None, limit: int) -> None:
-    """Say how long the kernels of a trace take on each of their shapes.
+    """List the kernel times of a trace by shape.
 
     A row for each type of operation, shapes, types of elements, formats, kind of core and number of blocks; the
     counters of the chip are averaged likewise. With -o alone, tables are written that simulators look times up in:
@@ -39,7 +49,7 @@ def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | No
     if output is None or format_ is not None:
         print_rows(opened, "shapes", opened.shapes(trace), format_ or "table", output, limit)
         return
-    written = opened.write_shapes(trace, output)
+    written = opened.write_shapes(trace, output, spreadsheet=for_spreadsheets() is not False)
     for path, rows in written:
         say(f"{path}: {rows} rows")
     if not written:
@@ -51,7 +61,7 @@ def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | No
 @click.argument("simulated")
 @click.argument("measured")
 @click.option(
-    "--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass of the measured trace; else all of it."
+    "--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass of the measured trace; default: the whole trace."
 )
 @click.option("--window", default="anchor", show_default=True, help="Which window of that pass; see `pass_windows`.")
 @click.option(
@@ -82,11 +92,11 @@ def align(
     output: Path | None,
     limit: int,
 ) -> None:
-    """Set a simulated forward pass beside a measured one: time and calls of each type of operation.
+    """Compare a simulated forward pass with a measured one: time and calls of each type of operation.
 
     SIMULATED is a simulator's Chrome trace, or its summary of operators. The line above the table is M6: the time
-    that the simulator takes from measurements over the measured time, and what it is made of: which share of the
-    measured time it knows (coverage), how well it knows that (calibration), and what it has too much (surplus).
+    that the simulator takes from measurements over the measured time, and what it is made of: the share of the
+    measured time that it covers (coverage), the accuracy of that part (calibration), and its excess (surplus).
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Commands that say in one answer where the time of a trace goes, and what changed between two."""
+"""Commands that show where the time of a trace goes, and what changed between two."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from ..engine.errors import UsageError
 from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
+from .compat import COMPAT
 
 if TYPE_CHECKING:
     from ..reports.summaries import Mode
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("trace")
-@click.option(
-    "--format", "format_", type=click.Choice(["md", "json"]), help="Format; by the file's suffix, else Markdown."
-)
-@click.option("-o", "--output", type=OUTPUT, help="File to write; stdout, when not given.")
+@click.option("--format", "format_", type=click.Choice(["md", "json"]), help="Default: by the file's suffix, else md.")
+@click.option("-o", "--output", type=OUTPUT, help="File to write; default: stdout.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Rows of long tables; 0 for all.")
-@click.option("--compat", type=click.Choice(["reference"]), hidden=True, help="As the reference's profile summary.")
+@click.option(
+    "--compat", is_flag=False, flag_value="compat", type=COMPAT, hidden=True, help="As the reference's profile summary."
+)
 @click.option("--warmup-steps", type=click.IntRange(0), hidden=True, help="Steps with a smaller number are warm-up.")
 @click.option("--hot-op-limit", type=click.IntRange(1), hidden=True, help="Operations in its list.")
 @click.option(
@@ -40,19 +41,19 @@ def summary(
     hot_op_limit: int | None,
     breakdown_mode: Mode | None,
 ) -> None:
-    """Say where the time of a trace goes: steps, breakdown, regions, operations, collectives, gaps, and what to do.
+    """Show where the time of a trace goes: steps, breakdown, regions, operations, collectives, gaps, and what to do.
 
-    Every table states the whole that its shares are of. JSON holds all rows; its shape is published with the package.
+    Every table states what its shares are of. JSON has all rows; its schema is published with the package.
 
     \b
     Examples:
       tracelake summary decode
       tracelake summary decode.json.gz --format json -o decode.json
     """
-    said = {"--warmup-steps": warmup_steps, "--hot-op-limit": hot_op_limit, "--breakdown-mode": breakdown_mode}
-    given = [option for option, value in said.items() if value is not None]
+    options = {"--warmup-steps": warmup_steps, "--hot-op-limit": hot_op_limit, "--breakdown-mode": breakdown_mode}
+    given = [option for option, value in options.items() if value is not None]
     if given and compat is None:
-        raise UsageError(f"{given[0]} needs --compat reference.")
+        raise UsageError(f"{given[0]} needs --compat.")
     opened = open_lake(lake, trace=trace)
     format_ = format_ or ("json" if output is not None and output.suffix.lower() == ".json" else "md")
     if compat is None:
@@ -71,8 +72,8 @@ def summary(
 @click.option("--ops", is_flag=True, help="The operations that changed, instead of the measures.")
 @click.option("--families", is_flag=True, help="The families of operations that changed.")
 @click.option("--gate", is_flag=True, help="Whether the change passes its thresholds; exit status 1 where it fails.")
-@click.option("--strict", is_flag=True, help="Refuse a trace beside itself.")
-@click.option("--anyway", is_flag=True, help="Compare different work, such as prefill and decode, too.")
+@click.option("--strict", is_flag=True, help="Refuse to compare a trace with itself.")
+@click.option("--anyway", is_flag=True, help="Compare even different work, such as prefill and decode.")
 @click.option(
     "--format",
     "format_",
@@ -97,15 +98,16 @@ def compare(
     output: Path | None,
     limit: int,
 ) -> None:
-    """Put two traces beside each other: each measure before and after, its change, and how much steps differ anyway.
+    """Compare two traces: each measure before and after, its change, and the noise between steps.
 
-    Measures are taken on one device in one steady step, so that traces of different length compare; of traces without
-    steps on one device in the whole trace. The time of a step is that of the device work launched from it. A change
+    Measures are of one device in one steady step, so that traces of different length compare; without steps, of one
+    device in the whole trace. The time of a step is that of the device work launched from it. A change
     within the noise, three times the median absolute deviation of the steps, is called noise. Traces measured in
     different ways, such as prefill and decode, are refused, unless --anyway is given.
 
-    A gate fails on steps that got slower by more than its threshold and the noise, and warns of shares; thresholds are
-    in the table gate_rules. Where it cannot judge (one step, a step without work, different work) it gives the reason
+    A gate fails on steps that got slower by more than its threshold and the noise, and on parts of a step that did: an
+    operation, a family of operations or the idle time, by name. It warns of shares; thresholds are in the table
+    gate_rules. Where it cannot judge (one step, a step without work, different work) it gives the reason
     and exits with status 1, as where it fails.
 
     \b
@@ -116,9 +118,9 @@ def compare(
       tracelake compare prefill decode --families --anyway
     """
     if ops + families + gate > 1:
-        raise UsageError("--ops, --families and --gate are three answers: ask for one.")
+        raise UsageError("--ops, --families and --gate exclude each other: give one.")
     opened = open_lake(lake, trace=before)
-    # A gate that cannot judge has an answer: that it cannot.
+    # A gate that cannot judge reports that as its result.
     answer = opened.compare(before, after, strict=strict, anyway=anyway or gate)
     say(f"times in µs, for {answer.basis}.")
     for warning in answer.warnings:

@@ -1,4 +1,4 @@
-"""Commands that put traces into the lake, list them, and say things of them."""
+"""Commands that ingest, list, configure and remove traces."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--run", help="The run the traces belong to.")
-@click.option("--rank", type=click.IntRange(0), help="Rank in the job, where the file does not say.")
+@click.option("--rank", type=click.IntRange(0), help="Rank in the job, if the file has none.")
 @click.option("--model", help="Model name, or the path of its config.json.")
 @click.option("--profile", help="Profile that finds the layers; see the table `profiles`.")
 @click.option("--anchor", help="Regular expression for the kernel that marks layers.")
 @click.option("--anchor-role", type=click.Choice(["begin", "inside", "end"]), help="Where in its block the anchor is.")
 @click.option("--num-layers", type=click.IntRange(1), help="Layers of the model.")
-@click.option("--hardware", help="Key of the table `hardware`, where the file does not say.")
+@click.option("--hardware", help="Key of the table `hardware`, if the file has none.")
 @click.option("--tp", type=RANKS, help="Degree of tensor parallelism.")
 @click.option("--ep", type=RANKS, help="Degree of expert parallelism.")
 @click.option("--dp", type=RANKS, help="Degree of data parallelism.")
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--dedup", type=click.Choice(["tracelake", "seed", "none"]), help="Which of an Ascend collective's rows count."
 )
-@click.option("--name", help="Name of the trace; the file's, when not given.")
+@click.option("--name", help="Name of the trace; default: from the file's name.")
 @click.option("--set", "tags", multiple=True, metavar="KEY=VALUE", help="Any other setting or tag.")
 @click.option("--jobs", type=click.IntRange(1), help="Files read at once.")
 @click.pass_obj
@@ -41,7 +41,7 @@ def ingest(
     """Read trace files, or folders of them, into the lake. `-` is standard input.
 
     Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, plain, gzip or Zstandard. A file whose
-    content is in the lake already is not read into it again; what is said of it here is remembered all the same.
+    content is in the lake already is not read again; settings given here are stored anyway.
 
     \b
     Examples:
@@ -91,9 +91,9 @@ def traces(lake: Path | None, format_: str, output: Path | None, limit: int) -> 
 @click.argument("settings", nargs=-1, required=True, metavar="KEY=VALUE…")
 @click.pass_obj
 def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
-    """Say something of a trace: run, rank, model, profile, anchor, num_layers, hardware, tp, ep, dp, pp, or any tag.
+    """Set properties of a trace: run, rank, model, profile, anchor, num_layers, hardware, tp, ep, dp, pp, or any tag.
 
-    An empty value takes a word back. For Ascend, dedup says which of several rows of one collective count: tracelake
+    An empty value removes a setting. For Ascend, dedup sets which of several rows of one collective count: tracelake
     (the default: paired by role, kind and time), seed (the rule of published figures) or none (all count).
 
     \b
@@ -103,9 +103,9 @@ def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
       tracelake set decode dedup=seed
     """
     opened = open_lake(lake, trace=trace)
-    said = _pairs(settings)
-    opened.set(trace, **said)
-    if said.get("model"):
+    given = _pairs(settings)
+    opened.set(trace, **given)
+    if given.get("model"):
         _say_of_model(opened, opened.locate(trace))
 
 
@@ -136,11 +136,11 @@ def _pairs(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _say_of_model(opened: Lake, *trace_ids: str) -> None:
-    """Say that the model of traces, which may be any word, is not known by its dimensions, or cannot be theirs."""
+    """Warn if the dimensions of the traces' model are unknown, or do not fit the traces."""
     fault = opened.model_fault(trace_ids[0])
     if fault:
-        lost = "model validate, model measured, FLOP where there are no shapes"
-        say(f"{fault}; kept, but what needs its dimensions has no answer: {lost}.")
+        lost = "model validate, model measured, FLOP without shapes"
+        say(f"{fault}; stored, but what needs its dimensions is unavailable: {lost}.")
         return
     for trace_id in trace_ids:
         for line in opened.model_doubts(trace_id):
@@ -152,9 +152,13 @@ def _say_ingested(result: Any) -> None:
     if result.rejected:
         about += f", {result.rejected} rejected"
     if result.repaired:
-        about += f", {result.repaired} mended"
+        about += f", {result.repaired} repaired"
+    if result.skipped:
+        about += f", {result.skipped} bytes skipped"
+    if result.redacted:
+        about += f", {result.redacted} credentials redacted"
     if result.unmatched:
-        about += f", {result.unmatched} begin or end events alone"
+        about += f", {result.unmatched} unpaired begin or end events"
     if result.truncated:
         about += ", truncated"
     if result.reason:

@@ -7,6 +7,7 @@ python docs/build.py --check  ends with 1 and names the reference pages that are
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -15,27 +16,18 @@ from pathlib import Path
 import click
 
 from tracelake.cli import cli
-from tracelake.docs import replay
-from tracelake.engine import modules
+from tracelake.docs import pictures, replay
+from tracelake.engine import modules, rooms
 from tracelake.lake import Lake
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
-FOLDERS = {
-    "core": "traces, their events and device operations",
-    "layers": "forward passes and the layers in them",
-    "timeline": "where the time of a trace goes",
-    "ascend": "what tables of Ascend kernels say beyond times: counters, work, the profiler's own sums, simulators",
-    "model": "what the work should cost",
-    "compare": "traces beside each other, and whether one can be trusted",
-    "perfetto": "what a timeline viewer is given",
-    "reference": "rules and figures, as tables a user can add to",
-}
 _GENERATED = "<!-- Written by docs/build.py; change the {what} instead. -->\n\n"
 
 
 def pages() -> dict[str, Callable[[], str]]:
     """Return the reference pages: file name -> what gives its text."""
-    return {"commands.md": commands_page, "sql.md": sql_page}
+    of_folders = {f"sql/{folder}.md": functools.partial(folder_page, folder) for folder in _by_folder()}
+    return {"commands.md": commands_page, "sql.md": sql_page, **of_folders}
 
 
 def commands_page() -> str:
@@ -106,45 +98,79 @@ def _parameters(method: Callable[..., object]) -> str:
     return ", ".join(str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters)
 
 
-def sql_page() -> str:
-    """Return the page of relations, from the header comments of their SQL."""
+@functools.cache
+def _by_folder() -> dict[str, list[modules.Module]]:
+    """Return the public relations of each folder, lowest first."""
     public = [entry for entry in modules.modules() if entry.public and entry.folder != "invariants"]
-    folders = sorted({entry.folder for entry in public}, key=lambda folder: (*FOLDERS, folder).index(folder))
-    by_folder = {
+    return {
         folder: sorted((entry for entry in public if entry.folder == folder), key=lambda entry: entry.name)
-        for folder in folders
+        for folder in sorted({entry.folder for entry in public}, key=rooms.place)
     }
+
+
+def sql_page() -> str:
+    """Return the page that lists the public relations, with links to their pages."""
     lines = [
         "# SQL relations",
         "",
-        "Every public relation of a lake: what a row is, what each column means, and the SQL behind it. Names and",
-        "columns are a contract; columns may be added. `tracelake schema RELATION` says the same on the command line,",
-        "and the comments in an exported database carry it to other tools.",
+        "Every public relation of a lake, by the folder of `sql/` that it is in. A folder rests on those before it.",
+        "`tracelake schema RELATION` shows the same on the command line with the SQL, and the comments in an exported",
+        "database carry it to other tools.",
         "",
-        "Times in columns ending `_ns` are whole nanoseconds on the trace file's own clock; `_us`, `_ms` and `_pct`",
-        "are measures for people. A column without a unit is a count or a name.",
+        "Names and columns are a contract; columns may be added. Times in columns ending `_ns` are whole nanoseconds",
+        "on the trace file's own clock; `_us`, `_ms` and `_pct` are measures for people. A column without a unit is a",
+        "count or a name.",
+        "",
+        "No two rows of a relation agree in all columns of its key. Relations that share such columns join with",
+        "`USING`; a device, pass, layer, step, gap, kernel or event that is part of a key is never NULL.",
+        "",
+        "```mermaid",
+        *pictures.way_of_an_event(),
+        "```",
         "",
     ]
-    for folder, entries in by_folder.items():
-        lines += [f"**{folder}**: {FOLDERS.get(folder, '')}", ""]
-        lines += [f"- [{entry.name}](#{entry.name}): {_first_sentence(entry.doc)}" for entry in entries]
+    for folder, entries in _by_folder().items():
+        lines += [f"## [{folder}](sql/{folder}.md)", "", f"{_sentence(rooms.folders()[folder].holds)}", ""]
+        lines += [f"- [{entry.name}](sql/{folder}.md#{entry.name}): {_first_sentence(entry.doc)}" for entry in entries]
         lines.append("")
-    for folder, entries in by_folder.items():
-        lines += [f"## Folder {folder}", ""]
-        for entry in entries:
-            lines += _relation(entry)
     return _GENERATED.format(what="comments in sql/**") + "\n".join(lines).rstrip() + "\n"
 
 
+def folder_page(folder: str) -> str:
+    """Return the page of one folder: how its relations rest on each other, and each with its columns."""
+    lines = [f"# SQL relations: {folder}", "", _sentence(rooms.folders()[folder].holds), ""]
+    if drawn := pictures.of_folder(folder):
+        lines += [
+            "What rests on what, directly or by way of private views. Boxes with two edges are stored per trace,",
+            "rounded ones belong to other folders. Below a name is its key.", "", "```mermaid", *drawn, "```", "",
+        ]  # fmt: skip
+    for entry in _by_folder()[folder]:
+        lines += _relation(entry)
+    return _GENERATED.format(what=f"comments in sql/{folder}/**") + "\n".join(lines).rstrip() + "\n"
+
+
 def _relation(entry: modules.Module) -> Iterator[str]:
-    yield from (f"### {entry.name}", "", _escaped(entry.doc), "")
-    if entry.folder == "reference":
-        yield from (f"Its rows: [{entry.name}.csv](../../sql/reference/{entry.name}.csv).", "")
+    yield from (f"## {entry.name}", "", _escaped(entry.doc), "")
     if entry.columns:
         yield from ("| column | type | meaning |", "|---|---|---|")
         yield from (f"| `{column.name}` | {column.type} | {_escaped(column.text)} |" for column in entry.columns)
         yield ""
-    yield from ("<details><summary>SQL</summary>", "", "```sql", entry.sql.rstrip(), "```", "", "</details>", "")
+    if entry.key:
+        yield from (f"Key: {', '.join(f'`{column}`' for column in entry.key)}.", "")
+    if entry.materialised:
+        yield from ("Stored per trace.", "")
+    yield from (f"SQL: {_link(entry.path)}.", "")
+    if (rows := entry.path.with_suffix(".csv")).exists():
+        yield from (f"Rows: {_link(rows)}.", "")
+
+
+def _link(path: Path) -> str:
+    place = path.relative_to(modules.SQL_ROOT.parent).as_posix()
+    return f"[{place}](../../../{place})"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _first_sentence(text: str | None) -> str:
@@ -161,13 +187,13 @@ def stale(folder: Path = REFERENCE) -> list[Path]:
     return [
         path
         for path in (folder / name for name in pages())
-        if not path.is_file() or path.read_text(encoding="utf-8") != pages()[path.name]()
+        if not path.is_file() or path.read_text(encoding="utf-8") != pages()[path.relative_to(folder).as_posix()]()
     ]
 
 
 def write(folder: Path = REFERENCE) -> None:
     """Write the reference pages."""
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sql").mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text(), encoding="utf-8", newline="\n")
 

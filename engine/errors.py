@@ -4,13 +4,19 @@ from __future__ import annotations
 
 
 class TracelakeError(Exception):
-    """What was expected, what was found and what to do, in one message."""
+    """What was expected, what was found and what to do, in one message, which quotes no credential."""
 
     exit_code = 1
 
+    def __init__(self, message: str = "") -> None:
+        """Make an error with a message."""
+        from .secrets import redact
+
+        super().__init__(redact(message))
+
 
 class UsageError(TracelakeError):
-    """The question is wrong: an unknown trace, relation, setting or value."""
+    """The command or query is invalid: an unknown trace, relation, setting or value."""
 
     exit_code = 2
 

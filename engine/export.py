@@ -32,7 +32,7 @@ def checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
         if (entry := modules.module(name)) is None or entry.kind == "MACRO":
             raise UsageError(f"{name}: no such relation. `tracelake schema` lists them.")
     if format == "duckdb" and target.exists():
-        raise UsageError(f"{target}: exists already; a database is written anew. Give another name.")
+        raise UsageError(f"{target}: exists already. Give the name of a new database.")
     if format != "duckdb" and target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; {format} goes to a folder.")
     return names

@@ -135,29 +135,29 @@ def _check_tree(node: Any) -> None:
         if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _READING:
             raise _refused(kind.split("_")[0])
         if node.get("function_name") in _RUNS_TEXT:
-            raise UsageError(f"{node['function_name']}(): runs text that nobody has read as a query; {_ALL_OF_DUCKDB}.")
+            raise UsageError(f"{node['function_name']}(): runs text as a query unchecked; {_ALL_OF_DUCKDB}.")
         for part in node.values():
             _check_tree(part)
 
 
 def _refused(word: str) -> UsageError:
     return UsageError(
-        f"{word}: a question reads the lake and changes nothing; -o writes its answer to a file, {_ALL_OF_DUCKDB}."
+        f"{word}: a query reads the lake and changes nothing; -o writes its result to a file, {_ALL_OF_DUCKDB}."
     )
 
 
 @contextlib.contextmanager
 def refusals() -> Iterator[None]:
-    """Say of what DuckDB's configuration refuses how one gets it."""
+    """Add to errors of DuckDB's locked configuration how to allow the operation."""
     import duckdb
 
     try:
         yield
     except duckdb.PermissionException as error:
         reason = str(error).partition("\n")[0].removeprefix("Permission Error: ").partition(" - ")[0]
-        raise UsageError(f"{reason}: a question reads the lake's own files; {_ALL_OF_DUCKDB}.") from error
+        raise UsageError(f"{reason}: a query reads the lake's own files only; {_ALL_OF_DUCKDB}.") from error
     except duckdb.InvalidInputException as error:
         if "configuration has been locked" not in str(error):
             raise
         reason = str(error).partition("\n")[0].removeprefix("Invalid Input Error: ").partition(" - ")[0]
-        raise UsageError(f"{reason}: a question changes no setting; {_ALL_OF_DUCKDB}.") from error
+        raise UsageError(f"{reason}: a query cannot change settings; {_ALL_OF_DUCKDB}.") from error

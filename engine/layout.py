@@ -4,8 +4,9 @@
 <lake>/events/trace_id=<id>/lane=<lane>/*.parquet  every event
 <lake>/traces/trace_id=<id>.parquet                the catalog: a trace is in the lake when its row is here
 <lake>/settings/trace_id=<id>.json                 what the user said of a trace
-<lake>/reference/<table>.csv                       rows a user adds to or overrides in a reference table
+<lake>/lookup/<table>.csv                          rows a user adds to or overrides in a lookup table
 <lake>/marts/<relation>/trace_id=<id>.parquet      materialised relations, a cache
+<lake>/aside/<relation>.trace_id=<id>.json         why a relation cannot be computed of a trace, a cache
 <lake>/.lock                                       locked by whoever changes the lake, for that moment
 <lake>/.staging/<random>/                          an ingest under way
 """
@@ -56,8 +57,13 @@ class Layout:
         return self.root / "settings"
 
     @property
-    def reference(self) -> Path:
-        """The user's own rows of reference tables."""
+    def lookup(self) -> Path:
+        """The user's own rows of lookup tables."""
+        return self.root / "lookup"
+
+    @property
+    def former_lookup(self) -> Path:
+        """Where these rows were before: they are still read there."""
         return self.root / "reference"
 
     @property
@@ -66,9 +72,14 @@ class Layout:
         return self.root / "marts"
 
     @property
+    def aside(self) -> Path:
+        """What cannot be computed, and why."""
+        return self.root / "aside"
+
+    @property
     def tables(self) -> tuple[Path, ...]:
         """The folders that questions read."""
-        return self.events, self.traces, self.reference, self.marts
+        return self.events, self.traces, self.lookup, self.former_lookup, self.marts
 
     @property
     def staging(self) -> Path:
@@ -103,9 +114,10 @@ class Layout:
         """Return the settings of every trace that something was said of, by the trace's id."""
         return _by_trace(plain_files(self.settings, ".json"))
 
-    def reference_files(self) -> dict[str, Path]:
-        """Return the user's own rows of reference tables, by the table's name."""
-        return {path.stem: path for path in plain_files(self.reference, ".csv")}
+    def lookup_files(self) -> dict[str, Path]:
+        """Return the user's own rows of lookup tables, by the table's name."""
+        files = (*plain_files(self.former_lookup, ".csv"), *plain_files(self.lookup, ".csv"))
+        return {path.stem: path for path in files}
 
     def stamp(self, trace_id: str) -> int:
         """Return when what is known of a trace last changed, in ns: its settings, or its catalog row."""
@@ -115,6 +127,15 @@ class Layout:
     def mart_file(self, relation: str, trace_id: str) -> Path:
         """Return the materialised rows of one relation and trace."""
         return self.marts / relation / f"{_named(trace_id)}.parquet"
+
+    def verdict_file(self, relation: str, trace_id: str) -> Path:
+        """Return where it is stored that a relation cannot be computed of a trace, and why."""
+        return self.aside / f"{relation}.{_named(trace_id)}.json"
+
+    def verdicts(self, trace_id: str) -> list[str]:
+        """Return the relations of which it is stored that they cannot be computed of a trace."""
+        ending = f".{_named(trace_id)}.json"
+        return [path.name.removesuffix(ending) for path in plain_files(self.aside, ending)]
 
     def mart_files(self, trace_id: str) -> list[Path]:
         """Return all materialised rows of one trace that are there."""
@@ -195,7 +216,7 @@ def _check_folders(layout: Layout) -> None:
     Raises:
         InputError: a folder of the lake, or its lock, is a link to elsewhere.
     """
-    folders = (layout.events, layout.traces, layout.settings, layout.reference, layout.marts, layout.staging)
-    for path in (*folders, layout.lock, *layout.marts.glob("*")):
+    inside = (*layout.tables, layout.settings, layout.aside)
+    for path in (*inside, layout.staging, layout.lock, *layout.marts.glob("*")):
         if path.is_symlink():
             raise InputError(f"{path}: is a symbolic link; what is inside a lake lies inside it. Remove the link.")

@@ -1,12 +1,12 @@
 """Materialised relations: computed once per trace, kept as Parquet. A cache: deleting it loses nothing.
 
-A module whose header says "Materialised per trace." is a view over the files that its query gave. The files are valid
-for one fingerprint of its SQL and reference tables; with another the folder is emptied and filled again. A file has the
+A module with the tag `-- stored: per trace` is a view over the files that its query gave. The files are valid
+for one fingerprint of its SQL and lookup tables; with another the folder is emptied and filled again. A file has the
 time of the settings it was computed from: where that is not the settings' time, it is computed anew. Such modules also
 keep questions quick to plan: DuckDB expands every view into the query, and what is read from files ends there.
 
 Some rows of a trace rest on rows of others: the kernels of a replayed graph on the trace of its capture. The module
-that reads them declares it, "Reads other traces: those of RELATION.", whose rows are the pairs. The query for a trace
+that reads them declares it, `-- others: RELATION`, whose rows are the pairs. The query for a trace
 then sees the files of these as well, and its file has a time made of all their times: it is computed anew when one of
 them comes, goes or changes.
 """
@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import modules
-from .aside import compute_apart, set_aside, warn_unwritable
+from .aside import Verdicts, compute_apart, put, set_aside, warn_unwritable
+from .damage import DamagedError, find, may_be_damage
 from .files import Staging, exclusive, publish_bytes, remove_folder
 from .layout import Layout
 from .paths import TRACE_ID, file_literal, is_plain_file, pattern
@@ -74,7 +75,10 @@ def is_fresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modul
     """Whether `refresh` would compute nothing."""
     traces = _of_format(connection, entry, origins)
     wanted = _fingerprint(layout, entry)
-    return not traces or (_is_of(layout, entry, wanted) and all(_fresh(layout, entry, one, origins) for one in traces))
+    return not traces or (
+        _is_of(layout, entry, wanted)
+        and all(_fresh(layout, entry, one, origins) or _verdict(layout, entry, one, origins) for one in traces)
+    )
 
 
 def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins) -> bool:
@@ -89,18 +93,31 @@ def refresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: module
         layout: the lake.
         entry: the relation.
         origins: what its rows are computed from.
+
+    Raises:
+        DamagedError: files that the rows are in, or are made from, cannot be read.
     """
-    before = len(set_aside(connection))
+    import duckdb
+
+    before = len(set_aside(connection, entry.name))
     source = _files(connection, layout, entry, origins)
     if source is None:
         source = _here(connection, layout, entry, origins)
-    connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {source}")
-    return len(set_aside(connection)) > before
+    try:
+        connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {source}")
+    except duckdb.Error as error:
+        # DuckDB looks into the first of the files.
+        suspected = may_be_damage(error) or isinstance(error, duckdb.BinderException)
+        if suspected and (found := find(layout, (), [entry.name], error)):
+            raise DamagedError(found) from error
+        raise
+    return len(set_aside(connection, entry.name)) > before
 
 
 def forget(layout: Layout, trace_id: str) -> None:
     """Remove what was computed for one trace."""
-    for path in layout.mart_files(trace_id):
+    verdicts = [layout.verdict_file(relation, trace_id) for relation in layout.verdicts(trace_id)]
+    for path in (*layout.mart_files(trace_id), *verdicts):
         path.unlink(missing_ok=True)
 
 
@@ -114,17 +131,26 @@ def _files(
         return empty_select(columns)
     renewed = not _is_of(layout, entry, _fingerprint(layout, entry))
     stale = [trace_id for trace_id in traces if renewed or not _fresh(layout, entry, trace_id, origins)]
+    for trace_id in stale:
+        if verdict := _verdict(layout, entry, trace_id, origins):
+            put(connection, layout, trace_id, *verdict)
+    aside = set_aside(connection, entry.name)
+    stale = [trace_id for trace_id in stale if trace_id not in aside]
     if stale and not _bring(connection, layout, entry, origins, stale):
         return None
-    computed = (layout.mart_file(entry.name, trace_id) for trace_id in traces)
+    # Of a trace that is set aside, rows of before may be there: what is answered would depend on what was asked then.
+    aside = set_aside(connection, entry.name)
+    computed = (layout.mart_file(entry.name, trace_id) for trace_id in traces if trace_id not in aside)
     files = [pattern(path) for path in computed if is_plain_file(path)]
     if not files:
         return empty_select(columns)
     connection.execute(f"SET VARIABLE mart_{entry.name} = $1", [files])
     # The trace by the file's name: a question about one trace then opens one file.
     trace_id = rf"regexp_extract(filename, 'trace_id=({TRACE_ID.pattern})\.parquet$', 1) AS trace_id"
+    # The columns by name, so that a first file of another table is found out here.
+    listed = ", ".join(trace_id if column == "trace_id" else f'"{column}"' for column in columns)
     return (
-        f"SELECT * EXCLUDE (filename) REPLACE ({trace_id}) "
+        f"SELECT {listed} "
         f"FROM read_parquet(getvariable('mart_{entry.name}'), hive_partitioning = false, filename = true)"
     )
 
@@ -173,7 +199,8 @@ def _write(
             needed = [trace_id for trace_id in there if not _fresh(layout, entry, trace_id, origins)]
             with Staging(layout.staging) as folder:
                 compute = functools.partial(_compute, connection, layout, entry, origins, folder=folder)
-                compute_apart(connection, layout, entry.name, needed, compute, origins.others)
+                remember = functools.partial(_remember, layout, entry, origins)
+                compute_apart(connection, layout, entry.name, needed, compute, origins.others, remember)
     return True
 
 
@@ -183,6 +210,9 @@ def _here(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.
     connection.execute(f"CREATE OR REPLACE TABLE {_table_of(entry)} ({column_list(columns)})")
     for batch in _batches(layout, _of_format(connection, entry, origins)):
         there = [trace_id for trace_id in batch if layout.catalog_file(trace_id).exists()]
+        for trace_id in there:
+            if verdict := _verdict(layout, entry, trace_id, origins):
+                put(connection, layout, trace_id, *verdict)
         compute = functools.partial(_compute, connection, layout, entry, origins)
         compute_apart(connection, layout, entry.name, there, compute, origins.others)
     return f"SELECT * FROM {_table_of(entry)}"
@@ -204,7 +234,7 @@ def _of_format(connection: duckdb.DuckDBPyConnection, entry: modules.Module, ori
 def _fingerprint(layout: Layout, entry: modules.Module) -> str:
     """Return the digest of all that the rows depend on besides the traces."""
     used = modules.sources(entry.name)
-    own_rows = [path for table, path in layout.reference_files().items() if table in used]
+    own_rows = [path for table, path in layout.lookup_files().items() if table in used]
     return modules.fingerprint(entry.name, b"".join(path.read_bytes() for path in own_rows))
 
 
@@ -215,7 +245,27 @@ def _fingerprint_file(layout: Layout, entry: modules.Module) -> Path:
 def _is_of(layout: Layout, entry: modules.Module, fingerprint: str) -> bool:
     """Whether the relation's folder holds rows of that fingerprint."""
     key = _fingerprint_file(layout, entry)
-    return is_plain_file(key) and key.read_text() == fingerprint
+    return is_plain_file(key) and key.read_bytes() == fingerprint.encode()
+
+
+def _verdict(layout: Layout, entry: modules.Module, trace_id: str, origins: Origins) -> tuple[str, str] | None:
+    """Return the relation that cannot be computed of a trace, and why, where rows are made from it; None: try it."""
+    # Where rows rest on other traces, these may have changed: it is tried again.
+    if origins.others.get(trace_id):
+        return None
+    for name in layout.verdicts(trace_id):
+        made = modules.module(name) if name in modules.sources(entry.name) else None
+        if made is None or not made.materialised:
+            continue
+        if reason := Verdicts(layout).recall(name, trace_id, _fingerprint(layout, made)):
+            return name, reason
+    return None
+
+
+def _remember(layout: Layout, entry: modules.Module, origins: Origins, trace_id: str, reason: str) -> None:
+    """Store that the rows of a trace cannot be computed."""
+    if not origins.others.get(trace_id):
+        Verdicts(layout).store(entry.name, trace_id, reason, _fingerprint(layout, entry))
 
 
 def _no_rows(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module) -> list[Path]:
@@ -247,9 +297,11 @@ def _batches(layout: Layout, trace_ids: list[str]) -> Iterator[list[str]]:
 def _fresh(layout: Layout, entry: modules.Module, trace_id: str, origins: Origins) -> bool:
     """Whether the rows of a trace are there, computed from what was in the lake when the catalog was loaded."""
     try:
-        return layout.mart_file(entry.name, trace_id).lstat().st_mtime_ns == origins.version(trace_id)
+        stat = layout.mart_file(entry.name, trace_id).lstat()
     except FileNotFoundError:
         return False
+    # A machine that stopped may leave a file without its content.
+    return stat.st_size > 0 and stat.st_mtime_ns == origins.version(trace_id)
 
 
 def _is_unchanged(layout: Layout, trace_id: str, origins: Origins) -> bool:
@@ -282,7 +334,7 @@ def _compute(
         folder: for files that are not whole yet; without it the rows go into a table.
     """
     used = modules.closure([entry.name], lambda one: one.materialised and one is not entry)
-    read = _read_for(trace_ids, used, origins, set_aside(connection))
+    read = _read_for(trace_ids, used, origins, set_aside(connection, entry.name))
     # A cursor has variables of its own: there the relations read the files of these traces alone.
     with contextlib.closing(connection.cursor()) as cursor:
         files = [pattern(file) for trace_id in read for file in layout.event_files(trace_id)]

@@ -1,9 +1,10 @@
 """The SQL modules: find them, read their header comments, order them by what they use, create them.
 
-A module is one file of `sql/**` that creates one relation of the file's name. Its header comment says what a row is
-and what each column means; the loader turns it into `COMMENT ON`, so that DESCRIBE, a BI tool and `tracelake schema`
-show it. Reference tables are modules of the folder `reference`: the file creates the table, the CSV file of the same
-name beside it fills it, and a CSV file of that name in the lake adds rows or replaces those with the same key.
+A module is one relation that a file of `sql/**` creates: the one of the file's name, which comes last, or a private one
+above it that only this file uses. The header comment says what a row is and, of the file's own relation, what each
+column means; the loader turns it into `COMMENT ON`, so that DESCRIBE, a BI tool and `tracelake schema` show it. Lookup
+tables are modules of the folder `lookup`: the file creates the table, the CSV file of the same name beside it fills it,
+and a CSV file of that name in the lake adds rows or replaces those with the same key.
 """
 
 from __future__ import annotations
@@ -12,20 +13,27 @@ import difflib
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from . import twins
+
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
-REFERENCE_ROOT = SQL_ROOT / "reference"
+LOOKUP_ROOT = SQL_ROOT / "lookup"
 
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
-_KEPT = re.compile(r"^--\s*(Materialised per trace|Held in memory)(?: of format ([a-z]+))?\.", re.MULTILINE)
-_OTHERS = re.compile(r"^--\s*Reads other traces: those of ([a-z_]+)\.", re.MULTILINE)
+#: Where rows are stored: `per trace`, `per ascend trace` for traces of that format alone, or `in memory`.
+_STORED = re.compile(r"^-- stored: (?:(per)(?: ([a-z]+))? trace|in memory)\n(?:--\n)?", re.MULTILINE)
+#: The columns that make a row the only one of its kind; a question mark behind those that may be NULL.
+_KEY = re.compile(r"^-- key: ([a-z_?,\n -]+?)\n--\n", re.MULTILINE)
+_PRIMARY_KEY = re.compile(r"\bPRIMARY KEY \(([^)]*)\)|^\s*\"?([a-z_]+)\"? .*\bPRIMARY KEY\b", re.MULTILINE)
+#: A relation with the pairs of traces whose rows are read together.
+_OTHERS = re.compile(r"^-- others: ([a-z_]+)\n(?:--\n)?", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
-_SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*\()")
+_SOURCE = re.compile(rf"(?<!DISTINCT )\b(?:FROM|JOIN)\s+((?:{twins.SCHEMA}\.)?[a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
 #: Functions made of a table's rules, and the table; see `rules`.
 RULE_FUNCTIONS = {
@@ -52,14 +60,20 @@ class Module:
     """One SQL file: a relation, its documentation, and the relations it uses.
 
     Attributes:
-        kept: how its rows are kept, if they are: the words of its header.
+        folder: the folder of `sql` that it is in; folders in that one are rooms of it, and see each other's private
+            relations.
+        kept: where its rows are stored: per trace, in memory, or empty where they are not.
         only_format: the only format of traces that it can have rows of; the others are not asked.
         others: relations of two columns, `trace_id` and `other_trace_id`: of which other traces it reads rows for
             those of a trace.
+        key: the columns that no two rows agree in; of a lookup table its primary key.
+        optional: those of the key that may be NULL, which then is a value like the others.
+        is_twin: it is of the schema `of_passes`, see `twins`.
     """
 
     name: str
     folder: str
+    path: Path
     kind: str
     doc: str
     columns: tuple[Column, ...]
@@ -68,21 +82,24 @@ class Module:
     kept: str
     only_format: str | None = None
     others: frozenset[str] = frozenset()
+    key: tuple[str, ...] = ()
+    optional: frozenset[str] = frozenset()
+    is_twin: bool = False
 
     @property
     def materialised(self) -> bool:
         """Whether its rows are kept as Parquet, a file for each trace."""
-        return self.kept == "Materialised per trace"
+        return self.kept == "per trace"
 
     @property
     def in_memory(self) -> bool:
         """Whether its rows are computed once when the lake is opened."""
-        return self.kept == "Held in memory"
+        return self.kept == "in memory"
 
     @property
     def public(self) -> bool:
         """Whether the relation is part of the contract."""
-        return not self.name.startswith("_")
+        return not self.name.startswith("_") and not self.is_twin
 
     @property
     def query(self) -> str:
@@ -90,19 +107,29 @@ class Module:
         return self.sql.split(" AS\n", 1)[1].rstrip().rstrip(";")
 
 
-def parse_module(path: Path) -> Module:
-    """Read one SQL file.
+def parse_file(path: Path, root: Path = SQL_ROOT) -> Iterator[Module]:
+    """Read one SQL file: its relation, and above it private ones that only this file uses.
 
     Raises:
-        ValueError: the file creates nothing.
+        ValueError: a statement creates nothing.
     """
-    text = path.read_text(encoding="utf-8")
+    for text in statements(path.read_text(encoding="utf-8")):
+        yield _parse(path, text, root)
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a file, each with the comment above it."""
+    return [part + ";\n" for part in text.removesuffix(";\n").split(";\n\n")] if text.endswith(";\n") else [text]
+
+
+def _parse(path: Path, text: str, root: Path) -> Module:
     created = _CREATE.search(text)
     if created is None:
         raise ValueError(f"{path}: no CREATE VIEW, TABLE or MACRO")
     prose: list[str] = []
     columns: list[Column] = []
-    for line in text[: created.start()].splitlines():
+    header = _OTHERS.sub("", _STORED.sub("", _KEY.sub("", text[: created.start()])))
+    for line in header.splitlines():
         match = _COLUMN_LINE.match(line)
         if match:
             columns.append(Column(*match.groups()))
@@ -111,19 +138,33 @@ def parse_module(path: Path) -> Module:
             columns[-1] = Column(last.name, last.type, f"{last.text} {line[2:].strip()}")
         elif line.startswith("--"):
             prose.append(line[2:].strip())
-    kept = _KEPT.search(text[: created.start()])
+    stored = _STORED.search(text[: created.start()])
+    key = _key_of(text[: created.start()], text[created.start() :])
     return Module(
         name=created.group(2),
-        folder=path.parent.name,
+        folder=path.relative_to(root).parts[0] if path.parent != root else "",
+        path=path,
         kind=created.group(1),
         doc="\n".join(prose).strip(),
         columns=tuple(columns),
         sql=text[created.start() :],
         uses=_relations_used(text[created.start() :]) - {created.group(2)},
-        kept=kept.group(1) if kept else "",
-        only_format=kept.group(2) if kept else None,
+        kept="" if stored is None else "per trace" if stored.group(1) else "in memory",
+        only_format=stored.group(2) if stored else None,
         others=frozenset(_OTHERS.findall(text[: created.start()])),
+        key=tuple(column.rstrip("?") for column in key),
+        optional=frozenset(column.rstrip("?") for column in key if column.endswith("?")),
     )
+
+
+def _key_of(header: str, sql: str) -> list[str]:
+    """Return the columns of a relation's key, as its header or the table's primary key has them."""
+    if named := _KEY.search(header):
+        return re.findall(r"[a-z_]+\??", named.group(1))
+    primary = _PRIMARY_KEY.search(sql)
+    if primary is None:
+        return []
+    return [column.strip().strip('"') for column in (primary.group(1) or primary.group(2)).split(",")]
 
 
 def _relations_used(sql: str) -> frozenset[str]:
@@ -147,10 +188,21 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
     """
     found: dict[str, Module] = {}
     for path in sorted(root.rglob("*.sql")):
-        module = parse_module(path)
-        if module.name in found:
-            raise ValueError(f"{path}: {module.name} is created twice")
-        found[module.name] = module
+        for module in parse_file(path, root):
+            if module.name in found:
+                raise ValueError(f"{path}: {module.name} is created twice")
+            found[module.name] = module
+    return _in_order(found)
+
+
+@functools.cache
+def relations() -> tuple[Module, ...]:
+    """Return every module, and those of the schema `of_passes`, each after those it uses."""
+    found = {entry.name: entry for entry in modules()}
+    return _in_order(found | {entry.name: entry for entry in twins.twins(found)})
+
+
+def _in_order(found: Mapping[str, Module]) -> tuple[Module, ...]:
     # Sorted, so that the order is the same in every process: fingerprints are made of it.
     order = TopologicalSorter({name: sorted(_needs(entry, found)) for name, entry in sorted(found.items())})
     return tuple(found[name] for name in order.static_order())
@@ -158,7 +210,7 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
 
 @functools.cache
 def _by_name() -> dict[str, Module]:
-    return {entry.name: entry for entry in modules()}
+    return {entry.name: entry for entry in relations()}
 
 
 def module(name: str) -> Module | None:
@@ -168,7 +220,8 @@ def module(name: str) -> Module | None:
 
 def names_in(query: str) -> set[str]:
     """Return the relations that a query may name; a word of that spelling is enough."""
-    return set(_WORD.findall(query.lower())) & _by_name().keys()
+    words = set(_WORD.findall(query.lower()))
+    return (words | twins.named_in(words)) & _by_name().keys()
 
 
 def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry: False) -> set[str]:
@@ -203,6 +256,12 @@ def others(name: str) -> frozenset[str]:
     return frozenset().union(*(known[source].others for source in sources(name)))
 
 
+def direct(entry: Module) -> list[Module]:
+    """Return the relations and macros that one names itself."""
+    known = _by_name()
+    return [known[name] for name in sorted(_needs(entry, known))]
+
+
 def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
     """Return the relations that must be there before this one.
 
@@ -212,19 +271,21 @@ def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
 
 
 def fingerprint(name: str, extra: bytes = b"") -> str:
-    """Return a digest of all a relation's rows depend on besides the trace: its SQL and reference tables."""
+    """Return a digest of all a relation's rows depend on besides the trace: its SQL and lookup tables."""
     digest = hashlib.sha256(extra)
-    for entry in modules():
+    for entry in relations():
         if entry.name in sources(name):
             digest.update(entry.sql.encode())
-            if entry.folder == "reference":
+            if entry.kind == "TABLE" and csv_file(entry.name).exists():
                 digest.update(csv_file(entry.name).read_bytes())
     return digest.hexdigest()[:16]
 
 
 def csv_file(table: str) -> Path:
-    """Return the shipped rows of a reference table."""
-    return REFERENCE_ROOT / f"{table}.csv"
+    """Return the shipped rows of a lookup table; that of another folder has them beside it."""
+    shipped = LOOKUP_ROOT / f"{table}.csv"
+    entry = None if shipped.exists() else module(table)
+    return shipped if entry is None else entry.path.with_suffix(".csv")
 
 
 def comments(entry: Module, relation: str, *, table: bool = False) -> str:

@@ -7,22 +7,24 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, guard, marts, modules
+from . import aside, damage, guard, marts, modules, naming, twins
 from .catalog import CatalogReader, read_settings
 from .connection import connect, set_event_files
-from .errors import InputError, UsageError
+from .errors import UsageError
+from .event_files import EVENTS, EventFiles
 from .files import changing, exclusive, publish_bytes, remove_dead_staging, remove_folder, unbroken
 from .layout import Layout, open_layout
-from .paths import is_plain_file, pattern, readable
-from .rules import create_rule_function
+from .lookups import LookupTables
+from .paths import is_plain_file
 from .schema import CATALOG_COLUMNS, column_list
 
+T = TypeVar("T")
 #: Words of a question about the relations themselves.
 _CATALOG = re.compile(
     r"\b(show|describe|summarize|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE
@@ -63,15 +65,15 @@ class Store:
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._catalog = CatalogReader(self.layout)
+        self._event_files = EventFiles(self.layout)
+        #: Relations are being made ready: what fails there is tried again there.
+        self._making = False
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
         #: Rows of the relations that tell which other traces those of a trace rest on.
         self._pairs: dict[str, list[tuple[Any, ...]]] = {}
-        #: Tables with rows that were told to this connection and are in no file.
-        self._told: set[str] = set()
-        #: Reference tables, each with the time of the lake's own file that its rows are from.
-        self._own_files: dict[str, int] = {}
+        self._lookups = LookupTables(self.layout)
 
     @property
     def path(self) -> Path:
@@ -99,8 +101,8 @@ class Store:
 
     def _everything(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, with all relations created, commented, and those that are materialised up to date."""
-        connection = self._ready(entry.name for entry in modules.modules())
-        plain = [entry for entry in modules.modules() if entry.name not in self._commented]
+        connection = self._ready(entry.name for entry in modules.relations())
+        plain = [entry for entry in modules.relations() if entry.name not in self._commented]
         connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
         self._commented.update(entry.name for entry in plain)
         return connection
@@ -129,6 +131,10 @@ class Store:
             raise UsageError(str(error) if of_all else modules.near(str(error))) from error
         except (duckdb.ParserException, duckdb.BinderException) as error:
             raise UsageError(str(error)) from error
+        except duckdb.Error as error:
+            if self.recover(error):
+                return self.sql(query, **parameters)
+            raise
 
     def kept(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the answer to a question that takes long to plan, computed once and held for this connection.
@@ -141,8 +147,13 @@ class Store:
         return self.sql(f"FROM {name}")
 
     def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        """Return all rows of a small question."""
-        return self._ready(modules.names_in(query)).execute(query, parameters or []).fetchall()
+        """Return all rows of a small question; files that turn out to be damaged are left out, see `recover`."""
+        while True:
+            try:
+                return self._ready(modules.names_in(query)).execute(query, parameters or []).fetchall()
+            except duckdb.Error as error:
+                if not self.recover(error):
+                    raise
 
     def prepare(self, query: str) -> duckdb.DuckDBPyConnection:
         """Have what a question names ready, for one that is asked of an answer or of the connection returned."""
@@ -155,19 +166,69 @@ class Store:
         if self._connection is None:
             # Nobody has looked yet: the first question will.
             return
+        self._until_whole(self._refresh)
+
+    def _refresh(self) -> None:
+        if self._connection is None:
+            self._connection = self._connect()
         connection = self._connection
         if not self._catalog.load(connection):
             return
         aside.create_table(connection)
+        for trace_id, reason in self._catalog.damaged.items():
+            aside.put(connection, self.layout, trace_id, "traces", reason)
         self._point_at_events(connection)
         self._materialised.clear()
         self._pairs.clear()
-        self._recompute(entry.name for entry in modules.modules())
+        self._recompute(entry.name for entry in modules.relations())
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
-        left = self._catalog.stamps.keys() - aside.set_aside(connection)
-        set_event_files(connection, [file for one in sorted(left) for file in self.layout.event_files(one)])
+        for trace_id, reason in self._event_files.point(connection).items():
+            aside.put(connection, self.layout, trace_id, EVENTS, reason)
+
+    def recover(self, error: Exception) -> bool:
+        """Find the damaged files that a question failed of, and leave them out; return whether to ask again.
+
+        Rows that are stored are removed, to be computed again. A trace whose events cannot be read is set aside.
+
+        Raises:
+            DamagedError: relations are being made ready: the question is not to be asked again here.
+        """
+        if not damage.may_be_damage(error) or self._connection is None or not self._lookups.in_files:
+            return self._door is not None and self._door.recover(error)
+        if not self._catalog.is_current():
+            # Another process took away what was to be read, or replaced it.
+            found = damage.Found(fatal=damage.is_fatal(error))
+        elif not (found := damage.find(self.layout, self._catalog.stamps, self._materialised, error)):
+            return self._door is not None and self._door.recover(error)
+        if self._making:
+            raise damage.DamagedError(found) from error
+        self._take_away(found)
+        return True
+
+    def _take_away(self, found: damage.Found) -> None:
+        damage.remove_stored(found)
+        for trace_id, reason in found.events.items():
+            self._event_files.condemn(trace_id, reason)
+        if found.fatal:
+            self._disconnect()
+        self._catalog.forget()
+
+    def _until_whole(self, step: Callable[[], T]) -> T:
+        """Take a step, and again without the damaged files that it meets."""
+        if self._making:
+            return step()
+        while True:
+            self._making = True
+            try:
+                return step()
+            except damage.DamagedError as met:
+                if met.found.fatal and not self._lookups.in_files:
+                    raise met.__cause__ or met from None
+                self._take_away(met.found)
+            finally:
+                self._making = False
 
     def _recompute(self, names: Iterable[str]) -> None:
         """Compute those relations anew that are held in memory, of some names that are there.
@@ -175,10 +236,10 @@ class Store:
         Those that rest on files of other relations wait for the next question, which brings these up to date.
         """
         wanted = self._created.intersection(names)
-        for entry in modules.modules():
+        for entry in modules.relations():
             if not entry.in_memory or entry.name not in wanted or self._connection is None:
                 continue
-            if any(self._is_kept(other) for other in modules.modules() if other.name in modules.sources(entry.name)):
+            if any(self._is_kept(other) for other in modules.relations() if other.name in modules.sources(entry.name)):
                 self._created.remove(entry.name)
                 self._commented.discard(entry.name)
             else:
@@ -190,30 +251,20 @@ class Store:
         Raises:
             UsageError: no trace, or more than one, is so named.
         """
-        trace = readable(trace)
-        rows = self.rows(
-            "SELECT trace_id, trace FROM traces WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace]
-        )
-        if not rows and len(trace) >= 2:
-            rows = self.rows(
-                "SELECT trace_id, trace FROM traces WHERE starts_with(trace_id, $1) OR starts_with(trace, $1)"
-                " ORDER BY trace_id",
-                [trace],
-            )
-        if len(rows) == 1:
-            return str(rows[0][0])
-        if rows:
-            listed = ", ".join(f"{name} ({trace_id})" for trace_id, name in rows[:5])
-            raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
-        known = [name for (name,) in self.rows("SELECT trace FROM traces ORDER BY ALL LIMIT 6")]
-        raise UsageError(
-            f"{trace}: no such trace or file. "
-            + (f"In the lake {self.path}: {', '.join(known)}." if known else f"The lake {self.path} is empty.")
-        )
+        return naming.resolve(self.rows, self.path, trace)
 
     def locate(self, trace: str) -> str:
         """Return the id of a trace."""
         return self.resolve(trace)
+
+    def check_answerable(self, trace_id: str, relation: str) -> None:
+        """Check that a relation has an answer about a trace.
+
+        Raises:
+            InputError: the trace is set aside.
+        """
+        rows = self.rows("SELECT relation, reason FROM _set_aside WHERE trace_id = $1", [trace_id])
+        naming.check_answerable([row for row in rows if row[0] in modules.sources(relation)], trace_id)
 
     def write_settings(self, trace_id: str, settings: dict[str, str | None]) -> None:
         """Merge settings into those kept of a trace; what was computed with the old ones is stale from then on."""
@@ -228,7 +279,8 @@ class Store:
 
     def remove(self, trace: str) -> str:
         """Remove a trace from the lake and return its id. Its source file is not touched."""
-        trace_id = self.resolve(trace)
+        self._ready(())
+        trace_id = naming.damaged_one(trace, self._catalog.damaged) or self.resolve(trace)
         with changing(self.path), exclusive(self.layout.lock), unbroken:
             # The catalog row first: without it the rest is invisible, and swept up by the next ingest of it.
             self.layout.catalog_file(trace_id).unlink(missing_ok=True)
@@ -249,23 +301,29 @@ class Store:
         if self._door is not None:
             self._door.close()
             self._door = None
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-            self._created.clear()
-            self._commented.clear()
-            self._materialised.clear()
-            self._pairs.clear()
-            self._told.clear()
-            self._own_files.clear()
+            self._catalog.forget()
+            for known in (self._created, self._commented, self._materialised, self._pairs, self._lookups):
+                known.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """Return the connection, with these relations created and what they rest on materialised."""
+        wanted = set(names)
+        return self._until_whole(lambda: self._make_ready(wanted))
+
+    def _make_ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = self._connect()
-            self.refresh()
+        if not self._catalog.loaded:
+            self._refresh()
         connection = self._connection
-        self._reread(connection)
+        for table in self._lookups.reread(connection):
+            self._renew_above(table)
         stamps = self._catalog.stamps
 
         @functools.cache
@@ -277,7 +335,7 @@ class Store:
 
         # What kept rows were made from is not needed to read them, and to create it takes longer than that.
         used = modules.closure(names, is_there)
-        for entry in modules.modules():
+        for entry in modules.relations():
             if entry.name not in used:
                 continue
             if self._is_kept(entry):
@@ -300,38 +358,16 @@ class Store:
 
     def _is_kept(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
-        return entry.materialised and self._told.isdisjoint(modules.sources(entry.name))
+        return entry.materialised and self._lookups.told.isdisjoint(modules.sources(entry.name))
 
     def _tell(self, table: str, *row: str) -> None:
-        """Put a row into a reference table, in the place of one of its key, for as long as the lake is open."""
-        marks = ", ".join("?" for _ in row)
-        self._ready([table]).execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
-        self._told.add(table)
+        """Put a row into a lookup table, in the place of one of its key, for as long as the lake is open."""
+        self._lookups.tell(self._ready([table]), table, row)
         self._ready(self._renew_above(table))
 
-    def _reread(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Read those reference tables again whose file in the lake has changed: files are kept for what it holds now.
-
-        Raises:
-            InputError: a file cannot be read; its table stays as it was.
-        """
-        times = {table: path.stat().st_mtime_ns for table, path in self.layout.reference_files().items()}
-        for table, seen in list(self._own_files.items()):
-            if times.get(table, 0) == seen or table in self._told:
-                continue
-            connection.begin()
-            try:
-                connection.execute(f"DELETE FROM {table}")
-                self._fill(connection, table)
-            except InputError:
-                connection.rollback()
-                raise
-            connection.commit()
-            self._renew_above(table)
-
     def _renew_above(self, table: str) -> set[str]:
-        """Have all that is made from a reference table see its rows; return what waits for the next question."""
-        above = {entry.name for entry in modules.modules() if table in modules.sources(entry.name)}
+        """Have all that is made from a lookup table see its rows; return what waits for the next question."""
+        above = {entry.name for entry in modules.relations() if table in modules.sources(entry.name)}
         self._recompute(above)
         self._pairs.clear()
         kept = above & self._materialised
@@ -345,9 +381,10 @@ class Store:
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
         aside.create_table(connection)
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
+        connection.execute(f"CREATE SCHEMA {twins.SCHEMA}")
         set_event_files(connection, [])
         if not self._unsafe:
-            guard.lock(connection, (*self.layout.tables, self.layout.staging, modules.REFERENCE_ROOT))
+            guard.lock(connection, (*self.layout.tables, self.layout.staging, modules.SQL_ROOT))
         return connection
 
     def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
@@ -355,37 +392,9 @@ class Store:
 
         Only what a question needs: DuckDB binds a view when it is created, and to bind all takes a second.
         """
-        if entry.folder == "reference":
-            connection.execute(entry.sql)
-            try:
-                self._fill(connection, entry.name)
-            except InputError:
-                connection.execute(f"DROP TABLE {entry.name}")
-                raise
+        if entry.kind == "TABLE":
+            self._lookups.create(connection, entry)
         elif entry.in_memory:
             connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {entry.query}")
         else:
             connection.execute(entry.sql.replace("CREATE", "CREATE OR REPLACE", 1))
-
-    def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
-        """Fill a reference table from the shipped CSV file, then from the lake's own.
-
-        Raises:
-            InputError: the lake's own file cannot be read as such rows.
-        """
-        own = self.layout.reference_files().get(table)
-        seen = own.stat().st_mtime_ns if own else 0
-        for path in (modules.csv_file(table), own):
-            if path is not None:
-                try:
-                    connection.execute(
-                        f"INSERT OR REPLACE INTO {table} BY NAME "
-                        "SELECT * FROM read_csv($1, header = true, all_varchar = true, quote = '\"', escape = '\"', "
-                        "hive_partitioning = false)",
-                        [pattern(path)],
-                    )
-                except duckdb.Error as error:
-                    raise InputError(f"{path}: cannot be read as rows of {table}: {error}") from error
-        if table in modules.RULE_FUNCTIONS.values():
-            create_rule_function(connection, table)
-        self._own_files[table] = seen

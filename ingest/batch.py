@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..engine.errors import InputError
 from ..engine.layout import Layout
+from ..engine.secrets import redact
 from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
 from .foreign import ENDINGS, foreign
@@ -137,7 +138,8 @@ def ingest_many(
         except Exception as error:
             if os.environ.get("TRACELAKE_DEBUG"):
                 raise
-            reason = f"{type(error).__name__}: {error}\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did."
+            reason = redact(f"{type(error).__name__}: {error}")
+            reason += "\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did."
             return Failed(path, f"{path}: {reason}")
 
     stopped = threading.Event()

@@ -39,7 +39,7 @@ _ZIP = rb"PK(\x03\x04|\x05\x06)"
 _KINDS = (
     _Kind(
         rb"\x0a[^\x0a].{0,24}\x12.(/device:|/host:|Task Environment|#Chip)", (), "an XSpace of XProf (.xplane.pb)",
-        "JAX writes a trace beside it, *.trace.json.gz or, with create_perfetto_trace=True, perfetto_trace.json.gz: "
+        "JAX writes a trace next to it, *.trace.json.gz or, with create_perfetto_trace=True, perfetto_trace.json.gz: "
         "give that.",
     ),
     _Kind(
@@ -80,7 +80,7 @@ _KINDS = (
     _Kind(rb"\x04\x22\x4d\x18", (), "compressed with lz4", "decompress it: lz4 -dk FILE. gzip can be read."),
     _Kind(rb"7z\xbc\xaf\x27\x1c", (), "a 7z archive", "unpack it, and give the traces in it or their folder."),
     _Kind(
-        rb"PAR1", (), "a Parquet file", "a trace is ingested as its profiler wrote it; a lake's tables are asked with "
+        rb"PAR1", (), "a Parquet file", "a trace is ingested as its profiler wrote it; query a lake's tables with "
         "`tracelake sql`.",
     ),
     _Kind(rb"\x89HDF\r\n", (), "an HDF5 file", f"{_CHROME}."),
@@ -91,7 +91,7 @@ _BY_NAME = {
     ".qdrep": "a report of Nsight Systems",
     ".pftrace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
     ".perfetto-trace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
-    ".xplane.pb": "an XSpace of XProf; give the *.trace.json.gz beside it",
+    ".xplane.pb": "an XSpace of XProf; give the *.trace.json.gz next to it",
 }
 
 

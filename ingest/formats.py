@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..engine.errors import InputError
+from ..engine.secrets import redact
 from .ascend.companions import DocumentReader, document_kind, table_kind
 from .ascend.lines import read_header
 from .ascend.table import HEADER_LIMIT, KERNELS, TableReader
@@ -39,7 +40,7 @@ def kind_of(head: bytes, name: str) -> str:
     if header is None:
         if name.lower().endswith(".csv"):
             found = "no text in UTF-8" if head else "empty"
-            raise InputError(f"{name}: not a table: its first line is no header of columns; the file is {found}.")
+            raise InputError(f"{name}: not a table: its first line is not a header; the file is {found}.")
         return "trace"
     columns = header.columns
     if not columns.missing:
@@ -49,11 +50,11 @@ def kind_of(head: bytes, name: str) -> str:
     if len(columns.header) == 1:
         for mark, shown in _OTHER_SEPARATORS.items():
             if mark in header.text:
-                raise InputError(f"{name}: its columns are separated by {shown}; commas are expected.")
+                raise InputError(f"{name}: its columns are separated by {shown}; expected commas.")
     if name.lower().endswith(".csv") or len(columns.missing) < _KERNEL_NEEDS:
         raise InputError(
             f"{name}: not a table of kernels: it lacks {', '.join(columns.missing)}; its columns are "
-            f"{', '.join(columns.header)[:300]}."
+            f"{redact(', '.join(columns.header))[:300]}."
         )
     return "trace"
 

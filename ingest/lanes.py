@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..engine import secrets
+from ..engine.modules import quoted
 from ..engine.paths import file_literal
 from ..engine.schema import EVENT_COLUMNS, LANES, column_list
 
@@ -38,13 +41,83 @@ def _in_time(query: str) -> str:
     return f"SELECT * REPLACE (CASE WHEN {beyond} THEN 'rejected' ELSE lane END AS lane) FROM ({query})"
 
 
+#: Columns with text of the file's own, and of them those that repeat part of `args`.
+_TEXT_COLUMNS = ("ph", "category", "name", "pid", "tid", "id", "args", "extra", "input_dims", "input_types")
+_REPEATED = ("input_dims", "input_types")
+
+
+#: Texts of a batch that are looked at one by one; where more hold a literal, the database tries the patterns.
+_FEW = 500
+#: Columns whose texts are short, as a rule, and characters from which on one is worth a look: a field in `extra` has
+#: six of its own.
+_SHORT = dict.fromkeys(("ph", "pid", "tid", "id"), secrets.SHORTEST) | {"extra": secrets.SHORTEST + 4}
+#: Long categories. Python's frames, most rows of a batch, have none but their own.
+_CATEGORIES = f"SELECT DISTINCT category FROM batch WHERE lane <> 'python' AND strlen(category) >= {secrets.SHORTEST}"
+
+
+@functools.cache
+def _names_held() -> str:
+    """Return the question for what each lane of a batch holds: rows, a suspect one, names with a credential's literal.
+
+    Names are few, and looked at once each.
+    """
+    return f"""
+SELECT
+    lane, CAST(sum(rows) AS BIGINT), coalesce(bool_or(suspect), false), list(name) FILTER ({secrets.suspected("name")})
+FROM (SELECT lane, name, count(*) AS rows, bool_or(suspect) AS suspect FROM batch GROUP BY lane, name)
+GROUP BY lane"""
+
+
+@functools.cache
+def _arguments_held() -> str:
+    """Return the question for arguments with a credential's literal."""
+    return f"SELECT args FROM batch WHERE {secrets.suspected('args', json=True)} LIMIT {_FEW}"
+
+
+@functools.cache
+def _others_held() -> tuple[str, str]:
+    """Return the questions for the short columns' texts that are long, and for suspected ones."""
+    long = " OR ".join(f"strlen({column}) >= {length}" for column, length in _SHORT.items())
+    text = f"concat_ws(chr(10), {', '.join(_SHORT)})"
+    return (
+        f"SELECT DISTINCT {text} FROM batch WHERE {long} LIMIT {_FEW}",
+        f"SELECT {text} FROM batch WHERE {secrets.suspected(text)} LIMIT {_FEW}",
+    )
+
+
+@functools.cache
+def _cleaning() -> tuple[str, str]:
+    """Return the statements that count a batch's credentials, and that replace them."""
+    # Categories are in lower case already, and with them what they hold.
+    cleaned = {name: secrets.clean(name, "gi" if name == "category" else "g") for name in _TEXT_COLUMNS}
+    dirty = " OR ".join(
+        f"coalesce({secrets.matches(name, 'i' * (name == 'category'))}, false)" for name in _TEXT_COLUMNS
+    )
+    replaced = " + ".join(
+        f"{secrets.marks(text)} - {secrets.marks(name)}" for name, text in cleaned.items() if name not in _REPEATED
+    )
+    assigned = ", ".join(f"{name} = {text}" for name, text in cleaned.items())
+    return (
+        f"SELECT coalesce(sum({replaced}), 0) FROM batch WHERE {dirty}",
+        f"UPDATE batch SET {assigned} WHERE {dirty}",
+    )
+
+
 @dataclass
 class Batch:
-    """What a batch holds, before it is stored."""
+    """What a batch holds, before it is stored.
+
+    Attributes:
+        rows: rows of all lanes, rejected ones among them.
+        rejected: rows that are no events.
+        suspect: a value of it may not be what the file says.
+        redacted: credentials in it that were replaced.
+    """
 
     rows: int
     rejected: int
     suspect: bool
+    redacted: int = 0
 
 
 class LaneWriter:
@@ -61,8 +134,8 @@ class LaneWriter:
         self._number = number
         self._files = 0
         self._pending = dict.fromkeys(_GATHERED, 0)
-        for lane in _GATHERED:
-            self._cursor.execute(f"CREATE TEMP TABLE pending_{lane} ({column_list(EVENT_COLUMNS)})")
+        #: Rows of each lane of the batch held.
+        self._lanes: dict[str, int] = {}
         for lane in (*LANES, PAIR_LANE):
             (folder / f"lane={lane}").mkdir(parents=True, exist_ok=True)
 
@@ -73,10 +146,35 @@ class LaneWriter:
             duckdb.Error: the query failed; nothing is held.
         """
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE batch AS {_in_time(query)}")
-        [counted] = self._cursor.execute(
-            "SELECT count(*), count(*) FILTER (lane = 'rejected'), coalesce(bool_or(suspect), false) FROM batch"
-        ).fetchall()
-        return Batch(*counted)
+        found = self._cursor.execute(_names_held()).fetchall()
+        self._lanes = {lane: count for lane, count, *_ in found}
+        redacted = self._redact([name for *_, names in found for name in names or ()])
+        suspect = any(suspect for _, _, suspect, _ in found)
+        return Batch(sum(self._lanes.values()), self._lanes.get("rejected", 0), suspect, redacted)
+
+    def _redact(self, names: list[str]) -> int:
+        """Replace the credentials in the batch held, and return how many there were.
+
+        Rows are looked at one by one, so that it does not matter how the file was cut into batches.
+
+        Args:
+            names: those in it that may hold one.
+        """
+        if not self._holds_secrets(names):
+            return 0
+        count, replace = _cleaning()
+        [(replaced,)] = self._cursor.execute(count).fetchall()
+        self._cursor.execute(replace)
+        return int(replaced)
+
+    def _holds_secrets(self, names: list[str]) -> bool:
+        if any(map(secrets.holds_any_in_lower_case, self.column(_CATEGORIES))):
+            return True
+        texts = names + self.column(_arguments_held())
+        long, suspected = _others_held()
+        others = self.column(long)
+        texts += others if len(others) < _FEW else self.column(suspected)
+        return len(texts) >= _FEW or any(map(secrets.holds_any, texts))
 
     def rejected(self, limit: int) -> list[tuple[int, str]]:
         """Return position and text of some of the batch's rejected rows."""
@@ -85,32 +183,44 @@ class LaneWriter:
             f" WHERE lane = 'rejected' ORDER BY nth LIMIT {limit}"
         ).fetchall()
 
-    def column(self, query: str) -> list[str]:
+    def column(self, query: str) -> list[Any]:
         """Return the single column of a question about the batch."""
         return [value for (value,) in self._cursor.execute(query).fetchall()]
+
+    def relane(self, device_pids: set[str]) -> None:
+        """Move the batch's events of device processes to the device lane, as a query that knows them places them."""
+        pids = ", ".join(map(quoted, sorted(device_pids)))
+        self._cursor.execute(f"UPDATE batch SET lane = 'device' WHERE lane = 'host' AND pid IN ({pids})")
+        self._lanes = dict(self._cursor.execute("SELECT lane, count(*) FROM batch GROUP BY lane").fetchall())
 
     def store(self, base: int) -> None:
         """Write the batch held; its first row is event `base` of the file."""
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
-        lanes = dict(self._cursor.execute("SELECT lane, count(*) FROM batch GROUP BY lane").fetchall())
+        lanes = self._lanes
         if lanes.get("python"):
             self._copy(f"SELECT {columns} FROM batch WHERE lane = 'python'", "python")
         for lane in _GATHERED:
             if lanes.get(lane):
+                if not self._pending[lane]:
+                    self._cursor.execute(
+                        f"CREATE TEMP TABLE IF NOT EXISTS pending_{lane} ({column_list(EVENT_COLUMNS)})"
+                    )
                 self._cursor.execute(f"INSERT INTO pending_{lane} SELECT {columns} FROM batch WHERE lane = '{lane}'")
                 self._pending[lane] += lanes[lane]
                 if self._pending[lane] >= _GATHERED_ROWS:
                     self._flush(lane)
         self._cursor.execute("DROP TABLE batch")
 
-    def copy(self, query: str, base: int, lane: str) -> int:
+    def copy(self, query: str, base: int, lane: str, *, searched: bool = False) -> int:
         """Write a batch straight to a file of one lane, and return its rows.
 
-        What another lane or a closer look wants is left out: where rows are missing, the caller takes the file back
-        with `undo` and loads the batch instead.
+        All text of its rows stands in their arguments too. What another lane or a closer look wants, or holds a
+        credential, is left out: where rows are missing, the caller takes the file back with `undo` and loads the batch
+        instead. Where the query is `searched`, rows that may hold one are among the suspect.
         """
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
-        return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE lane = '{lane}' AND NOT suspect", lane)
+        wanted = f"lane = '{lane}' AND NOT suspect" + ("" if searched else f" AND NOT {secrets.found('args')}")
+        return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE {wanted}", lane)
 
     def undo(self, lane: str) -> None:
         """Remove the file that was written last."""

@@ -5,15 +5,29 @@ from __future__ import annotations
 import json
 from typing import Any
 
-_REFUSED = b"\\ud"
+from .parse import REST, Dialect
+
+_SURROGATE = b"\\ud"
 
 
 class Unmendable(Exception):
     """The text is no event, whatever is done to it."""
 
 
-def mend(text: bytes) -> tuple[bytes, str | None]:
+class _Number(str):
+    """A number's text, which no double may change."""
+
+    __slots__ = ()
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object, with keys that are given twice."""
+
+
+def mend(text: bytes, dialect: Dialect) -> tuple[bytes, str | None]:
     """Return an event's text as the parser takes it, and what had to be changed, None when nothing.
+
+    Keys that get no column are moved below `REST`.
 
     Raises:
         Unmendable: the text is no JSON object.
@@ -23,38 +37,59 @@ def mend(text: bytes) -> tuple[bytes, str | None]:
         decoded = text.decode("utf-8")
     except UnicodeDecodeError:
         decoded, reason = text.decode("utf-8", "replace"), "bytes that are not UTF-8 were replaced"
-    repeated: list[str] = []
+    repeated = False
 
-    def gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def keys_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         # Called for inner objects first: what is left in `repeated` at the end belongs to the event itself.
-        gathered = dict(pairs)
-        repeated.clear()
-        if len(gathered) < len(pairs):
-            repeated.append("a key is given twice; the last one counts")
-        return gathered
+        nonlocal repeated
+        found = dict(pairs)
+        repeated = len(found) < len(pairs)
+        return found
 
     try:
         try:
-            event = json.loads(decoded, object_pairs_hook=gather)
+            # Numbers may be longer than Python would read.
+            event = json.loads(decoded, object_pairs_hook=keys_of, parse_int=_Number)
         except json.JSONDecodeError:
-            event = json.loads(decoded, object_pairs_hook=gather, strict=False)
+            event = json.loads(decoded, object_pairs_hook=keys_of, parse_int=_Number, strict=False)
             reason = reason or "control characters in a string"
+        if not isinstance(event, dict):
+            raise Unmendable(f"not an object but {_kind(event)}")
+        if repeated:
+            reason = reason or "a key is given twice; the last one counts"
+        without = [key for key in event if not dialect.adopt(key)]
+        if reason is None and not without and _SURROGATE not in text.lower():
+            return text, None
+        return _rewritten(decoded, without, reason)
     except (ValueError, RecursionError) as error:
-        raise Unmendable(f"not JSON: {error}") from error
-    if not isinstance(event, dict):
-        raise Unmendable(f"not an object but {_kind(event)}")
-    if repeated:
-        reason = reason or repeated[0]
-    if _REFUSED in text.lower():
-        reason = reason or "half a surrogate pair in a string"
-    if reason is None:
-        return text, None
-    times = json.loads(decoded, parse_float=str, parse_int=str, strict=False)
-    event |= {key: times[key] for key in ("ts", "dur") if key in times}
-    return json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"), reason
+        raise Unmendable("nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}") from error
+
+
+def _rewritten(decoded: str, without: list[str], reason: str | None) -> tuple[bytes, str | None]:
+    numbers: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _Number)
+    pairs = json.loads(decoded, object_pairs_hook=_Pairs, strict=False, **numbers)
+    fields: dict[str, Any] = dict(pairs)
+    if without:
+        fields[REST] = _Pairs((key, fields.pop(key)) for key in without)
+    written = _written(_Pairs(fields.items()))
+    try:
+        return written.encode(), reason
+    except UnicodeEncodeError:
+        return written.encode("utf-8", "replace"), reason or "half a surrogate pair in a string"
+
+
+def _written(value: Any) -> str:
+    """Return JSON text with numbers, and keys given twice, as they were."""
+    if isinstance(value, _Number):
+        return value
+    if isinstance(value, _Pairs):
+        return "{" + ",".join(f"{_written(key)}:{_written(item)}" for key, item in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _kind(value: object) -> str:
-    return (
-        "null" if value is None else {bool: "a boolean", list: "an array", str: "a string"}.get(type(value), "a number")
-    )
+    if value is None:
+        return "null"
+    return {bool: "a boolean", list: "an array", str: "a string"}.get(type(value), "a number")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.errors import InputError
+from ..engine.secrets import redact
 
 #: Bytes of a config.json at most.
 LARGEST_CONFIG = 16 << 20
@@ -18,6 +19,8 @@ LARGEST_CONFIG = 16 << 20
 def model_settings(model: str | os.PathLike[str]) -> dict[str, str | None]:
     """Return what a model's name, or the path of its config.json, says: after a name no earlier config counts.
 
+    Credentials in the file are replaced.
+
     Raises:
         InputError: the path is there but cannot be read, or holds no JSON object.
     """
@@ -25,7 +28,7 @@ def model_settings(model: str | os.PathLike[str]) -> dict[str, str | None]:
         return {"model": str(model), "config": None}
     path = Path(model)
     config = read_config(path)
-    return {"model": config_name(path, config), "config": json.dumps(config)}
+    return {"model": redact(config_name(path, config)), "config": redact(json.dumps(config))}
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """
     try:
         if path.stat().st_size > LARGEST_CONFIG:
-            raise InputError(f"{path}: {path.stat().st_size} bytes are too many for a config.json.")
+            raise InputError(f"{path}: {path.stat().st_size} bytes, too large for a config.json.")
         config = json.loads(path.read_bytes())
     except FileNotFoundError as error:
         raise InputError(f"{path}: not a model's config.json: no such file.") from error

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 
+from ..engine.secrets import redacted
+
 #: Samples kept of each kind.
-_LIMIT = 20
+LIMIT = 20
 #: Characters kept of a sample's text.
 _TEXT = 200
+#: Characters looked at for credentials, so that none is cut in two and then not known for one.
+_LOOK = 8192
+#: Characters that writers of JSON spell out without need.
+_SPELLED = re.compile(r"\\u00([2-7][0-9a-fA-F])|\\/")
 
 
 @dataclass
@@ -18,11 +25,15 @@ class Notes:
     Attributes:
         rejected: events that are not in the lake.
         repaired: events that are, after their text was mended.
+        skipped: bytes of damaged text, in which events cannot be told apart.
+        redacted: credentials that were replaced in what is stored.
         truncated: why the file ends before its end, None when it does not.
     """
 
     rejected: int = 0
     repaired: int = 0
+    skipped: int = 0
+    redacted: int = 0
     truncated: str | None = None
     _samples: dict[str, list[dict[str, object]]] = field(default_factory=dict)
 
@@ -43,11 +54,11 @@ class Notes:
         self.repaired += 1
         self._keep("repaired", event, reason, text)
 
-    def truncate(self, event: int, reason: str, text: bytes | str = "") -> None:
-        """Say that the file ends too early; a partial last event is a rejected one."""
-        self.truncated = reason
-        if text.strip():
-            self.reject(event, reason, text)
+    def truncate(self, event: int, reason: str, partial: bytes | str | None = None) -> None:
+        """Say that the file ends too early; a partial last event, of which this may be shown, is a rejected one."""
+        self.truncated = self.clean(reason)
+        if partial is not None:
+            self.reject(event, reason, partial)
 
     def first(self) -> str:
         """Return the first reason noted, empty when there is none."""
@@ -57,8 +68,22 @@ class Notes:
         """Return the samples as JSON text: {"rejected": [{event, reason, text}, …], "repaired": […]}."""
         return json.dumps(self._samples, ensure_ascii=False)
 
+    def clean(self, text: str) -> str:
+        """Return text to be stored with its credentials replaced, and count them."""
+        cleaned, count = redacted(text)
+        self.redacted += count
+        return cleaned
+
     def _keep(self, kind: str, event: int, reason: str, text: bytes | str) -> None:
         samples = self._samples.setdefault(kind, [])
-        if len(samples) < _LIMIT:
-            shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-            samples.append({"event": event, "reason": reason, "text": shown[:_TEXT]})
+        if len(samples) < LIMIT:
+            shown = text[:_LOOK].decode("utf-8", "replace") if isinstance(text, bytes) else text[:_LOOK]
+            plain = _SPELLED.sub(_plain, shown)
+            shown, count = redacted(plain if redacted(plain, cut_off=True)[1] else shown, cut_off=True)
+            self.redacted += count
+            samples.append({"event": event, "reason": self.clean(reason), "text": shown[:_TEXT]})
+
+
+def _plain(spelled: re.Match[str]) -> str:
+    character = chr(int(spelled[1], 16)) if spelled[1] else "/"
+    return spelled[0] if character in '"\\' else character

@@ -16,6 +16,7 @@ import xxhash
 
 from ..engine.catalog import write_entry
 from ..engine.errors import InputError
+from ..engine.event_files import is_whole
 from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
 from ..engine.layout import Layout
 from ..engine.paths import file_literal, parquet_rows, readable
@@ -55,6 +56,8 @@ class Ingested:
         events: events stored.
         rejected: events that could not be.
         repaired: events stored after mending.
+        skipped: bytes of damaged text in which events cannot be told apart.
+        redacted: credentials that were replaced in what is stored.
         unmatched: begin or end events without a partner.
         truncated: the file ends before its end.
         reason: what was wrong, when anything was.
@@ -67,6 +70,8 @@ class Ingested:
     events: int
     rejected: int
     repaired: int
+    skipped: int
+    redacted: int
     unmatched: int
     truncated: bool
     reason: str
@@ -95,8 +100,14 @@ def ingest_one(
     what = input_of(path)
     try:
         remove_dead_staging(layout.staging)
-        with Staging(layout.staging, what.name) as folder:
-            return _ingest(layout, what, folder, progress, threads or min(_MAX_THREADS, os.cpu_count() or 1), name)
+        threads = threads or min(_MAX_THREADS, os.cpu_count() or 1)
+        with (
+            Staging(layout.staging, what.name) as folder,
+            duckdb.connect(config={"threads": threads, "preserve_insertion_order": False}) as connection,
+        ):
+            connection.execute(f"SET temp_directory = {file_literal(folder / 'spill')}; SET TimeZone = 'UTC'")
+            writers = [LaneWriter(connection, folder / "events", number) for number in range(threads + 1)]
+            return _ingest(layout, what, folder, connection, writers, progress, name)
     except OSError as error:
         raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
     except duckdb.Error as error:
@@ -104,36 +115,42 @@ def ingest_one(
         raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error}") from error
 
 
-def _ingest(layout: Layout, what: Input, folder: Path, progress: Progress, threads: int, name: str | None) -> Ingested:
+def _ingest(
+    layout: Layout,
+    what: Input,
+    folder: Path,
+    connection: duckdb.DuckDBPyConnection,
+    writers: list[LaneWriter],
+    progress: Progress,
+    name: str | None,
+) -> Ingested:
     notes = Notes()
     events = folder / "events"
-    with duckdb.connect(config={"threads": threads, "preserve_insertion_order": False}) as connection:
-        connection.execute(f"SET temp_directory = {file_literal(folder / 'spill')}; SET TimeZone = 'UTC'")
-        writers = [LaneWriter(connection, events, number) for number in range(threads + 1)]
-        reading, sources = _read(what, writers, notes, progress)
-        for writer in writers:
-            writer.close()
-        unmatched = join_pairs(connection, events, reading.device_pids)
-        devices = relane(connection, events, reading.device_pids)
-        shutil.rmtree(folder / "spill", ignore_errors=True)
-        for lane in events.iterdir():
-            if not any(lane.iterdir()):
-                lane.rmdir()
-        files = list(events.rglob("*.parquet"))
-        extent = (None, None, 0)
-        if files:
-            [extent] = connection.execute(_EXTENT.format(files=parquet_rows(files))).fetchall()
+    reading, sources = _read(what, writers, notes, progress)
+    for writer in writers:
+        writer.close()
+    unmatched = join_pairs(connection, events, reading.device_pids)
+    devices = relane(connection, events, reading.device_pids)
+    shutil.rmtree(folder / "spill", ignore_errors=True)
+    for lane in events.iterdir():
+        if not any(lane.iterdir()):
+            lane.rmdir()
+    files = list(events.rglob("*.parquet"))
+    extent = (None, None, 0)
+    if files:
+        [extent] = connection.execute(_EXTENT.format(files=parquet_rows(files))).fetchall()
     if not files and (notes.rejected or notes.truncated):
-        raise InputError(f"{what.name}: no whole event in it: {notes.first() or notes.truncated}.")
+        raise InputError(f"{what.name}: no complete event: {notes.first() or notes.truncated}.")
     reading.metadata |= what.metadata
     entry: dict[str, Any] = describe(reading, readable(what.path.name) if what.path else "stdin", devices)
     entry |= what.facts
+    entry |= {"trace": what.trace, "source_path": None if what.path is None else readable(what.path.absolute())}
+    entry = {key: notes.clean(value) if isinstance(value, str) else value for key, value in entry.items()}
     content = _one_digest([source.content_digest for source in sources])
     trace_id = content[:16]
     entry |= {
         "trace_id": trace_id,
-        "trace": name or what.trace,
-        "source_path": None if what.path is None else readable(what.path.absolute()),
+        "trace": name or entry["trace"],
         "source_bytes": sum(source.consumed for source in sources),
         "source_mtime_ns": max((source.mtime_ns for source in sources if source.mtime_ns), default=None),
         "source_sha256": _one_sha256([source.file_digest() for source in sources]),
@@ -143,18 +160,23 @@ def _ingest(layout: Layout, what: Input, folder: Path, progress: Progress, threa
         "start_ns": extent[0],
         "end_ns": extent[1],
         "event_count": extent[2],
+        "event_bytes": sum(path.stat().st_size for path in files),
         "rejected_count": notes.rejected,
         "repaired_count": notes.repaired,
+        "skipped_bytes": notes.skipped,
+        "array_count": reading.arrays,
+        "redacted_count": notes.redacted,
         "unmatched_count": unmatched,
         "truncated": notes.truncated is not None,
         "samples": notes.to_json(),
         "ingested_at": datetime.datetime.now(datetime.UTC).replace(tzinfo=None),
         "ingested_by": f"tracelake {__version__}",
     }
-    new = _publish(layout, events, entry)
+    new = _publish(layout, events, entry, connection)
     return Ingested(
-        what.name, trace_id, str(entry["trace"]), new, extent[2], notes.rejected, notes.repaired, unmatched,
-        notes.truncated is not None, notes.truncated or notes.first(),
+        what.name, trace_id, str(entry["trace"]), new, extent[2], notes.rejected, notes.repaired, notes.skipped,
+        notes.redacted,
+        unmatched, notes.truncated is not None, notes.truncated or notes.first(),
     )  # fmt: skip
 
 
@@ -181,6 +203,7 @@ def _read(what: Input, writers: list[LaneWriter], notes: Notes, progress: Progre
             total.bare = total.bare and found.bare
             total.device_pids |= found.device_pids
             total.facts |= found.facts
+            total.arrays += found.arrays
             files += found.metadata.get("files", [])
         except InputError as error:
             if not sources:
@@ -206,14 +229,14 @@ def _one_sha256(digests: list[str]) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def _publish(layout: Layout, events: Path, entry: dict[str, Any]) -> bool:
+def _publish(layout: Layout, events: Path, entry: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> bool:
     """Move the events into place, then write the catalog row. Return false when the trace was there already."""
     for path in events.rglob("*"):
         fsync_path(path)
     fsync_path(events)
     target = layout.event_dir(entry["trace_id"])
     with exclusive(layout.lock), unbroken:
-        if layout.catalog_file(entry["trace_id"]).exists():
+        if layout.catalog_file(entry["trace_id"]).exists() and is_whole(layout, entry["trace_id"]):
             return False
         if target.exists():
             # Events without a catalog row: a process died between the two steps below.
@@ -221,6 +244,6 @@ def _publish(layout: Layout, events: Path, entry: dict[str, Any]) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         events.rename(target)
         fsync_path(target.parent)
-        write_entry(layout, entry)
+        write_entry(layout, entry, connection)
         finished(events.parent)
     return True

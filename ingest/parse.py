@@ -32,6 +32,17 @@ FORMAT_KEYS = (
     "sf", "esf", "stack", "estack", "bind_id", "flow_in", "flow_out", "use_async_tts", "v", "tidelta", "ticount",
 )  # fmt: skip
 
+#: All of these: another key may belong to the object around the array, where an event's end is damaged.
+EVENT_KEYS = frozenset((*COLUMN_KEYS, *KINETO_KEYS, *FORMAT_KEYS))
+#: Keys that get a column of their own, at most, and the bytes of their names. What more there is goes to `REST`.
+_MOST_KEYS = 64
+_KEY_BYTES = 2048
+#: The key under which a mended event holds, as an object, the fields whose keys have no column.
+REST = "tracelake:rest"
+#: Bytes before the events of a piece: rows that give the keys and their types.
+HEAD_BYTES = 8192
+_HEAD_ROWS = 2
+
 #: DuckDB reads through a buffer of twice the largest event it is told to expect. A piece that holds a larger one does
 #: not parse, and is read again with room for it.
 LARGEST_EVENT = 8 << 20
@@ -39,7 +50,10 @@ LARGEST_EVENT = 8 << 20
 _FAST_LIMIT = 2**43
 #: Whole numbers below this many µs fit a double, and two of them added up fit 64 bits as ns.
 _WHOLE_LIMIT = 2**52
-_TIME_TEXT = re.compile(rb'("(?:ts|dur)"\s*:\s*)([-+]?[0-9][0-9.eE+-]*)')
+_TIME_TEXT = re.compile(
+    rb'("(?:ts|dur)"[ \t\n\r]*+:[ \t\n\r]*+)'
+    rb"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+)(?=[ \t\n\r,}\]])"
+)
 
 
 class Clock(enum.Enum):
@@ -62,18 +76,37 @@ class Dialect:
     clock: Clock = Clock.FAST
     extra_keys: dict[str, None] = field(default_factory=lambda: dict.fromkeys(KINETO_KEYS))
     device_pids: set[str] = field(default_factory=set)
+    _taken: tuple[int, set[str], int] | None = None
 
     def learn(self, sample: list[dict[str, object]]) -> None:
         """Take note of the keys and the number texts of some events, as `sample_events` gives them."""
-        taken = {key.lower() for key in (*COLUMN_KEYS, *self.extra_keys)}
         for event in sample:
             for key in event:
-                if key.lower() not in taken:
-                    taken.add(key.lower())
-                    self.extra_keys[key] = None
+                self.adopt(key)
             for key in ("ts", "dur"):
                 if key in event and not _fits_a_double(event[key]):
                     self.clock = Clock.EXACT
+
+    def adopt(self, key: str) -> bool:
+        """Return whether a key has a column, and give it one where there is room."""
+        if key in COLUMN_KEYS or key in self.extra_keys:
+            return True
+        if self._taken is None or self._taken[0] != len(self.extra_keys):
+            # Names of columns are the same in upper and lower case, keys are not.
+            names = {name.lower() for name in (*COLUMN_KEYS, *self.extra_keys, REST)}
+            self._taken = len(self.extra_keys), names, sum(map(len, self.extra_keys))
+        _, names, size = self._taken
+        size += len(key.encode("utf-8", "replace"))
+        if (
+            not key.isprintable()
+            or key.strip() in ("", REST)
+            or key.lower() in names
+            or size > _KEY_BYTES
+            or len(self.extra_keys) >= _MOST_KEYS
+        ):
+            return False
+        self.extra_keys[key] = None
+        return True
 
 
 class _NumberText(str):
@@ -112,20 +145,36 @@ def quote_times(text: bytes) -> bytes:
     return _TIME_TEXT.sub(rb'\1"=\2"', text)
 
 
-def segment_query(path: str, dialect: Dialect, *, largest_event: int = LARGEST_EVENT) -> str:
-    """Return the SELECT that reads one piece. Its columns: nth, suspect, lane, and the event columns but the id."""
+def head(dialect: Dialect, *, rest: bool = False) -> bytes:
+    """Return how the array of a piece begins: rows that give the columns and their types, ended by a comma.
+
+    DuckDB takes both from the first rows, and refuses a later row with another key: of columns that are listed in the
+    query it would pass over what is not listed.
+    """
+    time: object = 0.5 if dialect.clock is Clock.FAST else "x"
+    kinds: dict[str, object] = dict.fromkeys(COLUMN_KEYS, "x") | {"ts": time, "dur": time}
+    # What is an array in one row and a number in the next is JSON.
+    of_json = ["args", *dialect.extra_keys, *([REST] if rest else [])]
+    rows = kinds | {key: [] for key in of_json}, dict.fromkeys(of_json, 1)
+    return b"[" + "".join(json.dumps(row, ensure_ascii=False) + "," for row in rows).encode()
+
+
+def segment_query(path: str, dialect: Dialect, *, largest_event: int = LARGEST_EVENT, rest: bool = False) -> str:
+    """Return the SELECT that reads one piece, which begins with `head`; `rest` where the head has it.
+
+    Its columns: nth, suspect, lane, and the event columns but the id.
+    """
     fast = dialect.clock is Clock.FAST
-    kinds = dict.fromkeys(COLUMN_KEYS, "VARCHAR") | {"args": "JSON"} | dict.fromkeys(dialect.extra_keys, "JSON")
-    if fast:
-        kinds |= {"ts": "DOUBLE", "dur": "DOUBLE"}
-    columns = ", ".join(f"{quoted(key)}: {quoted(kind)}" for key, kind in kinds.items())
     # The values are JSON text already.
-    members = ", ".join(
+    members = [
         f"{quoted(json.dumps(key, ensure_ascii=False) + ':')} || CAST({_identifier(key)} AS VARCHAR)"
         for key in dialect.extra_keys
-    )
-    present = ", ".join(_identifier(key) for key in dialect.extra_keys)
-    start, end, suspect = _fast_times() if fast else _exact_times()
+    ]
+    if rest:
+        text = f"CAST({_identifier(REST)} AS VARCHAR)"
+        members.append(f"substr({text}, 2, length({text}) - 2)")
+    present = ", ".join(_identifier(key) for key in (*dialect.extra_keys, *([REST] if rest else [])))
+    start, end, suspect, beyond = _fast_times() if fast else _exact_times()
     devices = ", ".join(quoted(pid) for pid in sorted(dialect.device_pids))
     on_device = f"pid IN ({devices})" if devices else "false"
 
@@ -135,14 +184,14 @@ def segment_query(path: str, dialect: Dialect, *, largest_event: int = LARGEST_E
         number = f'regexp_replace({text}, \'"(ts|dur)":"=([^"]*)"\', \'"\\1":\\2\', \'g\')'
         return f"CASE WHEN contains({text}, '\":\"=') THEN {number} ELSE {text} END"
 
-    extra = unmarked(f"'{{' || concat_ws(',', {members}) || '}}'")
+    extra = unmarked(f"'{{' || concat_ws(',', {', '.join(members)}) || '}}'")
     return f"""
 SELECT
-    row_number() OVER () - 1 AS nth,
+    nth,
     {suspect} AS suspect,
     CASE
-        WHEN category = 'python_function' AND ph = 'X' AND start_ns IS NOT NULL THEN 'python'
-        WHEN ph IS NULL OR (start_ns IS NULL AND ph <> 'M') THEN 'rejected'
+        WHEN category = 'python_function' AND ph = 'X' AND start_ns IS NOT NULL AND NOT beyond THEN 'python'
+        WHEN ph IS NULL OR (start_ns IS NULL AND ph <> 'M') OR beyond THEN 'rejected'
         WHEN ph IN ('B', 'E') THEN 'pair'
         WHEN ph = 'M' THEN 'meta'
         WHEN ph IN ('s', 't', 'f') THEN 'flow'
@@ -163,7 +212,9 @@ SELECT
     extra
 FROM (
     SELECT
-        ph, lower(cat) AS category, name, pid, tid, ts, dur, {start} AS start_ns, {end} AS end_ns, id,
+        row_number() OVER () - {_HEAD_ROWS + 1} AS nth,
+        ph, lower(cat) AS category, name, pid, tid, ts, dur, {start} AS start_ns, {end} AS end_ns, {beyond} AS beyond,
+        id,
         CASE WHEN args IS NOT NULL AND ph IN ('X', 'B', 'i', 'I') AND cat IS DISTINCT FROM 'python_function' THEN
             json_extract_string(args, [
                 '$.correlation', '$."External id"', '$.device', '$."Device Id"', '$.stream', '$."Stream Id"',
@@ -174,8 +225,12 @@ FROM (
         CASE WHEN coalesce({present}) IS NOT NULL THEN
             {extra}
         END AS extra
-    FROM read_json({quoted(path)}, format = 'array', maximum_object_size = {largest_event}, columns = {{{columns}}})
-)"""
+    FROM read_json(
+        {quoted(path)}, format = 'array', records = true, maximum_object_size = {largest_event},
+        sample_size = {_HEAD_ROWS}, maximum_depth = 2
+    )
+)
+WHERE nth >= 0"""
 
 
 @functools.cache
@@ -189,8 +244,8 @@ def _identifier(key: str) -> str:
     return '"' + key.replace('"', '""') + '"'
 
 
-def _fast_times() -> tuple[str, str, str]:
-    """Return the expressions for start, end, and whether a double may hide part of the text."""
+def _fast_times() -> tuple[str, str, str, str]:
+    """Return expressions for start, end, whether a double may hide some of the text, and whether there is no end."""
 
     def nanoseconds(column: str) -> str:
         whole = f"floor({column})"
@@ -209,14 +264,20 @@ def _fast_times() -> tuple[str, str, str]:
 
     start = f"CASE WHEN {usable('ts')} THEN {nanoseconds('ts')} END"
     end = f"CASE WHEN {usable('ts')} AND {usable('dur')} THEN {nanoseconds('ts')} + {nanoseconds('dur')} END"
-    return start, end, f"coalesce({hidden('ts')}, false) OR coalesce({hidden('dur')}, false)"
+    return start, end, f"coalesce({hidden('ts')}, false) OR coalesce({hidden('dur')}, false)", "false"
 
 
-def _exact_times() -> tuple[str, str, str]:
-    """Return the expressions for start and end over decimal text; nothing can be hidden."""
+def _exact_times() -> tuple[str, str, str, str]:
+    """Return the same expressions over decimal text: nothing can be hidden, but a duration may be too large."""
 
     def nanoseconds(value: str) -> str:
         return f"TRY(CAST({value} * 1000 AS BIGINT))"
 
     ts, dur = (f"TRY_CAST(ltrim({column}, '=') AS DECIMAL(38, 18))" for column in ("ts", "dur"))
-    return nanoseconds(ts), nanoseconds(f"({ts} + {dur})"), "false"
+    start, end = nanoseconds(ts), nanoseconds(f"({ts} + {dur})")
+    number = r"=?\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*"
+    beyond = (
+        f"CASE WHEN dur IS NULL OR {end} IS NOT NULL OR {start} IS NULL THEN false"
+        f" ELSE regexp_full_match(dur, '{number}') END"
+    )
+    return start, end, "false", beyond

@@ -16,6 +16,7 @@ class Reading:
         device_pids: processes that stand for devices.
         metadata: what the reader says of the file, kept as it is.
         facts: columns of the catalog entry that the reader knows.
+        arrays: arrays of events in the file.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
@@ -23,6 +24,7 @@ class Reading:
     device_pids: set[str] = field(default_factory=set)
     metadata: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    arrays: int = 0
 
 
 class Reader(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import tempfile
 
 
@@ -16,7 +17,8 @@ class Slot:
 
     def __init__(self, size: int, *, opening: bytes = b"[", closing: bytes = b"]") -> None:
         """Make a slot with room for `size` bytes."""
-        self._opening = opening
+        #: Where what is put into the slot begins.
+        self.start = len(opening)
         self._closing = closing
         self._temporary = None
         if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):  # noqa: PTH112
@@ -36,8 +38,13 @@ class Slot:
         return memoryview(self._map)[start:end]
 
     def find_last(self, text: bytes, end: int) -> int:
-        """Return the offset of the last `text` before `end`, -1 where there is none."""
-        return self._map.rfind(text, 0, end)
+        """Return the offset of the last `text` behind the opening and before `end`, -1 where there is none."""
+        return self._map.rfind(text, self.start, end)
+
+    def match_end(self, pattern: re.Pattern[bytes], end: int) -> int:
+        """Return where a pattern that matches behind the opening ends, looking no further than `end`."""
+        match = pattern.match(self._map, self.start, end)
+        return match.end() if match else self.start
 
     def copy(self, start: int, end: int) -> bytes:
         """Return a copy of the bytes in [start, end)."""
@@ -58,7 +65,7 @@ class Slot:
 
     def fill(self, data: bytes) -> None:
         """Hold `data` as the whole piece, grown where it does not fit."""
-        start = len(self._opening)
+        start = self.start
         if start + len(data) + len(self._closing) > self.size:
             self.grow(start + len(data) + len(self._closing))
         self.unseal()

@@ -19,6 +19,9 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 #: Compressed bytes read at once.
 _GZIP_READ = 128 << 10
+_ZSTD_READ = 64 << 10
+#: Decompressed bytes at once, about.
+_ZSTD_TEXT = 1 << 20
 
 
 class Decompressor(Protocol):
@@ -118,9 +121,7 @@ class Source:
         if magic.startswith(_GZIP):
             return _Gzip(file)
         if magic == _ZSTD:
-            import zstandard
-
-            return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)  # type: ignore[arg-type]
+            return _Zstd(file)
         return file
 
 
@@ -151,6 +152,39 @@ class _Gzip:
             text = self._member.decompress(data, len(view))
         view[: len(text)] = text
         return len(text)
+
+
+class _Zstd:
+    """A Zstandard stream of one frame or more. Of one that ends early, all that can be had comes before the error."""
+
+    def __init__(self, file: _HashedFile) -> None:
+        import zstandard
+
+        self._file = file
+        self._begin = zstandard.ZstdDecompressor().decompressobj
+        self._frame = self._begin()
+        self._begun = False
+        self._step = 64
+        self._text = memoryview(b"")
+
+    def readinto(self, view: memoryview, /) -> int:
+        while not self._text:
+            data = b""
+            if self._frame.eof:
+                data = self._frame.unused_data
+                self._frame, self._begun = self._begin(), False
+            if not data and not (data := self._file.read(self._step) or b""):
+                if self._begun:
+                    raise EOFError
+                return 0
+            self._begun = True
+            self._text = memoryview(self._frame.decompress(data))
+            # A frame may hold 30 000 times as much text as it has bytes.
+            self._step = max(16, self._step // 2) if len(self._text) > _ZSTD_TEXT else min(_ZSTD_READ, 2 * self._step)
+        count = min(len(self._text), len(view))
+        view[:count] = self._text[:count]
+        self._text = self._text[count:]
+        return count
 
 
 class _HashedFile(io.RawIOBase):

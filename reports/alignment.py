@@ -75,7 +75,7 @@ def m6_line(
 
 def _check_window(store: Store, trace_id: str, pass_id: int, window: str) -> None:
     known = store.rows(
-        "SELECT DISTINCT pass_id, window_kind FROM pass_windows WHERE trace_id = $1 AND pass_id IS NOT NULL",
+        "SELECT DISTINCT pass_id, window_kind FROM pass_windows WHERE trace_id = $1 AND pass_id >= 0",
         [trace_id],
     )
     if (pass_id, window) in known:
@@ -83,7 +83,7 @@ def _check_window(store: Store, trace_id: str, pass_id: int, window: str) -> Non
     passes = sorted({number for number, _ in known})
     windows = sorted({kind for number, kind in known if number == pass_id})
     if not passes:
-        raise UsageError(f"{trace_id}: no passes were found in it, so it can be compared as a whole only.")
+        raise UsageError(f"{trace_id}: no passes found: it can be compared as a whole only.")
     if not windows:
         raise UsageError(f"pass {pass_id}: the trace has passes {passes[0]} to {passes[-1]}.")
     raise UsageError(f"window {window}: the pass has {', '.join(windows)}.")

@@ -40,7 +40,8 @@ def described(store: Store, trace_id: str) -> list[tuple[str, str]]:
     if lines := architecture(config):
         return lines
     relation = store.sql(
-        "SELECT a.* FROM architectures AS a JOIN _trace_models AS t ON t.model = a.model WHERE t.trace_id = $trace_id",
+        "SELECT a.* FROM of_passes.architectures AS a JOIN _trace_models AS t ON t.model = a.model "
+        "WHERE t.trace_id = $trace_id",
         trace_id=trace_id,
     )
     found = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
@@ -55,7 +56,7 @@ def kinds(store: Store, trace_id: str) -> str:
     """Return how many layers of each kind a trace's model has by its dimensions; empty when they are not known."""
     found = store.rows(
         """
-        SELECT layer_kind, count(*) FROM model_layers
+        SELECT layer_kind, count(*) FROM of_passes.model_layers
         WHERE model = (SELECT model FROM _trace_models WHERE trace_id = $1)
         GROUP BY layer_kind ORDER BY layer_kind
         """,

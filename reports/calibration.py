@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MEASURED_COLUMNS = (
     "pass_id AS pass, layer_kind, part, state, kernel_count AS kernels, round(measured_ms, 3) AS measured_ms, "
     "round(modelled_ms, 3) AS modelled_ms, round(100 * efficiency, 1) AS efficiency_pct, round(gap_ms, 3) AS gap_ms, "
-    "round(tflops, 1) AS tflops, round(gbps, 1) AS gbps, bound"
+    "round(tflops, 1) AS tflops, round(gbps, 1) AS gbps, bound, over_100_causes"
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -49,9 +49,9 @@ class Calibrations(Store):
         said = []
         for layers, ranks, whole, name, passes in self.rows(
             "SELECT layer_count, coalesce(t.pp, 1), a.num_layers, a.model, count(*) FROM _pass_scenarios AS s "
-            "JOIN passes AS p ON p.trace_id = s.trace_id AND p.device IS NOT DISTINCT FROM s.device "
+            "JOIN passes AS p ON p.trace_id = s.trace_id AND p.device = s.device "
             "AND p.pass_id = s.pass_id JOIN traces AS t ON t.trace_id = s.trace_id "
-            "JOIN architectures AS a ON a.model = s.model "
+            "JOIN of_passes.architectures AS a ON a.model = s.model "
             "WHERE s.trace_id = $1 AND layer_count <> a.num_layers GROUP BY ALL ORDER BY ALL",
             [trace_id],
         ):
@@ -67,7 +67,7 @@ class Calibrations(Store):
             said.append(f"{line}.")
         if parts := measured.filter("over_100").select("part").distinct().order("part").fetchall():
             said.append(
-                f"more than 100 % is shown as it is, here of {', '.join(part for (part,) in parts)}. It may mean: "
+                f"shares above 100 % are shown as they are, here of {', '.join(part for (part,) in parts)}. Causes: "
                 f"{OVER_100}."
             )
         return said
@@ -77,24 +77,24 @@ class Calibrations(Store):
         return self.sql("SELECT * FROM calibrations ORDER BY hardware, bound")
 
     def calibrate(self, name: str, hardware: str) -> list[str]:
-        """Keep what the kernels of one chip reach as an execution profile, for scenarios to name.
+        """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios.
 
-        The row is written to the lake's own `reference/execution_profiles.csv`; one of that name is replaced.
+        The row is written to the lake's own `lookup/execution_profiles.csv`; one of that name is replaced.
 
         Args:
             name: the profile: small letters, digits, points and dashes.
             hardware: a chip of the table hardware that traces of the lake ran on.
 
         Returns:
-            What is not kept, and why: of compute and memory, one may do without a fraction.
+            What is not stored, and why: one of compute and memory may have no fraction.
 
         Raises:
-            UsageError: the name is not one, or shipped, or the kernels of the chip keep no limit of
+            UsageError: the name is invalid or shipped, or the kernels of the chip meet no limit of
                 calibration_limits.
         """
         if not _NAME.fullmatch(name):
-            raise UsageError(f"{name}: no name of a profile: small letters, digits, points and dashes.")
-        own = self.layout.reference / "execution_profiles.csv"
+            raise UsageError(f"{name}: invalid name of a profile: expected small letters, digits, points and dashes.")
+        own = self.layout.lookup / "execution_profiles.csv"
         kept = list(csv.DictReader(io.StringIO(own.read_text("utf-8")))) if own.exists() else []
         known = {row[0] for row in self.rows("SELECT execution FROM execution_profiles")}
         if name in known - {row["execution"] for row in kept}:
@@ -112,9 +112,9 @@ class Calibrations(Store):
             for bound in ("compute", "memory")
             if bound not in found and bound not in lost
         }
-        why = [f"{bound} is not kept: {fault}" for bound, fault in sorted(lost.items())]
+        why = [f"{bound} is not stored: {fault}" for bound, fault in sorted(lost.items())]
         if not found:
-            raise UsageError(f"{hardware}: nothing to keep. {'; '.join(why)}: see the relation calibrations.")
+            raise UsageError(f"{hardware}: nothing to store. {'; '.join(why)}: see the relation calibrations.")
         said = "; ".join(
             [
                 f"{bound}: {count} kernels of {traces} traces, residual {residual:.1f} %"
@@ -137,7 +137,7 @@ class Calibrations(Store):
         writer.writeheader()
         writer.writerows([*others, row])
         with exclusive(self.layout.lock):
-            self.layout.reference.mkdir(exist_ok=True)
+            self.layout.lookup.mkdir(exist_ok=True)
             publish_bytes(own, text.getvalue().encode())
         return [f"{line}: 1 stands for it, the peak itself." for line in why]
 
@@ -152,7 +152,7 @@ def _faults(
     beyond: int,
     beyond_pct: float,
 ) -> str:
-    """Return in words which limits a calibration does not keep."""
+    """Return the limits that a calibration exceeds, in words."""
     words = {
         "kernels": f"{kernels} kernels of {traces} traces, and it takes {limits['kernels']:g}",
         "residual": (

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..engine.text import json_text
 from .output import writing
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def write_chrome(store: Store, trace_id: str, path: Path, pass_id: int, layers: 
         **_object(metadata), "displayTimeUnit": "ms", "traceName": f"{trace}, pass {pass_id}",
     }  # fmt: skip
     content = json.dumps(about, ensure_ascii=False)[:-1] + ', "traceEvents": [\n' + ",\n".join(events) + "\n]}\n"
-    data = content.encode()
+    data = json_text(content).encode()
     with writing(path):
         path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     return len(events)
@@ -138,7 +139,7 @@ def _drawn_kernels(store: Store, trace_id: str, windows: Sequence[dict[str, Any]
             l.pass_id, l.layer_id, l.half
         FROM kernels AS k
         SEMI JOIN windows AS w
-            ON w.device IS NOT DISTINCT FROM k.device AND k.start_ns >= w.start_ns AND k.start_ns < w.end_ns
+            ON w.device = k.device AND k.start_ns >= w.start_ns AND k.start_ns < w.end_ns
         LEFT JOIN layer_kernels AS l ON l.trace_id = k.trace_id AND l.kernel_id = k.kernel_id
         WHERE k.trace_id = $1
         ORDER BY k.start_ns, k.kernel_id

@@ -26,7 +26,8 @@ class Comparison:
         metrics: a row per measure: metric, unit, before, after, change, change_pct, noise, verdict.
         operations: a row per operation, the largest change first.
         families: a row per family of operations, the largest change first.
-        gate: a row per measure that gates a change: metric, before, after, change, threshold, noise, verdict.
+        gate: a row per measure, and per slower part of a step, that gates a change: metric, part, before, after,
+            change, threshold, noise, verdict.
         work: a row per measure of the work that both do: measure, before, after, ratio, verdict.
         status: the gate's verdict on the whole: pass, warn or fail; unknown where it cannot judge.
         doubts: the reasons why it cannot judge, in words.
@@ -71,8 +72,7 @@ def compare(store: Store, before: Side, after: Side, *, strict: bool = False, an
     failed = [f"{question}: {message}" for verdict, question, message in questions if verdict == "fail"]
     if strict and failed:
         raise UsageError(
-            f"{before[0]} and {after[0]} say nothing beside each other: {'; '.join(failed)}. "
-            "Name two traces, or leave --strict out."
+            f"{before[0]} and {after[0]} cannot be compared: {'; '.join(failed)}. Give two traces, or omit --strict."
         )
     gate = store.sql(f"SELECT * FROM gated_changes({ids})")
     doubts = store.rows(f"SELECT reason, message FROM gate_doubts({ids})")
@@ -103,11 +103,11 @@ def _basis(store: Store, side: Side) -> str | None:
 def _same_basis(sides: tuple[Side, Side], bases: list[str | None]) -> None:
     for (name, _), basis in zip(sides, bases, strict=True):
         if basis is None:
-            raise UsageError(f"{name}: no device operation in it takes time, so there is nothing to compare.")
+            raise UsageError(f"{name}: no device operation takes time: nothing to compare.")
     if bases[0] != bases[1]:
         raise UsageError(
             f"{sides[0][0]} is measured per {bases[0]}, {sides[1][0]} per {bases[1]}: their times cannot be compared. "
-            "Profile both the same way, or add --anyway to see them beside each other, each in its own measure."
+            "Profile both the same way, or add --anyway to show each in its own measure."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any
 
 from ..engine.errors import UsageError
 from ..engine.store import Store
+from ..engine.text import cell, json_text
 from ..ingest.ascend.lines import quoted_line
 from ..ingest.ascend.table import KERNELS
 from .output import write_text, writing
@@ -31,6 +33,7 @@ def write_pass(
     pass_id: int | None,
     device: int | None = None,
     duplicates: bool = True,
+    spreadsheet: bool = True,
 ) -> dict[str, Any]:
     """Write the rows of a window of a pass as a table of kernels, and what they are as JSON beside it.
 
@@ -42,6 +45,7 @@ def write_pass(
         pass_id: the pass, from 0; None with the window whole.
         device: the device; the first that has the pass when not given.
         duplicates: write rows that do not count, too.
+        spreadsheet: keep text from running as a formula.
 
     Returns:
         What the JSON holds. Times in ns, and sums of durations in us.
@@ -52,7 +56,7 @@ def write_pass(
     """
     about, table = _table(store, trace_id)
     if path.suffix.lower() == ".json":
-        raise UsageError(f"{path}: the table goes there, and its description beside it with the ending .json.")
+        raise UsageError(f"{path}: give a .csv file; its description is written next to it, as .json.")
     if window == "whole":
         found = {"pass_id": None, "device": device}
     else:
@@ -65,8 +69,8 @@ def write_pass(
         store, trace_id, table, chosen, everything=window == "whole" and device is None, counted=not duplicates
     )
     with writing(path):
-        about["rows_written"] = _write(path, table, rows)
-    write_text(path.with_suffix(".json"), json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        about["rows_written"] = _write(path, table, rows, spreadsheet=spreadsheet)
+    write_text(path.with_suffix(".json"), json_text(json.dumps(about, indent=2, ensure_ascii=False)) + "\n")
     return about
 
 
@@ -224,18 +228,26 @@ def _rows(
                 yield args
 
 
-def _write(path: Path, table: dict[str, Any], rows: Iterator[str]) -> int:
-    """Write the header and the rows in the table's own style and return their number."""
+def _write(path: Path, table: dict[str, Any], rows: Iterator[str], *, spreadsheet: bool) -> int:
+    """Write the header and the rows in the table's own style and return their number.
+
+    They are the file's own, byte for byte, but for characters that act and text that a spreadsheet would run.
+    """
     newline, keys = str(table["newline"]), [str(key) for key in table["keys"]]
     counters = [str(key) for key in table.get("counters", ())]
     count = 0
     with path.open("wb") as file:
-        file.write((_BOM if table["bom"] else b"") + str(table["header"]).encode())
+        header = str(table["header"])
+        fields = next(csv.reader([header], strict=False), [])
+        safe = [cell(field, spreadsheet=spreadsheet) for field in fields]
+        header = header if safe == fields else quoted_line(safe, str(table["quoting"]))
+        file.write((_BOM if table["bom"] else b"") + header.encode())
         for args in rows:
             values = json.loads(args)
             # The counters of the chip, which most columns are, stand in one text.
             values.update(zip(counters, str(values.get("counters", "")).split("\t"), strict=False))
-            line = quoted_line([str(values.get(key, "")) for key in keys], str(table["quoting"]))
+            fields = [cell(str(values.get(key, "")), spreadsheet=spreadsheet) for key in keys]
+            line = quoted_line(fields, str(table["quoting"]))
             file.write((newline + line).encode())
             count += 1
         if table["end_newline"]:

@@ -1,4 +1,4 @@
-"""What is known of a trace before anything is computed, and of what is not, why."""
+"""Trace metadata, with the reason for each gap."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..engine.store import Store
 
-_SAY = "`tracelake set TRACE {}=…` says it"
+_SET = "`tracelake set TRACE {}=…` sets it"
 
 
 def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
-    """Return names and values; an unknown one says what would have told."""
+    """Return names and values; an unknown value has its reason."""
     relation = store.sql(
         """
         SELECT t.*, (t.end_ns - t.origin_ns) / 1e6 AS length_ms, k.kernels, k.devices, k.streams, a.anchor_words,
@@ -52,29 +52,29 @@ def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
         ("Events", f"{get('event_count')}, {get('rejected_count')} rejected"),
         ("Whole", "no, the file ends before its end" if get("truncated") else "yes"),
         ("Length", "unknown: no event has a time" if get("length_ms") is None else f"{get('length_ms'):.3f} ms"),
-        ("Model", known("model", f"the user has not said; {_SAY.format('model')}")),
+        ("Model", known("model", f"not set; {_SET.format('model')}")),
         ("config.json", _config(get("config"), get("known_model"))),
         ("Device", known("device_name", "the profiler printed no name")),
         ("Hardware", _hardware(get("hardware"), get("hardware_match"), get("device_name"))),
         ("Rank", f"{get('rank')} (from: {get('rank_source')})" if get("rank") is not None
-            else f"unknown: neither distributedInfo nor the file's name tells; {_SAY.format('rank')}"),
-        ("World size", known("world_size", "the file has no distributedInfo that tells")),
+            else f"unknown: neither in distributedInfo nor in the file's name; {_SET.format('rank')}"),
+        ("World size", known("world_size", "not in the file's distributedInfo")),
     ]  # fmt: skip
     pairs += [
-        (key.upper(), known(key, f"neither the file nor its name tells; {_SAY.format(key)}"))
+        (key.upper(), known(key, f"neither in the file nor in its name; {_SET.format(key)}"))
         for key in ("tp", "ep", "dp", "pp")
     ]
     operations = f"{get('kernels')} on {get('devices')} device(s), {get('streams')} stream(s)"
     pairs += [
         ("Device operations", operations if get("kernels") else "none in the trace"),
-        ("Profile", known("profile", f"no config calls for one; {_SAY.format('profile')}")),
+        ("Profile", known("profile", f"no config needs one; {_SET.format('profile')}")),
         ("Anchor", _anchor(get("anchor_words"), get("pass_source"))),
         ("Passes found by", known("pass_source", "none were found")),
         (
             "Layers of the model",
             known(
                 "num_layers" if get("num_layers") else "known_layers",
-                f"no config, no known model and no setting; {_SAY.format('num_layers')}",
+                f"no config, no known model and no setting; {_SET.format('num_layers')}",
             ),
         ),
     ]
@@ -86,17 +86,17 @@ def _config(config: str | None, known_model: str | None) -> str:
         return "given"
     if known_model:
         return f"not given; dimensions are those of {known_model}, as published"
-    return f"unknown: none was given; {_SAY.format('model')}"
+    return f"unknown: none was given; {_SET.format('model')}"
 
 
 def _hardware(hardware: str | None, match: str | None, device: str | None) -> str:
     if hardware:
         return f"{hardware} (by {match})"
     reason = f"no row of `hardware` fits {device}" if device else "the profiler printed no name for the device"
-    return f"unknown: {reason}; {_SAY.format('hardware')}"
+    return f"unknown: {reason}; {_SET.format('hardware')}"
 
 
 def _anchor(words: str | None, pass_source: str | None) -> str:
     if words:
         return words
-    return "none: it takes none here" if pass_source else f"unknown: no known pattern fits; {_SAY.format('anchor')}"
+    return "none: it takes none here" if pass_source else f"unknown: no known pattern fits; {_SET.format('anchor')}"

@@ -34,6 +34,7 @@ class Verdict:
         pass_pct: percent of all layers' wall time.
         target: a kernel category, or idle.
         target_pct: its percent of their wall time.
+        note: why target_pct is above 100; None where it is not.
         category: the kernel category with most time, whatever the target is.
         coverage_pct: percent of the device's busy time that the layers of the series hold.
     """
@@ -45,6 +46,7 @@ class Verdict:
     pass_pct: float
     target: str
     target_pct: float
+    note: str | None
     category: str
     coverage_pct: float
 
@@ -62,7 +64,8 @@ class Verdict:
                 f"{what}: {where}. Next target: idle time, {self.target_pct:.1f} % of their wall time; "
                 f"of the kernels, {self.category}."
             )
-        return f"{what}: {where}. Next target: {self.target}, {self.target_pct:.1f} % of their wall time."
+        why = f" ({self.note})" if self.note else ""
+        return f"{what}: {where}. Next target: {self.target}, {self.target_pct:.1f} % of their wall time{why}."
 
 
 def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
@@ -75,7 +78,7 @@ def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
         )
         SELECT
             coalesce(layer_type, 'kind-' || layer_kind), layers, layer_count, type_count = 1, pass_pct, target,
-            target_pct, category, coalesce(coverage_pct, 0)
+            target_pct, target_note, category, coalesce(coverage_pct, 0)
         FROM layer_bottlenecks JOIN sizes USING (device)
         WHERE trace_id = $1 AND pass_id = $2
         ORDER BY wall_us DESC, device LIMIT 1
@@ -108,25 +111,25 @@ _KIND_REASONS = {
 }
 
 
-def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no config says their types") -> Table:
+def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no config has their types") -> Table:
     """Return the types of layers of a pass beside each other, with the share of each group of categories."""
     groups = group_columns(store, trace_id, pass_id)
     shares = ", ".join(f"coalesce(sum(pct) FILTER ({condition}), 0.0) AS {name}_pct" for name, condition in groups)
     found = store.rows(
         f"""
         WITH shares AS (
-            SELECT rank, device, pass_id, layer_type, layer_kind, {shares}
+            SELECT device, pass_id, layer_type, layer_kind, {shares}
             FROM layer_type_categories WHERE trace_id = $1 AND {_of_pass(pass_id)}
             GROUP BY ALL
         )
         SELECT t.rank, t.device, t.pass_id, nullif(t.kind_reason, 'config'), coalesce(t.layer_type, t.layer_kind),
             t.layers, t.layer_ids, t.mean_wall_us / 1e3, t.median_wall_us / 1e3, t.mean_sum_us / 1e3,
-            t.median_sum_us / 1e3, t.pass_pct, s.* EXCLUDE (rank, device, pass_id, layer_type, layer_kind)
+            t.median_sum_us / 1e3, t.pass_pct, s.* EXCLUDE (device, pass_id, layer_type, layer_kind)
         FROM layer_types AS t
         JOIN shares AS s
-            ON s.rank IS NOT DISTINCT FROM t.rank AND s.device IS NOT DISTINCT FROM t.device
-            AND s.pass_id = t.pass_id AND s.layer_type IS NOT DISTINCT FROM t.layer_type
+            ON s.device = t.device AND s.pass_id = t.pass_id
             AND s.layer_kind IS NOT DISTINCT FROM t.layer_kind
+            AND s.layer_type IS NOT DISTINCT FROM t.layer_type
         WHERE t.trace_id = $1 AND {_of_pass(pass_id, "t.")}
         ORDER BY t.rank, t.device, t.pass_id, t.layer_ids
         """,
@@ -225,7 +228,7 @@ def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: 
         FROM layers AS l
         JOIN traces USING (trace_id)
         JOIN layer_types AS t
-            ON t.trace_id = l.trace_id AND t.device IS NOT DISTINCT FROM l.device AND t.pass_id = l.pass_id
+            ON t.trace_id = l.trace_id AND t.device = l.device AND t.pass_id = l.pass_id
             AND list_contains(t.layer_ids, l.layer_id)
         WHERE l.trace_id = $1 AND l.pass_id = $2 AND l.layer_id = $3
         ORDER BY l.rank, l.device LIMIT 1
@@ -255,7 +258,7 @@ def representatives(store: Store, trace_id: str, pass_id: int, most: int = 2) ->
         SELECT arg_min(l.layer_id, (abs(l.wall_us - t.median_wall_us), l.layer_id)), max(t.pass_pct) AS pct
         FROM layer_types AS t
         JOIN layers AS l
-            ON l.trace_id = t.trace_id AND l.device IS NOT DISTINCT FROM t.device AND l.pass_id = t.pass_id
+            ON l.trace_id = t.trace_id AND l.device = t.device AND l.pass_id = t.pass_id
             AND list_contains(t.layer_ids, l.layer_id)
         WHERE t.trace_id = $1 AND t.pass_id = $2
         GROUP BY t.rank, t.device, t.layer_type, t.layer_kind
@@ -277,7 +280,7 @@ def layer_json(store: Store, trace_id: str, pass_id: int, layer: int) -> dict[st
         SELECT coalesce(l.compress_ratio, -1), p.num_layers, l.wall_us, l.sum_us, l.kernel_count + l.memory_count
         FROM layers AS l
         JOIN passes AS p
-            ON p.trace_id = l.trace_id AND p.device IS NOT DISTINCT FROM l.device AND p.pass_id = l.pass_id
+            ON p.trace_id = l.trace_id AND p.device = l.device AND p.pass_id = l.pass_id
         WHERE l.trace_id = $1 AND l.pass_id = $2 AND l.layer_id = $3
         ORDER BY l.rank, l.device LIMIT 1
         """,

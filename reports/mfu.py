@@ -66,7 +66,7 @@ class Timings(Models):
             format: table, markdown or json.
 
         Raises:
-            UsageError: a name is unknown, or a time or a value is none.
+            UsageError: a name is unknown, or a time or a value is invalid.
             InputError: a file cannot be read.
         """
         from .mfu_facts import facts
@@ -118,7 +118,7 @@ class Timings(Models):
         Arguments are those of `mfu`, with the simulator's own models, GPUs and defaults.
 
         Raises:
-            UsageError: it knows no such model, or a time or a value is none.
+            UsageError: it knows no such model, or a time or a value is invalid.
             InputError: a file cannot be read.
         """
         from .mfu_reference import facts, report
@@ -132,7 +132,7 @@ class Timings(Models):
         }
         asked = {"model": model, "batch": batch, "seq_len": seq_len, "tp": tp, "dp": dp, "ep": ep, "gpu": gpu,
                  "dtype": dtype, **measured}  # fmt: skip
-        connection = self._ready(["reference_requests", *_TIMES])
+        connection = self._ready(["compat_requests", *_TIMES])
         found = facts(self, connection, asked, times)
         return as_json(found) if format == "json" else as_text(report(found), format)
 

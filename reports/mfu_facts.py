@@ -27,16 +27,16 @@ _MODEL = (
 _OPERATORS = (
     "op_seq, op, category, split_rule, input_shape, output_shape, flop, flop_rank, layer_pct, vector_flop, "
     "weight_bytes, bytes, intensity, dtype, peak_tflops, compute_us, memory_us, bound, group_id, measured_us, mfu_pct, "
-    "mbu_pct, roofline_pct"
+    "mbu_pct, roofline_pct, over_100_causes"
 )
 _KERNELS = (
     "position, half, category, name, short_name, shape, dur_us, layer_pct, fate, reason, map_rule, group_id, "
     "operators, share_of_group, dtype, dtype_source, flop_rank, peak_dtype, peak_tflops, compute_us, mfu_pct, "
-    "roofline_pct, flag_over_100"
+    "roofline_pct, flag_over_100, over_100_causes"
 )
 _GROUPS = (
     "group_id, operators, kernels, measured_us, flop_rank, bytes, peak_dtype, peak_tflops, compute_us, memory_us, "
-    "tflops, mfu_pct, mbu_pct, roofline_pct, flag_over_100"
+    "tflops, mfu_pct, mbu_pct, roofline_pct, flag_over_100, over_100_causes"
 )
 _WORKS = (
     "layers, flop, flop_rank, attention_flop, mlp_flop, weight_bytes, kv_bytes, bytes, intensity, compute_us, "
@@ -44,7 +44,7 @@ _WORKS = (
 )
 _MFU = (
     "scope, layer_kind, basis, time_us, flop, flop_rank, bytes, peak_tflops, tflops, compute_us, memory_us, "
-    "roofline_us, mfu_pct, cluster_mfu_pct, mbu_pct, roofline_pct, flag_over_100"
+    "roofline_us, mfu_pct, cluster_mfu_pct, mbu_pct, roofline_pct, flag_over_100, over_100_causes"
 )
 
 
@@ -183,7 +183,8 @@ def _state(rows: Rows) -> str:
     for row in rows:
         if row["mfu_pct"] is not None:
             of = "" if row["scope"] == "pass" else " of a layer"
-            flag = ", above the peak" if row["flag_over_100"] else ""
+            causes = (row["over_100_causes"] or "").replace(";", ", ").replace("_", " ")
+            flag = f", above the peak (may be: {causes})" if row["flag_over_100"] else ""
             return f"MFU{of} {row['mfu_pct']:.2f} % by {row['basis']} time{flag}".replace("time time", "time")
     return "no MFU: no time of a pass or a layer is given" if not rows else "no MFU: a peak is unknown"
 
@@ -191,7 +192,7 @@ def _state(rows: Rows) -> str:
 def _caveats(found: dict[str, Any]) -> Any:
     model, serving, layer = found["model"], found["serving"], found["measured_layer"]
     for fault in found["faults"]:
-        yield f"Nothing can run so: {fault}."
+        yield f"This scenario cannot run: {fault}."
     revision = f" ({model['source_revision']})" if model["source_revision"] else ""
     yield f"Dimensions: {model['source']}{revision}. {_parameters(model)}"
     if model["remark"]:
@@ -223,17 +224,17 @@ def _parameters(model: dict[str, Any]) -> str:
 
 def _layer_caveats(found: dict[str, Any], layer: dict[str, Any]) -> Any:
     if layer["told_by"] == "the commonest kind":
-        yield f"The times do not say of which layer they are: taken for the commonest kind, {layer['layer_kind']}."
+        yield f"The times name no layer: the most frequent kind is assumed, {layer['layer_kind']}."
     if layer["stated_layers"] not in (None, found["model"]["num_layers"]):
         yield f"The times are of a model of {layer['stated_layers']} layers, this has {found['model']['num_layers']}."
     if layer["unlisted_us"] is not None and abs(layer["unlisted_us"]) > 0.001 * layer["total_us"]:
         yield f"Kernels are stated to take {layer['stated_us']:g} µs, those listed take {layer['total_us']:g} µs."
     if layer["untimed_pct"] and not layer["unmapped_us"]:
         untimed = f"{layer['untimed_pct']:.1f} % of the layer's FLOP have no kernel among those given"
-        yield f"{untimed}: their sum is no time of the layer, unless metadata says total_dur_us."
+        yield f"{untimed}: their sum is not the layer's time, unless metadata has total_dur_us."
     if layer["unmapped_us"]:
         share = 100 * layer["unmapped_us"] / layer["total_us"]
         yield (
-            f"{layer['unmapped_us']:g} µs ({share:.1f} %) belong to no operator that can be told: they are in the MFU "
-            "of the layer, in none of an operator. Shapes of inputs would tell products."
+            f"{layer['unmapped_us']:g} µs ({share:.1f} %) match no operator: they count in the MFU "
+            "of the layer only. With shapes of inputs, products can be matched."
         )

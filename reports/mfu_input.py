@@ -55,7 +55,7 @@ def read_times(form: Form, text: str | Mapping[str, Any]) -> Times:
     """Return times given as JSON: an object, its text, or the name of a file with it behind an @.
 
     Raises:
-        UsageError: it is no such JSON, or a time is none.
+        UsageError: the JSON or a time is invalid.
         InputError: the file cannot be read.
     """
     option = "--" + form.replace("_", "-")
@@ -99,7 +99,7 @@ def checked_time(option: str, value: float | None) -> float | None:
     if value is None:
         return None
     if not math.isfinite(value) or value <= 0:
-        raise UsageError(f"{option} {value}: a time above 0 is expected.")
+        raise UsageError(f"{option} {value}: expected a time above 0.")
     return value
 
 
@@ -111,13 +111,13 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, row: Mapping[str,
 
 def _parsed(option: str, text: str) -> Any:
     def refuse(constant: str) -> NoReturn:
-        raise UsageError(f"{option}: {constant} is no time.")
+        raise UsageError(f"{option}: {constant} is not a time.")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, value in pairs:
             if key in found:
-                raise UsageError(f"{option}: {key!r} stands there twice.")
+                raise UsageError(f"{option}: {key!r} is given twice.")
             found[key] = value
         return found
 
@@ -129,7 +129,7 @@ def _parsed(option: str, text: str) -> Any:
             "Give an object, or @ and the name of a file."
         ) from error
     except RecursionError as error:
-        raise UsageError(f"{option}: not JSON that can be read: too deep.") from error
+        raise UsageError(f"{option}: JSON nested too deep.") from error
 
 
 @dataclass
@@ -140,7 +140,7 @@ class _Checked:
 
     def wrong(self, what: str, expected: str, value: Any) -> NoReturn:
         shown = json.dumps(value, default=str)
-        raise UsageError(f"{self.option}: {what}: {expected} is expected, not {shown[:60]}.")
+        raise UsageError(f"{self.option}: {what}: expected {expected}, found {shown[:60]}.")
 
     def object(self, value: Any, what: str) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):

@@ -34,16 +34,16 @@ def facts(
     Raises:
         UsageError: it knows no such model, or refuses it.
     """
-    request = f"reference {len(store.rows('SELECT request FROM reference_requests'))}"
+    request = f"reference {len(store.rows('SELECT request FROM compat_requests'))}"
     said = {"request": request, **asked}
     names, marks = ", ".join(said), ", ".join("?" * len(said))
-    connection.execute(f"INSERT INTO reference_requests ({names}) VALUES ({marks})", list(said.values()))
+    connection.execute(f"INSERT INTO compat_requests ({names}) VALUES ({marks})", list(said.values()))
     insert_times(connection, request, times)
     [total] = objects(
         store,
         "SELECT t.model, t.num_layers, total_flop, embed_flop, layer_flop, attention_flop, moe_ffn_flop, measured_ms,"
-        " mfu_pct, per_layer_mfu_pct, peak_tflops, fault FROM reference_model_mfu AS t"
-        " LEFT JOIN _reference_model_dims USING (model) WHERE request = $request",
+        " mfu_pct, per_layer_mfu_pct, peak_tflops, fault FROM compat_model_mfu AS t"
+        " LEFT JOIN _compat_model_dims USING (model) WHERE request = $request",
         request=request,
     )
     if total["model"] is None:
@@ -60,7 +60,7 @@ def facts(
         " symbols['E'] * symbols['moe'] AS num_experts, symbols['k'] * symbols['moe'] AS num_experts_per_tok,"
         " coalesce(num_shared_experts, 0) * symbols['moe'] AS num_shared_experts, symbols['mhc'] = 1 AS mhc,"
         " dims.vocab_size, dims.q_lora_rank, dims.o_lora_rank"
-        " FROM _reference_model_dims AS dims JOIN reference_models USING (model) WHERE model = $model",
+        " FROM _compat_model_dims AS dims JOIN compat_models USING (model) WHERE model = $model",
         model=total["model"],
     )
     return _document(store, request, asked, times, total, arch)
@@ -81,13 +81,13 @@ def _document(
     listed = of(
         "op AS name, flop AS flops, flop_gpu AS flops_per_gpu, theo_us, layer_pct AS pct_of_layer, category,"
         " measured_us, mfu_pct, shape_in, shape_out",
-        "reference_operator_mfu", "op_seq",
+        "compat_operator_mfu", "op_seq",
     )  # fmt: skip
     ratio = "flow_ratio" if times is not None and times.form == "kernel_flow" else "table_ratio"
     [shown] = of(
         "layer_id, compress_ratio, layer_type, has_ratios",
-        "(SELECT request, layers.* FROM _reference_shown_layers JOIN reference_model_mfu USING (request)"
-        f" JOIN reference_model_layers AS layers USING (model) WHERE compress_ratio = {ratio})",
+        "(SELECT request, layers.* FROM _compat_shown_layers JOIN compat_model_mfu USING (request)"
+        f" JOIN compat_model_layers AS layers USING (model) WHERE compress_ratio = {ratio})",
         "layer_id LIMIT 1",
     )
     return {
@@ -108,7 +108,7 @@ def _document(
         "moe_ffn_flops": total["moe_ffn_flop"],
         "layer_template": of(
             "op AS name, flop AS flops, shape_in, shape_out, category",
-            "reference_model_operators", "op_seq", "first_layer = 0",
+            "compat_model_operators", "op_seq", "first_layer = 0",
         ),
         "num_layers": total["num_layers"],
         "measured_ms": total["measured_ms"],
@@ -118,12 +118,12 @@ def _document(
         "shown_layer": {**shown, "operators": listed},
         "metadata": dict(times.metadata) if times is not None else None,
         "category_times": of(
-            "category, fate, dur_us, assigned_us, overhead_us, lost_us", "reference_category_times", "position"
+            "category, fate, dur_us, assigned_us, overhead_us, lost_us", "compat_category_times", "position"
         ),
         "kernel_flow": of(
             "position, half, category, name, dur_us, layer_pct, mapped_op, flop AS flops, theo_us, mfu_pct, is_fp8,"
             " peak_tflops, shape",
-            "reference_kernel_flow", "position",
+            "compat_kernel_flow", "position",
         ),
         "model_arch": arch,
         "summary": _summary(asked, total),
@@ -171,11 +171,11 @@ def short(value: float | None) -> str:
 
 
 def _unknown(store: Models, model: str) -> str:
-    rows = store.rows("SELECT model, aliases FROM reference_models ORDER BY model")
+    rows = store.rows("SELECT model, aliases FROM compat_models ORDER BY model")
     known = sorted({model for model, _ in rows} | {alias for _, aliases in rows for alias in aliases or []})
     near = difflib.get_close_matches(model.strip().lower().replace(" ", "-"), known, n=4, cutoff=0.5)
     guess = f" Near: {', '.join(near)}." if near else ""
-    return f"{model}: the reference knows no such model.{guess} It knows: {', '.join(name for name, _ in rows)}."
+    return f"{model}: the reference has no such model.{guess} Known: {', '.join(name for name, _ in rows)}."
 
 
 def _summary(asked: Mapping[str, Any], total: dict[str, Any]) -> str:

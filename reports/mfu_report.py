@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..engine.text import json_text, markdown_prose, printable
@@ -54,6 +54,16 @@ def bytes_text(count: float | None) -> str:
 def share(value: float | None, mark: str = "") -> str:
     """Return a share of a peak: N/A where there is none, as large as it is where it exceeds 100 %."""
     return "N/A" if value is None else f"{value:.1f} %{mark}"
+
+
+def reason_column(rows: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
+    """Return the column of what may be the reason of shares above 100 %; none where no row has such a share."""
+    return (text("above 100 %: may be"),) if any(row.get("over_100_causes") for row in rows) else ()
+
+
+def reason(row: dict[str, Any], rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the cell of `reason_column` in a row of a table."""
+    return ((row.get("over_100_causes") or "").replace(";", ", ").replace("_", " "),) if reason_column(rows) else ()
 
 
 def physical(found: dict[str, Any]) -> list[Part]:
@@ -171,7 +181,7 @@ def _operators(rows: list[dict[str, Any]], groups: dict[int, dict[str, Any]]) ->
         _right("by peak µs"), _right("by memory µs"), text("bound"), _right("layer %"),
     ]  # fmt: skip
     if groups:
-        columns += [_right("measured µs"), _right("MFU"), _right("roofline")]
+        columns += [_right("measured µs"), _right("MFU"), _right("roofline"), *reason_column(groups.values())]
     cells = []
     for row in rows:
         multiplies = bool(row["flop"])
@@ -183,7 +193,9 @@ def _operators(rows: list[dict[str, Any]], groups: dict[int, dict[str, Any]]) ->
             f"{row['layer_pct']:.2f}" if row["layer_pct"] is not None else _DASH,
         ]  # fmt: skip
         if groups:
-            line += _measured(row, groups.get(row["group_id"]))
+            group = groups.get(row["group_id"])
+            line += _measured(row, group)
+            line += reason(group if group and row["op"] == group["operators"][0] else {}, groups.values())
         cells.append(tuple(line))
     return Table(tuple(columns), tuple(cells))
 
@@ -206,13 +218,13 @@ def _times(found: dict[str, Any]) -> Iterator[Part]:
     layer = found["measured_layer"]
     if layer is not None:
         said = "" if layer["layer_id"] is None else f", as of layer {layer['layer_id']}"
-        yield f"# Kernels of a layer {layer['layer_kind']}{said} (told by {layer['told_by']})"
+        yield f"# Kernels of a layer {layer['layer_kind']}{said} (determined by {layer['told_by']})"
         whole = f"{layer['total_us']:.3f} µs = {layer['total_us'] / 1000:.3f} ms"
         yield f"{layer['kernels']} rows, {whole}; shares are of it"
         yield _kernels(found["kernels"])
         yield (
             f"assigned {layer['assigned_us']:.3f} + overhead {layer['overhead_us']:.3f} + unmapped "
-            f"{layer['unmapped_us']:.3f} = {layer['total_us']:.3f} µs; {layer['coverage_pct'] or 0:.1f} % is told"
+            f"{layer['unmapped_us']:.3f} = {layer['total_us']:.3f} µs; {layer['coverage_pct'] or 0:.1f} % assigned"
         )
         yield "# Operators that have measured time"
         yield _groups(found["groups"])
@@ -224,9 +236,9 @@ def _times(found: dict[str, Any]) -> Iterator[Part]:
 def _kernels(rows: list[dict[str, Any]]) -> Table:
     columns = (
         _right("#"), text("half"), text("category"), text("name"), _right("µs"), _right("%"), text("operators"),
-        _right("% of group"), _right("FLOP"), _right("by peak µs"), _right("MFU"), text("shape"),
+        _right("% of group"), _right("FLOP"), _right("by peak µs"), _right("MFU"), text("shape"), *reason_column(rows),
     )  # fmt: skip
-    return Table(columns, tuple(_kernel(row) for row in rows))
+    return Table(columns, tuple((*_kernel(row), *reason(row, rows)) for row in rows))
 
 
 def _kernel(row: dict[str, Any]) -> tuple[str, ...]:
@@ -249,7 +261,7 @@ def _groups(rows: list[dict[str, Any]]) -> Table:
     columns = (
         text("operators"), _right("kernels"), _right("measured µs"), _right("FLOP of a rank"), _right("bytes"),
         text("type"), _right("peak TFLOP/s"), _right("TFLOP/s"), _right("by peak µs"), _right("by memory µs"),
-        _right("MFU"), _right("MBU"), _right("roofline"),
+        _right("MFU"), _right("MBU"), _right("roofline"), *reason_column(rows),
     )  # fmt: skip
     cells = []
     for row in rows:
@@ -260,7 +272,7 @@ def _groups(rows: list[dict[str, Any]]) -> Table:
             f"{row['peak_tflops']:.1f}" if row["peak_tflops"] is not None else _DASH,
             f"{row['tflops']:.1f}" if multiplies and row["tflops"] is not None else _DASH,
             _us(row["compute_us"]) if multiplies else _DASH, _us(row["memory_us"]), _marked(row),
-            share(row["mbu_pct"]), share(row["roofline_pct"]),
+            share(row["mbu_pct"]), share(row["roofline_pct"]), *reason(row, rows),
         ))  # fmt: skip
     return Table(columns, tuple(cells))
 
@@ -280,7 +292,7 @@ def _mapping(found: dict[str, Any]) -> Iterator[str]:
 def _mfu(rows: list[dict[str, Any]]) -> Table:
     columns = (
         text("of"), text("basis"), _right("ms"), _right("FLOP of a rank"), _right("TFLOP/s"), _right("peak TFLOP/s"),
-        _right("MFU"), _right("MFU of all GPUs"), _right("MBU"), _right("roofline"),
+        _right("MFU"), _right("MFU of all GPUs"), _right("MBU"), _right("roofline"), *reason_column(rows),
     )  # fmt: skip
     return Table(
         columns,
@@ -291,7 +303,7 @@ def _mfu(rows: list[dict[str, Any]]) -> Table:
                 f"{row['tflops']:.2f}" if row["tflops"] is not None else _DASH,
                 f"{row['peak_tflops']:.1f}" if row["peak_tflops"] is not None else _DASH,
                 _two(row["mfu_pct"], row["flag_over_100"]), _two(row["cluster_mfu_pct"]), _two(row["mbu_pct"]),
-                _two(row["roofline_pct"]),
+                _two(row["roofline_pct"]), *reason(row, rows),
             )
             for row in rows
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .mfu_facts import OVER_100, model_doubts, objects
-from .mfu_report import bytes_text, flop_text, share
+from .mfu_report import bytes_text, flop_text, reason, reason_column, share
 from .table import Column, Table, text
 
 if TYPE_CHECKING:
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 _PASSES = (
     "rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us, overhead_us, unmapped_us, "
     "mapped_pct, flop, flops_covered_pct, peak_tflops, tflops, 100 * mfu AS mfu_pct, 100 * cluster_mfu AS "
-    "cluster_mfu_pct, bytes, 100 * mbu AS mbu_pct, 100 * roofline_eff AS roofline_pct"
+    "cluster_mfu_pct, bytes, 100 * mbu AS mbu_pct, 100 * roofline_eff AS roofline_pct, "
+    "over_100_causes"
 )
 _UNITS = (
     "rank, device, pass_id, fate, unit, map_rules, kernels, sum_us, pass_pct, flop, dtypes, tflops, mfu_pct, bytes, "
-    "mbu_pct, flag_over_100"
+    "mbu_pct, flag_over_100, over_100_causes"
 )
 
 _BASES = (
@@ -79,9 +80,9 @@ def report(found: dict[str, Any]) -> list[Part]:
     parts += _over(found)
     if found["unsized"]:
         listed = ", ".join(f"{row['unit']} ({row['bytes_note']})" for row in found["unsized"])
-        parts.append(f"- The tables of kernels do not tell all bytes: {listed}; see moved_note of ascend_operators.")
+        parts.append(f"- The tables of kernels lack some bytes: {listed}; see moved_note of ascend_operators.")
     if any(row["bytes_note"] == "lengths_unknown" for row in found["unsized"]):
-        parts.append(f"- tracelake set {trace['trace']} kv_len=N says how many keys a request's attention reads.")
+        parts.append(f"- tracelake set {trace['trace']} kv_len=N sets how many keys a request's attention reads.")
     return parts
 
 
@@ -99,7 +100,7 @@ def _over(found: dict[str, Any]) -> list[Part]:
         parts.append(f"- More than 100 %, marked !, is shown as it is. It may mean: {OVER_100}; {_CACHED}.")
     if hidden:
         parts.append(
-            f"- Single kernels of {', '.join(hidden)} exceed 100 %: `tracelake model kernels` says why they may."
+            f"- Single kernels of {', '.join(hidden)} exceed 100 %: `tracelake model kernels` lists possible causes."
         )
     return parts
 
@@ -111,14 +112,16 @@ def _mark(*shares: float | None) -> str:
 def _passes(rows: list[dict[str, Any]]) -> Table:
     columns = (
         Column("device"), Column("pass"), text("phase"), text("time"), Column("ms", 4), Column("kernels"),
-        Column("mapped %", 1), Column("FLOP"), Column("FLOP told %", 1), Column("TFLOP/s", 1),
+        Column("mapped %", 1), Column("FLOP"), Column("FLOP known %", 1), Column("TFLOP/s", 1),
         Column("peak TFLOP/s", 1), Column("MFU"), Column("MFU of all GPUs"), Column("MBU"), Column("roofline"),
+        *reason_column(rows),
     )  # fmt: skip
     cells = tuple(
         (
             row["device"], row["pass_id"], row["phase"], row["time_basis"], row["time_us"] / 1000, row["kernel_count"],
             row["mapped_pct"], flop_text(row["flop"]), row["flops_covered_pct"], row["tflops"], row["peak_tflops"],
             *(share(row[f"{of}_pct"], _mark(row[f"{of}_pct"])) for of in ("mfu", "cluster_mfu", "mbu", "roofline")),
+            *reason(row, rows),
         )
         for row in rows
     )  # fmt: skip
@@ -129,14 +132,14 @@ def _operators(rows: list[dict[str, Any]]) -> Table:
     columns = (
         Column("device"), Column("pass"), text("operator"), text("fate"), text("known by"), Column("kernels"),
         Column("µs", 3), Column("%", 2), Column("FLOP"), text("type"), Column("TFLOP/s", 1), Column("MFU"),
-        Column("bytes"), Column("MBU"),
+        Column("bytes"), Column("MBU"), *reason_column(rows),
     )  # fmt: skip
     cells = tuple(
         (
             row["device"], row["pass_id"], row["unit"], row["fate"], row["map_rules"], row["kernels"], row["sum_us"],
             row["pass_pct"], flop_text(row["flop"]), row["dtypes"], row["tflops"],
             share(row["mfu_pct"], _mark(row["mfu_pct"])), bytes_text(row["bytes"]),
-            share(row["mbu_pct"], _mark(row["mbu_pct"])),
+            share(row["mbu_pct"], _mark(row["mbu_pct"])), *reason(row, rows),
         )
         for row in rows
     )  # fmt: skip

@@ -192,7 +192,7 @@ class ModelReports(Models):
         if not lists.get("hardware"):
             raise UsageError("hardware: a sweep needs a chip. tracelake hardware list shows all.")
         if (points := math.prod(len(values) for values in lists.values())) > MOST_POINTS:
-            raise UsageError(f"{points:,} points; a sweep has at most {MOST_POINTS:,}.")
+            raise UsageError(f"{points:,} scenarios; a sweep has at most {MOST_POINTS:,}.")
         types = [name for (name,) in self.rows("SELECT DISTINCT dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL")]
         profiles = [name for (name,) in self.rows("SELECT execution FROM execution_profiles ORDER BY ALL")]
         for names, known in (

@@ -103,13 +103,13 @@ def fingerprint(source: Source) -> list[Block]:
     latent |= {"mla": "latent (MLA)", "dsa": "latent and sparse (DSA)", "v4": "compressed and sparse (V4)"}
     experts = f"{dims['num_experts']} experts, {dims['top_k']} per token" if dims["num_experts"] else "none"
     told = [
-        ("Family", f"decoder-only Transformer ({dims['model_type'] or 'type not said'})"),
+        ("Family", f"decoder-only Transformer ({dims['model_type'] or 'type not given'})"),
         ("Attention", latent[dims["attention"]]),
         ("Mixture of experts", experts),
         ("MLP", "gated" if dims["gated_mlp"] else "plain"),
         ("Queries and keys normalised", "yes" if dims["qk_norm"] else "no"),
         ("Head is the embedding", "yes" if dims["tied_embeddings"] else "no"),
-        ("Weights as published", str(dims["weight_dtype"] or "not said")),
+        ("Weights as published", str(dims["weight_dtype"] or "not given")),
     ]
     units = source.ask("SELECT property, title, unit FROM report_properties ORDER BY place")
     config = [(row["title"], written(dims[row["property"]], row["unit"])) for row in units if dims.get(row["property"])]
@@ -171,7 +171,7 @@ def module_sizes(source: Source) -> list[Block]:
 def configuration(source: Source) -> list[Block]:
     """Return the anchor, the chips and the rates of each phase."""
     work = source.work
-    published = source.dims["weight_dtype"] or "not said"
+    published = source.dims["weight_dtype"] or "not given"
     unset = {"seed": "one byte"}.get(work.formulas)
     told = [
         ("Formulas", work.formulas),

@@ -211,7 +211,7 @@ def _check_peaks(connection: duckdb.DuckDBPyConnection) -> None:
         ).fetchall()
         raise UsageError(
             f"{chip}: its peak in {types or 'a type of the model'} is not known; known: {known or 'none'}. "
-            "Other types: --weight-dtype, --activation-dtype. A row of reference/hardware.csv in the lake adds peaks."
+            "Other types: --weight-dtype, --activation-dtype. A row of lookup/hardware.csv in the lake adds peaks."
         )
 
 

@@ -71,8 +71,8 @@ class ModelTraces(Models):
         """Return why the model that a trace is said to be of is not known by its dimensions; None where it is."""
         [(model, known, fault)] = self.rows(
             "SELECT t.model, m.model, a.fault FROM traces AS t LEFT JOIN _trace_models AS m USING (trace_id) "
-            "LEFT JOIN _known_configs AS c ON c.said = t.model AND c.config = t.config "
-            "LEFT JOIN architectures AS a ON a.model = coalesce(c.model, t.model) WHERE trace_id = $1",
+            "LEFT JOIN _trace_configs AS c ON c.said = t.model AND c.config = t.config "
+            "LEFT JOIN of_passes.architectures AS a ON a.model = coalesce(c.model, t.model) WHERE trace_id = $1",
             [trace_id],
         )
         if model is None or known is not None:
@@ -93,25 +93,25 @@ class ModelTraces(Models):
             [trace_id],
         )
         if model is None:
-            raise UsageError(f"{trace}: its model is not said. Say it: `tracelake set {trace} model=NAME`.")
+            raise UsageError(f"{trace}: no model is set. Set it: `tracelake set {trace} model=NAME`.")
         if known is None:
             self.resolve_model(model)
             raise UsageError(
-                f"{trace}: its model {model} is known by another trace's config.json alone. Say it again, and it counts"
-                f" for this one: `tracelake set {trace} model={model}`."
+                f"{trace}: its model {model} is known only from another trace's config.json. To use it for this"
+                f" trace: `tracelake set {trace} model={model}`."
             )
-        [(passes, complete, told)] = self.rows(
+        [(passes, complete, sized)] = self.rows(
             "SELECT count(*), count(*) FILTER (p.complete), count(*) FILTER (p.complete AND w.new_tokens > 0)"
             " FROM passes AS p LEFT JOIN pass_workloads AS w ON w.trace_id = p.trace_id"
-            " AND w.device IS NOT DISTINCT FROM p.device AND w.pass_id = p.pass_id WHERE p.trace_id = $1",
+            " AND w.device = p.device AND w.pass_id = p.pass_id WHERE p.trace_id = $1",
             [trace_id],
         )
         if not complete:
             found = f"{passes} passes, none of them complete" if passes else "no forward passes"
-            raise InputError(f"{trace}: {found}: there is nothing to hold against {known}.")
-        if not told:
+            raise InputError(f"{trace}: {found}: nothing to compare with {known}.")
+        if not sized:
             raise InputError(
-                f"{trace}: nothing tells how many tokens its passes compute: no annotation of an engine, no shapes of"
+                f"{trace}: the tokens of its passes are unknown: no annotation of an engine, no shapes of"
                 " an attention. Record shapes."
             )
 
@@ -119,7 +119,7 @@ class ModelTraces(Models):
         """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's."""
         return self.kept(
             f"SELECT * FROM template_vs_trace WHERE {self._is(trace)}{_of_pass(pass_id)}"
-            " ORDER BY rank, device, pass_id, layer_id NULLS LAST, unit NULLS LAST, n"
+            " ORDER BY rank, device, pass_id, layer_id < 0, layer_id, unit NULLS LAST, n"
         )
 
     def _is(self, trace: str) -> str:

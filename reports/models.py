@@ -38,10 +38,12 @@ class Models(Store):
         if names_config(text):
             return self.know_model(text)
         model = self._model_named(str(text))
-        if model is None:
+        if model is not None:
+            self._give_config_of_trace(model)
+        else:
             if (config := Path(text) / "config.json").is_file():
-                raise UsageError(f"{text}: a folder. A model is named by the file in it: {config}")
-            words = self.rows("SELECT word FROM _model_words UNION SELECT model FROM architectures ORDER BY ALL")
+                raise UsageError(f"{text}: a folder. Give the file in it: {config}")
+            words = self.rows("SELECT word FROM model_words UNION SELECT model FROM architectures ORDER BY ALL")
             more = "tracelake model list shows all; a config.json works."
             raise UsageError(_unknown("model", str(text), [word for (word,) in words], more))
         [(fault,)] = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
@@ -60,20 +62,38 @@ class Models(Store):
             WITH found AS (
                 SELECT 1 AS place, model FROM architectures WHERE model = $1
                 UNION ALL
-                SELECT 2, model FROM _model_words WHERE word = _folded_name($1)
-                UNION ALL
-                SELECT 3, model FROM _known_configs WHERE _folded_name(said) = _folded_name($1)
+                SELECT 2, model FROM model_words WHERE word = folded_name($1)
             )
             SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
             """,
             [text.strip()],
-        )
+        ) or self._of_traces(text.strip())
         models = [model for _, model in found]
         if len(models) > 1 and found[0][0] == 3:
             raise UsageError(
-                f"{text}: the configs of {len(models)} models are so called. Name one: {', '.join(models)}."
+                f"{text}: {len(models)} models have configs of this name. Give one of: {', '.join(models)}."
             )
         return models[0] if models else None
+
+    def _of_traces(self, text: str) -> list[tuple[int, str]]:
+        """Return the models so called that traces have a config.json of: by their keys, else by the names given."""
+        return self.rows(
+            """
+            WITH found AS (
+                SELECT 1 AS place, model FROM _trace_configs WHERE model = $1
+                UNION ALL
+                SELECT 3, model FROM _trace_configs WHERE folded_name(said) = folded_name($1)
+            )
+            SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
+            """,
+            [text],
+        )
+
+    def _give_config_of_trace(self, model: str) -> None:
+        """Give the connection the config.json that a trace has of a model, where the model is not known without."""
+        if not self.rows("SELECT 1 FROM architectures WHERE model = $1", [model]):
+            [(config,)] = self.rows("SELECT config FROM _trace_configs WHERE model = $1", [model])
+            self._tell("given_configs", model, str(config))
 
     def said_of_model(self, model: str | os.PathLike[str]) -> dict[str, str | None]:
         """Return what to keep of a trace whose model is said: its name, and the config.json that it is known by.
@@ -86,7 +106,7 @@ class Models(Store):
         if settings["config"] is not None:
             return settings
         known = self.rows(
-            "SELECT said AS model, config FROM _known_configs WHERE model = $1", [self._model_named(str(model))]
+            "SELECT said AS model, config FROM _trace_configs WHERE model = $1", [self._model_named(str(model))]
         )
         return {"model": known[0][0], "config": known[0][1]} if known else settings
 
@@ -112,7 +132,7 @@ class Models(Store):
         if len(printed) == 1:
             return str(printed[0][0])
         if printed:
-            raise UsageError(f"{text}: may be {', '.join(name for (name,) in printed)}. Name one.")
+            raise UsageError(f"{text}: ambiguous: {', '.join(name for (name,) in printed)}. Give one.")
         raise UsageError(_unknown("hardware", text, known, "tracelake hardware list shows all."))
 
     def know_model(self, path: str | os.PathLike[str], name: str | None = None) -> str:
@@ -153,7 +173,7 @@ class Models(Store):
             known = cursor.execute(f"SELECT fault FROM ({architectures.query}) WHERE model = ''").fetchall()
             cursor.rollback()
         if not known:
-            raise InputError(f"{path}: not a model's config.json: no dimension of a model is in it.")
+            raise InputError(f"{path}: not a model's config.json: no dimension of a model found.")
         [(fault,)] = known
         if fault:
             raise UsageError(f"{path}: {fault}.")
@@ -171,7 +191,7 @@ class Models(Store):
 
         connection = self._ready(["scenarios", "dtypes"])
         # From here on the table holds more than its files.
-        self._own_files.pop("scenarios", None)
+        self._lookups.hold("scenarios")
         spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
         types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
         for row in rows:

@@ -47,7 +47,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
     """
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise InputError(f"{os.fspath(path)}: cannot be written: there is no folder {folder}.")
+        raise InputError(f"{os.fspath(path)}: cannot be written: no such folder: {folder}.")
 
 
 def checked_suffix(output: str | os.PathLike[str] | None, what: str, formats: Mapping[str, str]) -> str:

@@ -44,10 +44,11 @@ class FileProgress:
             return lambda read, size, events: None
         from rich.markup import escape
 
+        from ..engine.secrets import redact
         from ..engine.text import printable
 
         bars = self._bars
-        task = bars.add_task(escape(printable(Path(path).name)), total=None, events=0)
+        task = bars.add_task(escape(printable(redact(Path(path).name))), total=None, events=0)
 
         def report(read: int, size: int | None, events: int) -> None:
             bars.update(task, completed=read, total=size, events=events)

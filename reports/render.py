@@ -1,4 +1,4 @@
-"""Answers in the format asked for. stdout carries the answer and nothing else."""
+"""Answers in the given format. Nothing but the answer goes to stdout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ..engine.errors import UsageError
+from ..engine.errors import InputError, UsageError
 from ..engine.guard import scratch_folder
 from ..engine.text import cell, json_text, markdown, markdown_prose, printable
 from .output import writing
@@ -58,8 +58,15 @@ def render(
     if format == "parquet":
         _parquet(relation, output)
         return
-    with _opened(output) as out:
-        _text(relation, format, out, limit, spreadsheet=output is not None if spreadsheet is None else spreadsheet)
+    safe = output is not None if spreadsheet is None else spreadsheet
+    try:
+        with _opened(output) as out:
+            _text(relation, format, out, limit, spreadsheet=safe)
+    except _BrokenOffError as error:
+        if output is not None and error.__cause__ is not None:
+            # A file can be written again.
+            raise error.__cause__ from None
+        raise
 
 
 def render_parts(
@@ -133,9 +140,10 @@ def write_csv(relation: duckdb.DuckDBPyRelation, out: IO[str], *, spreadsheet: b
         # What DuckDB gives as a list or a struct becomes text here, too.
         return [value if isinstance(value, _NUMBERS) else cell(str(value), spreadsheet=spreadsheet) for value in row]
 
+    rows = _begun(relation)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(shown(relation.columns))
-    writer.writerows(map(shown, _rows(relation)))
+    writer.writerows(map(shown, rows))
 
 
 def _text(
@@ -145,11 +153,11 @@ def _text(
     if format == "csv":
         write_csv(relation, out, spreadsheet=spreadsheet)
     elif format == "jsonl":
-        for row in _rows(relation):
+        for row in _begun(relation):
             out.write(_json_object(columns, row) + "\n")
     elif format == "json":
         separator = "["
-        for row in _rows(relation):
+        for row in _begun(relation):
             out.write(separator + "\n" + _json_object(columns, row))
             separator = ","
         out.write("[]\n" if separator == "[" else "\n]\n")
@@ -164,6 +172,32 @@ def _text(
         if more:
             out.flush()
             sys.stderr.write(f"tracelake: the first {limit} rows; --limit 0 shows all.\n")
+
+
+class _BrokenOffError(InputError):
+    """An answer cannot be computed to its end, and its beginning was written."""
+
+
+def _begun(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of an answer, the first of them computed: what fails at once has written nothing."""
+    rows = _rows(relation)
+    first = next(rows, None)
+    return iter(()) if first is None else _continued(first, rows)
+
+
+def _continued(first: tuple[Any, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    import duckdb
+
+    yield first
+    try:
+        yield from rows
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error as error:
+        raise _BrokenOffError(
+            f"the answer breaks off here: {str(error).partition(chr(10))[0]}\n"
+            "  With -o FILE it is computed again without the file that cannot be read."
+        ) from error
 
 
 def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""A report on one trace: nine parts, always the same ones, in the same order. What is unknown says so, and why."""
+"""A report on one trace: nine parts, always the same ones, in the same order. Unknown values have their reason."""
 
 from __future__ import annotations
 
@@ -121,15 +121,15 @@ def _model_part(store: Store, trace_id: str, pass_id: int | None) -> Part:
     lines = described(store, trace_id)
     if not lines:
         unknown = (
-            "Unknown: no config.json was given. `tracelake set TRACE model=config.json` gives one; a name that "
-            "`tracelake model list` shows will do, too."
+            "Unknown: no config.json was given. `tracelake set TRACE model=config.json` sets one; a name "
+            "from `tracelake model list` works, too."
         )
         return Part(TITLES[1], (unknown,))
     types = "" if pass_id is None else distribution(store, trace_id, pass_id)
     if not types:
         by_dimensions = kinds(store, trace_id)
-        types = f"{by_dimensions}, by its dimensions" if by_dimensions else "unknown: the config tells no types"
-    return Part(TITLES[1], tables=(_pairs_table([*lines, ("Layer types", types)], "? is what the config leaves out."),))
+        types = f"{by_dimensions}, by its dimensions" if by_dimensions else "unknown: the config has no types"
+    return Part(TITLES[1], tables=(_pairs_table([*lines, ("Layer types", types)], "? is missing in the config."),))
 
 
 def _pairs_table(pairs: list[tuple[str, str]], unit: str) -> Table:
@@ -171,7 +171,7 @@ def _chosen_part(store: Store, trace_id: str, pass_id: int) -> Part:
         "WHERE trace_id = $1 AND pass_id = $2",
         [trace_id, pass_id],
     )
-    reason = _REASONS.get(note, "no pass is steady; this one is nearest to the median") if chosen else "asked for"
+    reason = _REASONS.get(note, "no pass is steady; this one is nearest to the median") if chosen else "given"
     of = coverage(store, trace_id, pass_id)
     lines = (f"Pass {pass_id}: {reason}. Passes were found by: {source}.", *(() if of is None else (str(of),)))
     return Part(TITLES[3], tuple(reversed(lines)) if of is not None and of.is_low else lines)
@@ -180,7 +180,7 @@ def _chosen_part(store: Store, trace_id: str, pass_id: int) -> Part:
 def _types_part(store: Store, trace_id: str, pass_id: int) -> Part:
     by_dimensions = kinds(store, trace_id)
     table = layers.types_table(
-        store, trace_id, pass_id, f"its model has {by_dimensions}" if by_dimensions else "no config says their types"
+        store, trace_id, pass_id, f"its model has {by_dimensions}" if by_dimensions else "no config has their types"
     )
     return Part(TITLES[5], (str(layers.verdict(store, trace_id, pass_id)),), (table,))
 
@@ -216,15 +216,15 @@ def _without_passes(store: Store, trace_id: str) -> Iterator[Part]:
     candidates = Table(
         (Column("calls"), text("role"), Column("num_layers"), Column("remainder"), Column("score", 2), text("pattern")),
         tuple(found),
-        "Kernels that might mark layers",
+        "Candidates for the anchor",
         "calls: how often such kernels run; remainder: calls that whole passes leave over; score: 0 to 1.",
     )
     yield Part(
         TITLES[2],
-        ("Unknown: no anchor kernel marks the layers. `tracelake set TRACE anchor=REGEX num_layers=N` names one.",),
+        ("Unknown: no anchor kernel marks the layers. `tracelake set TRACE anchor=REGEX num_layers=N` sets one.",),
         (candidates,) if found else (),
     )
     yield Part(TITLES[3], ("Unknown: there are no passes to choose from.",))
     for title in TITLES[4:8]:
         yield Part(title, ("Unknown: without passes there are no layers.",))
-    yield Part(TITLES[8], ("Unknown: without layers nothing can be said of a bottleneck among them.",))
+    yield Part(TITLES[8], ("Unknown: without layers there is no bottleneck to find.",))

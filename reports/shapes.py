@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine.modules import quoted
+from ..engine.text import cell
 from .output import writing
 
 if TYPE_CHECKING:
@@ -35,11 +36,17 @@ _HEADER = (
 _UNSAFE = re.compile(r"[^\w.+-]")
 
 
-def write_database(store: Store, trace_id: str, folder: Path) -> list[tuple[Path, int]]:
+def write_database(store: Store, trace_id: str, folder: Path, *, spreadsheet: bool = True) -> list[tuple[Path, int]]:
     """Write a table per type of operation into a folder and return each file with its number of rows.
 
     Kernels whose shapes are not known are left out. Where one shape ran with several numbers of blocks, the most
     frequent comes first.
+
+    Args:
+        store: the lake.
+        trace_id: the trace.
+        folder: where to.
+        spreadsheet: keep text from running as a formula.
 
     Raises:
         InputError: a file cannot be written.
@@ -52,24 +59,27 @@ def write_database(store: Store, trace_id: str, folder: Path) -> list[tuple[Path
         folder.mkdir(parents=True, exist_ok=True)
         for op_type, rows in tables.items():
             path = folder / f"{_UNSAFE.sub('_', op_type)}.csv"
-            _write(path, rows)
+            _write(path, rows, spreadsheet=spreadsheet)
             written.append((path, len(rows)))
     return written
 
 
-def _write(path: Path, rows: list[tuple[Any, ...]]) -> None:
+def _write(path: Path, rows: list[tuple[Any, ...]], *, spreadsheet: bool) -> None:
+    def text(value: Any) -> Any:
+        return cell(value, spreadsheet=spreadsheet) if isinstance(value, str) else value
+
     means = [json.loads(row[-1]) if row[-1] else {} for row in rows]
     counters = list(dict.fromkeys(name for found in means for name in found))
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*_HEADER, *(f"Profiling Average {name}" for name in counters)])
+        writer.writerow([*_HEADER, *(text(f"Profiling Average {name}") for name in counters)])
         for row, found in zip(rows, means, strict=True):
             state, core, dims, types, formats, out_dims, out_types, out_formats, *numbers = row[:-1]
-            writer.writerow([
+            writer.writerow(map(text, [
                 _cell(state), _cell(core), _shapes(dims), _tokens(types), _tokens(formats), _shapes(out_dims),
                 _tokens(out_types), _tokens(out_formats), *map(_cell, numbers),
                 *(_cell(found.get(name)) for name in counters),
-            ])  # fmt: skip
+            ]))  # fmt: skip
 
 
 def _cell(value: Any) -> Any:

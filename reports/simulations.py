@@ -22,15 +22,22 @@ class Simulations(Store):
             f"SELECT * FROM shape_stats({modules.quoted(self.locate(trace))}) ORDER BY sum_us DESC, op_type, input_dims"
         )
 
-    def write_shapes(self, trace: str, folder: str | os.PathLike[str]) -> list[tuple[Path, int]]:
+    def write_shapes(
+        self, trace: str, folder: str | os.PathLike[str], *, spreadsheet: bool = True
+    ) -> list[tuple[Path, int]]:
         """Write a profiling database, a table per type of operation; return each file with its number of rows.
+
+        Args:
+            trace: the trace.
+            folder: where to.
+            spreadsheet: keep text of the tables from running as a formula.
 
         Raises:
             InputError: a file cannot be written.
         """
         from .shapes import write_database
 
-        return write_database(self, self.locate(trace), Path(folder))
+        return write_database(self, self.locate(trace), Path(folder), spreadsheet=spreadsheet)
 
     def align(
         self,

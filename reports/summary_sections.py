@@ -101,14 +101,16 @@ SECTIONS = (
     ),
     Section(
         "regions", "Hierarchical Regions",
-        "Times in µs, summed over devices, without operations inside; shares of all own times, of which regions of "
-        "depth 1 make up 100 %.",
+        "Times in µs, summed over devices, of what the region launched; busy is the time with any of it running, the "
+        "others are sums without operations inside. host: in calls of the region, which is another time. Shares of "
+        "all own times, of which regions of depth 1 make up 100 %.",
         f"""
         WITH {_OWN}
         SELECT
             path, phase, depth, sum(calls) AS calls, sum(inclusive_us) AS inclusive_us,
             100 * sum(inclusive_us) / any_value(own_us) AS inclusive_pct, sum(exclusive_us) AS exclusive_us,
-            100 * sum(exclusive_us) / any_value(own_us) AS exclusive_pct, bool_and(is_unary_chain) AS is_unary_chain
+            100 * sum(exclusive_us) / any_value(own_us) AS exclusive_pct, sum(busy_us) AS busy_us,
+            max(host_us) AS host_us, bool_and(is_unary_chain) AS is_unary_chain
         FROM regions CROSS JOIN own WHERE trace_id = $1
         GROUP BY path, phase, depth ORDER BY inclusive_us DESC, exclusive_us DESC, path, phase
         """,

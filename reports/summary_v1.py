@@ -111,16 +111,16 @@ def _frequent(rows: Any, argument: str) -> list[str]:
 def _step_time(rows: Any, warmup_steps: int) -> dict[str, Any]:
     scopes = {
         row.pop("scope"): row
-        for row in rows(f"SELECT scope, {_STATISTICS} FROM reference_step_stats({{id}}, {{warm_up}})")
+        for row in rows(f"SELECT scope, {_STATISTICS} FROM compat_step_stats({{id}}, {{warm_up}})")
     }
     nothing = {"count": 0, "mean": None, "median": None, "p90": None, "min": None, "max": None}
     classes = rows(
         f"SELECT step_class, fraction, representative_step, period, {_STATISTICS} "
-        "FROM reference_step_classes({id}, {warm_up}) ORDER BY step_class DESC"
+        "FROM compat_step_classes({id}, {warm_up}) ORDER BY step_class DESC"
     )
     durations = {
         row["step_number"]: row["dur_us"]
-        for row in rows("SELECT step_number, dur_us FROM reference_steps({id}, {warm_up})")
+        for row in rows("SELECT step_number, dur_us FROM compat_steps({id}, {warm_up})")
     }
     return {
         "warmup_steps_ignored": warmup_steps,
@@ -142,7 +142,7 @@ def _breakdown(rows: Any, mode: str) -> dict[str, Any]:
     found = {
         row["category"]: {"total_duration": row["total_us"], "share_of_total": row["share"]}
         for row in rows(
-            "SELECT category, total_us, share FROM reference_time_breakdown WHERE trace_id = {id} AND mode = {mode}"
+            "SELECT category, total_us, share FROM compat_time_breakdown WHERE trace_id = {id} AND mode = {mode}"
         )
     }
     basis = "exclusive_duration_per_track" if mode.endswith("track") else "exclusive_duration_global_timeline"
@@ -158,36 +158,36 @@ def _lists(rows: Any, hot_op_limit: int, total_us: float) -> dict[str, Any]:
             "SELECT name, canonical_name, category, calls AS count, total_us AS total_duration, "
             "exclusive_us AS exclusive_duration, mean_us AS avg_duration, shape AS shape_signature, "
             "source AS source_file, tf_op AS tf_op_path, proxy AS flop_proxy_per_invocation "
-            f"FROM reference_ops {of} {hot_op_limit} ORDER BY place"
+            f"FROM compat_ops {of} {hot_op_limit} ORDER BY place"
         ),
         "semantic_families": rows(
             "SELECT family, calls AS count, total_us AS total_duration, exclusive_us AS exclusive_duration, "
             "share AS share_of_total, mean_us AS avg_duration, mean_own_us AS avg_exclusive_duration, "
             "example AS example_op, shape AS dominant_shape_signature, proxy_total AS flop_proxy_total, "
             "us_per_proxy AS time_per_flop_proxy "
-            f"FROM reference_families({{id}}, {hot_op_limit}, {total_us!r}) WHERE place <= {max(hot_op_limit, 50)} "
+            f"FROM compat_families({{id}}, {hot_op_limit}, {total_us!r}) WHERE place <= {max(hot_op_limit, 50)} "
             "ORDER BY place"
         ),
         "communication_ops": rows(
             "SELECT kind AS collective, calls AS count, total_us AS total_duration, mean_us AS avg_duration "
-            "FROM reference_collectives WHERE trace_id = {id} ORDER BY place"
+            "FROM compat_collectives WHERE trace_id = {id} ORDER BY place"
         ),
         "gap_before_ops": rows(
             "SELECT payload_name AS name, gaps AS count, total_us AS total_gap_duration, max_us AS max_gap_duration, "
             "mean_us AS avg_gap_duration, payload_name AS payload_op, marker_name AS marker_op "
-            f"FROM reference_gaps {of} {most} ORDER BY place"
+            f"FROM compat_gaps {of} {most} ORDER BY place"
         ),
         "hierarchical_regions": rows(
             "SELECT path, depth, calls AS count, inclusive_us AS inclusive_duration, "
-            f"exclusive_us AS exclusive_duration FROM reference_regions {of} {most} ORDER BY place"
+            f"exclusive_us AS exclusive_duration FROM compat_regions {of} {most} ORDER BY place"
         ),
         "gap_region_contexts": rows(
             "SELECT payload_name AS op_name, region AS region_path, gaps AS count, total_us AS total_gap_duration, "
-            f"mean_us AS avg_gap_duration FROM reference_gap_regions {of} {most} ORDER BY place"
+            f"mean_us AS avg_gap_duration FROM compat_gap_regions {of} {most} ORDER BY place"
         ),
         "optimization_candidates": rows(
             "SELECT candidate AS candidate_id, title, title AS rationale, evidence, suggestions "
-            "FROM reference_candidates({id}, {mode}, {warm_up}) ORDER BY place"
+            "FROM compat_candidates({id}, {mode}, {warm_up}) ORDER BY place"
         ),
     }
 

@@ -21,19 +21,15 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-#: A folder rests on folders of a smaller number and on itself; two folders of one number ignore each other.
-FOLDERS = {
-    "reference": 0,
-    "core": 1,
-    "layers": 2,
-    "timeline": 3,
-    "ascend": 4,
-    "model": 5,
-    "compare": 6,
-    "perfetto": 6,
-    "invariants": 7,
-}
+from tracelake.engine import modules, rooms
+
+#: A folder rests on itself and on those that it names, or on all before it.
+FOLDERS = rooms.folders()
 WIDTH = 100
+#: Where rows are stored, and which relation has the pairs of traces that are read together.
+TAGS = re.compile(r"stored: (per trace|per ascend trace|in memory)|others: [a-z_]+")
+#: What keys are made of. None is NULL in a key, so that relations join with USING. The rank is an attribute of a trace.
+IDS = frozenset({"trace_id", "device", "pass_id", "layer_id", "step_id", "gap_id", "kernel_id", "event_id"})
 
 SNAKE = re.compile(r"[a-z_][a-z0-9_]*")
 TYPE = (
@@ -110,10 +106,11 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """The comment that opens a file: what a row is, and its columns as (name, type, text, line)."""
+    """The comment that opens a file: what a row is, its columns as (name, type, text, line), and those of its key."""
 
     sentence: str
     columns: tuple[tuple[str, str, str, int], ...]
+    key: tuple[str, ...]
     length: int
 
 
@@ -132,15 +129,22 @@ def lint(root: Path) -> list[Fault]:
     paths = sorted(root.rglob("*.sql"))
     homes: defaultdict[str, list[Path]] = defaultdict(list)
     for path in paths:
-        homes[path.stem].append(path)
+        for name in _created(path.read_text(encoding="utf-8")) or (path.stem,):
+            homes[name].append(path)
     faults = [
         Fault(path, 1, f"{name} is also defined by {others[0]}: names are shared by all folders")
         for name, others in homes.items()
         for path in others[1:]
     ]
     folders = {name: _folder(found[0], root) for name, found in homes.items()}
+    helpers = {name: found[0] for name, found in homes.items() if found[0].stem != name}
     for path in paths:
         text = path.read_text(encoding="utf-8")
+        faults += (
+            Fault(path, token.line, f"{token.text} belongs to {helpers[token.text].name}")
+            for token in _tokens(text)
+            if token.kind == "word" and helpers.get(token.text, path) != path
+        )
         faults += (Fault(path, line, message) for line, message in lint_text(path.stem, text, folders))
         if (folder := _folder(path, root)) not in FOLDERS:
             known = ", ".join(FOLDERS)
@@ -151,6 +155,32 @@ def lint(root: Path) -> list[Fault]:
 def lint_text(stem: str, text: str, folders: Mapping[str, str]) -> Iterator[Found]:
     """Faults of one file's text; `folders` maps each relation of the tree to its folder."""
     yield from _lint_layout(stem, text)
+    above = 0
+    *helpers, own = modules.statements(text)
+    for helper in helpers:
+        yield from ((above + line, message) for line, message in _lint_helper(stem, helper, folders))
+        above += helper.count("\n") + 1
+    yield from ((above + line, message) for line, message in _lint_relation(stem, own, folders))
+
+
+def _lint_helper(stem: str, text: str, folders: Mapping[str, str]) -> Iterator[Found]:
+    """Faults of a private relation in the file of its one user: a sentence says what it is, without columns."""
+    header, faults = read_header(text)
+    yield from faults
+    if header.columns or header.key:
+        yield 1, "a helper in its user's file is described in a sentence, without columns"
+    tokens = [*_tokens(text)]
+    yield from _lint_case(tokens)
+    statement = _read_statement(text, tokens)
+    if isinstance(statement, tuple):
+        yield statement
+        return
+    if not statement.name.startswith("_") or statement.kind == "table":
+        yield statement.line, f"a file holds one relation, and above it private views of its own: {statement.name}"
+    yield from _lint_query(statement, tokens, {**folders, statement.name: folders.get(stem, "")})
+
+
+def _lint_relation(stem: str, text: str, folders: Mapping[str, str]) -> Iterator[Found]:
     header, faults = read_header(text)
     yield from faults
     tokens = [*_tokens(text)]
@@ -161,25 +191,48 @@ def lint_text(stem: str, text: str, folders: Mapping[str, str]) -> Iterator[Foun
         return
     if statement.name != stem:
         yield statement.line, f"the file is named {stem} but creates {statement.name}"
-    if (statement.kind == "table") != (folders.get(stem) == "reference"):
-        yield statement.line, "reference rows stand in a table, everything else in a view or macro"
+    with_tables = [name for name, folder in FOLDERS.items() if folder.tables]
+    if statement.kind == "table" and folders.get(stem) not in with_tables:
+        yield statement.line, f"tables stand in {' or '.join(with_tables)}: lookup rows, and what is given"
+    if statement.kind != "table" and folders.get(stem) == "lookup":
+        yield statement.line, "lookup rows stand in a table"
+    if statement.kind == "view" and not header.key and not stem.startswith("_") and folders.get(stem) != "invariants":
+        yield header.length + 1, "a public relation names its key: `-- key: column, column`"
+    for column in sorted({name.rstrip("?") for name in header.key} - {name for name, *_ in header.columns}):
+        yield header.length + 1, f"the key's {column} is no column"
+    yield from (
+        (header.length + 1, f"{name} is no part of a key where it may be NULL, or not at all")
+        for name in header.key
+        if name == "rank" or (name.rstrip("?") in IDS and name.endswith("?"))
+    )
     if not header.columns and statement.kind != "scalar macro":
         yield header.length + 1, "no column is described: a line per column, `-- name TYPE meaning`"
     yield from _lint_query(statement, tokens, folders)
 
 
-def read_header(text: str) -> tuple[Header, list[Found]]:
+def _created(text: str) -> list[str]:
+    """Return the names of what a file creates."""
+    return re.findall(r"^CREATE (?:VIEW|TABLE|MACRO) ([a-z_][a-z0-9_]*)", text, re.MULTILINE)
+
+
+def read_header(text: str) -> tuple[Header, list[Found]]:  # noqa: C901
     """The opening comment of a file, and what is wrong with it."""
     sentence: list[str] = []
     columns: list[tuple[str, str, str, int]] = []
+    key: list[str] = []
     faults = []
-    length, prose_ended = 0, False
+    length, prose_ended, in_key = 0, False, False
     for length, line in enumerate(text.splitlines(), 1):
         if not line.startswith("--"):
             length -= 1  # noqa: PLW2901
             break
         words = line[2:].strip()
-        if match := COLUMN.fullmatch(words):
+        in_key = words.startswith("key: ") or (in_key and bool(words))
+        if words.startswith(("stored:", "others:")):
+            faults += [] if TAGS.fullmatch(words) else [(length, f"no such tag: `-- {words}`")]
+        elif in_key:
+            key += re.findall(r"[a-z_]+\??", words.removeprefix("key: "))
+        elif match := COLUMN.fullmatch(words):
             if line.startswith("--  "):
                 faults.append((length, "reads as a column: put one space before its name, or reword"))
             if match["name"] in {name for name, *_ in columns}:
@@ -197,11 +250,12 @@ def read_header(text: str) -> tuple[Header, list[Found]]:
     first = " ".join(sentence)
     if not re.match(r"[A-Z].*?\.(?:\s|$)", first):
         faults.append((1, "the file opens with a sentence in a comment, capital to full stop: what a row is"))
-    return Header(first, tuple(columns), length), faults
+    return Header(first, tuple(columns), tuple(key), length), faults
 
 
 def _folder(path: Path, root: Path) -> str:
-    return path.relative_to(root).parent.as_posix()
+    """Return the folder of `sql` that a file is in; folders in that one are its rooms."""
+    return next(iter(path.relative_to(root).parent.parts), "")
 
 
 def _lint_layout(stem: str, text: str) -> Iterator[Found]:
@@ -294,6 +348,13 @@ def _lint_query(statement: Statement, tokens: list[Token], folders: Mapping[str,
         line = next((detail.get("line") for detail in getattr(error, "errors", ())), None)
         yield line or statement.line, f"cannot be parsed: {str(error).splitlines()[0]}"
         return
+    for equal in tree.find_all(exp.NullSafeEQ):
+        names = {side.name for side in (equal.this, equal.expression) if isinstance(side, exp.Column)}
+        if names & (IDS | {"rank"}) and not isinstance(equal.find_ancestor(exp.Select, exp.Join), exp.Select):
+            yield statement.line, f"{', '.join(sorted(names))} are keys: join with = or USING"
+    for window in tree.find_all(exp.Window):
+        if "rank" in {part.name for part in window.args.get("partition_by") or () if isinstance(part, exp.Column)}:
+            yield statement.line, "rank is an attribute of the trace, no part of a PARTITION BY"
     stars = [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
     if stars and not statement.name.startswith("_"):
         yield _star_line(tokens) or statement.line, "SELECT * in a public relation: name the columns"
@@ -304,7 +365,7 @@ def _lint_query(statement: Statement, tokens: list[Token], folders: Mapping[str,
             continue
         if name.startswith("_"):
             yield line or statement.line, f"{name} is private to {folder}"
-        elif FOLDERS.get(folder, -1) >= FOLDERS.get(home, 99):
+        elif home in FOLDERS and folder not in FOLDERS[home].rests_on:
             yield line or statement.line, f"{home} may not build on {name}: {folder} is not below it"
 
 

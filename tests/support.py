@@ -127,11 +127,25 @@ def is_time(value: Any) -> bool:
         return False
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value of "ts" or "dur" is a finite number, or the text of one."""
+    try:
+        return isinstance(value, str) and Decimal(value).is_finite()
+    except ArithmeticError:
+        return False
+
+
 def is_event(element: Any) -> bool:
-    """Whether an element of the array can be a row: an object with a phase, and a time unless it is metadata."""
+    """Whether an element of the array can be a row: an object with a phase, and a time unless it is metadata.
+
+    One with a duration is none where its end is no time.
+    """
     if not isinstance(element, dict) or element.get("ph") is None:
         return False
-    times = [time for time in start_and_end(element) if time is not None]
+    start, end = start_and_end(element)
+    if start is not None and end is None and is_number(element.get("dur")):
+        return False
+    times = [time for time in (start, end) if time is not None]
     return bool(times or element["ph"] == "M") and all(abs(time) <= LARGEST_NS for time in times)
 
 

@@ -40,7 +40,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_module_and_sql_file_and_nothing_else(wheel):
     packages = [ROOT, *(ROOT / name for name in ("commands", "engine", "ingest", "reports"))]
     expected = {path for package in packages[1:] for path in package.rglob("*.py")} | {*ROOT.glob("*.py")}
-    expected |= {ROOT / "py.typed", *(ROOT / "sql").rglob("*.sql"), *(ROOT / "sql").rglob("*.csv")}
+    expected |= {
+        ROOT / "py.typed",
+        ROOT / "sql" / "folders.toml",
+        *(ROOT / "sql").rglob("*.sql"),
+        *(ROOT / "sql").rglob("*.csv"),
+    }
     expected |= {*(ROOT / "reports" / "schemas").rglob("*.json"), *(ROOT / "reports" / "templates").iterdir()}
     shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert shipped == {f"tracelake/{path.relative_to(ROOT).as_posix()}" for path in expected}

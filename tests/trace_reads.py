@@ -31,6 +31,12 @@ def reads_of_other_traces(query: str, with_trace: frozenset[str]) -> list[str]:
     return found
 
 
+def has_trace(query: str, with_trace: frozenset[str]) -> bool:
+    """Whether the rows of a view's query have a column `trace_id`."""
+    known = dict.fromkeys(with_trace | TABLES, True)
+    return _rows_have_a_trace(sqlglot.parse_one(query, dialect="duckdb"), known, [])
+
+
 def _rows_have_a_trace(query: exp.Expr, known: Mapping[str, bool], found: list[str]) -> bool:
     """Whether the rows of a query have a column `trace_id`; adds to `found` what is wrong inside."""
     if isinstance(query, exp.Subquery):

@@ -110,7 +110,7 @@ class DocumentReader:
         )
         try:
             slot.fill(data)
-            self.writers[0].load(metadata_query(self.kind, "args", source))
+            self.notes.redacted += self.writers[0].load(metadata_query(self.kind, "args", source)).redacted
             self.writers[0].store(self.events)
         finally:
             slot.close()

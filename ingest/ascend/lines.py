@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...engine import secrets
 from .columns import Columns, columns_of
 
 #: A line longer than this is damage: the longest real ones have a few thousand bytes.
@@ -14,6 +16,8 @@ LINE_LIMIT = 1 << 20
 STYLES = ("minimal", "minimal and tabs", "all")
 _BOM = b"\xef\xbb\xbf"
 _STYLE_LINES = 200
+#: Texts of a column that are known to hold no credential, at most.
+_MOST_KNOWN = 32
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,27 @@ def style_of(beginning: bytes) -> str:
         if all(quoted_line(fields, style) == line for line, fields in rows):
             return style
     return STYLES[0]
+
+
+def harmless_texts(beginning: bytes, width: int) -> dict[int, tuple[str, ...]]:
+    """Return long texts of a table's first lines that hold no credential, by column: most other lines repeat them."""
+    lines = beginning[: beginning.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()[:_STYLE_LINES]
+    try:
+        rows = [fields for fields in csv.reader(lines) if len(fields) == width]
+    except csv.Error:
+        return {}
+    found = {}
+    for place, column in enumerate(zip(*rows, strict=True)):
+        texts = [text for text in dict.fromkeys(column) if len(text) >= secrets.SHORTEST_MATCH and text.isprintable()]
+        found[place] = tuple(text for text in texts[:_MOST_KNOWN] if not secrets.holds_any(text))
+    return found
+
+
+def names_credentials(header: Header) -> bool:
+    """Return whether a column's name makes a credential of its values: `password`, or `value` with a name beside it."""
+    keys = header.columns.keys
+    values = json.dumps(dict.fromkeys(keys, "Basic 0123456789abcdef"), separators=(",", ":"))
+    return secrets.holds_any(values) or any("value" in key.lower() for key in keys)
 
 
 def quoted_line(fields: list[str], style: str) -> str:

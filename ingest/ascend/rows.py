@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 
+from ...engine import secrets
 from ...engine.modules import quoted
 from ...engine.schema import EVENT_COLUMNS
 from .columns import Columns
@@ -24,7 +25,14 @@ PROFILED_SHAPES = "profiled_shape"
 _AROUND = "' ' || chr(9) || chr(13) || chr(10) || '\"'"
 
 
-def kernel_query(path: str, columns: Columns, device: int, *, careful: bool = False) -> str:
+def kernel_query(
+    path: str,
+    columns: Columns,
+    device: int,
+    *,
+    careful: bool = False,
+    harmless: dict[int, tuple[str, ...]] | None = None,
+) -> str:
     """Return the SELECT that reads a piece of a table of kernels.
 
     Its columns: nth, suspect, lane, and the event columns but the id.
@@ -35,12 +43,15 @@ def kernel_query(path: str, columns: Columns, device: int, *, careful: bool = Fa
         device: the device of rows that do not say it.
         careful: write the arguments as JSON by a way that is slower and right for any text; the other way marks rows
             suspect where a text has a quote or a control character nobody expects.
+        harmless: by column, texts that hold no credential. Where given, rows whose cells may hold one are suspect: of
+            these only those are searched that are long and none of the harmless, or all where there are none.
     """
     args = _careful_args(columns) if careful else _fast_args(columns)
+    held = "false" if harmless is None else _held(columns, harmless)
     return f"""
 SELECT
     row_number() OVER () - 1 AS nth,
-    NOT json_valid(args) AS suspect,
+    NOT json_valid(args) OR {held} AS suspect,
     CASE
         WHEN start_text IS NOT NULL AND start_ns IS NULL THEN 'rejected'
         WHEN dur_text IS NOT NULL AND end_ns IS NULL AND start_ns IS NOT NULL THEN 'rejected'
@@ -90,7 +101,8 @@ FROM (
             TRY_CAST({_value(columns, "stream_id")} AS BIGINT) AS stream,
             {_text(columns, "input_shapes")} AS shapes,
             {_text(columns, "input_dtypes")} AS types,
-            {args} AS args
+            {args} AS args,
+            *
         FROM {_lines(path, columns)})
     )
 )"""
@@ -165,6 +177,31 @@ def _nanoseconds(*texts: str) -> str:
     """Return the expression of the sum of microseconds in nanoseconds, rounded to the nearest."""
     total = " + ".join(f"TRY_CAST({text} AS DECIMAL(38, 18))" for text in texts)
     return f"TRY(CAST(({total}) * 1000 AS BIGINT))"
+
+
+def _held(columns: Columns, harmless: dict[int, tuple[str, ...]]) -> str:
+    """Return the condition that a cell holds a credential's literal, or may: it is not looked for in short cells.
+
+    Names, which many rows have for themselves, are searched alone; a row with another cell that is long and not known,
+    in all its text. A start that is no time rejects its row.
+    """
+    name = columns.position("name")
+    if name is None or not harmless:
+        return secrets.suspected("args")
+    unknown = []
+    own = "false"
+    for place, key in enumerate(columns.keys):
+        known = ", ".join(map(quoted, harmless.get(place, ())))
+        long = f"strlen(c{place}) >= {secrets.SHORTEST_MATCH}"
+        condition = f"({long} AND c{place} NOT IN ({known}))" if known else long
+        if place == name:
+            own = condition
+        elif key != "start":
+            unknown.append(condition)
+    return f"""(
+        CASE WHEN {own} THEN {secrets.suspected(f"c{name}")} ELSE false END
+        OR CASE WHEN {" OR ".join(unknown)} THEN {secrets.suspected("args")} ELSE false END
+    )"""
 
 
 def _careful_args(columns: Columns) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 import duckdb
 
+from ...engine import secrets
 from ...engine.errors import InputError
 from ...engine.paths import readable
 from ..lanes import LaneWriter
@@ -27,7 +28,18 @@ from ..notes import Notes
 from ..reader import Reading
 from ..slots import Slot
 from ..source import Source
-from .lines import STYLES, Header, count_lines, read_header, row_of, split_lines, style_of
+from .lines import (
+    LINE_LIMIT,
+    STYLES,
+    Header,
+    count_lines,
+    harmless_texts,
+    names_credentials,
+    read_header,
+    row_of,
+    split_lines,
+    style_of,
+)
 from .rows import companion_query, kernel_query
 
 #: The table whose rows are kernels; those of the others are kept as they are.
@@ -39,6 +51,8 @@ HEADER_LIMIT = 64 << 10
 #: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
 _REFUSALS = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 _SAMPLES = 20
+#: Of a piece of fewer bytes the arguments are searched, not the cells: the query for these takes 10 ms to plan.
+_SMALL = 4 << 20
 
 
 @dataclass
@@ -58,10 +72,12 @@ class _Stored:
         rejected: lines that are no rows.
         refused: some of them: number of the line in the file, reason, text.
         repaired: lines that were mended, likewise.
+        redacted: credentials that were replaced.
         cut_off: the last line is no row.
     """
 
     rejected: int = 0
+    redacted: int = 0
     refused: list[tuple[int, str, bytes]] = field(default_factory=list)
     repaired: list[tuple[int, str, bytes]] = field(default_factory=list)
     cut_off: bool = False
@@ -94,7 +110,10 @@ class TableReader:
     _ended: bool = False
     _last: bytes = b"\n"
     _style: str | None = None
+    #: Texts of the first lines that hold no credential, by column; None where the arguments are searched as a whole.
+    _harmless: dict[int, tuple[str, ...]] | None = None
     _cut_off: bool = False
+    _header_cut_off: bool = False
 
     def read(self) -> Reading:
         """Read the table to its end and store its rows.
@@ -113,6 +132,8 @@ class TableReader:
                 worker.slot.close()
         if self.source.cut_short:
             self.notes.truncate(self.events, self.source.cut_short)
+        elif self._header_cut_off:
+            self.notes.truncate(self.events, "the file ends inside its header, or right behind it")
         elif self._cut_off and self._last != b"\n":
             # The half row is among the rejected already.
             self.notes.truncate(self.events, "the file ends inside a row")
@@ -127,9 +148,11 @@ class TableReader:
         if self.kind == KERNELS and (missing := header.columns.missing):
             raise InputError(
                 f"{name}: not a table of kernels: it lacks {', '.join(missing)}; its columns are "
-                f"{', '.join(header.columns.header)[:300]}."
+                f"{secrets.redact(', '.join(header.columns.header))[:300]}."
             )
-        self.source.read(len(beginning.partition(b"\n")[0]) + 1)
+        line, newline, _ = beginning.partition(b"\n")
+        self._header_cut_off = not newline
+        self.source.read(len(line) + 1)
         return header
 
     def _read_pieces(self, workers: deque[_Worker], pool: ThreadPoolExecutor) -> None:
@@ -166,7 +189,10 @@ class TableReader:
         if end:
             self._last = slot.copy(end - 1, end)
             if self._style is None:
-                self._style = style_of(slot.copy(0, min(end, HEADER_LIMIT)))
+                beginning = slot.copy(0, min(end, HEADER_LIMIT))
+                self._style = style_of(beginning)
+                if self.kind == KERNELS and not names_credentials(self.header):
+                    self._harmless = harmless_texts(beginning, len(self.header.columns.header))
             slot.seal(end)
         return end
 
@@ -185,12 +211,31 @@ class TableReader:
     def _store(self, worker: _Worker, end: int, base: int, lines: int) -> _Stored:
         """Parse a piece and write its rows; where rows and lines differ, look at each line."""
         lane = "device" if self.kind == KERNELS else "meta"
-        rows = None
-        with contextlib.suppress(*_REFUSALS):
-            rows = worker.writer.copy(self._query(worker.slot.path), base, lane)
-        if rows == lines:
-            return _Stored()
-        worker.writer.undo(lane)
+        text = worker.slot.copy(max(0, end - LINE_LIMIT), end)
+        if not text.endswith(b"\n"):
+            # The end of the file, which may have cut off a credential in its last cell.
+            last = text[text.rfind(b"\n") + 1 :].decode("utf-8", "replace")
+            cleaned, count = secrets.redacted(last, cut_off=True)
+            if count > secrets.redacted(last)[1]:
+                whole = worker.slot.copy(0, end - len(text) + text.rfind(b"\n") + 1) + cleaned.encode()
+                stored = self._store_lines(worker.writer, whole, base)
+                stored.redacted += count
+                return stored
+        # First a search of the cells, which may take a harmless text for a credential, then one that does not.
+        known = self._harmless if end >= _SMALL or self._harmless is None else {}
+        for harmless in [known, None] if known is not None else [None]:
+            rows = None
+            with contextlib.suppress(*_REFUSALS):
+                query = self._query(worker.slot.path, harmless=harmless)
+                rows = worker.writer.copy(query, base, lane, searched=harmless is not None)
+            if rows == lines:
+                if harmless is None:
+                    # The pieces to come have such texts too.
+                    self._harmless = None
+                return _Stored()
+            worker.writer.undo(lane)
+            if rows is None:
+                break
         return self._store_lines(worker.writer, worker.slot.copy(0, end), base)
 
     def _store_lines(self, writer: LaneWriter, text: bytes, base: int) -> _Stored:
@@ -208,7 +253,7 @@ class TableReader:
         slot = Slot(len(content), opening=b"", closing=b"")
         try:
             slot.fill(content)
-            writer.load(self._query(slot.path, careful=True))
+            stored.redacted = writer.load(self._query(slot.path, careful=True)).redacted
             rejected = [nth for nth, _ in writer.rejected(len(lines)) if lines[nth].strip()]
             writer.store(base)
         finally:
@@ -229,15 +274,16 @@ class TableReader:
         for event, reason, text in stored.refused:
             self.notes.reject(event, reason, text)
         self.notes.rejected += stored.rejected - len(stored.refused)
+        self.notes.redacted += stored.redacted
         for event, reason, text in stored.repaired:
             self.notes.repair(event, reason, text)
         self._cut_off = stored.cut_off
         self.progress(self.events)
 
-    def _query(self, path: str, *, careful: bool = False) -> str:
+    def _query(self, path: str, *, careful: bool = False, harmless: dict[int, tuple[str, ...]] | None = None) -> str:
         columns = self.header.columns
         if self.kind == KERNELS:
-            return kernel_query(path, columns, self.device, careful=careful)
+            return kernel_query(path, columns, self.device, careful=careful, harmless=harmless)
         return companion_query(path, columns, self.kind, Path(self.source.name).name.partition(".")[0])
 
     def _about(self, first: int) -> dict[str, Any]:

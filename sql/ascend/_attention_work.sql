@@ -1,17 +1,17 @@
--- One row per trace and distinct attention of its Ascend kernels, as far as shapes tell its work: 2
+-- One row per trace and distinct attention of its Ascend kernels, as far as shapes give its work: 2
 -- x heads x queries x keys x (dimension of a key + dimension of a value), half of it where each
 -- query sees the keys before it.
 --
 -- trace_id    VARCHAR  trace
 -- shape_id    UBIGINT  name of the work
--- queries     DOUBLE   tokens that ask, in all requests
--- requests    DOUBLE   requests or sequences, NULL when unknown
--- key_length  DOUBLE   keys that each of them sees, NULL when unknown
+-- queries     DOUBLE   query tokens, in all requests
+-- requests    DOUBLE   requests or sequences, NULL if unknown
+-- key_length  DOUBLE   keys that each of them sees, NULL if unknown
 -- key_bound   DOUBLE   most keys that the block table has room for, NULL without one
 -- causal      BOOLEAN  a mask is there, and queries and keys are equally many
--- flop        DOUBLE   FLOP, NULL when the key length is unknown
+-- flop        DOUBLE   FLOP, NULL if the key length is unknown
 -- flop_bound  DOUBLE   FLOP at key_bound
--- fits        BOOLEAN  the shapes are those of an attention; NULL where a tensor is missing
+-- fits        BOOLEAN  the shapes are those of an attention; NULL if a tensor is missing
 CREATE VIEW _attention_work AS
 WITH tensors AS (
     SELECT
@@ -41,7 +41,7 @@ said AS (
     WHERE key = 'kv_len'
     GROUP BY trace_id
 ),
--- Training: every sequence of a batch is equally long, and the statistics say how long.
+-- Training: every sequence of a batch is equally long, and the statistics have the length.
 trained AS (
     SELECT
         trace_id, shape_id, factor, q, k, v, mask, stats,
@@ -55,7 +55,7 @@ trained AS (
     FROM tensors
     WHERE rule = 'attention'
 ),
--- Serving: the last dimension is that of a head, or tells it by that of the cache.
+-- Serving: the last dimension is that of a head, or follows from that of the cache.
 served AS (
     SELECT
         tensors.trace_id, shape_id, factor, q, k, mask, rope, block_table, kv_len,

@@ -1,10 +1,10 @@
--- One row per cell of a companion table's row, with its header told apart by letters alone: writers
+-- One row per cell of a companion table's row, with its header matched by letters alone: writers
 -- differ in case, spaces and underscores.
 -- trace_id  VARCHAR  trace
 -- event_id  BIGINT   event of the row
 -- kind      VARCHAR  what the table is, such as step_trace_time
 -- header    VARCHAR  letters of the column's header, in lower case
--- value     VARCHAR  text of the cell without what writers leave around it; NULL where it says N/A
+-- value     VARCHAR  text of the cell without what writers leave around it; NULL if it is N/A
 --                    or nothing
 CREATE VIEW _companion_cells AS
 WITH cells AS (

@@ -1,4 +1,4 @@
--- One row per table of Ascend kernels and counter in it: what the column's head says.
+-- One row per table of Ascend kernels and counter in it: what the column's head means.
 --
 -- trace_id     VARCHAR  trace
 -- first_event  BIGINT   first row of the table in the trace

@@ -1,4 +1,14 @@
+-- The dimensions of a tensor as one thinks of it: of a matrix that is stored in blocks (FRACTAL_NZ:
+-- columns of blocks, rows of blocks, rows and columns in a block) its two dimensions, the second
+-- first.
+CREATE MACRO _dense(dims, format) AS CASE
+    WHEN contains(upper(format), 'FRACTAL_NZ') AND len(dims) >= 4
+        THEN list_concat(dims[1:len(dims) - 4], [dims[-4] * dims[-1], dims[-3] * dims[-2]])
+    ELSE dims
+END;
+
 -- One row per trace and distinct work of its Ascend kernels: type, shapes, element types, formats.
+-- Shapes that are no numbers are NULL.
 --
 -- trace_id   VARCHAR     trace
 -- shape_id   UBIGINT     name of the work
@@ -6,9 +16,9 @@
 -- inputs     BIGINT[][]  dimensions per input slot, blocked storage undone
 -- outputs    BIGINT[][]  dimensions per output slot, likewise
 -- in_tokens  VARCHAR[]   type of elements per input slot, in lower case without a prefix
--- in_sizes   DOUBLE[]    bytes per input slot, NULL where its type is unknown
+-- in_sizes   DOUBLE[]    bytes per input slot, NULL if its type is unknown
 -- out_sizes  DOUBLE[]    bytes per output slot, likewise
--- in_bytes   DOUBLE      bytes of all inputs, NULL where a type is unknown
+-- in_bytes   DOUBLE      bytes of all inputs, NULL if a type is unknown
 -- out_bytes  DOUBLE      bytes of all outputs, likewise
 -- unknown    VARCHAR     types of elements that the table dtypes lacks
 -- dtype      VARCHAR     type of the first input's elements
@@ -28,8 +38,8 @@ WITH identified AS (
 works AS (
     SELECT
         trace_id, shape_id, any_value(op_type_folded) AS op_type,
-        from_json(any_value(input_dims), '[["BIGINT"]]') AS in_dims,
-        from_json(any_value(output_dims), '[["BIGINT"]]') AS out_dims,
+        TRY_CAST(TRY_CAST(any_value(input_dims) AS JSON) AS BIGINT[][]) AS in_dims,
+        TRY_CAST(TRY_CAST(any_value(output_dims) AS JSON) AS BIGINT[][]) AS out_dims,
         _tokens(any_value(input_types)) AS in_types,
         _tokens(any_value(output_types)) AS out_types,
         _tokens(any_value(input_formats)) AS in_formats,

@@ -6,7 +6,7 @@
 -- = coverage x calibration + surplus, exactly: 0.8 may be a perfect simulator of four fifths of the
 -- time, or a poor one of all of it.
 --
--- m6                DOUBLE  hit_us over measured_us; NULL where nothing was measured
+-- m6                DOUBLE  hit_us over measured_us; NULL if nothing was measured
 -- coverage          DOUBLE  share of the measured time that is of types with a hit
 -- calibration       DOUBLE  their simulated time over their measured time; NULL without coverage
 -- surplus           DOUBLE  time of hits of types that were not measured, over the measured time

@@ -13,11 +13,11 @@
 -- hit_count        BIGINT   calls with a time from measurements
 -- measured_us      DOUBLE   time in the measured trace, µs
 -- measured_count   BIGINT   operations in the measured trace
--- error_pct        DOUBLE   simulated minus measured, of measured; NULL where that has none
+-- error_pct        DOUBLE   simulated minus measured, of measured; NULL if that has none
 -- count_error_pct  DOUBLE   the same for counts
 -- measured_pct     DOUBLE   share of all measured time
 -- status           VARCHAR  HIT: all calls have their time from measurements; PARTIAL: some; MISS:
---                           none; SUMMARY: the simulation does not say; not modelled: only measured
+--                           none; SUMMARY: not in the simulation; not modelled: only measured
 CREATE MACRO align_types(of_simulated, of_measured, of_pass, of_window, of_dedup) AS TABLE
 WITH modelled AS (
     SELECT

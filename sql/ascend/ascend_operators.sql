@@ -1,3 +1,175 @@
+-- The inner dimension of a matrix product: in the first matrix beside the result's rows, in the
+-- second beside its columns, either of them transposed or not; NULL if no number is both.
+CREATE MACRO _matmul_k(a, b, result) AS list_intersect(
+    list_concat(
+        CASE WHEN a[-2] = result[-2] THEN [a[-1]] ELSE [] END,
+        CASE WHEN a[-1] = result[-2] THEN [a[-2]] ELSE [] END
+    ),
+    list_concat(
+        CASE WHEN b[-1] = result[-1] THEN [b[-2]] ELSE [] END,
+        CASE WHEN b[-2] = result[-1] THEN [b[-1]] ELSE [] END
+    )
+)[1];
+
+-- One row per trace and distinct matrix product of its Ascend kernels.
+CREATE VIEW _matmul_work AS
+WITH tensors AS (
+    SELECT
+        trace_id, shape_id, rule,
+        inputs[a_slot + 1] AS a, inputs[b_slot + 1] AS b, outputs[1] AS result
+    FROM _shapes
+    JOIN _type_rules USING (trace_id, op_type)
+    WHERE ends_with(rule, 'matmul')
+),
+layouts AS (
+    SELECT
+        trace_id, shape_id, rule, b, result,
+        CASE
+            -- A result of two dimensions has the first matrix's leading ones in its rows.
+            WHEN rule = 'matmul' AND len(a) > 2 AND len(b) = 2 AND len(result) = 2
+                THEN [CAST(list_product(a[:-2]) AS BIGINT), a[-1]]
+            ELSE a
+        END AS a
+    FROM tensors
+),
+inner_dimensions AS (
+    SELECT
+        trace_id, shape_id, rule, a, b, result,
+        CASE
+            WHEN len(a) < 2 OR len(b) < 2 OR len(result) < 1 THEN NULL
+            WHEN rule = 'grouped_matmul' THEN list_intersect(
+                [a[-1]],
+                -- A gated product keeps half of the columns.
+                list_concat(
+                    CASE WHEN result[-1] IN (b[-1], b[-1] // 2) THEN [b[-2]] ELSE [] END,
+                    CASE WHEN result[-1] IN (b[-2], b[-2] // 2) THEN [b[-1]] ELSE [] END
+                )
+            )[1]
+            WHEN _matmul_k(a, b, result) IS NOT NULL THEN _matmul_k(a, b, result)
+            WHEN rule = 'transposed_matmul' AND len(a) = 3 AND len(b) = 3 THEN list_intersect(
+                [a[-1]],
+                list_concat(
+                    CASE
+                        WHEN list_contains(a[:-2], b[1]) AND _elements(a) * b[-1]
+                            = _elements(result) * b[-2] THEN [b[-2]] ELSE []
+                    END,
+                    CASE
+                        WHEN list_contains(a[:-2], b[1]) AND _elements(a) * b[-2]
+                            = _elements(result) * b[-1] THEN [b[-1]] ELSE []
+                    END
+                )
+            )[1]
+        END AS k
+    FROM layouts
+),
+products AS (
+    SELECT
+        trace_id, shape_id, k,
+        CASE
+            -- Rows count once, whatever the number of experts; columns before any gate.
+            WHEN rule = 'grouped_matmul' THEN CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
+            WHEN rule = 'transposed_matmul' THEN CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
+            ELSE result[-1]
+        END AS n,
+        CASE
+            WHEN rule = 'grouped_matmul' THEN _elements(a) / k
+            WHEN rule = 'transposed_matmul'
+                THEN _elements(result) / CASE WHEN b[-2] = k THEN b[-1] ELSE b[-2] END
+            ELSE _elements(result) / result[-1]
+        END AS m,
+        CASE WHEN a IS NOT NULL AND b IS NOT NULL AND result IS NOT NULL THEN k IS NOT NULL END
+            AS fits
+    FROM inner_dimensions
+)
+SELECT
+    trace_id, shape_id,
+    CASE WHEN k IS NOT NULL THEN CAST(m AS BIGINT) END AS m,
+    CASE WHEN k IS NOT NULL THEN n END AS n,
+    k,
+    2.0 * m * n * k AS flop,
+    fits
+FROM products;
+
+-- The sum of a list's values at some slots, named by their numbers from 0 with ; between; 0 where
+-- none of them is there.
+CREATE MACRO _slots_sum(sizes, slots) AS coalesce(
+    list_sum(
+        list_transform(string_split(slots, ';'), lambda slot: sizes[TRY_CAST(slot AS BIGINT) + 1])
+    ),
+    0
+);
+
+-- One row per trace and distinct work of its Ascend kernels: the bytes that it has to move, each
+-- once. A table of which rows are gathered counts with these rows, and never with more than it has;
+-- a paged cache with the keys of the requests, not with the rest of their last blocks; weights of
+-- experts whole, where rows are so many that each expert has some. Where a value decides
+-- the part, and no shape, nothing is assumed.
+CREATE VIEW _moved_bytes AS
+WITH parts AS (
+    SELECT
+        s.trace_id, s.shape_id, r.moves, s.in_bytes, s.out_bytes,
+        _slots_sum(s.in_sizes, r.part_slots) AS part_bytes,
+        _slots_sum(s.in_sizes, r.payload_slots) AS payload_bytes,
+        s.inputs[r.a_slot + 1] AS a, s.inputs[r.b_slot + 1] AS b,
+        s.inputs[r.table_slot + 1] AS block_table,
+        -- A mask may be a pattern that is looked at in part: it is left out.
+        CASE WHEN r.moves = 'keys' THEN coalesce(s.in_sizes[5], 0) ELSE 0 END AS mask_bytes,
+        w.requests, w.key_length, w.key_bound
+    FROM _shapes AS s
+    LEFT JOIN _type_rules AS r ON r.trace_id = s.trace_id AND r.op_type = s.op_type
+    LEFT JOIN _attention_work AS w ON w.trace_id = s.trace_id AND w.shape_id = s.shape_id
+),
+measured AS (
+    SELECT
+        *, in_bytes - part_bytes - mask_bytes AS whole_bytes,
+        -- Keys of their own have the queries' layout, and no more of anything.
+        block_table IS NULL AND len(a) = len(b) AND a[1] = b[1]
+        AND len(list_filter(b, lambda items, nth: items > a[nth])) = 0 AS has_own_keys,
+        -- A pool has blocks first and the tokens of one last but one: [blocks, tokens, width],
+        -- [blocks, heads, tokens, width], or [blocks, heads, slices, tokens, width of a slice].
+        CASE WHEN block_table IS NOT NULL THEN part_bytes / nullif(b[1] * b[-2], 0) END
+            AS key_bytes,
+        -- Weights are [experts, inner dimension, columns].
+        CASE WHEN len(b) > 2 THEN b[1] ELSE 1 END AS experts,
+        _elements(a) / nullif(a[-1], 0) AS routed_rows
+    FROM parts
+),
+moved AS (
+    SELECT
+        trace_id, shape_id, moves, in_bytes + out_bytes AS listed_bytes,
+        CASE
+            WHEN moves IS NULL THEN in_bytes + out_bytes
+            WHEN moves = 'gathered'
+                THEN whole_bytes + least(part_bytes, out_bytes) + out_bytes
+            WHEN moves = 'written'
+                THEN whole_bytes + least(payload_bytes, greatest(part_bytes, out_bytes))
+            WHEN moves = 'keys' AND has_own_keys THEN whole_bytes + part_bytes + out_bytes
+            WHEN moves = 'keys' AND requests * key_length * key_bytes IS NOT NULL
+                THEN whole_bytes + out_bytes
+                + least(requests * least(key_length, key_bound) * key_bytes, part_bytes)
+            WHEN moves = 'experts' AND routed_rows >= experts * rows_per_expert.value
+                THEN in_bytes + out_bytes
+        END AS moved_bytes,
+        CASE
+            WHEN moves = 'keys' AND requests * key_bound * key_bytes IS NOT NULL
+                THEN whole_bytes + out_bytes + least(requests * key_bound * key_bytes, part_bytes)
+            WHEN moves = 'experts'
+                THEN whole_bytes + out_bytes + part_bytes * least(routed_rows / experts, 1)
+        END AS bound
+    FROM measured
+    JOIN ascend_constants AS rows_per_expert ON rows_per_expert.constant = 'rows_per_expert'
+)
+SELECT
+    trace_id, shape_id, moved_bytes, CASE WHEN moved_bytes IS NULL THEN bound END AS moved_bound,
+    CASE
+        WHEN moved_bytes IS NOT NULL THEN NULL
+        WHEN listed_bytes IS NULL THEN 'unknown_dtype'
+        WHEN moves = 'keys' THEN 'lengths_unknown'
+        WHEN moves = 'experts' THEN 'experts_unknown'
+        ELSE 'part_unknown'
+    END AS moved_note
+FROM moved;
+
 -- One row per Ascend device row with shapes: its work by its own shapes, and by its counters.
 --
 -- A matrix product's inner dimension must fit both matrices and the result, in one of the four
@@ -5,14 +177,16 @@
 -- and no FLOP are made up. Kernels of the vector cores are bound by memory: their FLOP are NULL.
 -- Bytes are those of all tensors, each once: an absent tensor has none, a scalar has one element.
 -- Moved bytes are what the kernel has to move of them: of a table whose rows are gathered, these
--- rows; of a paged cache, the keys of the requests. Rates are of moved bytes, and NULL where no
--- shape tells them. The setting kv_len=N of a trace says how many keys a request of a paged
+-- rows; of a paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no
+-- shape gives them. The setting kv_len=N of a trace sets how many keys a request of a paged
 -- attention sees.
 --
--- Materialised per trace of format ascend.
+-- stored: per ascend trace
+--
+-- key: trace_id, kernel_id
 --
 -- trace_id            VARCHAR  trace
--- rank                INTEGER  rank in the job, NULL when unknown
+-- rank                INTEGER  rank in the job, NULL if unknown
 -- device              INTEGER  device
 -- stream              BIGINT   stream
 -- kernel_id           BIGINT   the device row
@@ -22,7 +196,7 @@
 -- counted             BOOLEAN  it is one of the relation kernels, no second row of another
 -- dur_us              DOUBLE   duration, µs
 -- shape_id            UBIGINT  equal for kernels of equal type, shapes, types and formats
--- rule                VARCHAR  how the FLOP are computed, NULL where they are not
+-- rule                VARCHAR  how the FLOP are computed, NULL if they are not
 -- dtype               VARCHAR  type of the first input's elements, as in the table dtypes
 -- m                   BIGINT   rows of a product's result, in all its batches
 -- n                   BIGINT   columns of it, before any gate
@@ -35,10 +209,10 @@
 -- causal              BOOLEAN  an attention counted by half, since a mask hides later keys
 -- in_bytes            DOUBLE   bytes of the inputs
 -- out_bytes           DOUBLE   bytes of the outputs
--- bytes               DOUBLE   both; NULL where a type of elements is unknown
+-- bytes               DOUBLE   both; NULL if a type of elements is unknown
 -- unknown_dtypes      VARCHAR  types of elements that the table dtypes lacks
 -- bytes_caveat        VARCHAR  what the sum of bytes misses or holds too much
--- moved_bytes         DOUBLE   bytes that it has to move, NULL where unknown
+-- moved_bytes         DOUBLE   bytes that it has to move, NULL if unknown
 -- moved_bound         DOUBLE   most bytes it may move where moved_bytes is NULL: every block of the
 --                              table full, every row at another expert
 -- moved_note          VARCHAR  why moved_bytes is NULL: unknown_dtype, lengths_unknown (of the

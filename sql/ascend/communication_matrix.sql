@@ -1,5 +1,7 @@
 -- One row per collective and pair of ranks of communication_matrix.json: what one sent the other.
 --
+-- key: trace_id, step?, op_kind?, op, comm_group?, source_rank, target_rank
+--
 -- trace_id        VARCHAR  trace
 -- step            VARCHAR  step, as the file names it
 -- op_kind         VARCHAR  collective or p2p

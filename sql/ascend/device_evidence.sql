@@ -1,11 +1,13 @@
 -- One row per trace and device with counters: which part of the hardware table the counters point
--- to. It is evidence beside what the file or the user says, and overrides neither.
+-- to. It is evidence beside the file's or the user's entry, and overrides neither.
+--
+-- key: trace_id
 --
 -- trace_id             VARCHAR    trace
--- rank                 INTEGER    rank in the job, NULL when unknown
+-- rank                 INTEGER    rank in the job, NULL if unknown
 -- device               INTEGER    device
--- hardware             VARCHAR    what the trace is said to be from, NULL when unknown
--- cube_mhz             DOUBLE     clock of the cube cores: median over kernels long enough to tell
+-- hardware             VARCHAR    hardware set for the trace, NULL if unknown
+-- cube_mhz             DOUBLE     clock of the cube cores: median over kernels that are long enough
 -- vector_mhz           DOUBLE     clock of the vector cores, likewise
 -- cube_cores           INTEGER    cube cores of the device
 -- cube_cores_source    VARCHAR    utilisation: by the share of cycles that the profiler counts;
@@ -15,9 +17,9 @@
 -- measured_int8_tops   DOUBLE     peak in INT8, TOP/s
 -- candidates           VARCHAR[]  parts of the table hardware whose peak in BF16 is near; NULL when
 --                                 the cores are not known
--- nominal_bf16_tflops  DOUBLE     peak in BF16 of the part it is said to be, TFLOP/s
+-- nominal_bf16_tflops  DOUBLE     peak in BF16 of that hardware, TFLOP/s
 -- nominal_fp16_tflops  DOUBLE     peak in FP16 of that part, as advertised, TFLOP/s
--- agrees               BOOLEAN    the part it is said to be is one of the candidates
+-- agrees               BOOLEAN    hardware is one of the candidates
 CREATE VIEW device_evidence AS
 WITH clocks AS (
     SELECT
@@ -64,5 +66,5 @@ SELECT
     list_contains(candidates, traces.hardware) AS agrees
 FROM cored
 JOIN traces USING (trace_id)
-LEFT JOIN near ON near.trace_id = cored.trace_id AND near.device IS NOT DISTINCT FROM cored.device
+LEFT JOIN near ON near.trace_id = cored.trace_id AND near.device = cored.device
 LEFT JOIN hardware AS part ON part.hardware = traces.hardware;

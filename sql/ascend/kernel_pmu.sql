@@ -1,14 +1,16 @@
--- One row per Ascend device row with counters of its cores: what they say of clock, cores and work,
--- without a look at shapes.
+-- One row per Ascend device row with counters of its cores: clock, cores and work by the counters,
+-- not by shapes.
 --
 -- Three identities hold. A core's cycles are its time x the clock x the blocks it ran. The
 -- utilisation of the cubes is their cycles over duration x clock x cores. The cubes' work is the
 -- share of cycles in which they multiply x cycles x what a core multiplies in a cycle.
 --
--- Materialised per trace of format ascend.
+-- stored: per ascend trace
+--
+-- key: trace_id, kernel_id
 --
 -- trace_id              VARCHAR  trace
--- rank                  INTEGER  rank in the job, NULL when unknown
+-- rank                  INTEGER  rank in the job, NULL if unknown
 -- device                INTEGER  device
 -- kernel_id             BIGINT   the device row
 -- op_type               VARCHAR  type of operation
@@ -23,7 +25,8 @@
 -- vector_cycles         DOUBLE   cycles of the vector cores, summed over blocks
 -- cube_mhz              DOUBLE   clock of the cube cores
 -- vector_mhz            DOUBLE   clock of the vector cores
--- cube_utilization_pct  DOUBLE   share of all cube cores' cycles during the kernel, as counted
+-- cube_utilization_pct  DOUBLE   share of all cube cores' cycles during the kernel, as the profiler
+--                                counted it; what exceeds 100 is shown as it is
 -- cube_cores_mhz        DOUBLE   clock x number of cube cores of the device, by that share
 -- cube_cores            DOUBLE   cube cores of the device, by that and the clock
 -- mac_ratio             DOUBLE   share of cycles in which the cubes multiply
@@ -31,9 +34,11 @@
 -- mte2_ratio            DOUBLE   share of the cubes' cycles in which memory is read
 -- reported_cube_flop    DOUBLE   work of the cubes as the profiler counts it
 -- mac_quotient          DOUBLE   that work over multiplying cycles: 8192 on an Ascend 910 in FP16
--- pmu_flop              DOUBLE   work of the cubes by multiplying cycles; NULL where the type of
+-- pmu_flop              DOUBLE   work of the cubes by multiplying cycles; NULL if the type of
 --                                elements is not known to the table dtypes
 -- pmu_tflops            DOUBLE   that work over the duration, TFLOP/s
+-- over_100_causes       VARCHAR  what may be the reason of a cube_utilization_pct above
+--                                100, ; between
 CREATE VIEW kernel_pmu AS
 WITH places AS (
     -- Where a table has what is needed here; a table lacks most of it.
@@ -75,13 +80,13 @@ elements AS (
     SELECT input_types, cube_flop_per_cycle
     FROM (SELECT DISTINCT input_types FROM ascend_kernels WHERE input_types IS NOT NULL)
     LEFT JOIN dtypes
-        ON token = regexp_replace(lower(input_types ->> '$[0]'), '^dt_', '')
+        ON token = regexp_replace(lower(TRY_CAST(input_types AS JSON) ->> '$[0]'), '^dt_', '')
 ),
 rows_with_blocks AS (
     SELECT
         ascend_kernels.trace_id, rank, device, ascend_kernels.kernel_id, op_type, core, counted,
         dur_ns / 1000.0 AS dur_us, elements.cube_flop_per_cycle,
-        -- A kernel on both kinds of core says in one column what runs on its main kind.
+        -- A kernel on both kinds of core has in one column what runs on its main kind.
         nullif(CASE WHEN core = 'MIX_AIV' THEN mix_block_num ELSE block_num END, 0) AS cube_blocks,
         nullif(CASE WHEN core = 'MIX_AIC' THEN mix_block_num ELSE block_num END, 0)
             AS vector_blocks
@@ -111,6 +116,11 @@ clocked AS (
     FROM rows_with_blocks AS r
     JOIN counters ON counters.trace_id = r.trace_id AND counters.kernel_id = r.kernel_id
     JOIN ascend_constants AS flop_per_cycle ON flop_per_cycle.constant = 'cube_flop_per_cycle'
+),
+over_100 AS (
+    SELECT string_agg(cause, ';' ORDER BY cause) AS causes
+    FROM over_100_causes
+    WHERE applies_to = 'counter'
 )
 SELECT
     trace_id, rank, device, kernel_id, op_type, core, counted, dur_us, cube_blocks, vector_blocks,
@@ -123,5 +133,7 @@ SELECT
     mac_ratio, vector_ratio, mte2_ratio, reported_cube_flop,
     reported_cube_flop / nullif(cube_cycles * mac_fp16_ratio, 0) AS mac_quotient,
     pmu_flop,
-    pmu_flop / nullif(dur_us, 0) / 1e6 AS pmu_tflops
-FROM clocked;
+    pmu_flop / nullif(dur_us, 0) / 1e6 AS pmu_tflops,
+    CASE WHEN cube_utilization_pct > 100 THEN over_100.causes END AS over_100_causes
+FROM clocked
+CROSS JOIN over_100;

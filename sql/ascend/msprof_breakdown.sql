@@ -7,10 +7,12 @@
 -- of kernels does not name; their rows are those of the control processor. A trace without steps
 -- has one row, from its first kernel to its last.
 --
+-- key: trace_id, device, step_id
+--
 -- trace_id                           VARCHAR  trace
--- rank                               INTEGER  rank in the job, NULL when unknown
+-- rank                               INTEGER  rank in the job, NULL if unknown
 -- device                             INTEGER  device
--- step_id                            INTEGER  step of the profiler's schedule, NULL without one
+-- step_id                            INTEGER  step of the profiler's schedule, -1 without one
 -- start_ns                           BIGINT   start of the first kernel, ns
 -- end_ns                             BIGINT   end of the last, ns
 -- elapsed_us                         DOUBLE   from that start to that end, µs
@@ -25,7 +27,7 @@
 CREATE VIEW msprof_breakdown AS
 WITH tasks AS (
     SELECT
-        k.trace_id, k.rank, k.device, step_id, k.start_ns, k.end_ns, kind,
+        k.trace_id, k.rank, k.device, coalesce(step_id, -1) AS step_id, k.start_ns, k.end_ns, kind,
         kind = 'communication' AND comm_kind = 'receive' AS receives
     FROM kernels AS k
     JOIN ascend_kernels AS a ON a.trace_id = k.trace_id AND a.kernel_id = k.kernel_id
@@ -46,7 +48,7 @@ slices AS (
         sum(CASE kind WHEN 'communication' THEN step ELSE 0 END) OVER in_time > 0 AS communicates
     FROM edges
     WINDOW in_time AS (
-        PARTITION BY trace_id, rank, device, step_id ORDER BY at_ns ROWS UNBOUNDED PRECEDING
+        PARTITION BY trace_id, device, step_id ORDER BY at_ns ROWS UNBOUNDED PRECEDING
     )
 ),
 sums AS (
@@ -78,5 +80,5 @@ SELECT
         AS not_overlapped_exclude_receive_us
 FROM sums AS s
 LEFT JOIN bubbles AS b
-    ON b.trace_id = s.trace_id AND b.rank IS NOT DISTINCT FROM s.rank
-    AND b.device IS NOT DISTINCT FROM s.device AND b.step_id IS NOT DISTINCT FROM s.step_id;
+    ON b.trace_id = s.trace_id
+    AND b.device = s.device AND b.step_id = s.step_id;

@@ -1,13 +1,15 @@
 -- One row per type of operation and kind of core of op_statistic.csv: its sums, and those of the
 -- rows of the same trace's table of kernels.
 --
+-- key: trace_id, device, op_type, core?
+--
 -- trace_id      VARCHAR  trace
--- rank          INTEGER  rank in the job, NULL when unknown
--- device        INTEGER  device, NULL where the file has none and the trace has no such kernels
+-- rank          INTEGER  rank in the job, NULL if unknown
+-- device        INTEGER  device, -1 where the file has none and the trace has no such kernels
 -- op_type       VARCHAR  type of operation
 -- core          VARCHAR  kind of core
--- file_count    BIGINT   rows, as the file says
--- kernel_count  BIGINT   rows of the trace, NULL where it has none
+-- file_count    BIGINT   rows, from the file
+-- kernel_count  BIGINT   rows of the trace, NULL if it has none
 -- file_us       DOUBLE   sum of durations in the file, µs
 -- kernel_us     DOUBLE   of the rows of the trace, µs
 -- diff_us       DOUBLE   the trace's minus the file's, µs
@@ -34,7 +36,7 @@ summed AS (
     GROUP BY trace_id, device, op_type, core
 )
 SELECT
-    file.trace_id, traces.rank, coalesce(file.device, ours.device) AS device, file.op_type,
+    file.trace_id, traces.rank, coalesce(file.device, ours.device, -1) AS device, file.op_type,
     file.core, CAST(file_count AS BIGINT) AS file_count, count AS kernel_count, file_us,
     total_us AS kernel_us, coalesce(total_us, 0) - file_us AS diff_us,
     100 * (coalesce(total_us, 0) - file_us) / nullif(whole_us, 0) AS diff_pct

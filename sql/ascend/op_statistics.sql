@@ -3,11 +3,13 @@
 --
 -- The file counts every row, double ones too; what of it counts in `kernels` stands beside.
 --
+-- key: trace_id, device, op_type, core?
+--
 -- trace_id    VARCHAR  trace
--- rank        INTEGER  rank in the job, NULL when unknown
+-- rank        INTEGER  rank in the job, NULL if unknown
 -- device      INTEGER  device
 -- op_type     VARCHAR  type of operation, as the file has it
--- core        VARCHAR  kind of core; NULL where the profiler did not say
+-- core        VARCHAR  kind of core; NULL if the profiler did not write it
 -- count       BIGINT   rows
 -- total_us    DOUBLE   sum of their durations, µs
 -- min_us      DOUBLE   shortest, µs
@@ -23,7 +25,7 @@ WITH listed AS (
     SELECT trace_id, rank, device, op_type, core, dur_ns, counted
     FROM ascend_kernels
     WHERE core_group IS DISTINCT FROM 'control'
-    QUALIFY source = min(source) OVER (PARTITION BY trace_id, rank, device)
+    QUALIFY source = min(source) OVER (PARTITION BY trace_id, device)
 ),
 sums AS (
     SELECT
@@ -38,7 +40,7 @@ SELECT
     trace_id, rank, device, op_type, core, rows_of_file AS count, total_ns / 1000.0 AS total_us,
     min_ns / 1000.0 AS min_us, total_ns / 1000.0 / rows_of_file AS avg_us,
     max_ns / 1000.0 AS max_us,
-    100 * total_ns / nullif(sum(total_ns) OVER (PARTITION BY trace_id, rank, device), 0)
+    100 * CAST(total_ns AS DOUBLE) / nullif(sum(total_ns) OVER (PARTITION BY trace_id, device), 0)
         AS ratio_pct,
     counted_rows AS counted, counted_ns / 1000.0 AS counted_us,
     (total_ns - counted_ns) / 1000.0 AS removed_us

@@ -1,8 +1,10 @@
 -- One row per trace and lane of the profiler's overlap analysis in trace_view.json: what the
 -- profiler itself computed from the device's tasks.
 --
+-- key: trace_id, lane
+--
 -- trace_id  VARCHAR  trace
--- rank      INTEGER  rank in the job, NULL when unknown
+-- rank      INTEGER  rank in the job, NULL if unknown
 -- lane      VARCHAR  Computing, Communication, Communication(Not Overlapped) or Free
 -- events    BIGINT   intervals
 -- sum_us    DOUBLE   their durations, µs

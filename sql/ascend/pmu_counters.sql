@@ -1,14 +1,16 @@
 -- One row per device row and counter of a table of Ascend kernels: every column with no meaning of
--- its own here, whatever group of counters the profiler was told to read.
+-- its own here, whatever group of counters the profiler was set to read.
+--
+-- key: trace_id, kernel_id, counter
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   the device row
 -- counter    VARCHAR  name in lower case without its unit, as aic_mac_ratio
 -- side       VARCHAR  aic for the cube cores, aiv for the vector cores; NULL on chips with one kind
---                     of core, and where the name does not tell
+--                     of core, or if the name does not show it
 -- metric     VARCHAR  the counter's name without the side
 -- unit       VARCHAR  us, gb/s, kb or %, as the column's head has it; NULL for ratios and counts
--- value      DOUBLE   what was counted; NULL where the profiler had nothing
+-- value      DOUBLE   what was counted; NULL if the profiler had nothing
 -- text       VARCHAR  the cell, where it is no number
 -- header     VARCHAR  the column's head
 CREATE VIEW pmu_counters AS

@@ -3,6 +3,8 @@
 -- Of several columns with a time the one of a micro-benchmark counts, then the mean of a profile.
 -- The phase of an attention is by its tokens per request, up to 8 for a decode that drafts.
 --
+-- key: trace_id, event_id
+--
 -- trace_id       VARCHAR  trace: the file
 -- event_id       BIGINT   line of the file, from 0
 -- kernel_type    VARCHAR  type of operation: the file's name
@@ -16,7 +18,7 @@
 -- avg_us         DOUBLE   mean duration, µs
 -- median_us      DOUBLE   median, µs
 -- std_us         DOUBLE   standard deviation of the population, µs
--- avg_seq_len    BIGINT   mean length of an attention's requests, as the file says
+-- avg_seq_len    BIGINT   mean length of an attention's requests, from the file
 -- tokens         BIGINT   tokens of an attention
 -- requests       BIGINT   requests of an attention
 -- phase          VARCHAR  prefill, decode or unknown, of an attention

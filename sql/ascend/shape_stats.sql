@@ -4,14 +4,13 @@
 -- `FROM shape_stats(trace_id)`; NULL for all traces, as in kernel_stats. The profiler's counters
 -- are averaged over the kernels that have them.
 --
--- hardware        VARCHAR  key of the table hardware, NULL when unknown
+-- hardware        VARCHAR  key of the table hardware, NULL if unknown
 -- device_name     VARCHAR  the device as the profiler prints it
--- software        VARCHAR  versions it ran with: the setting software of the trace, as the user
---                          said
+-- software        VARCHAR  versions it ran with: the trace's setting software
 -- op_type         VARCHAR  type of operation, folded; of other vendors the kernel's name to show
--- core            VARCHAR  kind of core, NULL where there is one
+-- core            VARCHAR  kind of core, NULL if there is one
 -- op_state        VARCHAR  dynamic or static, of one of the kernels
--- block_num       INTEGER  blocks launched, NULL when unknown
+-- block_num       INTEGER  blocks launched, NULL if unknown
 -- input_dims      VARCHAR  shapes of the inputs, JSON
 -- input_types     VARCHAR  types of the inputs, JSON
 -- input_formats   VARCHAR  formats of the inputs, NULL for other vendors

@@ -1,9 +1,16 @@
+-- An operator's name without the namespace of PyTorch and without its overload: aten.mm.
+CREATE MACRO _op_base(op_name) AS regexp_replace(
+    regexp_replace(op_name, '^torch\.ops\.', ''), '^(\w+\.\w+)\.\w+$', '\1'
+);
+
 -- One row per operator of a simulator's trace, or of its summary of operators, and kernel that it
 -- stands for: what the simulator thinks that a forward pass takes.
 --
 -- A simulator's Chrome trace has a row for every call; of a trace with two models the one that
 -- knows measurements counts. A fused operator is taken apart by the durations of its kernels, or
 -- into equal parts where the trace has none.
+--
+-- key: trace_id, event_id, part
 --
 -- trace_id     VARCHAR  trace
 -- event_id     BIGINT   row of the file
@@ -14,15 +21,15 @@
 -- scenario     VARCHAR  what was simulated, in a summary
 -- op_name      VARCHAR  operator
 -- kernel_type  VARCHAR  type of operation on the device: the file's, else the likeliest of
---                       op_kernel_map; NULL when unknown
--- mapped       BOOLEAN  the file itself names the kernel, or says that it knows one
+--                       op_kernel_map; NULL if unknown
+-- mapped       BOOLEAN  the file itself names the kernel, or states that it has one
 -- source       VARCHAR  where a call's time is from: MEASURED, INTERPOLATED, EXTRAPOLATED, PARTIAL;
---                       NULL where the simulator calculated it, and in a summary
+--                       NULL if the simulator calculated it, and in a summary
 -- status       VARCHAR  hit, partial, extrapolated or miss; zero_cost for views of tensors; NULL in
---                       a summary, which does not say
+--                       a summary, which lacks it
 -- count        BIGINT   calls
 -- total_us     DOUBLE   their time, µs
--- shape_key    VARCHAR  shapes of the inputs, NULL where a summary has several
+-- shape_key    VARCHAR  shapes of the inputs, NULL if a summary has several
 -- variants     BIGINT   distinct shapes of a summary's operator
 CREATE VIEW simulated_ops AS
 WITH called AS (

@@ -1,13 +1,15 @@
 -- One row per simulated trace and metric of how much of it rests on measurements.
 --
--- M1: calls with a time from measurements; part of one is none. M2: fused functions, one vote each,
--- all of whose calls have one. M3: the same without functions that cost nothing or whose miss is
--- accepted. M4: distinct pairs of function and shapes. M5: share of the time that the simulator's
--- own model gives those calls; only a trace of two models has it.
+-- M1: calls with a time from measurements; a partial one does not count. M2: fused functions, one
+-- vote each, all of whose calls have one. M3: the same without functions that cost nothing or whose
+-- miss is accepted. M4: distinct pairs of function and shapes. M5: share of the time that the
+-- simulator's own model gives those calls; only a trace of two models has it.
+--
+-- key: trace_id, metric
 --
 -- trace_id  VARCHAR  trace of the simulator
 -- metric    VARCHAR  M1 to M5
--- value     DOUBLE   hits over total; NULL where the trace has none of what is counted
+-- value     DOUBLE   hits over total; NULL if the trace has none of what is counted
 -- hits      DOUBLE   what has a time from measurements: a count, for M5 µs
 -- total     DOUBLE   all
 CREATE VIEW simulation_metrics AS

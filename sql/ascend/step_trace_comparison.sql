@@ -1,11 +1,13 @@
--- One row per trace, device, step and term: what step_trace_time.csv says, and what the kernels of
--- the same trace give.
+-- One row per trace, device, step and term: the value in step_trace_time.csv beside that from the
+-- kernels of the same trace.
 --
 -- Where a trace has rows without a step and the file has steps, the two are not comparable and
 -- there is no row.
 --
+-- key: trace_id, device, step?, term
+--
 -- trace_id   VARCHAR  trace
--- rank       INTEGER  rank in the job, NULL when unknown
+-- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
 -- step       VARCHAR  step, NULL without one
 -- term       VARCHAR  computing, communication, overlapped, communication_not_overlapped or free
@@ -26,8 +28,8 @@ WITH sides AS (
     FROM msprof_breakdown AS ours
     JOIN step_trace_times AS file
         ON file.trace_id = ours.trace_id
-        AND coalesce(file.device, ours.device) IS NOT DISTINCT FROM ours.device
-        AND TRY_CAST(file.step AS INTEGER) IS NOT DISTINCT FROM ours.step_id
+        AND file.device IN (ours.device, -1)
+        AND coalesce(TRY_CAST(file.step AS INTEGER), -1) = ours.step_id
         AND file.type = 'rank'
 ),
 terms AS (

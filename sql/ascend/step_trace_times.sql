@@ -4,13 +4,15 @@
 -- computing + communication_not_overlapped + free is the step's length; stage is that without
 -- bubble.
 --
+-- key: trace_id, device, step?, type, ranks?
+--
 -- trace_id                           VARCHAR  trace
 -- rank                               INTEGER  rank: the trace's, or in a cluster's file the row's;
---                                             NULL when unknown and for stages
--- device                             INTEGER  device, NULL where the file has none
--- step                               VARCHAR  step, NULL where the file has none
+--                                             NULL if unknown and for stages
+-- device                             INTEGER  device, -1 where the file has none
+-- step                               VARCHAR  step, NULL if the file has none
 -- type                               VARCHAR  rank or stage
--- ranks                              VARCHAR  rank, or the ranks of a stage, as the file says
+-- ranks                              VARCHAR  rank, or the ranks of a stage, from the file
 -- computing_us                       DOUBLE   time with a kernel computing, µs
 -- communication_us                   DOUBLE   time with a collective running, µs
 -- overlapped_us                      DOUBLE   of that, time with a kernel computing, µs
@@ -58,8 +60,8 @@ SELECT
         WHEN ranks IS NOT NULL THEN TRY_CAST(ranks AS INTEGER)
         ELSE traces.rank
     END AS rank,
-    device, step, type, ranks, computing_us, communication_us, overlapped_us,
-    communication_not_overlapped_us, free_us, stage_us, bubble_us,
+    coalesce(device, -1) AS device, step, type, ranks, computing_us, communication_us,
+    overlapped_us, communication_not_overlapped_us, free_us, stage_us, bubble_us,
     not_overlapped_exclude_receive_us, preparing_us,
     computing_us + communication_not_overlapped_us + free_us AS elapsed_us,
     CASE

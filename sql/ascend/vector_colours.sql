@@ -1,8 +1,10 @@
 -- One row per kernel of an Ascend device's vector cores whose bytes are known: the colour that the
 -- profiler's advisor gives it for its throughput. The thresholds are those of advisor_colours.
 --
+-- key: trace_id, kernel_id
+--
 -- trace_id          VARCHAR  trace
--- rank              INTEGER  rank in the job, NULL when unknown
+-- rank              INTEGER  rank in the job, NULL if unknown
 -- device            INTEGER  device
 -- kernel_id         BIGINT   the kernel
 -- op_type           VARCHAR  type of operation, folded

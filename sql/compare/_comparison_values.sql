@@ -2,7 +2,7 @@
 -- and the whole trace where it has no steady step, and how much steps differ. A step's time is that
 -- of the device work launched from it; how long the host took is a measure of its own.
 --
--- Materialised per trace.
+-- stored: per trace
 --
 -- trace_id  VARCHAR  trace
 -- place     INTEGER  order of the measures

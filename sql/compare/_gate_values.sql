@@ -1,6 +1,6 @@
 -- One row per trace and measure that gates a change.
 --
--- Materialised per trace.
+-- stored: per trace
 --
 -- trace_id  VARCHAR  trace
 -- metric    VARCHAR  step_median, step_p90, compute_median and period_median, µs;
@@ -27,7 +27,7 @@ WITH by_step AS (
     FROM step_states
     JOIN comparison_bases AS bases USING (trace_id)
     WHERE
-        is_steady AND device IS NOT NULL AND dur_us > 0
+        is_steady AND device >= 0 AND dur_us > 0
         AND bases.program IS NOT DISTINCT FROM step_states.program
     GROUP BY trace_id, step_id
 ),

@@ -1,12 +1,51 @@
+-- One row per pair of traces and part of a step that got slower by more than its rule lets pass.
+-- Pairs are all of the lake: filter by id.
+CREATE VIEW _gated_parts AS
+WITH wholes AS (
+    SELECT trace_id, metric, any_value(whole) AS whole
+    FROM _gate_parts
+    GROUP BY trace_id, metric
+),
+paired AS (
+    -- An operation that only the second trace has may be another's new name: its family decides.
+    SELECT
+        wholes.trace_id AS before_id, a.trace_id AS after_id, metric, a.part,
+        coalesce(b.value, 0) AS before, a.value AS after, threshold, verdict,
+        coalesce(least_pct, 0) * wholes.whole / 100 AS least_us,
+        a.whole > wholes.whole AS is_slower,
+        CASE
+            WHEN b.trace_id IS NULL THEN a.spread
+            WHEN b.spread + a.spread IS NOT NULL THEN greatest(b.spread, a.spread)
+        END AS noise_us
+    FROM _gate_parts AS a
+    JOIN wholes USING (metric)
+    JOIN gate_rules USING (metric)
+    LEFT JOIN _gate_parts AS b
+        ON b.trace_id = wholes.trace_id AND b.metric = a.metric AND b.part = a.part
+    WHERE b.trace_id IS NOT NULL OR metric = 'family'
+)
+SELECT
+    before_id, after_id, metric, part, before, after,
+    100 * (after - before) / nullif(before, 0) AS change, threshold,
+    100 * noise_us / nullif(before, 0) AS noise,
+    CASE
+        WHEN after - before <= noise_us THEN 'noise'
+        WHEN is_slower THEN verdict
+        ELSE 'warn'
+    END AS verdict
+FROM paired
+WHERE after - before > greatest(threshold * before / 100, least_us);
+
 -- One row per pair of traces and measure that gates a change, with its verdict. Pairs are all of
--- the lake: ask for some.
+-- the lake: filter by id.
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
 -- metric     VARCHAR  measure
+-- part       VARCHAR  part of the step, NULL for measures of the whole
 -- before     DOUBLE   of the first trace
 -- after      DOUBLE   of the second trace
--- change     DOUBLE   of times in percent, NULL where the first is not above 0; of shares after
+-- change     DOUBLE   of times in percent, NULL if the first is not above 0; of shares after
 --                     minus before, percentage points
 -- threshold  DOUBLE   the change above which the verdict is not pass
 -- noise      DOUBLE   how much the steps of the noisier trace differ, in the unit of change; NULL
@@ -31,7 +70,8 @@ WITH changes AS (
     JOIN gate_rules USING (metric)
 )
 SELECT
-    before_id, after_id, metric, before, after, change, threshold, noise,
+    before_id, after_id, metric, CAST(NULL AS VARCHAR) AS part, before, after, change, threshold,
+    noise,
     CASE
         WHEN change IS NULL THEN 'unknown'
         WHEN change > threshold AND change <= noise THEN 'noise'
@@ -40,4 +80,8 @@ SELECT
     END AS verdict
 FROM changes
 -- Not every step has these.
-WHERE metric NOT IN ('compute_median', 'period_median') OR change IS NOT NULL;
+WHERE metric NOT IN ('compute_median', 'period_median') OR change IS NOT NULL
+UNION ALL
+SELECT
+    before_id, after_id, metric, part, before, after, change, threshold, noise, verdict
+FROM _gated_parts;

@@ -1,12 +1,12 @@
--- One row per pair of traces and measure of the work in a step. Pairs are all of the lake: ask for
--- some.
+-- One row per pair of traces and measure of the work in a step. Pairs are all of the lake: filter
+-- by id.
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
 -- measure    VARCHAR  basis, or a measure of _work_values
--- before     VARCHAR  of the first trace, NULL when unknown
--- after      VARCHAR  of the second trace, NULL when unknown
--- ratio      DOUBLE   after by before, NULL where a side is unknown, and of a basis
+-- before     VARCHAR  of the first trace, NULL if unknown
+-- after      VARCHAR  of the second trace, NULL if unknown
+-- ratio      DOUBLE   after by before, NULL if a side is unknown, and of a basis
 -- verdict    VARCHAR  same, different, unknown (a side is), or info: what may differ
 CREATE VIEW _work_pairs AS
 WITH pairs AS (

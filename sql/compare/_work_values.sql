@@ -1,7 +1,7 @@
 -- One row per trace and measure of the work in one steady step, or in the whole trace where it has
 -- none.
 --
--- Materialised per trace.
+-- stored: per trace
 --
 -- trace_id  VARCHAR  trace
 -- measure   VARCHAR  devices, requests, tokens, product FLOP (of matrix products, on one device) or
@@ -29,7 +29,7 @@ LEFT JOIN loads USING (trace_id)
 CROSS JOIN LATERAL (
     VALUES
         ('devices', devices), ('requests', requests), ('tokens', tokens),
-        -- Of some products alone they would tell what a profiler recorded, not what was computed.
+        -- Of some products alone they would show what a profiler recorded, not what was computed.
         ('product FLOP', CASE WHEN known_products >= 0.999 * products THEN product_flops END),
         ('operations', calls)
 ) AS measures (measure, value)

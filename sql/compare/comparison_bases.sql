@@ -1,13 +1,15 @@
 -- One row per trace: what its measures are taken per when traces are compared.
 --
--- Materialised per trace.
+-- stored: per trace
+--
+-- key: trace_id
 --
 -- trace_id      VARCHAR  trace
--- basis         VARCHAR  steady step, with what tells the steps and what they run; whole trace
+-- basis         VARCHAR  steady step, with the source of the steps and what they run; whole trace
 --                        where it has none
--- step_source   VARCHAR  what tells those steps, NULL where there are none
--- work_source   VARCHAR  what tells the work of those steps, see steps
--- program       VARCHAR  what they run, NULL when not shown
+-- step_source   VARCHAR  source of those steps, NULL if there are none
+-- work_source   VARCHAR  source of their work, see steps
+-- program       VARCHAR  what they run, NULL if not shown
 -- steps         BIGINT   steady steps of the main program
 -- without_work  BIGINT   of these, steps to which no device operation belongs
 -- devices       BIGINT   devices

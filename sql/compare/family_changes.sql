@@ -8,7 +8,7 @@
 -- before_us         DOUBLE   own time in the first trace, µs
 -- after_us          DOUBLE   own time in the second trace, µs
 -- change_us         DOUBLE   after minus before; a family that a trace has not counts as 0, µs
--- change_pct        DOUBLE   the same by before, %; NULL where the first trace has it not
+-- change_pct        DOUBLE   the same by before, %; NULL if the first trace has it not
 -- time_ratio        DOUBLE   after by before, NULL likewise
 -- before_flops      DOUBLE   floating-point operations in the first trace, of the calls of which
 --                            they are known

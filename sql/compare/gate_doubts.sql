@@ -1,7 +1,7 @@
 -- One row per reason why a gate cannot judge the change from one trace to another; none where it
 -- can. With one of them a change never passes. With one step, or no work in some, it still fails
 -- where a measure of gated_changes does: a single step shows a regression, but not that there is
--- none. Of different work neither can be told.
+-- none. If the work differs, neither can be decided.
 --
 -- `FROM gate_doubts(before, after)` with the ids of two traces.
 --

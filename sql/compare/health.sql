@@ -1,11 +1,13 @@
--- One row per trace and check. Can this trace answer the question at all?
+-- One row per trace and check. Can this trace answer queries at all?
+--
+-- key: trace_id, check
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
 -- severity   VARCHAR  ok, info, warning or error
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the check speaks
+-- threshold  DOUBLE   the value from which on the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message

@@ -4,7 +4,7 @@
 --
 -- `FROM op_changes(before, after)` with the ids of two traces.
 --
--- program       VARCHAR  compiled program, NULL where there are none
+-- program       VARCHAR  compiled program, NULL if there are none
 -- op            VARCHAR  name shared by the copies of the operation
 -- shape         VARCHAR  shapes
 -- before_calls  DOUBLE   calls in the first trace
@@ -12,7 +12,7 @@
 -- before_us     DOUBLE   own time in the first trace, µs
 -- after_us      DOUBLE   own time in the second trace, µs
 -- change_us     DOUBLE   after minus before; an operation that a trace has not counts as 0, µs
--- change_pct    DOUBLE   the same by before, %; NULL where the first trace has it not
+-- change_pct    DOUBLE   the same by before, %; NULL if the first trace has it not
 CREATE MACRO op_changes(of_before, of_after) AS TABLE
 SELECT
     coalesce(b.program, a.program) AS program, coalesce(b.op, a.op) AS op,

@@ -10,9 +10,9 @@
 -- before      DOUBLE   of the first trace
 -- after       DOUBLE   of the second trace
 -- change      DOUBLE   after minus before
--- change_pct  DOUBLE   the same by before, %; NULL where before is 0
+-- change_pct  DOUBLE   the same by before, %; NULL if before is 0
 -- noise       DOUBLE   three times the median absolute deviation of the steady steps, of the trace
---                      with the larger one; NULL where a trace has less than three
+--                      with the larger one; NULL if a trace has less than three
 -- verdict     VARCHAR  better, worse, same; noise where the change is no larger; unknown where the
 --                      noise is
 CREATE MACRO trace_changes(of_before, of_after) AS TABLE

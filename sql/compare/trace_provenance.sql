@@ -1,4 +1,4 @@
--- One row per question whether two traces can be compared at all, with its answer.
+-- One row per test of whether two traces can be compared at all, with its verdict.
 --
 -- `FROM trace_provenance(before, after)` with the ids of two traces. An id is the hash of a trace's
 -- decompressed content: a recompressed copy is the same trace.

@@ -1,16 +1,28 @@
+-- The verdict on a change as a whole, of those of its measures and the reasons that stand against
+-- any: unknown where it cannot be judged.
+CREATE MACRO _gate_status(verdicts, reasons) AS CASE
+    WHEN list_has_any(reasons, ['different work', 'nothing to measure']) THEN 'unknown'
+    WHEN list_contains(verdicts, 'fail') THEN 'fail'
+    WHEN len(reasons) > 0 OR list_contains(verdicts, 'unknown') OR len(verdicts) = 0 THEN 'unknown'
+    WHEN list_contains(verdicts, 'warn') THEN 'warn'
+    ELSE 'pass'
+END;
+
 -- One row per trace that was given a baseline (`tracelake set TRACE baseline=OTHER`): whether it
--- passed. The lake is the history: what it says is computed anew when thresholds change.
+-- passed. The lake is the history: verdicts are computed again when thresholds change.
+--
+-- key: trace_id
 --
 -- trace_id               VARCHAR    trace
 -- trace                  VARCHAR    its name
 -- run                    VARCHAR    its run
 -- ingested_at            TIMESTAMP  when it came into the lake
 -- baseline               VARCHAR    baseline as it was named
--- baseline_id            VARCHAR    that trace, NULL where the lake has none, or several, of the
+-- baseline_id            VARCHAR    that trace, NULL if the lake has none, or several, of the
 --                                   name
 -- status                 VARCHAR    pass, warn or fail; unknown without the baseline, where the two
 --                                   are one trace, and where the gate cannot judge, see doubts
--- failures               VARCHAR[]  measures that fail
+-- failures               VARCHAR[]  measures that fail; of a part of the step with its name
 -- warnings               VARCHAR[]  measures that warn
 -- doubts                 VARCHAR[]  reasons why the gate cannot judge, see gate_doubts
 -- step_median_us         DOUBLE     median of the steady steps, µs
@@ -40,8 +52,10 @@ compared AS (
 judged AS (
     SELECT
         trace_id, list(verdict) AS verdicts,
-        list(metric ORDER BY metric) FILTER (verdict = 'fail') AS failures,
-        list(metric ORDER BY metric) FILTER (verdict = 'warn') AS warnings,
+        list(concat_ws(' ', metric, part) ORDER BY metric, part) FILTER (verdict = 'fail')
+            AS failures,
+        list(concat_ws(' ', metric, part) ORDER BY metric, part) FILTER (verdict = 'warn')
+            AS warnings,
         max(after) FILTER (metric = 'step_median') AS step_median_us,
         max(change) FILTER (metric = 'step_median') AS step_median_pct,
         max(change) FILTER (metric = 'step_p90') AS step_p90_pct,

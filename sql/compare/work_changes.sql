@@ -9,8 +9,8 @@
 --                   devices; requests and tokens of a step, as its annotation or its pass has them;
 --                   product FLOP: of the matrix products on one device, where those of all of them
 --                   are known; operations: on one device
--- before   VARCHAR  of the first trace, NULL when unknown
--- after    VARCHAR  of the second trace, NULL when unknown
+-- before   VARCHAR  of the first trace, NULL if unknown
+-- after    VARCHAR  of the second trace, NULL if unknown
 -- ratio    DOUBLE   after by before
 -- verdict  VARCHAR  same, different, unknown (a side is), or info: what may differ
 CREATE MACRO work_changes(of_before, of_after) AS TABLE

@@ -4,11 +4,11 @@
 -- The rule seed is that of published figures: of rows whose type begins with hcom_ that start in
 -- the same microsecond and have the same type the longest counts, the first of equal ones; it knows
 -- no device. Kernels of the AI CPU for collectives count nowhere. With none everything counts that
--- the table of kernels has; what only the timeline says twice does not.
+-- the table of kernels has; what is double only in the timeline does not.
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the row
--- twin_id    BIGINT   event_id of the row that owns the time, NULL where no row does
+-- twin_id    BIGINT   event_id of the row that owns the time, NULL if no row does
 -- rule       VARCHAR  aiv_exact, aiv_near, aicpu_service, small_task, timeline_twin or seed
 CREATE VIEW _duplicates AS
 WITH modes AS (

@@ -1,10 +1,136 @@
+-- One row per device operation with a category from XLA: what it counts as, whatever its name.
+CREATE VIEW _hlo_operations AS
+WITH xla_lines AS (
+    SELECT trace_id, pid, tid
+    FROM _lines
+    WHERE role = 'operation' AND starts_with(process, '/device:')
+),
+told AS (
+    SELECT events.trace_id, event_id AS kernel_id, args ->> '$.hlo_category' AS hlo_category
+    FROM events
+    JOIN xla_lines USING (trace_id, pid, tid)
+    WHERE lane = 'device' AND dur_ns IS NOT NULL
+)
+SELECT trace_id, kernel_id, category, coalesce(kind, 'compute') AS kind
+FROM told
+LEFT JOIN hlo_categories USING (hlo_category)
+WHERE hlo_category IS NOT NULL;
+
+-- One row per trace and distinct label of a device operation: its category and the name to show.
+--
+-- Rules are tried here, once per distinct name, and never on events. The two functions are made
+-- from the tables category_rules and name_rules when the lake is opened.
+CREATE VIEW _kernel_names AS
+WITH calls AS (
+    SELECT DISTINCT trace_id, called, op_category, core_group FROM _operations
+),
+tried AS (
+    SELECT
+        trace_id, called, op_category, core_group, traces.profile,
+        min(_category_rule(lower(called), traces.profile)) AS priority
+    FROM calls
+    JOIN traces USING (trace_id)
+    GROUP BY trace_id, called, op_category, core_group, traces.profile
+),
+ruled AS (
+    -- An op type may be spelled like a driver's fill or copy, which no core runs: there the name
+    -- that its kernels have decides.
+    SELECT
+        trace_id, called, op_category, core_group,
+        CASE
+            WHEN core_group <> 'memory' AND category_rules.kind = 'memory'
+                THEN _category_rule('aclnnop_op_' || lower(called), tried.profile)
+            ELSE priority
+        END AS priority
+    FROM tried
+    LEFT JOIN category_rules USING (priority)
+)
+SELECT
+    trace_id,
+    called,
+    core_group,
+    if(core_group IS NULL, _display_name(called), called) AS display_name,
+    -- What the units for collectives and for copies run is just that, whatever its name.
+    CASE
+        WHEN core_group = 'memory' AND category_rules.kind IS DISTINCT FROM 'memory' THEN 'memcpy'
+        WHEN core_group = 'communication' AND category_rules.kind IS DISTINCT FROM 'communication'
+            THEN 'communication'
+        ELSE coalesce(category_rules.category, ascend_op_categories.category, 'other')
+    END AS category,
+    CASE
+        WHEN core_group IN ('communication', 'memory') THEN core_group
+        ELSE coalesce(category_rules.kind, ascend_op_categories.kind, 'compute')
+    END AS kind
+FROM ruled
+LEFT JOIN category_rules USING (priority)
+LEFT JOIN ascend_op_categories USING (op_category);
+
+-- One row per launch that shares no id with an operator: the innermost operator of its thread that
+-- was running then. Older profilers number launches and operators apart.
+--
+-- The depth of an operator is the number of operators running on its thread when it starts, itself
+-- among them: +1 at each start, -1 at each end, a running sum. At a launch the same sum is the
+-- depth of the innermost operator running: the latest one of this depth to have started.
+CREATE VIEW _enclosing_operators AS
+WITH alone AS (
+    SELECT DISTINCT
+        trace_id, launch_id AS event_id, launch_pid AS pid, launch_tid AS tid, launch_ns AS at_ns
+    FROM _launched
+    WHERE op_id IS NULL AND launch_id IS NOT NULL
+),
+threads AS (
+    SELECT DISTINCT trace_id, pid, tid FROM alone
+),
+causes AS (
+    SELECT
+        _operators.trace_id, op_id, external_id, _operators.pid, _operators.tid, start_ns, end_ns
+    FROM _operators
+    SEMI JOIN threads USING (trace_id, pid, tid)
+),
+edges AS (
+    -- At one moment what ends goes first, then what starts, the longest first, then the launch. Of
+    -- equally long operators the caller has the lower id: ids are given as operators start.
+    SELECT
+        trace_id, pid, tid, op_id AS event_id, end_ns AS at_ns, -1 AS step, 0 AS turn,
+        0 AS until_ns, external_id
+    FROM causes
+    UNION ALL
+    SELECT trace_id, pid, tid, op_id, start_ns, 1, 1, -end_ns, external_id FROM causes
+    UNION ALL
+    SELECT trace_id, pid, tid, event_id, at_ns, 0, 2, 0, NULL FROM alone
+),
+swept AS (
+    SELECT
+        trace_id, pid, tid, event_id, at_ns, turn,
+        sum(step) OVER (
+            PARTITION BY trace_id, pid, tid
+            ORDER BY at_ns, turn, until_ns, external_id, event_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS depth
+    FROM edges
+),
+starts AS (
+    SELECT trace_id, pid, tid, depth, at_ns, event_id AS op_id FROM swept WHERE turn = 1
+),
+launches AS (
+    SELECT trace_id, pid, tid, depth, at_ns, event_id AS launch_id FROM swept WHERE turn = 2
+)
+SELECT launches.trace_id, launches.launch_id, starts.op_id
+FROM launches
+ASOF JOIN starts
+    ON starts.trace_id = launches.trace_id
+    AND starts.pid = launches.pid
+    AND starts.tid = launches.tid
+    AND starts.depth = launches.depth
+    AND starts.at_ns <= launches.at_ns;
+
 -- One row per device operation with its launch, its operator and its category.
 --
--- What XLA tells of an operation decides its category, else the operator that launched it, where a
--- rule of op_category_rules speaks of it, else its name. An operator around the launch of a graph
--- says nothing of the graph's kernels.
+-- The category is XLA's own, else by the operator that launched the operation, if a
+-- rule of op_category_rules has it, else by the name. An operator around the launch of a graph
+-- does not describe the graph's kernels.
 --
--- Materialised per trace.
+-- stored: per trace
 --
 -- trace_id         VARCHAR  trace
 -- kernel_id        BIGINT   event_id of the operation
@@ -19,7 +145,7 @@
 -- core             VARCHAR  for Ascend, the accelerator core
 -- category         VARCHAR  category
 -- kind             VARCHAR  compute, communication or memory
--- category_source  VARCHAR  hlo, operator, op_type or name; NULL where nothing tells the category
+-- category_source  VARCHAR  hlo, operator, op_type or name; NULL if unknown
 -- name_category    VARCHAR  category by the name alone
 -- is_contradicted  BOOLEAN  the operator's category is another than the name's, and the name's is
 --                           neither vaguer nor a step of the operator
@@ -31,7 +157,7 @@
 -- launch_tid       VARCHAR  thread of the launch
 -- op_id            BIGINT   event_id of the operator
 -- op_name          VARCHAR  name of the operator
--- input_dims       VARCHAR  shapes of its own inputs where it says them, else of the operator's,
+-- input_dims       VARCHAR  shapes of its own inputs if it has them, else of the operator's,
 --                           JSON
 -- input_types      VARCHAR  types of the same inputs, JSON
 CREATE VIEW _kernels AS

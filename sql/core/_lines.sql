@@ -6,7 +6,7 @@
 -- thread    VARCHAR  thread name
 -- role      VARCHAR  from line_roles, NULL for lines without a rule
 -- device    INTEGER  device that the process name ends in, or that Ascend's label of the process
---                    names; NULL where neither does
+--                    names; NULL if neither does
 CREATE VIEW _lines AS
 WITH processes AS (
     SELECT trace_id, pid, arg_max(args ->> '$.name', event_id) AS process
@@ -30,19 +30,35 @@ labelled AS (
         GROUP BY trace_id, pid
     )
 ),
-ruled AS (
-    SELECT process, thread, arg_min(role, priority) AS role
-    FROM (SELECT DISTINCT process, thread FROM threads JOIN processes USING (trace_id, pid))
+named AS (
+    SELECT trace_id, pid, tid, process, thread
+    FROM threads
+    JOIN processes USING (trace_id, pid)
+),
+matches AS (
+    SELECT process, thread, priority, role
+    FROM (SELECT DISTINCT process, thread FROM named)
     JOIN line_roles
         ON regexp_matches(process, process_pattern) AND regexp_matches(thread, thread_pattern)
-    GROUP BY process, thread
+),
+exceptions AS (
+    -- Rules that do not hold in a process because of another of its threads.
+    SELECT DISTINCT trace_id, pid, priority
+    FROM named
+    JOIN line_roles ON regexp_matches(thread, unless_pattern)
+),
+ruled AS (
+    SELECT trace_id, pid, tid, arg_min(role, priority) AS role
+    FROM named
+    JOIN matches USING (process, thread)
+    ANTI JOIN exceptions USING (trace_id, pid, priority)
+    GROUP BY trace_id, pid, tid
 )
 SELECT
-    trace_id, pid, tid, process, thread, ruled.role,
+    trace_id, pid, tid, process, thread, role,
     coalesce(
         TRY_CAST(nullif(regexp_extract(process, ':(\d+)$', 1), '') AS INTEGER), labelled.device
     ) AS device
-FROM threads
-JOIN processes USING (trace_id, pid)
+FROM named
 LEFT JOIN labelled USING (trace_id, pid)
-LEFT JOIN ruled USING (process, thread);
+LEFT JOIN ruled USING (trace_id, pid, tid);

@@ -14,8 +14,8 @@
 -- op_category     VARCHAR  for Ascend, the category in the words of its operators
 -- core            VARCHAR  for Ascend, the accelerator core
 -- core_group      VARCHAR  for Ascend, the group of the core
--- input_dims      VARCHAR  shapes of its inputs, JSON, where it says them itself
--- input_types     VARCHAR  types of its inputs, JSON, where it says them itself
+-- input_dims      VARCHAR  shapes of its inputs, JSON, if it has them itself
+-- input_types     VARCHAR  types of its inputs, JSON, if it has them itself
 -- event_category  VARCHAR  category in the file
 -- correlation     BIGINT   id shared with the launch
 -- external_id     BIGINT   id shared with the operator
@@ -36,8 +36,7 @@ partners AS (
 SELECT
     events.trace_id,
     events.event_id AS kernel_id,
-    -- Kineto's process number of a device event is the device.
-    coalesce(events.device, _lines.device, TRY_CAST(events.pid AS INTEGER)) AS device,
+    coalesce(events.device, processes.device, 0) AS device,
     coalesce(events.stream, TRY_CAST(events.tid AS BIGINT)) AS stream,
     events.start_ns,
     events.dur_ns,
@@ -58,6 +57,8 @@ FROM events
 SEMI JOIN plain ON plain.trace_id = events.trace_id
 LEFT JOIN _lines
     ON _lines.trace_id = events.trace_id AND _lines.pid = events.pid AND _lines.tid = events.tid
+LEFT JOIN device_processes AS processes
+    ON processes.trace_id = events.trace_id AND processes.pid = events.pid
 WHERE
     events.lane = 'device'
     AND events.dur_ns IS NOT NULL

@@ -1,5 +1,4 @@
--- One row per trace that the user said anything of, with a column for each setting that has a
--- meaning here.
+-- One row per trace with settings, with a column for each setting that has a meaning here.
 -- trace_id          VARCHAR  trace
 -- trace             VARCHAR  name
 -- run               VARCHAR  run it belongs to

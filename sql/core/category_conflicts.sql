@@ -1,7 +1,9 @@
 -- One row per trace, operator and category where the rules for names and those for operators
--- contradict each other: kernels whose name's rule says another category than the operator that
+-- contradict each other: kernels whose name's rule gives another category than the operator that
 -- launched them, though no vaguer one and none of a step of the operator. The operator is believed.
--- A rule for names that is wrong shows here, as does an operator that does more than its rule says.
+-- A rule for names that is wrong shows here, as does an operator that does more than its rule.
+--
+-- key: trace_id, op_name, category, name_category
 --
 -- trace_id       VARCHAR  trace
 -- op_name        VARCHAR  operator that launched the kernels

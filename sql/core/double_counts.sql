@@ -1,8 +1,10 @@
 -- One row per Ascend trace and device: what its collectives add up to with and without the rows
 -- that show them again, and what else the trace has twice.
 --
+-- key: trace_id, device
+--
 -- trace_id               VARCHAR  trace
--- rank                   INTEGER  rank in the job, NULL when unknown
+-- rank                   INTEGER  rank in the job, NULL if unknown
 -- device                 INTEGER  device
 -- dedup                  VARCHAR  rule in force: tracelake, seed or none
 -- hcom_rows              BIGINT   logical and physical rows of collectives

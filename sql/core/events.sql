@@ -4,6 +4,8 @@
 -- arguments; the end
 -- event stays a row of its own, without a duration.
 --
+-- key: trace_id, event_id
+--
 -- trace_id      VARCHAR  trace
 -- lane          VARCHAR  device, host, python, flow or meta: kinds of events that lie apart on disk
 -- event_id      BIGINT   place of the event in the file's array, from 0

@@ -5,11 +5,13 @@
 -- small tasks), and a folder's timeline shows again what its table of kernels has. `kernels` leaves
 -- these rows out; which they are, the setting dedup of a trace decides.
 --
+-- key: trace_id, kernel_id
+--
 -- trace_id   VARCHAR  trace
--- rank       INTEGER  rank in the job, NULL when unknown
+-- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
 -- kernel_id  BIGINT   event_id of the row
--- twin_id    BIGINT   event_id of the row that owns the time, NULL where no row does
+-- twin_id    BIGINT   event_id of the row that owns the time, NULL if no row does
 -- rule       VARCHAR  aiv_exact (same start and duration), aiv_near (within a microsecond),
 --                     aicpu_service (the AI CPU's part), small_task (a copy or signal inside),
 --                     timeline_twin (the table has it), seed (the rule of published figures)

@@ -1,8 +1,10 @@
 -- One row per device operation: kernels, copies and fills, each once; what does not count is in
 -- kernel_duplicates.
 --
+-- key: trace_id, kernel_id
+--
 -- trace_id         VARCHAR  trace
--- rank             INTEGER  rank in the job, NULL when unknown
+-- rank             INTEGER  rank in the job, NULL if unknown
 -- device           INTEGER  device it ran on
 -- stream           BIGINT   stream it ran on
 -- kernel_id        BIGINT   event_id of the operation
@@ -10,10 +12,10 @@
 -- dur_ns           BIGINT   duration, ns
 -- end_ns           BIGINT   end, ns
 -- name             VARCHAR  full name
--- display_name     VARCHAR  name with what does not tell kernels apart taken out, by name_rules
+-- display_name     VARCHAR  name without insignificant parts, by name_rules
 -- op_type          VARCHAR  op type, for Ascend
 -- core             VARCHAR  accelerator core or task type, for Ascend
--- category         VARCHAR  category: as XLA tells it, else by the operator that launched it
+-- category         VARCHAR  category: XLA's own, else by the operator that launched it
 --                           (op_category_rules), else by the name (category_rules); other when no
 --                           rule fits
 -- kind             VARCHAR  compute, communication or memory
@@ -21,16 +23,16 @@
 --                           other
 -- name_category    VARCHAR  category by the name alone
 -- is_contradicted  BOOLEAN  name and operator contradict each other, see category_conflicts
--- launch_id        BIGINT   event_id of the host call that launched it, NULL when the trace does
+-- launch_id        BIGINT   event_id of the host call that launched it, NULL if the trace does
 --                           not show it
 -- launch_kernels   BIGINT   operations launched by the same call; above 1 for graphs
 -- launch_ns        BIGINT   start of that call, ns
 -- launch_pid       VARCHAR  process of that call
 -- launch_tid       VARCHAR  thread of that call
 -- correlation      BIGINT   id shared with the launch
--- op_id            BIGINT   event_id of the framework operator that caused it, NULL when not shown
+-- op_id            BIGINT   event_id of the framework operator that caused it, NULL if not shown
 -- op_name          VARCHAR  name of that operator
--- input_dims       VARCHAR  shapes of its own inputs where it says them, else of the operator's,
+-- input_dims       VARCHAR  shapes of its own inputs if it has them, else of the operator's,
 --                           JSON
 -- input_types      VARCHAR  types of the same inputs, JSON
 CREATE VIEW kernels AS

@@ -3,8 +3,10 @@
 -- Roles come from line_roles: sums over a device take its lines of role operation alone, for
 -- modules, steps and annotations are drawn over the same time.
 --
+-- key: trace_id, pid, tid
+--
 -- trace_id  VARCHAR  trace
--- rank      INTEGER  rank in the job, NULL when unknown
+-- rank      INTEGER  rank in the job, NULL if unknown
 -- device    INTEGER  device the line belongs to, NULL for lines of the host
 -- pid       VARCHAR  process
 -- tid       VARCHAR  thread
@@ -16,8 +18,9 @@ CREATE VIEW lines AS
 SELECT
     trace_id, traces.rank,
     CASE
-        WHEN role <> 'host' THEN coalesce(device, TRY_CAST(pid AS INTEGER))
+        WHEN role <> 'host' THEN coalesce(_lines.device, TRY_CAST(pid AS INTEGER), processes.device)
     END AS device,
     pid, tid, process, thread, role
 FROM _lines
-JOIN traces USING (trace_id);
+JOIN traces USING (trace_id)
+LEFT JOIN device_processes AS processes USING (trace_id, pid);

@@ -1,4 +1,7 @@
--- One row per setting of a trace: what the user said of it, tags of the user's own among them.
+-- One row per setting of a trace, the user's own tags included.
+--
+-- key: trace_id, key
+--
 -- trace_id  VARCHAR  trace
 -- key       VARCHAR  name of the setting or tag
 -- value     VARCHAR  its value

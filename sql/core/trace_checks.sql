@@ -1,11 +1,51 @@
--- One row per trace and check of the trace itself. Can its events answer questions at all?
+-- One row per trace: a column for each check of the trace itself, named like the check.
+CREATE VIEW _trace_measures AS
+WITH totals AS (
+    SELECT
+        trace_id,
+        count(*) AS operations,
+        count(*) FILTER (launch_id IS NULL) AS without_launch,
+        count(*) FILTER (kind = 'compute') AS compute,
+        count(*) FILTER (kind = 'compute' AND input_dims IS NULL) AS without_shapes,
+        max(launch_kernels) AS largest_launch,
+        count(*) FILTER (dur_ns < 0) AS negative,
+        sum(dur_ns) AS all_ns,
+        sum(dur_ns) FILTER (category = 'other') AS other_ns,
+        sum(dur_ns) FILTER (is_contradicted) AS contradicted_ns
+    FROM kernels
+    GROUP BY trace_id
+)
+SELECT
+    trace_id,
+    CAST(truncated AS DOUBLE) AS truncated,
+    CAST(rejected_count AS DOUBLE) AS rejected,
+    CAST(repaired_count AS DOUBLE) AS repaired,
+    CAST(coalesce(skipped_bytes, 0) AS DOUBLE) AS skipped,
+    CAST(coalesce(array_count, 1) AS DOUBLE) AS event_arrays,
+    CAST(coalesce(redacted_count, 0) AS DOUBLE) AS redacted,
+    CAST(unmatched_count AS DOUBLE) AS unmatched,
+    CAST(operations IS NULL AS DOUBLE) AS no_device_operations,
+    coalesce(100.0 * without_launch / operations, 0) AS without_launch,
+    coalesce(100.0 * without_shapes / nullif(compute, 0), 0) AS without_shapes,
+    CAST(coalesce(largest_launch, 0) AS DOUBLE) AS graph_launch,
+    CAST(coalesce(negative, 0) AS DOUBLE) AS negative_duration,
+    coalesce(100.0 * other_ns / nullif(all_ns, 0), 0) AS other_category,
+    coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
+    CAST(operations IS NOT NULL AND hardware IS NULL AS DOUBLE) AS unknown_hardware,
+    CAST(rank IS NULL AS DOUBLE) AS unknown_rank
+FROM traces
+LEFT JOIN totals USING (trace_id);
+
+-- One row per trace and check of the trace itself. Can its events answer queries at all?
+--
+-- key: trace_id, check
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
 -- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the check speaks
+-- threshold  DOUBLE   the value from which on the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW trace_checks AS
 WITH measured AS (
@@ -13,19 +53,11 @@ WITH measured AS (
     FROM _trace_measures
     UNPIVOT (
         value FOR "check" IN (
-            truncated, rejected, repaired, unmatched, no_device_operations, without_launch,
-            without_shapes, graph_launch, negative_duration, other_category, category_conflicts,
-            unknown_hardware, unknown_rank
+            truncated, rejected, repaired, skipped, event_arrays, redacted, unmatched,
+            no_device_operations, without_launch, without_shapes, graph_launch, negative_duration,
+            other_category, category_conflicts, unknown_hardware, unknown_rank
         )
     )
 )
-SELECT
-    trace_id,
-    "check",
-    CASE WHEN value >= threshold THEN severity ELSE 'ok' END AS severity,
-    value,
-    unit,
-    threshold,
-    message
-FROM measured
-JOIN check_rules USING ("check");
+SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM judged_checks(measured);

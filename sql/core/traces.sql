@@ -1,50 +1,122 @@
--- One row per trace in the lake: what its file says, and over it what the user said of it.
+-- One row per trace with a model's config.json: the fields of it that every subject needs.
 --
--- Held in memory.
+-- Multimodal models have these fields one level down, under text_config.
+CREATE VIEW _configs AS
+WITH configs AS (
+    SELECT trace_id, config, json_extract(config, '$.text_config') AS text_config
+    FROM _said
+    WHERE json_valid(config)
+),
+called_for AS (
+    SELECT
+        trace_id,
+        profile,
+        priority,
+        coalesce(
+            json_extract(config, '$.' || config_field),
+            json_extract(text_config, '$.' || config_field)
+        ) AS field,
+        coalesce(config ->> '$.model_type', text_config ->> '$.model_type') AS model_type,
+        model_types
+    FROM configs CROSS JOIN profiles
+),
+chosen AS (
+    SELECT trace_id, arg_min(profile, priority) AS profile
+    FROM called_for
+    WHERE
+        (field IS NOT NULL AND CAST(field AS VARCHAR) NOT IN ('null', '0', '[]', 'false', '""'))
+        OR list_contains(string_split(model_types, ','), model_type)
+    GROUP BY trace_id
+)
+SELECT
+    trace_id,
+    TRY_CAST(
+        coalesce(config ->> '$.num_hidden_layers', text_config ->> '$.num_hidden_layers') AS INTEGER
+    ) AS num_layers,
+    chosen.profile
+FROM configs
+LEFT JOIN chosen USING (trace_id);
+
+-- One row per trace whose device is known: by its name, or where the profiler prints none, by its
+-- properties.
+CREATE VIEW _hardware_matches AS
+WITH candidates AS (
+    SELECT
+        trace_id,
+        hardware.hardware,
+        CASE
+            WHEN regexp_matches(lower(found.device_name), hardware.device_pattern) THEN 'name'
+            WHEN
+                coalesce(found.device_name, '') IN ('', 'AMD Radeon Graphics')
+                AND found.compute_major = hardware.compute_major
+                AND found.compute_minor = hardware.compute_minor
+                AND found.num_sms = hardware.num_sms
+                AND found.memory_bytes BETWEEN memory_bytes_min AND memory_bytes_max
+                THEN 'properties'
+        END AS hardware_match
+    FROM _catalog AS found CROSS JOIN hardware
+)
+SELECT trace_id, min(hardware) AS hardware, min(hardware_match) AS hardware_match
+FROM candidates
+WHERE hardware_match IS NOT NULL
+GROUP BY trace_id
+-- If two parts cannot be distinguished, the hardware is unknown.
+HAVING count(*) = 1;
+
+-- One row per trace in the lake: its file's metadata, overridden by the user's settings.
+--
+-- stored: in memory
+--
+-- key: trace_id
 --
 -- trace_id          VARCHAR    first 16 hexadecimal digits of the XXH3-128 of the file's
 --                              decompressed content
 -- trace             VARCHAR    name: the file's, unless the user gave one
--- run               VARCHAR    the run it belongs to, as the user said
--- rank              INTEGER    rank in the job, NULL when unknown
+-- run               VARCHAR    the run it belongs to, set by the user
+-- rank              INTEGER    rank in the job, NULL if unknown
 -- rank_source       VARCHAR    where the rank is from: user, distributedInfo, file name, unknown
 -- format            VARCHAR    kineto, jax, ascend or chrome
 -- source_path       VARCHAR    the file it was read from
 -- device_name       VARCHAR    name of the first device, as the profiler prints it
--- vendor            VARCHAR    nvidia, amd, huawei or google; NULL when unknown
--- hardware          VARCHAR    key of the table hardware, NULL when unknown
+-- vendor            VARCHAR    nvidia, amd, huawei or google; NULL if unknown
+-- hardware          VARCHAR    key of the table hardware, NULL if unknown
 -- hardware_match    VARCHAR    how it was found: user, name, properties, or none
--- model             VARCHAR    model, as the user said
+-- model             VARCHAR    model, set by the user
 -- profile           VARCHAR    profile that finds the layers: the user's, or the one the model's
 --                              config calls for
 -- num_layers        INTEGER    layers of the model: the user's, or the config's num_hidden_layers
--- tp                INTEGER    degree of tensor parallelism, NULL when unknown
--- ep                INTEGER    degree of expert parallelism, NULL when unknown
--- dp                INTEGER    degree of data parallelism, NULL when unknown
--- pp                INTEGER    degree of pipeline parallelism, NULL when unknown
+-- tp                INTEGER    degree of tensor parallelism, NULL if unknown
+-- ep                INTEGER    degree of expert parallelism, NULL if unknown
+-- dp                INTEGER    degree of data parallelism, NULL if unknown
+-- pp                INTEGER    degree of pipeline parallelism, NULL if unknown
 -- tp_rank           INTEGER    place along the tensor-parallel axis, from the file's name
 -- ep_rank           INTEGER    place along the expert-parallel axis, from the file's name
 -- dp_rank           INTEGER    place along the data-parallel axis, from the file's name
 -- pp_rank           INTEGER    place along the pipeline-parallel axis, from the file's name
--- world_size        INTEGER    ranks in the job, NULL when unknown
+-- world_size        INTEGER    ranks in the job, NULL if unknown
 -- origin_ns         BIGINT     start of the first event that is neither metadata nor a flow, in ns:
 --                              Perfetto's zero
 -- start_ns          BIGINT     the same
 -- end_ns            BIGINT     end of the last such event, in ns
--- base_time_ns      BIGINT     ns since 1970 at the file's time 0, where the file says so
+-- base_time_ns      BIGINT     ns since 1970 at the file's time 0, if the file has it
 -- event_count       BIGINT     events stored
 -- rejected_count    BIGINT     events of the file that could not be stored
 -- repaired_count    BIGINT     events stored after their text was mended
+-- skipped_bytes     BIGINT     bytes of damaged text in which events cannot be distinguished
+-- redacted_count    BIGINT     credentials of the file that were replaced in what is stored of it;
+--                              NULL if an older version read it, which replaced none
 -- unmatched_count   BIGINT     begin or end events without a partner
+-- array_count       BIGINT     arrays of events in the file; 1, but for a key "traceEvents" that is
+--                              there more often, and 0 for tables
 -- truncated         BOOLEAN    the file ends before its end
 -- samples           VARCHAR    some rejected and repaired events with the reason, JSON
--- anchor            VARCHAR    regular expression for the anchor kernel, as the user said
--- anchor_role       VARCHAR    begin, inside or end, as the user said
--- blocks_per_layer  INTEGER    anchors in one layer, as the user said
--- dedup             VARCHAR    tracelake, seed or none: which rows of an Ascend trace count, as the
---                              user said; NULL is tracelake
--- config            VARCHAR    the model's config.json, as the user gave it
--- metadata          VARCHAR    what is kept of the file's own keys, JSON
+-- anchor            VARCHAR    regular expression for the anchor kernel, set by the user
+-- anchor_role       VARCHAR    begin, inside or end, set by the user
+-- blocks_per_layer  INTEGER    anchors in one layer, set by the user
+-- dedup             VARCHAR    tracelake, seed or none: which rows of an Ascend trace count, set by
+--                              the user; default: tracelake
+-- config            VARCHAR    the model's config.json, given by the user
+-- metadata          VARCHAR    the file's own keys that are stored, JSON
 -- source_bytes      BIGINT     size of the file, bytes
 -- source_sha256     VARCHAR    SHA-256 of the file as given
 -- content_bytes     BIGINT     size of the decompressed content, bytes
@@ -103,7 +175,10 @@ SELECT
     found.event_count,
     found.rejected_count,
     found.repaired_count,
+    found.skipped_bytes,
+    found.redacted_count,
     found.unmatched_count,
+    found.array_count,
     found.truncated,
     found.samples,
     said.anchor,

@@ -1,4 +1,4 @@
--- The category that says whether a kernel does the work of the operator that launched it, or only
+-- The category that shows whether a kernel does the work of the operator that launched it, or only
 -- helps: by its name, where that has a rule and the operator does not contradict it.
 CREATE MACRO work_category(category, category_source, name_category, is_contradicted) AS
 CASE

@@ -1,4 +1,4 @@
--- A trace has as many events as its catalog entry says, each with a number of its own.
+-- A trace has as many events as its catalog entry has, each with a number of its own.
 -- trace_id  VARCHAR  trace that breaks the law
 -- counted   BIGINT   events found
 -- distinct_ids  BIGINT   distinct event_id among them

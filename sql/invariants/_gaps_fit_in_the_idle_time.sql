@@ -11,5 +11,5 @@ JOIN (
     GROUP BY trace_id, device
 ) AS summed
     ON summed.trace_id = time_breakdown.trace_id
-    AND summed.device IS NOT DISTINCT FROM time_breakdown.device
+    AND summed.device = time_breakdown.device
 WHERE summed.gap_us > time_breakdown.idle_us + 0.0005 OR summed.shortest_us < 0;

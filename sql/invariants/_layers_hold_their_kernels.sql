@@ -21,8 +21,7 @@ SELECT l.trace_id, l.rank, l.device, l.pass_id, l.layer_id
 FROM layers AS l
 LEFT JOIN gathered AS g
     ON g.trace_id = l.trace_id
-    AND g.rank IS NOT DISTINCT FROM l.rank
-    AND g.device IS NOT DISTINCT FROM l.device
+    AND g.device = l.device
     AND g.pass_id = l.pass_id
     AND g.layer_id = l.layer_id
 WHERE

@@ -14,7 +14,7 @@ WITH timed AS (
 SELECT p.trace_id, p.rank, p.device, p.pass_id
 FROM pass_mfu AS p
 LEFT JOIN timed AS t
-    ON t.trace_id = p.trace_id AND t.device IS NOT DISTINCT FROM p.device AND t.pass_id = p.pass_id
+    ON t.trace_id = p.trace_id AND t.device = p.device AND t.pass_id = p.pass_id
 WHERE
     p.time_basis = 'sum'
     AND (

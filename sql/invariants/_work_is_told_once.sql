@@ -16,7 +16,7 @@ counted AS (
 SELECT c.trace_id, c.device
 FROM counted AS c
 LEFT JOIN rated AS r
-    ON r.trace_id = c.trace_id AND r.device IS NOT DISTINCT FROM c.device
+    ON r.trace_id = c.trace_id AND r.device = c.device
 WHERE
     r.kernel_count IS DISTINCT FROM c.kernel_count OR r.different <> r.kernel_count
     OR r.leads <> r.groups_told;

@@ -1,7 +1,10 @@
 -- One row per pass, part of a pass outside its layers, and layer: where to look in Perfetto, whose
 -- clock starts at the trace's first event.
+--
+-- key: trace_id, device, range, start_ns
+--
 -- trace_id    VARCHAR  trace
--- rank        INTEGER  rank in the job, NULL when unknown
+-- rank        INTEGER  rank in the job, NULL if unknown
 -- device      INTEGER  device
 -- pass_id     BIGINT   pass, from 0 in time order
 -- layer_id    BIGINT   layer, NULL for a pass and its parts
@@ -37,8 +40,7 @@ ranges AS (
     FROM layers AS l
     LEFT JOIN types AS t
         ON t.trace_id = l.trace_id
-        AND t.rank IS NOT DISTINCT FROM l.rank
-        AND t.device IS NOT DISTINCT FROM l.device
+        AND t.device = l.device
         AND t.pass_id = l.pass_id
         AND t.layer_id = l.layer_id
 )

@@ -1,6 +1,7 @@
 """What commands say of values that cannot be, of models that nobody knows, and of what they leave out for people."""
 
 import gzip
+import itertools
 import json
 import re
 
@@ -53,14 +54,16 @@ def lake(tmp_path_factory):
         (("model", "sweep", "qwen3-8b", "--hardware", "h200", "--ep", "8,1000001"), "from 1 to 1000000"),
         # Each is possible, their product is beyond what the database computes with.
         (("model", "operators", "qwen3-8b", "--batch", 10**9, "--seq-len", 10**9), "too large to compute with"),
-        (("model", "sweep", "qwen3-8b", "--hardware", "h200", "--batch", ",,"), "names nothing"),
-        (("model", "sweep", "qwen3-8b", "--hardware", ","), "names nothing"),
-        (("perfetto", "prefill", "--layers", ","), "names nothing"),
+        (("model", "sweep", "qwen3-8b", "--hardware", "h200", "--batch", ",,"), "has no values"),
+        (("model", "sweep", "qwen3-8b", "--hardware", ","), "has no values"),
+        (("perfetto", "prefill", "--layers", ","), "has no values"),
         (("model", "list", "--limit", "-3"), "x>=0"),
         (("shapes", "npu", "--limit", "-3"), "x>=0"),
         (("sql", ""), "the query is empty"),
         (("sql", " ;\n"), "the query is empty"),
         (("schema", "layerz"), "no such relation. Near: layers"),
+        (("schema", "--tree", "layerz"), "no such relation. Near: layers"),
+        (("schema", "--tree"), "needs the name"),
     ],
 )
 def test_what_cannot_be_is_said_and_ends_with_2(run, words, said):
@@ -85,7 +88,7 @@ def test_a_folder_that_is_missing_is_said_before_anything_is_computed(run, monke
     monkeypatch.setattr(Lake, "__init__", lambda *_, **__: pytest.fail("the lake was opened"))
     code, out, err = run(*words, tmp_path / "nowhere" / "x.md")
     assert (code, out) == (3, "")
-    assert f"cannot be written: there is no folder {tmp_path / 'nowhere'}" in err
+    assert f"cannot be written: no such folder: {tmp_path / 'nowhere'}" in err
 
 
 def test_a_model_that_nobody_knows_is_kept_and_said(run, tmp_path):
@@ -101,7 +104,7 @@ def test_a_model_that_nobody_knows_is_kept_and_said(run, tmp_path):
     for command in ("measured", "validate"):
         code, out, err = run("model", command, "prefill")
         assert (code, out) == (2, "")
-        assert "its model is not said" in err
+        assert "no model is set" in err
     (tmp_path / "one.json").write_bytes(trace_bytes([_kernel("gemm", 0, 10)]))
     assert "model nosuch: no such model is known" in run("ingest", tmp_path / "one.json", "--model", "nosuch")[2]
     config = tmp_path / "config.json"
@@ -204,7 +207,7 @@ def test_a_report_knows_a_published_model(run):
     assert "| Hidden size, heads | 4096, 32 query, 8 key/value, head size 128 |" in model
     assert "| Layer types | gqa+dense 32, by its dimensions |" in model
     assert "| Layers of the model | 32 |" in page
-    assert "no config says their types" not in page
+    assert "no config has their types" not in page
 
 
 def test_a_file_written_has_the_text_of_stdout(run, tmp_path):
@@ -237,3 +240,24 @@ def test_a_terminal_does_not_obey_what_is_in_a_name(run, tmp_path):
     assert r"no\x1b[2Jsuch" in err
     # For programs the name is what it is.
     assert json.loads(run("sql", asked, "--format", "json")[1]) == [{"name": event["name"]}]
+
+
+def test_a_relation_s_tree_names_what_it_rests_on_once(run):
+    code, out, _ = run("schema", "layers", "--tree")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0] == "layers"
+    # Deeper by one relation, a step further right.
+    depths = [(len(line) - len(line.lstrip())) // 2 for line in lines]
+    assert all(after <= before + 1 for before, after in itertools.pairwise(depths))
+    names = [line.strip() for line in lines]
+    assert "_layer_spans (stored)" in names
+    assert {"events", "traces"} <= {name.split()[0] for name in names}
+    opened = [name.split()[0] for name, depth, after in zip(names, depths, depths[1:], strict=False) if after > depth]
+    assert len(opened) == len(set(opened))
+
+
+def test_a_relation_is_described_with_its_key(run):
+    code, out, _ = run("schema", "layers")
+    assert code == 0
+    assert "\nKey: trace_id, device, pass_id, layer_id\n" in out

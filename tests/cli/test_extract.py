@@ -129,7 +129,7 @@ def test_the_chosen_pass_is_cut_when_none_is_named(tmp_path: Path) -> None:
     [
         (["--pass", "9"], "pass 9: no such pass; it has 0 to 3"),
         (["--pass", "1", "--window", "monotonic"], "has no window monotonic"),
-        (["--pass", "1", "--window", "whole"], "leave --pass out"),
+        (["--pass", "1", "--window", "whole"], "omit --pass"),
         (["--pass", "1", "--device", "3"], "none was found"),
     ],
 )

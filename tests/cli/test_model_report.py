@@ -68,7 +68,7 @@ def test_a_folder_with_a_config_is_pointed_to_the_file(run, tmp_path, words):
     (tmp_path / "config.json").write_text("{}")
     code, out, err = run("model", words[0], tmp_path, *words[1:])
     assert (code, out) == (2, "")
-    assert f"a folder. A model is named by the file in it: {tmp_path / 'config.json'}" in err
+    assert f"a folder. Give the file in it: {tmp_path / 'config.json'}" in err
 
 
 def test_roofline_says_what_limits_a_pass(run):
@@ -95,7 +95,8 @@ def test_a_sweep_crosses_its_lists(run, tmp_path):
     }  # fmt: skip
     target = tmp_path / "s.parquet"
     assert run("model", "sweep", "qwen3-8b", *words, "--format", "parquet", "-o", target)[0] == 0
-    assert duckdb.sql(f"SELECT count(*) FROM '{target}'").fetchall() == [(16,)]
+    with duckdb.connect() as connection:
+        assert connection.sql(f"SELECT count(*) FROM '{target}'").fetchall() == [(16,)]
 
 
 def test_a_map_marks_what_cannot_run(run):
@@ -106,7 +107,7 @@ def test_a_map_marks_what_cannot_run(run):
     assert (code, [line[5:8] for line in lines]) == (0, [["1", "yes", "memory"], ["1", "no", "memory"]])
     assert " ms" in out
     assert "median_ms" not in out
-    assert err == "tracelake: 1 of 2 points cannot run or do not fit the memory: without --map see faults.\n"
+    assert err == "tracelake: 1 of 2 scenarios cannot run or do not fit the memory; without --map, see faults.\n"
     code, out, err = run("model", "sweep", "qwen3-8b", "--batch", "1", "--tp", "1,2,3", *words)
     assert "2 of 3" in out
     assert "median_ms" in out
@@ -128,7 +129,7 @@ def test_a_map_marks_what_cannot_run(run):
 )
 def test_a_report_says_first_that_what_it_is_about_cannot_run(run, words, said):
     code, out, err = run("model", "report", *words, "--hardware", "h200", "--seq-len", "512")
-    assert (code, err) == (0, f"tracelake: Nothing can run so: {said}.\n")
+    assert (code, err) == (0, f"tracelake: This scenario cannot run: {said}.\n")
     conclusions = out.partition("Conclusions\n")[2].partition("\n### ")[0]
     assert f"1. **It cannot run so**: {said}." in conclusions
     assert "fits" not in conclusions
@@ -139,7 +140,7 @@ def test_a_report_says_first_that_what_it_is_about_cannot_run(run, words, said):
 
 def test_a_report_of_what_does_not_fit_says_so_on_stderr_too(run):
     code, out, err = run("model", "report", "deepseek-v3", "--hardware", "h200", "--seq-len", "512")
-    assert (code, err) == (0, "tracelake: Nothing can run so: does not fit the memory.\n")
+    assert (code, err) == (0, "tracelake: This scenario cannot run: does not fit the memory.\n")
     assert "1. **It does not fit.**" in out
 
 
@@ -153,7 +154,7 @@ def test_experts_per_token_that_there_are_not_are_a_fault(run):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(("--batch", "1,x"), "numbers with commas"), (("--batch", "0"), "numbers with commas"),
+    [(("--batch", "1,x"), "numbers separated by commas"), (("--batch", "0"), "numbers separated by commas"),
      (("--phase", "sleep"), "phase=sleep"), (("--weight-dtype", "fp7"), "weight_dtype=fp7")],
 )  # fmt: skip
 def test_a_sweep_says_what_is_wrong_with_its_lists(run, words, said):

@@ -1,4 +1,4 @@
-"""Commands about models and chips: what they print, and what they say of names they do not know."""
+"""Commands for models and chips: what they print, and their errors for unknown names."""
 
 import json
 
@@ -83,7 +83,7 @@ def test_a_config_json_is_a_model(run, tmp_path):
         (("model", "operators", "qwen3-8b", "--batch", "0"), 2, "--batch"),
         (("model", "operators", "nowhere/config.json"), 3, "not a model's config.json"),
         (("model", "calibrate", "naive", "--hardware", "h100"), 2, "shipped"),
-        (("model", "calibrate", "mine", "--hardware", "h100"), 2, "nothing to keep"),
+        (("model", "calibrate", "mine", "--hardware", "h100"), 2, "nothing to store"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(run, words, code, said):

@@ -36,7 +36,7 @@ def test_the_file_s_suffix_chooses_json(lake_path, tmp_path):
 def test_options_of_the_reference_need_its_name(lake_path):
     done = run_cli("summary", "baseline", "--warmup-steps", "2", lake=lake_path)
     assert done.returncode == 2
-    assert "--warmup-steps needs --compat reference" in done.stderr
+    assert "--warmup-steps needs --compat" in done.stderr
     done = run_cli("summary", "baseline", "--compat", "reference", "--warmup-steps", "2", "--format", "json",
                    lake=lake_path)  # fmt: skip
     assert json.loads(done.stdout)["step_time"]["warmup_steps_ignored"] == 2
@@ -79,7 +79,7 @@ def test_compare_shows_families(lake_path, tmp_path):
     assert rows == [("fusion", 5, 1.5), ("collective", 0, 1)]
     done = run_cli("compare", "baseline", "106", "--families", "--ops", lake=lake_path)
     assert done.returncode == 2
-    assert "ask for one" in done.stderr
+    assert "give one" in done.stderr
 
 
 def test_a_trace_beside_itself_is_said_and_strictly_refused(lake_path):
@@ -88,4 +88,4 @@ def test_a_trace_beside_itself_is_said_and_strictly_refused(lake_path):
     assert "both are the same trace" in done.stderr
     done = run_cli("compare", "baseline", "baseline", "--strict", lake=lake_path)
     assert done.returncode == 2
-    assert "Name two traces" in done.stderr
+    assert "Give two traces" in done.stderr

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from tracelake.cli import cli
-from tracelake.docs import build, replay
+from tracelake.docs import build, pictures, replay
 from tracelake.engine import modules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,14 +67,36 @@ def test_every_option_is_on_the_page_of_commands():
 
 
 def test_every_public_relation_has_a_section_with_its_columns():
-    sections = (build.REFERENCE / "sql.md").read_text(encoding="utf-8").split("\n### ")
-    columns = {section.split("\n", 1)[0]: re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) for section in sections}
-    for entry in PUBLIC:
-        assert columns[entry.name] == [column.name for column in entry.columns], entry.name
+    for folder in sorted({entry.folder for entry in PUBLIC}):
+        sections = (build.REFERENCE / "sql" / f"{folder}.md").read_text(encoding="utf-8").split("\n## ")[1:]
+        columns = {
+            section.split("\n", 1)[0]: re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) for section in sections
+        }
+        public = {entry.name: [column.name for column in entry.columns] for entry in PUBLIC if entry.folder == folder}
+        assert columns == public
+
+
+def test_a_picture_shows_what_a_relation_rests_on_by_way_of_private_ones():
+    """`gap_regions` reads private views alone; the gaps that these read are an arrow of it."""
+    gap_regions = modules.module("gap_regions")
+    assert gap_regions is not None
+    assert "gaps" not in gap_regions.uses
+    drawn = pictures.of_folder("timeline")
+    assert "  gaps --> gap_regions" in drawn
+    assert f'  gap_regions["gap_regions<br>{", ".join(gap_regions.key)}"]' in drawn
+    assert any(line.startswith("  kernels([") for line in drawn)
+    # Private views are drawn where their rows are stored.
+    private = {line.split("[")[0].strip() for line in drawn if line.startswith("  _") and "-->" not in line}
+    assert private
+    assert all(one is not None and one.materialised for one in map(modules.module, private))
+    assert pictures.of_folder("lookup") == []
+    assert {"  core --> layers", "  model --> match"} <= set(pictures.way_of_an_event())
+    assert "  core --> model" not in pictures.way_of_an_event()
 
 
 def test_private_relations_are_not_part_of_the_reference():
-    assert {name for name in anchors(build.REFERENCE / "sql.md") if name.startswith("_")} == set()
+    pages = [build.REFERENCE / "sql.md", *(build.REFERENCE / "sql").glob("*.md")]
+    assert {name for page in pages for name in anchors(page) if name.startswith("_")} == set()
 
 
 def test_the_check_names_the_page_that_is_stale(tmp_path):
@@ -104,7 +126,11 @@ def test_every_relative_link_leads_somewhere(page):
 def test_the_index_leads_to_every_page():
     index = ROOT / "docs" / "index.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text("utf-8"))}
-    assert set((ROOT / "docs").rglob("*.md")) - {index} - linked == set()
+    # One page lists the relations, and leads to those of the folders.
+    of_folders = set((build.REFERENCE / "sql").glob("*.md"))
+    assert set((ROOT / "docs").rglob("*.md")) - {index} - linked - of_folders == set()
+    listed = (build.REFERENCE / "sql.md").read_text("utf-8")
+    assert {page for page in of_folders if f"](sql/{page.name})" not in listed} == set()
 
 
 @pytest.mark.parametrize("page", replay.pages(), ids=name_of)

@@ -301,7 +301,7 @@ def test_own_rows_renew_what_rests_on_them_and_nothing_else(s1_lake):
 
     before = written()
     assert before
-    own = s1_lake.path / "reference"
+    own = s1_lake.path / "lookup"
     own.mkdir()
     (own / "prices.csv").write_text("offer,hardware,usd_per_hour\na,h200,2\n")
     assert written() == before
@@ -309,11 +309,13 @@ def test_own_rows_renew_what_rests_on_them_and_nothing_else(s1_lake):
     assert written() != before
 
 
-def test_rows_in_the_lakes_own_reference_folder_override_and_add(s1_lake):
+@pytest.mark.parametrize("folder", ["lookup", "reference"])
+def test_rows_in_the_lakes_own_lookup_folder_override_and_add(s1_lake, folder):
+    """The second is the folder's former name."""
     by_category = "SELECT category, count(*) FROM kernels WHERE name LIKE 'nvjet%' GROUP BY ALL"
     assert s1_lake.sql(by_category).fetchall() == [("gemm", 35)]
     s1_lake.close()
-    own = s1_lake.path / "reference"
+    own = s1_lake.path / folder
     own.mkdir()
     rules = own / "category_rules.csv"
     rules.write_text(f'{RULE}\n1,mine,"My own",compute,^nvjet\n')
@@ -329,18 +331,22 @@ def test_rows_in_the_lakes_own_reference_folder_override_and_add(s1_lake):
     ("priority,nonsense\n1,2\n", "category_rules.csv: cannot be read as rows of category_rules"),
     (f"{RULE}\nfirst,mine,Mine,compute,x\n", "category_rules.csv: cannot be read as rows"),
 ])  # fmt: skip
-def test_a_reference_file_that_does_not_fit_is_named(s1_lake, text, message):
-    (s1_lake.path / "reference").mkdir()
-    (s1_lake.path / "reference" / "category_rules.csv").write_text(text)
+def test_a_lookup_file_that_does_not_fit_is_named(s1_lake, text, message):
+    (s1_lake.path / "lookup").mkdir()
+    (s1_lake.path / "lookup" / "category_rules.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         Lake(s1_lake.path).kernels("s1")
 
 
-def test_damaged_settings_are_named(s1_lake):
+def test_damaged_settings_are_named_and_not_written_over(s1_lake, caplog):
     [trace_id] = s1_lake.layout.trace_ids()
     s1_lake.layout.settings_file(trace_id).write_text("{not json")
-    with pytest.raises(InputError, match=f"trace_id={trace_id}.json: cannot be read as settings"):
-        Lake(s1_lake.path).traces()
+    named = f"trace_id={trace_id}.json: cannot be read as settings"
+    with Lake(s1_lake.path) as opened:
+        assert opened.rows("SELECT trace FROM traces") == [("s1",)]
+        assert named in caplog.text
+        with pytest.raises(InputError, match=named):
+            opened.set("s1", run="x")
 
 
 def test_a_question_with_a_mistake_is_a_usage_error(s1_lake):

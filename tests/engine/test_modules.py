@@ -6,12 +6,15 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from tracelake.benchmarks import depths
 from tracelake.engine import modules
 from tracelake.lake import Lake
 
 MODULES = {entry.name: entry for entry in modules.modules()}
 NAMES = list(MODULES)
 RELATIONS = [name for name, entry in MODULES.items() if entry.kind != "MACRO"]
+#: Those with a file of their own; the others are private to the file of their one user.
+OF_FILES = [name for name in RELATIONS if MODULES[name].path.stem == name]
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +29,13 @@ def test_the_relations_a_module_uses_are_those_that_a_parser_finds(name):
     query = entry.sql.split(" AS TABLE\n", 1)[-1]
     [tree] = [statement for statement in sqlglot.parse(query, "duckdb") if statement is not None]
     own = {table.alias for table in tree.find_all(exp.CTE)} | {name}
-    read = {table.name for table in tree.find_all(exp.Table)}
+    read = {f"{table.db}.{table.name}".lstrip(".") for table in tree.find_all(exp.Table)}
     called = {call.name for call in tree.find_all(exp.Anonymous)}
-    assert entry.uses & set(NAMES) == ((read - own) | called) & set(NAMES)
+    known = {one.name for one in modules.relations()}
+    assert entry.uses & known == ((read - own) | called) & known
 
 
-@pytest.mark.parametrize("name", RELATIONS)
+@pytest.mark.parametrize("name", OF_FILES)
 def test_every_column_is_documented_with_its_own_type_and_no_other_is(empty, name):
     # Of nested types the outer one is documented.
     found = [
@@ -43,15 +47,18 @@ def test_every_column_is_documented_with_its_own_type_and_no_other_is(empty, nam
     assert all(column.text.strip() for column in MODULES[name].columns)
 
 
-@pytest.mark.parametrize("name", RELATIONS)
+@pytest.mark.parametrize("name", OF_FILES)
 def test_what_a_row_is_and_every_column_are_comments_in_the_database(empty, name):
     entry = MODULES[name]
     tables = (
-        "SELECT comment FROM duckdb_views() WHERE view_name = $name "
-        "UNION ALL SELECT comment FROM duckdb_tables() WHERE table_name = $name"
+        "SELECT comment FROM duckdb_views() WHERE view_name = $name AND schema_name = 'main' "
+        "UNION ALL SELECT comment FROM duckdb_tables() WHERE table_name = $name AND schema_name = 'main'"
     )
     assert empty.sql(tables, name=name).fetchall() == [(entry.doc,)]
-    columns = "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = $name ORDER BY column_index"
+    columns = (
+        "SELECT column_name, comment FROM duckdb_columns() "
+        "WHERE table_name = $name AND schema_name = 'main' ORDER BY column_index"
+    )
     assert empty.sql(columns, name=name).fetchall() == [(column.name, column.text) for column in entry.columns]
 
 
@@ -59,6 +66,30 @@ def test_a_module_comes_after_those_it_uses():
     places = {name: nth for nth, name in enumerate(NAMES)}
     late = [(name, used) for name in NAMES for used in MODULES[name].uses & set(NAMES) if places[used] > places[name]]
     assert late == []
+
+
+def test_what_models_cost_rests_on_lookup_tables_alone_and_is_there_again_over_passes():
+    """The first so that a what-if touches nothing of a trace; the second by the same SQL, for these alone."""
+    of_models = {name for name, entry in MODULES.items() if entry.folder == "model"}
+    below = {other for name in of_models for other in modules.sources(name)}
+    assert {MODULES[name].folder for name in below} == {"model", "lookup"}
+    assert len(modules.sources("operators")) <= 50
+    twins = {entry.name: entry for entry in modules.relations() if entry.is_twin}
+    assert {"of_passes.operators", "of_passes.phase_roofline", "of_passes.architectures"} <= twins.keys()
+    assert "of_passes.hardware_peaks" not in twins
+    for name, entry in twins.items():
+        assert entry.columns == MODULES[name.removeprefix("of_passes.")].columns
+        assert "traces" in modules.sources(name)
+        assert not {"_scenario_rows", "_known_configs"} & modules.sources(name)
+    assert "scenarios" not in modules.sources("measured_vs_modelled")
+
+
+def test_between_stored_relations_lie_a_dozen_views_at_most():
+    views = [entry.name for entry in modules.modules() if entry.kind == "VIEW" and entry.folder != "invariants"]
+    assert {name: deep for name in views if (deep := depths.depth(name)) > depths.LIMIT} == {}
+    # Counted by hand: kernels reads stored rows alone, and a lookup table is no view.
+    assert depths.depth("kernels") == 1
+    assert depths.depth("category_rules") == 0
 
 
 def test_a_materialised_relation_has_other_fingerprints_for_other_rules():

@@ -31,8 +31,8 @@ def test_a_lake_below_any_folder_answers_as_it_does_elsewhere(tmp_path, name):
     trace = write_trace(tmp_path / "three.json", 3)
     with Lake(tmp_path / name / "lake") as lake:
         [result] = lake.ingest(trace)
-        (lake.path / "reference").mkdir()
-        (lake.path / "reference" / "prices.csv").write_text("offer,hardware,usd_per_hour\nmine,h200,2\n")
+        (lake.path / "lookup").mkdir()
+        (lake.path / "lookup" / "prices.csv").write_text("offer,hardware,usd_per_hour\nmine,h200,2\n")
         # `_kernels` is stored; `prices` has the lake's own rows.
         asked = (
             "SELECT trace_id, lane, name, start_ns FROM events ORDER BY event_id",
@@ -142,7 +142,9 @@ def content(folder: Path) -> dict[Path, tuple[str, int]]:
     return {path: (path.read_text(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("link", ["events", "traces", "settings", "reference", "marts", ".staging", ".lock", "marts/k"])
+@pytest.mark.parametrize(
+    "link", ["events", "traces", "settings", "lookup", "reference", "marts", ".staging", ".lock", "marts/k"]
+)
 def test_a_lake_with_a_link_in_the_place_of_its_own_folder_is_refused(s1_lake, victim, link):
     place = s1_lake.path / link
     if place.is_dir():
@@ -164,8 +166,8 @@ def test_a_link_among_the_files_of_a_trace_is_neither_read_nor_followed(s1_lake,
     (s1_lake.layout.event_dir(trace_id) / "lane=python").symlink_to(victim)
     s1_lake.layout.settings.mkdir(exist_ok=True)
     s1_lake.layout.settings_file(trace_id).symlink_to(victim / "yarn.lock")
-    (s1_lake.path / "reference").mkdir()
-    (s1_lake.path / "reference" / "prices.csv").symlink_to(victim / "yarn.lock")
+    (s1_lake.path / "lookup").mkdir()
+    (s1_lake.path / "lookup" / "prices.csv").symlink_to(victim / "yarn.lock")
     before = content(victim)
     with Lake(s1_lake.path) as opened:
         assert opened.rows("SELECT count(*) FROM events") == [(696,)]

@@ -135,7 +135,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 def filled(query: str, place: Path) -> str:
     copy = f"WITH a AS (COPY (SELECT 1) TO '{place}/lake/events/new.csv') SELECT 1"
-    [tree] = duckdb.execute("SELECT json_serialize_sql($1)", [copy]).fetchone() or ()
+    [(tree,)] = duckdb.execute("SELECT json_serialize_sql($1)", [copy]).fetchall()
     return query.format(out=place / "outside", lake=place / "lake", copy=tree.replace("'", "''"))
 
 
@@ -251,7 +251,7 @@ def test_the_connection_is_the_open_door_and_sql_stays_shut(place):
     with tracelake.open(place / "lake") as lake:
         assert lake.connection.execute(f"SELECT word FROM read_csv('{secret}')").fetchall() == [(SECRET,)]
         assert lake.connection.execute("SELECT count(*) FROM kernels").fetchall() == [(695,)]
-        with pytest.raises(UsageError, match="question reads the lake's own files"):
+        with pytest.raises(UsageError, match="query reads the lake's own files"):
             lake.sql(f"FROM read_csv('{secret}')")
 
 

@@ -8,15 +8,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tracelake.engine import aside, marts, modules
 from tracelake.lake import Lake
 
 from ..support import run_cli, trace_bytes
 
 
 def kernels_and_operators(count: int) -> bytes:
-    """A trace of collectives on a device and of products on the host, as many of each."""
+    """A trace of collectives on a device and of convolutions on the host, as many of each."""
     on_device = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "dur": 1}
-    on_host = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "dur": 0.5}
+    on_host = {"ph": "X", "cat": "cpu_op", "name": "aten::convolution", "pid": 1, "tid": 1, "dur": 0.5}
     of_device = {"device": 0, "stream": 7, "dtype": "Float", "In msg nelems": 4, "Group size": 2}
     of_host = {"Input Dims": [[2, 2], [2, 2]]}
     return trace_bytes(
@@ -41,7 +42,7 @@ def poisoned(tmp_path: Path) -> Lake:
             path.write_bytes(kernels_and_operators(count))
             lake.ingest(path)
         rewrite(lake, "3", "device", "replace(args, ':4', ':=') AS args")
-        rewrite(lake, "5", "host", "replace(input_dims, '[[2', '[[=') AS input_dims")
+        rewrite(lake, "5", "host", "replace(args, ':', '=') AS args")
         [cut] = (lake.layout.event_dir(lake.resolve("4")) / "lane=device").glob("*.parquet")
         cut.write_bytes(cut.read_bytes()[:-30])
     return Lake(tmp_path / "lake")
@@ -54,13 +55,14 @@ def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable):
     kernels = "SELECT trace, count(*) FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
     ops = "SELECT trace, sum(calls) FROM traces JOIN ops USING (trace_id) GROUP BY ALL ORDER BY ALL"
     with caplog.at_level(logging.WARNING, "tracelake"):
-        # The kernels of 5 are sound; its operators have shapes that cannot be read.
+        # The kernels of 5 are sound; its operators have arguments that cannot be read.
         assert poisoned.rows(kernels) == [("2", 2), ("5", 5), ("6", 6)]
         assert poisoned.rows(ops) == [("2", 2), ("6", 6)]
     named = [record.getMessage() for record in caplog.records]
-    assert [line.partition(" ")[0] for line in named] == ["3", "4", "5"]
+    # What cannot be read at all is named first.
+    assert [line.partition(" ")[0] for line in named] == ["4", "3", "5"]
     for line in named:
-        assert "set aside: _" in line
+        assert "set aside: " in line
         assert "tracelake remove " in line
     asked = "SELECT trace, severity, value FROM health JOIN traces USING (trace_id) WHERE \"check\" = 'set_aside'"
     found = poisoned.rows(f"{asked} ORDER BY trace")
@@ -77,7 +79,8 @@ def test_the_command_line_names_the_trace_in_a_line_and_answers(poisoned):
     assert (ended.returncode, json.loads(ended.stdout)) == (
         0, [{"trace": "2", "n": 2}, {"trace": "5", "n": 5}, {"trace": "6", "n": 6}],
     )  # fmt: skip
-    assert ended.stderr.startswith("tracelake: 3 (")
+    assert ended.stderr.startswith("tracelake: 4 (")
+    assert "\ntracelake: 3 (" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
@@ -90,3 +93,39 @@ def test_what_the_machine_lacks_is_laid_on_no_trace(poisoned, monkeypatch):
     with pytest.raises(duckdb.IOException):
         poisoned.rows("FROM kernels")
     assert poisoned.rows("SELECT count(*) FROM _set_aside") == [(0,)]
+
+
+def test_what_cannot_be_computed_is_not_tried_again_until_the_trace_or_the_relation_changes(
+    poisoned, monkeypatch, caplog
+):
+    compute, tried = marts._compute, []
+
+    def counted(connection, layout, entry, origins, trace_ids, **options):
+        tried.extend((entry.name, trace_id) for trace_id in trace_ids)
+        compute(connection, layout, entry, origins, trace_ids, **options)
+
+    def asked() -> list[str]:
+        """Ask in a process of its own, and return the relations that were computed of 5."""
+        tried.clear()
+        monkeypatch.setattr(aside, "_said", set())
+        with Lake(poisoned.path) as lake:
+            assert lake.rows("SELECT trace, sum(calls) FROM traces JOIN ops USING (trace_id) GROUP BY ALL ORDER BY ALL")
+            return [relation for relation, trace_id in tried if trace_id == five]
+
+    three, five = poisoned.resolve("3"), poisoned.resolve("5")
+    monkeypatch.setattr(marts, "_compute", counted)
+    assert "_op_inputs" in asked()
+    caplog.clear()
+    assert asked() == []
+    assert f"5 ({five}): set aside: _op_inputs" in caplog.text
+    # What is computed without the operators is answered all the same.
+    assert poisoned.rows("SELECT count(*) FROM kernels WHERE trace_id = $1", [five]) == [(5,)]
+    monkeypatch.setattr(modules, "fingerprint", lambda name, extra=b"": "another")
+    assert "_op_inputs" in asked()
+    assert asked() == []
+    rewrite(poisoned, "5", "host", "replace(args, '=', ':') AS args")
+    assert "_op_inputs" in asked()
+    with Lake(poisoned.path) as lake:
+        assert lake.rows("SELECT sum(calls) FROM ops WHERE trace_id = $1", [five]) == [(5,)]
+        lake.remove("3")
+        assert not list(lake.layout.aside.glob(f"*.trace_id={three}*"))

@@ -1,6 +1,7 @@
 """Traces that hypothesis makes up: whatever JSON allows and profilers, hand edits and crashes leave in files."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ class Pairs(list):
     """An object whose keys may be given twice."""
 
 
+#: A number with a fraction or an exponent.
+_FRACTION = re.compile(r"-?\d+(?=[.eE])(\.\d+)?([eE][-+]?\d+)?")
 #: Stands for a byte that no UTF-8 text holds.
 BROKEN_BYTE = "\ue000"
 
@@ -146,8 +149,8 @@ def _row(nth: int, event: dict[str, Any]) -> dict[str, Any]:
         "ph": event["ph"],
         "category": category and category.lower(),
         "name": _utf8(event.get("name")),
-        "pid": _utf8(event.get("pid")),
-        "tid": _utf8(event.get("tid")),
+        "pid": _thread(event.get("pid")),
+        "tid": _thread(event.get("tid")),
         "start_ns": start,
         "end_ns": end,
         "dur_ns": None if end is None or start is None else end - start,
@@ -159,6 +162,7 @@ def row_of(stored: dict[str, Any]) -> dict[str, Any]:
     """Return the same columns of a stored row."""
     args = stored["args"]
     row = {key: stored[key] for key in _row(0, {"ph": "X"})}
+    row |= {key: _thread(row[key]) for key in ("pid", "tid")}
     return row | {"args": None if args is None else plain(json.loads(args, parse_constant=Number))}
 
 
@@ -166,6 +170,16 @@ def _utf8(text: str | None) -> str | None:
     return text if text is None else text.encode("utf-8", "replace").decode()
 
 
+def _thread(value: Any) -> str | None:
+    """Return the text of what should be a process's or thread's number: of no text its JSON, fractions as doubles."""
+    if isinstance(value, str) and value.startswith(("[", "{")):
+        value = json.loads(value)
+    if not isinstance(value, str | None):
+        return json.dumps(plain(value))
+    return str(float(value)) if value and _FRACTION.fullmatch(value) else _utf8(value)
+
+
 def plain(value: Any) -> Any:
     """Return JSON that compares equal where it means the same."""
-    return json.loads(json.dumps(comparable(value)).replace("\\ud83d", "?"), parse_constant=str)
+    text = json.dumps(comparable(value), ensure_ascii=False).encode("utf-8", "replace")
+    return json.loads(text, parse_constant=str)

@@ -36,7 +36,7 @@ def test_the_lake_holds_what_python_reads_whatever_the_size_of_the_pieces(trace,
     rows = expected_rows(reading.events)
     with empty_lake() as lake, pieces_of(size):
         if not rows and reading.events:
-            with pytest.raises(InputError, match="no whole event in it"):
+            with pytest.raises(InputError, match="no complete event"):
                 ingest_bytes(lake, trace.content)
             return
         result = ingest_bytes(lake, trace.content)

@@ -293,7 +293,7 @@ def test_the_share_of_a_layer_needs_a_time_of_a_layer(ask):
     # The attention alone is no layer, unless the time of all kernels is stated beside it.
     found = ask(**question, kernel_ms={"attention": 0.1})
     assert found["mfu"] == []
-    assert any("no time of the layer" in caveat for caveat in found["caveats"])
+    assert any("not the layer's time" in caveat for caveat in found["caveats"])
     found = ask(**question, kernel_flow=flow([("attention", 100)], total_dur_us=700, wall_us=800))
     assert [(row["scope"], row["basis"], row["time_us"]) for row in found["mfu"]] == [
         ("layer", "wall", 800), ("layer", "stated sum", 700),
@@ -325,9 +325,9 @@ def test_what_cannot_run_is_a_caveat(ask):
     question = {"model": "qwen3-8b", "batch": 8, "kv_len": 1024, "hardware": "h200", "measured_ms": 5.0}
     found = ask(**question, tp=3)
     assert found["faults"] == ["tp does not divide the heads"]
-    assert found["caveats"][0] == "Nothing can run so: tp does not divide the heads."
+    assert found["caveats"][0] == "This scenario cannot run: tp does not divide the heads."
     found = ask(**question)
-    assert (found["faults"], [line for line in found["caveats"] if "run so" in line]) == ([], [])
+    assert (found["faults"], [line for line in found["caveats"] if "cannot run" in line]) == ([], [])
 
 
 def test_an_embedding_is_a_lookup(ask):
@@ -430,26 +430,26 @@ ONE = {"model": "qwen3-8b", "hardware": "h100"}
         ({**ONE, "per_layer_ms": float("inf")}, "--per-layer-ms inf"),
         ({**ONE, "dtype": "fp5"}, "--dtype fp5: unknown. Known: bf16"),
         ({**ONE, "kernel_ms": "{"}, "--kernel-ms: not JSON"),
-        ({**ONE, "kernel_ms": "[1]"}, "an object is expected, not [1]"),
+        ({**ONE, "kernel_ms": "[1]"}, "expected an object, found [1]"),
         ({**ONE, "kernel_ms": "{}"}, "no category"),
-        ({**ONE, "kernel_ms": '{"mla": NaN}'}, "NaN is no time"),
-        ({**ONE, "kernel_ms": '{"mla": -1}'}, "a time of 0 or more is expected, not -1"),
-        ({**ONE, "kernel_ms": '{"mla": "1"}'}, 'a number is expected, not "1"'),
-        ({**ONE, "kernel_ms": '{"mla": true}'}, "a number is expected, not true"),
-        ({**ONE, "kernel_ms": '{"mla": null}'}, "a number is expected, not null"),
+        ({**ONE, "kernel_ms": '{"mla": NaN}'}, "NaN is not a time"),
+        ({**ONE, "kernel_ms": '{"mla": -1}'}, "expected a time of 0 or more, found -1"),
+        ({**ONE, "kernel_ms": '{"mla": "1"}'}, 'expected a number, found "1"'),
+        ({**ONE, "kernel_ms": '{"mla": true}'}, "expected a number, found true"),
+        ({**ONE, "kernel_ms": '{"mla": null}'}, "expected a number, found null"),
         ({**ONE, "kernel_ms": '{"mla": 1e999}'}, "a time of 0 or more"),
         ({**ONE, "kernel_ms": f'{{"mla": 1{"0" * 400}}}'}, "a smaller number"),
-        ({**ONE, "kernel_ms": '{"mla": 1, "mla": 2}'}, "'mla' stands there twice"),
-        ({**ONE, "kernel_ms": "[" * 100_000}, "--kernel-ms: not JSON"),
+        ({**ONE, "kernel_ms": '{"mla": 1, "mla": 2}'}, "'mla' is given twice"),
+        ({**ONE, "kernel_ms": "[" * 100_000}, "--kernel-ms: JSON nested too deep"),
         ({**ONE, "kernel_flow": "{}"}, "neither kernels nor a category_summary"),
-        ({**ONE, "kernel_flow": '{"kernels": {}, "metadata": [1]}'}, "metadata: an object"),
-        ({**ONE, "kernel_flow": '{"kernels": {"a": 1}}'}, "kernels: a list"),
-        ({**ONE, "kernel_flow": '{"kernels": [{"name": "a"}]}'}, "dur_us of kernel 0: a number"),
-        ({**ONE, "kernel_flow": '{"kernels": [{"name": 1, "dur_us": 1}]}'}, "name of kernel 0: text"),
-        ({**ONE, "kernel_flow": '{"kernels": [3]}'}, "kernel 0: an object"),
+        ({**ONE, "kernel_flow": '{"kernels": {}, "metadata": [1]}'}, "metadata: expected an object"),
+        ({**ONE, "kernel_flow": '{"kernels": {"a": 1}}'}, "kernels: expected a list"),
+        ({**ONE, "kernel_flow": '{"kernels": [{"name": "a"}]}'}, "dur_us of kernel 0: expected a number"),
+        ({**ONE, "kernel_flow": '{"kernels": [{"name": 1, "dur_us": 1}]}'}, "name of kernel 0: expected text"),
+        ({**ONE, "kernel_flow": '{"kernels": [3]}'}, "kernel 0: expected an object"),
         ({**ONE, "kernel_flow": '{"kernels": [{"dur_us": 1}], "metadata": {"layer_id": 1.5}}'}, "a whole number"),
-        ({**ONE, "kernel_detail": '{"category_summary": {"mla": 1}}'}, "category mla: an object"),
-        ({**ONE, "kernel_detail": '{"category_summary": {"mla": {}}}'}, "dur_us of category mla: a number"),
+        ({**ONE, "kernel_detail": '{"category_summary": {"mla": 1}}'}, "category mla: expected an object"),
+        ({**ONE, "kernel_detail": '{"category_summary": {"mla": {}}}'}, "dur_us of category mla: expected a number"),
         ({**ONE, "kernel_ms": '{"mla": 1}', "kernel_flow": '{"kernels": []}'}, "one of --kernel-ms"),
         ({**ONE, "format": "xml"}, "format=xml"),
     ],

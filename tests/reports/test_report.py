@@ -47,7 +47,7 @@ def test_the_nine_parts_stand_in_order_whether_or_not_there_are_passes(lake, tra
 def test_the_report_gives_the_checklist_for_a_trace_with_a_config(lake):
     text = lake.report("s1")
     assert "| Layers of the model | 6 |" in section(text, 1)
-    assert any(line.startswith("| TP | unknown: neither the file nor its name tells") for line in section(text, 1))
+    assert any(line.startswith("| TP | unknown: neither in the file nor in its name") for line in section(text, 1))
     assert "| Layer types | C128 2, C4 2, FULL_ATTN 2 |" in section(text, 2)
     # Of 310.5 ms the embedding takes 1, the head 10 and the sampling 2.5 ms: 297 ms are in layers.
     assert section(text, 3)[0].startswith("Coverage: 95.7 % of the device's busy time is in the layers of 5 passes.")
@@ -92,7 +92,7 @@ def test_the_json_report_holds_the_same_parts_with_numbers_as_numbers(lake, tmp_
 
 
 def test_another_pass_is_detailed_when_it_is_named(lake):
-    assert section(lake.report("s1", pass_id=0), 4)[0].startswith("Pass 0: asked for.")
+    assert section(lake.report("s1", pass_id=0), 4)[0].startswith("Pass 0: given.")
 
 
 @pytest.mark.parametrize(("output", "pass_id", "message"), [("r.pdf", None, "Markdown"), (None, 9, "no pass 9")])

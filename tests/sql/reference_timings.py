@@ -6,12 +6,12 @@ from typing import Any
 
 def ask(lake: Any, **question: Any) -> str:
     """Insert a question and return its name; what it leaves out has the simulator's default."""
-    connection = lake.prepare("SELECT 1 FROM reference_requests")
-    [(known,)] = lake.rows("SELECT count(*) FROM reference_requests")
+    connection = lake.prepare("SELECT 1 FROM compat_requests")
+    [(known,)] = lake.rows("SELECT count(*) FROM compat_requests")
     request = f"question {known}"
     names = ["request", *question]
     connection.execute(
-        f"INSERT INTO reference_requests ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+        f"INSERT INTO compat_requests ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
         [request, *question.values()],
     )
     return request

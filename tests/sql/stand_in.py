@@ -17,6 +17,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from tracelake.engine import modules
+
 SQL = Path(__file__).resolve().parents[2] / "sql"
 DATA = Path(os.environ.get("TRACELAKE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 
@@ -51,6 +53,8 @@ CREATE TABLE events (
     trace_id VARCHAR, lane VARCHAR, event_id BIGINT, category VARCHAR, name VARCHAR, pid VARCHAR,
     tid VARCHAR, device INTEGER, start_ns BIGINT, dur_ns BIGINT, end_ns BIGINT
 );
+CREATE VIEW device_processes AS
+SELECT DISTINCT trace_id, pid, TRY_CAST(pid AS INTEGER) AS device FROM events WHERE lane = 'device';
 CREATE TABLE traces (
     trace_id VARCHAR, trace VARCHAR, rank INTEGER, model VARCHAR, profile VARCHAR,
     num_layers INTEGER, anchor VARCHAR, anchor_role VARCHAR, blocks_per_layer INTEGER,
@@ -122,7 +126,7 @@ def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb
     lake = duckdb.connect(config={"threads": 1, "disabled_optimizers": "projection_pullup"})
     lake.execute(TABLES)
     for table in REFERENCE:
-        rows_of = f"read_csv('{SQL / 'reference' / table}.csv', header = TRUE)"
+        rows_of = f"read_csv('{SQL / 'lookup' / table}.csv', header = TRUE)"
         lake.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {rows_of}")
     listed = registered(captures, lake)
     for table, rows_of in (("kernels", kernel_rows), ("events", event_rows)):
@@ -134,9 +138,9 @@ def open_lake(captures: Iterable[Capture], *, backwards: bool = False) -> duckdb
             lake.execute(f"INSERT INTO {table} SELECT {marks}", [list(column) for column in zip(*found, strict=True)])
     for statement in scalar_macros():
         lake.execute(statement)
-    for statement in views().values():
-        kept = "-- Materialised per trace" in statement
-        lake.execute(statement.replace("CREATE VIEW", "CREATE TABLE", 1) if kept else statement)
+    stored = {entry.name for entry in modules.modules() if entry.materialised}
+    for name, statement in views().items():
+        lake.execute(statement.replace("CREATE VIEW", "CREATE TABLE", 1) if name in stored else statement)
     return lake
 
 
@@ -231,10 +235,19 @@ def column_types(lake: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 @functools.cache
 def views(folder: str = "layers") -> dict[str, str]:
     """Return the folder's views and their texts, each after those it reads; views that need more are left out."""
-    files = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
-    texts = {name: text for name, text in files.items() if "CREATE VIEW" in text}
+    texts = {entry.name: entry.sql for entry in modules.modules() if entry.folder == folder and entry.kind == "VIEW"}
     reads = {name: relations_read(name, text) for name, text in texts.items()}
-    known = {"kernels", "traces", "events", "lines", "ascend_kernels", "autograd_calls", "autograd_links", *REFERENCE}
+    known = {
+        "kernels",
+        "traces",
+        "events",
+        "lines",
+        "device_processes",
+        "ascend_kernels",
+        "autograd_calls",
+        "autograd_links",
+        *REFERENCE,
+    }
     found = {}
     # Sorted, for the workers of a run must find tests in one order.
     for name in TopologicalSorter({name: sorted(reads[name]) for name in reads}).static_order():
@@ -247,16 +260,24 @@ def views(folder: str = "layers") -> dict[str, str]:
 @functools.cache
 def scalar_macros(folder: str = "layers") -> list[str]:
     """Return the texts of the folder's macros that give a value, each after those it calls."""
-    texts = {path.stem: path.read_text() for path in sorted((SQL / folder).glob("*.sql"))}
-    macros = {name: text for name, text in texts.items() if "CREATE MACRO" in text and "AS TABLE" not in text}
+    texts = {entry.name: entry.sql for entry in modules.modules() if entry.folder == folder and entry.kind == "MACRO"}
+    macros = {name: text for name, text in texts.items() if "AS TABLE" not in text}
     return sorted(macros.values(), key=lambda text: sum(f"{name}(" in text for name in macros))
 
 
 def relations_read(name: str, text: str) -> set[str]:
-    """Return the relations that the view of this name reads."""
+    """Return the relations, and the macros that give one, that the view of this name reads."""
     tree = sqlglot.parse_one(text, "duckdb")
     local = {cte.alias for cte in tree.find_all(exp.CTE)} | {name, ""}
-    return {table.name for table in tree.find_all(exp.Table)} - local
+    macros = {call.this.name for call in tree.find_all(exp.Table) if isinstance(call.this, exp.Anonymous)}
+    return ({table.name for table in tree.find_all(exp.Table)} | macros) - local
+
+
+def sql_of(name: str) -> str:
+    """Return the statement that creates a relation of the product."""
+    entry = modules.module(name)
+    assert entry is not None
+    return entry.sql
 
 
 def rows(lake: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:

@@ -405,7 +405,7 @@ def test_every_property_of_a_config_has_its_kind(lake):
     ],
 )
 def test_a_lake_s_own_model_is_judged_like_a_config(tmp_path, hidden_size, layer_types, fault):
-    own = tmp_path / "lake" / "reference"
+    own = tmp_path / "lake" / "lookup"
     with Lake(tmp_path / "lake") as lake:
         own.mkdir()
         (own / "models.csv").write_text(
@@ -454,7 +454,7 @@ def test_what_is_unknown_is_said_with_what_is_near(lake, tmp_path):
 
 def test_a_lake_has_models_of_its_own(tmp_path):
     lake = Lake(tmp_path / "lake")
-    own = tmp_path / "lake" / "reference"
+    own = tmp_path / "lake" / "lookup"
     own.mkdir()
     (own / "models.csv").write_text(
         "model,num_layers,hidden_size,num_heads,intermediate_size,vocab_size\nmine,2,64,4,128,1000\n"

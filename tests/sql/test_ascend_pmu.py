@@ -137,6 +137,17 @@ def test_a_clock_that_drops_is_told_and_short_kernels_are_not_asked(lake, tmp_pa
     assert found == [("warning", 10)]
 
 
+def test_a_share_of_the_cubes_above_100_names_its_causes(lake, tmp_path):
+    def row(share: str) -> dict[str, str]:
+        counted = {"aicore_time(us)": "90", "aic_total_cycles": str(90 * 20 * 1800), "cube_utilization(%)": share}
+        return product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": "100"}) | counted
+
+    lake.ingest(write_table(tmp_path / "t.csv", row("100"), row("100.1")))
+    assert ask(lake, "SELECT cube_utilization_pct, over_100_causes FROM kernel_pmu ORDER BY kernel_id") == [
+        (100, None), (100.1, "counted_at_another_clock;counted_beyond_duration"),
+    ]  # fmt: skip
+
+
 def test_names_of_columns_are_read_however_they_are_spelled(lake, tmp_path):
     lake.ingest(
         write_table(

@@ -30,7 +30,7 @@ def opened(tmp_path, text):
 def test_the_reference_s_work_of_a_call(tmp_path):
     lake = opened(tmp_path, "a 0+1")
     for family, shapes, expected in PROXIES:
-        [(found,)] = lake.rows("SELECT _reference_proxy($1, $2)", [family, shapes])
+        [(found,)] = lake.rows("SELECT _compat_proxy($1, $2)", [family, shapes])
         assert found == expected, (family, shapes)
 
 
@@ -53,7 +53,7 @@ def test_families_are_of_all_operations_and_the_reference_s_of_its_list(tmp_path
         ("optimizer", 10, 0, None),
     ]
     trace = lake.rows("SELECT trace_id FROM traces")[0][0]
-    query = "SELECT family, exclusive_us, calls, share FROM reference_families($1, $2, 0) ORDER BY place"
+    query = "SELECT family, exclusive_us, calls, share FROM compat_families($1, $2, 0) ORDER BY place"
     assert lake.rows(query, [trace, 25]) == [
         ("other", 85, 5, pytest.approx(85 / 145)), ("attention_splash", 50, 1, pytest.approx(50 / 145)),
         ("collective", 10, 1, pytest.approx(10 / 145)),
@@ -61,12 +61,12 @@ def test_families_are_of_all_operations_and_the_reference_s_of_its_list(tmp_path
     assert lake.rows(query, [trace, 2]) == [
         ("attention_splash", 50, 1, pytest.approx(50 / 80)), ("other", 30, 1, pytest.approx(30 / 80)),
     ]  # fmt: skip
-    [(share,)] = lake.rows("SELECT share FROM reference_families($1, 25, 290) WHERE family = 'other'", [trace])
+    [(share,)] = lake.rows("SELECT share FROM compat_families($1, 25, 290) WHERE family = 'other'", [trace])
     assert share == pytest.approx(85 / 290)
 
 
 def test_a_rule_of_the_lake_s_own_comes_first(tmp_path):
-    folder = tmp_path / "lake" / "reference"
+    folder = tmp_path / "lake" / "lookup"
     tracelake.open(tmp_path / "lake").close()
     folder.mkdir(exist_ok=True)
     (folder / "family_rules.csv").write_text("priority,field,pattern,family,comment\n1,name,^fusion,mine,\n")
@@ -81,5 +81,5 @@ def test_a_real_tpu_trace(tmp_path):
     # By hlo_category: convolution fusions 84 561.535, all-reduce 6 888.667 and all-gather 7.967.
     assert rows["matmul"] == pytest.approx(84561.535, abs=0.6)
     assert rows["collective"] == pytest.approx(6896.634, abs=0.3)
-    families = lake.rows("SELECT DISTINCT family FROM reference_families((SELECT trace_id FROM traces), 25, 0)")
+    families = lake.rows("SELECT DISTINCT family FROM compat_families((SELECT trace_id FROM traces), 25, 0)")
     assert families == [("other",)]

@@ -3,6 +3,8 @@
 Figures are in microseconds. Times are whole nanoseconds in the lake, so a figure given in picoseconds may be 1 ns off.
 """
 
+import json
+
 import pytest
 
 import tracelake
@@ -173,13 +175,13 @@ def test_between_programs_the_call_that_enqueued_the_next_one_tells_the_cause(as
     ],
 )  # fmt: skip
 def test_the_reference_finds_gaps_on_each_line_by_itself(asked, case, expected):
-    found = asked(case, "payload_name, total_us, gaps", "reference_gaps", "place")
+    found = asked(case, "payload_name, total_us, gaps", "compat_gaps", "place")
     assert [(name, gaps) for name, _, gaps in found] == [(name, gaps) for name, _, gaps in expected]
     assert [total for _, total, _ in found] == pytest.approx([total for _, total, _ in expected], abs=NS)
 
 
 def test_the_reference_names_the_markers(asked):
-    assert asked("E1", "payload_name, marker_name", "reference_gaps", "place") == [
+    assert asked("E1", "payload_name, marker_name", "compat_gaps", "place") == [
         ("dot.1", "iota.296"), ("copy-start.7", "copy-start.7"), ("fusion.4", "fusion.4"),
         ("copy-start.1", "copy-start.1"), ("fusion.3", "copy-done.1"),
     ]  # fmt: skip
@@ -187,7 +189,7 @@ def test_the_reference_names_the_markers(asked):
 
 def test_the_reference_puts_gaps_into_regions_of_their_payloads(asked):
     # Case C: event 8, fusion.10, takes the path of event 1.
-    assert asked("C", "payload_name, region, total_us", "reference_gap_regions", "place") == [
+    assert asked("C", "payload_name, region, total_us", "compat_gap_regions", "place") == [
         ("copy.564", "copy(model.params.blocks[0].attn.w_k)", 20),
         ("fusion.10", "_train_step=>Transformer=>layer_0=>attn", 10),
         ("fusion.13", "_train_step=>rematted_computation=>layer_0=>mlp", 10),
@@ -241,7 +243,7 @@ def test_idle_time_of_a_tpu_is_what_its_operations_leave(lake):
 def test_the_reference_takes_markers_for_payloads_and_single_clocks_for_gaps(lake):
     # It lists 500 rows of 51.48 in all, of which all but 50.354 are distances of one clock. In whole nanoseconds one
     # gap of 8.777 finds its payload where picoseconds break the chain.
-    rows = lake.rows(f"SELECT payload_name, total_us, marker_name FROM reference_gaps WHERE {OF_TPU} ORDER BY place")
+    rows = lake.rows(f"SELECT payload_name, total_us, marker_name FROM compat_gaps WHERE {OF_TPU} ORDER BY place")
     assert len(rows) == 500
     assert rows[0][0] == rows[0][2] == "copy-start"
     assert rows[0][1] + rows[1][1] == pytest.approx(50.354368, abs=8 * NS)
@@ -330,3 +332,19 @@ def test_a_gap_has_one_row_and_names_what_is_around_it(lake):
             count(*) FILTER (previous_name IS NULL OR payload_name IS NULL OR gap_us < 0.1), count(*) > 2000
         FROM gaps
     """) == [(0, 0, 0, True)]
+
+
+def test_what_ran_before_a_gap_is_the_same_in_any_order_of_the_file(tmp_path):
+    # Two streams run from 0 to 50, and one goes on at 200: before the gap is the operation of the last stream.
+    def kernel(name, start, end, stream):
+        return {
+            "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": start, "dur": end - start,
+            "args": {"device": 0, "stream": stream},
+        }  # fmt: skip
+
+    events = [kernel("a", 0, 50, 7), kernel("b", 0, 50, 20), kernel("c", 200, 250, 7)]
+    for nth, ordered in enumerate((events, events[::-1])):
+        (tmp_path / f"{nth}.json").write_text(json.dumps({"traceEvents": ordered}))
+        with tracelake.open(tmp_path / f"lake {nth}") as lake:
+            lake.ingest(tmp_path / f"{nth}.json")
+            assert lake.rows("SELECT previous_name, marker_name FROM gaps") == [("b", "c")]

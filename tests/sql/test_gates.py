@@ -9,7 +9,7 @@ import pytest
 import tracelake
 from tracelake.engine.errors import UsageError
 
-from ..launching import Trace
+from ..launching import NCCL, Trace
 from ..support import data_file, run_cli
 
 
@@ -105,11 +105,12 @@ def test_a_gate_passes_on_evidence_alone(lake):
 
 def test_a_regression_of_what_runs_after_the_host_is_seen_with_its_figures(lake):
     ids = [lake.locate("before"), lake.locate("slower")]
-    columns = "metric, before, after, round(change, 3), verdict"
+    columns = "metric, part, before, after, round(change, 3), verdict"
     assert lake.rows(f"SELECT {columns} FROM gated_changes($1, $2)", ids) == [
-        ("step_median", 80, 89, 11.25, "fail"), ("step_p90", 80, 89, 11.25, "fail"),
-        ("compute_median", 80, 89, 11.25, "fail"),
-        ("communication_share", 0, 0, 0, "pass"), ("idle_share", 0, 0, 0, "pass"),
+        ("step_median", None, 80, 89, 11.25, "fail"), ("step_p90", None, 80, 89, 11.25, "fail"),
+        ("compute_median", None, 80, 89, 11.25, "fail"),
+        ("communication_share", None, 0, 0, 0, "pass"), ("idle_share", None, 0, 0, 0, "pass"),
+        ("family", "matmul", 80, 89, 11.25, "fail"), ("operation", "gemm", 80, 89, 11.25, "fail"),
     ]  # fmt: skip
     rows = lake.rows(
         "SELECT metric, before, after, change FROM trace_changes($1, $2) WHERE change <> 0 ORDER BY place", ids
@@ -138,6 +139,55 @@ def test_the_history_of_a_baseline_does_not_pass_what_the_gate_cannot_judge(lake
         ("batch", "unknown", ["different work"]), ("one", "unknown", ["one step"]),
         ("one slower", "fail", ["one step"]), ("same", "pass", []),
     ]  # fmt: skip
+
+
+# Parts of a step
+
+
+def parts(gemm=100, nccl=20, gap=2, copy="copy", copied=878, steps=5):
+    """Steps of 1000 of which a product takes 100, a collective 20 and gaps 2."""
+    trace, at = Trace(), 10_000
+    for step in range(steps):
+        begins = 100 * step
+        trace.mark("train_step 1", begins, 50)
+        for nth, (name, dur) in enumerate([("gemm", gemm), (NCCL, nccl), (copy, copied)]):
+            trace.run(at, dur, begins + 10 * nth + 1, name)
+            at += dur + (gap if nth == 0 else 0)
+    return trace
+
+
+#: What is 15 % slower, or twice as long, is less than 5 % of the step.
+PARTS = {
+    "slower product": (parts(gemm=115), "fail", {"family matmul", "operation gemm"}),
+    "slower communication": (parts(nccl=23), "fail", {"family collective", "operation ncclAllReduce_bf16_R"}),
+    "wider gaps": (parts(gap=6), "fail", {"idle idle"}),
+    # 5 % of 100 is less than what counts, and so is a tenth of a percent of the step.
+    "slower by the threshold": (parts(gemm=105), "pass", set()),
+    "gaps of a step's thousandth": (parts(gap=3), "pass", set()),
+    # The same operation under another name, slower: its family tells.
+    "renamed and slower": (parts(copy="copy_v2", copied=925), "fail", {"family copy"}),
+    # What a product takes over from elsewhere is no regression of the whole.
+    "moved": (parts(gemm=150, copied=800), "warn", {"family matmul", "operation gemm"}),
+}
+
+
+@pytest.fixture(scope="module")
+def parts_lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    with tracelake.open(folder / "lake") as lake:
+        lake.ingest(parts().write(folder / "base.json"))
+        lake.ingest(*[trace.write(folder / f"{name}.json") for name, (trace, _, _) in PARTS.items()])
+        yield lake
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_a_step_fails_a_gate_by_its_name(parts_lake, name):
+    _, status, expected = PARTS[name]
+    answer = parts_lake.compare("base", name)
+    found = {(metric, part, verdict) for metric, part, *_, verdict in answer.gate.fetchall() if part is not None}
+    assert {f"{metric} {part[:20]}" for metric, part, _ in found} == expected
+    assert {verdict for _, _, verdict in found} <= {status}
+    assert answer.status == status
 
 
 # Different work
@@ -234,7 +284,7 @@ def test_a_real_decode_with_its_longest_kernel_15_percent_slower_fails(tmp_path)
     with tracelake.open(tmp_path / "lake") as lake:
         lake.ingest(before, tmp_path / "after.json")
         answer = lake.compare("vllm_gpt-oss_decode_mi300x", "after")
-        rows = {row[0]: row[1:] for row in answer.gate.fetchall()}
+        rows = {row[0]: row[2:] for row in answer.gate.fetchall()}
         operations = answer.operations.fetchall()
         families = answer.families.fetchall()
     assert answer.status == "fail"
@@ -242,5 +292,6 @@ def test_a_real_decode_with_its_longest_kernel_15_percent_slower_fails(tmp_path)
     assert rows["step_median"][-1] == rows["compute_median"][-1] == "fail"
     assert operations[0][-2:] == pytest.approx((added, 15), abs=0.05)
     assert families[0][3] == pytest.approx(added, abs=0.05)
+    assert rows["family"][:2] == pytest.approx((8265.155, 8265.155 + added), abs=0.05)
     # The step is one: no more than a regression can be told of it.
     assert [doubt[:8] for doubt in answer.doubts] == ["one step"] * 2

@@ -93,8 +93,8 @@ def rows(tmp_path_factory):
     """Ask for columns of kernel_roofline, of the kernels of one made-up operator in time order."""
     folder = tmp_path_factory.mktemp("kernels")
     lake = tracelake.open(folder / "lake")
-    (folder / "lake" / "reference").mkdir(exist_ok=True)
-    (folder / "lake" / "reference" / "attainable.csv").write_text(
+    (folder / "lake" / "lookup").mkdir(exist_ok=True)
+    (folder / "lake" / "lookup" / "attainable.csv").write_text(
         "hardware,dtype,batch,m,n,k,latency_us,source\nh100_sxm,bf16,1,1024,1024,1024,4,a library\n"
     )
     lake.ingest(*(trace.write(folder / f"{name}.json") for name, trace in made_up().items()))
@@ -138,7 +138,7 @@ def test_what_exceeds_the_peak_is_flagged_with_causes_and_kept(rows):
     assert mfu == pytest.approx(SQUARE_FLOP / 989e6) and mfu > 2  # noqa: PT018
     assert mbu > 1 and flag  # noqa: PT018
     assert causes.split(";") == [
-        "below_nominal_clock", "kernel_missing_from_group", "read_from_cache", "wrong_peak_dtype"
+        "below_nominal_clock", "kernel_missing_from_group", "read_from_cache", "wrong_hardware", "wrong_peak_dtype"
     ]  # fmt: skip
     assert rows("product", "over_100_causes") == [(None,)]
 

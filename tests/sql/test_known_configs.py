@@ -39,7 +39,7 @@ def dimensions(lake):
     return dict(
         lake.rows(
             "SELECT t.trace, (a.num_layers, a.hidden_size) FROM traces AS t JOIN _trace_models AS m USING (trace_id)"
-            " JOIN architectures AS a ON a.model = m.model"
+            " JOIN of_passes.architectures AS a ON a.model = m.model"
         )
     )
 
@@ -59,9 +59,9 @@ def test_two_sizes_under_one_name_are_two_models(lake, tmp_path):
     traces(lake, tmp_path, one=small, two=large, again=small)
     assert dimensions(lake) == {"one": (2, 128), "two": (3, 256), "again": (2, 128)}
     name = with_digest("llama", config_of(3, 256))
-    assert lake.rows("SELECT num_layers FROM architectures WHERE model = $1", [name]) == [(3,)]
+    assert lake.rows("SELECT num_layers FROM of_passes.architectures WHERE model = $1", [name]) == [(3,)]
     # The name alone is neither, and which there are is said.
-    with pytest.raises(UsageError, match=rf"llama: the configs of 2 models are so called.*{name}"):
+    with pytest.raises(UsageError, match=rf"llama: 2 models have configs of this name.*{name}"):
         lake.resolve_model("llama")
     lake.set("one", model=name)
     assert dimensions(lake) == {"one": (3, 256), "two": (3, 256), "again": (2, 128)}
@@ -104,7 +104,7 @@ def test_a_trace_s_config_does_not_speak_for_another_trace(lake, tmp_path):
     assert dimensions(lake) == published | {"own": (2, 128), "other": (3, 256)}
     for spelled in ("Qwen3-8B", "qwen3-8b", "QWEN3_8B", "Qwen/Qwen3-8B"):
         assert lake.resolve_model(spelled) == "qwen3-8b"
-    with pytest.raises(UsageError, match=r"known by another trace's config\.json alone.*set early model=Toy"):
+    with pytest.raises(UsageError, match=r"known only from another trace's config\.json.*set early model=Toy"):
         lake.check_modelled("early")
     # Once it is known the name brings the config with it.
     lake.set("early", model="Toy")
@@ -134,8 +134,8 @@ def test_own_rows_are_read_again_when_their_file_changes(lake, tmp_path):
     """Else answers by old rows would be kept as those by the new ones."""
 
     def own(inner):
-        lake.layout.reference.mkdir(exist_ok=True)
-        (lake.layout.reference / "models.csv").write_text(
+        lake.layout.lookup.mkdir(exist_ok=True)
+        (lake.layout.lookup / "models.csv").write_text(
             "model,num_layers,hidden_size,num_heads,num_kv_heads,head_dim,intermediate_size,vocab_size,weight_dtype\n"
             f"mine,2,256,4,2,64,{inner},1000,bf16\n"
         )
@@ -146,7 +146,7 @@ def test_own_rows_are_read_again_when_their_file_changes(lake, tmp_path):
     assert lake.rows(flop) == [(2 * 64 * 512 * 256,)]
     own(256)
     assert lake.rows(flop) == [(2 * 64 * 256 * 256,)]
-    (lake.layout.reference / "models.csv").write_text("model,num_layers\nmine,two\n")
+    (lake.layout.lookup / "models.csv").write_text("model,num_layers\nmine,two\n")
     for _ in range(2):
         with pytest.raises(InputError, match=r"models\.csv: cannot be read as rows of models"):
             lake.rows(flop)

@@ -54,6 +54,20 @@ def test_latency_is_told_apart_into_the_stream_s_queue_and_what_is_left(small):
     ]  # fmt: skip
 
 
+def test_an_operator_as_long_as_its_caller_has_its_launches_in_any_order_of_the_file(tmp_path):
+    # Clocks of microseconds: caller and callee start and end together. Operators and launches are numbered apart.
+    events = [
+        event("cpu_op", "aten::layer_norm", 0, 9, **{"External id": 7}),
+        event("cpu_op", "aten::native_layer_norm", 0, 9, **{"External id": 8}),
+        launch("cudaLaunchKernel", 2, 5, 1), event("kernel", "k1", 6, 20, correlation=1),
+    ]  # fmt: skip
+    for name, ordered in (("forth", events), ("back", events[::-1])):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"traceEvents": ordered}))
+        with tracelake.open(tmp_path / name) as lake:
+            lake.ingest(tmp_path / f"{name}.json")
+            assert lake.rows("SELECT op_name FROM kernels") == [("aten::native_layer_norm",)]
+
+
 def test_a_graph_s_call_counts_once_and_its_kernels_each(small):
     assert small(
         "SELECT kernels, launches, graph_kernels, median_call_us, median_latency_us, max_latency_us, shorter_pct,"

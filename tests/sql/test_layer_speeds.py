@@ -6,12 +6,12 @@ import random
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tracelake
 
-from .stand_in import DATA, KINETO_FILES, SQL
+from .stand_in import DATA, KINETO_FILES, SQL, sql_of
 
 #: Attention of gpt-oss on a long context: sliding and full, in us.
 SLIDING, FULL = 230.0, 390.0
@@ -28,8 +28,8 @@ def typed(traces):
     with duckdb.connect() as connection:
         connection.execute(TABLES)
         for table in ("category_groups", "layer_kind_limits"):
-            connection.execute((SQL / f"reference/{table}.sql").read_text())
-            connection.execute(f"INSERT INTO {table} FROM '{SQL}/reference/{table}.csv'")
+            connection.execute((SQL / f"lookup/{table}.sql").read_text())
+            connection.execute(f"INSERT INTO {table} FROM '{SQL}/lookup/{table}.csv'")
         rows = [
             (str(trace), None, 0, number, layer, *kernel)
             for trace, passes in enumerate(traces)
@@ -56,8 +56,7 @@ def typed(traces):
             "CAST(count(DISTINCT layer_id) AS INTEGER) AS num_layers FROM layer_kernels GROUP BY ALL"
         )
         for view in ("_layer_kinds", "_layer_shapes", "_layer_speeds", "_typed_layers"):
-            text = (SQL / f"layers/{view}.sql").read_text()
-            connection.execute(text.replace("CREATE VIEW", "CREATE TABLE", 1))
+            connection.execute(sql_of(view).replace("CREATE VIEW", "CREATE TABLE", 1))
         found = connection.execute(
             "SELECT trace_id, pass_id, string_agg(layer_kind, '' ORDER BY layer_id), list(DISTINCT kind_reason) "
             "FROM _typed_layers GROUP BY 1, 2 ORDER BY CAST(trace_id AS BIGINT), 2"
@@ -137,6 +136,8 @@ def test_noise_parts_nothing(seed, count, passes):
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([2, 3, 4, 6]), st.integers(20, 64), st.floats(1.25, 4))
 def test_a_difference_of_five_times_the_noise_is_found(seed, period, count, factor):
+    # Each place of the period is to be seen four times: least_times.
+    assume(count >= 4 * period)
     dice = random.Random(seed)
     noise = (factor - 1) / 5
     traces = [

@@ -13,6 +13,7 @@ import tracelake
 from tracelake.synthetic import s1_config, write_s1
 
 from ..support import ROOT, data_file, trace_bytes
+from .stand_in import sql_of
 
 CASES = {
     "g1": ("sglang_qwen3-8b_prefill_mi300x", 36),
@@ -252,8 +253,8 @@ def test_three_kinds_by_kernels_alone_are_the_types_that_the_config_tells(untype
 def kinds(*layers):
     """Return the kinds of layers whose kernels are given as `category:name`."""
     with duckdb.connect() as connection:
-        connection.execute((ROOT / "sql/reference/category_groups.sql").read_text())
-        connection.execute(f"INSERT INTO category_groups FROM '{ROOT}/sql/reference/category_groups.csv'")
+        connection.execute((ROOT / "sql/lookup/category_groups.sql").read_text())
+        connection.execute(f"INSERT INTO category_groups FROM '{ROOT}/sql/lookup/category_groups.csv'")
         connection.execute(
             "CREATE TABLE layer_kernels (trace_id VARCHAR, rank INTEGER, device INTEGER, pass_id BIGINT, "
             "layer_id BIGINT, name VARCHAR, category VARCHAR)"
@@ -264,7 +265,7 @@ def kinds(*layers):
             for kernel in names.split()
         ]
         connection.executemany("INSERT INTO layer_kernels VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        connection.execute((ROOT / "sql/layers/_layer_kinds.sql").read_text())
+        connection.execute(sql_of("_layer_kinds"))
         found = connection.execute("SELECT layer_kind FROM _layer_kinds ORDER BY layer_id").fetchall()
     return "".join(kind for (kind,) in found)
 

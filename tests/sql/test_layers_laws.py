@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tracelake.engine import modules
 from tracelake.synthetic import s1_config, s1_trace
 
 from ..lint_sql import read_header
@@ -117,8 +118,9 @@ def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake
     assert rows(cuts, partial) == []
 
 
-@pytest.mark.parametrize("view", views())
+@pytest.mark.parametrize("view", [view for view in views() if [*(SQL / "layers").rglob(f"{view}.sql")]])
 def test_the_header_describes_the_columns_that_are_there(lake, view):
-    header, _ = read_header((SQL / "layers" / f"{view}.sql").read_text())
+    [file] = (SQL / "layers").rglob(f"{view}.sql")
+    header, _ = read_header(modules.statements(file.read_text())[-1])
     described = [(name, kind) for name, kind, _, _ in header.columns]
     assert described == [row[:2] for row in rows(lake, f"DESCRIBE {view}")]

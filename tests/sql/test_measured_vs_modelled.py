@@ -152,7 +152,7 @@ def test_kernels_alike_have_a_fraction_with_quartiles(tmp_path):
     ("durations", "dims", "fault", "said"),
     [
         # 10 products in 1230 us, 123 each on the average: missed by 6 x 118 and 4 x 177, of 1230.
-        (APART, [(1024, 1024), (1024, 1024)], "residual", "compute is not kept: .* by 115.1 % on the average"),
+        (APART, [(1024, 1024), (1024, 1024)], "residual", "compute is not stored: .* by 115.1 % on the average"),
         (FEW, [(1024, 1024), (1024, 1024)], "kernels", "9 kernels of 1 traces, and it takes 10"),
         # Weights of 21.0 MB in 5.5 us are 3.8 TB/s, and the memory gives 3.35.
         (BEYOND, [(1, 4096), (4096, 2560)], "beyond", "5 kernels with 21.6 % of the time are quicker"),
@@ -168,12 +168,12 @@ def test_what_keeps_a_fraction_from_use_is_told(tmp_path, durations, dims, fault
 def test_of_two_bounds_the_one_that_is_kept_says_what_the_other_lacks(tmp_path):
     with calibrated(tmp_path, ALIKE) as lake:
         [line] = lake.calibrate("ours", "h100_sxm")
-        assert line.startswith("memory is not kept: no kernel of 5 µs or more has known work")
+        assert line.startswith("memory is not stored: no kernel of 5 µs or more has known work")
         [(flop, hbm, comment)] = lake.rows(
             "SELECT flop_fraction, hbm_fraction, comment FROM execution_profiles WHERE execution = 'ours'"
         )
     assert (flop, hbm) == (pytest.approx(10 * PRODUCT_US / 120), 1)
-    assert "memory is not kept" in comment
+    assert "memory is not stored" in comment
 
 
 def test_what_has_too_little_in_common_is_not_kept_of_real_chips(lake):
@@ -238,7 +238,7 @@ def test_a_calibrated_profile_is_kept_and_foretells(lake):
 def test_profiles_have_names_of_their_own(lake):
     with pytest.raises(UsageError, match="shipped"):
         lake.calibrate("naive", "mi300x")
-    with pytest.raises(UsageError, match="no name"):
+    with pytest.raises(UsageError, match="invalid name"):
         lake.calibrate("a,b", "mi300x")
-    with pytest.raises(UsageError, match="nothing to keep"):
+    with pytest.raises(UsageError, match="nothing to store"):
         lake.calibrate("mine", "h20")

@@ -12,8 +12,8 @@ from tracelake.lake import Lake
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("choices") / "lake"
     Lake(folder).close()
-    (folder / "reference").mkdir()
-    (folder / "reference" / "prices.csv").write_text("offer,hardware,provider,usd_per_hour\na,h200,somebody,2\n")
+    (folder / "lookup").mkdir()
+    (folder / "lookup" / "prices.csv").write_text("offer,hardware,provider,usd_per_hour\na,h200,somebody,2\n")
     with Lake(folder) as opened:
         opened.rows("SELECT count(*) FROM phase_roofline")
         opened.rows("DELETE FROM scenarios")

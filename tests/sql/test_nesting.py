@@ -9,7 +9,7 @@ import pytest
 import tracelake
 
 from ..summary_cases import CASES_F, write_case
-from .stand_in import SQL
+from .stand_in import sql_of
 
 
 def own_times(events):
@@ -33,7 +33,7 @@ def nesting(lines):
             "INSERT INTO _op_rows VALUES ('t', '0', ?, ?, ?, ?)",
             [(str(tid), *event) for tid, line in enumerate(lines) for event in line],
         )
-        connection.execute((SQL / "timeline" / "_op_nesting.sql").read_text())
+        connection.execute(sql_of("_op_nesting"))
         rows = connection.execute(
             "SELECT kernel_id, self_ns, parent_id, nest_depth, is_overlapping FROM _op_nesting"
         ).fetchall()

@@ -182,7 +182,7 @@ def test_products_of_an_npu_are_told_by_the_shapes_in_their_own_rows(tmp_path):
 
 def test_what_stands_in_the_way_of_a_validation_is_said(tiny, tmp_path):
     lake, config = tiny
-    with pytest.raises(UsageError, match="its model is not said"):
+    with pytest.raises(UsageError, match="no model is set"):
         lake.validate("right")
     with pytest.raises(UsageError, match="qwen3-8b"):
         lake.explain("right", "qwen3-9b")
@@ -193,7 +193,7 @@ def test_what_stands_in_the_way_of_a_validation_is_said(tiny, tmp_path):
         lake.explain(name, config)
     with pytest.raises(InputError, match="no forward passes"):
         lake.validate("short")
-    with pytest.raises(InputError, match="nothing tells how many tokens"):
+    with pytest.raises(InputError, match="the tokens of its passes are unknown"):
         lake.validate("silent")
 
 

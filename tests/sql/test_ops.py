@@ -70,7 +70,7 @@ def test_names(tmp_path):
     found = {
         row[0]: row[1:]
         for row in lake.rows(
-            "SELECT ops.name, ops.canonical_name, ops.class, r.family, r.category FROM ops JOIN reference_ops AS r "
+            "SELECT ops.name, ops.canonical_name, ops.class, r.family, r.category FROM ops JOIN compat_ops AS r "
             "ON r.trace_id = ops.trace_id AND r.name = ops.name"
         )
     }
@@ -80,7 +80,7 @@ def test_names(tmp_path):
 def test_shapes(tmp_path):
     described = [(f"op{n}.1", {"long_name": long_name}) for n, (long_name, *_) in enumerate(INSTRUCTIONS)]
     rows = opened(tmp_path, line_of(described)).rows(
-        "SELECT ops.name, ops.shape, ops.dtype, r.shape FROM ops JOIN reference_ops AS r USING (trace_id, name)"
+        "SELECT ops.name, ops.shape, ops.dtype, r.shape FROM ops JOIN compat_ops AS r USING (trace_id, name)"
     )
     assert {row[0]: row[1:] for row in rows} == {
         f"op{n}.1": tuple(shapes) for n, (_, *shapes) in enumerate(INSTRUCTIONS)
@@ -93,7 +93,7 @@ def test_own_times_and_the_reference_s_order(tmp_path):
         "while.7": 15, "fusion.1": 70, "fusion.2": 105, "all-reduce.1": 20, "psum.9": 20, "barrier-wait.3": 15,
     }  # fmt: skip
     assert dict(lake.rows("SELECT name, self_us FROM ops")) == own
-    rows = lake.rows("SELECT name, exclusive_us FROM reference_ops ORDER BY place")
+    rows = lake.rows("SELECT name, exclusive_us FROM compat_ops ORDER BY place")
     assert [name for name, _ in rows] == [
         "fusion.2", "fusion.1", "all-reduce.1", "psum.9", "while.7", "barrier-wait.3",
     ]  # fmt: skip
@@ -113,7 +113,7 @@ def test_shares_are_of_devices_and_window_and_programs_are_apart(tmp_path):
     ]
     executions = lake.rows("SELECT DISTINCT execution_id FROM _device_ops WHERE role = 'op' ORDER BY 1")
     assert executions == [(70,), (71,)]
-    [(total,)] = lake.rows("SELECT total_us FROM reference_ops WHERE name = 'fusion.1'")
+    [(total,)] = lake.rows("SELECT total_us FROM compat_ops WHERE name = 'fusion.1'")
     assert total == 160
 
 
@@ -150,7 +150,7 @@ def test_a_real_tpu_trace(tmp_path):
         "WHERE hlo_category = 'convolution fusion'"
     )
     assert (flops, gbps) == (pytest.approx(756.157, abs=0.01), pytest.approx(1057.632, abs=0.01))
-    [(proxy,)] = lake.rows("SELECT proxy FROM reference_ops WHERE name = 'convolution_bitcast_fusion.63'")
+    [(proxy,)] = lake.rows("SELECT proxy FROM compat_ops WHERE name = 'convolution_bitcast_fusion.63'")
     assert proxy == 28311552
     for device, gflop, gigabytes in lake.rows(
         "SELECT device, sum(model_flops) / 1e9, sum(bytes_accessed) / 1e9 FROM ops WHERE program = 'jit_step_fun' "

@@ -57,8 +57,8 @@ qwen3-8b,Qwen3-8B,Qwen/Qwen3-8B,36,4096,32,8,128,12288,151936,gqa_qk_norm
 def lake(tmp_path_factory):
     path = tmp_path_factory.mktemp("reference") / "lake"
     tracelake.open(path).close()
-    (path / "reference").mkdir(exist_ok=True)
-    (path / "reference" / "reference_models.csv").write_text(DENSE)
+    (path / "lookup").mkdir(exist_ok=True)
+    (path / "lookup" / "compat_models.csv").write_text(DENSE)
     with_dense = tracelake.open(path)
     yield with_dense
     with_dense.close()
@@ -68,7 +68,7 @@ def totals(lake, **question):
     """Ask the simulator and return total, embedding, FLOP of layer 0, and MFU."""
     request = ask(lake, **question)
     [row] = lake.rows(
-        "SELECT total_flop, embed_flop, layer_flop, mfu_pct, per_layer_mfu_pct FROM reference_model_mfu"
+        "SELECT total_flop, embed_flop, layer_flop, mfu_pct, per_layer_mfu_pct FROM compat_model_mfu"
         " WHERE request = $1",
         [request],
     )
@@ -80,7 +80,7 @@ def operators(lake, ratio=0, **question):
     """Ask the simulator and return the FLOP of each operator of a layer, twin operators once."""
     request = ask(lake, **question)
     rows = lake.rows(
-        "SELECT op, flop FROM reference_model_operators WHERE request = $1 AND compress_ratio = $2 ORDER BY op_seq",
+        "SELECT op, flop FROM compat_model_operators WHERE request = $1 AND compress_ratio = $2 ORDER BY op_seq",
         [request, ratio],
     )
     return [row for nth, row in enumerate(rows) if row not in rows[:nth]]
@@ -99,7 +99,7 @@ def test_totals_of_a_decode_step_and_of_a_prefill_are_the_simulator_s(lake, mode
 def test_a_layer_of_ratio_128_has_flop_of_its_own(lake, seq_len, expected):
     request = ask(lake, model="deepseek-v4-flash-base", seq_len=seq_len)
     assert lake.rows(
-        "SELECT layers, first_layer, sum(flop) FROM reference_model_operators"
+        "SELECT layers, first_layer, sum(flop) FROM compat_model_operators"
         " WHERE request = $1 AND compress_ratio = 128 GROUP BY ALL",
         [request],
     ) == [(20, 3, expected)]
@@ -232,7 +232,7 @@ def test_a_dense_model_comes_from_the_lake_s_own_table(lake):
 def test_each_rank_s_part_is_that_of_the_simulator_s_own_example(lake):
     request = ask(lake, model="qwen3-235b-a22b", measured_ms=15.0)
     rows = lake.rows(
-        "SELECT op, flop_gpu, theo_us, layer_pct FROM reference_operator_mfu WHERE request = $1"
+        "SELECT op, flop_gpu, theo_us, layer_pct FROM compat_operator_mfu WHERE request = $1"
         " AND op IN ('q_proj', 'kv_proj', 'routed_experts_swiglu', 'router') ORDER BY op_seq",
         [request],
     )
@@ -242,7 +242,7 @@ def test_each_rank_s_part_is_that_of_the_simulator_s_own_example(lake):
         ("router", 131_072, pytest.approx(131_072 / 148e6), pytest.approx(100 * 1_048_576 / 588_378_624)),
         ("routed_experts_swiglu", 37_748_736, pytest.approx(0.25505902702702704), pytest.approx(51.32577488063197)),
     ]
-    [parts] = lake.rows("SELECT attention_flop, moe_ffn_flop FROM reference_model_mfu WHERE request = $1", [request])
+    [parts] = lake.rows("SELECT attention_flop, moe_ffn_flop FROM compat_model_mfu WHERE request = $1", [request])
     assert [round(part / 1e6, 3) for part in parts] == [285.245, 303.076]
 
 
@@ -289,22 +289,22 @@ def test_other_what_ifs_in_fp8(lake, question, total, mfu):
 )  # fmt: skip
 def test_a_model_goes_by_few_names(lake, said, model):
     request = ask(lake, model=said)
-    assert lake.rows("SELECT model FROM reference_model_mfu WHERE request = $1", [request]) == [(model,)]
+    assert lake.rows("SELECT model FROM compat_model_mfu WHERE request = $1", [request]) == [(model,)]
 
 
 def test_ratios_must_be_as_many_as_layers_but_for_those_of_further_tokens(lake):
-    connection = lake.prepare("SELECT 1 FROM reference_models")
+    connection = lake.prepare("SELECT 1 FROM compat_models")
     for name, layers, further, ratios in (
         ("43-of-43", 43, 1, [0] * 43), ("44-of-43", 43, 1, [0] * 44), ("3-of-4", 4, 0, [0, 0, 4]),
         ("44-without", 43, 0, [0] * 44),
     ):  # fmt: skip
         connection.execute(
-            "INSERT OR REPLACE INTO reference_models BY NAME SELECT $1 AS model, $2 AS num_layers, 64 AS hidden_size,"
+            "INSERT OR REPLACE INTO compat_models BY NAME SELECT $1 AS model, $2 AS num_layers, 64 AS hidden_size,"
             " 4 AS num_heads, 10 AS vocab_size, $3 AS num_nextn_predict_layers, $4 AS compress_ratios",
             [name, layers, further, ratios],
         )
     assert lake.rows(
-        "SELECT model, len(layer_ratios), fault FROM _reference_model_dims WHERE contains(model, '-of-')"
+        "SELECT model, len(layer_ratios), fault FROM _compat_model_dims WHERE contains(model, '-of-')"
         " OR contains(model, '-without') ORDER BY model"
     ) == [
         ("3-of-4", 3, "3 compress ratios for 4 layers"),
@@ -312,7 +312,7 @@ def test_ratios_must_be_as_many_as_layers_but_for_those_of_further_tokens(lake):
         ("44-of-43", 43, None),
         ("44-without", 43, "44 compress ratios for 43 layers"),
     ]
-    assert lake.rows("SELECT count(*) FROM reference_model_layers WHERE model = '3-of-4'") == [(0,)]
+    assert lake.rows("SELECT count(*) FROM compat_model_layers WHERE model = '3-of-4'") == [(0,)]
 
 
 # --- Times of kernels ------------------------------------------------------------------------------------------------
@@ -327,10 +327,10 @@ MILLISECONDS = {
 def test_a_layer_s_milliseconds_are_spread_over_operators_of_a_category(lake):
     request = ask(lake, model="qwen3-235b-a22b", seq_len=8192)
     insert_layer(lake, request, "kernel_ms", [(name, 1000 * ms) for name, ms in MILLISECONDS.items()])
-    [(ms, mfu)] = lake.rows("SELECT measured_ms, mfu_pct FROM reference_model_mfu WHERE request = $1", [request])
+    [(ms, mfu)] = lake.rows("SELECT measured_ms, mfu_pct FROM compat_model_mfu WHERE request = $1", [request])
     assert (ms, mfu) == (pytest.approx(1152.91, rel=1e-12), pytest.approx(33.93712048921566, rel=1e-9))
     rows = lake.rows(
-        "SELECT op, round(measured_us, 1), round(mfu_pct, 1) FROM reference_operator_mfu WHERE request = $1"
+        "SELECT op, round(measured_us, 1), round(mfu_pct, 1) FROM compat_operator_mfu WHERE request = $1"
         " ORDER BY op_seq",
         [request],
     )
@@ -348,9 +348,9 @@ def test_measured_time_is_that_of_the_kernels_first_then_of_a_layer(lake):
         33.93712048921566, rel=1e-9
     )
     request = ask(lake, model="qwen3-235b-a22b", measured_ms=1.0, per_layer_ms=2.0)
-    [(without,)] = lake.rows("SELECT measured_ms FROM reference_model_mfu WHERE request = $1", [request])
+    [(without,)] = lake.rows("SELECT measured_ms FROM compat_model_mfu WHERE request = $1", [request])
     insert_layer(lake, request, "kernel_ms", [("other", 3000)])
-    [(with_kernels,)] = lake.rows("SELECT measured_ms FROM reference_model_mfu WHERE request = $1", [request])
+    [(with_kernels,)] = lake.rows("SELECT measured_ms FROM compat_model_mfu WHERE request = $1", [request])
     assert (without, with_kernels) == (2.0 * 94, 3.0 * 94)
 
 
@@ -377,7 +377,7 @@ def flow(lake):
 
 def test_a_summary_of_kernels_gives_each_operator_its_time(lake, detail):
     rows = lake.rows(
-        "SELECT op, measured_us, round(mfu_pct, 1) FROM reference_operator_mfu WHERE request = $1 ORDER BY op_seq",
+        "SELECT op, measured_us, round(mfu_pct, 1) FROM compat_operator_mfu WHERE request = $1 ORDER BY op_seq",
         [detail],
     )
     expected = [
@@ -395,22 +395,22 @@ def test_a_summary_of_kernels_gives_each_operator_its_time(lake, detail):
     assert [(op, mfu) for op, _, mfu in rows] == [(op, mfu) for op, _, mfu in expected]
     for (op, found, _), (_, wanted, _) in zip(rows, expected, strict=True):
         assert found == (None if wanted is None else pytest.approx(wanted, rel=1e-9)), op
-    [(ms, mfu)] = lake.rows("SELECT measured_ms, mfu_pct FROM reference_model_mfu WHERE request = $1", [detail])
+    [(ms, mfu)] = lake.rows("SELECT measured_ms, mfu_pct FROM compat_model_mfu WHERE request = $1", [detail])
     assert (ms, mfu) == (pytest.approx(529.975), pytest.approx(41.34154710926447, rel=1e-9))
 
 
 def test_a_summary_of_kernels_loses_time(lake, detail):
     assert lake.rows(
-        "SELECT sum(dur_us), sum(assigned_us), sum(overhead_us), sum(lost_us) FROM reference_category_times"
+        "SELECT sum(dur_us), sum(assigned_us), sum(overhead_us), sum(lost_us) FROM compat_category_times"
         " WHERE request = $1",
         [detail],
     ) == [(12_325, 10_246, 1_206, 873)]
     assert lake.rows(
-        "SELECT category, lost_us FROM reference_category_times WHERE request = $1 AND lost_us > 0 ORDER BY position",
+        "SELECT category, lost_us FROM compat_category_times WHERE request = $1 AND lost_us > 0 ORDER BY position",
         [detail],
     ) == [("mhc_pre_gemm", 688), ("gemm_bf16", 125), ("mla_combine", 60)]
     # What the operators got is what was assigned.
-    [(given,)] = lake.rows("SELECT sum(measured_us) FROM reference_operator_mfu WHERE request = $1", [detail])
+    [(given,)] = lake.rows("SELECT sum(measured_us) FROM compat_operator_mfu WHERE request = $1", [detail])
     assert given == pytest.approx(10_246, rel=1e-12)
 
 
@@ -418,10 +418,10 @@ def test_a_category_that_comes_second_finds_its_operators_taken(lake):
     request = ask(lake, model="deepseek-v4-flash-base", seq_len=8192)
     insert_layer(lake, request, "kernel_detail", [("c128_prefill", 10), ("mla", 20), ("c4_prefill", 30)])
     assert lake.rows(
-        "SELECT category, fate FROM reference_category_times WHERE request = $1 ORDER BY position", [request]
+        "SELECT category, fate FROM compat_category_times WHERE request = $1 ORDER BY position", [request]
     ) == [("c128_prefill", "named"), ("mla", "named"), ("c4_prefill", "lost")]
     rows = lake.rows(
-        "SELECT op, measured_us FROM reference_operator_mfu WHERE request = $1 AND measured_us > 0 ORDER BY op_seq",
+        "SELECT op, measured_us FROM compat_operator_mfu WHERE request = $1 AND measured_us > 0 ORDER BY op_seq",
         [request],
     )
     assert rows == [("c4_attn", 5), ("c4_attn_v", 5), ("hca_attn_score", 10), ("hca_attn_v", 10)]
@@ -430,7 +430,7 @@ def test_a_category_that_comes_second_finds_its_operators_taken(lake):
 def test_without_fp8_products_those_in_bf16_get_their_time(lake):
     request = ask(lake, model="qwen3-8b", seq_len=8192)
     insert_layer(lake, request, "kernel_detail", [("gemm_bf16", 100)])
-    [(given,)] = lake.rows("SELECT sum(measured_us) FROM reference_operator_mfu WHERE request = $1", [request])
+    [(given,)] = lake.rows("SELECT sum(measured_us) FROM compat_operator_mfu WHERE request = $1", [request])
     assert given == pytest.approx(100)
 
 
@@ -444,7 +444,7 @@ def short(flop):
 
 def test_a_flow_of_kernels_keeps_every_row_in_its_order(lake, flow):
     rows = lake.rows(
-        "SELECT category, dur_us, flop, theo_us, mfu_pct, is_fp8, mapped_op FROM reference_kernel_flow"
+        "SELECT category, dur_us, flop, theo_us, mfu_pct, is_fp8, mapped_op FROM compat_kernel_flow"
         " WHERE request = $1 ORDER BY position",
         [flow],
     )
@@ -465,14 +465,12 @@ def test_a_flow_of_kernels_keeps_every_row_in_its_order(lake, flow):
     ]  # fmt: skip
     assert rows[0][6] == "c4_attn(49%)+c4_attn_v(49%)"
     # A flow is read when the pass has been reckoned, so it gives no overall MFU.
-    assert lake.rows("SELECT measured_ms, mfu_pct FROM reference_model_mfu WHERE request = $1", [flow]) == [
-        (None, None)
-    ]
+    assert lake.rows("SELECT measured_ms, mfu_pct FROM compat_model_mfu WHERE request = $1", [flow]) == [(None, None)]
 
 
 def test_a_flow_is_held_against_the_layer_of_the_ratio_said_with_it(lake):
     request = ask(lake, model="deepseek-v4-flash-base", seq_len=8192)
     insert_layer(lake, request, "kernel_flow", [("mla", 100)])
-    assert lake.rows("SELECT mapped_op FROM reference_kernel_flow WHERE request = $1", [request]) == [
+    assert lake.rows("SELECT mapped_op FROM compat_kernel_flow WHERE request = $1", [request]) == [
         ("csa_attn_score(49%)+csa_attn_v(49%)",)
     ]

@@ -1,13 +1,15 @@
 """Regions, by hand on small traces and by law on real ones. Times in microseconds."""
 
+import gzip
 import json
 
 import pytest
 
 import tracelake
 
+from ..launched import union
 from ..summary_cases import CASE_A, CASE_C, CASE_G, write_case
-from ..support import data_files
+from ..support import data_file, data_files
 
 LAYER = "_train_step=>Transformer=>layer_0=>attn=>bsh,hm->bsm=>dot_general"
 
@@ -82,7 +84,7 @@ def test_the_reference_s_regions(tmp_path):
     rows = (
         opened(tmp_path, CASE_C)
         .sql(
-            "SELECT path, depth, calls, inclusive_us, round(root_pct, 6), exclusive_us FROM reference_regions "
+            "SELECT path, depth, calls, inclusive_us, round(root_pct, 6), exclusive_us FROM compat_regions "
             "ORDER BY place"
         )
         .fetchall()
@@ -92,14 +94,14 @@ def test_the_reference_s_regions(tmp_path):
 
 def test_the_reference_s_regions_of_bare_names_and_of_streams(tmp_path):
     lake = opened(tmp_path, CASE_A)
-    rows = lake.sql("SELECT path, inclusive_us, calls, root_pct FROM reference_regions ORDER BY place").fetchall()
+    rows = lake.sql("SELECT path, inclusive_us, calls, root_pct FROM compat_regions ORDER BY place").fetchall()
     assert rows == [
         ("fusion", 175, 4, 100), ("all-reduce", 20, 1, 100), ("psum", 20, 1, 100), ("barrier-wait", 15, 1, 100),
         ("while", 15, 1, 100),
     ]  # fmt: skip
     (tmp_path / "g").mkdir()
     lake = opened(tmp_path / "g", CASE_G)
-    rows = lake.sql("SELECT path, inclusive_us FROM reference_regions ORDER BY place").fetchall()
+    rows = lake.sql("SELECT path, inclusive_us FROM compat_regions ORDER BY place").fetchall()
     assert rows == [
         ("XlaModule", 100), ("train=>mlp=>dot_general", 80), ("train", 80),
         ("ncclDevKernel_AllGather_RING_LL", 50), ("ncclDevKernel_ReduceScatter_RING_LL", 40), ("MemcpyD2D", 10),
@@ -124,7 +126,7 @@ def test_pieces_of_paths(tmp_path):
     lake = opened(tmp_path, [(1, "/device:TPU:0", {"XLA Ops": operations})])
     found = dict(lake.rows("SELECT name, path FROM _device_ops"))
     assert found == {f"op.{n}": "root" + (f"=>{piece}" if piece else "") for n, piece in enumerate(PIECES.values())}
-    read = dict(lake.rows("SELECT tf_op, array_to_string(scopes, '=>') FROM _reference_paths"))
+    read = dict(lake.rows("SELECT tf_op, array_to_string(scopes, '=>') FROM _compat_paths"))
     assert read == {
         f"root/{piece}": "root" + (f"=>{scope}" if scope else "") for piece, scope in REFERENCE_PIECES.items()
     }
@@ -207,6 +209,18 @@ def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
     )
     assert (worst or 0) <= 1e-6
     assert below == 0
+    # A region is as busy as what is inside it, and no longer than from its first operation to its last.
+    [(over, beyond)] = lake.rows(
+        "SELECT count(*) FILTER (busy_us > span_us + 1e-6), count(*) FILTER (start_ns > end_ns) FROM regions"
+    )
+    assert (over, beyond) == (0, 0)
+    [(outside,)] = lake.rows(
+        "SELECT count(*) FROM regions AS r JOIN regions AS p ON p.path = r.parent "
+        "AND p.phase IS NOT DISTINCT FROM r.phase AND p.device = r.device "
+        "WHERE r.busy_us > p.busy_us + 1e-6 OR r.start_ns < p.start_ns OR r.end_ns > p.end_ns "
+        "OR r.host_us > p.host_us + 1e-6"
+    )
+    assert outside == 0
     # Own times of a line sum to the union of its intervals.
     [(apart,)] = lake.rows(
         """
@@ -290,3 +304,63 @@ def test_phases_agree_with_the_annotations_of_training_loops(real_lake, name):
     assert forward["forward"] > 0.79 * (forward["forward"] + found["forward", None])
     for other in ("optimizer", "load_batch", "sparse_data_dist", "metrics:add", "sdd_preprocess_splits"):
         assert (other, "backward") not in found
+
+
+def test_a_region_s_time_is_that_of_what_it_launched_and_its_calls_are_beside_it(tmp_path):
+    engine = "autograd::engine::evaluate_function: "
+    events = [
+        host("python_function", "nn.Module: Model_0", 0, 100),
+        host("python_function", "nn.Module: Linear_0", 10, 20),
+        host("cpu_op", "aten::linear", 12, 16, **{"Sequence number": 5, "Fwd thread id": 0}),
+        launch(15, 1),
+        launch(18, 2),
+        host("python_function", "nn.Module: Linear_0", 40, 30),
+        launch(45, 3),
+        host("cpu_op", engine + "AddmmBackward0", 200, 50, 2, **{"Sequence number": 5, "Fwd thread id": 1}),
+        launch(210, 4, 2),
+        # All of it runs after the calls; the first two overlap on two streams.
+        kernel("k1", 1000, 100, 1),
+        kernel("k2", 1060, 100, 2) | {"tid": 8},
+        kernel("k3", 1500, 100, 3),
+        kernel("k4", 2000, 70, 4),
+    ]
+    events[-3]["args"]["stream"] = 8
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(path)
+    rows = lake.rows(
+        "SELECT path, phase, calls, span_us, busy_us, inclusive_us, host_us FROM regions ORDER BY phase, depth"
+    )
+    assert rows == [
+        ("Model_0", "backward", 1, 70, 70, 70, 50),
+        ("Model_0=>Linear_0", "backward", 1, 70, 70, 70, 50),
+        ("Model_0", "forward", 3, 600, 260, 300, 100),
+        ("Model_0=>Linear_0", "forward", 3, 600, 260, 300, 50),
+    ]
+
+
+def test_a_module_s_region_is_its_frame_and_its_kernels(real_lake):
+    name = "kineto/sglang_qwen3-8b_prefill_mi300x.json.gz"
+    with gzip.open(data_file(name)) as file:
+        events = json.load(file)["traceEvents"]
+    [frame] = [e for e in events if e.get("name") == "nn.Module: Qwen3Model_0" and e["ph"] == "X"]
+    end = frame["ts"] + frame["dur"]
+    launched = {
+        e["args"]["correlation"]
+        for e in events
+        if e.get("cat") in ("cuda_runtime", "cuda_driver") and e["tid"] == frame["tid"] and frame["ts"] <= e["ts"] < end
+    }
+    work = [
+        (round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000))
+        for e in events
+        if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["args"]["correlation"] in launched
+    ]
+    [(calls, busy, host)] = real_lake(name).rows(
+        "SELECT calls, busy_us, host_us FROM regions WHERE path = 'Qwen3Model_0'"
+    )
+    assert calls == len(work)
+    assert busy == pytest.approx(union(work) / 1000, abs=len(work) / 1000)
+    assert host == pytest.approx(frame["dur"], abs=0.001)
+    # The device works on for long after the host has launched it all.
+    assert host < busy / 10

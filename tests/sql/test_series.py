@@ -38,6 +38,32 @@ class Host:
             ]  # fmt: skip
             self.now += 10
 
+    def graph(self, *names):
+        """Launch kernels with one call."""
+        self.launches += 1
+        ids = {"correlation": self.launches}
+        self.events.append(
+            {"cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 1, "tid": 7, "ts": self.now, "dur": 1,
+             "args": ids}
+        )  # fmt: skip
+        for name in names:
+            self.events.append(
+                {"cat": "kernel", "name": name, "pid": 0, "tid": 1, "ts": self.now + 1000, "dur": 5,
+                 "args": {"device": 0, "stream": 1, **ids}}
+            )  # fmt: skip
+            self.now += 10
+
+    def step(self, *names):
+        """Launch a kernel, then a graph, in an annotation of a step."""
+        start = self.now
+        self.run("embedding_kernel")
+        self.graph(*names)
+        self.events.append(
+            {"cat": "user_annotation", "name": "step[DECODE bs=1]", "pid": 1, "tid": 7, "ts": start,
+             "dur": self.now - start, "args": {}}
+        )  # fmt: skip
+        self.now += 10
+
     def call(self, module, *bodies):
         start = self.now
         self.now += 1
@@ -97,12 +123,23 @@ def nested():
     return host.events
 
 
+def graphs(draft_layers):
+    """A model of six layers at two batch sizes, which share a norm, and one of others with kernels of the first."""
+    host = Host()
+    other = ("rms_norm_kernel", "nvjet_qkv_small", "flash_fwd_kernel", "nvjet_o_small", "rms_norm_kernel", "nvjet_n")
+    for layer, layers in ((LAYER, 6), (LAYER, draft_layers), (other, 6), (LAYER, draft_layers), (LAYER, 6)):
+        host.step(*layer * layers)
+    return host.events
+
+
 @pytest.fixture(scope="module")
 def lake():
     return open_lake(
         [
             Capture("pipeline", pipeline()),
             Capture("nested", nested()),
+            Capture("graphs", graphs(4)),
+            Capture("batches", graphs(6)),
             Capture(
                 "fits", pipeline(), {"num_layers": 6, "config": json.dumps({"layer_types": ["full_attention"] * 6})}
             ),
@@ -154,6 +191,22 @@ def test_layers_of_an_unknown_class_are_found_by_structure_and_the_outermost_rep
     # Four stages of two blocks; the head's three linear maps call no module and are no layers.
     assert passes(lake, "nested") == [(0, "Backbone_0", 4, 4, True, "single-pass", True, True)]
     assert rows(lake, "SELECT kernel_count FROM layers WHERE trace_id = 'nested'") == [(6,)] * 4
+
+
+def test_graphs_of_several_models_are_several_series(lake):
+    columns = "pass_id, series, num_layers, layer_count, complete"
+    found = rows(lake, f"SELECT {columns} FROM passes WHERE trace_id = 'graphs' ORDER BY 1")
+    # Of the first model six layers at either batch size, of the second four.
+    assert found == [
+        (0, "graph 1", 6, 6, True), (1, "graph 2", 4, 4, True), (2, "graph 1", 6, 6, True),
+        (3, "graph 2", 4, 4, True), (4, "graph 1", 6, 6, True),
+    ]  # fmt: skip
+    assert rows(lake, "SELECT DISTINCT kernel_count FROM layers WHERE trace_id = 'graphs'") == [(6,)]
+
+
+def test_graphs_of_one_model_at_several_batch_sizes_are_one_series(lake):
+    found = rows(lake, "SELECT count(DISTINCT series), count(*) FROM passes WHERE trace_id = 'batches' AND complete")
+    assert found == [(1, 5)]
 
 
 def test_types_by_the_config_are_those_of_the_series_with_as_many_layers(lake):

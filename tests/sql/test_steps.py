@@ -266,7 +266,7 @@ def test_steps_fall_into_two_classes_only_where_they_lie_apart(cases, case):
     assert of_case(cases, "step_classes", columns, case) == expected
     reference = (
         "SELECT step_class, steps, 100 * fraction, median_us, p90_us, representative_step, period "
-        "FROM reference_step_classes($1, 5) ORDER BY ALL"
+        "FROM compat_step_classes($1, 5) ORDER BY ALL"
     )
     assert cases.rows(reference, [cases.resolve(case)]) == expected
 
@@ -318,7 +318,7 @@ def squares(durations):
 
 
 def test_the_reference_averages_devices_and_compares_numbers_with_the_warm_up(cases):
-    query = f"SELECT {STATS} FROM reference_step_stats($1, $2) ORDER BY scope"
+    query = f"SELECT {STATS} FROM compat_step_stats($1, $2) ORDER BY scope"
     found = {
         case: cases.rows(query, [cases.resolve(case), warm_up]) for case, warm_up in (("A", 1), ("B", 0), ("G", 1))
     }
@@ -329,9 +329,9 @@ def test_the_reference_averages_devices_and_compares_numbers_with_the_warm_up(ca
     }
     [everything, steady] = cases.rows(query, [cases.resolve("D7"), 5])
     assert everything == steady == (6, 135, 102.5, 202, 100, 300)
-    query = "SELECT step_class, representative_step FROM reference_step_classes($1, 1)"
+    query = "SELECT step_class, representative_step FROM compat_step_classes($1, 1)"
     assert cases.rows(query, [cases.resolve("A")]) == [("typical", 3)]
-    assert cases.rows("SELECT step_number, dur_us FROM reference_steps($1, 0) ORDER BY ALL", [cases.resolve("B")]) == [
+    assert cases.rows("SELECT step_number, dur_us FROM compat_steps($1, 0) ORDER BY ALL", [cases.resolve("B")]) == [
         (5, 102), (6, 98),
     ]  # fmt: skip
 

@@ -31,7 +31,7 @@ def lake(tmp_path_factory):
 )
 def test_collectives_count_halves_and_sum_devices(lake, case, expected):
     found = lake.rows(
-        "SELECT kind, calls, total_us, mean_us FROM reference_collectives JOIN traces USING (trace_id) "
+        "SELECT kind, calls, total_us, mean_us FROM compat_collectives JOIN traces USING (trace_id) "
         "WHERE trace = $1 ORDER BY place",
         [case],
     )
@@ -50,7 +50,7 @@ def test_collectives_count_halves_and_sum_devices(lake, case, expected):
 )  # fmt: skip
 def test_candidates_are_made_in_order_from_their_thresholds(lake, case, mode, expected):
     found = lake.rows(
-        f"SELECT candidate, value FROM reference_candidates('{lake.resolve(case)}', '{mode}', 1) ORDER BY place"
+        f"SELECT candidate, value FROM compat_candidates('{lake.resolve(case)}', '{mode}', 1) ORDER BY place"
     )
     assert {candidate: round(100 * value, 1) for candidate, value in found} == expected
     assert [candidate for candidate, _ in found] == list(expected)
@@ -58,7 +58,7 @@ def test_candidates_are_made_in_order_from_their_thresholds(lake, case, mode, ex
 
 def test_evidence_names_payload_marker_and_sums(lake):
     [(evidence,)] = lake.rows(
-        f"SELECT evidence FROM reference_candidates('{lake.resolve('A')}', 'exclusive_global', 1) "
+        f"SELECT evidence FROM compat_candidates('{lake.resolve('A')}', 'exclusive_global', 1) "
         "WHERE candidate = 'pre-op-gap'"
     )
     assert evidence == ["payload: fusion.1", "marker: fusion.1", "total: 20.000", "longest: 20.000", "occurrences: 1"]
@@ -67,7 +67,7 @@ def test_evidence_names_payload_marker_and_sums(lake):
 def assessed(lake, after):
     ids = f"'{lake.resolve('baseline')}', '{lake.resolve(after)}'"
     rows = lake.rows(
-        f"SELECT metric, change, verdict FROM reference_assessment({ids}, 'exclusive_per_track', 0) ORDER BY metric"
+        f"SELECT metric, change, verdict FROM compat_assessment({ids}, 'exclusive_per_track', 0) ORDER BY metric"
     )
     verdicts = {verdict for _, _, verdict in rows}
     status = next(word for word in ("fail", "warn", "pass") if word in verdicts)
@@ -92,19 +92,19 @@ def test_a_change_is_gated_by_its_thresholds_alone(lake, after, status, changes)
 
 def test_operations_are_compared_by_name(lake):
     ids = f"'{lake.resolve('baseline')}', '{lake.resolve('105')}'"
-    found = lake.rows(f"SELECT name, change_us FROM reference_op_changes({ids}, 25) ORDER BY name")
+    found = lake.rows(f"SELECT name, change_us FROM compat_op_changes({ids}, 25) ORDER BY name")
     assert found == [("all-reduce.1", 6), ("fusion.1", -6)]
 
 
 def test_collectives_of_a_real_trace(tmp_path):
     lake = tracelake.open(tmp_path / "lake")
     lake.ingest(data_file("jax/tpu_inference_k1.trace.json.gz"))
-    found = lake.rows("SELECT kind, calls, total_us FROM reference_collectives ORDER BY place")
+    found = lake.rows("SELECT kind, calls, total_us FROM compat_collectives ORDER BY place")
     # 1 ns an event: times are stored in nanoseconds.
     assert found == [("all-reduce", 258, pytest.approx(6888.667, abs=0.258)),
                      ("all-gather", 4, pytest.approx(7.967, abs=0.004))]  # fmt: skip
     [(candidate,)] = lake.rows(
-        f"SELECT candidate FROM reference_candidates('{lake.resolve('tpu_inference_k1')}', 'exclusive_global', 5)"
+        f"SELECT candidate FROM compat_candidates('{lake.resolve('tpu_inference_k1')}', 'exclusive_global', 5)"
     )
     assert candidate == "stall-heavy"
 

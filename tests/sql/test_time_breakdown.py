@@ -295,7 +295,7 @@ def test_the_reference_calls_a_busy_tpu_stalled_because_of_one_counter(xla):
         (262044.888, 6896.634, 3632654.477, 8019849.293, 0), abs=0.01
     )
     query = (
-        "SELECT round(100 * share, 2) FROM reference_time_breakdown JOIN traces USING (trace_id) "
+        "SELECT round(100 * share, 2) FROM compat_time_breakdown JOIN traces USING (trace_id) "
         "WHERE trace = 'tpu_inference_k1' AND mode = 'exclusive_global' AND category = 'stall'"
     )
     assert xla.rows(query) == [(94.16,)]
@@ -303,7 +303,7 @@ def test_the_reference_calls_a_busy_tpu_stalled_because_of_one_counter(xla):
 
 def reference(lake, case, mode):
     found = dict(lake.rows(
-        "SELECT category, total_us FROM reference_time_breakdown JOIN traces USING (trace_id) "
+        "SELECT category, total_us FROM compat_time_breakdown JOIN traces USING (trace_id) "
         "WHERE trace = $1 AND mode = $2",
         [case, mode],
     ))  # fmt: skip

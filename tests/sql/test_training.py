@@ -4,6 +4,7 @@ The made-up step: three layers, each of two differentiated operators, forward on
 order that the autograd runs it, then the optimizer. Every kernel takes 5 us.
 """
 
+import gzip
 import json
 
 import pytest
@@ -19,9 +20,9 @@ DIRECTIONS = ["backward", "forward", "weight gradient"]
 class Step:
     """Writes a training step: operators with the numbers of the nodes they make, and the functions that bear them."""
 
-    def __init__(self, modules=True):
-        self.events, self.now, self.launches = [], 0, 0
-        self.modules = modules
+    def __init__(self, modules=True, marked=True, steps=1):
+        self.events, self.now, self.launches, self.nodes = [], 0, 0, 0
+        self.modules, self.marked, self.steps = modules, marked, steps
 
     def event(self, cat, name, start, tid, **args):
         self.events.append(
@@ -44,7 +45,7 @@ class Step:
         start = self.now
         self.now += 1
         self.launch(kernel, 1)
-        self.event("cpu_op", name, start, 1, **{"Sequence number": sequence, "Fwd thread id": 0})
+        self.event("cpu_op", name, start, 1, **{"Sequence number": self.nodes + sequence, "Fwd thread id": 0})
 
     def backward(self, name, kernels, sequence):
         start = self.now
@@ -52,12 +53,20 @@ class Step:
         inner = self.now
         for kernel in kernels:
             self.launch(kernel, 2)
-        numbers = {"Sequence number": sequence, "Fwd thread id": 1}
+        numbers = {"Sequence number": self.nodes + sequence, "Fwd thread id": 1}
         self.event("cpu_op", name, inner, 2, **numbers)
         self.now += 1
         self.event("cpu_op", f"autograd::engine::evaluate_function: {name}", start, 2, **numbers)
 
     def write(self, path):
+        for _ in range(self.steps):
+            self.step()
+            self.now += 500
+            self.nodes += 2 * LAYERS + 1
+        path.write_text(json.dumps({"traceEvents": self.events}))
+        return path
+
+    def step(self):
         whole = self.now
         model = self.now
         for layer in range(LAYERS):
@@ -79,9 +88,8 @@ class Step:
         self.now += 1
         self.launch("multi_tensor_apply_kernel", 1)
         self.event("user_annotation", "Optimizer.step#AdamW.step", start, 1)
-        self.event("user_annotation", "ProfilerStep#3", whole, 1)
-        path.write_text(json.dumps({"traceEvents": self.events}))
-        return path
+        if self.marked:
+            self.event("user_annotation", "ProfilerStep#3", whole, 1)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +98,7 @@ def lake(tmp_path_factory):
     with Lake(folder / "lake") as made:
         made.ingest(Step().write(folder / "shown.json"))
         made.ingest(Step(modules=False).write(folder / "hidden.json"))
+        made.ingest(Step(marked=False, steps=4).write(folder / "unmarked.json"))
         yield made
 
 
@@ -140,7 +149,7 @@ def test_without_modules_the_step_is_named_and_no_layer_is_claimed(lake):
     )
     assert severity == "info"
     assert message == (
-        "training step seen: forward 35.0 us, backward 50.0 us, optimizer 5.0 us; layers not told apart because "
+        "training step seen: forward 35.0 us, backward 50.0 us, optimizer 5.0 us; no layers are found because "
         "attention runs forward and backward, and no modules or annotations show them"
     )
     found = ask(lake, "SELECT severity FROM health WHERE trace_id = $1 AND \"check\" = 'training_step'", "shown")
@@ -160,6 +169,31 @@ def test_two_interleaved_microbatches_are_no_four_layers_of_both(real_lake):
         for layer in range(4)
     ]
     assert lake.sql("SELECT value FROM layer_checks WHERE \"check\" = 'overlapping_layers'").fetchall() == [(0,)]
+
+
+def test_without_marks_a_training_step_is_a_forward_pass_and_what_follows_it(lake):
+    passes = ask(lake, "SELECT direction FROM passes WHERE trace_id = $1 ORDER BY start_ns", "unmarked")
+    assert passes == [("forward",), ("backward",)] * 4
+    steps = ask(lake, "SELECT step_source, dur_us, step_id FROM steps WHERE trace_id = $1 ORDER BY step_id", "unmarked")
+    assert [(source, step) for source, _, step in steps] == [("pass", n) for n in range(4)]
+    # From the first layer of a step to the last one of its backward pass: 21 launches of 10 us, and what lies between.
+    [(first, last)] = ask(
+        lake, "SELECT min(start_ns), max(end_ns) FROM passes WHERE trace_id = $1 AND pass_id < 2", "unmarked"
+    )
+    assert {us for _, us, _ in steps} == {(last - first) / 1000}
+
+
+def test_interleaved_microbatches_without_a_mark_are_one_step(tmp_path):
+    with gzip.open(data_file("kineto/deepseek-v3_train_h800.json.gz")) as file:
+        trace = json.load(file)
+    [step] = [event for event in trace["traceEvents"] if str(event.get("name")).startswith("ProfilerStep")]
+    trace["traceEvents"].remove(step)
+    (tmp_path / "unmarked.json").write_text(json.dumps(trace))
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(tmp_path / "unmarked.json")
+        rows = lake.rows("SELECT step_source, program, dur_us, ops FROM steps")
+    # As the mark has it, which spans all 983 kernels.
+    assert rows == [("pass", None, 129012.0, 983)]
 
 
 def test_a_table_of_training_has_no_passes_but_names_the_step(lake):

@@ -1,0 +1,47 @@
+"""How deep the SQL is: what a query of a relation makes DuckDB expand, for every public relation.
+
+    python benchmarks/depths.py [RELATION...]
+
+Prints, deepest first: the relations that one rests on (closure), and the longest chain of views from it down to what is
+stored, in files, in memory or as a lookup table (depth). DuckDB expands views into the query, so the first is what a
+query may have to plan where nothing is stored yet, the second what it expands at most once everything is. A dozen is
+the limit that design asks for; with a relation above it the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+from tracelake.engine import modules
+
+LIMIT = 12
+
+
+@functools.cache
+def depth(name: str) -> int:
+    """Return the views on the longest way from a relation down to stored rows, itself included; macros do not count."""
+    entry = modules.module(name)
+    assert entry is not None
+    below = max((depth(other.name) for other in modules.direct(entry) if not _is_stored(other)), default=0)
+    return below + (entry.kind == "VIEW")
+
+
+def _is_stored(entry: modules.Module) -> bool:
+    return entry.kind == "TABLE" or entry.materialised or entry.in_memory
+
+
+def main() -> int:
+    """Print the figures; return 1 where a relation is too deep."""
+    relations = [entry.name for entry in modules.modules() if entry.kind == "VIEW" and entry.folder != "invariants"]
+    shown = sys.argv[1:] or [name for name in relations if not name.startswith("_")]
+    print(f"{'relation':<32} closure  depth")
+    for name in sorted(shown, key=lambda name: (-depth(name), name)):
+        print(f"{name:<32} {len(modules.sources(name)):>7} {depth(name):>6}")
+    deep = [name for name in relations if depth(name) > LIMIT]
+    print(f"above {LIMIT}: {', '.join(deep) or 'none'}")
+    return 1 if deep else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

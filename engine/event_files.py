@@ -1,0 +1,113 @@
+"""Which traces' events can be read: by the size of their files, and where that is another, by reading them.
+
+A file may be cut, emptied, replaced or removed behind the lake's back. DuckDB would then refuse every question about
+events, or answer with those that are left. The catalog has the bytes and events of each trace, so that a sound lake
+costs a look at each file's size; what was found to be damaged is stored with what its files were, and not read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .aside import Verdicts
+from .connection import set_event_files
+from .damage import DamagedError, Probe, find, may_be_damage
+from .layout import Layout
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: The relation that all of a trace's answers are made from.
+EVENTS = "events"
+
+
+class EventFiles:
+    """The files of events that can be read; each is looked at once, until it changes."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Know nothing yet."""
+        self._layout = layout
+        self._verdicts = Verdicts(layout)
+        #: What the files of a trace were when they were looked at, and what is wrong with them.
+        self._seen: dict[str, tuple[str, str | None]] = {}
+
+    def point(self, connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+        """Have the relation of all events read the files that can be read; return the traces with others, and why.
+
+        Traces that are set aside for another reason are left out.
+
+        Raises:
+            DamagedError: files that looked sound are not.
+        """
+        import duckdb
+
+        rows = connection.execute(
+            "SELECT trace_id, event_count, event_bytes FROM _catalog "
+            "WHERE trace_id NOT IN (SELECT trace_id FROM _set_aside WHERE relation <> $1) ORDER BY ALL",
+            [EVENTS],
+        ).fetchall()
+        files, damaged = self._read({trace_id: (count, size) for trace_id, count, size in rows})
+        try:
+            set_event_files(connection, files)
+        except duckdb.Error as error:
+            # DuckDB looks into the first of the files.
+            left = [one for one, _, _ in rows if one not in damaged]
+            if may_be_damage(error) and (found := find(self._layout, left, (), error)):
+                raise DamagedError(found) from error
+            raise
+        return damaged
+
+    def _read(self, traces: Mapping[str, tuple[int | None, int | None]]) -> tuple[list[Path], dict[str, str]]:
+        """Return the files of traces whose events can be read, and of the others what is wrong.
+
+        Args:
+            traces: for each trace the events and the bytes of their files by the catalog; None where it has none.
+        """
+        found, unknown = dict[str, list[Path]](), dict[str, int | None]()
+        for trace_id, (events, size) in traces.items():
+            try:
+                files = self._layout.event_files(trace_id)
+                state = self._verdicts.state(trace_id)
+                there = sum(path.stat().st_size for path in files)
+            except FileNotFoundError:  # another process takes the trace away
+                continue
+            found[trace_id] = files
+            if self._seen.get(trace_id, ("", None))[0] == state:
+                continue
+            reason = self._verdicts.recall(EVENTS, trace_id)
+            self._seen[trace_id] = (state, reason)
+            if reason is None and size != there:
+                unknown[trace_id] = events
+        self._look(found, unknown)
+        faults = {one: reason for one in found if (reason := self._seen[one][1])}
+        # One that is being taken away is not damaged.
+        damaged = {one: reason for one, reason in faults.items() if self._layout.catalog_file(one).exists()}
+        return [path for one, files in found.items() if one not in faults for path in files], damaged
+
+    def condemn(self, trace_id: str, reason: str) -> None:
+        """Remember that events of a trace cannot be read, until its files change."""
+        self._seen[trace_id] = (self._verdicts.state(trace_id), reason)
+        self._verdicts.store(EVENTS, trace_id, reason)
+
+    def _look(self, found: Mapping[str, list[Path]], unknown: Mapping[str, int | None]) -> None:
+        """Read how many rows the files of some traces have."""
+        with Probe() as probe:
+            # Traces of older lakes have no size in the catalog: all at once, they are quick to look at.
+            files = [path for one in unknown for path in found[one]]
+            counts = list(unknown.values())
+            if None not in counts and probe.fault_of_all(files, rows=sum(count or 0 for count in counts)) is None:
+                return
+            for trace_id, events in unknown.items():
+                if reason := probe.fault(found[trace_id], rows=events):
+                    self._seen[trace_id] = (self._seen[trace_id][0], reason)
+
+
+def is_whole(layout: Layout, trace_id: str) -> bool:
+    """Whether a trace is in the lake as its catalog row has it, and can be read."""
+    if Verdicts(layout).recall(EVENTS, trace_id):
+        return False
+    with Probe() as probe:
+        events = probe.value(layout.catalog_file(trace_id), "event_count")
+        return isinstance(events, int) and probe.fault(layout.event_files(trace_id), rows=events) is None

@@ -1,0 +1,28 @@
+"""The keys of relations, as laws: no two rows agree in a relation's key, and none of its columns is NULL.
+
+A relation names its key in its header (`-- key: trace_id, device, pass_id`), a lookup table by its primary key. A
+question mark behind a column says that it may be NULL, which then is a value like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import modules
+
+
+def keyed() -> Iterator[modules.Module]:
+    """Yield the public relations, each of which has a key."""
+    for entry in modules.modules():
+        if entry.public and entry.kind != "MACRO" and entry.folder != "invariants":
+            yield entry
+
+
+def breaches(entry: modules.Module) -> str:
+    """Return a query for the number of keys of a relation that several rows have, or that lack a column."""
+    columns = ", ".join(f'"{column}"' for column in entry.key)
+    lacking = [f'OR "{column}" IS NULL' for column in entry.key if column not in entry.optional]
+    return (
+        f"SELECT count(*) FROM (SELECT {columns}, count(*) AS rows_ FROM {entry.name} GROUP BY ALL) "
+        f"WHERE rows_ > 1 {' '.join(lacking)}"
+    )

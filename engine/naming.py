@@ -1,0 +1,58 @@
+"""Which trace a word names: its name, its id, or the beginning of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError, UsageError
+from .paths import readable
+
+#: Runs a query with parameters and returns its rows.
+Ask = Callable[[str, list[Any]], list[tuple[Any, ...]]]
+
+
+def resolve(ask: Ask, lake: Path, trace: str) -> str:
+    """Return the id of the trace that `trace` names.
+
+    Raises:
+        UsageError: no trace, or more than one, is so named.
+    """
+    trace = readable(trace)
+    rows = ask("SELECT trace_id, trace FROM traces WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace])
+    if not rows and len(trace) >= 2:
+        rows = ask(
+            "SELECT trace_id, trace FROM traces WHERE starts_with(trace_id, $1) OR starts_with(trace, $1)"
+            " ORDER BY trace_id",
+            [trace],
+        )
+    if len(rows) == 1:
+        return str(rows[0][0])
+    if rows:
+        listed = ", ".join(f"{name} ({trace_id})" for trace_id, name in rows[:5])
+        raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
+    known = [name for (name,) in ask("SELECT trace FROM traces ORDER BY ALL LIMIT 6", [])]
+    raise UsageError(
+        f"{trace}: no such trace or file. "
+        + (f"In the lake {lake}: {', '.join(known)}." if known else f"The lake {lake} is empty.")
+    )
+
+
+def damaged_one(trace: str, damaged: Collection[str]) -> str | None:
+    """Return the one trace without a readable catalog row that an id, or the beginning of one, names."""
+    found = [trace_id for trace_id in damaged if len(trace) >= 2 and trace_id.startswith(trace)]
+    return found[0] if len(found) == 1 else None
+
+
+def check_answerable(aside: list[tuple[str, str]], trace: str) -> None:
+    """Check that a trace that was asked for by name has an answer.
+
+    Raises:
+        InputError: it is set aside.
+    """
+    if aside:
+        raise InputError(
+            f"{trace}: excluded: {aside[0][0]} cannot be computed: {aside[0][1]}\n"
+            f"  Remove it with: tracelake remove {trace}\n  and ingest its file again."
+        )

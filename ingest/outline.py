@@ -1,0 +1,215 @@
+"""What stands around the arrays of events: one walk over the outline of the file's JSON, in flat memory.
+
+The walk takes the text before an array of events and after it, in chunks of any size, and looks at each byte once. It
+keeps the names of the first keys and the values of those that the lake wants; all else is passed over, be it a string
+of a gigabyte. Where the text breaks the grammar, the walk only looks for the next key "traceEvents".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any
+
+EVENTS = "traceEvents"
+#: Arrays of events in one file. Each is read for itself; what follows the last is passed over.
+_MOST_ARRAYS = 100
+#: Names of keys kept for messages.
+_NAMES = 20
+#: Bytes of a key, and of a value that is wanted, beyond which it is passed over.
+_KEY_LIMIT, _VALUE_LIMIT = 4096, 8 << 20
+#: Bytes over which the search for a further array looks back: more than its key, the colon and the bracket take.
+_OVERLAP = 64
+_SPACE = b" \t\n\r"
+_INSIDE_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+# What a value holds up to the next bracket that matters; pairs of brackets four deep are passed over at one step.
+_PLAIN = rb'[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_PAIR = rb"%s|[\[{](?:%%s)*+[\]}]" % _PLAIN
+_PASSED = re.compile(rb"(?:%s)*+" % (_PAIR % (_PAIR % (_PAIR % (_PAIR % _PLAIN)))), re.DOTALL)
+_SCALAR = re.compile(rb'[^ \t\n\r"{}\[\],:]*+')
+_BLANK = re.compile(rb"[ \t\n\r]*+")
+_ARRAY = re.compile(rb'"traceEvents"[ \t\n\r]*+:[ \t\n\r]*+\[')
+
+# Where the walk is: before the text's first bracket; where a key, a colon, a value or a comma should be; inside a
+# value; behind the object; behind an array that is all of the file; behind a fault.
+_START, _KEY, _COLON, _VALUE, _COMMA, _INSIDE, _DONE, _LOST = range(8)
+#: The marks that only lead on, and where to.
+_STEPS = {
+    (_START, b"{"): _KEY, (_KEY, b"}"): _DONE, (_COLON, b":"): _VALUE, (_COMMA, b","): _KEY, (_COMMA, b"}"): _DONE,
+}  # fmt: skip
+
+
+class Outline:
+    """Follows the object around the arrays of events.
+
+    Attributes:
+        names: keys of the object, in order; the first few.
+        values: values of the keys that are wanted, where they are whole.
+        arrays: arrays of events so far.
+        bare: the file is an array with no object around it.
+        skipped: bytes, but for space, behind a fault.
+    """
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        """Begin before the first byte of a file; keep the values of the keys that are wanted."""
+        self.names: list[str] = []
+        self.values: dict[str, Any] = {}
+        self.arrays = 0
+        self.bare = False
+        self.skipped = 0
+        self._wanted = wanted
+        self._state = _START
+        self._name = ""
+        self._value: bytearray | None = None
+        self._depth = 0
+        self._in_string = False
+        self._escape = False
+        self._before = b""
+        self._unclosed = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the text so far is whole: its arrays and the object around them are closed."""
+        return self._state == _DONE and not self._unclosed
+
+    def end_array(self, *, closed: bool = True) -> None:
+        """Go on behind the bracket that closes an array of events, or where it should be."""
+        self._unclosed = not closed
+        if self._state != _LOST:
+            self._state = _DONE if self.bare else _COMMA if closed else _KEY
+
+    def feed(self, text: bytes) -> int | None:
+        """Take the next bytes; return where in them an array of events begins, None when it is not in them."""
+        at = 0
+        while True:
+            if self._state == _LOST:
+                return self._search(text, at)
+            if self._state == _INSIDE or self._in_string:
+                at = self._inside(text, at)
+            at = _match_end(_BLANK, text, at)
+            if at >= len(text):
+                return None
+            begins, at = self._step(text, at)
+            if begins:
+                if self.arrays == _MOST_ARRAYS:
+                    self._state = _LOST
+                    continue
+                self.arrays += 1
+                return at
+
+    def _step(self, text: bytes, at: int) -> tuple[bool, int]:
+        """Take the mark at an offset; return whether an array of events begins behind it, and where to go on."""
+        mark, state = text[at : at + 1], self._state
+        if (after := _STEPS.get((state, mark))) is not None:
+            self._state = after
+            return False, at + 1
+        if state == _START and mark == b"[":
+            self.bare = True
+            return True, at + 1
+        if state == _KEY and mark == b'"':
+            self._value, self._in_string = bytearray(mark), True
+            return False, at + 1
+        if state == _VALUE and mark == b"[" and self._name == EVENTS:
+            return True, at + 1
+        if state == _VALUE and mark not in (b"}", b"]", b",", b":"):
+            self._state, self._depth = _INSIDE, 0
+            self._value = bytearray() if self._name in self._wanted else None
+            return False, at
+        self._state = _LOST
+        return False, at
+
+    def _inside(self, text: bytes, at: int) -> int:  # noqa: C901 - one state machine
+        """Pass over a string or a value, or what there is of it; return where it ends."""
+        begun = at
+        while at < len(text):
+            if self._in_string:
+                if self._escape:
+                    self._escape, at = False, at + 1
+                    continue
+                at = _match_end(_INSIDE_STRING, text, at)
+                if at < len(text) and text[at : at + 1] == b"\\":
+                    self._escape, at = True, at + 1  # the last byte of this text
+                elif at < len(text):
+                    self._in_string, at = False, at + 1
+                    if self._state == _KEY:
+                        self._keep(text[begun:at])
+                        self._end_key()
+                        return at
+                    if self._depth == 0:
+                        return self._end_value(text, begun, at)
+                continue
+            if self._depth:
+                at = _match_end(_PASSED, text, at)
+            mark = text[at : at + 1]
+            if mark == b'"':
+                self._in_string, at = True, at + 1
+            elif mark in (b"{", b"["):
+                self._depth, at = self._depth + 1, at + 1
+            elif mark in (b"}", b"]") and self._depth:
+                self._depth, at = self._depth - 1, at + 1
+                if self._depth == 0:
+                    return self._end_value(text, begun, at)
+            elif not self._depth:
+                at = _match_end(_SCALAR, text, at)
+                if at < len(text):
+                    return self._end_value(text, begun, at)
+        self._keep(text[begun:at])
+        return at
+
+    def _keep(self, text: bytes) -> None:
+        if self._value is not None:
+            self._value += text
+            if len(self._value) > (_KEY_LIMIT if self._state == _KEY else _VALUE_LIMIT):
+                self._value = None
+
+    def _end_key(self) -> None:
+        self._name = ""
+        if self._value is not None:
+            name = _parsed(bytes(self._value))
+            self._name = name if isinstance(name, str) else ""
+            if len(self.names) < _NAMES:
+                self.names.append(self._name)
+        self._value = None
+        self._state = _COLON
+
+    def _end_value(self, text: bytes, begun: int, at: int) -> int:
+        self._keep(text[begun:at])
+        if self._value is not None:
+            found = _parsed(bytes(self._value))
+            if found is not _DAMAGED:
+                self.values[self._name] = found
+        self._value = None
+        self._state = _COMMA
+        return at
+
+    def _search(self, text: bytes, at: int) -> int | None:
+        """Look for a further array of events behind a fault."""
+        looked = self._before + text[at:]
+        match = _ARRAY.search(looked) if self.arrays < _MOST_ARRAYS else None
+        end = match.end() if match else len(looked)
+        self.skipped += end - len(self._before) - _blanks(looked[len(self._before) : end])
+        self._before = b"" if match else looked[-_OVERLAP:]
+        if match is None:
+            return None
+        self.arrays += 1
+        return at + end - (len(looked) - (len(text) - at))
+
+
+_DAMAGED = object()
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return json.loads(text.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return _DAMAGED
+
+
+def _blanks(text: bytes) -> int:
+    return sum(text.count(blank) for blank in (b" ", b"\t", b"\n", b"\r"))
+
+
+def _match_end(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,68 @@
+-- One row per trace and part of a step that gates a change by itself: a part may get much slower
+-- and the step, of which it is a tenth, hardly.
+--
+-- stored: per trace
+--
+-- trace_id   VARCHAR  trace
+-- metric     VARCHAR  operation, family or idle
+-- part       VARCHAR  name of the operation or of the family; idle
+-- value      DOUBLE   time in a steady step, or in the whole trace where it has none, on one
+--                     device, median of the steps, µs
+-- spread     DOUBLE   three times the median absolute deviation of the steps, µs; NULL below three
+--                     steps
+-- whole      DOUBLE   of idle time the time of the step, else what all operations take, medians, µs
+CREATE VIEW _gate_parts AS
+WITH times AS (
+    SELECT trace_id, 'operation' AS metric, step_id, op AS part, steps, sum(self_us) AS us
+    FROM step_op_times
+    GROUP BY trace_id, step_id, op, steps
+    UNION ALL
+    SELECT trace_id, 'family', step_id, family, steps, sum(self_us)
+    FROM step_op_times
+    GROUP BY trace_id, step_id, family, steps
+),
+worked AS (
+    SELECT trace_id, median(us) AS whole
+    FROM (
+        SELECT trace_id, step_id, sum(self_us) AS us FROM step_op_times GROUP BY trace_id, step_id
+    )
+    GROUP BY trace_id
+),
+listed AS (
+    -- In a step without it an operation takes no time.
+    SELECT
+        trace_id, metric, part, any_value(steps) AS steps,
+        list_concat(
+            list(us), list_resize([]::DOUBLE[], greatest(any_value(steps) - count(*), 0), 0.0)
+        ) AS us
+    FROM times
+    GROUP BY trace_id, metric, part
+),
+idle_steps AS (
+    -- What another step runs meanwhile is no gap.
+    SELECT trace_id, step_id, avg(idle_us - other_us + wait_us) AS us,
+        avg(dur_us) AS dur_us
+    FROM step_states
+    JOIN comparison_bases AS bases USING (trace_id)
+    WHERE
+        is_steady AND device IS NOT NULL AND dur_us > 0
+        AND bases.program IS NOT DISTINCT FROM step_states.program
+    GROUP BY trace_id, step_id
+    UNION ALL
+    SELECT trace_id, 0, avg(idle_us), avg(window_us)
+    FROM time_breakdown
+    JOIN comparison_bases USING (trace_id)
+    WHERE steps = 0
+    GROUP BY trace_id
+)
+SELECT
+    trace_id, metric, part, list_aggregate(us, 'median') AS value,
+    CASE WHEN steps >= 3 THEN 3 * list_aggregate(us, 'mad') END AS spread, whole
+FROM listed
+JOIN worked USING (trace_id)
+UNION ALL
+SELECT
+    trace_id, 'idle', 'idle', median(us), CASE WHEN count(us) >= 3 THEN 3 * mad(us) END,
+    median(dur_us)
+FROM idle_steps
+GROUP BY trace_id;

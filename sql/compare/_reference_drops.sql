@@ -1,8 +1,0 @@
--- Does the reference take a scope for one of the runtime? By words that it is, begins with or
--- contains, whoever wrote it.
-CREATE MACRO _reference_drops(scope) AS
-regexp_matches(
-    trim(regexp_replace(lower(scope), '[^a-z0-9_]+', '_', 'g'), '_'),
-    '^$|^(xla|xla_ops|xla_modules|xla_traceme|xla_trace_me|pallas_call|shard_map|call|execute'
-    || '|launch|tpu_launch)$|^(pjrt|xla_|tpu_|stream_executor)|launch|execute|thunk|runtime'
-);

@@ -1,0 +1,268 @@
+-- One row per device row of an Ascend timeline that an arrow from the host ends on: where on the
+-- host it begins.
+CREATE VIEW _ascend_arrows AS
+WITH shown AS (
+    SELECT trace_id, kernel_id, pid, tid, start_ns FROM _ascend_rows WHERE source = 'timeline'
+),
+traced AS (
+    SELECT DISTINCT trace_id FROM shown
+),
+ends AS (
+    SELECT trace_id, ph, category, id, pid, tid, start_ns, event_id
+    FROM events
+    SEMI JOIN traced USING (trace_id)
+    WHERE
+        lane = 'flow'
+        AND category IN ('hosttodevice', 'async_npu')
+        AND ph IN ('s', 'f')
+        AND id IS NOT NULL
+),
+tails AS (
+    -- An arrow may seem to end before it begins, as the clocks of host and device differ. Where a
+    -- number is used again, the latest arrow counts that begins at most a millisecond later.
+    SELECT
+        trace_id, category, id, tid, start_ns, event_id,
+        if(count(*) OVER (PARTITION BY trace_id, category, id) = 1, 0, start_ns - 1000000)
+            AS from_ns
+    FROM ends
+    WHERE ph = 's'
+),
+heads AS (
+    SELECT
+        ends.trace_id, shown.kernel_id, category, id, ends.start_ns
+    FROM ends
+    JOIN shown
+        ON shown.trace_id = ends.trace_id
+        AND shown.pid = ends.pid
+        AND shown.tid = ends.tid
+        AND shown.start_ns = ends.start_ns
+    WHERE ph = 'f'
+)
+SELECT
+    heads.trace_id, heads.kernel_id, if(heads.category = 'async_npu', 'operator', 'call') AS kind,
+    tails.tid, tails.start_ns AS at_ns
+FROM heads
+ASOF JOIN tails
+    ON tails.trace_id = heads.trace_id
+    AND tails.category = heads.category
+    AND tails.id = heads.id
+    AND tails.from_ns <= heads.start_ns
+QUALIFY row_number() OVER (
+    PARTITION BY heads.trace_id, heads.kernel_id, heads.category
+    ORDER BY tails.start_ns, tails.event_id
+) = 1;
+
+-- One row per device row of an Ascend timeline and kind of scope: the innermost scope of the host
+-- that was running where its arrow begins.
+--
+-- Scopes are found by depth, as in _enclosing_operators, for each kind apart. Where no arrow leads
+-- to an operator, the place of the runtime's call is taken; of a call on a thread that only empties
+-- a queue, the place where the work was put into the queue.
+CREATE VIEW _ascend_scopes AS
+WITH arrows AS (
+    SELECT trace_id, kernel_id, kind, tid, at_ns FROM _ascend_arrows
+),
+traced AS (
+    SELECT DISTINCT trace_id FROM arrows
+),
+call_lines AS (
+    SELECT trace_id, pid, tid FROM _lines SEMI JOIN traced USING (trace_id) WHERE role = 'call'
+),
+queue_events AS (
+    SELECT
+        trace_id, category, tid, start_ns, end_ns, event_id,
+        json_extract_string(args, '$.correlation_id') AS number
+    FROM events
+    SEMI JOIN traced USING (trace_id)
+    WHERE lane = 'host' AND category IN ('enqueue', 'dequeue') AND dur_ns IS NOT NULL
+),
+taken AS (
+    SELECT trace_id, tid, start_ns, end_ns, number FROM queue_events WHERE category = 'dequeue'
+),
+put AS (
+    SELECT trace_id, number, arg_min(tid, event_id) AS tid, arg_min(start_ns, event_id) AS at_ns
+    FROM queue_events
+    WHERE category = 'enqueue' AND number IS NOT NULL
+    GROUP BY trace_id, number
+),
+without_operator AS (
+    SELECT trace_id, kernel_id, tid, at_ns FROM arrows WHERE kind = 'call'
+    EXCEPT
+    SELECT calls.trace_id, calls.kernel_id, calls.tid, calls.at_ns
+    FROM arrows AS calls
+    JOIN arrows AS named USING (trace_id, kernel_id)
+    WHERE calls.kind = 'call' AND named.kind = 'operator'
+),
+taken_by AS (
+    SELECT
+        without_operator.trace_id, kernel_id, without_operator.tid, at_ns,
+        if(at_ns <= taken.end_ns, taken.number, NULL) AS number
+    FROM without_operator
+    ASOF LEFT JOIN taken
+        ON taken.trace_id = without_operator.trace_id
+        AND taken.tid = without_operator.tid
+        AND taken.start_ns <= without_operator.at_ns
+),
+places AS (
+    SELECT trace_id, kernel_id, kind, tid, at_ns FROM arrows
+    UNION ALL
+    SELECT
+        taken_by.trace_id, kernel_id, 'operator', coalesce(put.tid, taken_by.tid),
+        coalesce(put.at_ns, taken_by.at_ns)
+    FROM taken_by
+    LEFT JOIN put USING (trace_id, number)
+),
+moments AS (
+    SELECT trace_id, kernel_id, kind, tid, at_ns FROM places
+    UNION ALL
+    SELECT trace_id, kernel_id, 'shaped', tid, at_ns FROM places WHERE kind = 'operator'
+),
+threads AS (
+    SELECT DISTINCT trace_id, kind, tid FROM moments
+),
+candidates AS (
+    SELECT trace_id, 'call' AS kind, event_id, tid, start_ns, end_ns
+    FROM events
+    SEMI JOIN call_lines USING (trace_id, pid, tid)
+    WHERE lane = 'host' AND dur_ns > 0
+    UNION ALL
+    SELECT
+        trace_id, unnest(if(input_dims IS NULL, ['operator'], ['operator', 'shaped'])), event_id,
+        tid, start_ns, end_ns
+    FROM events
+    SEMI JOIN traced USING (trace_id)
+    WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
+),
+scopes AS (
+    SELECT trace_id, kind, event_id, tid, start_ns, end_ns
+    FROM candidates
+    SEMI JOIN threads USING (trace_id, kind, tid)
+),
+edges AS (
+    -- At one moment what ends goes first, then what starts, the longest first, then the arrow.
+    SELECT
+        trace_id, kind, tid, event_id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns
+    FROM scopes
+    UNION ALL
+    SELECT trace_id, kind, tid, event_id, start_ns, 1, 1, -end_ns FROM scopes
+    UNION ALL
+    SELECT trace_id, kind, tid, kernel_id, at_ns, 0, 2, 0 FROM moments
+),
+swept AS (
+    SELECT
+        trace_id, kind, tid, event_id, at_ns, turn,
+        CAST(sum(step) OVER (
+            PARTITION BY trace_id, kind, tid
+            ORDER BY at_ns, turn, until_ns, event_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS BIGINT) AS depth
+    FROM edges
+),
+starts AS (
+    SELECT trace_id, kind, tid, depth, at_ns, event_id AS scope_id FROM swept WHERE turn = 1
+),
+arrivals AS (
+    SELECT trace_id, kind, tid, depth, at_ns, event_id AS kernel_id FROM swept WHERE turn = 2
+)
+SELECT arrivals.trace_id, arrivals.kernel_id, arrivals.kind, starts.scope_id
+FROM arrivals
+ASOF JOIN starts
+    ON starts.trace_id = arrivals.trace_id
+    AND starts.kind = arrivals.kind
+    AND starts.tid = arrivals.tid
+    AND starts.depth = arrivals.depth
+    AND starts.at_ns <= arrivals.at_ns;
+
+-- One row per counted device row of an Ascend trace with its launch and its operator.
+--
+-- Only a timeline shows launches. The row of a table takes over what its twin there shows, a
+-- collective what the kernel shows that carried it out.
+--
+-- trace_id        VARCHAR  trace
+-- kernel_id       BIGINT   event_id of the operation
+-- correlation     BIGINT   id shared with the launch
+-- launch_id       BIGINT   event_id of the launch
+-- launch_kernels  BIGINT   operations of the same launch
+-- launch_ns       BIGINT   start of the launch, ns
+-- launch_pid      VARCHAR  process of the launch
+-- launch_tid      VARCHAR  thread of the launch
+-- op_id           BIGINT   event_id of the operator
+-- shapes_id       BIGINT   event_id of the innermost operator that has the shapes of its inputs
+CREATE VIEW _ascend_launched AS
+WITH counted AS (
+    SELECT trace_id, kernel_id, correlation FROM _operations WHERE source IS NOT NULL
+),
+pairs AS (
+    SELECT trace_id, kernel_id AS other_id, twin_id AS kernel_id
+    FROM _ascend_pairs
+    WHERE twin_id IS NOT NULL
+),
+others AS (
+    -- The twin of a row, the row that carried it out, and that one's twin.
+    SELECT trace_id, kernel_id, kernel_id AS other_id, 0 AS distance FROM counted
+    UNION ALL
+    SELECT trace_id, kernel_id, other_id, 1 FROM counted JOIN pairs USING (trace_id, kernel_id)
+    UNION ALL
+    SELECT trace_id, counted.kernel_id, beyond.other_id, 2
+    FROM counted
+    JOIN pairs USING (trace_id, kernel_id)
+    JOIN pairs AS beyond
+        ON beyond.trace_id = pairs.trace_id AND beyond.kernel_id = pairs.other_id
+),
+found AS (
+    SELECT
+        others.trace_id, others.kernel_id, _ascend_scopes.kind,
+        arg_min(scope_id, row(others.distance, others.other_id)) AS scope_id
+    FROM others
+    JOIN _ascend_scopes
+        ON _ascend_scopes.trace_id = others.trace_id AND _ascend_scopes.kernel_id = others.other_id
+    GROUP BY others.trace_id, others.kernel_id, _ascend_scopes.kind
+),
+correlated AS (
+    SELECT
+        others.trace_id, others.kernel_id,
+        arg_min(_ascend_rows.correlation, row(others.distance, others.other_id)) AS correlation
+    FROM others
+    JOIN _ascend_rows
+        ON _ascend_rows.trace_id = others.trace_id AND _ascend_rows.kernel_id = others.other_id
+    WHERE _ascend_rows.correlation IS NOT NULL
+    GROUP BY others.trace_id, others.kernel_id
+),
+scoped AS (
+    SELECT
+        trace_id, kernel_id,
+        any_value(scope_id) FILTER (kind = 'call') AS launch_id,
+        any_value(scope_id) FILTER (kind = 'operator') AS op_id,
+        any_value(scope_id) FILTER (kind = 'shaped') AS shapes_id
+    FROM found
+    GROUP BY trace_id, kernel_id
+),
+wanted AS (
+    SELECT DISTINCT trace_id, launch_id FROM scoped WHERE launch_id IS NOT NULL
+),
+launches AS (
+    SELECT events.trace_id, event_id AS launch_id, start_ns, pid, tid
+    FROM events
+    SEMI JOIN wanted
+        ON wanted.trace_id = events.trace_id AND wanted.launch_id = events.event_id
+    WHERE lane = 'host'
+)
+SELECT
+    counted.trace_id,
+    counted.kernel_id,
+    correlated.correlation,
+    scoped.launch_id,
+    CASE
+        WHEN scoped.launch_id IS NOT NULL
+            THEN count(*) OVER (PARTITION BY counted.trace_id, scoped.launch_id)
+    END AS launch_kernels,
+    launches.start_ns AS launch_ns,
+    launches.pid AS launch_pid,
+    launches.tid AS launch_tid,
+    scoped.op_id,
+    scoped.shapes_id
+FROM counted
+LEFT JOIN correlated USING (trace_id, kernel_id)
+LEFT JOIN scoped USING (trace_id, kernel_id)
+LEFT JOIN launches
+    ON launches.trace_id = counted.trace_id AND launches.launch_id = scoped.launch_id;

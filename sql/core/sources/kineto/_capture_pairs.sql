@@ -1,0 +1,193 @@
+-- One row per kernel of a replayed graph and kernel of a capture that it is: the two sequences of
+-- names are aligned in order.
+--
+-- A kernel's name may differ, as where a library chose another variant of a product when it was
+-- captured. So names that both sequences have equally often mark places, the n-th here and there,
+-- unless that crosses another such pair. Between two such places the n-th kernels of a name are
+-- paired, again without crossings. What is then left between two pairs, as many here as there and
+-- no name on both sides, are the kernels whose name differs. A capture is a replay's if nine of ten
+-- kernels of the longer sequence are paired by name; of several the one with the most.
+--
+-- stored: per trace
+--
+-- others: _capture_links
+--
+-- trace_id          VARCHAR  trace of the replay
+-- sequence          VARCHAR  digest of the names of the replay's kernels, in order
+-- position          BIGINT   place of the kernel among them, from 0
+-- capture_sequence  VARCHAR  digest of the names of the capture's kernels, in order
+-- capture_position  BIGINT   place of the kernel among them, from 0
+-- is_renamed        BOOLEAN  the two names differ
+-- kernels           BIGINT   kernels of the replay
+-- capture_kernels   BIGINT   kernels of the capture
+CREATE VIEW _capture_pairs AS
+WITH links AS (
+    SELECT DISTINCT trace_id, sequence, other_sequence FROM _capture_links
+),
+replayed AS (
+    SELECT DISTINCT trace_id, sequence, position, name FROM _capture_replays
+),
+captured AS (
+    SELECT DISTINCT sequence AS other_sequence, position, name FROM _capture_launches
+),
+sides AS (
+    SELECT
+        links.trace_id, links.sequence, links.other_sequence, 'replay' AS side, position, name
+    FROM links
+    JOIN replayed USING (trace_id, sequence)
+    UNION ALL
+    SELECT links.trace_id, links.sequence, links.other_sequence, 'capture', position, name
+    FROM links
+    JOIN captured USING (other_sequence)
+),
+counted AS MATERIALIZED (
+    SELECT
+        trace_id, sequence, other_sequence, side, position, name,
+        count(*) OVER one_side AS kernels,
+        count(*) OVER one_name AS times,
+        row_number() OVER (one_name ORDER BY position) AS nth
+    FROM sides
+    WINDOW
+        one_side AS (PARTITION BY trace_id, sequence, other_sequence, side),
+        one_name AS (PARTITION BY trace_id, sequence, other_sequence, side, name)
+),
+places AS (
+    SELECT
+        here.trace_id, here.sequence, here.other_sequence, here.position,
+        there.position AS other_position
+    FROM counted AS here
+    JOIN counted AS there USING (trace_id, sequence, other_sequence, name, times, nth)
+    WHERE here.side = 'replay' AND there.side = 'capture'
+    WINDOW
+        one_pair AS (
+            PARTITION BY here.trace_id, here.sequence, here.other_sequence ORDER BY here.position
+        ),
+        before_it AS (one_pair ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+        after_it AS (one_pair ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    -- Of pairs that cross neither counts.
+    QUALIFY
+        other_position > coalesce(max(other_position) OVER before_it, -1)
+        AND coalesce(other_position < min(other_position) OVER after_it, TRUE)
+),
+place_sides AS (
+    SELECT trace_id, sequence, other_sequence, 'replay' AS side, position FROM places
+    UNION ALL
+    SELECT trace_id, sequence, other_sequence, 'capture', other_position FROM places
+),
+between_places AS (
+    SELECT
+        counted.*,
+        place_sides.position IS NOT NULL AS is_place,
+        count(place_sides.position) OVER (
+            PARTITION BY counted.trace_id, counted.sequence, counted.other_sequence, counted.side
+            ORDER BY counted.position
+        ) AS gap
+    FROM counted
+    LEFT JOIN place_sides USING (trace_id, sequence, other_sequence, side, position)
+),
+left_over AS MATERIALIZED (
+    SELECT
+        trace_id, sequence, other_sequence, side, position, name, gap,
+        row_number() OVER (
+            PARTITION BY trace_id, sequence, other_sequence, side, gap, name ORDER BY position
+        ) AS nth
+    FROM between_places
+    WHERE NOT is_place
+),
+fillers AS (
+    SELECT
+        here.trace_id, here.sequence, here.other_sequence, here.position,
+        there.position AS other_position
+    FROM left_over AS here
+    JOIN left_over AS there USING (trace_id, sequence, other_sequence, gap, name, nth)
+    WHERE here.side = 'replay' AND there.side = 'capture'
+    WINDOW
+        one_gap AS (
+            PARTITION BY here.trace_id, here.sequence, here.other_sequence, gap
+            ORDER BY here.position
+        ),
+        before_it AS (one_gap ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+        after_it AS (one_gap ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    QUALIFY
+        other_position > coalesce(max(other_position) OVER before_it, -1)
+        AND coalesce(other_position < min(other_position) OVER after_it, TRUE)
+),
+named AS MATERIALIZED (
+    SELECT trace_id, sequence, other_sequence, position, other_position FROM places
+    UNION ALL
+    SELECT trace_id, sequence, other_sequence, position, other_position FROM fillers
+),
+sizes AS (
+    SELECT
+        trace_id, sequence, other_sequence,
+        max(kernels) FILTER (side = 'replay') AS kernels,
+        max(kernels) FILTER (side = 'capture') AS capture_kernels
+    FROM counted
+    GROUP BY trace_id, sequence, other_sequence
+),
+own AS MATERIALIZED (
+    SELECT sizes.trace_id, sizes.sequence, sizes.other_sequence, kernels, capture_kernels
+    FROM sizes
+    JOIN (
+        SELECT trace_id, sequence, other_sequence, count(*) AS pairs
+        FROM named
+        GROUP BY trace_id, sequence, other_sequence
+    ) USING (trace_id, sequence, other_sequence)
+    WHERE pairs >= 0.9 * greatest(kernels, capture_kernels)
+    QUALIFY rank() OVER (
+        PARTITION BY trace_id, sequence
+        ORDER BY pairs / greatest(kernels, capture_kernels) DESC
+    ) = 1
+),
+named_sides AS (
+    SELECT trace_id, sequence, other_sequence, 'replay' AS side, position FROM named
+    UNION ALL
+    SELECT trace_id, sequence, other_sequence, 'capture', other_position FROM named
+),
+between_names AS (
+    SELECT
+        counted.trace_id, counted.sequence, counted.other_sequence, counted.side,
+        counted.position, counted.name,
+        named_sides.position IS NOT NULL AS is_named,
+        count(named_sides.position) OVER (
+            PARTITION BY counted.trace_id, counted.sequence, counted.other_sequence, counted.side
+            ORDER BY counted.position
+        ) AS gap
+    FROM counted
+    SEMI JOIN own USING (trace_id, sequence, other_sequence)
+    LEFT JOIN named_sides USING (trace_id, sequence, other_sequence, side, position)
+),
+unnamed AS MATERIALIZED (
+    SELECT
+        trace_id, sequence, other_sequence, side, position, name, gap,
+        row_number() OVER (one_gap ORDER BY position) AS nth,
+        count(*) OVER one_gap AS length
+    FROM between_names
+    WHERE NOT is_named
+    WINDOW one_gap AS (PARTITION BY trace_id, sequence, other_sequence, side, gap)
+),
+-- A name that is left over on both sides stands in another order there: it is no other name.
+swapped AS (
+    SELECT DISTINCT trace_id, sequence, other_sequence, gap
+    FROM unnamed AS here
+    JOIN unnamed AS there USING (trace_id, sequence, other_sequence, gap, name)
+    WHERE here.side = 'replay' AND there.side = 'capture'
+),
+paired AS (
+    SELECT trace_id, sequence, other_sequence, position, other_position, FALSE AS is_renamed
+    FROM named
+    UNION ALL
+    SELECT
+        here.trace_id, here.sequence, here.other_sequence, here.position, there.position, TRUE
+    FROM unnamed AS here
+    JOIN unnamed AS there USING (trace_id, sequence, other_sequence, gap, length, nth)
+    ANTI JOIN swapped USING (trace_id, sequence, other_sequence, gap)
+    WHERE here.side = 'replay' AND there.side = 'capture'
+)
+SELECT
+    trace_id, sequence, position,
+    other_sequence AS capture_sequence,
+    other_position AS capture_position,
+    is_renamed, own.kernels, own.capture_kernels
+FROM paired
+JOIN own USING (trace_id, sequence, other_sequence);

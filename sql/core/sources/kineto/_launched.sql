@@ -1,0 +1,63 @@
+-- One row per host call that launched something. A call seen twice (runtime and driver) is one row,
+-- the earlier.
+CREATE VIEW _launches AS
+SELECT
+    trace_id,
+    correlation,
+    min(event_id) AS launch_id,
+    arg_min(external_id, event_id) AS external_id,
+    arg_min(start_ns, event_id) AS launch_ns,
+    arg_min(pid, event_id) AS launch_pid,
+    arg_min(tid, event_id) AS launch_tid
+FROM events
+WHERE
+    lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL
+    AND category NOT IN (SELECT category FROM event_categories WHERE role <> 'call')
+GROUP BY trace_id, correlation;
+
+-- One row per device operation with its launch, and the operator that shares an id with either;
+-- those of Ascend are in _ascend_launched.
+-- trace_id        VARCHAR  trace
+-- kernel_id       BIGINT   event_id of the operation
+-- correlation     BIGINT   id shared with the launch
+-- launch_id       BIGINT   event_id of the launch
+-- launch_kernels  BIGINT   operations of the same launch
+-- launch_ns       BIGINT   start of the launch, ns
+-- launch_pid      VARCHAR  process of the launch
+-- launch_tid      VARCHAR  thread of the launch
+-- op_id           BIGINT   event_id of the operator
+CREATE VIEW _launched AS
+WITH found AS (
+    SELECT
+        _operations.trace_id,
+        _operations.kernel_id,
+        _operations.correlation,
+        _launches.launch_id,
+        _launches.launch_ns,
+        _launches.launch_pid,
+        _launches.launch_tid,
+        coalesce(_operations.external_id, _launches.external_id) AS external_id,
+        CASE
+            WHEN _launches.launch_id IS NOT NULL THEN count(*) OVER same_launch
+        END AS launch_kernels
+    FROM _operations
+    LEFT JOIN _launches USING (trace_id, correlation)
+    WHERE _operations.source IS NULL
+    WINDOW same_launch AS (PARTITION BY _operations.trace_id, _operations.correlation)
+),
+identified AS (
+    SELECT found.trace_id, found.kernel_id, min(_operators.op_id) AS op_id
+    FROM found
+    JOIN _operators
+        ON _operators.trace_id = found.trace_id
+        AND _operators.external_id = found.external_id
+        -- Where launches and operators are numbered apart, an operator that does not enclose the
+        -- launch is another's.
+        AND coalesce(found.launch_ns BETWEEN _operators.start_ns AND _operators.end_ns, TRUE)
+    GROUP BY found.trace_id, found.kernel_id
+)
+SELECT
+    trace_id, kernel_id, correlation, launch_id, launch_kernels, launch_ns, launch_pid, launch_tid,
+    op_id
+FROM found
+LEFT JOIN identified USING (trace_id, kernel_id);

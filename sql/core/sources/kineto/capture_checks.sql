@@ -1,0 +1,19 @@
+-- One row per check and trace whose replayed graphs have a capture in the lake. Do the two agree?
+--
+-- key: trace_id, check
+--
+-- trace_id   VARCHAR  trace
+-- check      VARCHAR  name of the check
+-- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- value      DOUBLE   what was measured
+-- unit       VARCHAR  what the value counts, or percent
+-- threshold  DOUBLE   the value from which on the severity is not ok
+-- message    VARCHAR  what was found, what it means and what to do
+CREATE VIEW capture_checks AS
+WITH measured AS (
+    SELECT trace_id, 'capture_differs' AS "check", 100 - min(named_pct) AS value
+    FROM graph_captures
+    GROUP BY trace_id
+)
+SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM judged_checks(measured);

@@ -1,0 +1,237 @@
+-- One row per trace, rank, device and anchor pattern that occurs there: how its anchors and the
+-- attention kernels take turns. A layer has one attention, so anchors per block with attention are
+-- anchors per layer, whatever the number of layers.
+CREATE VIEW _anchor_rhythms AS
+WITH names AS (
+    SELECT DISTINCT k.trace_id, k.name, r.role IS NOT DISTINCT FROM 'inside' AS is_attention
+    FROM _seated_kernels AS k
+    LEFT JOIN anchor_roles AS r ON r.category = k.category
+    WHERE k.kind <> 'memory'
+),
+telling AS (
+    SELECT
+        c.trace_id, c.series, c.device, c.stream, c.preference, n.name,
+        list_contains(c.anchor_names, n.name) AS is_anchor
+    FROM _anchor_candidates AS c
+    JOIN names AS n ON n.trace_id = c.trace_id
+    WHERE n.is_attention OR list_contains(c.anchor_names, n.name)
+),
+beats AS (
+    SELECT
+        t.trace_id, t.series, t.device, t.preference, k.start_ns, k.kernel_id, t.is_anchor
+    FROM telling AS t
+    JOIN _seated_kernels AS k
+        ON k.trace_id = t.trace_id
+        AND k.series = t.series
+        AND k.device = t.device
+        AND k.stream IS NOT DISTINCT FROM t.stream
+        AND k.name = t.name
+    WHERE k.kind <> 'memory'
+),
+turns AS (
+    SELECT
+        trace_id, series, device, preference, is_anchor, start_ns,
+        lag(is_anchor, 1, TRUE) OVER in_time AS follows_anchor,
+        count(CASE WHEN is_anchor THEN 1 END) OVER (in_time ROWS UNBOUNDED PRECEDING)
+            AS anchors_so_far,
+        start_ns - lag(start_ns) OVER (
+            PARTITION BY trace_id, series, device, preference, is_anchor
+            ORDER BY start_ns, kernel_id
+        ) AS distance_ns
+    FROM beats
+    WINDOW in_time AS (
+        PARTITION BY trace_id, series, device, preference ORDER BY start_ns, kernel_id
+    )
+)
+SELECT
+    t.trace_id, t.series, t.device, t.preference,
+    nullif(count(*) FILTER (NOT t.is_anchor AND t.follows_anchor), 0) AS attention_blocks,
+    min(t.anchors_so_far) FILTER (NOT t.is_anchor) AS lead,
+    count(*) FILTER (t.is_anchor AND t.start_ns < p.break_ns) AS break_lead,
+    count(*) FILTER (
+        t.is_anchor AND t.start_ns >= p.last_ns AND t.start_ns < p.break_ns
+    ) AS break_anchors,
+    stddev_pop(t.distance_ns) FILTER (t.is_anchor)
+        / nullif(avg(t.distance_ns) FILTER (t.is_anchor), 0) AS irregularity
+FROM turns AS t
+LEFT JOIN _pass_rhythms AS p
+    ON p.trace_id = t.trace_id
+    AND p.series = t.series
+    AND p.device = t.device
+GROUP BY t.trace_id, t.series, t.device, t.preference;
+
+-- One row per trace, rank, device and anchor pattern that occurs there: how well it explains
+-- passes of so many layers, and which pattern is chosen.
+-- A pass has blocks_per_layer * N anchors, or one more: a closing final norm where the anchor
+-- begins its block, an opening all-reduce of the embedding where it ends it. The first pattern with
+-- a whole pass wins, and of its pass lengths the one that divides the count; where none does, what
+-- is left over is reported. A pattern that nobody named wins only by dividing the count.
+-- Attention decides before counts: the anchors that go with one are blocks_per_layer. And it is
+-- in the first half of a layer: an anchor that ends a half before it is the embedding's; where no
+-- anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
+-- The number of layers is the user's, else that of the modules, else that of the rhythm. Anchors
+-- before the first break belong to a pass that began before the capture.
+--
+-- stored: per trace
+--
+-- trace_id          VARCHAR    trace
+-- series            VARCHAR    the model, empty where the trace has one alone
+-- device            INTEGER    device
+-- stream            BIGINT     stream the anchors run on
+-- preference        INTEGER    lowest is tried first
+-- pattern           VARCHAR    the pattern
+-- pattern_source    VARCHAR    user, profile or detected
+-- anchor_names      VARCHAR[]  distinct kernel names that are anchors
+-- anchor_count      BIGINT     anchors on the stream
+-- role              VARCHAR    begin, inside or end of its block
+-- blocks_per_layer  INTEGER    anchors per layer
+-- half_labels       VARCHAR[]  label of each block of a layer
+-- num_layers        INTEGER    layers of a pass, NULL if unknown: no passes then
+-- extra             INTEGER    anchors of a pass outside its layers, 0 or 1
+-- is_late           BOOLEAN    the pattern misses the first anchor of each pass
+-- stride            BIGINT     anchors per pass, NULL if the layers are unknown
+-- missed            BIGINT     anchors of the first pass before the capture
+-- remainder         BIGINT     anchors left over by whole passes and the first, partial one
+-- irregularity      DOUBLE     variation of the time from one anchor to the next, relative
+-- is_vague          BOOLEAN    passes may be longer than the capture shows
+-- pass_source       VARCHAR    how the limits of passes are known
+-- is_chosen         BOOLEAN    the pattern of the device
+CREATE VIEW _anchor_trials AS
+WITH modules AS (
+    SELECT
+        trace_id, coalesce(series, '') AS series, CAST(max(num_layers) AS INTEGER) AS num_layers
+    FROM _host_layers
+    WHERE pass_source = 'module scopes'
+    GROUP BY GROUPING SETS ((trace_id, series), (trace_id))
+),
+counted AS (
+    SELECT
+        c.*, a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors,
+        -- Half an anchor over two layers is the final norm's where anchors begin a half; where they
+        -- end one, the capture ends before the last.
+        CASE c.role
+            WHEN 'begin' THEN ceil(c.anchor_count / a.attention_blocks - 0.5)
+            ELSE round(c.anchor_count / a.attention_blocks)
+        END AS usual_blocks
+    FROM _anchor_candidates AS c
+    LEFT JOIN _anchor_rhythms AS a
+        ON a.trace_id = c.trace_id
+        AND a.series = c.series
+        AND a.device = c.device
+        AND a.preference = c.preference
+),
+sized AS (
+    SELECT
+        c.* EXCLUDE (blocks_per_layer, is_fixed, anchor_lead),
+        CASE
+            WHEN c.series = ''
+                THEN coalesce(c.num_layers, m.num_layers, p.num_layers, c.default_layers)
+            -- Of several models the user's number is that of the one it fits.
+            ELSE coalesce(m.num_layers, p.num_layers, c.num_layers, c.default_layers)
+        END AS pass_layers,
+        coalesce(c.num_layers, m.num_layers, p.num_layers) IS NOT NULL AS is_counted,
+        coalesce(c.num_layers, m.num_layers) IS NULL AND coalesce(p.is_vague, FALSE) AS is_vague,
+        CASE
+            WHEN c.is_fixed OR c.role = 'inside' OR c.usual_blocks IS NULL THEN c.blocks_per_layer
+            ELSE greatest(CAST(c.usual_blocks AS INTEGER), 1)
+        END AS blocks_per_layer,
+        c.is_fixed OR (c.role <> 'inside' AND c.usual_blocks IS NOT NULL) AS is_fixed,
+        CASE WHEN c.role <> 'inside' THEN c.anchor_lead END AS lead,
+        p.breaks, p.beats, p.pass_source
+    FROM counted AS c
+    LEFT JOIN _pass_rhythms AS p
+        ON p.trace_id = c.trace_id
+        AND p.series = c.series
+        AND p.device = c.device
+        AND p.stream IS NOT DISTINCT FROM c.stream
+    LEFT JOIN modules AS m ON m.trace_id = c.trace_id AND m.series = c.series
+),
+broken AS (
+    SELECT
+        *,
+        -- Breaks that do not agree with the number of layers are ignored.
+        coalesce(
+            len(breaks) > 0 AND breaks[1] <= pass_layers
+            AND len([n FOR n IN breaks IF (n - breaks[1]) % pass_layers <> 0]) = 0, FALSE
+        ) AS has_breaks
+    FROM sized
+),
+splits AS (
+    SELECT
+        s.*, e.extra, b.blocks,
+        CAST(b.blocks * s.pass_layers + e.extra AS BIGINT) AS pass_anchors,
+        CASE
+            WHEN s.has_breaks AND s.breaks[1] < s.pass_layers THEN greatest(
+                s.break_lead
+                    - CASE s.role WHEN 'begin' THEN 1 WHEN 'end' THEN e.extra ELSE 0 END, 0
+            )
+            ELSE 0
+        END AS first_anchors
+    FROM broken AS s
+    CROSS JOIN (VALUES (0), (1)) AS e (extra)
+    CROSS JOIN (VALUES (0), (1), (2), (3), (4)) AS o (blocks)
+    CROSS JOIN LATERAL (SELECT coalesce(nullif(o.blocks, 0), s.blocks_per_layer) AS blocks) AS b
+    WHERE (s.role <> 'inside' OR e.extra = 0) AND (o.blocks = 0 OR NOT s.is_fixed)
+),
+ranked AS (
+    SELECT
+        *,
+        coalesce(
+            (anchor_count - first_anchors) % pass_anchors = 0
+            -- The attention after the last break shows how many anchors a cut pass has, but for the
+            -- one that the cut may fall beside.
+            OR (has_breaks AND abs(
+                (anchor_count - first_anchors) % pass_anchors - blocks * (beats - breaks[-1])
+            ) <= 1), FALSE
+        ) AS fits,
+        coalesce(anchor_count - first_anchors >= pass_anchors - extra, FALSE) AS has_pass,
+        coalesce(CASE role
+            WHEN 'end' THEN extra = lead OR first_anchors > 0
+            WHEN 'begin' THEN (extra = 0 OR lead > 0 OR first_anchors > 0)
+                -- Kernels that all come before the attention are norms of queries and keys.
+                AND (preference < 1000 OR (blocks = 2 AND (lead < 2 OR first_anchors > 0)))
+            ELSE anchor_count <= beats
+        END, TRUE)
+            AND (NOT has_breaks OR coalesce(extra = break_anchors - blocks, TRUE))
+            -- A known pattern may count otherwise in another engine.
+            AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
+        blocks <> blocks_per_layer AS is_correction
+    FROM splits
+    WHERE coalesce(pass_anchors, 1) > 0
+),
+best AS (
+    SELECT
+        *, fits OR is_counted AS is_known,
+        NOT is_spare AND ((fits AND is_consistent) OR pattern_source <> 'detected') AS is_possible
+    FROM ranked
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id, series, device, preference
+        ORDER BY
+            is_possible DESC, is_known DESC, has_pass DESC, is_consistent DESC, fits DESC,
+            is_correction, blocks, extra
+    ) = 1
+)
+SELECT
+    trace_id, series, device, stream, preference, pattern, pattern_source, anchor_names,
+    anchor_count, role, blocks AS blocks_per_layer,
+    CASE
+        WHEN len(half_labels) = blocks THEN half_labels
+        WHEN blocks = 1 THEN ['full']
+        WHEN blocks = 2 THEN ['attn', 'ffn']
+        ELSE ['block' || n FOR n IN range(blocks)]
+    END AS half_labels,
+    CASE WHEN is_known THEN pass_layers END AS num_layers, extra,
+    coalesce(role = 'begin' AND blocks = 2 AND lead = 0 AND first_anchors = 0, FALSE) AS is_late,
+    CASE WHEN is_known THEN pass_anchors END AS stride,
+    CASE WHEN is_known THEN (pass_anchors - first_anchors % pass_anchors) % pass_anchors END
+        AS missed,
+    CASE WHEN is_known THEN (anchor_count - first_anchors) % pass_anchors END AS remainder,
+    irregularity, is_vague,
+    CASE WHEN has_breaks THEN pass_source ELSE 'anchor count' END AS pass_source,
+    is_possible AND 1 = row_number() OVER (
+        PARTITION BY trace_id, series, device
+        ORDER BY
+            is_possible DESC, is_known DESC, has_pass DESC, preference, is_consistent DESC,
+            fits DESC
+    ) AS is_chosen
+FROM best;

@@ -1,0 +1,313 @@
+-- One row per layer of a program with layers: how many operations it begins before its anchor and,
+-- of the last one, how many it ends after it.
+-- Walk back from the first anchor. An operation is known when as many of its family stand before
+-- most other anchors, in the same order; the walk ends where the others have a product that layer 0
+-- lacks. The last known one opens layer 0, and its counterpart every later layer. No layer opens
+-- with a collective, for that one sums the embedding: then what follows it does, be it another
+-- kernel than in later layers, as the first norm has no residual input. The counterpart of what
+-- ends a layer ends the last one.
+CREATE VIEW _program_edges AS
+WITH anchors_of AS (
+    SELECT trace_id, device, program, run_id, seq, layer_id, num_layers
+    FROM _program_anchors
+    WHERE is_sample AND is_whole
+),
+before AS (
+    SELECT
+        o.trace_id, o.device, o.program, a.layer_id, a.num_layers, a.seq - o.seq AS steps, o.family,
+        o.is_collective, o.is_product,
+        row_number() OVER (
+            PARTITION BY o.trace_id, o.device, o.program, a.layer_id, o.family
+            ORDER BY o.seq DESC
+        ) AS occurrence
+    FROM (
+        SELECT *, seq AS op_seq FROM _program_operations
+    ) AS o
+    ASOF JOIN anchors_of AS a
+        ON a.trace_id = o.trace_id AND a.device = o.device AND a.run_id = o.run_id
+        AND a.seq > o.op_seq
+),
+usual AS (
+    SELECT *, count(CASE WHEN is_product THEN 1 END) OVER (
+        PARTITION BY trace_id, device, program ORDER BY steps, family
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS products
+    FROM (
+        SELECT
+            trace_id, device, program, family, occurrence, median(steps) AS steps,
+            any_value(is_product) AS is_product, any_value(is_collective) AS is_collective
+        FROM before
+        WHERE layer_id > 0
+        GROUP BY trace_id, device, program, family, occurrence, num_layers
+        HAVING 2 * count(*) >= num_layers - 1
+    )
+),
+compared AS (
+    SELECT
+        b.trace_id, b.device, b.program, b.steps, b.is_collective, b.is_product, u.family,
+        u.occurrence, u.products, u.steps AS usual_steps
+    FROM before AS b
+    JOIN usual AS u
+        ON u.trace_id = b.trace_id AND u.device = b.device AND u.program = b.program
+        AND u.family = b.family AND u.occurrence = b.occurrence
+    WHERE b.layer_id = 0
+    QUALIFY u.steps > coalesce(max(u.steps) OVER (
+        PARTITION BY b.trace_id, b.device, b.program ORDER BY b.steps
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), 0)
+),
+walked AS (
+    SELECT
+        *, bool_and(products = seen) OVER (
+            PARTITION BY trace_id, device, program ORDER BY steps
+        ) AS is_reached
+    FROM (
+        SELECT
+            *, count(CASE WHEN is_product THEN 1 END) OVER (
+                PARTITION BY trace_id, device, program ORDER BY steps
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS seen
+        FROM compared
+    )
+),
+reached AS (
+    SELECT
+        trace_id, device, program, max(steps) AS steps, max(usual_steps) AS usual_steps,
+        arg_max(is_collective, steps) AS is_collective, arg_max(is_product, steps) AS is_product
+    FROM walked
+    WHERE is_reached
+    GROUP BY trace_id, device, program
+),
+-- A layer does not begin with a product: the light operation before it, behind a heavy one, does.
+normed AS (
+    SELECT
+        r.trace_id, r.device, r.program, r.steps + 1 AS steps, u.steps AS usual_steps,
+        FALSE AS is_collective
+    FROM reached AS r
+    JOIN usual AS u
+        ON u.trace_id = r.trace_id AND u.device = r.device AND u.program = r.program
+        AND u.steps = r.usual_steps + 1 AND NOT u.is_product AND NOT u.is_collective
+    JOIN usual AS h
+        ON h.trace_id = r.trace_id AND h.device = r.device AND h.program = r.program
+        AND h.steps = r.usual_steps + 2 AND (h.is_product OR h.is_collective)
+    JOIN before AS b
+        ON b.trace_id = r.trace_id AND b.device = r.device AND b.program = r.program
+        AND b.layer_id = 0 AND b.steps = r.steps + 1 AND NOT b.is_product AND NOT b.is_collective
+    WHERE r.is_product
+),
+begun AS (
+    SELECT trace_id, device, program, steps, usual_steps, is_collective
+    FROM reached AS r
+    ANTI JOIN normed USING (trace_id, device, program)
+    UNION ALL
+    SELECT trace_id, device, program, steps, usual_steps, is_collective
+    FROM normed
+),
+openers AS (
+    SELECT
+        r.trace_id, r.device, r.program, r.steps - CAST(r.is_collective AS BIGINT) AS steps,
+        arg_max((u.family, u.occurrence), u.steps) AS opener
+    FROM begun AS r
+    LEFT JOIN usual AS u
+        ON u.trace_id = r.trace_id AND u.device = r.device AND u.program = r.program
+        AND (u.steps < r.usual_steps OR (u.steps = r.usual_steps AND NOT r.is_collective))
+    GROUP BY r.trace_id, r.device, r.program, r.steps, r.is_collective
+),
+leads AS (
+    SELECT
+        a.trace_id, a.device, a.program, a.run_id, a.layer_id, a.num_layers, a.seq,
+        CASE WHEN a.layer_id = 0 THEN coalesce(o.steps, 0) ELSE coalesce(b.steps, o.steps, 0) END
+            AS lead
+    FROM anchors_of AS a
+    LEFT JOIN openers AS o
+        ON o.trace_id = a.trace_id AND o.device = a.device AND o.program = a.program
+    LEFT JOIN before AS b
+        ON b.trace_id = a.trace_id AND b.device = a.device AND b.program = a.program
+        AND b.layer_id = a.layer_id AND b.family = o.opener[1] AND b.occurrence = o.opener[2]
+),
+ends AS (
+    SELECT *, lead(seq - lead) OVER in_run AS next_seq
+    FROM leads
+    WINDOW in_run AS (PARTITION BY trace_id, device, program ORDER BY layer_id)
+),
+after AS (
+    SELECT
+        o.trace_id, o.device, o.program, e.layer_id, e.num_layers, o.seq - e.seq AS steps, o.family,
+        o.seq = e.next_seq - 1 AS is_last,
+        row_number() OVER (
+            PARTITION BY o.trace_id, o.device, o.program, e.layer_id, o.family ORDER BY o.seq
+        ) AS occurrence
+    FROM (
+        SELECT *, seq AS op_seq FROM _program_operations
+    ) AS o
+    ASOF JOIN ends AS e
+        ON e.trace_id = o.trace_id AND e.device = o.device AND e.run_id = o.run_id
+        AND e.seq <= o.op_seq
+),
+closers AS (
+    SELECT
+        trace_id, device, program, any_value(num_layers) AS num_layers,
+        mode((family, occurrence) ORDER BY layer_id) AS closer,
+        quantile_disc(steps, 0.5) AS steps
+    FROM after
+    WHERE is_last
+    GROUP BY trace_id, device, program
+)
+SELECT
+    e.trace_id, e.device, e.program, e.layer_id, e.lead,
+    CASE WHEN e.layer_id = e.num_layers - 1 THEN coalesce(a.steps, c.steps, 0) END AS tail
+FROM ends AS e
+LEFT JOIN closers AS c
+    ON c.trace_id = e.trace_id AND c.device = e.device AND c.program = e.program
+LEFT JOIN after AS a
+    ON a.trace_id = e.trace_id AND a.device = e.device AND a.program = e.program
+    AND a.layer_id = e.layer_id AND e.layer_id = e.num_layers - 1
+    AND a.family = c.closer[1] AND a.occurrence = c.closer[2];
+
+-- One row per operation of a run whose program has layers: the layer that it is in, or the part of
+-- the pass before or after them. A run is a pass; a layer goes on up to the next one.
+CREATE VIEW _program_places AS
+WITH totals AS (
+    SELECT
+        trace_id, device, count(*) AS anchor_count,
+        count(*) FILTER (NOT is_whole) AS remainder
+    FROM _program_anchors
+    GROUP BY trace_id, device
+),
+starts AS (
+    SELECT
+        a.trace_id, a.device, a.run_id, a.layer_id, a.num_layers, a.seq - e.lead AS seq,
+        a.seq + e.tail AS end_seq
+    FROM _program_anchors AS a
+    JOIN _program_edges AS e
+        ON e.trace_id = a.trace_id AND e.device = a.device AND e.program = a.program
+        AND e.layer_id = a.layer_id
+    WHERE a.is_whole
+),
+runs AS (
+    SELECT trace_id, device, run_id, max(num_layers) AS num_layers, max(end_seq) AS end_seq
+    FROM starts
+    GROUP BY trace_id, device, run_id
+),
+operations AS (
+    SELECT
+        o.*, r.num_layers, r.end_seq, o.seq AS op_seq,
+        dense_rank() OVER (PARTITION BY o.trace_id, o.device ORDER BY o.run_ns, o.run_id) - 1
+            AS pass_id
+    FROM _program_operations AS o
+    JOIN runs AS r ON r.trace_id = o.trace_id AND r.device = o.device AND r.run_id = o.run_id
+)
+SELECT
+    o.trace_id, o.rank, o.device, regexp_replace(o.program, '\(\d+\)$', '') AS series, o.stream,
+    o.kernel_id, o.start_ns, o.end_ns, t.anchor_count,
+    t.remainder, CAST(o.num_layers AS INTEGER) AS num_layers, o.pass_id,
+    CASE WHEN o.op_seq <= o.end_seq THEN s.layer_id END AS layer_id,
+    CASE
+        WHEN s.layer_id IS NULL THEN 'prologue'
+        WHEN o.op_seq > o.end_seq THEN 'epilogue'
+    END AS part
+FROM operations AS o
+JOIN totals AS t ON t.trace_id = o.trace_id AND t.device = o.device
+ASOF LEFT JOIN starts AS s
+    ON s.trace_id = o.trace_id AND s.device = o.device AND s.run_id = o.run_id
+    AND s.seq <= o.op_seq;
+
+-- One row per kernel of the anchors' stream: the layer that the anchors put it into, if any. Of an
+-- Ascend device with attention, and of the runs of a compiled program with layers, all kernels are
+-- here, by rules of their own.
+-- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
+-- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
+-- the half's usual length, or at the usual length itself where there is none. Without one, or
+-- when the half is much shorter than all others, the capture begins or ends within it. Where calls
+-- of the model part passes, a half ends with its call and may be shorter.
+--
+-- stored: per trace
+--
+-- trace_id      VARCHAR  trace
+-- series        VARCHAR  the model, empty where the trace has one alone
+-- device        INTEGER  device
+-- stream        BIGINT   stream of the anchors
+-- kernel_id     BIGINT   the kernel
+-- start_ns      BIGINT   its start
+-- end_ns        BIGINT   its end
+-- anchor_count  BIGINT   anchors on the stream
+-- remainder     BIGINT   anchors left over by whole passes
+-- num_layers    INTEGER  layers of a complete pass
+-- pass_id       BIGINT   pass, NULL outside the layers
+-- layer_id      BIGINT   layer, NULL outside the layers
+-- half          VARCHAR  label of the block within its layer, NULL outside the layers
+-- part          VARCHAR  prologue, between or epilogue, where known
+-- part_pass     BIGINT   pass of that part
+-- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
+-- pass_source   VARCHAR  how the limits of passes are known
+CREATE VIEW _anchored_kernels AS
+WITH usual AS (
+    SELECT
+        *,
+        quantile_disc(length, 0.5) FILTER (NOT is_open AND position = 1) OVER half AS usual_length,
+        min(length) FILTER (NOT is_open) OVER half AS least_length,
+        mode((name, natural_role) ORDER BY name) FILTER (NOT is_open AND kept = length) OVER half
+            AS outermost
+    FROM (
+        SELECT
+            *, CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept,
+            block = max(block) OVER (PARTITION BY trace_id, series, device) AS is_last
+        FROM _block_kernels
+    )
+    WINDOW half AS (PARTITION BY trace_id, series, device, half)
+),
+cut AS (
+    SELECT
+        *,
+        arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
+            is_open AND (
+                name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
+            )
+        ) OVER lane_block AS matched_length
+    FROM usual
+    WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)
+),
+judged AS (
+    SELECT
+        *, layer_id IS NOT NULL AND (
+            NOT is_open OR kept <= coalesce(matched_length, usual_length, length)
+        ) AND (
+            pass_source <> 'module calls'
+            OR call_ns IS NOT DISTINCT FROM first(call_ns ORDER BY kept) OVER lane_block
+        ) AS in_layer
+    FROM cut
+    WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)
+)
+SELECT
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, anchor_count, remainder,
+    num_layers,
+    CASE WHEN in_layer THEN pass_id END AS pass_id,
+    CASE WHEN in_layer THEN layer_id END AS layer_id,
+    CASE WHEN in_layer THEN half END AS half, CAST(NULL AS VARCHAR) AS part,
+    CAST(NULL AS BIGINT) AS part_pass,
+    in_layer AND pass_source <> 'module calls' AND (
+        is_begun
+        -- Products have other names at another batch size. What goes on for as long as usual, or
+        -- into another pass, was not cut.
+        OR (is_open AND coalesce(
+            coalesce(
+                matched_length,
+                CASE WHEN length >= usual_length OR NOT is_last THEN length ELSE 0 END
+            ) < 0.75 * least_length, FALSE
+        ))
+    ) AS is_cut_short,
+    pass_source
+FROM judged
+UNION ALL
+SELECT
+    trace_id, '', device, stream, kernel_id, start_ns, end_ns, anchor_count, 0, num_layers,
+    CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id, half, part,
+    CASE WHEN part IS NOT NULL THEN pass_id END, is_cut_short, pass_source
+FROM _ascend_places
+UNION ALL
+SELECT
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, anchor_count, remainder,
+    num_layers, CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id,
+    CASE WHEN layer_id IS NOT NULL THEN 'full' END, part,
+    CASE WHEN part IS NOT NULL THEN pass_id END, FALSE, 'program run'
+FROM _program_places;

@@ -1,0 +1,76 @@
+-- One row per kernel of the stream that does most of a device's work, counted in beats: a beat
+-- begins with the attention of a layer and lasts until the next one's. Attention kernels belong to
+-- one beat while no matrix product and no collective comes between them: split attention and its
+-- merge, or two variants that layers take turns with, count once.
+-- trace_id      VARCHAR  trace
+-- series        VARCHAR  the model, empty where the trace has one alone
+-- device        INTEGER  device
+-- stream        BIGINT   the stream
+-- kernel_id     BIGINT   the kernel
+-- start_ns      BIGINT   its start
+-- end_ns        BIGINT   its end
+-- name          VARCHAR  its name
+-- category      VARCHAR  its category
+-- natural_role  VARCHAR  begin for norms, inside for attention, end for collectives
+-- graph_id      BIGINT   launch that it shares with other kernels, NULL if it has its own
+-- launch_ns     BIGINT   start of its launch
+-- call_ns       BIGINT   start of the call of a model around the launch, NULL if unknown
+-- beat          BIGINT   beat, from 1; 0 before the first attention
+-- begins_beat   BOOLEAN  it is the first attention kernel of its beat
+CREATE VIEW _beats AS
+WITH played AS (
+    SELECT
+        k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+        k.name, k.category, r.role AS natural_role, k.launch_ns, k.call_ns,
+        coalesce(r.role = 'inside', FALSE) AS is_attention,
+        CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
+        starts_with(k.category, 'gemm') OR k.category IN ('moe', 'moe_gemm', 'mc2')
+            OR k.kind = 'communication' AS parts_layers
+    FROM _seated_kernels AS k
+    LEFT JOIN anchor_roles AS r ON r.category = k.category
+    WHERE k.kind <> 'memory'
+),
+streams AS (
+    SELECT trace_id, series, device, stream, sum(dur_ns) AS sum_ns
+    FROM played
+    GROUP BY trace_id, series, device, stream
+    HAVING bool_or(is_attention)
+),
+busiest AS (
+    -- The least of all numbers has no negative.
+    SELECT trace_id, series, device, arg_max(stream, (sum_ns, -1 - stream)) AS stream
+    FROM streams
+    GROUP BY trace_id, series, device
+),
+counted AS (
+    SELECT
+        p.*,
+        lag(p.is_attention, 1, FALSE) OVER lane AS follows_attention,
+        count(CASE WHEN p.parts_layers THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS parted
+    FROM played AS p
+    JOIN busiest AS b
+        ON b.trace_id = p.trace_id
+        AND b.series = p.series
+        AND b.device = p.device
+        AND b.stream IS NOT DISTINCT FROM p.stream
+    WINDOW lane AS (PARTITION BY p.trace_id, p.series, p.device ORDER BY p.start_ns, p.kernel_id)
+),
+begun AS (
+    SELECT
+        *,
+        is_attention AND coalesce(
+            parted > lag(parted) OVER alike
+            OR (NOT follows_attention AND name = lag(name) OVER alike), TRUE
+        ) AS begins_beat
+    FROM counted
+    WINDOW alike AS (
+        PARTITION BY trace_id, series, device, is_attention ORDER BY start_ns, kernel_id
+    )
+)
+SELECT
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, name, category, natural_role,
+    graph_id, launch_ns, call_ns,
+    count(CASE WHEN begins_beat THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS beat,
+    begins_beat
+FROM begun
+WINDOW lane AS (PARTITION BY trace_id, series, device ORDER BY start_ns, kernel_id);

@@ -1,0 +1,173 @@
+-- One row per anchor that stands inside its layer: the first kernel of that layer.
+-- A kernel is known by its family and by how many of the family follow it up to the next anchor.
+-- From a pass's first anchor walk back while the kernels are ones that many blocks between two
+-- anchors have too, in the same order and before the same neighbour: the walk ends at the first
+-- kernel of layer 0 (before it comes the embedding), unless it meets the anchor before. No layer
+-- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
+-- later layer. All norms are one family: the first norm of a pass has no residual input and is
+-- often another kernel.
+CREATE VIEW _inside_starts AS
+WITH families AS (
+    SELECT
+        name, natural_role,
+        CASE
+            WHEN natural_role = 'begin' THEN 'norm'
+            ELSE regexp_replace(name, 'Lb[01]E|true|false', '', 'g')
+        END AS family
+    FROM (SELECT DISTINCT name, natural_role FROM _lane_kernels WHERE role = 'inside')
+),
+counted AS (
+    SELECT
+        k.trace_id, k.series, k.device, k.kernel_id, k.kind, f.family,
+        k.anchors_before AS anchor_index, (k.anchors_before + k.missed) % k.stride = 0 AS is_first,
+        row_number() OVER (block ORDER BY k.seq DESC) - 1 AS steps_back,
+        row_number() OVER (
+            PARTITION BY k.trace_id, k.series, k.device, k.anchors_before, f.family
+            ORDER BY k.seq DESC
+        ) AS occurrence,
+        lead(f.family) OVER (
+            PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq
+        ) AS next_family
+    FROM _lane_kernels AS k
+    JOIN families AS f ON f.name = k.name AND f.natural_role IS NOT DISTINCT FROM k.natural_role
+    WHERE k.role = 'inside' AND k.anchors_before < k.anchor_count
+    WINDOW block AS (PARTITION BY k.trace_id, k.series, k.device, k.anchors_before)
+),
+common AS (
+    SELECT
+        *, count(CASE WHEN NOT is_first THEN 1 END) OVER same AS seen,
+        count(CASE WHEN NOT is_first THEN 1 END) OVER (
+            PARTITION BY trace_id, series, device, family, next_family
+        ) AS pairs_seen,
+        median(steps_back) FILTER (NOT is_first) OVER same AS usual_steps,
+        count(CASE WHEN NOT is_first AND steps_back = 0 THEN 1 END) OVER lane AS inner_blocks
+    FROM counted
+    WINDOW
+        same AS (PARTITION BY trace_id, series, device, family, occurrence),
+        lane AS (PARTITION BY trace_id, series, device)
+),
+walks AS (
+    SELECT
+        *, steps_back = 0 OR coalesce(
+            4 * seen >= inner_blocks
+            -- One kernel may be missing: the walk goes on where the pair before it is known.
+            AND greatest(pairs_seen, lead(pairs_seen, 1, 0) OVER back) * 8 >= inner_blocks
+            AND usual_steps > lag(usual_steps, 1, 0) OVER back
+            -- No more than a few are skipped: further back it is the layer before.
+            AND usual_steps <= lag(usual_steps, 1, 0) OVER back + 4, FALSE
+        ) AS is_known
+    FROM common
+    WINDOW back AS (PARTITION BY trace_id, series, device, anchor_index ORDER BY steps_back)
+),
+walked AS (
+    SELECT *, bool_and(is_known) OVER back AS is_reached
+    FROM walks
+    WINDOW back AS (PARTITION BY trace_id, series, device, anchor_index ORDER BY steps_back)
+),
+heads AS (
+    SELECT
+        trace_id, series, device, kernel_id, family, occurrence, anchor_index, steps_back,
+        is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
+        max(steps_back) FILTER (is_first AND is_reached AND kind <> 'communication') OVER block
+            AS head_steps,
+        coalesce(usual_steps, steps_back) AS usual_steps
+    FROM walked
+    WINDOW block AS (PARTITION BY trace_id, series, device, anchor_index)
+),
+openers AS (
+    SELECT
+        *, mode((family, occurrence, usual_steps) ORDER BY anchor_index)
+            FILTER (is_first AND steps_back = head_steps) OVER lane AS opener
+    FROM heads
+    WINDOW lane AS (PARTITION BY trace_id, series, device)
+)
+SELECT
+    trace_id,
+    coalesce(
+        arg_max(kernel_id, steps_back) FILTER (is_first AND steps_back = head_steps),
+        arg_max(kernel_id, steps_back) FILTER (
+            NOT is_first AND family = opener[1] AND occurrence = opener[2]
+        ),
+        arg_max(kernel_id, steps_back) FILTER (steps_back <= coalesce(opener[3], 0))
+    ) AS kernel_id
+FROM openers
+GROUP BY trace_id, series, device, anchor_index;
+
+-- One row per kernel of the anchors' stream, with the block it falls into. A block is what lies
+-- between two edges: up to its anchor (role end) or from its first kernel on (begin, inside).
+-- Where the pattern misses the first anchor of each pass, what precedes the second is a block too.
+-- trace_id      VARCHAR  trace
+-- series        VARCHAR  the model, empty where the trace has one alone
+-- device        INTEGER  device
+-- stream        BIGINT   stream of the anchors
+-- kernel_id     BIGINT   the kernel
+-- start_ns      BIGINT   its start
+-- end_ns        BIGINT   its end
+-- dur_ns        BIGINT   its duration
+-- name          VARCHAR  its name
+-- natural_role  VARCHAR  begin for norms, inside for attention, end for collectives
+-- kind          VARCHAR  compute or communication
+-- call_ns       BIGINT   start of the call of a model around its launch
+-- seq           BIGINT   position on the stream, from 0
+-- anchor_count  BIGINT   anchors on the stream
+-- num_layers    INTEGER  layers of a pass
+-- stride        BIGINT   anchors per pass
+-- cut_from_end  BOOLEAN  an open block of this device is cut at its beginning, else at its end
+-- block         BIGINT   block on the device, from 0; -1 before the first
+-- remainder     BIGINT   anchors left over by whole passes
+-- pass_source   VARCHAR  how the limits of passes are known
+-- pass_id       BIGINT   pass of the block, NULL outside all blocks
+-- layer_id      BIGINT   layer of the block, NULL if the block is no layer's
+-- half          VARCHAR  label of the block within its layer
+-- position      BIGINT   place of the kernel in its block, from 1
+-- length        BIGINT   kernels in the block
+-- is_open       BOOLEAN  no anchor closes the block off from its pass's surroundings
+-- is_begun      BOOLEAN  the capture begins within the block
+CREATE VIEW _block_kernels AS
+WITH numbered AS (
+    SELECT
+        k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+        k.name, k.natural_role, k.kind, k.call_ns, k.seq,
+        k.anchor_count, k.num_layers, k.stride, k.extra,
+        k.missed, k.remainder, k.pass_source,
+        k.blocks_per_layer, k.half_labels, k.role = 'end' OR k.is_late AS cut_from_end,
+        CASE k.role
+            WHEN 'end' THEN k.anchors_before
+            WHEN 'begin'
+                THEN k.anchors_before + CAST(k.is_anchor AS BIGINT) - CAST(NOT k.is_late AS BIGINT)
+            ELSE count(s.kernel_id) OVER (lane ROWS UNBOUNDED PRECEDING) - 1
+        END AS block
+    FROM _lane_kernels AS k
+    LEFT JOIN _inside_starts AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    WINDOW lane AS (PARTITION BY k.trace_id, k.series, k.device ORDER BY k.seq)
+),
+placed AS (
+    SELECT
+        *,
+        -- What precedes the first anchor of a pass that began before the capture is its, too.
+        block BETWEEN CASE WHEN missed > 0 THEN -1 ELSE 0 END AND anchor_count - 1 AS is_inside,
+        (block + missed) // stride AS pass_id,
+        block = min(block) OVER (PARTITION BY trace_id, series, device) AND missed > 0 AS is_begun,
+        (block + missed) % stride - CASE WHEN cut_from_end THEN extra ELSE 0 END AS slot
+    FROM numbered
+),
+slotted AS (
+    SELECT
+        *, is_inside AND slot BETWEEN 0 AND stride - extra - 1 AS is_layer,
+        CASE
+            WHEN cut_from_end THEN slot = 0 AND extra = 0
+            ELSE slot = stride - 1 OR block = anchor_count - 1
+        END AS is_open
+    FROM placed
+)
+SELECT
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, natural_role, kind,
+    call_ns, seq, anchor_count, num_layers, stride, cut_from_end, block, remainder, pass_source,
+    CASE WHEN is_inside THEN pass_id END AS pass_id,
+    CASE WHEN is_layer THEN slot // blocks_per_layer END AS layer_id,
+    CASE WHEN is_layer THEN half_labels[slot % blocks_per_layer + 1] END AS half,
+    row_number() OVER (lane_block ORDER BY seq) AS position,
+    count(*) OVER lane_block AS length, is_layer AND is_open AS is_open,
+    is_layer AND is_begun AS is_begun
+FROM slotted
+WINDOW lane_block AS (PARTITION BY trace_id, series, device, block);

@@ -1,0 +1,55 @@
+-- One row per kernel of the stream that carries a device's anchors, counted along the stream.
+-- Copies and fills of memory stay out: they belong to no layer yet.
+-- trace_id          VARCHAR    trace
+-- series            VARCHAR    the model, empty where the trace has one alone
+-- device            INTEGER    device
+-- stream            BIGINT     stream of the anchors
+-- kernel_id         BIGINT     the kernel
+-- start_ns          BIGINT     its start
+-- end_ns            BIGINT     its end
+-- dur_ns            BIGINT     its duration
+-- name              VARCHAR    its name
+-- category          VARCHAR    its category
+-- natural_role      VARCHAR    begin for norms, inside for attention, end for collectives
+-- kind              VARCHAR    compute or communication
+-- call_ns           BIGINT     start of the call of a model around its launch
+-- seq               BIGINT     position on the stream, from 0
+-- is_anchor         BOOLEAN    it is an anchor
+-- anchors_before    BIGINT     anchors that precede it
+-- anchor_count      BIGINT     anchors on the stream
+-- role              VARCHAR    role of the anchors
+-- blocks_per_layer  INTEGER    anchors per layer
+-- half_labels       VARCHAR[]  label of each block of a layer
+-- num_layers        INTEGER    layers of a pass
+-- extra             INTEGER    anchors of a pass outside its layers
+-- is_late           BOOLEAN    the pattern misses the first anchor of each pass
+-- stride            BIGINT     anchors per pass
+-- missed            BIGINT     anchors of the first pass before the capture
+-- remainder         BIGINT     anchors left over by whole passes
+-- pass_source       VARCHAR    how the limits of passes are known
+CREATE VIEW _lane_kernels AS
+WITH marked AS (
+    SELECT
+        k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+        k.name, k.category, r.role AS natural_role, k.kind, k.call_ns,
+        list_contains(p.anchor_names, k.name) AS is_anchor, p.anchor_count, p.role,
+        p.blocks_per_layer, p.half_labels, p.num_layers, p.extra,
+        p.is_late, p.stride, p.missed, p.remainder, p.pass_source
+    FROM _seated_kernels AS k
+    JOIN _anchor_plans AS p
+        ON p.trace_id = k.trace_id
+        AND p.series = k.series
+        AND p.device = k.device
+        AND p.stream IS NOT DISTINCT FROM k.stream
+    LEFT JOIN anchor_roles AS r ON r.category = k.category
+    WHERE k.kind <> 'memory' AND p.stride IS NOT NULL
+)
+SELECT
+    trace_id, series, device, stream, kernel_id, start_ns, end_ns, dur_ns, name, category,
+    natural_role, kind, call_ns, row_number() OVER lane - 1 AS seq, is_anchor,
+    count(CASE WHEN is_anchor THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING)
+        - CAST(is_anchor AS BIGINT) AS anchors_before,
+    anchor_count, role, blocks_per_layer, half_labels, num_layers, extra,
+    is_late, stride, missed, remainder, pass_source
+FROM marked
+WINDOW lane AS (PARTITION BY trace_id, series, device ORDER BY start_ns, kernel_id);

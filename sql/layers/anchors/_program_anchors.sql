@@ -1,0 +1,144 @@
+-- One row per anchor of a program that holds a fixed number of equal stretches: its layers.
+-- What occurs N times in a run may mark N layers. It does where the stretches from one to the next
+-- hold the same: a family is regular when most stretches have as many of it, and the regular ones,
+-- a product among them, take most of the time; program_layer_limits has the limits. Attention is
+-- tried first, of the rest what occurs most often. One run stands for all of its program, the first
+-- of usual length: they execute the same instructions. Runs in which the anchors are not N are no
+-- passes.
+--
+-- stored: per trace
+--
+-- trace_id     VARCHAR  trace
+-- device       INTEGER  device
+-- program      VARCHAR  program, with its fingerprint
+-- run_id       BIGINT   the run
+-- kernel_id    BIGINT   the anchor
+-- family       VARCHAR  its family
+-- seq          BIGINT   its place in the run
+-- layer_id     BIGINT   number of the anchor in the run, from 0
+-- num_layers   BIGINT   anchors of a whole run
+-- is_sample    BOOLEAN  the run stands for all of its program
+-- is_whole     BOOLEAN  the run has that many
+CREATE VIEW _program_anchors AS
+WITH limits AS (
+    SELECT
+        max(value) FILTER (program_limit = 'same_stretches') AS same_stretches,
+        max(value) FILTER (program_limit = 'equal_time') AS equal_time,
+        max(value) FILTER (program_limit = 'run_time') AS run_time
+    FROM program_layer_limits
+),
+runs AS (
+    SELECT
+        trace_id, device, program, run_id, any_value(run_ns) AS run_ns, count(*) AS operations
+    FROM _program_operations
+    GROUP BY trace_id, device, program, run_id
+),
+samples AS (
+    SELECT
+        trace_id, device, program, arg_min(run_id, (is_unusual, run_ns)) AS run_id
+    FROM (
+        SELECT
+            *, operations <> mode(operations ORDER BY run_ns) OVER (
+                PARTITION BY trace_id, device, program
+            ) AS is_unusual
+        FROM runs
+    )
+    GROUP BY trace_id, device, program
+),
+sample AS MATERIALIZED (
+    SELECT o.*
+    FROM _program_operations AS o
+    SEMI JOIN samples AS s
+        ON s.trace_id = o.trace_id AND s.device = o.device AND s.run_id = o.run_id
+),
+-- Of the families that occur equally often the one with most time is tried.
+candidates AS (
+    SELECT trace_id, device, program, anchor_count, arg_max(family, (sum_ns, family)) AS anchor
+    FROM (
+        SELECT
+            trace_id, device, program, family, count(*) AS anchor_count,
+            sum(end_ns - start_ns) AS sum_ns
+        FROM sample
+        GROUP BY trace_id, device, program, family
+        HAVING count(*) > 2
+    )
+    GROUP BY trace_id, device, program, anchor_count
+    UNION ALL
+    SELECT trace_id, device, program, count(*), NULL
+    FROM sample
+    WHERE begins_beat
+    GROUP BY trace_id, device, program
+    HAVING count(*) > 1
+),
+parted AS (
+    SELECT
+        c.trace_id, c.device, c.program, c.anchor, c.anchor_count, o.is_product,
+        CASE WHEN c.anchor IS NULL AND o.begins_beat THEN 'attention' ELSE o.family END AS family,
+        o.end_ns - o.start_ns AS dur_ns,
+        count(CASE WHEN coalesce(o.family = c.anchor, o.begins_beat) THEN 1 END) OVER (
+            PARTITION BY c.trace_id, c.device, c.program, c.anchor ORDER BY o.seq
+            ROWS UNBOUNDED PRECEDING
+        ) AS stretch
+    FROM candidates AS c
+    JOIN sample AS o
+        ON o.trace_id = c.trace_id AND o.device = c.device AND o.program = c.program
+),
+held AS (
+    SELECT
+        trace_id, device, program, anchor, anchor_count, family, stretch, is_product,
+        count(*) AS times, sum(dur_ns) AS sum_ns,
+        stretch BETWEEN 1 AND anchor_count - 1 AS is_inner
+    FROM parted
+    GROUP BY
+        trace_id, device, program, anchor, anchor_count, family, stretch, is_product
+),
+usual AS (
+    SELECT
+        *, mode(times ORDER BY stretch) FILTER (is_inner) OVER (
+            PARTITION BY trace_id, device, program, anchor, family
+        ) AS usual_times
+    FROM held
+),
+regular AS (
+    SELECT
+        trace_id, device, program, anchor, anchor_count, is_product, sum(sum_ns) AS sum_ns,
+        coalesce(sum(sum_ns) FILTER (is_inner), 0) AS inner_ns,
+        count(*) FILTER (is_inner AND times = usual_times)
+            >= any_value(l.same_stretches) * (anchor_count - 1) AS is_regular,
+        any_value(l.equal_time) AS equal_time, any_value(l.run_time) AS run_time
+    FROM usual
+    CROSS JOIN limits AS l
+    GROUP BY trace_id, device, program, anchor, anchor_count, family, is_product
+),
+chosen AS (
+    SELECT trace_id, device, program, anchor, anchor_count
+    FROM regular
+    GROUP BY trace_id, device, program, anchor, anchor_count
+    HAVING
+        bool_or(is_regular AND is_product)
+        AND sum(inner_ns) FILTER (is_regular) >= any_value(equal_time) * sum(inner_ns)
+        -- Of so many layers one begins before the first anchor and ends after the last.
+        AND sum(inner_ns) * anchor_count / (anchor_count - 1)
+            >= any_value(run_time) * sum(sum_ns)
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id, device, program ORDER BY anchor IS NOT NULL, anchor_count DESC
+    ) = 1
+),
+marks AS (
+    SELECT
+        o.trace_id, o.device, o.program, o.run_id, o.kernel_id, o.family, o.seq,
+        row_number() OVER (PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.seq) - 1
+            AS layer_id,
+        c.anchor_count AS num_layers,
+        count(*) OVER (PARTITION BY o.trace_id, o.device, o.run_id) = c.anchor_count AS is_whole
+    FROM _program_operations AS o
+    JOIN chosen AS c
+        ON c.trace_id = o.trace_id AND c.device = o.device AND c.program = o.program
+    WHERE coalesce(o.family = c.anchor, o.begins_beat)
+)
+SELECT
+    m.trace_id, m.device, m.program, m.run_id, m.kernel_id, m.family, m.seq, m.layer_id,
+    m.num_layers, s.run_id IS NOT NULL AS is_sample, m.is_whole
+FROM marks AS m
+LEFT JOIN samples AS s
+    ON s.trace_id = m.trace_id AND s.device = m.device AND s.run_id = m.run_id;

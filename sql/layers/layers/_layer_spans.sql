@@ -1,0 +1,83 @@
+-- One row per pass and layer: its times in whole nanoseconds. Kernels alone decide where a layer
+-- begins and ends; copies and fills of memory are among its work. Busy is the union of all
+-- intervals within these limits: each adds what reaches beyond the latest end before it. A sum may
+-- exceed 64 bits; as DOUBLE it is whole nanoseconds up to 104 days.
+--
+-- stored: per trace
+--
+-- trace_id       VARCHAR  trace
+-- rank           INTEGER  rank in the job, NULL if unknown
+-- device         INTEGER  device
+-- stream         BIGINT   stream of most of the layer's kernels
+-- pass_id        BIGINT   pass, from 0 in time order
+-- layer_id       BIGINT   layer, from 0
+-- series         VARCHAR  model that the pass is of
+-- direction      VARCHAR  forward, backward or weight gradient in training, NULL if unknown
+-- num_layers     INTEGER  layers of a complete pass
+-- pass_source    VARCHAR  how the passes were found
+-- anchor_count   BIGINT   anchors on the device
+-- remainder      BIGINT   anchors left over by whole passes
+-- launch_ns      BIGINT   first launch of a kernel of the layer, NULL if unknown
+-- start_ns       BIGINT   start of the first kernel
+-- end_ns         BIGINT   latest end of a kernel
+-- sum_ns         DOUBLE   sum of durations, copies and fills included
+-- busy_ns        BIGINT   union of the intervals, from start to end
+-- pass_busy_ns   BIGINT   the same from start to end of the pass, without what an earlier operation
+--                         of the pass covers
+-- kernel_count   BIGINT   kernels
+-- comm_count     BIGINT   communication kernels among them
+-- memory_count   BIGINT   copies and fills of memory
+-- memory_ns      DOUBLE   sum of their durations
+-- half_count     BIGINT   halves seen
+-- is_cut_short   BOOLEAN  the capture begins or ends within the layer
+CREATE VIEW _layer_spans AS
+WITH kernel_spans AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id, mode(stream ORDER BY seq) AS stream,
+        any_value(series) AS series, any_value(direction) AS direction,
+        any_value(num_layers) AS num_layers, any_value(pass_source) AS pass_source,
+        any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder,
+        min(launch_ns) AS launch_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        count(DISTINCT half) AS half_count, bool_or(is_cut_short) AS is_cut_short,
+        min(min(start_ns)) OVER pass AS pass_start_ns, max(max(end_ns)) OVER pass AS pass_end_ns
+    FROM _kernel_places
+    WHERE layer_id IS NOT NULL
+    GROUP BY trace_id, rank, device, pass_id, layer_id
+    WINDOW pass AS (PARTITION BY trace_id, device, pass_id)
+),
+covered AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id, start_ns, end_ns, dur_ns, kind,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, device, pass_id, layer_id ORDER BY seq
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS layer_covered_ns,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, device, pass_id ORDER BY seq
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS pass_covered_ns
+    FROM _places
+    WHERE layer_id IS NOT NULL
+)
+SELECT
+    s.trace_id, s.rank, s.device, s.stream, s.pass_id, s.layer_id, s.series, s.direction,
+    s.num_layers, s.pass_source, s.anchor_count, s.remainder, s.launch_ns, s.start_ns, s.end_ns,
+    CAST(sum(c.dur_ns) AS DOUBLE) AS sum_ns,
+    CAST(sum(greatest(
+        least(c.end_ns, s.end_ns) - greatest(c.start_ns, s.start_ns, c.layer_covered_ns), 0
+    )) AS BIGINT) AS busy_ns,
+    CAST(sum(greatest(
+        least(c.end_ns, s.pass_end_ns) - greatest(c.start_ns, s.pass_start_ns, c.pass_covered_ns), 0
+    )) AS BIGINT) AS pass_busy_ns,
+    count(*) FILTER (c.kind <> 'memory') AS kernel_count,
+    count(*) FILTER (c.kind = 'communication') AS comm_count,
+    count(*) FILTER (c.kind = 'memory') AS memory_count,
+    CAST(coalesce(sum(c.dur_ns) FILTER (c.kind = 'memory'), 0) AS DOUBLE) AS memory_ns,
+    s.half_count, s.is_cut_short
+FROM kernel_spans AS s
+JOIN covered AS c
+    ON c.trace_id = s.trace_id
+    AND c.device = s.device
+    AND c.pass_id = s.pass_id
+    AND c.layer_id = s.layer_id
+GROUP BY ALL;

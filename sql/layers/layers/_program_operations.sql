@@ -1,0 +1,90 @@
+-- One row per device operation of a run of a compiled program (a module of XLA): its place in the
+-- run, and its family. A compiler numbers the instructions of one kind: fusion.12 and fusion.31 are
+-- one family where they count as the same category. What only encloses other operations, such as a
+-- loop, is left out, and so are copies of memory. An anchor that the user named stands alone: then
+-- there are no rows.
+--
+-- stored: per trace
+--
+-- trace_id         VARCHAR  trace
+-- rank             INTEGER  rank in the job, NULL if unknown
+-- device           INTEGER  device
+-- stream           BIGINT   stream of the operation
+-- kernel_id        BIGINT   the operation
+-- start_ns         BIGINT   its start
+-- end_ns           BIGINT   its end
+-- program          VARCHAR  program, with its fingerprint
+-- run_id           BIGINT   event_id of the run
+-- run_ns           BIGINT   start of the run
+-- seq              BIGINT   place in the run by start, from 1
+-- family           VARCHAR  name without its numbers, and category
+-- category         VARCHAR  its category
+-- begins_beat      BOOLEAN  it is the first attention since the last product or collective
+-- is_product       BOOLEAN  a matrix product, or experts
+-- is_collective    BOOLEAN  it is communication
+CREATE VIEW _program_operations AS
+WITH runs AS (
+    SELECT
+        e.trace_id, l.device, e.event_id AS run_id, e.name AS program, e.start_ns, e.end_ns
+    FROM events AS e
+    JOIN lines AS l ON l.trace_id = e.trace_id AND l.pid = e.pid AND l.tid = e.tid
+    JOIN _layer_settings AS s ON s.trace_id = e.trace_id
+    WHERE l.role = 'module' AND e.lane = 'device' AND e.dur_ns > 0 AND s.anchor IS NULL
+),
+leaves AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.name,
+        k.category, k.kind
+    FROM kernels AS k
+    SEMI JOIN runs AS r ON r.trace_id = k.trace_id AND r.device = k.device
+    WHERE k.kind <> 'memory'
+    WINDOW line AS (
+        -- Three nanoseconds are rounded picoseconds; what is as short encloses nothing.
+        PARTITION BY k.trace_id, k.device, k.stream, k.dur_ns > 3
+        ORDER BY k.start_ns, k.end_ns DESC, k.kernel_id
+    )
+    QUALIFY k.dur_ns <= 3 OR NOT coalesce(
+        lead(k.start_ns) OVER line < k.end_ns - 3 AND lead(k.end_ns) OVER line <= k.end_ns + 3,
+        FALSE
+    )
+),
+families AS (
+    SELECT
+        n.name, n.category,
+        regexp_replace(n.name, '([._](\d+|clone|remat\w*))+$', '') || ' ' || n.category AS family,
+        coalesce(r.role = 'inside', FALSE) AS is_attention,
+        starts_with(n.category, 'gemm') OR n.category IN ('moe', 'moe_gemm', 'mc2', 'conv')
+            AS is_product
+    FROM (SELECT DISTINCT name, category FROM leaves) AS n
+    LEFT JOIN anchor_roles AS r ON r.category = n.category
+),
+in_runs AS (
+    SELECT
+        o.trace_id, o.rank, o.device, o.stream, o.kernel_id, o.start_ns, o.end_ns, o.name,
+        o.category, o.kind = 'communication' AS is_collective, r.program, r.run_id,
+        r.start_ns AS run_ns
+    FROM leaves AS o
+    ASOF JOIN runs AS r
+        ON r.trace_id = o.trace_id AND r.device = o.device AND r.start_ns <= o.start_ns
+    WHERE o.start_ns < r.end_ns
+),
+counted AS (
+    SELECT
+        o.*, f.family, f.is_attention, f.is_product,
+        row_number() OVER in_time AS seq,
+        count(CASE WHEN f.is_product OR o.is_collective THEN 1 END) OVER (
+            in_time ROWS UNBOUNDED PRECEDING
+        ) AS parted
+    FROM in_runs AS o
+    JOIN families AS f ON f.name = o.name AND f.category = o.category
+    WINDOW in_time AS (
+        PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.start_ns, o.kernel_id
+    )
+)
+SELECT
+    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, program, run_id, run_ns, seq,
+    family, category,
+    is_attention AND coalesce(parted > lag(parted) OVER alike, TRUE) AS begins_beat,
+    is_product, is_collective
+FROM counted
+WINDOW alike AS (PARTITION BY trace_id, device, run_id, is_attention ORDER BY seq);

@@ -1,0 +1,264 @@
+-- One row per pass and layer whose attention runs on other shapes than that of another layer with
+-- the same kernels. Shapes that a single layer has decide nothing: it has no row, nor have layers
+-- without shapes.
+CREATE VIEW _layer_shapes AS
+WITH shapes AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id,
+        list(k.input_dims ORDER BY k.position) AS shapes
+    FROM layer_kernels AS k
+    JOIN category_groups AS g ON g.category = k.category AND g.told_by = 'call'
+    GROUP BY k.trace_id, k.rank, k.device, k.pass_id, k.layer_id
+    HAVING count(*) = count(k.input_dims)
+),
+alike AS (
+    SELECT
+        s.trace_id, s.rank, s.device, s.pass_id, s.layer_id, n.layer_kind,
+        min(s.layer_id) OVER same AS first_layer
+    FROM shapes AS s
+    JOIN _layer_kinds AS n
+        ON n.trace_id = s.trace_id
+        AND n.device = s.device
+        AND n.pass_id = s.pass_id
+        AND n.layer_id = s.layer_id
+    WINDOW same AS (
+        PARTITION BY s.trace_id, s.device, s.pass_id, n.layer_kind, s.shapes
+    )
+    QUALIFY count(*) OVER same > 1
+)
+SELECT trace_id, rank, device, pass_id, layer_id, first_layer
+FROM alike
+WINDOW kind AS (PARTITION BY trace_id, device, pass_id, layer_kind)
+QUALIFY min(first_layer) OVER kind < max(first_layer) OVER kind;
+
+-- One row per pass and layer of a kind whose layers have two speeds: which of them the layer has.
+-- The types of a model's layers repeat after a few layers: sliding, full, sliding, full. So does a
+-- speed that comes of the type. Chance does not, nor does a slow first layer or a slow rise: no
+-- layer has its speed from its own time, but from the median of all layers at its place in the
+-- period, in all passes of a stage, each time over the median of its pass. Of these medians the
+-- widest gap parts the slow from the fast. Both speeds count where the layers themselves stay near
+-- the median of theirs, measured by that gap; layer_kind_limits has the limit. The time of the
+-- attention is looked at first, then that of all compute; the shortest period that fits counts.
+CREATE VIEW _layer_speeds AS
+WITH limits AS (
+    SELECT
+        max(value) FILTER (kind_limit = 'longest_period') AS longest_period,
+        max(value) FILTER (kind_limit = 'least_layers') AS least_layers,
+        max(value) FILTER (kind_limit = 'least_times') AS least_times,
+        max(value) FILTER (kind_limit = 'least_seen') AS least_seen,
+        max(value) FILTER (kind_limit = 'least_difference') AS least_difference,
+        max(value) FILTER (kind_limit = 'least_separation') AS least_separation
+    FROM layer_kind_limits
+),
+sums AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id,
+        sum(k.dur_us) FILTER (g.told_by = 'call') AS attention,
+        -- Collectives wait for other ranks, copies for what is elsewhere.
+        sum(k.dur_us) FILTER (k.kind = 'compute') AS compute
+    FROM layer_kernels AS k
+    LEFT JOIN category_groups AS g ON g.category = k.category
+    GROUP BY k.trace_id, k.rank, k.device, k.pass_id, k.layer_id
+),
+times AS (
+    SELECT *
+    FROM sums
+    UNPIVOT (time_us FOR measure IN (attention, compute))
+),
+kinds AS (
+    SELECT
+        n.trace_id, n.rank, n.device, n.pass_id, n.layer_id, n.layer_kind, p.num_layers,
+        concat_ws(' ', p.series, p.stage) AS peers
+    FROM _layer_kinds AS n
+    JOIN passes AS p
+        ON p.trace_id = n.trace_id
+        AND p.device = n.device
+        AND p.pass_id = n.pass_id
+),
+compared AS (
+    -- Passes of several lengths count alike.
+    SELECT
+        k.*, t.measure, t.time_us / median(t.time_us) OVER (
+            PARTITION BY k.trace_id, k.device, k.pass_id, k.layer_kind, t.measure
+        ) AS value
+    FROM times AS t
+    JOIN kinds AS k
+        ON k.trace_id = t.trace_id
+        AND k.device = t.device
+        AND k.pass_id = t.pass_id
+        AND k.layer_id = t.layer_id
+    WHERE t.time_us > 0
+),
+seated AS (
+    SELECT
+        u.*, n.period, u.layer_id % n.period AS place,
+        median(u.value) OVER seat AS place_value,
+        count(DISTINCT u.layer_id) OVER seat >= l.least_layers
+            AND count(*) OVER seat >= l.least_times AS has_enough,
+        count(*) OVER one_period >= l.least_seen AS is_seen, l.least_difference,
+        l.least_separation
+    FROM compared AS u
+    CROSS JOIN limits AS l
+    CROSS JOIN LATERAL (
+        SELECT CAST(unnest(range(2, CAST(l.longest_period AS BIGINT) + 1)) AS BIGINT) AS period
+    ) AS n
+    WINDOW
+        one_period AS (
+            PARTITION BY
+                u.trace_id, u.device, u.peers, u.num_layers, u.layer_kind, u.measure,
+                n.period
+        ),
+        seat AS (
+            PARTITION BY
+                u.trace_id, u.device, u.peers, u.num_layers, u.layer_kind, u.measure,
+                n.period, u.layer_id % n.period
+        )
+),
+ordered AS (
+    SELECT
+        *, place_value - lag(place_value) OVER by_value AS step,
+        (place_value + lag(place_value) OVER by_value) / 2 AS middle,
+        is_seen AND bool_and(has_enough) OVER one_period AS is_full
+    FROM seated
+    WINDOW
+        one_period AS (
+            PARTITION BY
+                trace_id, device, peers, num_layers, layer_kind, measure, period
+        ),
+        by_value AS (
+            PARTITION BY
+                trace_id, device, peers, num_layers, layer_kind, measure, period
+            ORDER BY place_value, layer_id, pass_id
+        )
+),
+sided AS (
+    SELECT *, place_value > arg_max(middle, step) OVER one_period AS is_slow
+    FROM ordered
+    WHERE is_full
+    WINDOW one_period AS (
+        PARTITION BY trace_id, device, peers, num_layers, layer_kind, measure, period
+    )
+),
+centred AS (
+    SELECT
+        *, median(value) OVER (
+            PARTITION BY
+                trace_id, device, peers, num_layers, layer_kind, measure, period, is_slow
+        ) AS centre
+    FROM sided
+),
+sides AS (
+    SELECT
+        trace_id, rank, device, peers, num_layers, layer_kind, measure, period, is_slow,
+        any_value(centre) AS centre, quantile_cont(abs(value - centre), 0.9) AS width,
+        any_value(least_difference) AS least_difference,
+        any_value(least_separation) AS least_separation
+    FROM centred
+    GROUP BY
+        trace_id, rank, device, peers, num_layers, layer_kind, measure, period, is_slow
+),
+fitting AS (
+    SELECT trace_id, rank, device, peers, num_layers, layer_kind, measure, period
+    FROM sides
+    GROUP BY trace_id, rank, device, peers, num_layers, layer_kind, measure, period
+    HAVING
+        count(*) = 2
+        AND max(centre) >= min(centre) * (1 + any_value(least_difference))
+        AND max(centre) - min(centre) >= any_value(least_separation) * max(width)
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id, device, peers, num_layers, layer_kind
+        ORDER BY measure, period
+    ) = 1
+)
+SELECT k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, s.is_slow
+FROM kinds AS k
+JOIN fitting AS f
+    ON f.trace_id = k.trace_id
+    AND f.device = k.device
+    AND f.peers = k.peers
+    AND f.num_layers = k.num_layers
+    AND f.layer_kind = k.layer_kind
+JOIN sided AS s
+    ON s.trace_id = f.trace_id
+    AND s.device = f.device
+    AND s.peers = f.peers
+    AND s.num_layers = f.num_layers
+    AND s.layer_kind = f.layer_kind
+    AND s.measure = f.measure
+    AND s.period = f.period
+    AND s.pass_id = k.pass_id
+    AND s.layer_id = k.layer_id;
+
+-- One row per pass and layer, with what it is counted under: its type by the model's config, or its
+-- kind. Layers of a kind run the same kernels, on attention of the same shapes, and are equally
+-- fast; the first of these that parts some of them is the reason.
+--
+-- stored: per trace
+--
+-- trace_id     VARCHAR  trace
+-- rank         INTEGER  rank in the job, NULL if unknown
+-- device       INTEGER  device the layer ran on
+-- pass_id      BIGINT   pass, from 0 in time order
+-- layer_id     BIGINT   layer, from 0
+-- layer_type   VARCHAR  type by the model's config, NULL if unknown
+-- layer_kind   VARCHAR  A for the kind of the pass's first layer, B for the next, and so on; NULL
+--                       where the type is known
+-- kind_reason  VARCHAR  its source: config, kernels, shapes or times
+-- wall_us      DOUBLE   start of its first kernel to the latest end
+-- sum_us       DOUBLE   sum of the durations of its kernels, copies and fills
+-- busy_us      DOUBLE   time with at least one of them running
+CREATE VIEW _typed_layers AS
+WITH told AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.layer_kind,
+        -- Layers without shapes go with the first ones of their kernels.
+        coalesce(s.first_layer, min(s.first_layer) OVER (
+            PARTITION BY k.trace_id, k.device, k.pass_id, k.layer_kind
+        )) AS shape,
+        CASE WHEN s.first_layer IS NULL THEN p.is_slow END AS is_slow
+    FROM _layer_kinds AS k
+    LEFT JOIN _layer_shapes AS s
+        ON s.trace_id = k.trace_id
+        AND s.device = k.device
+        AND s.pass_id = k.pass_id
+        AND s.layer_id = k.layer_id
+    LEFT JOIN _layer_speeds AS p
+        ON p.trace_id = k.trace_id
+        AND p.device = k.device
+        AND p.pass_id = k.pass_id
+        AND p.layer_id = k.layer_id
+),
+grouped AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id,
+        CASE
+            WHEN shape IS NOT NULL THEN 'shapes'
+            WHEN is_slow IS NOT NULL THEN 'times'
+            ELSE 'kernels'
+        END AS kind_reason,
+        min(layer_id) OVER (
+            PARTITION BY
+                trace_id, device, pass_id, layer_kind, shape,
+                CASE WHEN shape IS NULL THEN is_slow END
+        ) AS first_layer
+    FROM told
+),
+numbered AS (
+    SELECT *, dense_rank() OVER pass - 1 AS number
+    FROM grouped
+    WINDOW pass AS (PARTITION BY trace_id, device, pass_id ORDER BY first_layer)
+)
+SELECT
+    l.trace_id, l.rank, l.device, l.pass_id, l.layer_id, l.layer_type,
+    CASE
+        WHEN l.layer_type IS NULL
+            THEN concat(chr(CAST(65 + k.number % 26 AS INTEGER)), nullif(k.number // 26, 0))
+    END AS layer_kind,
+    CASE WHEN l.layer_type IS NULL THEN k.kind_reason ELSE 'config' END AS kind_reason,
+    l.wall_us, l.sum_us, l.busy_us
+FROM layers AS l
+LEFT JOIN numbered AS k
+    ON k.trace_id = l.trace_id
+    AND k.device = l.device
+    AND k.pass_id = l.pass_id
+    AND k.layer_id = l.layer_id;

@@ -1,0 +1,142 @@
+-- One row per pass and layer with communication: how much of it no other kernel of the layer hides.
+-- Each kernel opens and closes; between two such moments a count shows what runs. Copies and fills
+-- of memory hide nothing.
+CREATE VIEW _exposed_layers AS
+WITH marked AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.category, k.start_ns, k.end_ns,
+        CAST(coalesce(g.category_group = 'communication', FALSE) AS INTEGER) AS communicates
+    FROM layer_kernels AS k
+    LEFT JOIN category_groups AS g ON g.category = k.category
+    WHERE k.kind <> 'memory'
+),
+moments AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id, start_ns AS at_ns,
+        communicates AS communication, 1 - communicates AS work
+    FROM marked
+    UNION ALL
+    SELECT
+        trace_id, rank, device, pass_id, layer_id, end_ns, -communicates, communicates - 1
+    FROM marked
+),
+slices AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id,
+        lead(at_ns) OVER in_time - at_ns AS slice_ns,
+        sum(communication) OVER in_time AS communication, sum(work) OVER in_time AS work
+    FROM moments
+    WINDOW in_time AS (
+        PARTITION BY trace_id, device, pass_id, layer_id
+        ORDER BY at_ns ROWS UNBOUNDED PRECEDING
+    )
+),
+exposed AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id,
+        coalesce(sum(slice_ns) FILTER (communication > 0 AND work = 0), 0) / 1000.0 AS exposed_us
+    FROM slices
+    GROUP BY trace_id, rank, device, pass_id, layer_id
+),
+named AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_id, arg_max(category, (sum_us, category)) AS category
+    FROM layer_categories
+    WHERE category_group = 'communication'
+    GROUP BY trace_id, rank, device, pass_id, layer_id
+)
+SELECT e.trace_id, e.rank, e.device, e.pass_id, e.layer_id, n.category, e.exposed_us
+FROM exposed AS e
+JOIN named AS n
+    ON n.trace_id = e.trace_id
+    AND n.device = e.device
+    AND n.pass_id = e.pass_id
+    AND n.layer_id = e.layer_id;
+
+-- One row per pass: the type of layer that takes most of its time, and what to look at first there.
+--
+-- That is the kernel category with most time, or idle where the device waits for longer than that.
+-- Of communication only what other kernels of its layer do not hide counts.
+--
+-- key: trace_id, device, pass_id, layer_type?, layer_kind?
+--
+-- trace_id      VARCHAR  trace
+-- rank          INTEGER  rank in the job, NULL if unknown
+-- device        INTEGER  device the layers ran on
+-- pass_id       BIGINT   pass, from 0 in time order
+-- layer_type    VARCHAR  type with the largest summed wall time, NULL if unknown
+-- layer_kind    VARCHAR  its kind by the kernels, NULL if the type is known
+-- layers        BIGINT   layers of the type
+-- type_count    BIGINT   types of layers in the pass
+-- pass_pct      DOUBLE   share of the summed wall times of all layers of the pass
+-- target        VARCHAR  kernel category with most time in them, or idle
+-- target_pct    DOUBLE   its share of the layers' summed wall times
+-- target_note   VARCHAR  why target_pct is above 100, NULL if it is not
+-- idle_pct      DOUBLE   share of those wall times without a kernel of the layer running
+-- category      VARCHAR  kernel category with most time in them
+-- coverage_pct  DOUBLE   share of the device's busy time that the layers of all passes of the
+--                        series
+--                        hold: below half of it this is no bottleneck of the trace
+CREATE VIEW layer_bottlenecks AS
+WITH types AS (
+    SELECT
+        trace_id, rank, device, pass_id, layer_type, layer_kind, layers, pass_pct,
+        layers * mean_wall_us AS wall_us,
+        greatest(100 * (1 - mean_busy_us / nullif(mean_wall_us, 0)), 0) AS idle_pct,
+        count(*) OVER (PARTITION BY trace_id, device, pass_id) AS type_count
+    FROM layer_types
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id, device, pass_id ORDER BY pass_pct DESC, layer_ids
+    ) = 1
+),
+category_times AS (
+    SELECT trace_id, rank, device, pass_id, layer_type, layer_kind, category, sum_us AS time_us
+    FROM layer_type_categories
+    WHERE category_group <> 'communication'
+    UNION ALL
+    SELECT
+        l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, e.category,
+        sum(e.exposed_us)
+    FROM _typed_layers AS l
+    JOIN _exposed_layers AS e
+        ON e.trace_id = l.trace_id
+        AND e.device = l.device
+        AND e.pass_id = l.pass_id
+        AND e.layer_id = l.layer_id
+    GROUP BY
+        l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, e.category
+),
+heaviest AS (
+    SELECT trace_id, rank, device, pass_id, layer_type, layer_kind, category, time_us
+    FROM category_times
+    QUALIFY row_number() OVER (
+        PARTITION BY trace_id, device, pass_id, layer_type, layer_kind
+        ORDER BY time_us DESC, category
+    ) = 1
+),
+shares AS (
+    SELECT
+        t.trace_id, t.rank, t.device, t.pass_id, t.layer_type, t.layer_kind, t.layers,
+        t.type_count, t.pass_pct, t.idle_pct, h.category,
+        100 * h.time_us / nullif(t.wall_us, 0) AS category_pct
+    FROM types AS t
+    JOIN heaviest AS h
+        ON h.trace_id = t.trace_id
+        AND h.device = t.device
+        AND h.pass_id = t.pass_id
+        AND h.layer_type IS NOT DISTINCT FROM t.layer_type
+        AND h.layer_kind IS NOT DISTINCT FROM t.layer_kind
+)
+SELECT
+    s.trace_id, s.rank, s.device, s.pass_id, s.layer_type, s.layer_kind, s.layers, s.type_count,
+    s.pass_pct, CASE WHEN s.idle_pct > s.category_pct THEN 'idle' ELSE s.category END AS target,
+    greatest(s.idle_pct, s.category_pct) AS target_pct,
+    CASE
+        WHEN greatest(s.idle_pct, s.category_pct) > 100
+            THEN 'its kernels overlap, and their durations are added up'
+    END AS target_note,
+    s.idle_pct, s.category, p.coverage_pct
+FROM shares AS s
+JOIN passes AS p
+    ON p.trace_id = s.trace_id AND p.device = s.device
+    AND p.pass_id = s.pass_id;

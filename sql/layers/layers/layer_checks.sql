@@ -1,0 +1,57 @@
+-- One row per trace with kernels and check of its layers. Were passes found, do they explain every
+-- anchor, do they hold most of the work, and does each layer end before the next one begins? Layers
+-- that reach more than a twentieth of their length into the next one may be several at work at
+-- once.
+--
+-- key: trace_id, check
+--
+-- trace_id   VARCHAR  trace
+-- check      VARCHAR  name of the check
+-- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- value      DOUBLE   what was measured
+-- unit       VARCHAR  what the value counts, or percent
+-- threshold  DOUBLE   the value from which on the severity is not ok
+-- message    VARCHAR  what was found, what it means and what to do
+CREATE VIEW layer_checks AS
+WITH devices AS (
+    SELECT trace_id, rank, device, max(remainder) AS remainder
+    FROM passes
+    GROUP BY trace_id, rank, device
+),
+found AS (
+    SELECT trace_id, sum(remainder) AS remainder
+    FROM devices
+    GROUP BY trace_id
+),
+covered AS (
+    SELECT trace_id, 100 - 100 * sum(busy_us) FILTER (part = 'layers') / sum(busy_us) AS outside_pct
+    FROM pass_coverage
+    GROUP BY trace_id
+),
+overlapping AS (
+    SELECT trace_id, count(*) FILTER (gap_after_us < -0.05 * wall_us) AS layer_count
+    FROM layers
+    GROUP BY trace_id
+),
+measures AS (
+    SELECT
+        trace_id,
+        CAST(found.trace_id IS NULL AS DOUBLE) AS no_passes,
+        CAST(coalesce(remainder, 0) AS DOUBLE) AS unexplained_anchors,
+        -- Without passes no_passes reports it.
+        CASE WHEN found.trace_id IS NULL THEN 0 ELSE coalesce(outside_pct, 0) END AS outside_passes,
+        CAST(coalesce(layer_count, 0) AS DOUBLE) AS overlapping_layers
+    FROM (SELECT DISTINCT trace_id FROM kernels) AS with_kernels
+    LEFT JOIN found USING (trace_id)
+    LEFT JOIN covered USING (trace_id)
+    LEFT JOIN overlapping USING (trace_id)
+),
+measured AS (
+    SELECT trace_id, "check", value
+    FROM measures
+    UNPIVOT (value FOR "check" IN (
+        no_passes, unexplained_anchors, outside_passes, overlapping_layers
+    ))
+)
+SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM judged_checks(measured);

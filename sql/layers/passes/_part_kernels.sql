@@ -1,0 +1,121 @@
+-- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
+-- between passes. Between two passes the longest time without a kernel parts the epilogue of the
+-- one from the prologue of the next. There the longest idle time is the gap, but for what passes of
+-- other series run in it, and copies before it are of the epilogue. Where rules assign a kernel
+-- to a pass, they count, and the gap is the time between what belongs to the one and to the
+-- other.
+-- trace_id   VARCHAR  trace
+-- rank       INTEGER  rank in the job, NULL if unknown
+-- device     INTEGER  device
+-- pass_id    BIGINT   pass it belongs to
+-- series     VARCHAR  model that the pass is of
+-- part       VARCHAR  prologue, between, epilogue or gap
+-- kernel_id  BIGINT   the operation, NULL for a gap
+-- kind       VARCHAR  compute, communication or memory, NULL for a gap
+-- start_ns   BIGINT   its start
+-- end_ns     BIGINT   its end
+-- dur_ns     BIGINT   its duration, 0 for a gap
+CREATE VIEW _part_kernels AS
+WITH ruled AS (
+    SELECT DISTINCT trace_id, device FROM _kernel_places WHERE part IS NOT NULL
+),
+placed AS (
+    SELECT
+        *,
+        max(CASE WHEN pass_id IS NOT NULL AND kind <> 'memory' THEN seq END) OVER (
+            PARTITION BY trace_id, device, pass_id
+        ) AS last_seq
+    FROM _places
+),
+neighbours AS (
+    SELECT
+        trace_id, rank, device, series, pass_id, kernel_id, start_ns, end_ns, dur_ns, kind, seq,
+        last_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER before
+            AS pass_before,
+        first_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER after
+            AS pass_after,
+        first_value(CASE WHEN kind <> 'memory' THEN seq END IGNORE NULLS) OVER after AS kernel_seq,
+        last_value(CASE WHEN kind <> 'memory' THEN last_seq END IGNORE NULLS) OVER before
+            AS ended_seq,
+        start_ns - max(end_ns) OVER before AS idle_ns,
+        start_ns - max(CASE WHEN kind <> 'memory' THEN end_ns END) OVER before AS kernel_idle_ns,
+        start_ns - max(end_ns) OVER (
+            PARTITION BY trace_id, device ORDER BY seq
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS device_idle_ns
+    FROM placed
+    ANTI JOIN ruled USING (trace_id, device)
+    WINDOW
+        before AS (
+            PARTITION BY trace_id, device, series ORDER BY seq
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ),
+        after AS (
+            PARTITION BY trace_id, device, series ORDER BY seq
+            ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+        )
+),
+parted AS (
+    SELECT
+        *,
+        arg_max(seq, (kernel_idle_ns, -seq)) FILTER (kind <> 'memory') OVER region AS cut_kernel_seq
+    FROM neighbours
+    WHERE pass_before IS DISTINCT FROM pass_after
+    WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
+),
+surroundings AS (
+    SELECT
+        *, arg_max(seq, (idle_ns, -seq)) FILTER (kernel_seq = cut_kernel_seq) OVER region AS cut_seq
+    FROM parted
+    WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
+),
+ruled_spans AS (
+    SELECT
+        k.trace_id, k.rank, k.device, any_value(k.series) AS series,
+        coalesce(k.pass_id, k.part_pass) AS pass_id, max(k.end_ns) AS end_ns,
+        lead(min(k.start_ns)) OVER (
+            PARTITION BY k.trace_id, k.device ORDER BY coalesce(k.pass_id, k.part_pass)
+        ) AS next_ns
+    FROM _places AS k
+    SEMI JOIN ruled ON ruled.trace_id = k.trace_id AND ruled.device = k.device
+    WHERE coalesce(k.pass_id, k.part_pass) IS NOT NULL
+    GROUP BY k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass)
+),
+-- What is of no pass may run between two of them.
+ruled_gaps AS (
+    SELECT
+        s.trace_id, s.rank, s.device, s.series, s.pass_id, s.end_ns,
+        least(s.next_ns, k.start_ns) AS next_ns
+    FROM ruled_spans AS s
+    ASOF JOIN (SELECT trace_id, device, start_ns FROM kernels) AS k
+        ON k.trace_id = s.trace_id AND k.device = s.device AND k.start_ns >= s.end_ns
+    WHERE s.next_ns IS NOT NULL
+),
+sided AS (
+    SELECT
+        *, pass_before IS NULL OR (pass_after IS NOT NULL AND seq >= cut_seq) AS is_prologue
+    FROM surroundings
+    WHERE pass_id IS NULL
+)
+SELECT
+    trace_id, rank, device, CASE WHEN is_prologue THEN pass_after ELSE pass_before END AS pass_id,
+    series, CASE WHEN is_prologue THEN 'prologue' ELSE 'epilogue' END AS part,
+    kernel_id, kind, start_ns, end_ns, dur_ns
+FROM sided
+UNION ALL
+SELECT
+    trace_id, rank, device, pass_before, series, 'gap', NULL, NULL, start_ns - device_idle_ns,
+    start_ns, 0
+FROM surroundings
+WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq
+    AND device_idle_ns > 0
+    -- Passes that take turns have no time between them.
+    AND seq > ended_seq
+UNION ALL
+SELECT trace_id, rank, device, part_pass, series, part, kernel_id, kind, start_ns, end_ns, dur_ns
+FROM _places
+WHERE part IS NOT NULL
+UNION ALL
+SELECT trace_id, rank, device, pass_id, series, 'gap', NULL, NULL, end_ns, next_ns, 0
+FROM ruled_gaps
+WHERE next_ns > end_ns;

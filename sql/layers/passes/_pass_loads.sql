@@ -1,0 +1,70 @@
+-- One row per pass whose kernels' shapes show its load: tokens, requests and stage.
+-- The shapes are those of the attention; a pass that runs attention of both stages is mixed. Where
+-- attention shows none, the rows of the first matrix product of most layers are the tokens.
+--
+-- stored: per trace
+--
+-- trace_id  VARCHAR  trace
+-- device    INTEGER  device
+-- pass_id   BIGINT   pass, from 0
+-- tokens    BIGINT   tokens of the pass
+-- requests  BIGINT   requests of the pass, NULL if unknown
+-- stage     VARCHAR  prefill, decode or mixed, NULL if unknown
+CREATE VIEW _pass_loads AS
+WITH first_products AS (
+    SELECT
+        p.trace_id, p.device, p.pass_id, p.layer_id, arg_min(m.kernel_id, m.seq) AS kernel_id
+    FROM _ascend_places AS p
+    JOIN _ascend_marks AS m ON m.trace_id = p.trace_id AND m.kernel_id = p.kernel_id
+    WHERE p.layer_id IS NOT NULL AND m.is_product
+    GROUP BY p.trace_id, p.device, p.pass_id, p.layer_id
+),
+telling AS (
+    SELECT trace_id, device, pass_id, kernel_id, TRUE AS is_attention
+    FROM _ascend_anchors
+    UNION ALL
+    SELECT trace_id, device, pass_id, kernel_id, FALSE
+    FROM first_products
+),
+shaped AS (
+    SELECT t.trace_id, t.device, t.pass_id, t.is_attention, k.input_dims, count(*) AS seen
+    FROM telling AS t
+    JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id
+    WHERE k.input_dims IS NOT NULL
+    GROUP BY t.trace_id, t.device, t.pass_id, t.is_attention, k.input_dims
+),
+shapes AS (
+    SELECT input_dims, TRY_CAST(TRY_CAST(input_dims AS JSON) AS BIGINT[][]) AS dims
+    FROM (SELECT DISTINCT input_dims FROM shaped)
+),
+loads AS (
+    SELECT
+        s.trace_id, s.device, s.pass_id, s.is_attention, attention_stage(d.dims) AS stage,
+        max(attention_tokens(d.dims[1])) AS tokens, max(attention_requests(d.dims)) AS requests
+    FROM shaped AS s
+    JOIN shapes AS d ON d.input_dims = s.input_dims
+    WHERE s.is_attention AND attention_tokens(d.dims[1]) IS NOT NULL
+    GROUP BY s.trace_id, s.device, s.pass_id, s.is_attention, stage
+    UNION ALL
+    SELECT
+        s.trace_id, s.device, s.pass_id, FALSE,
+        -- No keys stand beside these rows: their number alone decides.
+        attention_stage([[mode(d.dims[1][1] ORDER BY d.dims[1][1]), 1]]),
+        mode(d.dims[1][1] ORDER BY d.dims[1][1]), NULL
+    FROM shaped AS s
+    JOIN shapes AS d ON d.input_dims = s.input_dims
+    WHERE NOT s.is_attention AND len(d.dims[1]) = 2
+    GROUP BY s.trace_id, s.device, s.pass_id
+),
+preferred AS (
+    SELECT
+        *, bool_or(is_attention) OVER (PARTITION BY trace_id, device, pass_id) AS has_attention
+    FROM loads
+)
+SELECT
+    trace_id, device, pass_id, CAST(sum(tokens) AS BIGINT) AS tokens,
+    CAST(sum(requests) AS BIGINT) AS requests,
+    CASE WHEN count(DISTINCT stage) > 1 THEN 'mixed' ELSE max(stage) END AS stage
+FROM preferred
+WHERE is_attention = has_attention
+GROUP BY trace_id, device, pass_id;

@@ -1,0 +1,28 @@
+-- One row per device and holder of its busy time: how much of it the layers of each series of
+-- passes hold, what surrounds them, and what holds the rest. The rows of a device sum to its busy
+-- time: each moment counts once, for layers where a kernel of one runs, else for what surrounds
+-- them.
+--
+-- An answer about layers speaks of its series' row `layers` alone.
+--
+-- key: trace_id, device, series?, direction?, part?, holder?, name?
+--
+-- trace_id      VARCHAR  trace
+-- rank          INTEGER  rank in the job, NULL if unknown
+-- device        INTEGER  device
+-- series        VARCHAR  series of passes, NULL for what is of no pass
+-- direction     VARCHAR  of layers in training that shows it: forward, backward, weight gradient;
+--                        else NULL
+-- part          VARCHAR  layers, or prologue, between and epilogue of its passes; NULL likewise
+-- holder        VARCHAR  what names the rest: module, the outermost one that launched it, else
+--                        category; NULL in passes
+-- name          VARCHAR  name of that module or category, NULL in passes
+-- kernel_count  BIGINT   operations
+-- busy_us       DOUBLE   busy time, µs
+-- coverage_pct  DOUBLE   share of the device's busy time
+CREATE VIEW pass_coverage AS
+SELECT
+    trace_id, rank, device, series, direction, part, holder, name, kernel_count,
+    held_ns / 1000.0 AS busy_us,
+    100 * CAST(held_ns AS DOUBLE) / nullif(busy_ns, 0) AS coverage_pct
+FROM _pass_coverage;

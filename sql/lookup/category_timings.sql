@@ -1,0 +1,15 @@
+-- One row per kernel category of a layer whose times somebody measured; none is shipped.
+--
+-- request   VARCHAR  key of timing_metadata
+-- position  BIGINT   order in which they were given, from 0
+-- category  VARCHAR  kernel category
+-- dur_us    DOUBLE   time of its kernels in one layer, µs
+-- kernels   BIGINT   how many those are; NULL if not given
+CREATE TABLE category_timings (
+    request VARCHAR,
+    position BIGINT,
+    category VARCHAR NOT NULL,
+    dur_us DOUBLE NOT NULL CHECK (dur_us >= 0 AND isfinite(dur_us)),
+    kernels BIGINT,
+    PRIMARY KEY (request, position)
+);

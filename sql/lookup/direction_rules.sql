@@ -1,0 +1,14 @@
+-- One row per form of name that shows what a part of a training step is for.
+--
+-- priority   INTEGER  order of evaluation, lowest first; the key
+-- subject    VARCHAR  what bears the name: annotation, or kernel as the last resort
+-- pattern    VARCHAR  regular expression (RE2) that the name contains
+-- direction  VARCHAR  forward, backward, weight gradient or optimizer
+-- comment    VARCHAR  where it was seen, with a name it catches
+CREATE TABLE direction_rules (
+    priority INTEGER PRIMARY KEY,
+    subject VARCHAR NOT NULL,
+    pattern VARCHAR NOT NULL,
+    direction VARCHAR NOT NULL,
+    comment VARCHAR
+);

@@ -1,0 +1,16 @@
+-- One row per measure that gates a change: from which worsening on it counts.
+--
+-- metric     VARCHAR  measure, as in gated_changes; the key
+-- threshold  DOUBLE   the change above which the verdict is not pass: percent of a time, percentage
+--                     points of a share
+-- verdict    VARCHAR  fail or warn
+-- least_pct  DOUBLE   of parts of a step, the least worsening that counts: percent of what all
+--                     operations take, of idle time percent of the step's time
+-- comment    VARCHAR  unit of the threshold
+CREATE TABLE gate_rules (
+    metric VARCHAR PRIMARY KEY,
+    threshold DOUBLE NOT NULL,
+    verdict VARCHAR NOT NULL,
+    least_pct DOUBLE,
+    comment VARCHAR
+);

@@ -1,0 +1,25 @@
+-- One row per model_type of config.json files that leave something unsaid, with what it is.
+--
+-- model_type                VARCHAR  the key
+-- gated_mlp                 BOOLEAN  the MLP has a gate; NULL: it has
+-- qk_norm                   BOOLEAN  queries and keys are normalised; NULL: they are not
+-- qkv_bias                  BOOLEAN  the attention's projections have biases; NULL: they have not
+-- tied_embeddings           BOOLEAN  the head is the embedding; NULL: it is not
+-- moe_in_intermediate_size  BOOLEAN  intermediate_size is that of an expert
+-- full_every                BIGINT   every n-th layer of a windowed model sees all keys
+-- multi_query               BOOLEAN  all query heads share one key-value head; NULL: they do not
+-- other_layers              VARCHAR  kind of layers without operators here, which it has if neither
+--                                    a list of its layers nor a key of config_fields overrides it
+-- comment                   VARCHAR  remark
+CREATE TABLE model_types (
+    model_type VARCHAR PRIMARY KEY,
+    gated_mlp BOOLEAN,
+    qk_norm BOOLEAN,
+    qkv_bias BOOLEAN,
+    tied_embeddings BOOLEAN,
+    moe_in_intermediate_size BOOLEAN,
+    full_every BIGINT,
+    multi_query BOOLEAN,
+    other_layers VARCHAR,
+    comment VARCHAR
+);

@@ -1,0 +1,18 @@
+-- One row per sentence of a model report, with the condition under which it appears.
+--
+-- rule      VARCHAR  name; the key
+-- place     VARCHAR  part of the report that it appears in
+-- slot      VARCHAR  of the rules of a slot that hold, the first by priority appears; NULL: all do
+-- priority  INTEGER  order in the slot, and of the sentences where no gain gives one
+-- gain      VARCHAR  fact with the gain that it promises, in %; NULL: unknown
+-- text      VARCHAR  the sentence; facts of report_facts in braces
+-- comment   VARCHAR  why the rule is as it is
+CREATE TABLE report_rules (
+    rule VARCHAR PRIMARY KEY,
+    place VARCHAR NOT NULL,
+    slot VARCHAR,
+    priority INTEGER NOT NULL,
+    gain VARCHAR,
+    text VARCHAR NOT NULL,
+    comment VARCHAR
+);

@@ -1,0 +1,35 @@
+-- One row per device operation that an operator with a rule, or around one, launched by a call of
+-- its own. What is launched inside a counted operator is part of it, unless the innermost operator
+-- there only moves elements.
+--
+-- stored: per trace
+--
+-- trace_id      VARCHAR  trace
+-- kernel_id     BIGINT   the operation
+-- op_id         BIGINT   operator that caused it, in counted_operators; NULL if none did
+-- own_work_id   UBIGINT  work of the innermost operator around the launch where that only moves
+--                         elements, in operator_works
+CREATE VIEW _kernel_ops AS
+WITH launched AS (
+    SELECT
+        trace_id, kernel_id, op_id, launch_id,
+        CASE
+            WHEN op_name IS NOT NULL
+                THEN work_id(op_name, input_dims, input_types, CAST(NULL AS VARCHAR))
+        END AS own_work_id
+    FROM kernels
+    -- An operator around the launch of a graph does not describe the graph's kernels.
+    WHERE coalesce(launch_kernels, 1) = 1 AND coalesce(op_id, launch_id) IS NOT NULL
+)
+SELECT
+    k.trace_id, k.kernel_id,
+    coalesce(own.op_id, CASE WHEN moved.work_id IS NULL THEN around.op_id END) AS op_id,
+    moved.work_id AS own_work_id
+FROM launched AS k
+LEFT JOIN counted_operators AS own ON own.trace_id = k.trace_id AND own.op_id = k.op_id
+LEFT JOIN operator_works AS moved
+    ON moved.trace_id = k.trace_id AND moved.work_id = k.own_work_id
+    AND moved.family = 'memory'
+LEFT JOIN _launch_ops AS around
+    ON around.trace_id = k.trace_id AND around.launch_id = k.launch_id
+WHERE coalesce(own.op_id, around.op_id) IS NOT NULL OR k.own_work_id IS NOT NULL;

@@ -1,0 +1,34 @@
+-- One row per trace and name of a kernel that shows something of its arithmetic.
+--
+-- stored: per trace
+--
+-- trace_id     VARCHAR  trace
+-- name         VARCHAR  name of the kernel
+-- dtype        VARCHAR  type of the operands by its name
+-- fp32_dtype   VARCHAR  the same where the inputs are FP32: tf32 or fp32
+-- is_windowed  BOOLEAN  attention over a window of keys
+-- is_combine   BOOLEAN  sums up what other kernels left
+CREATE VIEW _kernel_words AS
+WITH names AS (
+    SELECT DISTINCT trace_id, name FROM kernels WHERE kind = 'compute'
+),
+marked AS (
+    SELECT
+        n.name, r.mark, r.inputs, arg_min(r.value, r.priority) AS value,
+        min(r.priority) AS priority
+    FROM (SELECT DISTINCT name FROM names) AS n
+    JOIN kernel_marks AS r ON regexp_matches(lower(n.name), r.pattern)
+    GROUP BY n.name, r.mark, r.inputs
+),
+said AS (
+    SELECT
+        name,
+        arg_min(value, priority) FILTER (mark = 'dtype') AS dtype,
+        arg_min(value, priority) FILTER (mark = 'dtype' AND inputs = 'fp32') AS fp32_dtype,
+        bool_or(mark = 'windowed') AS is_windowed, bool_or(mark = 'combine') AS is_combine
+    FROM marked
+    GROUP BY name
+)
+SELECT trace_id, name, dtype, fp32_dtype, is_windowed, is_combine
+FROM names
+JOIN said USING (name);

@@ -1,0 +1,247 @@
+-- One row per device operation with an operator known: by its launch, or by the capture of the
+-- graph that replayed it.
+--
+-- others: _capture_links
+CREATE VIEW _kernel_leaves AS
+WITH found AS (
+    SELECT
+        o.trace_id, o.kernel_id, o.trace_id AS op_trace_id, o.op_id, k.op_name, o.own_work_id,
+        'correlation' AS map_rule
+    FROM _kernel_ops AS o
+    JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
+    UNION ALL
+    SELECT trace_id, kernel_id, op_trace_id, op_id, op_name, own_work_id, 'graph_capture'
+    FROM _replayed_ops
+)
+SELECT
+    f.trace_id, f.kernel_id, f.op_trace_id, f.op_id, coalesce(l.op, f.op_name) AS op,
+    coalesce(l.work_id, f.own_work_id) AS work_id, f.map_rule
+FROM found AS f
+LEFT JOIN counted_operators AS l ON l.trace_id = f.op_trace_id AND l.op_id = f.op_id
+WHERE coalesce(l.op, f.op_name) IS NOT NULL
+QUALIFY row_number() OVER (
+    PARTITION BY f.trace_id, f.kernel_id ORDER BY f.map_rule DESC
+) = 1;
+
+-- One row per device operation: the operator it is part of, and the kernels that share its work.
+--
+-- Kernels launched by one operator are a group. Those whose category fits the operator's family do
+-- its work, and so do kernels that sum up what these left; the others prepare it. Where no category
+-- fits, all of them do. A kernel without an operator is a group of its own.
+--
+-- others: _capture_links
+CREATE VIEW _kernel_groups AS
+WITH known AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.kernel_id, k.display_name, k.category, k.kind, k.start_ns,
+        k.end_ns, k.dur_ns, s.pass_id, s.layer_id,
+        CASE WHEN k.kind = 'compute' THEN coalesce(c.role, 'operator') ELSE 'overhead' END AS role,
+        CASE
+            WHEN k.kind = 'communication' THEN 'communication'
+            ELSE nullif(c.op, '')
+        END AS category_op,
+        l.map_rule, l.op, l.op_trace_id, l.op_id, l.work_id, works.families,
+        CASE
+            WHEN l.op_id IS NULL THEN hash(k.kernel_id)
+            ELSE hash(
+                l.op_trace_id, l.op_id,
+                CASE WHEN l.map_rule = 'graph_capture' THEN k.launch_id END
+            )
+        END AS group_key,
+        words.dtype AS name_dtype, words.fp32_dtype,
+        coalesce(words.is_windowed, FALSE) AS is_windowed,
+        coalesce(words.is_combine, FALSE) AS is_combine
+    FROM kernels AS k
+    LEFT JOIN _kernel_spots AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    LEFT JOIN operator_categories AS c ON c.category = k.category
+    LEFT JOIN operator_categories AS works
+        ON works.category
+        = work_category(k.category, k.category_source, k.name_category, k.is_contradicted)
+    LEFT JOIN _kernel_leaves AS l ON l.trace_id = k.trace_id AND l.kernel_id = k.kernel_id
+    LEFT JOIN _kernel_words AS words ON words.trace_id = k.trace_id AND words.name = k.name
+),
+fitting AS (
+    SELECT
+        known.*,
+        known.role = 'operator'
+        AND (
+            known.op_id IS NULL OR known.is_combine
+            OR contains(known.families, leaves.family)
+        ) AS fits
+    FROM known
+    LEFT JOIN counted_operators AS leaves
+        ON leaves.trace_id = known.op_trace_id AND leaves.op_id = known.op_id
+),
+working AS (
+    SELECT
+        * EXCLUDE (fits, is_windowed),
+        role = 'operator' AND (
+            coalesce(fits, FALSE)
+            OR NOT coalesce(bool_or(fits AND NOT is_combine) OVER one_call, FALSE)
+        ) AS is_worker,
+        bool_or(is_windowed) OVER one_call AS is_windowed
+    FROM fitting
+    WINDOW one_call AS (PARTITION BY trace_id, device, group_key)
+)
+SELECT
+    trace_id, rank, device, kernel_id, display_name, category, kind, start_ns, end_ns, dur_ns,
+    pass_id, layer_id, role, category_op, map_rule, op, op_trace_id, op_id, work_id, families,
+    group_key,
+    first_value(kernel_id) OVER in_order AS group_id, is_worker, is_combine,
+    count(CASE WHEN is_worker THEN 1 END) OVER one_call AS workers,
+    row_number() OVER in_order AS worker_place,
+    CAST(sum(CASE WHEN is_worker THEN dur_ns ELSE 0 END) OVER one_call AS DOUBLE) AS group_ns,
+    name_dtype, fp32_dtype, is_windowed
+FROM working
+WINDOW
+    one_call AS (PARTITION BY trace_id, device, group_key),
+    in_order AS (
+        PARTITION BY trace_id, device, group_key ORDER BY is_worker DESC, start_ns, kernel_id
+    );
+
+-- One row per device operation: what it has to compute and move, by shapes and annotations.
+--
+-- FLOP of an operator are counted once. Where one kernel does its work they are the kernel's; of
+-- two that are known apart, as the two products of experts, each has its own; else they belong to
+-- the group alone. The type that decides the peak is that of the operands where both are inputs of
+-- the operator (FP32 by the kernel's name: TF32 or not), else that in the kernel's name, else the
+-- type of the weights of the trace's model, else of the input, else BF16.
+--
+-- others: _capture_links
+--
+-- trace_id       VARCHAR  trace
+-- rank           INTEGER  rank in the job, NULL if unknown
+-- device         INTEGER  device
+-- kernel_id      BIGINT   the operation
+-- display_name   VARCHAR  its name, shortened
+-- category       VARCHAR  its category
+-- start_ns       BIGINT   start
+-- end_ns         BIGINT   end
+-- dur_ns         BIGINT   duration, ns
+-- pass_id        BIGINT   pass, NULL outside of passes
+-- layer_id       BIGINT   layer, NULL outside of layers
+-- role           VARCHAR  operator or overhead
+-- category_op    VARCHAR  operator or kind of overhead by the category
+-- families       VARCHAR  families of operators whose work its category does
+-- map_rule       VARCHAR  correlation, graph_capture, or NULL if no operator is known
+-- op             VARCHAR  name of the operator that launched it
+-- group_key      UBIGINT  equal for kernels of one call of an operator
+-- is_worker      BOOLEAN  does work of the operator
+-- is_combine     BOOLEAN  sums up what other kernels left
+-- name_dtype     VARCHAR  type of the operands by the kernel's name
+-- batch          BIGINT   products side by side
+-- m              BIGINT   rows of a product's result, or queries
+-- n              BIGINT   columns of it
+-- k              BIGINT   inner dimension
+-- flop           DOUBLE   FLOP of the kernel; NULL if unknown, or known of the group alone
+-- bytes          DOUBLE   bytes it moves
+-- bytes_note     VARCHAR  why its shapes do not give them, see ascend_operators
+-- group_flop     DOUBLE   FLOP of the operator
+-- group_bytes    DOUBLE   bytes of the operator
+-- flops_source   VARCHAR  shape, annotation, profiler, or none
+-- dtype          VARCHAR  type it computes in, NULL for what multiplies nothing
+-- dtype_source   VARCHAR  inputs, name, model, input or default
+-- family         VARCHAR  family of the operator's rule, NULL if there is no rule
+CREATE VIEW _kernel_works AS
+WITH model_types AS (
+    -- The user's settings for the model give the type of its weights.
+    SELECT t.trace_id, any_value(a.weight_dtype) AS weight_dtype
+    FROM traces AS t
+    JOIN _trace_models AS m ON m.trace_id = t.trace_id
+    JOIN of_passes.architectures AS a ON a.model = m.model
+    GROUP BY t.trace_id
+),
+joined AS (
+    SELECT
+        g.* EXCLUDE (kind, op_trace_id, op_id, work_id, group_id, group_ns, is_windowed),
+        w.rule, w.family, w.batch, w.m, w.n, w.k, w.first_flop, w.dtype AS input_dtype,
+        w.is_typed, w.a_type, mt.weight_dtype,
+        -- What sums up is of the product that it ends.
+        CASE
+            WHEN g.is_combine
+                THEN max(CASE WHEN g.is_worker AND NOT g.is_combine THEN g.fp32_dtype END)
+                    OVER (PARTITION BY g.trace_id, g.device, g.group_key)
+        END AS product_dtype,
+        CASE
+            WHEN w.pair_flop IS NULL THEN w.flop
+            WHEN w.is_windowed OR g.is_windowed THEN NULL
+            WHEN p.phase = 'decode' THEN p.pairs * w.decode_flop
+            WHEN p.phase <> 'mixed' OR w.decode_flop = w.pair_flop THEN p.pairs * w.pair_flop
+        END AS op_flop,
+        CASE
+            WHEN w.pair_flop IS NULL THEN w.bytes
+            WHEN w.is_windowed OR g.is_windowed THEN NULL
+            ELSE
+                w.bytes
+                + (p.new_tokens + coalesce(p.cached_tokens, 0)) * w.token_bytes
+                -- New keys are an input, the cache that is read may be narrower.
+                * CASE WHEN w.a_type = 'fp8' AND g.name_dtype = 'fp8' THEN 0.5 ELSE 1 END
+        END AS op_bytes,
+        w.pair_flop IS NOT NULL AS by_pass,
+        a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,
+        a.k AS own_k, a.dtype AS own_dtype, nullif(told.flop, 0) AS told_flop,
+        told.bytes AS told_bytes
+    FROM _kernel_groups AS g
+    LEFT JOIN operator_works AS w ON w.trace_id = g.op_trace_id AND w.work_id = g.work_id
+    LEFT JOIN pass_workloads AS p
+        ON p.trace_id = g.trace_id AND p.device = g.device
+        AND p.pass_id = g.pass_id
+    LEFT JOIN ascend_operators AS a ON a.trace_id = g.trace_id AND a.kernel_id = g.kernel_id
+    LEFT JOIN _told_works AS told ON told.trace_id = g.trace_id AND told.kernel_id = g.kernel_id
+    LEFT JOIN model_types AS mt ON mt.trace_id = g.trace_id
+)
+SELECT
+    trace_id, rank, device, kernel_id, display_name, category, start_ns, end_ns, dur_ns, pass_id,
+    layer_id, role, category_op, families, map_rule, op, group_key, is_worker, is_combine,
+    name_dtype, CASE WHEN is_worker THEN batch END AS batch,
+    CASE WHEN is_worker THEN coalesce(m, own_m) END AS m,
+    CASE WHEN is_worker THEN coalesce(n, own_n) END AS n,
+    CASE WHEN is_worker THEN coalesce(k, own_k) END AS k,
+    CAST(CASE
+        WHEN NOT is_worker THEN NULL
+        WHEN own_flop IS NOT NULL THEN own_flop
+        WHEN told_flop IS NOT NULL THEN told_flop
+        WHEN workers = 1 THEN op_flop
+        WHEN workers = 2 AND first_flop IS NOT NULL AND NOT is_combine
+            THEN CASE worker_place WHEN 1 THEN first_flop ELSE op_flop - first_flop END
+    END AS DOUBLE) AS flop,
+    CASE
+        WHEN own_bytes IS NOT NULL THEN own_bytes
+        WHEN told_bytes IS NOT NULL THEN told_bytes
+        WHEN family = 'memory' THEN op_bytes
+        WHEN is_worker AND workers = 1 THEN op_bytes
+    END AS bytes,
+    moved_note AS bytes_note,
+    CAST(coalesce(own_flop, told_flop, op_flop) AS DOUBLE) AS group_flop,
+    coalesce(own_bytes, told_bytes, op_bytes) AS group_bytes,
+    CASE
+        WHEN NOT is_worker THEN 'none'
+        WHEN own_flop IS NOT NULL THEN 'shape'
+        WHEN told_flop IS NOT NULL THEN 'profiler'
+        WHEN op_flop IS NULL THEN 'none'
+        WHEN by_pass THEN 'annotation'
+        ELSE 'shape'
+    END AS flops_source,
+    CASE
+        WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
+            AND told_flop IS NULL THEN NULL
+        WHEN own_dtype IS NOT NULL THEN own_dtype
+        WHEN is_typed AND input_dtype = 'fp32'
+            THEN coalesce(product_dtype, fp32_dtype, 'fp32')
+        WHEN is_typed AND input_dtype IS NOT NULL THEN input_dtype
+        WHEN name_dtype IS NOT NULL THEN name_dtype
+        WHEN weight_dtype IS NOT NULL AND family = 'moe' THEN weight_dtype
+        ELSE coalesce(input_dtype, weight_dtype, 'bf16')
+    END AS dtype,
+    CASE
+        WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
+            AND told_flop IS NULL THEN NULL
+        WHEN own_dtype IS NOT NULL OR (is_typed AND input_dtype IS NOT NULL) THEN 'inputs'
+        WHEN name_dtype IS NOT NULL THEN 'name'
+        WHEN weight_dtype IS NOT NULL AND family = 'moe' THEN 'model'
+        WHEN input_dtype IS NOT NULL THEN 'input'
+        WHEN weight_dtype IS NOT NULL THEN 'model'
+        ELSE 'default'
+    END AS dtype_source,
+    family
+FROM joined;

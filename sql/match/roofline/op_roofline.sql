@@ -1,0 +1,95 @@
+-- One row per device, operator and shape: the kernels of kernel_roofline added up, in passes and
+-- outside of them.
+--
+-- Kernels that do the work of one call of an operator together are one call. Rates are those of the
+-- calls whose FLOP, or bytes, are known.
+--
+-- key: trace_id, device, unit?, trace_op?, map_rule?, batch?, m?, n?, k?, dtype?, flops_source?
+--
+-- trace_id         VARCHAR  trace
+-- rank             INTEGER  rank in the job, NULL if unknown
+-- device           INTEGER  device
+-- unit             VARCHAR  operator of the model, or several fused, or kind of overhead
+-- trace_op         VARCHAR  framework operator
+-- map_rule         VARCHAR  how the operator is known, see map_rules
+-- batch            BIGINT   products side by side
+-- m                BIGINT   rows of a product's result, or queries
+-- n                BIGINT   columns of it
+-- k                BIGINT   inner dimension
+-- dtype            VARCHAR  type it computes in; NULL for what multiplies nothing
+-- flops_source     VARCHAR  shape, annotation, profiler, template, or none
+-- calls            BIGINT   calls of the operator
+-- kernels          BIGINT   kernels that ran for it
+-- sum_us           DOUBLE   sum of their durations, µs
+-- time_pct         DOUBLE   share in the durations of all kernels of the device
+-- mean_us          DOUBLE   mean time of a call, µs
+-- flop             DOUBLE   FLOP of all calls
+-- bytes            DOUBLE   bytes of all calls
+-- intensity        DOUBLE   FLOP per byte
+-- ridge            DOUBLE   FLOP per byte above which the chip's peak is the limit
+-- tflops           DOUBLE   FLOP over the time, TFLOP/s
+-- mfu              DOUBLE   that over the peak, a fraction
+-- gbps             DOUBLE   bytes over the time, GB/s
+-- mbu              DOUBLE   that over the bandwidth, a fraction
+-- roof_us          DOUBLE   least time of all calls, µs
+-- gap_us           DOUBLE   time of the calls that have a roof, less that, µs
+-- roofline_eff     DOUBLE   roof_us over the time of these calls, a fraction
+-- bound            VARCHAR  compute or memory
+-- flag_over_100    BOOLEAN  a kernel or a call exceeds its peak
+-- over_100_causes  VARCHAR  what may be the reason, ; between
+-- attainable_eff   DOUBLE   least time measured elsewhere over the mean time of a call, a fraction
+CREATE VIEW op_roofline AS
+WITH calls AS (
+    SELECT
+        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source,
+        kernel_id = group_id AS is_call, dur_us, group_us, ridge, peak_tflops, peak_gbps,
+        flag_over_100, over_100_causes, attainable_us,
+        CASE WHEN kernel_id = group_id THEN coalesce(group_flop, flop) END AS call_flop,
+        CASE WHEN kernel_id = group_id THEN coalesce(group_bytes, bytes) ELSE bytes END
+            AS call_bytes,
+        CASE WHEN kernel_id = group_id THEN coalesce(group_roof_us, roof_us) ELSE roof_us END
+            AS call_roof_us,
+        CASE WHEN kernel_id = group_id AND group_us > 0 THEN group_us ELSE dur_us END AS call_us,
+        group_share IS NOT NULL AND kernel_id <> group_id AS is_part
+    FROM kernel_roofline
+),
+summed AS (
+    SELECT
+        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source,
+        count(*) FILTER (is_call OR NOT is_part) AS calls, count(*) AS kernels,
+        sum(dur_us) AS sum_us, sum(call_flop) AS flop,
+        sum(call_us) FILTER (call_flop IS NOT NULL) AS flop_us,
+        sum(call_bytes) FILTER (NOT is_part) AS bytes,
+        sum(call_us) FILTER (call_bytes IS NOT NULL AND NOT is_part) AS byte_us,
+        sum(call_roof_us) FILTER (NOT is_part) AS roof_us,
+        sum(call_us) FILTER (call_roof_us IS NOT NULL AND NOT is_part) AS roofed_us,
+        any_value(ridge) AS ridge, any_value(peak_tflops) AS peak_tflops,
+        any_value(peak_gbps) AS peak_gbps, bool_or(flag_over_100) AS flag_over_100,
+        max(over_100_causes) AS over_100_causes,
+        coalesce(
+            max(call_bytes / nullif(call_us * peak_gbps * 1e3, 0)) FILTER (NOT is_part) > 1, FALSE
+        ) AS is_too_wide,
+        min(attainable_us) AS attainable_us
+    FROM calls
+    GROUP BY
+        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source
+)
+SELECT
+    trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source, calls,
+    kernels, sum_us,
+    100 * sum_us / nullif(sum(sum_us) OVER (PARTITION BY trace_id, device), 0) AS time_pct,
+    sum_us / nullif(calls, 0) AS mean_us, flop, bytes, flop / nullif(bytes, 0) AS intensity, ridge,
+    flop / nullif(flop_us, 0) / 1e6 AS tflops,
+    flop / nullif(flop_us, 0) / 1e6 / peak_tflops AS mfu,
+    bytes / nullif(byte_us, 0) / 1e3 AS gbps, bytes / nullif(byte_us, 0) / 1e3 / peak_gbps AS mbu,
+    roof_us, roofed_us - roof_us AS gap_us, roof_us / nullif(roofed_us, 0) AS roofline_eff,
+    CASE
+        WHEN roof_us IS NULL THEN NULL
+        WHEN flop / nullif(bytes, 0) >= ridge OR bytes IS NULL THEN 'compute'
+        ELSE 'memory'
+    END AS bound,
+    flag_over_100 OR is_too_wide AS flag_over_100,
+    coalesce(over_100_causes, reasons_over_100(CASE WHEN is_too_wide THEN ['always', 'memory'] END))
+        AS over_100_causes,
+    attainable_us / nullif(sum_us / nullif(calls, 0), 0) AS attainable_eff
+FROM summed;

@@ -1,0 +1,149 @@
+-- One row per forward pass and basis of time: how much of the chip its FLOP use.
+--
+-- MFU is the time that the rank's FLOP take at the peaks of the types they are computed in, over
+-- the time: wall is from the first kernel's start to the last one's end, what runs before the first
+-- layer and after the last one included; busy is the part with any kernel running; sum adds up the
+-- kernels, overlapping ones twice. mapped_us, overhead_us and unmapped_us sum to sum_us, exactly.
+-- Unknown FLOP are not in: flops_covered_pct is the share of kernels with known FLOP in the time of
+-- those that multiply.
+--
+-- key: trace_id, device, pass_id, time_basis
+--
+-- trace_id            VARCHAR  trace
+-- rank                INTEGER  rank in the job, NULL if unknown
+-- device              INTEGER  device
+-- pass_id             BIGINT   pass, from 0
+-- phase               VARCHAR  training, prefill, decode or mixed, NULL if unknown
+-- time_basis          VARCHAR  wall, busy or sum
+-- time_us             DOUBLE   time by that basis, µs
+-- kernel_count        BIGINT   kernels
+-- sum_us              DOUBLE   sum of their durations, µs
+-- mapped_us           DOUBLE   part in kernels whose operator is known
+-- overhead_us         DOUBLE   part in communication, copies, fills and preparations
+-- unmapped_us         DOUBLE   part in kernels of unknown operator
+-- mapped_pct          DOUBLE   share of mapped_us in sum_us
+-- flop                DOUBLE   FLOP of the rank
+-- template_flop       DOUBLE   part of them from the template, not shapes
+-- flops_covered_pct   DOUBLE   share of the time of kernels that multiply, or may, whose FLOP are
+--                              known
+-- peak_us             DOUBLE   time that the FLOP take at the peaks of their types, µs
+-- peak_tflops         DOUBLE   peak that this amounts to, TFLOP/s
+-- tflops              DOUBLE   flop over the time, TFLOP/s
+-- mfu                 DOUBLE   peak_us over the time, a fraction
+-- bytes               DOUBLE   bytes of memory, of kernels where known
+-- mbu                 DOUBLE   bytes over the time and the bandwidth, a fraction
+-- roof_us             DOUBLE   least time of the kernels one by one, µs
+-- roofline_eff        DOUBLE   roof_us over the time, a fraction
+-- model_flop          DOUBLE   FLOP of the whole model for these tokens, by the template; NULL
+--                              where layers are missing, or the pairs are unknown
+-- gpus                BIGINT   chips that share them: tensor times pipeline parallel
+-- cluster_mfu         DOUBLE   model_flop over the time, the chips and the peak, a fraction
+-- over_100_causes     VARCHAR  what may be the reason where one of these fractions is above 1,
+--                              ; between; NULL if none is
+CREATE VIEW pass_mfu AS
+WITH ordered AS (
+    SELECT
+        trace_id, rank, device, pass_id, start_ns, end_ns, dur_ns, state, counted_flop,
+        flops_source, unit, counted_flop_us, counted_bytes, counted_roof_us, peak_gbps, has_flop,
+        dtype, category,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, device, pass_id ORDER BY start_ns, kernel_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before_ns
+    FROM _pass_kernel_roofs
+),
+passed AS (
+    SELECT
+        o.trace_id, o.rank, o.device, o.pass_id, count(*) AS kernel_count,
+        sum(o.dur_ns) AS sum_ns, max(o.end_ns) - min(o.start_ns) AS wall_ns,
+        -- Each adds what reaches beyond all that started before it.
+        sum(greatest(o.end_ns - greatest(o.start_ns, coalesce(o.before_ns, o.start_ns)), 0))
+            AS busy_ns,
+        coalesce(sum(o.dur_ns) FILTER (o.state = 'mapped'), 0) AS mapped_ns,
+        coalesce(sum(o.dur_ns) FILTER (o.state = 'overhead'), 0) AS overhead_ns,
+        coalesce(sum(o.dur_ns) FILTER (o.state = 'unmapped'), 0) AS unmapped_ns,
+        sum(o.counted_flop) AS flop,
+        sum(o.counted_flop) FILTER (o.flops_source = 'template') AS template_flop,
+        list(DISTINCT o.flops_source) AS sources, bool_or(o.unit = 'attention') AS has_attention,
+        sum(o.counted_flop_us) AS peak_us,
+        sum(o.counted_flop) FILTER (o.counted_flop_us IS NOT NULL) AS priced_flop,
+        sum(o.counted_bytes) AS bytes, sum(o.counted_roof_us) AS roof_us,
+        any_value(o.peak_gbps) AS peak_gbps,
+        coalesce(sum(o.dur_ns) FILTER (o.has_flop AND o.dtype IS NOT NULL), 0) AS covered_ns,
+        coalesce(sum(o.dur_ns) FILTER (
+            o.dtype IS NOT NULL OR coalesce(c.families, '') <> ''
+        ), 0) AS multiplying_ns
+    FROM ordered AS o
+    LEFT JOIN operator_categories AS c ON c.category = o.category
+    GROUP BY o.trace_id, o.rank, o.device, o.pass_id
+),
+models AS (
+    SELECT
+        u.trace_id, u.device, u.pass_id, any_value(u.tp * coalesce(t.pp, 1)) AS gpus,
+        CASE WHEN bool_and(u.is_told) THEN sum(u.model_flop) END AS model_flop
+    FROM _pass_units AS u
+    JOIN traces AS t ON t.trace_id = u.trace_id
+    JOIN passes AS p
+        ON p.trace_id = u.trace_id AND p.device = u.device
+        AND p.pass_id = u.pass_id AND p.complete
+    WHERE len(u.ops) = 1
+    GROUP BY u.trace_id, u.device, u.pass_id
+),
+based AS (
+    SELECT
+        trace_id, rank, device, pass_id, kernel_count, sum_ns, mapped_ns, overhead_ns, unmapped_ns,
+        flop, template_flop, covered_ns, multiplying_ns, peak_us, priced_flop, bytes, peak_gbps,
+        roof_us, sources, has_attention,
+        unnest([
+            {'basis': 'wall', 'time_ns': wall_ns}, {'basis': 'busy', 'time_ns': busy_ns},
+            {'basis': 'sum', 'time_ns': sum_ns}
+        ]) AS b
+    FROM passed
+),
+shares AS (
+    SELECT
+        p.trace_id, p.rank, p.device, p.pass_id, w.phase, p.b.basis AS time_basis,
+        p.b.time_ns / 1000.0 AS time_us, p.kernel_count, p.sum_ns / 1000.0 AS sum_us,
+        p.mapped_ns / 1000.0 AS mapped_us, p.overhead_ns / 1000.0 AS overhead_us,
+        p.unmapped_ns / 1000.0 AS unmapped_us,
+        100.0 * p.mapped_ns / nullif(p.sum_ns, 0) AS mapped_pct,
+        p.flop, p.template_flop,
+        100.0 * p.covered_ns / nullif(p.multiplying_ns, 0) AS flops_covered_pct, p.peak_us,
+        p.priced_flop / nullif(p.peak_us, 0) / 1e6 AS peak_tflops,
+        p.flop / nullif(p.b.time_ns, 0) / 1e3 AS tflops,
+        p.peak_us * 1e3 / nullif(p.b.time_ns, 0) AS mfu, p.bytes,
+        p.bytes / nullif(p.b.time_ns, 0) / p.peak_gbps AS mbu, p.roof_us,
+        p.roof_us * 1e3 / nullif(p.b.time_ns, 0) AS roofline_eff, m.model_flop, m.gpus,
+        m.model_flop / nullif(p.b.time_ns, 0) / 1e3 / m.gpus
+        / nullif(p.priced_flop / nullif(p.peak_us, 0) / 1e6, 0) AS cluster_mfu, p.sources,
+        p.has_attention
+    FROM based AS p
+    LEFT JOIN pass_workloads AS w
+        ON w.trace_id = p.trace_id AND w.device = p.device AND w.pass_id = p.pass_id
+    LEFT JOIN models AS m
+        ON m.trace_id = p.trace_id AND m.device = p.device AND m.pass_id = p.pass_id
+)
+SELECT
+    trace_id, rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us,
+    overhead_us, unmapped_us, mapped_pct, flop, template_flop, flops_covered_pct, peak_us,
+    peak_tflops, tflops, mfu, bytes, mbu, roof_us, roofline_eff, model_flop, gpus, cluster_mfu,
+    reasons_over_100(list_concat(
+        -- FLOP or bytes exceed their bound; of a roofline either may.
+        CASE
+            WHEN mfu > 1 OR (roofline_eff > 1 AND coalesce(mbu, 0) <= 1)
+                THEN list_concat(
+                    ['always', 'any'], sources, CASE WHEN has_attention THEN ['attention'] END
+                )
+        END,
+        CASE WHEN cluster_mfu > 1 THEN ['always', 'any', 'template'] END,
+        CASE
+            WHEN mbu > 1 OR (roofline_eff > 1 AND coalesce(mfu, 0) <= 1)
+                THEN ['always', 'memory']
+        END,
+        -- Added up, durations count overlapping kernels as often as their bounds.
+        CASE
+            WHEN greatest(mfu, mbu, roofline_eff, cluster_mfu) > 1 AND time_basis <> 'sum'
+                THEN ['overlap']
+        END
+    )) AS over_100_causes
+FROM shares;

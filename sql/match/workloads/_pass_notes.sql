@@ -1,0 +1,98 @@
+-- One row per annotation of a serving engine with the load of a step.
+--
+-- Engines write sums over requests of new tokens q, of keys they see k, of q x q and of q x k, for
+-- requests in their context and in their generation phase apart; a shorter form has q and q x q, or
+-- q alone. With c = k - q cached tokens a request has q x c + q x (q + 1) / 2 pairs of a query and
+-- a key that it sees: sum(q x k) - (sum(q x q) - sum(q)) / 2. Where cached tokens are unknown, a
+-- step of context alone is taken to have none. A number too large to compute with is NULL.
+--
+-- stored: per trace
+--
+-- trace_id       VARCHAR  trace
+-- device         INTEGER  device, NULL if the annotation is the host's
+-- start_ns       BIGINT   start
+-- end_ns         BIGINT   end
+-- form           INTEGER  how much it has, 1 the most
+-- requests       BIGINT   requests
+-- new_tokens     BIGINT   tokens computed in the step
+-- cached_tokens  BIGINT   tokens with keys in the cache before
+-- pairs          BIGINT   pairs under a causal mask
+-- pairs_full     BIGINT   pairs without the mask
+-- source         VARCHAR  what it describes
+CREATE VIEW _pass_notes AS
+WITH annotations AS (
+    SELECT
+        trace_id, name, start_ns, end_ns,
+        CASE
+            WHEN category = 'gpu_user_annotation'
+                THEN coalesce(events.device, processes.device)
+        END AS device
+    FROM events
+    LEFT JOIN device_processes AS processes USING (trace_id, pid)
+    WHERE
+        lane IN ('host', 'device') AND category IN ('user_annotation', 'gpu_user_annotation')
+        AND dur_ns > 0 AND (starts_with(name, 'execute_') OR starts_with(name, 'step['))
+),
+names AS (
+    SELECT
+        name,
+        regexp_extract(
+            name,
+            '^execute_(?:\d+_)?context_(\d+)\(sq(\d+)sk(\d+)sqsq(\d+)sqsk(\d+)\)'
+            || '_generation_(\d+)\(sq(\d+)sk(\d+)sqsq(\d+)sqsk(\d+)\)',
+            ['cn', 'cq', 'ck', 'cqq', 'cqk', 'gn', 'gq', 'gk', 'gqq', 'gqk']
+        ) AS sums,
+        regexp_extract(
+            name, '^execute_(?:\d+_)?context_(\d+)\((\d+)_?(\d*)\)_generation_(\d+)\((\d+)_?\d*\)',
+            ['cn', 'cq', 'cqq', 'gn', 'gq']
+        ) AS short,
+        regexp_extract(
+            name, '^step\[(\w+) bs=(\d+)(?: toks=(\d+))?', ['mode', 'bs', 'toks']
+        ) AS step
+    FROM (SELECT DISTINCT name FROM annotations)
+),
+numbers AS (
+    SELECT
+        name, step.mode,
+        TRY_CAST(sums AS STRUCT(
+            cn BIGINT, cq BIGINT, ck BIGINT, cqq BIGINT, cqk BIGINT, gn BIGINT, gq BIGINT,
+            gk BIGINT, gqq BIGINT, gqk BIGINT
+        )) AS s,
+        {
+            'cn': TRY_CAST(short.cn AS BIGINT), 'cq': TRY_CAST(short.cq AS BIGINT),
+            'cqq': TRY_CAST(short.cqq AS BIGINT), 'gn': TRY_CAST(short.gn AS BIGINT),
+            'gq': TRY_CAST(short.gq AS BIGINT)
+        } AS h,
+        TRY_CAST(step.bs AS BIGINT) AS bs, TRY_CAST(step.toks AS BIGINT) AS toks
+    FROM names
+),
+loads AS (
+    SELECT
+        name, 1 AS form, try(s.cn + s.gn) AS requests, try(s.cq + s.gq) AS new_tokens,
+        try(s.ck + s.gk - s.cq - s.gq) AS cached_tokens,
+        try(s.cqk - (s.cqq - s.cq) // 2 + s.gqk - (s.gqq - s.gq) // 2) AS pairs,
+        try(s.cqk + s.gqk) AS pairs_full, 'annotation' AS source
+    FROM numbers
+    WHERE s.cn IS NOT NULL
+    UNION ALL
+    SELECT
+        name, 2, try(h.cn + h.gn), try(h.cq + h.gq), NULL,
+        CASE WHEN h.gn = 0 THEN try((squares + h.cq) // 2) END,
+        CASE WHEN h.gn = 0 THEN squares END, 'annotation without cached tokens'
+    FROM (
+        SELECT *, CASE WHEN h.cn = 1 THEN try(h.cq * h.cq) ELSE h.cqq END AS squares
+        FROM numbers
+        WHERE h.cn IS NOT NULL
+    )
+    UNION ALL
+    SELECT
+        name, 3, bs, CASE WHEN mode = 'DECODE' THEN coalesce(toks, bs) ELSE toks END, NULL, NULL,
+        NULL, 'annotation of tokens'
+    FROM numbers
+    WHERE bs IS NOT NULL
+)
+SELECT
+    trace_id, device, start_ns, end_ns, form, requests, new_tokens, cached_tokens, pairs,
+    pairs_full, source
+FROM annotations
+JOIN loads USING (name);

@@ -1,0 +1,29 @@
+-- One row per device operation whose event itself has its work: XLA's operations have FLOP and
+-- bytes, copies and fills the bytes of what they copy or fill.
+--
+-- Within a device a copy reads and writes them; between host and device, device memory sees them
+-- once, as with a fill.
+--
+-- stored: per trace
+--
+-- trace_id   VARCHAR  trace
+-- kernel_id  BIGINT   the operation
+-- flop       BIGINT   FLOP, NULL for copies and fills
+-- bytes      DOUBLE   bytes of device memory read and written
+CREATE VIEW _told_works AS
+WITH told AS (
+    SELECT
+        trace_id, event_id AS kernel_id, name,
+        TRY_CAST(args ->> '$.model_flops' AS BIGINT) AS flop,
+        TRY_CAST(args ->> '$.bytes_accessed' AS DOUBLE) AS accessed,
+        TRY_CAST(args ->> '$.bytes' AS DOUBLE) AS copied
+    FROM events
+    WHERE
+        lane = 'device' AND dur_ns IS NOT NULL
+        AND (contains(args, '"bytes_accessed"') OR contains(args, '"bytes"'))
+)
+SELECT
+    trace_id, kernel_id, flop,
+    coalesce(accessed, copied * CASE WHEN contains(name, 'DtoD') THEN 2 ELSE 1 END) AS bytes
+FROM told
+WHERE flop IS NOT NULL OR accessed IS NOT NULL OR copied IS NOT NULL;

@@ -1,0 +1,44 @@
+-- One row per check and trace with a model that it shows something of. Can it be the trace's?
+--
+-- key: trace_id, check
+--
+-- trace_id   VARCHAR  trace
+-- check      VARCHAR  name of the check
+-- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- value      DOUBLE   what was measured
+-- unit       VARCHAR  what the value counts, or percent
+-- threshold  DOUBLE   the value from which on the severity is not ok
+-- message    VARCHAR  what was found, what it means and what to do
+CREATE VIEW model_checks AS
+WITH measured AS (
+    SELECT
+        trace_id, 'model_differs' AS "check", any_value(model) AS model,
+        CAST(count(*) FILTER (NOT fits) AS DOUBLE) AS value,
+        string_agg(
+            format('{} {}, not {}', property, seen, expected)
+            || coalesce(format(' ({})', note), ''), '; ' ORDER BY property
+        ) FILTER (NOT fits) AS differing
+    FROM model_fit
+    GROUP BY trace_id
+),
+fitting AS (
+    SELECT trace_id, string_agg(model, ', ' ORDER BY fitting DESC, model) AS models
+    FROM model_candidates
+    WHERE fits
+    GROUP BY trace_id
+)
+SELECT
+    trace_id, "check", severity, judged.value, unit, threshold,
+    CASE
+        WHEN differing IS NULL THEN message
+        ELSE format(
+            '{} {}: {}. {}', message, measured.model, differing,
+            coalesce(
+                'Published models that fit: ' || fitting.models || '.',
+                'No published model of the table models fits.'
+            )
+        )
+    END AS message
+FROM judged_checks(measured) AS judged
+JOIN measured USING (trace_id, "check")
+LEFT JOIN fitting USING (trace_id);

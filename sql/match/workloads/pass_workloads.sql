@@ -1,0 +1,170 @@
+-- One row per forward pass: the tokens, requests and pairs of query and key that it computes.
+--
+-- They come from the annotation of the serving engine around the launch of the pass's first kernel,
+-- else from the shapes of its attention, else from the rows of the products that find its stage
+-- (see passes). A pass whose source has only some of it has NULL for the rest. Backward passes have
+-- no row.
+--
+-- stored: per trace
+--
+-- key: trace_id, device, pass_id
+--
+-- trace_id       VARCHAR  trace
+-- rank           INTEGER  rank in the job, NULL if unknown
+-- device         INTEGER  device
+-- pass_id        BIGINT   pass, from 0
+-- phase          VARCHAR  training, prefill, decode or mixed; NULL if unknown
+-- requests       BIGINT   requests, or sequences
+-- new_tokens     BIGINT   tokens computed
+-- cached_tokens  BIGINT   tokens whose keys were in the cache before
+-- pairs          BIGINT   pairs of a query and a key that it sees under a causal mask
+-- pairs_full     BIGINT   pairs without the mask
+-- logit_rows     BIGINT   rows that reach the head: those of the widest product after the layers
+--                         where its shapes show, else one per request
+-- source         VARCHAR  annotation, annotation without cached tokens (none were assumed),
+--                         annotation of tokens, shapes, or shapes of tokens
+CREATE VIEW pass_workloads AS
+WITH launches AS (
+    -- The first kernel of a layer and the moment when the host launched it.
+    SELECT
+        p.trace_id, p.rank, p.device, p.pass_id, p.direction, p.stage, p.tokens, p.requests,
+        p.start_ns, min(k.launch_ns) AS launch_ns
+    FROM passes AS p
+    LEFT JOIN kernels AS k
+        ON k.trace_id = p.trace_id AND k.device = p.device
+        AND k.start_ns = p.start_ns
+    -- No scenario is a backward pass alone.
+    WHERE coalesce(p.direction, 'forward') = 'forward'
+    GROUP BY ALL
+),
+points AS (
+    SELECT l.trace_id, l.device, l.pass_id, l.start_ns, l.launch_ns, f.form
+    FROM launches AS l
+    CROSS JOIN (VALUES (1), (2), (3)) AS f(form)
+),
+hosts AS (
+    SELECT
+        trace_id, start_ns, end_ns, form, requests, new_tokens, cached_tokens, pairs, pairs_full,
+        source
+    FROM _pass_notes
+    WHERE device IS NULL
+),
+hosted AS (
+    SELECT
+        p.trace_id, p.device, p.pass_id, n.form, n.requests, n.new_tokens, n.cached_tokens,
+        n.pairs, n.pairs_full, n.source
+    FROM points AS p
+    ASOF JOIN hosts AS n
+        ON n.trace_id = p.trace_id AND n.form = p.form AND n.start_ns <= p.launch_ns
+    WHERE p.launch_ns < n.end_ns
+    UNION ALL
+    SELECT
+        p.trace_id, p.device, p.pass_id, n.form, n.requests, n.new_tokens, n.cached_tokens,
+        n.pairs, n.pairs_full, n.source
+    FROM points AS p
+    ASOF JOIN _pass_notes AS n
+        ON n.trace_id = p.trace_id AND n.device = p.device AND n.form = p.form
+        AND n.start_ns <= p.start_ns
+    WHERE p.start_ns < n.end_ns
+),
+noted AS (
+    SELECT
+        trace_id, device, pass_id,
+        arg_min(
+            {
+                'requests': requests, 'new_tokens': new_tokens, 'cached_tokens': cached_tokens,
+                'pairs': pairs, 'pairs_full': pairs_full, 'source': source
+            }, form
+        ) AS note
+    FROM hosted
+    GROUP BY trace_id, device, pass_id
+),
+attentions AS (
+    SELECT
+        s.trace_id, k.device, s.pass_id,
+        arg_min(
+            {
+                'sequences': w.sequences, 'queries': w.queries, 'keys': w.keys, 'pairs': w.pairs,
+                'is_decode': w.queries = w.sequences AND w.keys > w.queries,
+                'pairs_full': w.queries * w.keys // w.sequences
+            }, k.start_ns
+        ) AS shape
+    FROM _kernel_ops AS o
+    JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
+    JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
+    JOIN _kernel_spots AS s ON s.trace_id = o.trace_id AND s.kernel_id = o.kernel_id
+    JOIN kernels AS k ON k.trace_id = o.trace_id AND k.kernel_id = o.kernel_id
+    WHERE w.sequences IS NOT NULL
+    GROUP BY s.trace_id, k.device, s.pass_id
+),
+heads AS (
+    -- The widest product after the last layer.
+    SELECT trace_id, device, pass_id, arg_max(m, n) AS logit_rows
+    FROM (
+        SELECT s.trace_id, k.device, s.pass_id, w.m, w.n
+        FROM _kernel_spots AS s
+        JOIN kernels AS k ON k.trace_id = s.trace_id AND k.kernel_id = s.kernel_id
+        JOIN passes AS p
+            ON p.trace_id = s.trace_id AND p.device = k.device
+            AND p.pass_id = s.pass_id AND k.start_ns >= p.end_ns
+        JOIN _kernel_ops AS o ON o.trace_id = s.trace_id AND o.kernel_id = s.kernel_id
+        JOIN counted_operators AS l ON l.trace_id = o.trace_id AND l.op_id = o.op_id
+        JOIN operator_works AS w ON w.trace_id = l.trace_id AND w.work_id = l.work_id
+        WHERE s.layer_id IS NULL AND w.family = 'product'
+    )
+    GROUP BY trace_id, device, pass_id
+),
+trained AS (
+    SELECT DISTINCT trace_id
+    FROM events
+    WHERE
+        lane = 'host' AND category = 'cpu_op'
+        AND starts_with(name, 'autograd::engine::evaluate_function: ')
+),
+joined AS (
+    SELECT
+        l.trace_id, l.rank, l.device, l.pass_id,
+        CASE
+            -- A step's separate forward pass costs what a prefill does, not what the step does.
+            WHEN l.direction IS NOT NULL THEN 'prefill'
+            WHEN trained.trace_id IS NOT NULL THEN 'training'
+            WHEN l.stage IS NOT NULL THEN l.stage
+            WHEN shape.is_decode THEN 'decode'
+            WHEN shape IS NOT NULL THEN 'prefill'
+        END AS phase,
+        note, shape, l.tokens, l.requests, heads.logit_rows
+    FROM launches AS l
+    LEFT JOIN noted
+        ON noted.trace_id = l.trace_id AND noted.device = l.device
+        AND noted.pass_id = l.pass_id
+    LEFT JOIN attentions AS a
+        ON a.trace_id = l.trace_id AND a.device = l.device
+        AND a.pass_id = l.pass_id
+    LEFT JOIN heads
+        ON heads.trace_id = l.trace_id AND heads.device = l.device
+        AND heads.pass_id = l.pass_id
+    LEFT JOIN trained ON trained.trace_id = l.trace_id
+)
+SELECT
+    trace_id, rank, device, pass_id, phase,
+    coalesce(note.requests, shape.sequences, requests) AS requests,
+    coalesce(note.new_tokens, shape.queries, tokens) AS new_tokens,
+    CASE
+        WHEN note.cached_tokens IS NOT NULL THEN note.cached_tokens
+        WHEN note IS NULL THEN shape.keys - shape.queries
+    END AS cached_tokens,
+    CASE WHEN note IS NULL THEN shape.pairs ELSE note.pairs END AS pairs,
+    CASE WHEN note IS NULL THEN shape.pairs_full ELSE note.pairs_full END AS pairs_full,
+    coalesce(
+        logit_rows,
+        CASE
+            WHEN phase = 'training' THEN coalesce(note.new_tokens, shape.queries, tokens)
+            ELSE coalesce(note.requests, shape.sequences, requests)
+        END
+    ) AS logit_rows,
+    CASE
+        WHEN note IS NOT NULL THEN note.source
+        WHEN shape IS NOT NULL THEN 'shapes'
+        WHEN tokens IS NOT NULL THEN 'shapes of tokens'
+    END AS source
+FROM joined;

@@ -1,0 +1,9 @@
+-- One row per config.json of a trace that a connection was given to cost its model without the
+-- trace; empty until then.
+--
+-- model   VARCHAR  name; the key
+-- config  VARCHAR  the config.json of Hugging Face, as text
+CREATE TABLE given_configs (
+    model VARCHAR PRIMARY KEY,
+    config VARCHAR NOT NULL
+);

@@ -1,0 +1,154 @@
+-- One row per scenario of the physical formulas: what is resident on a rank of the busiest pipeline
+-- stage.
+--
+-- Training keeps gradients in FP32 and Adam's two moments and master weights; replicas and context-
+-- parallel ranks share them, and weights, by the stage of ZeRO. A stage has as many
+-- microbatches under way as there are stages.
+CREATE VIEW _physical_memory AS
+WITH summed AS (
+    SELECT
+        question,
+        sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameters_rank END)
+            AS parameters,
+        sum(CASE WHEN weights = 'expert' THEN stage_layers * parameters_rank ELSE 0 END)
+            AS expert_parameters,
+        sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameter_bytes END)
+            AS other_bytes,
+        sum(CASE WHEN weights = 'expert' THEN stage_layers * parameter_bytes ELSE 0 END)
+            AS expert_bytes,
+        sum(stage_layers * resident_bytes) AS kv_bytes,
+        sum(stage_layers * saved_bytes) AS saved_bytes
+    FROM _operator_rows
+    GROUP BY question
+),
+held AS (
+    SELECT
+        s.*, q.trains, q.request_count, CASE WHEN q.trains THEN zero_stage ELSE 0 END AS zero_stage,
+        q.dp * q.cp AS replicas, greatest(q.dp * q.cp * q.tp / q.ep, 1) AS expert_replicas,
+        parameters + expert_parameters AS held_parameters,
+        -- What is left of them where ranks that hold the same ones share them.
+        parameters / replicas + expert_parameters / expert_replicas AS shared_parameters,
+        saved_bytes * least(q.pp, q.microbatches) AS kept_bytes, h.hbm_gb * 1e9 AS budget_bytes
+    FROM summed AS s
+    JOIN _priced_questions AS q USING (question)
+    LEFT JOIN hardware AS h ON h.hardware = q.hardware
+)
+SELECT
+    question AS point,
+    other_bytes / CASE WHEN zero_stage >= 3 THEN replicas ELSE 1 END AS other_bytes,
+    expert_bytes / CASE WHEN zero_stage >= 3 THEN expert_replicas ELSE 1 END AS expert_bytes,
+    CASE WHEN trains THEN 0 ELSE kv_bytes END AS kv_bytes,
+    CASE
+        WHEN NOT trains THEN 0
+        WHEN zero_stage >= 2 THEN 4 * shared_parameters
+        ELSE 4 * held_parameters
+    END AS gradient_bytes,
+    CASE
+        WHEN NOT trains THEN 0
+        WHEN zero_stage >= 1 THEN 12 * shared_parameters
+        ELSE 12 * held_parameters
+    END AS optimizer_bytes,
+    CASE WHEN trains THEN kept_bytes ELSE 0 END AS activation_bytes,
+    CASE WHEN trains THEN kept_bytes ELSE kv_bytes END / request_count AS sequence_bytes,
+    budget_bytes
+FROM held;
+
+-- One row per scenario of the reference report's formulas: what is resident on a chip.
+--
+-- Its faults are kept: the budget has 1024³ bytes to a GB; the KV cache is not divided by TP, the
+-- optimizer's state not by data parallelism; gradients have the weights' type.
+CREATE VIEW _seed_memory AS
+WITH held AS (
+    SELECT
+        i.*, phase = 'training' AS trains, other_parameters / tp AS other_held,
+        routed_parameters / (tp * ep) AS routed_held,
+        c.optimizer_bytes + c.master_bytes AS state_bytes, c.saved_activations
+    FROM _seed_inputs AS i
+    CROSS JOIN _seed_constants AS c
+),
+sequences AS (
+    SELECT
+        *,
+        CASE
+            WHEN trains THEN saved_activations * seq_len * hidden * layers * activation_bytes
+            WHEN is_decode THEN kv_len * kv_elements * layers * kv_bytes
+            ELSE seq_len * kv_elements * layers * kv_bytes
+        END AS one_sequence
+    FROM held
+)
+SELECT
+    point,
+    other_held * weight_bytes AS other_bytes,
+    routed_held * weight_bytes AS expert_bytes,
+    CASE WHEN trains THEN 0 ELSE batch * one_sequence END AS kv_bytes,
+    CASE WHEN trains THEN (other_held + routed_held) * weight_bytes ELSE 0 END AS gradient_bytes,
+    CASE WHEN trains THEN (other_held + routed_held) * state_bytes ELSE 0 END AS optimizer_bytes,
+    CASE WHEN trains THEN batch * one_sequence ELSE 0 END AS activation_bytes,
+    one_sequence AS sequence_bytes,
+    memory_bytes AS budget_bytes
+FROM sequences;
+
+-- One row per scenario: what is resident on a chip, and whether it fits.
+--
+-- By the physical formulas on a rank of the busiest pipeline stage, in decimal GB and without what
+-- the runtime takes; by those of the reference report with 1024³ bytes to a GB.
+--
+-- key: scenario
+--
+-- scenario            VARCHAR  scenario
+-- study               VARCHAR  sweep that it is a point of
+-- formulas            VARCHAR  physical or seed
+-- execution           VARCHAR  profile of execution_profiles
+-- model               VARCHAR  model
+-- phase               VARCHAR  training, prefill or decode
+-- hardware            VARCHAR  chip
+-- batch               BIGINT   sequences of a replica
+-- seq_len             BIGINT   new tokens of a sequence
+-- kv_len              BIGINT   cached tokens of a sequence
+-- tp                  BIGINT   degree of tensor parallelism
+-- ep                  BIGINT   degree of expert parallelism
+-- dp                  BIGINT   data-parallel replicas
+-- pp                  BIGINT   pipeline stages
+-- cp                  BIGINT   context-parallel ranks
+-- other_weight_bytes  DOUBLE   weights without routed experts
+-- expert_bytes        DOUBLE   weights of routed experts
+-- weight_bytes        DOUBLE   both
+-- kv_bytes            DOUBLE   KV cache after the pass; none in training
+-- gradient_bytes      DOUBLE   gradients; none but in training, as the next two
+-- optimizer_bytes     DOUBLE   moments and master weights
+-- activation_bytes    DOUBLE   activations saved for the backward pass
+-- total_bytes         DOUBLE   the sum of all
+-- sequence_bytes      DOUBLE   part of it that one more sequence adds
+-- budget_bytes        DOUBLE   memory of the chip
+-- fits                BOOLEAN  the total is within the budget
+-- max_batch           BIGINT   most sequences of a replica that fit; 0: not even the weights do
+CREATE VIEW memory_per_gpu AS
+WITH resident AS (
+    SELECT
+        point, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
+        activation_bytes, sequence_bytes, budget_bytes
+    FROM _physical_memory
+    UNION ALL
+    SELECT
+        point, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
+        activation_bytes, sequence_bytes, budget_bytes
+    FROM _seed_memory
+),
+held AS (
+    SELECT
+        point, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
+        activation_bytes, sequence_bytes, budget_bytes,
+        other_bytes + expert_bytes + gradient_bytes + optimizer_bytes AS fixed_bytes
+    FROM resident
+)
+SELECT
+    s.scenario, s.study, s.formulas, s.execution, s.model, s.phase, s.hardware, s.batch, s.seq_len,
+    s.kv_len, s.tp, s.ep, s.dp, s.pp, s.cp, other_bytes AS other_weight_bytes, expert_bytes,
+    other_bytes + expert_bytes AS weight_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
+    activation_bytes, fixed_bytes + kv_bytes + activation_bytes AS total_bytes, sequence_bytes,
+    budget_bytes, fixed_bytes + kv_bytes + activation_bytes <= budget_bytes AS fits,
+    CAST(
+        floor(greatest(budget_bytes - fixed_bytes, 0) / nullif(sequence_bytes, 0)) AS BIGINT
+    ) AS max_batch
+FROM held
+JOIN scenarios AS s ON s.rowid = held.point;

@@ -1,0 +1,395 @@
+-- Part of the matrix units' work that is not padding: results are cut into tiles, and as many tiles
+-- as there are multiprocessors are computed at a time.
+CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile_columns, sms) AS
+    row_count / (tile_rows * ceil(row_count / tile_rows))
+    * column_count / (tile_columns * ceil(column_count / tile_columns))
+    * coalesce(
+        products * ceil(row_count / tile_rows) * ceil(column_count / tile_columns)
+        / (
+            sms
+            * ceil(products * ceil(row_count / tile_rows) * ceil(column_count / tile_columns) / sms)
+        ),
+        1
+    );
+
+-- Cached keys of one request that its new tokens look at, each read once.
+CREATE MACRO _request_cached_keys(kind, new_tokens, cached, sees, ratio, top) AS CASE kind
+    WHEN 'window' THEN least(cached, sees)
+    WHEN 'dsa' THEN least(cached, new_tokens * top)
+    WHEN 'v4_window' THEN least(cached, sees)
+    WHEN 'v4_dense' THEN least(cached, sees) + cached // ratio
+    WHEN 'v4_top' THEN least(cached, sees) + least(cached // ratio, new_tokens * top)
+    ELSE cached
+END;
+
+-- Cached keys that new tokens look at, each read once for a request: of groups of equal requests,
+-- or where these are NULL of a batch.
+CREATE MACRO _cached_keys(kind, batch, new_tokens, cached, requests, sees, ratio, top) AS
+    CASE
+        WHEN requests IS NULL
+            THEN batch * _request_cached_keys(kind, new_tokens, cached, sees, ratio, top)
+        ELSE CAST(
+            list_sum(
+                list_transform(
+                    requests,
+                    lambda r: r.requests * _request_cached_keys(
+                        kind, r.new_tokens, r.cached_tokens, sees, ratio, top
+                    )
+                )
+            ) AS BIGINT
+        )
+    END;
+
+-- Keys that the KV cache holds of one request with so many tokens: a window keeps the latest, V4
+-- beside them one for every ratio tokens; of V4's indexer these alone.
+CREATE MACRO _request_resident_keys(kind, total, sees, ratio) AS CASE kind
+    WHEN 'window' THEN least(total, sees)
+    WHEN 'v4_window' THEN least(total, sees)
+    WHEN 'v4_dense' THEN least(total, sees) + total // ratio
+    WHEN 'v4_top' THEN least(total, sees) + total // ratio
+    WHEN 'index' THEN total // greatest(ratio, 1)
+    ELSE total
+END;
+
+-- Keys that the KV cache holds of all requests after the pass: groups of equal ones, or a batch
+-- where there are none.
+CREATE MACRO _resident_keys(kind, batch, new_tokens, cached, requests, sees, ratio) AS
+    CASE
+        WHEN requests IS NULL
+            THEN batch * _request_resident_keys(kind, cached + new_tokens, sees, ratio)
+        ELSE CAST(
+            list_sum(
+                list_transform(
+                    requests,
+                    lambda r: r.requests * _request_resident_keys(
+                        kind, r.cached_tokens + r.new_tokens, sees, ratio
+                    )
+                )
+            ) AS BIGINT
+        )
+    END;
+
+-- One row per scenario, part of a layer and operator: the rows of the relation operators, those of
+-- several kinds of layers that are alike as one, with the number of the scenario.
+--
+-- In training a row is the forward and the backward pass of a microbatch: products three times,
+-- attention three and a half times where the backward pass computes the scores again, both once
+-- more with recompute; weights read for each, gradients in FP32 written, or read and written where
+-- they are summed up over microbatches.
+--
+-- question           BIGINT   number of the scenario
+-- scenario           VARCHAR  scenario
+-- model              VARCHAR  model
+-- phase              VARCHAR  prefill, decode or training
+-- part               VARCHAR  kind of attention or of MLP, layer, ends or mtp
+-- kinds              STRUCT[] kinds of layers that have it, with the number of each
+-- mtp_layers         BIGINT   layers of multi-token prediction, like the last one
+-- layers             BIGINT   layers that have it
+-- stage_layers       BIGINT   of these, layers of the last pipeline stage, the busiest
+-- op_seq             INTEGER  place in the layer
+-- op                 VARCHAR  operator
+-- module             VARCHAR  module that holds it
+-- fused_op           VARCHAR  product that engines make of it and its neighbours
+-- category           VARCHAR  category
+-- rows               VARCHAR  what its rows are
+-- row_count          BIGINT   rows of a replica
+-- tokens             BIGINT   new tokens of a replica
+-- m_eff              DOUBLE   rows of one product on one rank: those that share weights or keys
+-- tensor_efficiency  DOUBLE   part of the matrix units' speed that so few rows reach
+-- n                  BIGINT   columns of its result
+-- k                  BIGINT   inner dimension
+-- instances          BIGINT   products side by side
+-- n_rank             BIGINT   columns that one rank holds
+-- k_rank             BIGINT   inner dimension that one rank holds
+-- row_reads          BIGINT   elements that a row reads
+-- row_writes         BIGINT   elements that a row writes
+-- flop               BIGINT   FLOP of a replica
+-- flop_rank          DOUBLE   FLOP of one rank
+-- tensor_flop        DOUBLE   part of these that the matrix units do
+-- realizable_flop    DOUBLE   FLOP at full speed that take as long
+-- vector_flop        BIGINT   FLOP outside the matrix units of a replica
+-- vector_flop_rank   DOUBLE   the same of one rank
+-- weights            VARCHAR  class of its weights
+-- parameters_rank    DOUBLE   weights that a rank holds
+-- parameter_bytes    DOUBLE   the same, bytes
+-- saved_bytes        DOUBLE   activations that a rank keeps for the backward pass
+-- resident_bytes     DOUBLE   KV cache that a rank holds after the pass
+-- weight_bytes       DOUBLE   weights that a rank reads, and gradients
+-- activation_bytes   DOUBLE   activations that a rank reads and writes
+-- alone_bytes        DOUBLE   the same were it a kernel of its own
+-- kv_bytes           DOUBLE   KV cache that a rank reads and writes
+-- temporary_bytes    DOUBLE   scores that leave the chip
+-- net_bytes          DOUBLE   bytes that a rank sends
+-- split              VARCHAR  how ranks share it
+-- split_factor       DOUBLE   FLOP of a replica over those of a rank
+-- hidden             BOOLEAN  done in the kernel of a neighbour
+-- dtype              VARCHAR  type it computes in
+-- peak_tflops        DOUBLE   dense peak, TFLOP/s
+-- flop_us            DOUBLE   least time of the matrix units, µs
+-- vector_us          DOUBLE   least time of the vector units, µs
+-- hbm_us             DOUBLE   least time of the memory, µs
+-- net_us             DOUBLE   least time of the network, µs
+CREATE VIEW _operator_rows AS
+-- Kept apart: else the scenarios, of which there may be a million, are joined with the template's
+-- own parts.
+WITH template AS MATERIALIZED (
+    SELECT
+        t.* EXCLUDE (model_layers, layer_ids), s.stages,
+        -- The last stage has the head, and as many layers as any. The embeddings are in the first.
+        CASE
+            WHEN category = 'embedding' AND stages > 1 THEN 0
+            WHEN layer_ids IS NULL THEN layers
+            ELSE len(list_filter(
+                layer_ids, lambda id: id >= model_layers - (model_layers + stages - 1) // stages
+            ))
+        END AS stage_layers
+    FROM _template AS t
+    CROSS JOIN (SELECT DISTINCT pp AS stages FROM _scenario_rows) AS s
+),
+worked AS (
+    SELECT
+        q.*, t.* EXCLUDE (variant, stages, layers, stage_layers),
+        layers + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS layers,
+        stage_layers + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS stage_layers,
+        CASE rows
+            WHEN 'tokens' THEN tokens
+            -- A cached prefix is compressed: its keys are expanded again.
+            WHEN 'expanded' THEN tokens + cached_tokens
+            WHEN 'logits' THEN logit_rows
+            WHEN 'assignments' THEN tokens * top_k
+            WHEN 'pairs'
+                THEN CASE
+                    WHEN said_pairs IS NOT NULL AND attention_kind IN ('gqa', 'mla') THEN said_pairs
+                    ELSE _pairs(
+                        attention_kind, batch, seq_len, kv_len, requests, sliding_window,
+                        compress_ratio, index_top_k
+                    )
+                END
+            WHEN 'index_pairs'
+                THEN _index_pairs(attention_kind, batch, seq_len, kv_len, requests, compress_ratio)
+        END AS row_count,
+        CASE kv_rows
+            WHEN 'looked_up'
+                THEN _cached_keys(
+                    attention_kind, batch, seq_len, kv_len, requests, sliding_window,
+                    compress_ratio, index_top_k
+                )
+            WHEN 'indexed' THEN cached_tokens // greatest(compress_ratio, 1)
+            WHEN 'new' THEN tokens / cp
+            WHEN 'index_new' THEN tokens / cp
+        END AS kv_row_count,
+        tokens / cp AS rank_tokens,
+        -- The last tokens, whose logits inference needs, are on one rank; and each rank expands
+        -- all keys that come around the ring.
+        CASE
+            WHEN rows = 'expanded' OR rows = 'logits' AND NOT trains THEN 1
+            ELSE cp
+        END AS token_ranks,
+        CASE split
+            WHEN 'tp' THEN CAST(tp AS DOUBLE)
+            WHEN 'kv_heads' THEN kv_split
+            WHEN 'experts' THEN tp / expert_imbalance
+            -- Replicas that share a head gather their rows first.
+            WHEN 'head_tp' THEN CAST(least(tp, head_tp) AS DOUBLE)
+            ELSE 1.0
+        END AS split_factor,
+        -- What a rank holds of the keys and values of all heads.
+        CASE WHEN attention_kind IN ('gqa', 'window') THEN 1 / kv_split ELSE 1.0 END AS key_share,
+        -- What a rank holds of the dimension that is cut.
+        CASE split
+            WHEN 'tp' THEN CAST(tp AS DOUBLE)
+            WHEN 'kv_heads' THEN kv_split
+            WHEN 'experts' THEN CAST(expert_tp AS DOUBLE)
+            WHEN 'head_tp' THEN CAST(head_tp AS DOUBLE)
+            ELSE 1.0
+        END AS side_factor
+    FROM _priced_questions AS q
+    JOIN template AS t
+        ON t.variant = q.variant AND t.stages = q.pp AND (t.form IS NULL OR t.form = q.form)
+    WHERE
+        q.formulas = 'physical' AND (part <> 'mtp' OR mtp_layers > 0)
+        AND CASE net
+            WHEN 'all_reduce' THEN tp > 1
+            WHEN 'all_gather' THEN head_tp > 1
+            WHEN 'ring' THEN cp > 1
+            WHEN 'send' THEN pp > 1
+            -- Experts of one replica's ranks have its tokens already.
+            WHEN 'dispatch' THEN ep > tp
+            WHEN 'combine' THEN ep > tp
+            ELSE TRUE
+        END
+),
+shared AS (
+    SELECT
+        *,
+        CASE
+            WHEN category = 'attention_core' THEN rank_tokens
+            WHEN split = 'experts'
+                THEN rank_tokens * top_k * expert_imbalance * group_ranks / ep
+            WHEN split = 'head_tp' THEN row_count / token_ranks * greatest(head_tp / tp, 1)
+            ELSE row_count / token_ranks
+        END AS rank_rows,
+        row_count * CASE WHEN category = 'attention_core' THEN core_passes ELSE passes END
+            AS worked_rows,
+        worked_rows / split_factor / token_ranks AS worked_rank_rows,
+        CASE
+            WHEN weights = 'head' THEN head_dtype
+            WHEN weights = 'fp32' THEN 'fp32'
+            WHEN weights IN ('linear', 'expert') THEN gemm_dtype
+            WHEN category = 'attention_core' THEN core_dtype
+            ELSE 'fp32'
+        END AS dtype,
+        CASE
+            WHEN weights = 'head' THEN head_tflops
+            WHEN weights = 'fp32' THEN fp32_tflops
+            WHEN weights IN ('linear', 'expert') THEN gemm_tflops
+            WHEN category = 'attention_core' THEN core_tflops
+            ELSE vector_tflops
+        END AS peak_tflops,
+        weight_elements / side_factor
+        * CASE WHEN weights = 'expert' THEN num_experts / ep ELSE 1 END AS parameters_rank
+    FROM worked
+),
+weighed AS (
+    SELECT
+        *,
+        CAST(worked_rows * row_flop AS BIGINT) AS flop,
+        CAST(worked_rows * row_vector_flop AS BIGINT) AS vector_flop,
+        worked_rank_rows * row_flop AS flop_rank,
+        worked_rank_rows * row_vector_flop AS vector_flop_rank,
+        CASE
+            WHEN category = 'attention_core'
+                THEN rank_tokens / request_count * heads_per_key
+                    / CASE WHEN attention_kind IN ('gqa', 'window') THEN 1 ELSE split_factor END
+            WHEN weights = 'expert' THEN rank_rows / visited_experts
+            ELSE rank_rows
+        END AS m_eff,
+        CASE weights
+            WHEN 'linear' THEN weight_elements * linear_size / side_factor
+            WHEN 'expert' THEN weight_elements * expert_size * visited_experts / side_factor
+            WHEN 'head' THEN weight_elements * head_size / side_factor
+            WHEN 'norm' THEN weight_elements * activation_size
+            WHEN 'fp32' THEN weight_elements * 4.0
+            ELSE 0.0
+        END * weight_reads + gradient_moves * parameters_rank AS weight_bytes_rank,
+        rank_rows * activation_size * passes AS pass_bytes,
+        row_reads / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
+            AS rank_reads,
+        CASE WHEN split_side IN ('n', 'instances') THEN side_factor ELSE 1 END AS write_factor,
+        pass_bytes * (rank_reads + row_writes / write_factor) AS alone_bytes,
+        pass_bytes * (rank_reads + fused_writes / write_factor) AS fused_bytes,
+        CASE
+            WHEN trains OR kv_row_count IS NULL THEN 0.0
+            -- Index keys are kept in FP8.
+            WHEN kv_rows IN ('indexed', 'index_new') THEN 1.0 * kv_row_count * kv_elements
+            ELSE kv_size * kv_row_count * kv_elements * key_share
+        END AS kv_bytes_rank,
+        CASE net
+            WHEN 'all_reduce' THEN 2.0 * rank_tokens * activation_size * (tp - 1) / tp
+            WHEN 'dispatch' THEN rank_tokens * top_k * dispatch_size / tp * (ep - 1) / ep
+            WHEN 'combine' THEN rank_tokens * top_k * activation_size / tp * (ep - 1) / ep
+            WHEN 'ring'
+                THEN _resident_keys(
+                    attention_kind, batch, seq_len, kv_len, requests, sliding_window,
+                    compress_ratio
+                ) * kv_size * key_share * (cp - 1) / cp
+            WHEN 'all_gather' THEN 1.0 * row_count * activation_size * (head_tp - 1) / head_tp
+            WHEN 'send' THEN rank_tokens * activation_size / tp * virtual_stages
+            ELSE 0.0
+        END * net_elements
+        * CASE WHEN NOT trains THEN 1.0 WHEN net = 'ring' THEN 3.0 ELSE 2.0 END AS net_bytes,
+        CASE net
+            WHEN 'all_reduce' THEN tp
+            WHEN 'all_gather' THEN head_tp
+            WHEN 'ring' THEN cp
+            WHEN 'send' THEN 2
+            ELSE ep
+        END AS net_ranks,
+        -- Ranks are numbered by tensor, context, data and pipeline parallelism in this order.
+        CASE
+            WHEN domain_size IS NULL THEN net_ranks
+            WHEN net = 'ring' THEN greatest(domain_size // tp, 1)
+            WHEN net = 'send' THEN CASE WHEN tp * cp * dp * pp <= domain_size THEN 2 ELSE 1 END
+            ELSE domain_size
+        END AS near_ranks
+    FROM shared
+),
+limited AS (
+    SELECT
+        *,
+        CASE
+            WHEN fused AND fuses THEN 0.0
+            -- The backward pass wants what was before.
+            WHEN fuses AND NOT trains THEN fused_bytes
+            ELSE alone_bytes
+        END AS moved_bytes,
+        CASE WHEN category = 'attention_core' THEN core_share ELSE linear_share END * flop_rank
+            AS tensor_flop,
+        CASE
+            WHEN row_flop = 0 THEN 1.0
+            WHEN tile_rows IS NOT NULL AND category <> 'attention_core'
+                THEN _tile_efficiency(
+                    m_eff, n / CASE WHEN split_side = 'n' THEN side_factor ELSE 1 END,
+                    coalesce(instances, CASE WHEN weights = 'expert' THEN visited_experts END, 1)
+                    / CASE WHEN split_side = 'instances' THEN side_factor ELSE 1 END,
+                    tile_rows, tile_columns, num_sms
+                )
+            WHEN saturation_rows IS NOT NULL THEN least(1, m_eff / saturation_rows)
+            ELSE 1.0
+        END AS tensor_efficiency
+    FROM weighed
+)
+SELECT
+    question, scenario, model, phase, part, kinds, mtp_layers, layers, stage_layers, op_seq, op,
+    module, fused_op, category, rows, row_count, tokens, m_eff, tensor_efficiency,
+    n, k, instances,
+    CASE WHEN split_side = 'n' THEN CAST(n / side_factor AS BIGINT) ELSE n END AS n_rank,
+    CASE WHEN split_side = 'k' THEN CAST(k / side_factor AS BIGINT) ELSE k END AS k_rank,
+    row_reads, row_writes, flop, flop_rank, tensor_flop,
+    tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share AS realizable_flop,
+    vector_flop, vector_flop_rank, weights, parameters_rank,
+    parameters_rank * CASE weights
+        WHEN 'linear' THEN linear_size
+        WHEN 'expert' THEN expert_size
+        WHEN 'fp32' THEN 4.0
+        WHEN 'norm' THEN activation_size
+        ELSE head_size
+    END AS parameter_bytes,
+    CASE
+        WHEN trains AND (NOT recompute OR op = 'input_norm')
+            THEN rank_rows * saves * row_reads * activation_size
+                / CASE WHEN split_side IN ('k', 'instances') THEN side_factor ELSE 1 END
+        ELSE 0.0
+    END AS saved_bytes,
+    CASE
+        WHEN trains OR kv_rows IS NULL OR kv_rows NOT IN ('new', 'index_new') THEN 0.0
+        ELSE _resident_keys(
+            CASE WHEN kv_rows = 'index_new' THEN 'index' ELSE attention_kind END, batch, seq_len,
+            kv_len, requests, sliding_window, compress_ratio
+        ) * kv_elements * CASE
+            WHEN kv_rows = 'index_new' THEN 1.0
+            ELSE kv_size * key_share
+        END / cp
+    END AS resident_bytes,
+    weight_bytes_rank AS weight_bytes,
+    CASE WHEN rows = 'pairs' AND category = 'elementwise' THEN 0.0 ELSE moved_bytes END
+        AS activation_bytes,
+    alone_bytes, kv_bytes_rank AS kv_bytes,
+    CASE WHEN rows = 'pairs' AND category = 'elementwise' THEN moved_bytes ELSE 0.0 END
+        AS temporary_bytes,
+    net_bytes, split, split_factor * token_ranks AS split_factor, fused AND fuses AS hidden, dtype,
+    peak_tflops,
+    (tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share)
+    / (peak_tflops * flop_fraction) / 1e6 AS flop_us,
+    vector_flop_rank / vector_tflops / 1e6 AS vector_us,
+    (weight_bytes_rank + moved_bytes + kv_bytes_rank) / (hbm_gbps * hbm_fraction) / 1e3 AS hbm_us,
+    CASE
+        WHEN net_bytes = 0 THEN 0.0
+        ELSE _network_us(
+            net_bytes, net, net_ranks, near_ranks,
+            link_gbps * net_fraction
+            * _link_share(peer_links, net IN ('ring', 'send'), least(net_ranks, near_ranks)),
+            scaleout_gbps * net_fraction, link_us, scaleout_us, copied_share
+        )
+    END AS net_us
+FROM limited;

@@ -1,0 +1,84 @@
+-- One row per kernel of a layer that somebody timed, in the order given: which operators its time
+-- belongs to, and how near it comes to the peak. No row is left out; the times of the three fates
+-- sum to that of all kernels.
+--
+-- key: request, position
+--
+-- request        VARCHAR    scenario
+-- position       BIGINT     order, from 0
+-- half           VARCHAR    part of the layer
+-- category       VARCHAR    kernel category as given; where that is other or missing, by the name
+-- name           VARCHAR    name of the kernel, or of the category where only sums are given
+-- short_name     VARCHAR    the same as people like to read it, where it is given
+-- shape          VARCHAR    shapes of its inputs, as given
+-- dur_us         DOUBLE     duration, µs
+-- layer_pct      DOUBLE     share of the durations of all kernels
+-- fate           VARCHAR    assigned, overhead or unmapped
+-- reason         VARCHAR    kind of overhead; why it is unmapped; NULL if it is assigned
+-- map_rule       VARCHAR    operator (the category is its name), shape_match or category
+-- group_id       INTEGER    group of operators, see timing_groups
+-- operators      VARCHAR[]  operators of the kernel itself
+-- share_of_group DOUBLE     its part of the group's time
+-- dtype          VARCHAR    type that it multiplies in; NULL: unknown, the operators' counts
+-- dtype_source   VARCHAR    where that is from: input types, name or category
+-- flop_rank      DOUBLE     FLOP of one rank; NULL if several kernels of the group share them
+-- peak_dtype     VARCHAR    type whose peak counts for its group; mixed: its operators differ
+-- peak_tflops    DOUBLE     peak that it is held against, TFLOP/s
+-- compute_us     DOUBLE     time of its FLOP at the peak, µs
+-- mfu_pct        DOUBLE     compute_us over dur_us
+-- roofline_pct   DOUBLE     the longer of compute_us and the time of its bytes, over dur_us
+-- flag_over_100  BOOLEAN    one of these exceeds 100, of the group where the kernel has none
+-- over_100_causes VARCHAR   what may be the reason, ; between
+CREATE VIEW timing_kernels AS
+WITH linked AS (
+    SELECT
+        links.request, links.position, any_value(map_rule) AS map_rule,
+        any_value(group_id) AS group_id, list(op ORDER BY op_seq) AS operators
+    FROM _timing_links AS links
+    JOIN _timing_groups USING (request, op_seq)
+    GROUP BY links.request, links.position
+),
+fitting AS (
+    SELECT kernels.request, kernels.position, count(DISTINCT product) AS products
+    FROM _timing_rows AS kernels
+    JOIN _timing_products AS products
+        ON products.request = kernels.request
+        AND products.n = kernels.n AND products.k = kernels.k
+    GROUP BY kernels.request, kernels.position
+)
+SELECT
+    kernels.request, kernels.position, half, kernels.category, name, short_name,
+    shape, dur_us,
+    100 * dur_us / nullif(sum(dur_us) OVER (PARTITION BY kernels.request), 0) AS layer_pct,
+    CASE
+        WHEN map_rule IS NOT NULL THEN 'assigned'
+        WHEN rules.fate = 'overhead' THEN 'overhead'
+        ELSE 'unmapped'
+    END AS fate,
+    CASE
+        WHEN map_rule IS NOT NULL THEN NULL
+        WHEN rules.fate = 'overhead' THEN subclass
+        WHEN rules.fate = 'operators' THEN 'no such operator in this layer'
+        WHEN rules.fate = 'product' AND n IS NULL THEN 'product without shapes'
+        WHEN rules.fate = 'product' AND products > 1 THEN 'several products of this shape'
+        WHEN rules.fate = 'product' THEN 'no product of this shape'
+        ELSE coalesce(rules.comment, 'unknown category')
+    END AS reason,
+    map_rule, linked.group_id, linked.operators,
+    dur_us / nullif(measured_us, 0) AS share_of_group,
+    kernels.dtype, dtype_source,
+    CASE WHEN groups.kernels = 1 THEN flop_rank END AS flop_rank,
+    peak_dtype, peak_tflops,
+    CASE WHEN groups.kernels = 1 THEN compute_us END AS compute_us,
+    CASE WHEN groups.kernels = 1 THEN mfu_pct END AS mfu_pct,
+    CASE WHEN groups.kernels = 1 THEN roofline_pct END AS roofline_pct,
+    flag_over_100, over_100_causes
+FROM _timing_rows AS kernels
+JOIN scenarios ON scenarios.scenario = kernels.request
+LEFT JOIN timing_rules AS rules ON rules.category = kernels.category
+LEFT JOIN linked
+    ON linked.request = kernels.request AND linked.position = kernels.position
+LEFT JOIN fitting
+    ON fitting.request = kernels.request AND fitting.position = kernels.position
+LEFT JOIN timing_groups AS groups
+    ON groups.request = kernels.request AND groups.group_id = linked.group_id;

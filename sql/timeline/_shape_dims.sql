@@ -1,8 +1,0 @@
--- Dimensions of the shapes in a text of XLA, a list of texts: 128,512 of bf16[128,512]{1,0}.
-CREATE MACRO _shape_dims(shapes) AS
-list_transform(
-    regexp_extract_all(
-        shapes, '\b[a-z]+[0-9]*(?:e[0-9]m[0-9][a-z0-9]*)?\[([0-9, <=?]*)\]', 1
-    ),
-    LAMBDA dims: CASE trim(dims) WHEN '' THEN '[]' ELSE replace(dims, ' ', '') END
-);

@@ -1,3 +1,0 @@
--- The text of the input in a slot, of a JSON text with all of them.
-CREATE MACRO _slot_text(inputs, slot) AS
-json_extract_string(inputs, '$[' || slot || ']');

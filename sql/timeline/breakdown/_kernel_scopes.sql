@@ -1,0 +1,13 @@
+-- One row per kernel whose launch, or place on the device, lies in scopes: the path of their names.
+--
+-- trace_id   VARCHAR  trace
+-- kernel_id  BIGINT   event_id of the kernel
+-- path       VARCHAR  scopes, => between, the outermost first; NULL if only the phase is known
+-- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward, and
+--                     outside of modules and of what is differentiated
+CREATE VIEW _kernel_scopes AS
+SELECT k.trace_id, k.kernel_id, s.path, s.phase
+FROM kernels AS k
+JOIN _scope_paths AS s
+    ON s.trace_id = k.trace_id AND s.id = coalesce(k.launch_id, k.kernel_id)
+WHERE s.kind = 'point';

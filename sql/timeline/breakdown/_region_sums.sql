@@ -1,0 +1,113 @@
+-- One row per device, region and phase: sums, span and union of the operations in the region and in
+-- regions inside it, and the time of its calls on the host. Sums may exceed 64 bits; as DOUBLE they
+-- are whole nanoseconds up to 104 days.
+--
+-- stored: per trace
+--
+-- trace_id      VARCHAR  trace
+-- rank          INTEGER  rank in the job
+-- device        INTEGER  device
+-- path          VARCHAR  scopes, => between; (unattributed) and the operation's name where unknown
+-- depth         BIGINT   scopes in the path
+-- phase         VARCHAR  forward, backward or recompute, NULL if not known
+-- display_path  VARCHAR  path to show
+-- calls         BIGINT   operations
+-- self_ns       DOUBLE   sum of their own times, ns
+-- own_ns        DOUBLE   of that, of operations of the region itself, ns
+-- start_ns      BIGINT   start of the first operation, ns
+-- end_ns        BIGINT   end of the last, ns
+-- busy_ns       DOUBLE   union of these operations, those that only wait left out, ns
+-- host_ns       DOUBLE   union of the calls of its scopes on the host, see regions; NULL if the
+--                        host shows none, ns
+CREATE VIEW _region_sums AS
+WITH ops AS (
+    SELECT
+        trace_id, rank, device, phase, start_ns, end_ns, self_ns, class <> 'wait' AS works,
+        coalesce(path, '(unattributed)=>' || canonical_name) AS path,
+        coalesce(display_path, '(unattributed)=>' || canonical_name) AS display
+    FROM _device_ops
+    WHERE role = 'op'
+),
+scopes AS (
+    -- A call is one, whichever of its operations are differentiated.
+    SELECT trace_id, pid, path, start_ns, end_ns, nullif(phase, 'forward') AS phase
+    FROM _scope_paths
+    WHERE kind IN ('module', 'annotation', 'backward') AND path IS NOT NULL
+),
+prefixes AS MATERIALIZED (
+    -- Every path with each of its beginnings; numbers are quicker to sort than names.
+    SELECT path, depth, prefix, dense_rank() OVER (ORDER BY prefix) AS region_id
+    FROM (
+        SELECT path, depth, array_to_string(string_split(path, '=>')[:depth], '=>') AS prefix
+        FROM (
+            SELECT path, unnest(range(1, len(string_split(path, '=>')) + 1)) AS depth
+            FROM (SELECT path FROM ops UNION SELECT path FROM scopes)
+        )
+    )
+),
+placed AS (
+    SELECT
+        trace_id, rank, device, phase, region_id, start_ns, end_ns, self_ns, works,
+        ops.path = prefix AS is_own,
+        max(end_ns) FILTER (works) OVER (
+            PARTITION BY trace_id, device, phase, region_id ORDER BY start_ns, end_ns
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS until_ns
+    FROM ops
+    JOIN prefixes USING (path)
+),
+summed AS (
+    SELECT
+        trace_id, rank, device, phase, region_id, count(*) AS calls, sum(self_ns) AS self_ns,
+        sum(self_ns) FILTER (is_own) AS own_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        sum(greatest(end_ns - greatest(start_ns, until_ns), 0)) FILTER (works) AS busy_ns
+    FROM placed
+    GROUP BY trace_id, rank, device, phase, region_id
+),
+shown AS (
+    SELECT
+        trace_id, region_id, min(
+            if(len(parts) = len(string_split(path, '=>')),
+                array_to_string(parts[:depth], '=>'), prefix)
+        ) AS display_path
+    FROM (SELECT DISTINCT trace_id, path, string_split(display, '=>') AS parts FROM ops)
+    JOIN prefixes USING (path)
+    GROUP BY trace_id, region_id
+),
+called AS (
+    SELECT
+        trace_id, pid, phase, region_id, start_ns, end_ns,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, pid, phase, region_id ORDER BY start_ns, end_ns
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS until_ns
+    FROM scopes
+    JOIN prefixes USING (path)
+),
+hosts AS (
+    SELECT
+        trace_id, pid, phase, region_id,
+        sum(greatest(end_ns - greatest(start_ns, until_ns), 0)) AS host_ns
+    FROM called
+    GROUP BY trace_id, pid, phase, region_id
+),
+launchers AS (
+    SELECT DISTINCT trace_id, device, launch_pid AS pid FROM kernels WHERE launch_id IS NOT NULL
+),
+of_devices AS (
+    SELECT trace_id, device, phase, region_id, sum(host_ns) AS host_ns
+    FROM hosts
+    JOIN launchers USING (trace_id, pid)
+    GROUP BY trace_id, device, phase, region_id
+)
+SELECT
+    s.trace_id, s.rank, s.device, r.prefix AS path, r.depth, s.phase, shown.display_path, s.calls,
+    CAST(s.self_ns AS DOUBLE) AS self_ns, CAST(coalesce(s.own_ns, 0) AS DOUBLE) AS own_ns,
+    s.start_ns, s.end_ns, CAST(coalesce(s.busy_ns, 0) AS DOUBLE) AS busy_ns,
+    CAST(h.host_ns AS DOUBLE) AS host_ns
+FROM summed AS s
+JOIN (SELECT DISTINCT region_id, prefix, depth FROM prefixes) AS r USING (region_id)
+JOIN shown ON shown.trace_id = s.trace_id AND shown.region_id = s.region_id
+LEFT JOIN of_devices AS h
+    ON h.trace_id = s.trace_id AND h.device = s.device
+    AND h.phase IS NOT DISTINCT FROM nullif(s.phase, 'forward') AND h.region_id = s.region_id;

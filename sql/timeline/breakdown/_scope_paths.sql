@@ -1,0 +1,166 @@
+-- One row per named stretch of a thread that its kernels can be attributed to: calls of modules,
+-- annotations of the user, runs of backward functions, and of the operators that are
+-- differentiated.
+--
+-- Annotations that stand for a step are left out: each has a name of its own and all work in it.
+CREATE VIEW _scopes AS
+WITH found AS (
+    SELECT
+        trace_id, pid, tid, event_id, start_ns, end_ns, name,
+        CASE
+            WHEN lane = 'python' THEN 'module'
+            WHEN category = 'user_annotation' THEN 'annotation'
+            ELSE 'device'
+        END AS kind
+    FROM events
+    WHERE
+        dur_ns > 0
+        AND (
+            (lane = 'python' AND starts_with(name, 'nn.Module: '))
+            OR (lane = 'host' AND category = 'user_annotation')
+            OR (lane = 'device' AND category = 'gpu_user_annotation')
+        )
+    UNION ALL
+    SELECT
+        trace_id, pid, tid, event_id, start_ns, end_ns, name,
+        if(is_backward, 'backward', 'forward')
+    FROM autograd_calls
+),
+names AS (
+    SELECT name
+    FROM (SELECT DISTINCT name FROM found WHERE kind IN ('annotation', 'device'))
+    JOIN step_rules ON regexp_matches(name, pattern)
+    GROUP BY name
+)
+SELECT
+    trace_id, pid, tid, event_id AS scope_id, kind,
+    CASE kind WHEN 'module' THEN substr(name, 12) ELSE name END AS scope,
+    start_ns, end_ns
+FROM found
+ANTI JOIN names USING (name)
+WHERE NOT (kind IN ('annotation', 'device') AND regexp_matches(name, '^ProfilerStep#\d+$'));
+
+-- One row per scope, and per launch and device operation inside a scope: the path of the names
+-- around it, its own included.
+--
+-- A scope's depth is the number of scopes that run on its thread when it starts; what encloses it
+-- is the latest to have started one level up. A launch belongs to the scopes that run when it is
+-- made, an operation without a launch to those of its stream. What a backward function launches
+-- belongs to the scopes of the operator whose gradient the function computes; unless a module, or
+-- such an operator, runs inside the function: that is recomputed. What either launches outside of
+-- a backward function is forward.
+--
+-- stored: per trace
+--
+-- trace_id  VARCHAR  trace
+-- id        BIGINT   event_id of the scope, the launch or the operation
+-- kind      VARCHAR  module, annotation, backward, forward or device, as _scopes has them; point of
+--                    what is no scope
+-- pid       VARCHAR  process
+-- path      VARCHAR  scopes, => between, the outermost first; NULL if only the phase is known
+-- phase     VARCHAR  forward, backward or recompute; NULL in a trace without a backward, and
+--                    outside of modules and of what is differentiated
+-- start_ns  BIGINT   start of a scope, ns
+-- end_ns    BIGINT   end of a scope, ns
+CREATE VIEW _scope_paths AS
+WITH RECURSIVE scoped_traces AS (
+    SELECT trace_id, bool_or(kind = 'backward') AS has_backward FROM _scopes GROUP BY trace_id
+),
+points AS (
+    SELECT DISTINCT
+        trace_id,
+        if(launch_id IS NULL, CAST(device AS VARCHAR), launch_pid) AS pid,
+        if(launch_id IS NULL, CAST(stream AS VARCHAR), launch_tid) AS tid,
+        coalesce(launch_id, kernel_id) AS id,
+        if(launch_id IS NULL, start_ns, launch_ns) AS at_ns
+    FROM kernels
+    SEMI JOIN scoped_traces USING (trace_id)
+),
+edges AS (
+    -- At one moment what ends goes first, then what starts, the longest first, then the points.
+    SELECT trace_id, pid, tid, scope_id AS id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns
+    FROM _scopes
+    UNION ALL
+    SELECT trace_id, pid, tid, scope_id, start_ns, 1, 1, -end_ns FROM _scopes
+    UNION ALL
+    SELECT trace_id, pid, tid, id, at_ns, 0, 2, 0 FROM points
+),
+swept AS (
+    SELECT
+        trace_id, pid, tid, id, turn,
+        sum(step) OVER in_time - greatest(step, 0) AS depth,
+        row_number() OVER in_time AS place
+    FROM edges
+    WINDOW in_time AS (
+        PARTITION BY trace_id, pid, tid ORDER BY at_ns, turn, until_ns, id
+        ROWS UNBOUNDED PRECEDING
+    )
+),
+starts AS (
+    SELECT trace_id, pid, tid, depth + 1 AS inner_depth, place, id AS scope_id
+    FROM swept
+    WHERE turn = 1
+),
+around AS (
+    -- Of scopes and of points, the scope around them.
+    SELECT s.trace_id, s.turn, s.id, s.depth, starts.scope_id AS outer_id
+    FROM (SELECT * FROM swept WHERE turn > 0) AS s
+    ASOF LEFT JOIN starts
+        ON starts.trace_id = s.trace_id AND starts.pid = s.pid AND starts.tid = s.tid
+        AND starts.inner_depth = s.depth AND starts.place < s.place
+),
+placed AS (
+    SELECT
+        a.trace_id, a.id AS scope_id, a.outer_id, s.kind, s.scope, s.pid, s.start_ns, s.end_ns
+    FROM around AS a
+    JOIN _scopes AS s ON s.trace_id = a.trace_id AND s.scope_id = a.id
+    WHERE a.turn = 1
+),
+paths (trace_id, scope_id, function_id, path, outer_path, in_forward) AS (
+    -- Inside a backward function a path begins anew; the one around it is the last resort. Forward
+    -- operators are no part of a path.
+    SELECT
+        trace_id, scope_id, CASE WHEN kind = 'backward' THEN scope_id END,
+        CASE WHEN kind NOT IN ('backward', 'forward') THEN scope END, CAST(NULL AS VARCHAR),
+        kind IN ('module', 'forward')
+    FROM placed
+    WHERE outer_id IS NULL
+    UNION ALL
+    SELECT
+        p.trace_id, p.scope_id,
+        CASE WHEN p.kind = 'backward' THEN p.scope_id ELSE paths.function_id END,
+        CASE
+            WHEN p.kind = 'forward' THEN paths.path
+            WHEN p.kind <> 'backward' THEN concat_ws('=>', paths.path, p.scope)
+        END,
+        CASE
+            WHEN p.kind = 'backward' THEN coalesce(paths.path, paths.outer_path)
+            ELSE paths.outer_path
+        END,
+        p.kind IN ('module', 'forward') OR (p.kind <> 'backward' AND paths.in_forward)
+    FROM paths
+    JOIN placed AS p ON p.trace_id = paths.trace_id AND p.outer_id = paths.scope_id
+),
+resolved AS (
+    SELECT
+        p.trace_id, p.scope_id, coalesce(p.path, forward.path, p.outer_path) AS path,
+        CASE
+            WHEN p.function_id IS NOT NULL AND p.in_forward THEN 'recompute'
+            WHEN p.function_id IS NOT NULL THEN 'backward'
+            WHEN p.in_forward AND scoped_traces.has_backward THEN 'forward'
+        END AS phase
+    FROM paths AS p
+    JOIN scoped_traces USING (trace_id)
+    LEFT JOIN autograd_links AS causes
+        ON causes.trace_id = p.trace_id AND causes.function_id = p.function_id
+    LEFT JOIN paths AS forward
+        ON forward.trace_id = causes.trace_id AND forward.scope_id = causes.op_id
+)
+SELECT trace_id, scope_id AS id, kind, pid, path, phase, start_ns, end_ns
+FROM placed
+JOIN resolved USING (trace_id, scope_id)
+UNION ALL
+SELECT a.trace_id, a.id, 'point', NULL, path, phase, NULL, NULL
+FROM around AS a
+JOIN resolved AS r ON r.trace_id = a.trace_id AND r.scope_id = a.outer_id
+WHERE a.turn = 2;

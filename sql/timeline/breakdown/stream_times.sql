@@ -1,0 +1,66 @@
+-- One row per trace, device and stream: how much of the device's window the stream is busy.
+--
+-- The busy times of streams that run at once add up to more than the device's.
+--
+-- key: trace_id, device, stream?
+--
+-- trace_id              VARCHAR  trace
+-- rank                  INTEGER  rank in the job, NULL if unknown
+-- device                INTEGER  device
+-- stream                BIGINT   stream; the line of an XLA device; NULL if the trace names none
+-- kernels               BIGINT   operations on it
+-- compute_sum_us        DOUBLE   sum of the durations of those that compute, µs
+-- communication_sum_us  DOUBLE   sum of the durations of communication operations, µs
+-- memory_sum_us         DOUBLE   sum of the durations of copies and fills, µs
+-- sum_us                DOUBLE   sum of all durations, µs
+-- busy_us               DOUBLE   time with at least one of them running, µs
+-- idle_inside_us        DOUBLE   time between its first and its last operation with none running,
+--                                µs
+-- window_us             DOUBLE   window of the trace's devices, see time_breakdown, µs
+-- busy_pct              DOUBLE   share of the window in which the stream is busy
+-- start_ns              BIGINT   start of its first operation, ns
+-- end_ns                BIGINT   end of its last operation, ns
+CREATE VIEW stream_times AS
+WITH reaching AS (
+    SELECT
+        trace_id, rank, device, stream, kind, start_ns, end_ns,
+        greatest(
+            start_ns,
+            coalesce(
+                max(end_ns) OVER (
+                    PARTITION BY trace_id, device, stream ORDER BY start_ns, end_ns
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                ),
+                start_ns
+            )
+        ) AS free_ns
+    FROM kernels
+    WHERE end_ns > start_ns
+),
+sums AS (
+    SELECT
+        trace_id, rank, device, stream, count(*) AS kernels,
+        sum(end_ns - start_ns) AS sum_ns,
+        sum(end_ns - start_ns) FILTER (kind = 'compute') AS compute_ns,
+        sum(end_ns - start_ns) FILTER (kind = 'communication') AS communication_ns,
+        sum(end_ns - start_ns) FILTER (kind = 'memory') AS memory_ns,
+        sum(greatest(0, end_ns - free_ns)) AS busy_ns,
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns
+    FROM reaching
+    GROUP BY trace_id, rank, device, stream
+),
+windows AS (
+    SELECT trace_id, max(end_ns) - min(start_ns) AS window_ns
+    FROM sums
+    GROUP BY trace_id
+)
+SELECT
+    trace_id, rank, device, stream, kernels,
+    coalesce(compute_ns, 0) / 1000.0 AS compute_sum_us,
+    coalesce(communication_ns, 0) / 1000.0 AS communication_sum_us,
+    coalesce(memory_ns, 0) / 1000.0 AS memory_sum_us,
+    sum_ns / 1000.0 AS sum_us, busy_ns / 1000.0 AS busy_us,
+    (end_ns - start_ns - busy_ns) / 1000.0 AS idle_inside_us, window_ns / 1000.0 AS window_us,
+    100.0 * busy_ns / window_ns AS busy_pct, start_ns, end_ns
+FROM sums
+JOIN windows USING (trace_id);

@@ -1,0 +1,86 @@
+-- One row per collective with the call that it is one rank's part of.
+--
+-- Ranks of one run call the collectives of a group in one order. The framework's own number
+-- identifies the call. Those of a compiled program are the same where they are the same instruction
+-- in the same run of it, the runs counted, as long as the devices show equally many. All others are
+-- counted, and only devices that show the same kinds and sizes in the same order from end to end
+-- are put together. Traces are of one run when they were given the same run; the devices of a trace
+-- always are.
+--
+-- trace_id       VARCHAR  trace
+-- device         INTEGER  device
+-- collective_id  BIGINT   event_id of its first operation
+-- run            VARCHAR  run, or the trace's id where none was given
+-- ranks          VARCHAR  the group
+-- call           VARCHAR  the call, the same on all ranks
+-- matched_by     VARCHAR  sequence, instruction or order
+-- start_ns       BIGINT   start on the rank's clock, ns since 1970 if the file has it
+-- end_ns         BIGINT   end on that clock, ns
+CREATE VIEW _collective_matches AS
+WITH runs AS (
+    SELECT
+        trace_id, device, program, execution_id,
+        row_number() OVER (
+            PARTITION BY trace_id, device, program ORDER BY start_ns
+        ) AS run_number,
+        count(*) OVER (PARTITION BY trace_id, device, program) AS run_count
+    FROM programs
+    WHERE execution_id IS NOT NULL
+),
+marks AS (
+    SELECT
+        collectives.trace_id, collectives.device, collective_id,
+        coalesce(traces.run, collectives.trace_id) AS run,
+        concat_ws(' ', process_group, group_ranks) AS ranks, kind, collectives.program, sequence,
+        collectives.name, call_number, bytes, run_number, run_count,
+        coalesce(traces.base_time_ns, 0) + collectives.start_ns AS start_ns,
+        coalesce(traces.base_time_ns, 0) + collectives.end_ns AS end_ns,
+        CASE
+            WHEN sequence IS NOT NULL THEN 'sequence'
+            WHEN run_number IS NOT NULL THEN 'instruction'
+            ELSE 'order'
+        END AS matched_by
+    FROM collectives
+    JOIN traces ON traces.trace_id = collectives.trace_id
+    LEFT JOIN runs
+        ON runs.trace_id = collectives.trace_id
+        AND runs.device = collectives.device
+        AND runs.program = collectives.program
+        AND runs.execution_id = collectives.execution_id
+    -- A message between two ranks has a row on each, or on one; which, neither shows.
+    WHERE kind <> 'send-recv'
+),
+signatures AS (
+    SELECT
+        trace_id, device, ranks,
+        md5(string_agg(
+            -- Ranks may exchange different amounts with each other, but not reduce them.
+            concat_ws(' ', kind, CASE WHEN kind <> 'all-to-all' THEN bytes END), ','
+            ORDER BY start_ns, collective_id
+        )) AS signature
+    FROM marks
+    WHERE matched_by = 'order'
+    GROUP BY trace_id, device, ranks
+)
+SELECT
+    marks.trace_id, marks.device, collective_id, run, marks.ranks,
+    CASE matched_by
+        WHEN 'sequence' THEN concat_ws(' ', kind, marks.ranks, sequence)
+        WHEN 'instruction' THEN concat_ws(
+            ' ', name, marks.ranks, 'of', program, run_number, 'of', run_count, call_number
+        )
+        ELSE concat_ws(
+            ' ', kind, marks.ranks, signatures.signature,
+            row_number() OVER (
+                PARTITION BY marks.trace_id, marks.device, marks.ranks, matched_by
+                ORDER BY start_ns, collective_id
+            )
+        )
+    END AS call,
+    matched_by, start_ns, end_ns
+FROM marks
+LEFT JOIN signatures
+    ON signatures.trace_id = marks.trace_id
+    AND signatures.device = marks.device
+    AND signatures.ranks = marks.ranks
+    AND marks.matched_by = 'order';

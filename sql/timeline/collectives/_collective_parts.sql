@@ -1,0 +1,189 @@
+-- One row per device operation that is a collective, or the beginning or end of one, with what the
+-- trace has of it.
+--
+-- PyTorch writes kind, sizes and group beside the kernel (the names of the arguments are those of
+-- Kineto's output_json.cpp) or beside the operator record_param_comms; older versions leave an
+-- annotation around the launch, which has kind and input. XLA has them in the instruction.
+--
+-- stored: per trace
+--
+-- trace_id       VARCHAR    trace
+-- device         INTEGER    device
+-- kernel_id      BIGINT     event_id of the operation
+-- role           VARCHAR    op, or async: in flight beside the operations
+-- stream         BIGINT     stream
+-- start_ns       BIGINT     start, ns
+-- end_ns         BIGINT     end, ns
+-- name           VARCHAR    full name
+-- program        VARCHAR    program it is part of
+-- execution_id   BIGINT     run of that program
+-- words          VARCHAR[]  words that may show its kind, the best first, in lower case
+-- half           VARCHAR    start or done, where the compiler split it in two
+-- start_name     VARCHAR    name of the half that starts it, where it was split
+-- process_group  VARCHAR    name of its group of ranks
+-- group_ranks    VARCHAR    the ranks of that group, as the trace lists them
+-- group_size     BIGINT     their number
+-- group_size_source  VARCHAR  where it is from: arguments or instruction
+-- sequence       BIGINT     number of the call within the group, as the framework counts
+-- input_bytes    DOUBLE     what the rank gives, bytes
+-- output_bytes   DOUBLE     what the rank gets, bytes
+-- dtype          VARCHAR    type of the elements
+-- bytes_source   VARCHAR    where the bytes are from: arguments, annotation or instruction
+CREATE VIEW _collective_parts AS
+WITH parts AS (
+    SELECT
+        ops.trace_id, ops.device, ops.kernel_id, ops.role, kernels.stream, ops.start_ns,
+        ops.end_ns, ops.name, ops.program, ops.execution_id,
+        ops.hlo_category, ops.shape, ops.dtype, kernels.display_name, kernels.launch_ns,
+        kernels.launch_pid, kernels.launch_tid, kernels.op_id
+    FROM _device_ops AS ops
+    LEFT JOIN kernels ON kernels.trace_id = ops.trace_id AND kernels.kernel_id = ops.kernel_id
+    WHERE ops.class = 'communication'
+),
+written AS (
+    SELECT trace_id, event_id AS kernel_id, args
+    FROM events
+    SEMI JOIN parts ON parts.trace_id = events.trace_id AND parts.kernel_id = events.event_id
+    WHERE lane = 'device'
+),
+recorded AS (
+    SELECT trace_id, event_id AS op_id, args
+    FROM events
+    SEMI JOIN parts ON parts.trace_id = events.trace_id AND parts.op_id = events.event_id
+    WHERE lane = 'host' AND name = 'record_param_comms'
+),
+annotated AS (
+    SELECT
+        trace_id, pid, tid, start_ns, end_ns,
+        regexp_extract(lower(name), '[a-z]ccl:(.*)', 1) AS called, input_dims,
+        lower(TRY_CAST(input_types AS JSON) ->> '$[0]') AS element
+    FROM events
+    WHERE lane = 'host' AND category = 'user_annotation' AND name LIKE '%ccl:%'
+),
+launched AS (
+    SELECT
+        parts.trace_id, parts.kernel_id, annotated.called, annotated.element,
+        list_sum(list_transform(
+            TRY_CAST(annotated.input_dims AS BIGINT[][]),
+            lambda shape: list_product(shape)
+        )) AS elements
+    FROM parts
+    ASOF JOIN annotated
+        ON annotated.trace_id = parts.trace_id
+        AND annotated.pid = parts.launch_pid
+        AND annotated.tid = parts.launch_tid
+        AND annotated.start_ns <= parts.launch_ns
+    WHERE parts.launch_ns <= annotated.end_ns
+),
+told AS (
+    SELECT
+        parts.trace_id, parts.kernel_id,
+        coalesce(written.args ->> '$."Collective name"', recorded.args ->> '$."Collective name"')
+            AS called,
+        coalesce(written.args ->> '$."Process Group Name"',
+            recorded.args ->> '$."Process Group Name"') AS process_group,
+        coalesce(written.args ->> '$."Process Group Ranks"',
+            recorded.args ->> '$."Process Group Ranks"') AS group_ranks,
+        -- A group has a rank or more.
+        nullif(greatest(TRY_CAST(
+            coalesce(written.args ->> '$."Group size"', recorded.args ->> '$."Group size"')
+            AS BIGINT), 0), 0) AS group_size,
+        TRY_CAST(coalesce(written.args ->> '$.Seq', recorded.args ->> '$.Seq') AS BIGINT)
+            AS sequence,
+        TRY_CAST(coalesce(written.args ->> '$."In msg nelems"',
+            recorded.args ->> '$."In msg nelems"') AS BIGINT) AS elements_in,
+        TRY_CAST(coalesce(written.args ->> '$."Out msg nelems"',
+            recorded.args ->> '$."Out msg nelems"') AS BIGINT) AS elements_out,
+        lower(coalesce(written.args ->> '$.dtype', recorded.args ->> '$.dtype')) AS element,
+        written.args ->> '$.long_name' AS instruction
+    FROM parts
+    LEFT JOIN written USING (trace_id, kernel_id)
+    LEFT JOIN recorded USING (trace_id, op_id)
+),
+instructions AS (
+    -- The instruction of XLA: its halves, its groups, the arrays that come out of it.
+    SELECT
+        parts.trace_id, parts.kernel_id,
+        CASE
+            WHEN regexp_matches(parts.name, '^%?(send|recv)(\.\d+)?$') THEN 'start'
+            ELSE nullif(regexp_extract(parts.name, '-(start|done)(?:\.\d+)?$', 1), '')
+        END AS half,
+        coalesce(
+            nullif(regexp_extract(told.instruction, '-done\([^%]*%([\w.-]+)', 1), ''),
+            regexp_replace(
+                replace(ltrim(parts.name, '%'), '-done', '-start'), '^(send|recv)-start', '\1'
+            )
+        ) AS start_name,
+        nullif(regexp_extract(told.instruction, 'replica_groups=(.*?)(?:, [a-z]|$)', 1), '')
+            AS groups,
+        list_transform(
+            string_split(parts.shape, '|'),
+            lambda shape: list_product(TRY_CAST(string_split(shape, ',') AS BIGINT[]))
+        ) AS elements,
+        split_part(parts.dtype, '|', 1) AS element
+    FROM parts
+    JOIN told USING (trace_id, kernel_id)
+),
+sized AS (
+    SELECT
+        instructions.trace_id, kernel_id, half, start_name, groups,
+        coalesce(
+            TRY_CAST(regexp_extract(groups, '^\[\d+,(\d+)\]', 1) AS BIGINT),
+            length(string_split(nullif(regexp_extract(groups, '^\{\{([\d,]+)\}', 1), ''), ','))
+        ) AS group_size,
+        -- The first half of a gather or a permutation names what goes in beside what comes out.
+        dtypes.bytes * CASE
+            WHEN half = 'start' AND NOT contains(start_name, 'reduce') THEN list_max(elements)
+            ELSE list_sum(elements)
+        END AS output_bytes,
+        instructions.element
+    FROM instructions
+    LEFT JOIN dtypes ON dtypes.token = lower(instructions.element)
+)
+SELECT
+    parts.trace_id,
+    parts.device,
+    parts.kernel_id,
+    parts.role,
+    parts.stream,
+    parts.start_ns,
+    parts.end_ns,
+    parts.name,
+    parts.program,
+    parts.execution_id,
+    list_filter(
+        [
+            lower(told.called), launched.called, lower(parts.hlo_category),
+            regexp_replace(lower(coalesce(parts.display_name, parts.name)), '\d+', '0', 'g'),
+            regexp_replace(lower(parts.name), '\d+', '0', 'g')
+        ],
+        lambda word: word IS NOT NULL
+    ) AS words,
+    sized.half,
+    sized.start_name,
+    coalesce(
+        told.process_group, sized.groups,
+        -- HCCL writes the end of the group's hash into the name: hcom_allReduce__935_3_1.
+        nullif(regexp_extract(parts.name, '^hcom_[A-Za-z]+_?_(\d+)_\d+', 1), '')
+    ) AS process_group,
+    told.group_ranks,
+    coalesce(told.group_size, sized.group_size) AS group_size,
+    CASE
+        WHEN told.group_size IS NOT NULL THEN 'arguments'
+        WHEN sized.group_size IS NOT NULL THEN 'instruction'
+    END AS group_size_source,
+    told.sequence,
+    coalesce(told.elements_in * said.bytes, launched.elements * noted.bytes) AS input_bytes,
+    coalesce(told.elements_out * said.bytes, sized.output_bytes) AS output_bytes,
+    coalesce(said.dtype, noted.dtype, sized.element) AS dtype,
+    CASE
+        WHEN told.elements_in IS NOT NULL OR told.elements_out IS NOT NULL THEN 'arguments'
+        WHEN launched.elements IS NOT NULL THEN 'annotation'
+        WHEN sized.output_bytes IS NOT NULL THEN 'instruction'
+    END AS bytes_source
+FROM parts
+JOIN told USING (trace_id, kernel_id)
+LEFT JOIN launched USING (trace_id, kernel_id)
+LEFT JOIN sized USING (trace_id, kernel_id)
+LEFT JOIN dtypes AS said ON said.token = told.element
+LEFT JOIN dtypes AS noted ON noted.token = launched.element;

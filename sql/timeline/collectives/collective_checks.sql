@@ -1,0 +1,72 @@
+-- One row per check and trace with collectives. Can they be matched across ranks, and what is their
+-- size?
+--
+-- key: trace_id, check
+--
+-- trace_id   VARCHAR  trace
+-- check      VARCHAR  name of the check
+-- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- value      DOUBLE   what was measured
+-- unit       VARCHAR  what the value counts, or percent
+-- threshold  DOUBLE   the value from which on the severity is not ok
+-- message    VARCHAR  what was found, what it means and what to do
+CREATE VIEW collective_checks AS
+WITH devices AS (
+    SELECT run, count(*) AS devices
+    FROM (SELECT DISTINCT run, trace_id, device FROM _collective_matches)
+    GROUP BY run
+),
+parts AS (
+    SELECT
+        trace_id, run, matched_by, count(*) OVER (PARTITION BY run, call) AS participants
+    FROM _collective_matches
+),
+matched AS (
+    SELECT
+        trace_id,
+        count(*) FILTER (devices = 1) AS collectives_alone,
+        count(*) FILTER (devices > 1 AND matched_by = 'order') AS collectives_unnumbered,
+        count(*) FILTER (devices > 1 AND matched_by <> 'order') AS collectives_unmatched
+    FROM parts
+    JOIN devices USING (run)
+    WHERE participants = 1
+    GROUP BY trace_id
+),
+sized AS (
+    SELECT
+        trace_id,
+        count(*) FILTER (kind = 'send-recv') AS collectives_point_to_point,
+        100.0 * count(*) FILTER (bytes IS NULL) / count(*) AS collectives_unsized,
+        100.0 * count(*) FILTER (group_size IS NULL AND kind <> 'send-recv') / count(*)
+            AS collectives_of_unknown_group,
+        100.0 * count(*) FILTER (group_size_source = 'world size') / count(*)
+            AS collectives_of_the_world
+    FROM collectives
+    GROUP BY trace_id
+),
+measured AS (
+    SELECT
+        trace_id,
+        CAST(coalesce(collectives_alone, 0) AS DOUBLE) AS collectives_alone,
+        CAST(coalesce(collectives_unnumbered, 0) AS DOUBLE) AS collectives_unnumbered,
+        CAST(coalesce(collectives_unmatched, 0) AS DOUBLE) AS collectives_unmatched,
+        CAST(collectives_point_to_point AS DOUBLE) AS collectives_point_to_point,
+        CAST(collectives_unsized AS DOUBLE) AS collectives_unsized,
+        CAST(collectives_of_unknown_group AS DOUBLE) AS collectives_of_unknown_group,
+        CAST(collectives_of_the_world AS DOUBLE) AS collectives_of_the_world
+    FROM sized
+    LEFT JOIN matched USING (trace_id)
+),
+checks AS (
+    SELECT trace_id, "check", value
+    FROM measured
+    UNPIVOT (
+        value FOR "check" IN (
+            collectives_alone, collectives_unnumbered, collectives_unmatched,
+            collectives_point_to_point, collectives_unsized, collectives_of_unknown_group,
+            collectives_of_the_world
+        )
+    )
+)
+SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM judged_checks(checks);

@@ -1,0 +1,34 @@
+-- One row per run and device that takes part in its collectives: how often the others waited for
+-- it.
+--
+-- key: trace_id, device
+--
+-- run                VARCHAR  run, or the trace's id where none was given
+-- trace_id           VARCHAR  trace
+-- rank               INTEGER  rank in the job, NULL if unknown
+-- device             INTEGER  device
+-- calls              BIGINT   collectives that the lake has of it and of another device
+-- last_calls         BIGINT   of these, calls that it came last to
+-- last_pct           DOUBLE   their share of calls, %
+-- expected_pct       DOUBLE   the share if all came last equally often, %
+-- is_often_last      BOOLEAN  it came last more often than by chance, by two standard deviations
+-- mean_late_us       DOUBLE   mean of its start after the first, µs
+-- caused_us          DOUBLE   sum, over the calls it came last to, of its start after the last but
+--                             one: what it alone cost the run, µs
+-- waited_us          DOUBLE   sum of what it waited for the last, µs
+-- clock_residual_us  DOUBLE   largest doubt about its clock, µs; below it lateness means nothing
+CREATE VIEW stragglers AS
+SELECT
+    run, trace_id, rank, device,
+    count(*) AS calls,
+    count(*) FILTER (is_last) AS last_calls,
+    100 * count(*) FILTER (is_last) / count(*) AS last_pct,
+    100 * avg(1 / participants) AS expected_pct,
+    count(*) FILTER (is_last) > sum(1 / participants)
+        + 2 * sqrt(sum(1 / participants * (1 - 1 / participants))) AS is_often_last,
+    avg(late_us) AS mean_late_us,
+    coalesce(sum(alone_us), 0) AS caused_us,
+    sum(wait_us) AS waited_us,
+    max(clock_residual_us) AS clock_residual_us
+FROM collective_ranks
+GROUP BY run, trace_id, rank, device;

@@ -1,0 +1,117 @@
+-- One row per idle interval and what the host did in it: time in which an operator, call or Python
+-- frame was the innermost of the thread that the device's next operation comes from.
+--
+-- Where the trace shows launches that is the launching thread; else the thread of the host with
+-- most events. Only events that share time with an idle interval are swept: each opens and closes,
+-- a running sum is the depth, and what runs innermost at a depth is the latest to have started at
+-- it. Intervals shorter than the gaps of gap_limits are left out.
+--
+-- stored: per trace
+--
+-- trace_id     VARCHAR  trace
+-- device       INTEGER  device
+-- start_ns     BIGINT   start of the interval in _idle_intervals, ns
+-- activity_id  BIGINT   event_id of the host's event, NULL while none was running
+-- overlap_ns   BIGINT   time it was the innermost in the interval, ns
+CREATE VIEW _idle_activities AS
+WITH limits AS (
+    SELECT max(value) FILTER (gap_limit = 'stored') AS stored_ns FROM gap_limits
+),
+busiest AS (
+    SELECT trace_id, arg_max(pid, (calls, pid, tid)) AS pid, arg_max(tid, (calls, pid, tid)) AS tid
+    FROM (
+        SELECT trace_id, pid, tid, count(*) AS calls
+        FROM events
+        WHERE lane = 'host' AND dur_ns > 0
+        GROUP BY trace_id, pid, tid
+    )
+    GROUP BY trace_id
+),
+linked AS (
+    SELECT DISTINCT trace_id FROM _idle_intervals WHERE launch_id IS NOT NULL
+),
+idle AS (
+    SELECT
+        _idle_intervals.trace_id, _idle_intervals.device, _idle_intervals.start_ns,
+        _idle_intervals.end_ns,
+        if(linked.trace_id IS NULL, busiest.pid, _idle_intervals.launch_pid) AS pid,
+        if(linked.trace_id IS NULL, busiest.tid, _idle_intervals.launch_tid) AS tid
+    FROM _idle_intervals
+    CROSS JOIN limits
+    LEFT JOIN linked USING (trace_id)
+    LEFT JOIN busiest USING (trace_id)
+    WHERE _idle_intervals.gap_end_ns - _idle_intervals.gap_start_ns >= limits.stored_ns
+),
+attended AS (
+    SELECT trace_id, device, start_ns, end_ns, pid, tid FROM idle WHERE tid IS NOT NULL
+),
+threads AS (
+    SELECT DISTINCT trace_id, device, pid, tid FROM attended
+),
+calls AS (
+    SELECT
+        threads.trace_id, threads.device, threads.pid, threads.tid, events.event_id,
+        events.start_ns, events.end_ns
+    FROM events
+    JOIN threads USING (trace_id, pid, tid)
+    WHERE events.lane IN ('host', 'python') AND events.dur_ns > 0
+),
+overlapping AS (
+    SELECT
+        calls.trace_id, calls.device, calls.pid, calls.tid, calls.event_id, calls.start_ns,
+        calls.end_ns
+    FROM calls
+    ASOF JOIN attended
+        ON attended.trace_id = calls.trace_id
+        AND attended.device = calls.device
+        AND attended.pid = calls.pid AND attended.tid = calls.tid
+        AND attended.start_ns < calls.end_ns
+    WHERE attended.end_ns > calls.start_ns
+),
+edges AS (
+    -- At one moment what ends goes first, then what starts, the longest first.
+    SELECT
+        trace_id, device, pid, tid, start_ns AS at_ns, 1 AS step, 1 AS turn,
+        -end_ns AS until_ns, event_id AS started_id, NULL AS idle_ns, 0 AS idles
+    FROM overlapping
+    UNION ALL
+    SELECT trace_id, device, pid, tid, end_ns, -1, 0, 0, NULL, NULL, 0 FROM overlapping
+    UNION ALL
+    SELECT trace_id, device, pid, tid, start_ns, 0, 2, 0, NULL, start_ns, 1 FROM attended
+    UNION ALL
+    SELECT trace_id, device, pid, tid, end_ns, 0, 0, 0, NULL, NULL, -1 FROM attended
+),
+swept AS (
+    SELECT
+        trace_id, device, pid, tid, at_ns, turn, until_ns, started_id,
+        sum(step) OVER in_time AS depth,
+        sum(idles) OVER in_time > 0 AS is_idle,
+        max(idle_ns) OVER in_time AS idle_ns,
+        lead(at_ns) OVER (
+            PARTITION BY trace_id, device, pid, tid ORDER BY at_ns, turn, until_ns, started_id
+        ) - at_ns AS slice_ns
+    FROM edges
+    WINDOW in_time AS (
+        PARTITION BY trace_id, device, pid, tid
+        ORDER BY at_ns, turn, until_ns, started_id
+        ROWS UNBOUNDED PRECEDING
+    )
+),
+slices AS (
+    SELECT
+        trace_id, device, is_idle, idle_ns, slice_ns,
+        CASE
+            WHEN depth > 0 THEN last_value(started_id IGNORE NULLS) OVER (
+                PARTITION BY trace_id, device, pid, tid, depth
+                ORDER BY at_ns, turn, until_ns, started_id
+                ROWS UNBOUNDED PRECEDING
+            )
+        END AS activity_id
+    FROM swept
+)
+SELECT
+    trace_id, device, idle_ns AS start_ns, activity_id,
+    CAST(sum(slice_ns) AS BIGINT) AS overlap_ns
+FROM slices
+WHERE is_idle AND slice_ns > 0
+GROUP BY trace_id, device, idle_ns, activity_id;

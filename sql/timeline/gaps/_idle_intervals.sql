@@ -1,0 +1,221 @@
+-- One row per cause in an interval in which a device has no operation running, from the first start
+-- to the last end on any device of its trace: what the device waited for, moment by moment.
+--
+-- Each operation is held against the latest end of those that started before it: where it starts
+-- later, the time between is idle, and it is the operation that ends it. The call that launched
+-- that operation cuts the interval in up to three: before the call began, while it ran, after it
+-- returned. The device waits for the host in the first two. Where operations have no calls of their
+-- own but programs have, the call that enqueued the program does so between two runs. The rows of a
+-- device do not overlap and are, all in all, its idle time to the nanosecond.
+--
+-- stored: per trace
+--
+-- trace_id             VARCHAR  trace
+-- rank                 INTEGER  rank in the job, NULL if unknown
+-- device               INTEGER  device
+-- start_ns             BIGINT   start, ns
+-- end_ns               BIGINT   end, ns
+-- cause                VARCHAR  a cause of the table idle_rules
+-- host_bound           BOOLEAN  the device waits for the host to launch what comes next
+-- gap_start_ns         BIGINT   end of the last operation before, ns
+-- gap_end_ns           BIGINT   start of the first operation after, ns
+-- kernel_id            BIGINT   that operation, NULL at the edges of the window
+-- launch_id            BIGINT   host call that launched that operation, NULL if not shown
+-- launch_ns            BIGINT   start of that call, ns
+-- launch_end_ns        BIGINT   end of that call, ns
+-- launch_pid           VARCHAR  process of that call
+-- launch_tid           VARCHAR  thread of that call
+-- previous_program_id  BIGINT   program run that the device leaves, NULL outside of programs
+-- next_program_id      BIGINT   program run that it is in afterwards
+CREATE VIEW _idle_intervals AS
+WITH operations AS (
+    -- Of operations that start together the one launched first ends the interval: the device could
+    -- have had it.
+    SELECT
+        trace_id, device, start_ns, kernel_id,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, device
+            ORDER BY start_ns, launch_ns, end_ns, kernel_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS idle_from_ns
+    FROM kernels
+    WHERE end_ns >= start_ns
+),
+devices AS (
+    SELECT trace_id, device, min(start_ns) AS first_ns, max(end_ns) AS last_ns
+    FROM kernels
+    WHERE end_ns > start_ns
+    GROUP BY trace_id, device
+),
+windows AS (
+    SELECT trace_id, min(first_ns) AS window_start_ns, max(last_ns) AS window_end_ns
+    FROM devices
+    GROUP BY trace_id
+),
+intervals AS (
+    -- An operation too short for the clock ends an interval too, but does not widen the window.
+    SELECT
+        operations.trace_id, operations.device, operations.idle_from_ns AS start_ns,
+        operations.start_ns AS end_ns, operations.kernel_id, FALSE AS is_edge
+    FROM operations
+    JOIN devices
+        ON devices.trace_id = operations.trace_id
+        AND devices.device = operations.device
+    WHERE
+        operations.start_ns > operations.idle_from_ns
+        AND operations.idle_from_ns >= devices.first_ns
+        AND operations.start_ns <= devices.last_ns
+    UNION ALL
+    SELECT trace_id, device, window_start_ns, first_ns, NULL, TRUE
+    FROM devices
+    JOIN windows USING (trace_id)
+    WHERE first_ns > window_start_ns
+    UNION ALL
+    SELECT trace_id, device, last_ns, window_end_ns, NULL, TRUE
+    FROM devices
+    JOIN windows USING (trace_id)
+    WHERE window_end_ns > last_ns
+),
+shared AS (
+    -- One call launches many operations: a graph, or an operator of several tasks.
+    SELECT trace_id, launch_id, min(start_ns) AS first_ns
+    FROM kernels
+    WHERE launch_kernels > 1
+    GROUP BY trace_id, launch_id
+),
+runs AS (
+    -- Clocks of host and device may differ: the host's is put back until no run of the trace starts
+    -- before its call.
+    SELECT
+        trace_id, device, program_id, start_ns, end_ns,
+        enqueue_start_ns + least(0, min(slack_ns) OVER of_trace) AS call_ns,
+        start_ns - dispatch_ns + least(0, min(slack_ns) OVER of_trace) AS call_end_ns
+    FROM (
+        SELECT
+            trace_id, device, program_id, start_ns, end_ns, enqueue_start_ns,
+            start_ns - enqueue_start_ns AS slack_ns,
+            CAST(round(dispatch_us * 1000) AS BIGINT) AS dispatch_ns
+        FROM programs
+    )
+    WINDOW of_trace AS (PARTITION BY trace_id)
+),
+compiled AS (
+    SELECT trace_id, device, start_ns, end_ns
+    FROM intervals
+    SEMI JOIN runs USING (trace_id, device)
+    WHERE NOT is_edge
+),
+limits AS (
+    SELECT max(value) AS contiguous_ns FROM gap_limits WHERE gap_limit = 'contiguous'
+),
+left_behind AS (
+    SELECT compiled.trace_id, compiled.device, compiled.start_ns, runs.program_id
+    FROM compiled
+    CROSS JOIN limits
+    ASOF JOIN runs
+        ON runs.trace_id = compiled.trace_id AND runs.device = compiled.device
+        AND runs.start_ns < compiled.start_ns
+    WHERE compiled.start_ns <= runs.end_ns + limits.contiguous_ns
+),
+entered AS (
+    SELECT
+        compiled.trace_id, compiled.device, compiled.start_ns, runs.program_id, runs.call_ns,
+        runs.call_end_ns
+    FROM compiled
+    CROSS JOIN limits
+    ASOF JOIN runs
+        ON runs.trace_id = compiled.trace_id AND runs.device = compiled.device
+        AND runs.start_ns <= compiled.end_ns + limits.contiguous_ns
+    WHERE compiled.end_ns < runs.end_ns
+),
+launched AS (
+    SELECT
+        intervals.trace_id, intervals.device, intervals.start_ns, intervals.end_ns,
+        intervals.kernel_id, kernels.launch_id, kernels.launch_ns,
+        coalesce(calls.end_ns, kernels.launch_ns) AS launch_end_ns, kernels.launch_pid,
+        kernels.launch_tid, left_behind.program_id AS previous_program_id,
+        entered.program_id AS next_program_id, entered.call_ns, entered.call_end_ns,
+        if(
+            intervals.end_ns > shared.first_ns, 'within one launch', 'launched, waiting'
+        ) AS waiting_cause,
+        CASE
+            WHEN is_edge THEN 'edge of the window'
+            WHEN kernels.launch_ns IS NOT NULL THEN NULL
+            WHEN left_behind.program_id = entered.program_id THEN 'inside a program'
+            WHEN entered.call_ns IS NOT NULL THEN NULL
+            WHEN coalesce(left_behind.program_id, entered.program_id) IS NOT NULL
+                THEN 'between programs'
+            ELSE 'launch not shown'
+        END AS only_cause
+    FROM intervals
+    LEFT JOIN kernels
+        ON kernels.trace_id = intervals.trace_id AND kernels.kernel_id = intervals.kernel_id
+    LEFT JOIN shared
+        ON shared.trace_id = kernels.trace_id AND shared.launch_id = kernels.launch_id
+    LEFT JOIN events AS calls
+        ON calls.trace_id = kernels.trace_id AND calls.event_id = kernels.launch_id
+        AND calls.lane = 'host'
+    LEFT JOIN left_behind
+        ON left_behind.trace_id = intervals.trace_id
+        AND left_behind.device = intervals.device
+        AND left_behind.start_ns = intervals.start_ns
+    LEFT JOIN entered
+        ON entered.trace_id = intervals.trace_id
+        AND entered.device = intervals.device
+        AND entered.start_ns = intervals.start_ns
+),
+parts AS (
+    SELECT
+        trace_id, device, start_ns AS gap_start_ns, end_ns AS gap_end_ns, kernel_id, launch_id,
+        launch_ns, launch_end_ns, launch_pid, launch_tid, previous_program_id, next_program_id,
+        unnest(
+            CASE
+                WHEN only_cause IS NOT NULL THEN
+                    [{'cause': only_cause, 'start_ns': start_ns, 'end_ns': end_ns}]
+                WHEN launch_ns IS NOT NULL THEN [
+                    {
+                        'cause': 'launch not issued',
+                        'start_ns': start_ns,
+                        'end_ns': least(end_ns, launch_ns)
+                    },
+                    {
+                        'cause': 'launch in progress',
+                        'start_ns': greatest(start_ns, launch_ns),
+                        'end_ns': least(end_ns, launch_end_ns)
+                    },
+                    {
+                        'cause': waiting_cause,
+                        'start_ns': greatest(start_ns, launch_end_ns),
+                        'end_ns': end_ns
+                    }
+                ]
+                ELSE [
+                    {
+                        'cause': 'program not enqueued',
+                        'start_ns': start_ns,
+                        'end_ns': least(end_ns, call_ns)
+                    },
+                    {
+                        'cause': 'program enqueue in progress',
+                        'start_ns': greatest(start_ns, call_ns),
+                        'end_ns': least(end_ns, call_end_ns)
+                    },
+                    {
+                        'cause': 'program enqueued, waiting',
+                        'start_ns': greatest(start_ns, call_end_ns),
+                        'end_ns': end_ns
+                    }
+                ]
+            END
+        ) AS part
+    FROM launched
+)
+SELECT
+    parts.trace_id, traces.rank, parts.device, parts.part.start_ns AS start_ns,
+    parts.part.end_ns AS end_ns, idle_rules.cause, idle_rules.host_bound, parts.gap_start_ns,
+    parts.gap_end_ns, parts.kernel_id, parts.launch_id, parts.launch_ns, parts.launch_end_ns,
+    parts.launch_pid, parts.launch_tid, parts.previous_program_id, parts.next_program_id
+FROM parts
+JOIN traces USING (trace_id)
+JOIN idle_rules ON idle_rules.cause = parts.part.cause
+WHERE parts.part.end_ns > parts.part.start_ns;

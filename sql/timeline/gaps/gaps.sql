@@ -1,0 +1,241 @@
+-- One row per gap that a marker ends: the first operation behind it that does work of its own.
+--
+-- From the marker on, operations belong to one chain as long as the device does not run dry between
+-- them. The payload is the chain's first operation that is no marker, at most as many operations
+-- behind the marker as gap_limits allows; a chain without one has no row here.
+CREATE VIEW _gap_payloads AS
+WITH limits AS (
+    SELECT
+        max(value) FILTER (gap_limit = 'contiguous') AS contiguous_ns,
+        max(value) FILTER (gap_limit = 'stored') AS stored_ns,
+        max(value) FILTER (gap_limit = 'look_ahead') AS look_ahead
+    FROM gap_limits
+),
+holes AS (
+    SELECT DISTINCT trace_id, device, gap_start_ns, gap_end_ns, kernel_id
+    FROM _idle_intervals
+    CROSS JOIN limits
+    WHERE gap_end_ns - gap_start_ns > contiguous_ns
+),
+chains AS (
+    SELECT
+        trace_id, device, kernel_id, gap_end_ns - gap_start_ns AS gap_ns,
+        lead(gap_start_ns) OVER (PARTITION BY trace_id, device ORDER BY gap_start_ns)
+            AS chain_end_ns
+    FROM holes
+),
+named AS (
+    SELECT
+        chains.trace_id, chains.device, chains.kernel_id, chains.chain_end_ns, kernels.name
+    FROM chains
+    JOIN kernels
+        ON kernels.trace_id = chains.trace_id AND kernels.kernel_id = chains.kernel_id
+    CROSS JOIN limits
+    WHERE chains.gap_ns >= stored_ns
+),
+ending_names AS (
+    SELECT DISTINCT names.name
+    FROM (SELECT DISTINCT name FROM named) AS names
+    JOIN gap_markers ON regexp_matches(lower(names.name), gap_markers.pattern)
+),
+marked AS (
+    SELECT trace_id, device, kernel_id, chain_end_ns
+    FROM named
+    SEMI JOIN ending_names USING (name)
+),
+operations AS (
+    SELECT trace_id, device, start_ns, end_ns, kernel_id, name
+    FROM kernels
+    SEMI JOIN marked
+        ON marked.trace_id = kernels.trace_id
+        AND marked.device = kernels.device
+    WHERE kernels.end_ns >= kernels.start_ns
+),
+marker_names AS (
+    SELECT DISTINCT names.name
+    FROM (SELECT DISTINCT name FROM operations) AS names
+    JOIN gap_markers ON regexp_matches(lower(names.name), gap_markers.pattern)
+),
+placed AS (
+    SELECT
+        operations.trace_id, operations.device, operations.start_ns, operations.end_ns,
+        operations.kernel_id,
+        CASE WHEN marker_names.name IS NULL THEN operations.kernel_id END AS work_id,
+        row_number() OVER (
+            PARTITION BY operations.trace_id, operations.device
+            ORDER BY operations.start_ns, operations.end_ns, operations.kernel_id
+        ) AS place
+    FROM operations
+    LEFT JOIN marker_names USING (name)
+),
+followed AS (
+    SELECT
+        trace_id, device, kernel_id,
+        first_value(CASE WHEN work_id IS NOT NULL THEN place END IGNORE NULLS)
+            OVER onwards - place AS behind,
+        first_value(CASE WHEN work_id IS NOT NULL THEN start_ns END IGNORE NULLS)
+            OVER onwards AS work_ns,
+        first_value(work_id IGNORE NULLS) OVER onwards AS work_id
+    FROM placed
+    WINDOW onwards AS (
+        PARTITION BY trace_id, device ORDER BY place
+        ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+    )
+)
+SELECT
+    marked.trace_id, marked.device, marked.kernel_id AS marker_id,
+    followed.work_id AS payload_id
+FROM marked
+JOIN followed
+    ON followed.trace_id = marked.trace_id AND followed.kernel_id = marked.kernel_id
+CROSS JOIN limits
+WHERE followed.behind <= look_ahead
+    AND followed.work_ns <= coalesce(marked.chain_end_ns, followed.work_ns);
+
+-- One row per gap between two operations of a device, its streams taken together: what stood still,
+-- what came next, and why.
+--
+-- A gap is time with no operation of the device running, at least as long as in gap_limits; its
+-- rows and the idle time shorter than that, or at the edges of the window, make up idle_us of
+-- time_breakdown. The marker is the operation that ends the gap. Where the marker does no work of
+-- its own (gap_markers), the payload is the first operation behind it that does; else both are one.
+--
+-- stored: per trace
+--
+-- key: trace_id, device, gap_id
+--
+-- trace_id               VARCHAR  trace
+-- rank                   INTEGER  rank in the job, NULL if unknown
+-- device                 INTEGER  device
+-- gap_id                 BIGINT   gap, from 0 in time order per device
+-- start_ns               BIGINT   end of the last operation before, ns
+-- end_ns                 BIGINT   start of the first operation after, ns
+-- gap_us                 DOUBLE   from that end to that start, µs
+-- window_pct             DOUBLE   share of the time of all devices of the trace
+-- is_shown               BOOLEAN  long enough for a report
+-- kind                   VARCHAR  between_programs or inside_program; NULL if no programs show
+-- cause                  VARCHAR  what the device waited for longest, see idle_rules
+-- host_bound_us          DOUBLE   part in which it waited for the host to launch the marker, µs
+-- previous_id            BIGINT   event_id of the operation before
+-- previous_name          VARCHAR  its name
+-- marker_id              BIGINT   event_id of the operation after
+-- marker_name            VARCHAR  its name
+-- payload_id             BIGINT   event_id of the first operation after that does work
+-- payload_name           VARCHAR  its name
+-- previous_program       VARCHAR  program of the operation before
+-- previous_execution_id  BIGINT   run of that program
+-- next_program           VARCHAR  program of the operation after
+-- next_execution_id      VARCHAR  run of that program
+-- step_id                BIGINT   step of the operation after it, NULL if that is of none
+-- launch_id              BIGINT   host call that launched the marker, NULL if not shown
+CREATE VIEW gaps AS
+WITH limits AS (
+    SELECT
+        max(value) FILTER (gap_limit = 'stored') AS stored_ns,
+        max(value) FILTER (gap_limit = 'shown') AS shown_ns
+    FROM gap_limits
+),
+holes AS (
+    SELECT
+        trace_id, rank, device, gap_start_ns AS start_ns, gap_end_ns AS end_ns,
+        any_value(kernel_id) AS marker_id, any_value(launch_id) AS launch_id,
+        any_value(previous_program_id) AS previous_program_id,
+        any_value(next_program_id) AS next_program_id,
+        arg_max(cause, (end_ns - start_ns, -start_ns)) AS cause,
+        coalesce(sum(end_ns - start_ns) FILTER (host_bound), 0) AS host_bound_ns
+    FROM _idle_intervals
+    CROSS JOIN limits
+    WHERE kernel_id IS NOT NULL AND gap_end_ns - gap_start_ns >= stored_ns
+    GROUP BY trace_id, rank, device, gap_start_ns, gap_end_ns
+),
+spans AS (
+    SELECT
+        trace_id, max(end_ns) - min(start_ns) AS window_ns, count(DISTINCT device) AS devices
+    FROM kernels
+    WHERE end_ns > start_ns
+    GROUP BY trace_id
+),
+previous AS (
+    -- Of operations that end together the innermost; of streams alike the last.
+    SELECT
+        holes.trace_id, holes.device, holes.start_ns,
+        arg_max(
+            kernels.kernel_id, (kernels.start_ns, kernels.stream, kernels.kernel_id)
+        ) AS kernel_id
+    FROM holes
+    JOIN kernels
+        ON kernels.trace_id = holes.trace_id
+        AND kernels.device = holes.device
+        AND kernels.end_ns = holes.start_ns
+    WHERE kernels.start_ns <= kernels.end_ns
+    GROUP BY holes.trace_id, holes.device, holes.start_ns
+),
+known AS (
+    SELECT
+        holes.trace_id, holes.rank, holes.device, holes.start_ns, holes.end_ns,
+        holes.marker_id, holes.launch_id, holes.cause, holes.host_bound_ns,
+        holes.previous_program_id, holes.next_program_id,
+        previous.kernel_id AS previous_id,
+        coalesce(_gap_payloads.payload_id, holes.marker_id) AS payload_id,
+        row_number() OVER (
+            PARTITION BY holes.trace_id, holes.device ORDER BY holes.start_ns
+        ) - 1 AS gap_id
+    FROM holes
+    LEFT JOIN previous
+        ON previous.trace_id = holes.trace_id
+        AND previous.device = holes.device
+        AND previous.start_ns = holes.start_ns
+    LEFT JOIN _gap_payloads
+        ON _gap_payloads.trace_id = holes.trace_id AND _gap_payloads.marker_id = holes.marker_id
+),
+wanted AS (
+    SELECT trace_id, marker_id AS kernel_id FROM known
+    UNION
+    SELECT trace_id, payload_id FROM known
+    UNION
+    SELECT trace_id, previous_id FROM known
+),
+names AS (
+    SELECT kernels.trace_id, kernels.kernel_id, kernels.name
+    FROM kernels
+    SEMI JOIN wanted USING (trace_id, kernel_id)
+),
+stepped AS (
+    SELECT known.trace_id, known.device, known.start_ns, work.step_id
+    FROM known
+    JOIN _step_work AS work
+        ON work.trace_id = known.trace_id AND work.kernel_id = known.marker_id
+)
+SELECT
+    known.trace_id, known.rank, known.device, known.gap_id, known.start_ns, known.end_ns,
+    (known.end_ns - known.start_ns) / 1000.0 AS gap_us,
+    100.0 * (known.end_ns - known.start_ns) / spans.window_ns / spans.devices AS window_pct,
+    known.end_ns - known.start_ns >= limits.shown_ns AS is_shown,
+    CASE
+        WHEN known.previous_program_id = known.next_program_id THEN 'inside_program'
+        WHEN coalesce(known.previous_program_id, known.next_program_id) IS NOT NULL
+            THEN 'between_programs'
+    END AS kind,
+    known.cause, known.host_bound_ns / 1000.0 AS host_bound_us, known.previous_id,
+    befores.name AS previous_name, known.marker_id, markers.name AS marker_name, known.payload_id,
+    payloads.name AS payload_name, runs_before.program AS previous_program,
+    runs_before.execution_id AS previous_execution_id, runs_after.program AS next_program,
+    runs_after.execution_id AS next_execution_id, stepped.step_id, known.launch_id
+FROM known
+CROSS JOIN limits
+JOIN spans USING (trace_id)
+JOIN names AS markers
+    ON markers.trace_id = known.trace_id AND markers.kernel_id = known.marker_id
+JOIN names AS payloads
+    ON payloads.trace_id = known.trace_id AND payloads.kernel_id = known.payload_id
+LEFT JOIN names AS befores
+    ON befores.trace_id = known.trace_id AND befores.kernel_id = known.previous_id
+LEFT JOIN programs AS runs_before
+    ON runs_before.trace_id = known.trace_id AND runs_before.device = known.device
+    AND runs_before.program_id = known.previous_program_id
+LEFT JOIN programs AS runs_after
+    ON runs_after.trace_id = known.trace_id AND runs_after.device = known.device
+    AND runs_after.program_id = known.next_program_id
+LEFT JOIN stepped
+    ON stepped.trace_id = known.trace_id AND stepped.device = known.device
+    AND stepped.start_ns = known.start_ns;

@@ -1,0 +1,207 @@
+-- The shape that tensors of some shapes, each a list, are broadcast to: the last dimensions are
+-- matched, and one that is missing or 1 is repeated. NULL in the place of dimensions that do not
+-- fit.
+CREATE MACRO _broadcast_dims(shapes) AS
+list_transform(
+    range(coalesce(list_max(list_transform(shapes, LAMBDA shape: len(shape))), 0), 0, -1),
+    LAMBDA place: list_reduce(
+        list_transform(shapes, LAMBDA shape: coalesce(shape[-place], 1)),
+        LAMBDA one, other: CASE
+            WHEN one = other OR other = 1 THEN one
+            WHEN one = 1 THEN other
+        END
+    )
+);
+
+-- The numbers in a list of slots, ; between; none of a word or of NULL.
+CREATE MACRO _slots(listed) AS
+list_filter(
+    list_transform(
+        string_split(coalesce(listed, ''), ';'), LAMBDA slot: TRY_CAST(slot AS BIGINT)
+    ),
+    LAMBDA slot: slot IS NOT NULL
+);
+
+-- The mask, as in type_promotions, of operands of which the first decide unless the others are of
+-- a higher category; a fraction with a complex number is a complex number of its own width.
+CREATE MACRO _combined_type(first, others) AS
+CASE
+    WHEN _type_rank(first) >= _type_rank(others) THEN first
+    WHEN _type_rank(first) = 2 THEN first | 4096
+    ELSE others
+END;
+
+-- The type of what PyTorch computes of tensors, of tensors without dimensions and of plain
+-- numbers, as masks of type_promotions, each the bits of all such operands, 0 of none: each kind
+-- decides unless a later one is of a higher category (torch.result_type).
+CREATE MACRO _promoted_type(tensors, zero_dims, numbers) AS
+_combined_type(tensors, _combined_type(zero_dims, numbers));
+
+-- One row per trace and distinct call of an operator that only moves and changes elements, with a
+-- rule for its bytes.
+--
+-- A result is as large as the inputs are together, and of the type that PyTorch promotes theirs
+-- to; where tensors follow that are no operands, the result goes there. A Python number shows as a
+-- tensor without dimensions, of int64 or fp64: the second is taken for a number, as such a tensor
+-- is rare. No shape has the kind of number of a Scalar: where that could decide the type, the
+-- bytes stay open, as where a type is unknown or shapes do not fit each other.
+--
+-- trace_id  VARCHAR  trace
+-- work_id   UBIGINT  the call
+-- bytes     DOUBLE   bytes read and written
+CREATE VIEW _op_bytes AS
+WITH ruled AS (
+    SELECT
+        i.trace_id, i.work_id, i.input_dims, i.types, r.reads, r.writes, r.result,
+        _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
+        _slots(coalesce(r.typed_by, r.reads)) AS type_slots
+    FROM _op_inputs AS i
+    JOIN trace_op_rules AS r ON r.priority = i.priority AND r.family = 'memory'
+),
+inputs AS (
+    SELECT
+        trace_id, work_id, slot, types[slot + 1] AS token,
+        _slot_dims(input_dims, slot) AS dims,
+        coalesce(reads, '') = 'all' OR list_contains(read_slots, slot) AS is_read,
+        list_contains(write_slots, slot) AS is_written,
+        list_contains(read_slots, slot) AS is_operand,
+        list_contains(type_slots, slot) AS is_typing,
+        slot > list_max(read_slots) AS is_behind
+    FROM (
+        SELECT
+            trace_id, work_id, input_dims, types, reads, read_slots, write_slots, type_slots,
+            unnest(range(len(types))) AS slot
+        FROM ruled
+    )
+),
+masks AS (
+    SELECT dtype, max(mask) AS mask FROM type_promotions GROUP BY dtype
+),
+tensors AS (
+    SELECT
+        t.trace_id, t.work_id, t.slot, t.dims, t.is_read, t.is_written, t.is_operand,
+        t.is_typing, t.is_behind,
+        t.token = 'scalar' AS is_scalar, d.bytes AS item_bytes,
+        len(t.dims) > 0 OR d.dtype IS NOT NULL AS is_tensor,
+        CASE
+            WHEN len(t.dims) > 0 THEN 'tensor'
+            WHEN d.dtype IN ('fp64', 'complex128') THEN 'number'
+            ELSE 'zero_dim'
+        END AS rank,
+        masks.mask
+    FROM inputs AS t
+    LEFT JOIN dtypes AS d ON d.token = t.token AND d.bytes > 0
+    LEFT JOIN masks
+        ON masks.dtype = CASE
+            -- Numbers are of the default type.
+            WHEN len(t.dims) = 0 AND d.dtype = 'fp64' THEN 'fp32'
+            WHEN len(t.dims) = 0 AND d.dtype = 'complex128' THEN 'complex64'
+            ELSE d.dtype
+        END
+),
+sized AS (
+    SELECT
+        trace_id, work_id, slot, _dims_product(dims) AS items,
+        _dims_product(dims) * item_bytes AS bytes, dims, item_bytes
+    FROM tensors
+    WHERE len(dims) > 0 AND item_bytes IS NOT NULL
+),
+gathered AS (
+    SELECT
+        trace_id, work_id,
+        coalesce(
+            sum(_dims_product(dims) * item_bytes) FILTER (is_read AND len(dims) > 0), 0
+        )
+        + coalesce(sum(_dims_product(dims) * item_bytes) FILTER (is_written), 0) AS named_bytes,
+        bool_or((is_read OR is_written) AND len(dims) > 0 AND item_bytes IS NULL) AS is_unsized,
+        count(*) FILTER (is_behind AND len(dims) > 0) AS outs,
+        sum(item_bytes) FILTER (is_behind AND len(dims) > 0) AS out_item_bytes,
+        _broadcast_dims(list(dims) FILTER (is_operand AND is_tensor)) AS result_dims,
+        bool_or(is_operand AND is_tensor) AS has_operands,
+        bool_or(is_typing AND is_tensor AND mask IS NULL) AS is_untyped,
+        bool_or(is_typing AND is_scalar) AS has_scalars,
+        _promoted_type(
+            coalesce(bit_or(mask) FILTER (is_typing AND rank = 'tensor'), 0),
+            coalesce(bit_or(mask) FILTER (is_typing AND rank = 'zero_dim'), 0),
+            coalesce(bit_or(mask) FILTER (is_typing AND rank = 'number'), 0)
+        ) AS mask
+    FROM tensors
+    GROUP BY trace_id, work_id
+),
+typed AS (
+    SELECT
+        r.trace_id, r.work_id, g.result_dims, g.has_operands, g.outs, g.out_item_bytes, r.result,
+        CASE
+            WHEN r.result IN ('bool', 'int64') THEN r.result
+            WHEN g.is_untyped OR (g.has_scalars AND _type_rank(g.mask) < 2) THEN NULL
+            WHEN _type_rank(g.mask) < 2 AND r.result = 'sum' THEN 'int64'
+            WHEN
+                _type_rank(g.mask) < 2
+                AND (r.result = 'float' OR (r.result = 'quotient' AND len(r.types) <= 2))
+                THEN 'fp32'
+            ELSE promoted.dtype
+        END AS dtype
+    FROM ruled AS r
+    JOIN gathered AS g USING (trace_id, work_id)
+    LEFT JOIN type_promotions AS promoted
+        ON promoted.mask = CASE WHEN r.result = 'real' THEN g.mask & 4095 ELSE g.mask END
+    WHERE r.writes = 'result'
+),
+results AS (
+    SELECT
+        t.trace_id, t.work_id,
+        CASE
+            -- Shapes that do not fit, or more tensors than the operator has, are of another call.
+            WHEN t.has_operands AND t.outs <= CASE t.result WHEN 'indexed' THEN 2 ELSE 1 END
+                AND len(list_filter(t.result_dims, LAMBDA d: d IS NULL)) = 0
+                THEN _dims_product(t.result_dims)
+        END
+        * CASE
+            WHEN t.outs > 0 THEN t.out_item_bytes
+            ELSE
+                (SELECT max(d.bytes) FROM dtypes AS d WHERE d.dtype = t.dtype)
+                + CASE WHEN t.result = 'indexed' THEN 8 ELSE 0 END
+        END AS bytes
+    FROM typed AS t
+),
+places AS (
+    -- The tensor of indices into the rows or elements of the first one: the next one.
+    SELECT
+        trace_id, work_id, arg_min(items, slot) AS items, arg_min(bytes, slot) AS bytes,
+        arg_min(dims, slot) AS dims
+    FROM sized
+    WHERE slot > 0
+    GROUP BY trace_id, work_id
+),
+taken AS (
+    SELECT
+        r.trace_id, r.work_id, t.bytes AS table_bytes,
+        t.item_bytes * i.items
+        * CASE r.reads
+            WHEN 'rows' THEN t.items / nullif(t.dims[1], 0)
+            -- The dimension is an argument and not known here: the least it may be.
+            WHEN 'chosen' THEN t.items / nullif(list_max(t.dims), 0)
+            WHEN 'elements' THEN 1
+        END AS bytes,
+        -- One of more dimensions may be a column that is seen as often as a row is wide.
+        i.bytes / CASE WHEN r.reads = 'elements' AND len(i.dims) > 1 THEN i.dims[-1] ELSE 1 END
+            AS place_bytes
+    FROM ruled AS r
+    JOIN sized AS t ON t.trace_id = r.trace_id AND t.work_id = r.work_id AND t.slot = 0
+    JOIN places AS i ON i.trace_id = r.trace_id AND i.work_id = r.work_id
+    WHERE r.reads IN ('rows', 'chosen', 'elements')
+)
+SELECT
+    r.trace_id, r.work_id,
+    CASE
+        -- Of a table no more is read than it has.
+        WHEN r.reads IN ('rows', 'chosen', 'elements')
+            THEN least(taken.bytes, table_bytes) + taken.bytes + place_bytes
+        WHEN g.is_unsized THEN NULL
+        WHEN r.writes = 'result' THEN g.named_bytes + results.bytes
+        ELSE g.named_bytes
+    END AS bytes
+FROM ruled AS r
+LEFT JOIN gathered AS g USING (trace_id, work_id)
+LEFT JOIN results USING (trace_id, work_id)
+LEFT JOIN taken USING (trace_id, work_id);

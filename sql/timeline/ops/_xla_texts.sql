@@ -1,0 +1,43 @@
+-- One row per trace and distinct description of operations of XLA.
+--
+-- stored: per trace
+--
+-- trace_id      VARCHAR  trace
+-- text_id       UBIGINT  as in _xla_ops
+-- copies        BOOLEAN  the line shows copies alone
+-- name          VARCHAR  name
+-- hlo_category  VARCHAR  category that XLA gives it
+-- tf_op         VARCHAR  path in the framework
+-- instruction   VARCHAR  the whole instruction (long_name)
+-- layout        VARCHAR  its result with layout (shape_with_layout)
+-- dedup_name    VARCHAR  name shared by the copies of one operation
+-- model_flops   BIGINT   operations of the model
+-- bytes         BIGINT   bytes read and written as XLA counts them
+-- raw_bytes     BIGINT   the same without its corrections
+-- hlo_module    VARCHAR  program
+-- source        VARCHAR  file and line in the user's program
+CREATE VIEW _xla_texts AS
+WITH firsts AS (
+    SELECT trace_id, text_id, any_value(copies) AS copies, min(kernel_id) AS event_id
+    FROM _xla_ops
+    GROUP BY trace_id, text_id
+),
+told AS (
+    SELECT trace_id, text_id, copies, name, _xla_arguments(args) AS said
+    FROM events
+    JOIN firsts USING (trace_id, event_id)
+    WHERE lane = 'device'
+)
+SELECT
+    trace_id, text_id, copies, name,
+    said[1] AS hlo_category,
+    said[2] AS tf_op,
+    said[3] AS instruction,
+    said[4] AS layout,
+    said[5] AS dedup_name,
+    TRY_CAST(said[6] AS BIGINT) AS model_flops,
+    TRY_CAST(said[7] AS BIGINT) AS bytes,
+    TRY_CAST(said[8] AS BIGINT) AS raw_bytes,
+    said[9] AS hlo_module,
+    said[10] AS source
+FROM told;

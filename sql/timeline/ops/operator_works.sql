@@ -1,0 +1,313 @@
+-- One row per trace and distinct call of an attention.
+--
+-- FLOP are 2 x pairs x heads x (dimension of a key + of a value), a pair being a query and a key
+-- that it sees. Where a mask hides later keys the i-th query sees s + i of them: s = keys - queries
+-- when the mask's diagonal ends at the bottom right, 0 when it starts at the top left; and at most
+-- all keys, or those of its window. Shapes of packed and paged sequences do not give pairs: work
+-- is given for one pair in all heads. Where no argument shows whether a mask hides keys, the pairs
+-- are unknown.
+CREATE VIEW _op_attentions AS
+WITH argued AS (
+    SELECT
+        o.trace_id, o.work_id, r.rule, r.layout, r.factor, o.o, o.a_bytes, o.b_bytes, o.v_bytes,
+        coalesce(len(_slot_dims(o.input_dims, r.lengths_slot)) > 0, FALSE) AS is_packed,
+        -- Sequences packed into one may stand behind a dimension of 1.
+        CASE WHEN is_packed AND len(o.a) = 4 THEN o.a[2:] ELSE o.a END AS a,
+        CASE WHEN is_packed AND len(o.b) = 4 THEN o.b[2:] ELSE o.b END AS b,
+        CASE WHEN is_packed AND len(o.v) = 4 THEN o.v[2:] ELSE o.v END AS v,
+        _slot_text(o.arguments, r.causal_slot) AS masked, r.corner,
+        TRY_CAST(_slot_text(o.arguments, r.window_slot) AS BIGINT) AS window_keys,
+        CASE r.layout WHEN 'heads_first' THEN o.a[-2] ELSE o.a[-3] END AS s_q,
+        CASE r.layout WHEN 'heads_first' THEN o.b[-2] ELSE o.b[-3] END AS s_k,
+        len(o.a) = 4 AND r.rule = 'attention' AND NOT is_packed AS is_batched
+    FROM _op_inputs AS o
+    JOIN trace_op_rules AS r USING (priority)
+    WHERE r.rule IN ('attention', 'pass_attention', 'mla_attention') AND len(o.a) >= 2
+),
+masks AS (
+    SELECT
+        *,
+        CASE
+            WHEN masked IN ('True', '1', '2') THEN TRUE
+            WHEN masked IN ('False', '0') THEN FALSE
+        END AS is_causal,
+        corner = 'bottom' OR masked = '2' AS from_bottom,
+        coalesce(window_keys >= 0, FALSE) AS is_windowed
+    FROM argued
+    WHERE is_batched
+),
+rows_seen AS (
+    SELECT
+        *,
+        CASE WHEN from_bottom THEN least(s_q, s_k) ELSE s_q END AS s_rows,
+        CASE WHEN from_bottom THEN greatest(s_k - s_q, 0) ELSE 0 END AS s_before,
+        CASE WHEN is_windowed THEN least(s_k, window_keys + 1) ELSE s_k END AS s_cap
+    FROM masks
+),
+growing AS (
+    -- So many queries see one key more than the query before, the others as many as they may.
+    SELECT *, greatest(least(s_cap - s_before, s_rows), 0) AS s_grow FROM rows_seen
+),
+counted AS (
+    SELECT
+        trace_id, work_id, a[1] AS sequences, a, b, v, a_bytes, b_bytes, v_bytes, s_q, s_k,
+        is_windowed, factor,
+        CASE layout WHEN 'heads_first' THEN a[2] ELSE a[3] END AS heads,
+        CASE
+            WHEN is_causal
+                THEN try(
+                    s_grow * s_before + s_grow * (s_grow + 1) // 2 + (s_rows - s_grow) * s_cap
+                )
+            WHEN NOT is_causal AND NOT is_windowed THEN try(s_q * s_k)
+        END AS s_pairs
+    FROM growing
+),
+packed AS (
+    SELECT
+        trace_id, work_id, rule, factor, a, o, a_bytes, b_bytes, v_bytes, is_windowed,
+        _dims_product(a[2:]) AS query_width,
+        CASE
+            WHEN rule = 'mla_attention' THEN _dims_product(b[2:]) + v[-1]
+            WHEN layout = 'split_keys' THEN b[2] * a[-1]
+            WHEN len(b) = 2 THEN b[2]
+            ELSE b[-2] * b[-1]
+        END AS key_width,
+        CASE
+            WHEN rule = 'mla_attention' THEN 0
+            WHEN layout = 'split_keys' THEN b[2] * a[-1]
+            WHEN len(v) = 2 THEN v[2]
+            ELSE v[-2] * v[-1]
+        END AS value_width,
+        CASE
+            WHEN rule = 'mla_attention' THEN _dims_product(o[2:])
+            WHEN len(a) = 3 AND len(v) >= 3 THEN a[2] * v[-1]
+            ELSE _dims_product(a[2:])
+        END AS result_width,
+        -- Absorbed, queries and results have the latent's width; its rotary part is in the query.
+        CASE WHEN rule = 'mla_attention' THEN a[2] * (2 * b[-1] + v[-1]) END AS absorbed_width
+    FROM (SELECT *, coalesce(window_keys >= 0, FALSE) AS is_windowed FROM argued)
+    WHERE NOT is_batched
+)
+SELECT
+    trace_id, work_id, sequences, try(sequences * s_q) AS queries,
+    try(sequences * s_k) AS keys,
+    try(sequences * s_pairs) AS pairs,
+    TRY_CAST(
+        try(2 * factor * sequences * heads * s_pairs * (a[-1] + v[-1])) AS BIGINT
+    ) AS flop,
+    TRY_CAST(
+        try(2 * factor * sequences * heads * s_q * s_k * (a[-1] + v[-1])) AS BIGINT
+    ) AS flop_full,
+    CAST(NULL AS DOUBLE) AS pair_flop, CAST(NULL AS DOUBLE) AS decode_flop,
+    -- A backward pass reads all four and the result's gradient, and writes three gradients.
+    CASE WHEN factor > 1 THEN 2 ELSE 1 END * (
+        _dims_product(a) * a_bytes + _dims_product(b) * b_bytes + _dims_product(v) * v_bytes
+        + _dims_product(a) // a[-1] * v[-1] * a_bytes
+    ) AS bytes,
+    CAST(NULL AS DOUBLE) AS token_bytes, is_windowed
+FROM counted
+UNION ALL
+SELECT
+    trace_id, work_id, NULL, a[1], NULL, NULL, NULL, NULL,
+    2 * factor * (query_width + result_width),
+    2 * factor * coalesce(absorbed_width, query_width + result_width),
+    a[1] * (query_width + result_width) * greatest(a_bytes, 1),
+    key_width * b_bytes + value_width * coalesce(v_bytes, b_bytes), is_windowed
+FROM packed;
+
+-- One row per trace and distinct call of a convolution whose shapes and arguments give its work.
+--
+-- As a matrix product: a row per place of the result, a column per output channel, and the channels
+-- of a group times the kernel's window as inner dimension. A transposed convolution has a row per
+-- place of its input. Backward, each gradient of input and weight that is computed is as much.
+-- (As torch.utils.flop_counter counts.)
+CREATE VIEW _op_convolutions AS
+WITH argued AS (
+    SELECT
+        o.trace_id, o.work_id, o.a, o.b, o.o, o.a_bytes, o.b_bytes,
+        TRY_CAST(_slot_text(o.arguments, r.stride_slot) AS BIGINT[]) AS stride,
+        TRY_CAST(_slot_text(o.arguments, r.padding_slot) AS BIGINT[]) AS padding,
+        TRY_CAST(_slot_text(o.arguments, r.dilation_slot) AS BIGINT[]) AS dilation,
+        CASE
+            WHEN r.transposed_slot IS NULL THEN FALSE
+            ELSE TRY_CAST(_slot_text(o.arguments, r.transposed_slot) AS BOOLEAN)
+        END AS is_transposed,
+        CASE
+            WHEN r.mask_slot IS NULL THEN 1
+            ELSE list_sum(CAST(
+                TRY_CAST(_slot_text(o.arguments, r.mask_slot) AS BOOLEAN[])[:2] AS INTEGER[]
+            ))
+        END AS gradients
+    FROM _op_inputs AS o
+    JOIN trace_op_rules AS r USING (priority)
+    WHERE r.rule IN ('conv', 'conv_backward') AND len(o.a) >= 3 AND len(o.b) = len(o.a)
+),
+placed AS (
+    SELECT
+        *,
+        CASE
+            WHEN is_transposed THEN a[3:]
+            WHEN o IS NOT NULL THEN o[3:]
+            -- One number may stand for all dimensions.
+            ELSE list_transform(
+                range(1, len(a) - 1),
+                LAMBDA d: (
+                    a[d + 2] + 2 * padding[least(d, len(padding))]
+                    - dilation[least(d, len(dilation))] * (b[d + 2] - 1) - 1
+                ) // stride[least(d, len(stride))] + 1
+            )
+        END AS places
+    FROM argued
+    WHERE is_transposed IS NOT NULL
+)
+SELECT
+    trace_id, work_id, try(a[1] * _dims_product(places)) AS m,
+    CASE WHEN is_transposed THEN b[2] ELSE b[1] END AS n,
+    try(CASE WHEN is_transposed THEN b[1] ELSE b[2] END * _dims_product(b[3:])) AS k,
+    TRY_CAST(
+        try(2 * gradients * a[1] * _dims_product(places) * _dims_product(b)) AS BIGINT
+    ) AS flop,
+    gradients * (
+        _dims_product(a) * a_bytes + _dims_product(b) * b_bytes
+        + try(a[1] * _dims_product(places) * b[1]) * a_bytes
+    ) AS bytes
+FROM placed
+WHERE list_min(places) > 0;
+
+-- One row per trace and distinct call of an operator that multiplies matrices, experts' included.
+--
+-- FLOP are 2 per multiplication with its addition: 2 x batch x m x n x k; what is added besides,
+-- a bias, does not count. The second matrix may lie the other way round than in its rule, as
+-- libraries take weights of both kinds: its inner dimension is the one that fits. Bytes are those
+-- of both operands and of the result, each once; experts that no token chooses are not read: of E
+-- experts with top-k of T tokens E x (1 - (1 - k / E)^T) are expected to be.
+CREATE VIEW _op_products AS
+WITH shaped AS (
+    SELECT
+        o.trace_id, o.work_id, o.a, o.b, o.a_bytes, o.b_bytes,
+        coalesce(r.elements_per_item, 1) AS packed, r.rule, r.result,
+        -- The second matrix in the order [k, n].
+        CASE
+            WHEN len(o.b) = 1 THEN [o.b[1], 1]
+            WHEN r.rule = 'linear' THEN [o.b[-1], o.b[-2]]
+            ELSE o.b[-2:]
+        END AS right_dims
+    FROM _op_inputs AS o
+    JOIN trace_op_rules AS r USING (priority)
+    WHERE r.rule IN ('matmul', 'linear', 'grouped') AND len(o.a) >= 1 AND len(o.b) >= 1
+),
+sized AS (
+    SELECT
+        trace_id, work_id, a, b, a_bytes, b_bytes, packed, result, a[-1] AS k,
+        CASE a[-1] WHEN right_dims[1] THEN right_dims[2] WHEN right_dims[2] THEN right_dims[1] END
+            AS n,
+        CASE
+            WHEN len(a) = 1 THEN 1
+            WHEN len(b) <= 2 AND (rule <> 'grouped' OR len(a) = 2) THEN _dims_product(a[:-2])
+            ELSE a[-2]
+        END AS m,
+        CASE
+            -- Groups share out the rows of one matrix or the columns of the other.
+            WHEN rule = 'grouped' AND (len(a) <> 3 OR len(b) <> 3) THEN 1
+            WHEN len(b) <= 2 THEN 1
+            -- A dimension that is missing or 1 is repeated.
+            ELSE _dims_product(list_transform(
+                range(3, greatest(len(a), len(b)) + 1), LAMBDA d: greatest(a[-d], b[-d])
+            ))
+        END AS batch
+    FROM shaped
+),
+experts AS (
+    SELECT
+        o.trace_id, o.work_id, try(_dims_product(o.a[:-2]) * o.o[-1]) AS m, o.b[2] AS n,
+        o.a[-1] AS k, try(o.v[2] * o.v[3] * (o.a[-1] // o.b[3])) AS down,
+        _dims_product(o.a) * 2 * o.a_bytes
+        + o.b[1] * (1 - pow(1 - o.o[-1] / o.b[1], _dims_product(o.a[:-2])))
+        * (o.b[2] * o.b[3] * o.b_bytes + o.v[2] * o.v[3] * o.v_bytes) AS bytes
+    FROM _op_inputs AS o
+    JOIN trace_op_rules AS r USING (priority)
+    WHERE r.rule = 'fused_moe' AND len(o.b) = 3 AND len(o.v) = 3 AND len(o.o) = 2 AND o.b[3] > 0
+)
+SELECT
+    trace_id, work_id, batch, m, n, try(k * packed) AS k,
+    -- Wider than any product of two shapes.
+    TRY_CAST(2 * CAST(batch AS HUGEINT) * m * n * k * packed AS BIGINT) AS flop,
+    CAST(NULL AS BIGINT) AS first_flop,
+    _dims_product(a) * a_bytes + _dims_product(b) * b_bytes
+    -- Operands of a byte or less give a result of two, or of the rule's type.
+    + CAST(batch AS DOUBLE) * m * n * CASE
+        WHEN result = 'int32' THEN 4
+        WHEN a_bytes < 2 THEN 2
+        ELSE a_bytes
+    END AS bytes
+FROM sized
+WHERE n IS NOT NULL
+UNION ALL
+SELECT
+    trace_id, work_id, 1, m, n, k, try(2 * m * (n * k + down)), try(2 * m * n * k), bytes
+FROM experts;
+
+-- One row per trace and distinct call of a framework operator with a rule in trace_op_rules, by the
+-- shapes and types of its inputs: what it has to compute and move.
+--
+-- stored: per trace
+--
+-- key: trace_id, work_id
+--
+-- trace_id     VARCHAR  trace
+-- work_id      UBIGINT  the call: equal for equal operators, shapes, types and arguments
+-- priority     INTEGER  the rule
+-- rule         VARCHAR  kind of rule
+-- family       VARCHAR  product, conv, sdpa, attention, moe or memory
+-- batch        BIGINT   products
+-- m            BIGINT   rows of a product's result, or queries
+-- n            BIGINT   columns of it
+-- k            BIGINT   inner dimension
+-- flop         BIGINT   FLOP, NULL if unknown
+-- flop_full    BIGINT   FLOP without any mask
+-- first_flop   BIGINT   part of the first of two products
+-- pair_flop    DOUBLE   FLOP per pair of the pass
+-- decode_flop  DOUBLE   the same in a decode
+-- bytes        DOUBLE   bytes moved; for attention over the pass's pairs, those of queries and
+--                       results
+-- token_bytes  DOUBLE   bytes of the key and value of one token, of such an attention
+-- is_windowed  BOOLEAN  an attention that sees a window of keys
+-- sequences    BIGINT   sequences of an attention
+-- queries      BIGINT   queries of an attention
+-- keys         BIGINT   keys of an attention
+-- pairs        BIGINT   pairs of an attention
+-- dtype        VARCHAR  arithmetic type by the types of the inputs
+-- is_typed     BOOLEAN  both operands are among the inputs, so that their types decide
+-- weight       BIGINT[] shape of the second matrix
+-- a_type       VARCHAR  type of the first operand
+-- has_work     BOOLEAN  the shapes give FLOP, alone or with the pairs of the pass
+CREATE VIEW operator_works AS
+SELECT
+    i.trace_id, i.work_id, i.priority, r.rule, r.family, coalesce(p.batch, 1) AS batch,
+    coalesce(p.m, c.m, a.queries) AS m, coalesce(p.n, c.n) AS n, coalesce(p.k, c.k) AS k,
+    coalesce(p.flop, c.flop, a.flop) AS flop,
+    coalesce(p.flop, c.flop, a.flop_full) AS flop_full,
+    p.first_flop, a.pair_flop, a.decode_flop,
+    coalesce(p.bytes, c.bytes, a.bytes, b.bytes) AS bytes, a.token_bytes,
+    coalesce(a.is_windowed, FALSE) AS is_windowed, a.sequences, a.queries, a.keys, a.pairs,
+    CASE
+        WHEN r.family = 'memory' THEN NULL
+        -- Bytes hold pairs of four-bit values.
+        WHEN r.elements_per_item = 2 THEN 'fp4'
+        WHEN r.rule = 'fused_moe' AND i.b_bytes <= i.a_bytes
+            AND i.b_type IN ('fp8', 'fp16', 'bf16', 'fp32')
+            THEN i.b_type
+        -- Of two types of numbers the wider is computed in; packed integers are widened.
+        WHEN i.b_bytes > i.a_bytes AND r.types_decide THEN i.b_type
+        ELSE i.a_type
+    END AS dtype,
+    coalesce(r.types_decide, FALSE) AS is_typed,
+    CASE WHEN r.family IN ('product', 'conv', 'moe') THEN i.b END AS weight, i.a_type,
+    r.rule = 'opaque_moe' OR coalesce(p.flop, c.flop, a.flop, a.pair_flop) IS NOT NULL AS has_work
+FROM _op_inputs AS i
+JOIN trace_op_rules AS r ON r.priority = i.priority
+LEFT JOIN _op_products AS p USING (trace_id, work_id)
+LEFT JOIN _op_convolutions AS c USING (trace_id, work_id)
+LEFT JOIN _op_attentions AS a USING (trace_id, work_id)
+LEFT JOIN _op_bytes AS b USING (trace_id, work_id)
+WHERE i.input_dims IS NOT NULL;

@@ -1,0 +1,72 @@
+-- One row per operation of a trace that takes the most of its own time, all devices and all copies
+-- of the operation in the layers of a model together.
+--
+-- `FROM top_ops(trace)` with the name or the id of a trace, or `top_ops(trace, how_many := 30)`;
+-- ops has all of them, by device.
+--
+-- trace_id        VARCHAR  trace
+-- place           BIGINT   order by own time, from 1
+-- program         VARCHAR  compiled program, NULL if there are none
+-- op              VARCHAR  name shared by the copies if the trace marks them, else the name
+-- class           VARCHAR  compute, communication, copy, dma or wait
+-- family          VARCHAR  family by family_rules, else the kernel category
+-- calls           BIGINT   calls
+-- devices         BIGINT   devices that run it
+-- self_us         DOUBLE   own time of all calls, µs
+-- mean_us         DOUBLE   mean duration, µs
+-- busy_pct        DOUBLE   share of the own times of all operations of all devices
+-- flops           DOUBLE   floating-point operations of the calls of which they are known
+-- flops_source    VARCHAR  model_flops, shapes, both or none, see ops
+-- achieved_tflops DOUBLE   those by the own time of those calls, TFLOP/s
+-- bytes_accessed  DOUBLE   bytes read and written, of the calls where known
+-- shape           VARCHAR  shapes of the name with most own time
+-- path            VARCHAR  its scopes
+CREATE MACRO top_ops(of_trace, how_many := 10) AS TABLE
+WITH named AS (
+    SELECT
+        trace_id, device, program, class, family, calls, total_us, self_us, flops, flops_source,
+        flops_known_pct, bytes_accessed, shape, path,
+        -- Instances are one operation if the compiler marks them, not because they are numbered
+        -- alike.
+        CASE
+            WHEN hlo_category IS NULL
+                AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
+            ELSE dedup_name
+        END AS op
+    FROM ops
+    SEMI JOIN _named_traces(of_trace) AS wanted USING (trace_id)
+    WHERE role = 'op'
+),
+summed AS (
+    SELECT
+        trace_id, program, op, arg_max(class, (self_us, class)) AS class,
+        arg_max(family, (self_us, family)) AS family, CAST(sum(calls) AS BIGINT) AS calls,
+        count(DISTINCT device) AS devices, sum(self_us) AS self_us,
+        sum(total_us) / sum(calls) AS mean_us, CAST(sum(flops) AS DOUBLE) AS flops,
+        CASE
+            WHEN count(DISTINCT flops_source) FILTER (flops_source <> 'none') > 1 THEN 'both'
+            ELSE coalesce(max(flops_source) FILTER (flops_source <> 'none'), 'none')
+        END AS flops_source,
+        sum(self_us * flops_known_pct) / 100 AS known_us,
+        CAST(sum(bytes_accessed) AS DOUBLE) AS bytes_accessed,
+        arg_max(shape, (self_us, shape)) AS shape,
+        arg_max(path, (self_us, path)) AS path
+    FROM named
+    GROUP BY trace_id, program, op
+),
+ranked AS (
+    SELECT
+        trace_id,
+        row_number() OVER (PARTITION BY trace_id ORDER BY self_us DESC, op, program) AS place,
+        program, op, class, family, calls, devices, self_us, mean_us,
+        100 * self_us / nullif(sum(self_us) OVER (PARTITION BY trace_id), 0) AS busy_pct, flops,
+        flops_source, flops / nullif(known_us, 0) / 1e6 AS achieved_tflops, bytes_accessed, shape,
+        path
+    FROM summed
+)
+SELECT
+    trace_id, place, program, op, class, family, calls, devices, self_us, mean_us, busy_pct, flops,
+    flops_source, achieved_tflops, bytes_accessed, shape, path
+FROM ranked
+WHERE place <= how_many
+ORDER BY trace_id, place;

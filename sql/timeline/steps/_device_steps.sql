@@ -1,0 +1,60 @@
+-- One row per step and device, with what the device did in it: see _step_spans for where steps
+-- come from and _step_work for what belongs to them.
+--
+-- The time of a step is its device's: from the start of its first operation to the end of its last
+-- where launches, program runs or step ids give its work, and the mark itself where the mark is the
+-- device's, or where the work of the host's is unknown. A step without work has no time.
+--
+-- stored: per trace
+--
+-- trace_id       VARCHAR  trace
+-- device         INTEGER  device, -1 for the host in a trace without device operations
+-- step_id        BIGINT   step, from 0 in the order of the marks
+-- step_source    VARCHAR  from step_sources
+-- work_source    VARCHAR  launches, program runs, step ids, device marks or host time; NULL in a
+--                         trace without device operations
+-- step_number    BIGINT   number of the step, NULL if the trace gives none
+-- nth            BIGINT   of the steps of that number on the device, or of those without one, which
+-- program        VARCHAR  longest program that ran in it, else the stage of an engine's step
+-- execution_id   BIGINT   run of that program
+-- requests       BIGINT   requests in the step, NULL if unknown
+-- tokens         BIGINT   tokens that it computes, NULL if unknown
+-- mark_ns        BIGINT   start of its mark, ns: the order of steps
+-- host_start_ns  BIGINT   start of the host's mark, NULL if the host is not marked, ns
+-- host_end_ns    BIGINT   end of that mark, ns
+-- start_ns       BIGINT   start of its time, ns
+-- end_ns         BIGINT   end of its time, ns
+-- ops            BIGINT   device operations in it
+-- first_ns       BIGINT   start of the first of them, ns
+-- last_ns        BIGINT   end of the last of them, ns
+-- is_whole       BOOLEAN  not a pass that lacks layers
+CREATE VIEW _device_steps AS
+WITH totals AS (
+    SELECT
+        trace_id, device, step_id, count(*) AS ops, min(start_ns) AS first_ns,
+        max(end_ns) AS last_ns
+    FROM _step_work
+    GROUP BY trace_id, device, step_id
+)
+SELECT
+    spans.trace_id, spans.device, spans.step_id, spans.step_source, work_source, step_number, nth,
+    coalesce(runs.program, stage) AS program, runs.execution_id, requests, tokens,
+    spans.start_ns AS mark_ns,
+    CASE WHEN is_host THEN spans.start_ns END AS host_start_ns,
+    CASE WHEN is_host THEN spans.end_ns END AS host_end_ns,
+    CASE
+        WHEN work_source IN ('launches', 'program runs', 'step ids') THEN first_ns
+        ELSE spans.start_ns
+    END AS start_ns,
+    CASE
+        WHEN work_source IN ('launches', 'program runs', 'step ids') THEN last_ns
+        ELSE spans.end_ns
+    END AS end_ns,
+    coalesce(ops, 0) AS ops, first_ns, last_ns, is_whole
+FROM _step_spans AS spans
+LEFT JOIN _step_runs AS runs
+    ON runs.trace_id = spans.trace_id AND runs.device = spans.device
+    AND runs.step_id = spans.step_id
+LEFT JOIN totals
+    ON totals.trace_id = spans.trace_id AND totals.device = spans.device
+    AND totals.step_id = spans.step_id;

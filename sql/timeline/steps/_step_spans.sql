@@ -1,0 +1,350 @@
+-- The sum of the numbers that the group of a pattern finds in a text; NULL if it finds none,
+-- or 64 bits do not hold it.
+CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
+    list_sum([
+        TRY_CAST(digits AS BIGINT) FOR digits IN regexp_extract_all(text, pattern, 1)
+    ]) AS BIGINT
+);
+
+-- One row per stretch of time that a trace itself calls a step, by the evidence that counts for
+-- the trace: its step line, else the annotations of the source that marks the most steps.
+--
+-- Of annotations of one source on a process, or on a device, that lie in each other only the
+-- outermost is a step. A device repeats an annotation on each of its streams: that is one mark,
+-- from the first start to the last end. A table of kernels names the step of each row: there a step
+-- lasts from its first kernel to its last.
+CREATE VIEW _step_marks AS
+WITH line_marks AS (
+    SELECT
+        events.trace_id, lines.device, TRY_CAST(name AS BIGINT) AS step_number, start_ns, end_ns
+    FROM events
+    JOIN lines USING (trace_id, pid, tid)
+    WHERE lane = 'device' AND role = 'step' AND dur_ns > 0
+),
+annotations AS (
+    SELECT trace_id, 'host' AS marked_by, NULL AS device, pid, tid, name, start_ns, end_ns
+    FROM events
+    WHERE lane IN ('host', 'device') AND category = 'user_annotation' AND dur_ns > 0
+    UNION ALL
+    SELECT trace_id, 'device', device, NULL, NULL, name, min(start_ns), max(end_ns)
+    FROM (
+        SELECT
+            trace_id, coalesce(events.device, processes.device) AS device, name,
+            external_id, if(external_id IS NULL, event_id, NULL) AS own_id, start_ns, end_ns
+        FROM events
+        LEFT JOIN device_processes AS processes USING (trace_id, pid)
+        WHERE
+            lane IN ('host', 'device') AND category = 'gpu_user_annotation' AND dur_ns > 0
+    )
+    GROUP BY trace_id, device, name, external_id, own_id
+),
+ruled AS (
+    SELECT
+        a.name,
+        arg_min(
+            {
+                'step_source': r.step_source, 'stage': r.stage,
+                'requests_pattern': r.requests_pattern, 'tokens_pattern': r.tokens_pattern
+            },
+            r.priority
+        ) AS rule
+    FROM (SELECT DISTINCT name FROM annotations) AS a
+    JOIN step_rules AS r ON regexp_matches(a.name, r.pattern)
+    GROUP BY a.name
+),
+names AS (
+    SELECT
+        name, rule.step_source AS step_source, rule.stage AS stage,
+        _sum_of_matches(name, rule.requests_pattern) AS requests,
+        _sum_of_matches(name, rule.tokens_pattern) AS tokens,
+        CASE
+            WHEN rule.step_source <> 'engine step'
+                THEN TRY_CAST(nullif(regexp_extract(name, '(\d+)', 1), '') AS BIGINT)
+        END AS step_number
+    FROM ruled
+),
+host_lines AS (
+    SELECT trace_id, pid, tid
+    FROM lines
+    WHERE role = 'host'
+),
+numbered AS (
+    -- JAX: annotations of the host with a step number, whatever they are called.
+    SELECT
+        trace_id, pid, tid, name, start_ns, end_ns,
+        TRY_CAST(coalesce(args ->> '$.step_num', args ->> '$.group_id') AS BIGINT) AS step_number
+    FROM events
+    SEMI JOIN host_lines USING (trace_id, pid, tid)
+    WHERE
+        lane = 'host' AND dur_ns > 0
+        AND (contains(args, '"step_num"') OR contains(args, '"group_id"'))
+),
+numbered_names AS (
+    SELECT
+        trace_id, name, count(DISTINCT step_number) AS steps, sum(end_ns - start_ns) AS total_ns
+    FROM numbered
+    WHERE step_number IS NOT NULL
+    GROUP BY trace_id, name
+),
+step_names AS (
+    SELECT trace_id, arg_max(name, (steps, total_ns, name)) AS name
+    FROM numbered_names
+    GROUP BY trace_id
+),
+table_marks AS (
+    SELECT
+        trace_id, device, step_id AS step_number, min(start_ns) AS start_ns, max(end_ns) AS end_ns
+    FROM ascend_kernels
+    WHERE step_id IS NOT NULL AND counted
+    GROUP BY trace_id, device, step_id
+),
+found AS (
+    SELECT
+        trace_id, 'device' AS marked_by, device, CAST(NULL AS VARCHAR) AS pid,
+        CAST(NULL AS VARCHAR) AS tid, 'step line' AS step_source, step_number,
+        CAST(NULL AS VARCHAR) AS stage, CAST(NULL AS BIGINT) AS requests,
+        CAST(NULL AS BIGINT) AS tokens, start_ns, end_ns
+    FROM line_marks
+    UNION ALL
+    SELECT
+        trace_id, 'rows', device, NULL, NULL, 'profiler step', step_number, NULL, NULL, NULL,
+        start_ns, end_ns
+    FROM table_marks
+    UNION ALL
+    SELECT
+        trace_id, marked_by, device, pid, tid, step_source, step_number, stage, requests,
+        tokens, start_ns, end_ns
+    FROM annotations
+    JOIN names USING (name)
+    UNION ALL
+    SELECT
+        trace_id, 'host', NULL, pid, tid, 'train step', step_number, NULL, NULL, NULL, start_ns,
+        end_ns
+    FROM numbered
+    SEMI JOIN step_names USING (trace_id, name)
+    WHERE step_number IS NOT NULL
+),
+reaching AS (
+    SELECT
+        *,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, step_source, marked_by, device, pid
+            ORDER BY start_ns, end_ns DESC, stage, step_number
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS reached_ns
+    FROM found
+),
+outermost AS (
+    SELECT * EXCLUDE (reached_ns)
+    FROM reaching
+    WHERE
+        step_source = 'step line' OR marked_by = 'rows'
+        OR coalesce(end_ns > reached_ns, TRUE)
+),
+counts AS (
+    -- A device repeats the marks of the host.
+    SELECT trace_id, step_source, max(marks) AS marks
+    FROM (
+        SELECT trace_id, step_source, device, count(*) AS marks
+        FROM outermost
+        GROUP BY trace_id, step_source, device
+    )
+    GROUP BY trace_id, step_source
+),
+chosen AS (
+    SELECT
+        trace_id,
+        arg_min(step_source, (step_source <> 'step line', -marks, priority)) AS step_source
+    FROM counts
+    JOIN step_sources USING (step_source)
+    GROUP BY trace_id
+)
+SELECT
+    trace_id, marked_by, device, pid, tid, step_source, step_number, stage, requests, tokens,
+    start_ns, end_ns
+FROM outermost
+SEMI JOIN chosen USING (trace_id, step_source);
+
+-- One row per step and device: where the step is marked, and how its work is found.
+--
+-- The work of a step is what was launched from it. Where the host is marked and the trace shows
+-- launches, or the calls that enqueued the runs of compiled programs, these count; then what the
+-- device itself marks: its step line, the copies of annotations, without marks the runs of its main
+-- program, without programs its passes. Last comes the host's time, for want of anything better.
+--
+-- stored: per trace
+--
+-- trace_id      VARCHAR  trace
+-- device        INTEGER  device, -1 for the host in a trace without device operations
+-- step_id       BIGINT   step, from 0 in the order of the marks of its device
+-- step_source   VARCHAR  from step_sources
+-- work_source   VARCHAR  launches, program runs, step ids, device marks or host time; NULL in a
+--                        trace without device operations
+-- step_number   BIGINT   number of the step, NULL if the trace gives none
+-- nth           BIGINT   of the steps of that number on the device, or of those without one, which
+-- stage         VARCHAR  prefill, decode or mixed, NULL if not known; of passes of several
+--                        models with the model before it
+-- requests      BIGINT   requests in the step, NULL if neither its name nor its pass has them
+-- tokens        BIGINT   tokens that it computes, NULL likewise
+-- pid           VARCHAR  process whose launches count, NULL for those of any
+-- tid           VARCHAR  thread of the mark
+-- start_ns      BIGINT   start of the mark, ns
+-- end_ns        BIGINT   end of the mark, ns
+-- is_host       BOOLEAN  the host is marked
+-- is_whole      BOOLEAN  not a pass that lacks layers
+CREATE VIEW _step_spans AS
+WITH devices AS (
+    SELECT trace_id, device, count(launch_id) > 0 AS has_launches
+    FROM kernels
+    GROUP BY trace_id, device
+),
+launchers AS (
+    SELECT DISTINCT trace_id, device, launch_pid AS pid FROM kernels WHERE launch_id IS NOT NULL
+),
+marks AS MATERIALIZED (
+    SELECT * FROM _step_marks
+),
+numbered_alike AS (
+    -- Traces whose annotations and launches have the same numbers of processes.
+    SELECT DISTINCT trace_id
+    FROM marks
+    JOIN launchers USING (trace_id, pid)
+    WHERE marks.marked_by = 'host'
+),
+placed AS (
+    SELECT
+        devices.trace_id, devices.device, marked_by, marks.pid, tid, step_source, step_number,
+        stage, requests, tokens, start_ns, end_ns
+    FROM devices
+    JOIN marks
+        ON marks.trace_id = devices.trace_id AND marks.device = devices.device
+        AND marks.marked_by <> 'host'
+    UNION ALL
+    SELECT
+        devices.trace_id, devices.device, marked_by,
+        if(alike.trace_id IS NULL, NULL, marks.pid), tid, step_source, step_number, stage,
+        requests, tokens, start_ns, end_ns
+    FROM devices
+    JOIN marks ON marks.trace_id = devices.trace_id AND marks.marked_by = 'host'
+    LEFT JOIN numbered_alike AS alike ON alike.trace_id = devices.trace_id
+    LEFT JOIN launchers
+        ON launchers.trace_id = devices.trace_id AND launchers.device = devices.device
+        AND launchers.pid = marks.pid
+    WHERE alike.trace_id IS NULL OR launchers.pid IS NOT NULL OR NOT devices.has_launches
+    UNION ALL
+    -- No operation of the device is in the trace.
+    SELECT
+        trace_id, coalesce(marks.device, -1), marked_by, NULL, NULL, step_source, step_number,
+        stage, requests, tokens, start_ns, end_ns
+    FROM marks
+    ANTI JOIN devices
+        ON devices.trace_id = marks.trace_id
+        AND coalesce(devices.device = marks.device, TRUE)
+),
+enqueued AS (
+    SELECT DISTINCT trace_id, device FROM programs WHERE enqueue_start_ns IS NOT NULL
+),
+evidence AS (
+    SELECT
+        placed.trace_id, placed.device,
+        CASE
+            WHEN bool_or(marked_by = 'rows') THEN 'step ids'
+            WHEN bool_or(marked_by = 'host') AND bool_or(enqueued.trace_id IS NOT NULL)
+                THEN 'program runs'
+            WHEN bool_or(marked_by = 'host') AND bool_or(has_launches) THEN 'launches'
+            WHEN bool_or(marked_by = 'device') THEN 'device marks'
+            WHEN bool_or(has_launches IS NOT NULL) THEN 'host time'
+        END AS work_source
+    FROM placed
+    LEFT JOIN devices
+        ON devices.trace_id = placed.trace_id AND devices.device = placed.device
+    LEFT JOIN enqueued
+        ON enqueued.trace_id = placed.trace_id AND enqueued.device = placed.device
+    GROUP BY placed.trace_id, placed.device
+),
+main_runs AS (
+    SELECT trace_id, device, start_ns, end_ns
+    FROM programs
+    WHERE is_main
+),
+unmarked AS (
+    SELECT
+        trace_id, device, series, direction, stage, requests, tokens, start_ns, end_ns, complete,
+        direction = 'forward' AND lag(direction) OVER in_time <> 'forward'
+        AND start_ns >= max(end_ns) OVER (
+            PARTITION BY trace_id, device ORDER BY start_ns, end_ns, pass_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS begins, row_number() OVER in_time AS place
+    FROM passes
+    ANTI JOIN marks USING (trace_id)
+    ANTI JOIN main_runs USING (trace_id)
+    WINDOW in_time AS (PARTITION BY trace_id, device ORDER BY start_ns, end_ns, pass_id)
+),
+unmarked_steps AS (
+    -- Each pass is a step; the passes of several models are steps of different programs.
+    SELECT
+        trace_id, device, requests, tokens, start_ns, end_ns, complete AS is_whole,
+        if(
+            min(series) OVER on_device = max(series) OVER on_device,
+            stage, concat_ws(' ', series, stage)
+        ) AS stage
+    FROM unmarked
+    WHERE direction IS NULL
+    WINDOW on_device AS (PARTITION BY trace_id, device)
+    UNION ALL
+    -- In training a step goes from a forward pass to the next one behind backward passes, once all
+    -- of these have ended: where micro-batches overlap, none of them is a stretch of its own.
+    SELECT
+        trace_id, device, sum(requests) FILTER (direction = 'forward'),
+        sum(tokens) FILTER (direction = 'forward'), min(start_ns), max(end_ns), bool_and(complete),
+        NULL
+    FROM (
+        SELECT
+            trace_id, device, direction, requests, tokens, start_ns, end_ns, complete,
+            count(*) FILTER (begins) OVER (PARTITION BY trace_id, device ORDER BY place) AS step
+        FROM unmarked
+        WHERE direction IS NOT NULL
+    )
+    GROUP BY trace_id, device, step
+),
+spans AS (
+    SELECT
+        placed.trace_id, placed.device, step_source, work_source, step_number, stage, requests,
+        tokens, pid, tid, start_ns, end_ns, marked_by = 'host' AS is_host, TRUE AS is_whole
+    FROM placed
+    JOIN evidence
+        ON evidence.trace_id = placed.trace_id
+        AND evidence.device = placed.device
+        AND placed.marked_by = CASE
+            WHEN work_source = 'step ids' THEN 'rows'
+            WHEN work_source = 'device marks' THEN 'device'
+            WHEN work_source IS NULL THEN placed.marked_by
+            ELSE 'host'
+        END
+    UNION ALL
+    SELECT
+        trace_id, device, 'program', 'device marks', NULL, NULL, NULL, NULL, NULL, NULL, start_ns,
+        end_ns, FALSE, TRUE
+    FROM main_runs
+    ANTI JOIN marks USING (trace_id)
+    UNION ALL
+    SELECT
+        trace_id, device, 'pass', 'device marks', NULL, stage, requests, tokens, NULL, NULL,
+        start_ns, end_ns, FALSE, is_whole
+    FROM unmarked_steps
+),
+ordered AS (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY trace_id, device ORDER BY start_ns, end_ns, step_number, stage, pid
+        ) - 1 AS step_id
+    FROM spans
+)
+SELECT
+    trace_id, device, step_id, step_source, work_source, step_number,
+    row_number() OVER (
+        PARTITION BY trace_id, device, step_number ORDER BY step_id
+    ) - 1 AS nth,
+    stage, requests, tokens, pid, tid, start_ns, end_ns, is_host, is_whole
+FROM ordered;

@@ -1,0 +1,71 @@
+-- One row per device operation of a trace that shows training: what it is for. What runs in an
+-- annotation of the optimizer is the optimizer's; else a layer's direction counts; else whether a
+-- backward function launched it, or a module or an operator that is differentiated; else its name.
+-- trace_id   VARCHAR  trace
+-- rank       INTEGER  rank in the job, NULL if unknown
+-- device     INTEGER  device
+-- kernel_id  BIGINT   the operation
+-- start_ns   BIGINT   its start
+-- end_ns     BIGINT   its end
+-- phase      VARCHAR  forward, backward or optimizer, other: none of them is known
+CREATE VIEW _training_kernels AS
+WITH names AS (
+    SELECT n.subject, n.name, arg_min(r.direction, r.priority) AS direction
+    FROM (
+        SELECT DISTINCT 'annotation' AS subject, name
+        FROM events
+        WHERE lane = 'host' AND category = 'user_annotation'
+        UNION
+        SELECT DISTINCT 'kernel', display_name FROM kernels
+    ) AS n
+    JOIN direction_rules AS r ON r.subject = n.subject AND regexp_matches(n.name, r.pattern)
+    GROUP BY n.subject, n.name
+),
+notes AS (
+    SELECT e.trace_id, e.pid, e.tid, e.start_ns, e.end_ns
+    FROM events AS e
+    JOIN names AS n
+        ON n.subject = 'annotation' AND n.direction = 'optimizer' AND n.name = e.name
+    WHERE e.lane = 'host' AND e.category = 'user_annotation' AND e.dur_ns > 0
+    QUALIFY e.start_ns >= coalesce(max(e.end_ns) OVER (
+        PARTITION BY e.trace_id, e.pid, e.tid ORDER BY e.start_ns, e.end_ns DESC, e.event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), e.start_ns)
+),
+directed AS (
+    SELECT l.trace_id, l.kernel_id, any_value(p.direction) AS direction
+    FROM layer_kernels AS l
+    JOIN passes AS p
+        ON p.trace_id = l.trace_id AND p.device = l.device
+        AND p.pass_id = l.pass_id
+    WHERE p.direction IS NOT NULL
+    GROUP BY l.trace_id, l.kernel_id
+),
+optimized AS (
+    SELECT k.trace_id, k.kernel_id
+    FROM kernels AS k
+    ASOF JOIN notes AS n
+        ON n.trace_id = k.trace_id AND n.pid = k.launch_pid AND n.tid = k.launch_tid
+        AND n.start_ns <= k.launch_ns
+    WHERE k.launch_ns < n.end_ns
+),
+told AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.kernel_id, k.start_ns, k.end_ns,
+        CASE
+            WHEN o.kernel_id IS NOT NULL THEN 'optimizer'
+            WHEN coalesce(d.direction, s.phase) IN ('backward', 'recompute', 'weight gradient')
+                THEN 'backward'
+            ELSE coalesce(d.direction, s.phase, n.direction)
+        END AS phase
+    FROM kernels AS k
+    LEFT JOIN optimized AS o ON o.trace_id = k.trace_id AND o.kernel_id = k.kernel_id
+    LEFT JOIN directed AS d ON d.trace_id = k.trace_id AND d.kernel_id = k.kernel_id
+    LEFT JOIN _kernel_scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
+    LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = k.display_name
+    WHERE k.category <> 'wait'
+)
+SELECT
+    trace_id, rank, device, kernel_id, start_ns, end_ns, coalesce(phase, 'other') AS phase
+FROM told
+QUALIFY bool_or(phase IN ('backward', 'optimizer')) OVER (PARTITION BY trace_id);

@@ -1,0 +1,47 @@
+-- One row per trace with device operations and steps, and check of its steps. Is the work of the
+-- steps known, and is it most of what the trace shows?
+--
+-- key: trace_id, check
+--
+-- trace_id   VARCHAR  trace
+-- check      VARCHAR  name of the check
+-- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- value      DOUBLE   what was measured
+-- unit       VARCHAR  what the value counts, or percent
+-- threshold  DOUBLE   the value from which on the severity is not ok
+-- message    VARCHAR  what was found, what it means and what to do
+CREATE VIEW step_checks AS
+WITH marked AS (
+    SELECT
+        trace_id,
+        count(*) FILTER (ops = 0 AND NOT is_partial) AS steps_without_work,
+        count(*) FILTER (work_source = 'host time') AS steps_by_host_time
+    FROM steps
+    WHERE work_source IS NOT NULL
+    GROUP BY trace_id
+),
+operations AS (
+    SELECT
+        ops.trace_id, sum(self_ns) AS total_ns,
+        sum(self_ns) FILTER (work.kernel_id IS NOT NULL) AS in_steps_ns
+    FROM _device_ops AS ops
+    LEFT JOIN _step_work AS work
+        ON work.trace_id = ops.trace_id AND work.kernel_id = ops.kernel_id
+    WHERE role = 'op'
+    GROUP BY ops.trace_id
+),
+measures AS (
+    SELECT
+        trace_id, CAST(steps_without_work AS DOUBLE) AS steps_without_work,
+        CAST(steps_by_host_time AS DOUBLE) AS steps_by_host_time,
+        100.0 * (total_ns - coalesce(in_steps_ns, 0)) / nullif(total_ns, 0) AS outside_steps
+    FROM marked
+    JOIN operations USING (trace_id)
+),
+measured AS (
+    SELECT trace_id, "check", value
+    FROM measures
+    UNPIVOT (value FOR "check" IN (outside_steps, steps_without_work, steps_by_host_time))
+)
+SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM judged_checks(measured);

@@ -1,0 +1,47 @@
+-- One row per step and device: what the device did in it. compute_us + communication_us +
+-- memory_us + wait_us + idle_us = dur_us, exactly: of what runs at once the first of these counts.
+--
+-- Only the step's own work counts, where launches give it: steps may overlap on the device, and
+-- what else runs in a step's time is idle time of the step, other_us. Of a step that is a stretch
+-- of the device's own time everything in it is its work; outside of the device's window it is idle.
+--
+-- key: trace_id, device, step_id
+--
+-- trace_id          VARCHAR  trace
+-- rank              INTEGER  rank in the job, NULL if unknown
+-- device            INTEGER  device
+-- step_id           BIGINT   step, from 0 in time order per device
+-- program           VARCHAR  what it ran, see steps
+-- work_source       VARCHAR  source of the step's work, see steps
+-- is_steady         BOOLEAN  neither warm-up nor cut off
+-- ops               BIGINT   device operations of the step
+-- dur_us            DOUBLE   its time on the device, as in steps, µs; NULL without work
+-- compute_us        DOUBLE   time in which the step computes, µs; NULL, like those that follow,
+--                            without work and in a trace without device operations
+-- communication_us  DOUBLE   time in which it communicates and does not compute: exposed, µs
+-- memory_us         DOUBLE   time in which it only copies, µs
+-- wait_us           DOUBLE   time in operations that wait, µs
+-- idle_us           DOUBLE   time in which nothing of it runs, µs
+-- other_us          DOUBLE   of that, time in which the device runs something else: another step,
+--                            or what no step launched, µs
+-- busy_us           DOUBLE   union of its operations, those that only wait left out, µs
+-- host_us           DOUBLE   duration of its mark on the host, as in steps, µs
+-- period_us         DOUBLE   from its first operation to that of the next step, as in steps, µs
+CREATE VIEW step_states AS
+SELECT
+    steps.trace_id, steps.rank, steps.device, steps.step_id, steps.program, steps.work_source,
+    NOT steps.is_warm_up AND NOT steps.is_partial AS is_steady, steps.ops, steps.dur_us,
+    compute_ns / 1000.0 AS compute_us,
+    communication_ns / 1000.0 AS communication_us,
+    memory_ns / 1000.0 AS memory_us,
+    wait_ns / 1000.0 AS wait_us,
+    (
+        steps.end_ns - steps.start_ns - compute_ns - communication_ns - memory_ns - wait_ns
+    ) / 1000.0 AS idle_us,
+    other_ns / 1000.0 AS other_us,
+    (compute_ns + communication_ns + memory_ns) / 1000.0 AS busy_us, steps.host_us,
+    steps.period_us
+FROM steps
+LEFT JOIN _step_parts AS parts
+    ON parts.trace_id = steps.trace_id AND parts.device = steps.device
+    AND parts.step_id = steps.step_id;

@@ -1,0 +1,60 @@
+-- One row per trace with kernels: whether it shows a training step in which no layers are found.
+--
+-- key: trace_id, check
+--
+-- trace_id   VARCHAR  trace
+-- check      VARCHAR  name of the check
+-- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- value      DOUBLE   share of the time in backward and optimizer, 0 where layers are found
+-- unit       VARCHAR  percent
+-- threshold  DOUBLE   the value from which on the severity is not ok
+-- message    VARCHAR  what was found, and why there are no layers
+CREATE VIEW training_checks AS
+WITH phases AS (
+    SELECT trace_id, phase, sum(busy_us) AS busy_us
+    FROM training_phases
+    GROUP BY trace_id, phase
+),
+steps AS (
+    SELECT
+        trace_id,
+        100 * sum(busy_us) FILTER (phase IN ('backward', 'optimizer')) / nullif(sum(busy_us), 0)
+            AS trained_pct,
+        string_agg(
+            format('{} {:.1f} us', phase, busy_us), ', '
+            ORDER BY list_position(['forward', 'backward', 'optimizer', 'other'], phase)
+        ) AS times
+    FROM phases
+    GROUP BY trace_id
+),
+attentions AS (
+    SELECT k.trace_id, bool_or(t.phase = 'backward') AS is_backward
+    FROM kernels AS k
+    JOIN anchor_roles AS r ON r.category = k.category AND r.role = 'inside'
+    LEFT JOIN _training_kernels AS t ON t.trace_id = k.trace_id AND t.kernel_id = k.kernel_id
+    GROUP BY k.trace_id
+),
+measured AS (
+    SELECT
+        t.trace_id, 'training_step' AS "check", s.times,
+        CASE WHEN p.trace_id IS NULL THEN coalesce(s.trained_pct, 0) ELSE 0 END AS value,
+        CASE
+            WHEN a.trace_id IS NULL
+                THEN 'no kernel of attention marks them, and no modules or annotations show them'
+            WHEN a.is_backward
+                THEN 'attention runs forward and backward, and no modules or annotations show them'
+            ELSE 'the kernels show no whole pass, and no modules or annotations show them'
+        END AS reason
+    FROM (SELECT DISTINCT trace_id FROM kernels) AS t
+    LEFT JOIN steps AS s ON s.trace_id = t.trace_id
+    LEFT JOIN (SELECT DISTINCT trace_id FROM passes) AS p ON p.trace_id = t.trace_id
+    LEFT JOIN attentions AS a ON a.trace_id = t.trace_id
+)
+SELECT
+    trace_id, "check", severity, judged.value, unit, threshold,
+    CASE
+        WHEN severity = 'ok' THEN message
+        ELSE format('{}: {}; no layers are found because {}', message, times, reason)
+    END AS message
+FROM judged_checks(measured) AS judged
+JOIN measured USING (trace_id, "check");

@@ -1,0 +1,124 @@
+"""Every command that writes a file writes names as text: the list is the command line's own, so a new one must join."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tracelake import synthetic_prefill
+from tracelake.cli import cli
+from tracelake.engine.text import cell
+from tracelake.lake import Lake
+from tracelake.synthetic import s1_trace
+
+from ..ascend_captures import HEADER
+from ..reports.test_names_are_text import ACTS
+
+FORMULA, CONTROL = "=cmd|' /C calc'!A0", "k\x1b[31m\u202e"
+#: Words of each command that writes a file with what traces hold; {out} is the file.
+COMMANDS = {
+    ("traces",): "--format csv", ("sql",): "FROM§kernels --format csv", ("passes",): "s1 --format csv",
+    ("layers",): "s1 --format csv", ("kernels",): "s1 --format csv", ("summary",): "s1 --format json",
+    ("compare",): "s1 other --anyway --format csv", ("perfetto",): "s1", ("report",): "s1",
+    ("extract",): "table --window whole", ("shapes",): "table", ("align",): "simulated table --format csv",
+    ("model", "measured"): "prefill --format csv", ("model", "validate"): "prefill --format csv",
+    ("model", "kernels"): "prefill --format csv", ("doctor",): "--format csv",
+    ("export",): "kernels traces --format csv",
+}  # fmt: skip
+#: Commands whose files hold shipped names, and those that their user gave, alone.
+OF_NO_TRACE = {
+    ("model", "list"), ("model", "show"), ("model", "operators"), ("model", "roofline"), ("model", "sweep"),
+    ("model", "report"), ("model", "mfu"), ("hardware", "list"),
+}  # fmt: skip
+
+
+def writers(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if isinstance(command, click.Group):
+        for name, part in command.commands.items():
+            yield from writers(part, (*path, name))
+    elif any("-o" in option.opts for option in command.params):
+        yield path
+
+
+def test_the_list_of_commands_that_write_files_is_whole():
+    assert set(writers(cli)) == set(COMMANDS) | OF_NO_TRACE
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory) -> Path:
+    """A lake of traces with names that act: two Chrome traces, and a table of kernels."""
+    folder = tmp_path_factory.mktemp("hostile")
+    trace = s1_trace()
+    kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
+    for event, name in zip(kernels[5:], (FORMULA, CONTROL) * 3, strict=False):
+        event["name"] = name
+    (folder / "s1.json").write_text(json.dumps(trace))
+    (folder / "other.json").write_text(json.dumps(trace | {"traceName": CONTROL}))
+    calls = [
+        {"ph": "X", "cat": "analytic", "name": name, "pid": 1, "tid": 1, "ts": 1000 * nth, "dur": 53,
+         "args": {"kernel_type": name, "source": "MEASURED", "simulation_shapes": "[[8, 8], [8, 8]]"}}
+        for nth, name in enumerate((FORMULA, CONTROL))
+    ]  # fmt: skip
+    (folder / "simulated.json").write_text(json.dumps({"traceEvents": calls}))
+    prefill = synthetic_prefill.prefill_trace()
+    for event in prefill["traceEvents"]:
+        if event.get("cat") == "kernel":
+            event["name"] += CONTROL
+    (folder / "prefill.json").write_text(json.dumps(prefill))
+    (folder / "table").mkdir()
+    rows = [
+        f'0,{nth},2,"{name}","{name}",AI_CORE,{1000 + 10 * nth}.0,5.0,0,24,"""8,8;8,8""",DT_BF16;DT_BF16,'
+        '"ND;ND","""8,8""",DT_BF16,ND'
+        for nth, name in enumerate((FORMULA, CONTROL, "MatMul", "=1+1"))
+    ]
+    head = f"{HEADER},Input Formats,Output Shapes,Output Data Types,Output Formats"
+    (folder / "table" / "kernel_details.csv").write_text("\n".join([head, *rows]) + "\n")
+    with Lake(folder / "lake") as lake:
+        for name, path in (
+            ("s1", "s1.json"),
+            ("other", "other.json"),
+            ("simulated", "simulated.json"),
+            ("prefill", "prefill.json"),
+            ("table", "table/kernel_details.csv"),
+        ):
+            [result] = lake.ingest(folder / path, trace=name)
+            assert result.new
+        lake.set("prefill", model=synthetic_prefill.MODEL)
+        lake.set("other", run=FORMULA, tag=CONTROL)
+    return folder
+
+
+def written(folder: Path, path: tuple[str, ...], *more: str) -> list[Path]:
+    out = folder / ("-".join(path) + "".join(more))
+    words = [word.replace("§", " ") for word in COMMANDS[path].split()]
+    is_folder = path in {("shapes",), ("export",)}
+    target = out if is_folder else out.with_suffix(".md" if path == ("report",) else ".csv")
+    ended = CliRunner().invoke(cli, ["--lake", str(folder / "lake"), *path, *words, "-o", str(target), *more])
+    assert ended.exit_code in (0, 1), ended.output + repr(ended.exception)
+    assert not isinstance(ended.exception, Exception), ended.exception
+    return [file for file in out.parent.rglob(f"{out.name}*/*" if is_folder else f"{out.name}.*") if file.is_file()]
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_file_holds_no_name_that_acts_or_runs(hostile, path):
+    files = written(hostile, path)
+    assert files or path[0] == "model"
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert not ACTS.search(text), file
+        if file.suffix == ".csv" and not text.startswith(("{", "[")):
+            cells = [value for row in csv.reader(io.StringIO(text, newline="")) for value in row]
+            assert [value for value in cells if cell(value, spreadsheet=True) != value] == []
+
+
+@pytest.mark.parametrize("path", [("extract",), ("shapes",), ("kernels",)])
+def test_names_are_exact_where_no_spreadsheet_reads_them(hostile, path):
+    text = "".join(file.read_text(encoding="utf-8") for file in written(hostile, path, "--no-spreadsheet"))
+    assert FORMULA in text or path == ("shapes",)
+    assert f"'{FORMULA}" not in text
+    assert not ACTS.search(text)
