@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
+from .analysis.calibration import MEASURED_COLUMNS
 from .engine.errors import UsageError
 from .lake import Lake
-from .reports.calibration import MEASURED_COLUMNS
-from .reports.layers import parts
-from .reports.questions import for_people
-from .reports.render import render, render_parts
-from .synthetic import s1_config, write_s1
-from .synthetic_npu import write_npu
-from .synthetic_prefill import MODEL, write_prefill
+from .reports.output.columns import for_people
+from .reports.output.render import render, render_parts
+from .reports.trace.layers import parts
+from .synthetic.gpu import gpu_config, write_gpu
+from .synthetic.npu import write_npu
+from .synthetic.prefill import MODEL, write_prefill
 
 _WHERE_TIME_GOES = """
 SELECT
@@ -58,11 +58,11 @@ def _run(folder: Path) -> None:
         folder / "demo_cut_short.json",
         folder / "demo-model" / "config.json",
     )
-    write_s1(whole)
-    write_s1(broken, truncated=True)
+    write_gpu(whole)
+    write_gpu(broken, truncated=True)
     write_npu(folder / "demo_npu.csv")
     config.parent.mkdir()
-    config.write_text(json.dumps(s1_config()), encoding="utf-8")
+    config.write_text(json.dumps(gpu_config()), encoding="utf-8")
     lake = Lake(folder / "lake")
     _title("A trace of a DeepSeek-V4-like model, five passes of six layers; a copy that breaks off; one of Llama 3 8B")
     lake.ingest(whole, broken, model=config)

@@ -8,6 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .analysis.calibration import Calibrations
+from .analysis.mfu import Timings
+from .analysis.model_report import ModelReports
+from .analysis.model_traces import ModelTraces
+from .analysis.simulations import Simulations
+from .analysis.summaries import Summaries
 from .engine import export, keys, modules
 from .engine.catalog import check_settings
 from .engine.errors import InputError, UsageError
@@ -16,12 +22,6 @@ from .engine.secrets import redact
 from .ingest.batch import Failed, expand, ingest_many
 from .ingest.inputs import input_of, names_input
 from .ingest.one import Ingested, Progress
-from .reports.calibration import Calibrations
-from .reports.mfu import Timings
-from .reports.model_report import ModelReports
-from .reports.model_traces import ModelTraces
-from .reports.simulations import Simulations
-from .reports.summaries import Summaries
 
 if TYPE_CHECKING:
     import duckdb
@@ -186,7 +186,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             UsageError: the trace has no such pass or layer.
             InputError: the file cannot be written.
         """
-        from .reports.chrome import write_chrome
+        from .reports.trace.chrome import write_chrome
 
         trace_id = self.locate(trace)
         one = self.chosen_pass(trace_id) if pass_id is None else pass_id
@@ -224,7 +224,7 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             UsageError: the trace is no table of kernels, or has no such pass or window.
             InputError: a file cannot be written.
         """
-        from .reports.extract import WINDOWS, write_pass
+        from .reports.ascend.extract import WINDOWS, write_pass
 
         if window not in WINDOWS:
             raise UsageError(f"window={window}: unknown. Known: {', '.join(WINDOWS)}.")
@@ -243,8 +243,8 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             UsageError: the file's suffix is neither .md nor .json, or the trace has no such pass.
             InputError: the file cannot be written.
         """
-        from .reports.output import check_target, checked_suffix, write_text
-        from .reports.report import as_text, build
+        from .reports.output.files import check_target, checked_suffix, write_text
+        from .reports.trace.report import as_text, build
 
         suffix = checked_suffix(output, "a report", {".md": "Markdown", ".json": "JSON"})
         if output is not None:

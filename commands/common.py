@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import InputError, UsageError
-from ..reports.output import check_target, write_text
+from ..reports.output.files import check_target, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,7 +231,7 @@ def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
 
 def no_passes(opened: Lake, trace: str) -> str:
     """Return the message for a trace without passes: the reason, the best anchor candidates, what to do."""
-    from ..reports.table import cut
+    from ..reports.output.table import cut
 
     # Devices that run the same kernels have the same candidates.
     found = opened.anchor_candidates(trace).select("occurrences, role, pattern").fetchall()
@@ -259,7 +259,7 @@ def print_rows(
     opened: Lake, name: str, answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int
 ) -> None:
     """Print rows of a relation: as a table or Markdown only the main columns."""
-    from ..reports.questions import for_people
+    from ..reports.output.columns import for_people
 
     shown = for_people(opened, name, answer) if format_ in ("table", "markdown") else answer
     render_rows(shown, format_, output, limit)
@@ -267,6 +267,6 @@ def print_rows(
 
 def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int) -> None:
     """Print any rows."""
-    from ..reports.render import render
+    from ..reports.output.render import render
 
     render(answer, format_, output, limit=limit, spreadsheet=for_spreadsheets())

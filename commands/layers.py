@@ -15,7 +15,7 @@ from .compat import compat_options
 
 if TYPE_CHECKING:
     from ..lake import Lake
-    from ..reports.render import Part
+    from ..reports.output.render import Part
 
 
 @click.command()
@@ -42,9 +42,9 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
         _say_coverage(opened, trace, "all")
         print_rows(opened, "passes", opened.passes(trace), format_, output, limit)
         return
-    from ..reports.coverage import framed
-    from ..reports.questions import for_people
-    from ..reports.render import render_parts
+    from ..reports.output.columns import for_people
+    from ..reports.output.render import render_parts
+    from ..reports.trace.coverage import framed
 
     shown = for_people(opened, "passes", opened.passes(trace))
     render_parts(framed(opened, opened.locate(trace), "all", [shown]), format_, output, limit=limit)
@@ -75,8 +75,8 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
         _say_coverage(opened, trace, chosen)
         print_rows(opened, "layers", answer, format_, output, limit)
         return
-    from ..reports.layers import parts
-    from ..reports.render import render_parts
+    from ..reports.output.render import render_parts
+    from ..reports.trace.layers import parts
 
     render_parts(parts(opened, answer, opened.locate(trace), chosen), format_, output, limit=limit)
 
@@ -133,7 +133,7 @@ def kernels(
 
 
 def _say_coverage(opened: Lake, trace: str, pass_id: int | str | None) -> None:
-    from ..reports.coverage import coverage
+    from ..reports.trace.coverage import coverage
 
     found = coverage(opened, opened.locate(trace), pass_id)
     if found is not None and found.is_low:
@@ -157,10 +157,10 @@ def _sides(
 
 
 def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], format_: str, output: Path | None) -> None:
-    from ..reports.architecture import summary
-    from ..reports.layers import flow_table, layer_json
-    from ..reports.questions import for_people
-    from ..reports.render import render_parts
+    from ..reports.model.architecture import summary
+    from ..reports.output.columns import for_people
+    from ..reports.output.render import render_parts
+    from ..reports.trace.layers import flow_table, layer_json
 
     trace_id = opened.locate(trace)
     if format_ == "seed-json":

@@ -189,7 +189,7 @@ def sweep(
       tracelake model sweep qwen3-8b --batch 1,64,512 --kv-len 1024,8192,32768 --hardware h200 --map batch,kv_len
     """
     _need(hardware)
-    from ..reports.model_report import AXES
+    from ..analysis.model_report import AXES
 
     if knobs and len(knobs) != 2:
         raise UsageError("--map: expected two knobs separated by a comma, as in batch,kv_len.")

@@ -159,7 +159,7 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
       tracelake model measured prefill
       tracelake model measured prefill --format json --limit 0
     """
-    from ..reports.calibration import MEASURED_COLUMNS
+    from ..analysis.calibration import MEASURED_COLUMNS
 
     opened = open_lake(lake, trace=trace)
     opened.check_modelled(trace)

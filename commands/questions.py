@@ -63,7 +63,7 @@ def schema(lake: Path | None, relation: str | None, tree: bool) -> None:  # noqa
       tracelake schema layers
       tracelake schema layers --tree
     """
-    from ..reports import schema as pages
+    from ..reports.output import schema as pages
 
     if relation is None:
         if tree:

@@ -112,9 +112,9 @@ def align(
     elif by == "summary" or format_ not in ("table", "markdown"):
         print_rows(opened, f"align_{by}", answer, format_, output, limit)
     else:
-        from ..reports.alignment import m6_line
-        from ..reports.questions import for_people
-        from ..reports.render import render_parts
+        from ..reports.output.columns import for_people
+        from ..reports.output.render import render_parts
+        from ..reports.trace.alignment import m6_line
 
         summary = opened.align(simulated, measured, "summary", pass_, window, dedup)
         line = m6_line(*summary.select("m6, coverage, calibration, surplus, hit_us, measured_us").fetchall()[0])

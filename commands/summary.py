@@ -12,7 +12,7 @@ from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
 from .compat import COMPAT
 
 if TYPE_CHECKING:
-    from ..reports.summaries import Mode
+    from ..analysis.summaries import Mode
 
 
 @click.command()

@@ -49,7 +49,7 @@ def ingest(
       tracelake ingest decode.json.gz --anchor Rmsnorm2dFwd --num-layers 24
     """
     from ..ingest.batch import Failed
-    from ..reports.progress import FileProgress
+    from ..reports.output.progress import FileProgress
 
     opened = open_lake(lake, create=True)
     said |= _pairs(tags)

@@ -9,7 +9,7 @@ from ..engine.secrets import redact
 from .ascend.companions import DocumentReader, document_kind, table_kind
 from .ascend.lines import read_header
 from .ascend.table import HEADER_LIMIT, KERNELS, TableReader
-from .chrome import ChromeReader
+from .chrome.reader import ChromeReader
 from .foreign import foreign
 from .lanes import LaneWriter
 from .notes import Notes

@@ -21,14 +21,14 @@ from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead
 from ..engine.layout import Layout
 from ..engine.paths import file_literal, parquet_rows, readable
 from ..version import __version__
+from .chrome.pairs import join_pairs
+from .chrome.relane import relane
 from .describe import describe
 from .formats import reader_of
 from .inputs import Input, input_of
 from .lanes import LaneWriter
 from .notes import Notes
-from .pairs import join_pairs
 from .reader import Reading
-from .relane import relane
 from .source import STDIN, Source
 
 #: Called with bytes of the file read, its size (None when unknown), and events so far.

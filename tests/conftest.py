@@ -10,7 +10,7 @@ import pytest
 
 from tracelake.engine import modules
 from tracelake.lake import Lake
-from tracelake.synthetic import write_s1
+from tracelake.synthetic.gpu import write_gpu
 
 from .support import data_file
 
@@ -23,7 +23,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 def s1_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The made-up trace of five passes and six layers: 696 events, 695 kernels, 310500 us of work."""
     path = tmp_path_factory.mktemp("s1") / "s1.json.gz"
-    write_s1(path)
+    write_gpu(path)
     return path
 
 

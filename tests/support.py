@@ -20,9 +20,10 @@ import duckdb
 import pytest
 
 from tracelake.engine.layout import Layout, open_layout
-from tracelake.ingest import cutter, formats
+from tracelake.ingest import formats
 from tracelake.ingest.ascend.table import TableReader
-from tracelake.ingest.chrome import ChromeReader
+from tracelake.ingest.chrome import cutter
+from tracelake.ingest.chrome.reader import ChromeReader
 from tracelake.ingest.lanes import LARGEST_NS
 from tracelake.ingest.one import Ingested, ingest_one
 from tracelake.lake import Lake

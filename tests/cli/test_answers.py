@@ -8,8 +8,8 @@ import re
 import pytest
 
 from tracelake.lake import Lake
-from tracelake.synthetic_npu import write_npu
-from tracelake.synthetic_prefill import write_prefill
+from tracelake.synthetic.npu import write_npu
+from tracelake.synthetic.prefill import write_prefill
 
 from ..support import trace_bytes
 

@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from tracelake.cli import cli
 from tracelake.engine import modules
 from tracelake.lake import Lake
-from tracelake.synthetic import s1_config, s1_trace, write_s1
-from tracelake.synthetic_npu import write_npu
-from tracelake.synthetic_prefill import write_prefill
+from tracelake.synthetic.gpu import gpu_config, gpu_trace, write_gpu
+from tracelake.synthetic.npu import write_npu
+from tracelake.synthetic.prefill import write_prefill
 
 from ..support import run_cli, trace_bytes
 
@@ -45,10 +45,10 @@ EXAMPLES = [
 def playground_of_files(tmp_path_factory):
     """A folder with every file and trace that the examples name."""
     folder = tmp_path_factory.mktemp("playground")
-    write_s1(folder / "decode.json.gz")
-    (folder / "config.json").write_text(json.dumps(s1_config()))
+    write_gpu(folder / "decode.json.gz")
+    (folder / "config.json").write_text(json.dumps(gpu_config()))
     (folder / "question.sql").write_text("SELECT count(*) AS passes FROM passes")
-    events = s1_trace()["traceEvents"]
+    events = gpu_trace()["traceEvents"]
     for nth, name in enumerate(("rank0.json.gz", "rank1.json.gz", "trace.json.gz", "9b02.json", "7cf3.json")):
         (folder / name).write_bytes(trace_bytes(events[: 400 + nth]))
     call = {"ph": "X", "cat": "analytic", "name": "aten.mm.default", "pid": 1, "tid": 1, "ts": 0, "dur": 24,
@@ -241,7 +241,7 @@ def test_standard_input_is_read_and_named(playground):
 def test_a_path_stands_for_a_trace_and_is_read_once_into_a_cache(playground, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    write_s1(elsewhere / "mine.json.gz")
+    write_gpu(elsewhere / "mine.json.gz")
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     first = run_cli("layers", "mine.json.gz", "--format", "csv", cwd=elsewhere, env=environment)
     assert (first.returncode, len(first.stdout.splitlines())) == (0, 7)

@@ -10,11 +10,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from tracelake import synthetic_prefill
 from tracelake.cli import cli
 from tracelake.engine.text import cell
 from tracelake.lake import Lake
-from tracelake.synthetic import s1_trace
+from tracelake.synthetic import prefill as synthetic_prefill
+from tracelake.synthetic.gpu import gpu_trace
 
 from ..ascend_captures import HEADER
 from ..reports.test_names_are_text import ACTS
@@ -53,7 +53,7 @@ def test_the_list_of_commands_that_write_files_is_whole():
 def hostile(tmp_path_factory) -> Path:
     """A lake of traces with names that act: two Chrome traces, and a table of kernels."""
     folder = tmp_path_factory.mktemp("hostile")
-    trace = s1_trace()
+    trace = gpu_trace()
     kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
     for event, name in zip(kernels[5:], (FORMULA, CONTROL) * 3, strict=False):
         event["name"] = name

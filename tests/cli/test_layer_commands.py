@@ -5,8 +5,8 @@ import json
 import pytest
 
 import tracelake
-from tracelake.reports.questions import for_people
-from tracelake.synthetic import s1_config, write_s1
+from tracelake.reports.output.columns import for_people
+from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ..support import trace_bytes
 
@@ -14,8 +14,8 @@ from ..support import trace_bytes
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("commands")
-    write_s1(folder / "decode.json")
-    (folder / "config.json").write_text(json.dumps(s1_config()))
+    write_gpu(folder / "decode.json")
+    (folder / "config.json").write_text(json.dumps(gpu_config()))
     kernels = [
         {"ph": "X", "cat": "kernel", "name": "rms_norm_kernel", "pid": 0, "tid": 7, "ts": 10 * place, "dur": 5}
         for place in range(3)
@@ -153,8 +153,8 @@ def test_a_question_that_has_no_answer_ends_with_2_and_says_why(run, words, mess
 def test_the_groups_of_a_layer_sum_to_its_kernels(tmp_path):
     # The recipe, pass 3: attention 40 units, experts 24 + 16 with 3 for their routing, two GEMMs of 5 and 3, two
     # all-reduces of 4, two norms of 1; ratio 4 adds an indexer of 6 to the attention. A unit is 0.1 ms.
-    write_s1(tmp_path / "S1.json")
-    (tmp_path / "config.json").write_text(json.dumps(s1_config()))
+    write_gpu(tmp_path / "S1.json")
+    (tmp_path / "config.json").write_text(json.dumps(gpu_config()))
     lake = tracelake.open(tmp_path / "lake")
     lake.ingest(tmp_path / "S1.json", model=tmp_path / "config.json")
     shown = for_people(lake, "layers", lake.layers("S1", 3)).filter("layer IN (0, 2)").order("layer")

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from tracelake.cli import cli
 from tracelake.commands.model_mfu import mfu
 from tracelake.lake import Lake
-from tracelake.reports.mfu_trace import report
-from tracelake.synthetic import s1_config, write_s1
+from tracelake.reports.mfu.trace import report
+from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ..support import data_file
 
@@ -32,9 +32,9 @@ EXAMPLES = [line.strip() for line in (mfu.help or "").partition("Examples:")[2].
 def folder(tmp_path_factory):
     """A folder with a trace of a synthetic decode, named decode, and a config.json."""
     folder = tmp_path_factory.mktemp("mfu")
-    write_s1(folder / "decode.json.gz")
+    write_gpu(folder / "decode.json.gz")
     (folder / "config.json").write_text(json.dumps(QWEN3_8B))
-    (folder / "s1.json").write_text(json.dumps(s1_config()))
+    (folder / "s1.json").write_text(json.dumps(gpu_config()))
     lake = Lake(folder / "tracelake")
     lake.ingest(folder / "decode.json.gz", model=folder / "s1.json", hardware="h20")
     lake.close()

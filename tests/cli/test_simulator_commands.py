@@ -7,7 +7,7 @@ import pytest
 
 import tracelake
 
-from ..sql.ascend_counters import product, write_table, write_trace
+from ..sql.ascend.counters import product, write_table, write_trace
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tracelake.engine import aside, damage, modules
 from tracelake.engine.errors import InputError, TracelakeError
 from tracelake.engine.event_files import EventFiles
 from tracelake.lake import Lake
-from tracelake.reports.render import render
+from tracelake.reports.output.render import render
 
 from ..support import trace_bytes
 

@@ -12,8 +12,8 @@ import tracelake
 from tracelake.engine import marts, modules
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.lake import Lake
-from tracelake.synthetic import s1_config, s1_trace
-from tracelake.synthetic_npu import write_npu
+from tracelake.synthetic.gpu import gpu_config, gpu_trace
+from tracelake.synthetic.npu import write_npu
 
 from ..support import trace_bytes
 
@@ -69,7 +69,7 @@ def test_what_the_catalog_says_of_a_file_is_true_of_it(s1_lake, s1_file):
     digest = xxhash.xxh3_128_hexdigest(content)
     assert row == (
         digest[:16], str(s1_file), s1_file.stat().st_size, hashlib.sha256(s1_file.read_bytes()).hexdigest(),
-        len(content), digest, len(s1_trace()["traceEvents"]),
+        len(content), digest, len(gpu_trace()["traceEvents"]),
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_what_a_setting_cannot_be_is_refused_and_changes_nothing(s1_lake, s1_fil
 def test_a_model_is_a_name_or_its_config_file(lake, s1_file, tmp_path):
     config = tmp_path / "deepseek" / "config.json"
     config.parent.mkdir()
-    config.write_text(json.dumps(s1_config()))
+    config.write_text(json.dumps(gpu_config()))
     lake.ingest(s1_file, model=config)
     # By its fields: 6 layers, and compress_ratios call for the profile.
     assert lake.sql("SELECT model, num_layers, profile FROM traces").fetchall() == [("deepseek", 6, "dsv4_csa_hca")]

@@ -12,7 +12,7 @@ from tracelake.engine import marts
 from tracelake.lake import Lake
 
 from ..graph_traces import Host
-from ..sql.test_collectives import nccl, npu_folder, transfer
+from ..sql.timeline.test_collectives import nccl, npu_folder, transfer
 from ..support import trace_bytes
 
 #: Groups of traces that know something of each other, by name: the traces, the settings that come after their trace one

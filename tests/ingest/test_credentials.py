@@ -13,8 +13,8 @@ import pytest
 from tracelake.engine import secrets
 from tracelake.engine.errors import UsageError
 from tracelake.engine.modules import csv_file
-from tracelake.ingest import chrome
 from tracelake.ingest.ascend import table
+from tracelake.ingest.chrome import reader as chrome
 from tracelake.ingest.notes import Notes
 from tracelake.lake import Lake
 

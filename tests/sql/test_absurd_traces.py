@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tracelake.engine import keys
 from tracelake.ingest.one import Ingested
 from tracelake.lake import Lake
-from tracelake.synthetic_npu import npu_table
+from tracelake.synthetic.npu import npu_table
 
 from .. import absurd_traces as absurd
 

@@ -6,8 +6,8 @@ import pytest
 
 import tracelake
 from tracelake.engine import keys, modules
-from tracelake.reports.layers import types_table
-from tracelake.synthetic import s1_config, write_s1
+from tracelake.reports.trace.layers import types_table
+from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ..support import data_files
 
@@ -51,8 +51,8 @@ def test_every_relation_keeps_its_key(real_lake, name):
 
 
 def test_every_relation_keeps_its_key_where_a_config_gives_the_types_of_layers(tmp_path):
-    write_s1(tmp_path / "typed.json")
-    (tmp_path / "config.json").write_text(json.dumps(s1_config()))
+    write_gpu(tmp_path / "typed.json")
+    (tmp_path / "config.json").write_text(json.dumps(gpu_config()))
     with tracelake.open(tmp_path / "lake") as lake:
         lake.ingest(tmp_path / "typed.json", model=tmp_path / "config.json")
         assert {entry.name: n for entry in OF_TRACES if (n := lake.rows(keys.breaches(entry))[0][0])} == {}

@@ -11,7 +11,7 @@ import pytest
 
 from tracelake.engine import modules
 from tracelake.lake import Lake
-from tracelake.reports.layers import verdict
+from tracelake.reports.trace.layers import verdict
 
 from ..support import DATA, data_files
 

@@ -1,0 +1,1 @@
+"""What needs Python beside SQL: what-ifs, calibration, simulation, typed-in times; functions over a store."""

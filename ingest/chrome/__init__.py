@@ -1,0 +1,1 @@
+"""The reader of Chrome traces: an array of events in pieces, each parsed by DuckDB."""

@@ -1,0 +1,361 @@
+"""Reader of Chrome traces: PyTorch/Kineto, JAX, Ascend `trace_view.json`, and any other.
+
+The file is a JSON array of events, or an object with such an array under "traceEvents". It is read once, forward:
+decompressed into slots of memory, cut between two events, and handed piece by piece to DuckDB's JSON reader, several
+pieces at once. A piece begins where the one before it ended, so it parses exactly when its end was cut right. Where
+a piece does not parse, a careful scan finds out why: a wrong cut is taken back, a damaged event is mended or rejected,
+and what cannot be told apart is passed over up to the next event, and counted in bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import duckdb
+
+from ..lanes import Batch, LaneWriter
+from ..notes import LIMIT, Notes
+from ..reader import Reading
+from ..slots import Slot
+from ..source import Source
+from . import scan
+from .cutter import EVENT_LIMIT, FIRST_BYTES, Cutter
+from .mend import Unmendable, mend
+from .parse import EVENT_KEYS, HEAD_BYTES, Clock, Dialect, head, quote_times, segment_query
+from .relane import DEVICE_PROCESSES
+from .samples import sample
+
+#: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
+PIECE_BYTES = 16 << 20
+#: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
+_REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
+#: Stands in a batch for an element that is no event, so that those after it keep their places.
+_IN_ITS_PLACE = b"{}"
+#: Why the parser's `rejected` rows are.
+_NO_EVENT = "no ph, or no time within 2^62 nanoseconds of zero"
+#: How an array ends whose writer closes it with an empty object, as JAX and XProf do to have a comma after every event.
+_CLOSING = re.compile(rb"\{\s*+\}\s*+\Z")
+#: Bytes of a piece's end that show whether its last element is such an object.
+_CLOSING_BYTES = 4096
+
+
+class _Suspect(Exception):
+    """The piece holds times that doubles may have changed."""
+
+
+@dataclass
+class _Worker:
+    """A slot, the writer that stores what is parsed from it, and the storing under way."""
+
+    slot: Slot
+    writer: LaneWriter
+    storing: Future[None] | None = None
+
+    def parse(self, query: str) -> Batch:
+        batch = self.writer.load(query)
+        if batch.suspect:
+            raise _Suspect
+        return batch
+
+    def wait(self) -> None:
+        if self.storing is not None:
+            self.storing.result()
+            self.storing = None
+
+
+@dataclass
+class _Piece:
+    """A filled slot whose parsing is under way."""
+
+    worker: _Worker
+    end: int
+    batch: Future[Batch]
+    #: What stood before its text, where its slot has spaces: a comma, or nothing where a piece was cut in an event.
+    lead: bytes = b""
+
+    @property
+    def text(self) -> bytes:
+        return self.worker.slot.copy(self.worker.slot.start, self.end)
+
+    @property
+    def tail(self) -> bytes:
+        return self.worker.slot.copy(max(self.worker.slot.start, self.end - _CLOSING_BYTES), self.end)
+
+
+@dataclass
+class ChromeReader:
+    """Reads the events of one file into lanes.
+
+    Attributes:
+        source: the bytes.
+        writers: one more than pieces are parsed at once, so that a slot is filled meanwhile.
+        notes: gathers what could not be read.
+        progress: called with the number of events so far.
+        piece_bytes: bytes of a piece.
+        events: events of the trace so far, those of other files before this one among them.
+    """
+
+    source: Source
+    writers: list[LaneWriter]
+    notes: Notes
+    progress: Callable[[int], None] = lambda _: None
+    piece_bytes: int = PIECE_BYTES
+    dialect: Dialect = field(default_factory=Dialect)
+    events: int = 0
+    _next_bytes: int = 0
+    _refused: dict[int, tuple[str, bytes]] = field(default_factory=dict)
+    #: The last element read is an empty object, and not the first of the file.
+    _closing: bool = False
+    #: The last bytes were passed over, and what they are part of may go on.
+    _passing: bool = False
+
+    def __post_init__(self) -> None:
+        """Make the parts that work on the same file."""
+        self.cutter = Cutter(self.source, self.dialect)
+        self._first = self.events
+        self._flying: deque[_Piece] = deque()
+        self._idle: deque[_Worker] = deque()
+
+    def read(self) -> Reading:
+        """Read the file to its end and store its events.
+
+        Raises:
+            InputError: the file is no trace.
+        """
+        self.cutter.open()
+        size, room = HEAD_BYTES + self.piece_bytes, b" " * HEAD_BYTES
+        self._idle.extend(_Worker(Slot(size, opening=room), writer) for writer in self.writers)
+        workers = list(self._idle)
+        try:
+            self._read_first()
+            with ThreadPoolExecutor(max(1, len(workers) - 1), "tracelake-ingest") as pool:
+                self._read_rest(pool)
+                for worker in workers:
+                    worker.wait()
+        finally:
+            for worker in workers:
+                worker.slot.close()
+        outline = self.cutter.outline
+        self._finish()
+        return Reading(outline.values, outline.bare, self.dialect.device_pids, arrays=outline.arrays)
+
+    def _read_first(self) -> None:
+        """Read a small piece alone: it tells which processes are devices."""
+        worker = self._idle[0]
+        end = self.cutter.fill(worker.slot, min(FIRST_BYTES, self.piece_bytes))
+        if end is None:
+            return
+        batch = self._settle(_Piece(worker, end, _done(self._parse, worker, end, self._dialect())))
+        if batch.rows:
+            processes = DEVICE_PROCESSES.format(source="batch")
+            self.dialect.device_pids.update(worker.writer.column(f"SELECT pid FROM ({processes})"))
+            if self.dialect.device_pids:
+                worker.writer.relane(self.dialect.device_pids)
+        self._number(worker, batch)
+        if batch.rows:
+            worker.writer.store(self.events - batch.rows)
+
+    def _read_rest(self, pool: ThreadPoolExecutor) -> None:
+        while True:
+            if self.cutter.ended and not self._flying:
+                self.cutter.go_on()
+            if self.cutter.done and not self._flying:
+                break
+            if not self.cutter.done and self._idle:
+                worker = self._idle.popleft()
+                worker.wait()
+                end = self.cutter.fill(worker.slot, max(self.piece_bytes, self._next_bytes))
+                self._next_bytes = 0
+                if end is None:
+                    self._idle.append(worker)
+                    continue
+                parsing = pool.submit(self._parse, worker, end, self._dialect())
+                self._flying.append(_Piece(worker, end, parsing, self.cutter.lead))
+                if self._idle and not self._flying[0].batch.done():
+                    continue
+            piece = self._flying.popleft()
+            batch = self._settle(piece)
+            self._number(piece.worker, batch)
+            if batch.rows:
+                piece.worker.storing = pool.submit(piece.worker.writer.store, self.events - batch.rows)
+            self._idle.append(piece.worker)
+
+    def _dialect(self) -> Dialect:
+        """Return what is known of the file by now; a thread that parses must not see it change."""
+        known = self.dialect
+        return replace(known, extra_keys=dict(known.extra_keys), device_pids=set(known.device_pids))
+
+    def _parse(self, worker: _Worker, end: int, dialect: Dialect) -> Batch:
+        """Parse the piece that ends at `end` of the worker's slot."""
+        if dialect.clock is Clock.EXACT:
+            return self._parse_text(worker, worker.slot.copy(worker.slot.start, end), dialect)
+        worker.slot.put(0, head(dialect).ljust(HEAD_BYTES))
+        return worker.parse(segment_query(worker.slot.path, dialect))
+
+    def _number(self, worker: _Worker, batch: Batch) -> None:
+        """Give the batch its place in the file's order of events."""
+        if batch.rejected:
+            samples = worker.writer.rejected(LIMIT)
+            for nth, shown in samples:
+                reason, text = self._refused.get(nth, (_NO_EVENT, shown))
+                self.notes.reject(self.events + nth, reason, text)
+            self.notes.rejected += batch.rejected - len(samples)
+        self.notes.redacted += batch.redacted
+        self._refused.clear()
+        self.events += batch.rows
+        self.progress(self.events)
+
+    def _settle(self, piece: _Piece) -> Batch:
+        """Return the batch of a piece; where it did not parse, find out why and mend it."""
+        self._see_end(piece.tail)
+        try:
+            batch = piece.batch.result()
+            self._passing = False
+            return batch
+        except _Suspect:
+            self.dialect.clock = Clock.EXACT
+        except _REFUSALS:
+            pass
+        text = piece.text
+        try:
+            return self._parse_text(piece.worker, text)
+        except _REFUSALS:
+            return self._recover(piece.worker, text)
+
+    def _parse_text(self, worker: _Worker, text: bytes, dialect: Dialect | None = None, *, rest: bool = False) -> Batch:
+        """Parse a piece whose times need their text; `rest` where it may have fields without a column."""
+        exact = replace(dialect or self.dialect, clock=Clock.EXACT)
+        quoted = quote_times(text)
+        slot = Slot(len(quoted) + HEAD_BYTES, opening=head(exact, rest=rest))
+        try:
+            slot.fill(quoted)
+            return worker.writer.load(segment_query(slot.path, exact, largest_event=slot.size, rest=rest))
+        finally:
+            slot.close()
+
+    def _recover(self, worker: _Worker, text: bytes) -> Batch:
+        """Read a piece that does not parse: take back what does not belong to it, mend or reject the damaged."""
+        cutter = self.cutter
+        found = scan.elements(text, bare=cutter.outline.bare)
+        wrong_cut = found.end is not None or found.rest < len(text)
+        following, passing = self._take_back() if wrong_cut else b"", False
+        if found.end is None and wrong_cut:
+            last = cutter.done and not cutter.ended and not following
+            # An event longer than the piece wants a larger one. One that no piece ends is damage.
+            endless = not found.spans and len(text) >= EVENT_LIMIT
+            if last or endless:
+                found = scan.elements(text, final=True, bare=cutter.outline.bare)
+            elif not found.spans:
+                self._next_bytes = 2 * len(text)
+            if found.end is None and last:
+                cutter.partial = text[found.rest :]
+            elif found.end is None:
+                if endless and found.rest < len(text) // 2:
+                    # Of so much damage at least half is passed over at once: none is looked at again and again.
+                    found.faults[len(found.spans)] = 0
+                    found.spans.append((found.rest, len(text)))
+                    found.skipped += len(text) - found.rest
+                    found.rest = len(text)
+                    passing = True
+                cutter.push_back(text[found.rest :] + following, 0 if found.spans else len(text))
+        if self._passing and 0 in found.faults:
+            # The end of what was passed over, and no event more.
+            found.spans.pop(0)
+            found.faults = {nth - 1: fault for nth, fault in found.faults.items() if nth}
+        self._passing = passing or (self._passing and not found.spans)
+        if found.end is not None:
+            cutter.end_at(text[found.end + found.closed :] + following, closed=found.closed)
+        self.notes.skipped += found.skipped
+        texts = [text[start:end] for start, end in found.spans]
+        self._see_end(texts[-1] if texts else b"")
+        return self._salvage(worker, texts, found.faults)
+
+    def _see_end(self, text: bytes) -> None:
+        """Note whether the element that a text ends in is an empty object."""
+        if text.strip():
+            self._closing = _CLOSING.search(text) is not None
+
+    def _take_back(self) -> bytes:
+        """Take back the pieces cut after one that was cut wrongly, and return their bytes."""
+        taken = b""
+        while self._flying:
+            piece = self._flying.popleft()
+            piece.batch.exception()
+            taken += piece.lead + piece.text.lstrip(b" ")
+            self._idle.append(piece.worker)
+        return taken
+
+    def _salvage(self, worker: _Worker, texts: list[bytes], faults: dict[int, int]) -> Batch:
+        """Load what can be loaded of single events, with damaged text between them."""
+        whole = []
+        for nth, text in enumerate(texts):
+            mended, reason = _IN_ITS_PLACE, None
+            if nth in faults:
+                self._refuse(nth, f"damaged text: no JSON from its byte {faults[nth]} on", text, faults[nth])
+            else:
+                try:
+                    mended, reason = mend(text, self.dialect)
+                except Unmendable as error:
+                    self._refuse(nth, str(error), text)
+            if reason:
+                self.notes.repair(self.events + nth, reason, text)
+            whole.append(mended)
+        return self._load_texts(worker, whole)
+
+    def _refuse(self, nth: int, reason: str, text: bytes, fault: int | None = None) -> None:
+        # Of a million the first are shown: more would be a second copy of the text.
+        if len(self._refused) < LIMIT or nth < max(self._refused):
+            self._refused[nth] = reason, sample(text, EVENT_KEYS, fault)
+
+    def _load_texts(self, worker: _Worker, texts: list[bytes]) -> Batch:
+        """Load events; those that the parser still refuses are found by halving and rejected."""
+        if not texts:
+            return Batch(0, 0, suspect=False)
+        doubtful = [(0, len(texts))]
+        while doubtful:
+            start, end = doubtful.pop()
+            try:
+                batch = self._parse_text(worker, b",".join(texts[start:end]), rest=True)
+            except _REFUSALS:
+                if end - start > 1:
+                    middle = (start + end) // 2
+                    doubtful += [(middle, end), (start, middle)]
+                else:
+                    self._refuse(start, "the parser refuses it", texts[start])
+                    texts[start] = _IN_ITS_PLACE
+            else:
+                if end - start == len(texts):
+                    return batch
+        return self._parse_text(worker, b",".join(texts), rest=True)
+
+    def _finish(self) -> None:
+        cutter, notes = self.cutter, self.notes
+        notes.skipped += cutter.outline.skipped
+        if self._closing and not cutter.truncated and self.events > self._first + 1:
+            # The format's way to end the array, not damage; an empty object elsewhere is an event without its fields.
+            notes.withdraw(self.events - 1)
+        partial = cutter.partial.strip()
+        if partial.count(b'"ph"') > 1:
+            notes.skipped += len(partial)
+        shown = sample(partial, EVENT_KEYS) if partial else None
+        if self.source.cut_short:
+            notes.truncate(self.events, self.source.cut_short, shown)
+        elif cutter.truncated:
+            notes.truncate(self.events, "the file ends inside its array of events", shown)
+        elif not cutter.outline.whole:
+            # No sample: what stands around the array may be secret.
+            notes.truncate(self.events, "what follows the array of events is not whole")
+
+
+def _done(parse: Callable[..., Batch], *arguments: object) -> Future[Batch]:
+    """Parse at once; the outcome in the form a pool gives it."""
+    future: Future[Batch] = Future()
+    try:
+        future.set_result(parse(*arguments))
+    except (*_REFUSALS, _Suspect) as error:
+        future.set_exception(error)
+    return future

@@ -1,0 +1,1 @@
+"""Files cut out of Ascend tables of kernels."""

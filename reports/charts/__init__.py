@@ -1,0 +1,1 @@
+"""Charts and diagrams of the model report."""

@@ -1,0 +1,1 @@
+"""Replicas of other tools' reports, errors included; nothing else reads them."""

@@ -1,0 +1,1 @@
+"""What share of a chip's peak is reached, as tables and documents."""

@@ -1,0 +1,240 @@
+"""What is known of a model's work and of the times that somebody measured, as one document of plain values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..output.render import plain
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+Rows = list[dict[str, Any]]
+
+#: Why a share of a peak may exceed it.
+OVER_100 = (
+    "a type with a higher peak was run; a dimension of the model is not that of the one measured; TP or EP is not the "
+    "one measured; work was skipped or padded (masked, sparse); kernels of the group are missing; the chip ran above "
+    "the clock that its peak is stated for"
+)
+_MODEL = (
+    "model, name, model_type, attention, num_layers, hidden_size, num_heads, num_kv_heads, head_dim, qk_nope_head_dim, "
+    "qk_rope_head_dim, v_head_dim, q_lora_rank, kv_lora_rank, o_lora_rank, o_groups, intermediate_size, num_experts, "
+    "top_k, moe_intermediate_size, num_shared_experts, shared_intermediate_size, first_dense_layers, index_heads, "
+    "index_head_dim, index_top_k, sliding_window, hc_mult, mtp_layers, vocab_size, weight_dtype, expert_dtype, source, "
+    "source_revision, remark"
+)
+_OPERATORS = (
+    "op_seq, op, category, split_rule, input_shape, output_shape, flop, flop_rank, layer_pct, vector_flop, "
+    "weight_bytes, bytes, intensity, dtype, peak_tflops, compute_us, memory_us, bound, group_id, measured_us, mfu_pct, "
+    "mbu_pct, roofline_pct, over_100_causes"
+)
+_KERNELS = (
+    "position, half, category, name, short_name, shape, dur_us, layer_pct, fate, reason, map_rule, group_id, "
+    "operators, share_of_group, dtype, dtype_source, flop_rank, peak_dtype, peak_tflops, compute_us, mfu_pct, "
+    "roofline_pct, flag_over_100, over_100_causes"
+)
+_GROUPS = (
+    "group_id, operators, kernels, measured_us, flop_rank, bytes, peak_dtype, peak_tflops, compute_us, memory_us, "
+    "tflops, mfu_pct, mbu_pct, roofline_pct, flag_over_100, over_100_causes"
+)
+_WORKS = (
+    "layers, flop, flop_rank, attention_flop, mlp_flop, weight_bytes, kv_bytes, bytes, intensity, compute_us, "
+    "memory_us, roofline_us"
+)
+_MFU = (
+    "scope, layer_kind, basis, time_us, flop, flop_rank, bytes, peak_tflops, tflops, compute_us, memory_us, "
+    "roofline_us, mfu_pct, cluster_mfu_pct, mbu_pct, roofline_pct, flag_over_100, over_100_causes"
+)
+
+
+def model_doubts(store: Store, trace_id: str) -> list[str]:
+    """Return what a trace shows that its model does not have, and which published models fit; no line if none."""
+    query = "SELECT value, unit, message FROM model_checks WHERE trace_id = $1 AND severity <> 'ok'"
+    return [f"{value:g} {unit} {message}" for value, unit, message in store.rows(query, [trace_id])]
+
+
+def objects(store: Store, query: str, **parameters: Any) -> Rows:
+    """Return the rows of a question as objects of values that JSON can hold."""
+    answer = store.sql(query, **parameters)
+    names = answer.columns
+    return [dict(zip(names, map(plain, row), strict=True)) for row in answer.fetchall()]
+
+
+def facts(store: Store, request: str) -> dict[str, Any]:
+    """Return all that is known of a scenario of timing_metadata; names of numbers end with their unit."""
+    [serving] = objects(
+        store,
+        "SELECT phase, batch, seq_len AS new_tokens_per_sequence, kv_len AS cached_tokens_per_sequence, tp, ep, dp, pp,"
+        " greatest(tp * dp * pp, ep) AS gpus, scenarios.hardware, hardware.name AS hardware_name, trusted, hbm_gbps,"
+        " weight_dtype, gemm_dtype, kv_dtype, mla_mode, model FROM scenarios LEFT JOIN hardware USING (hardware)"
+        " WHERE scenario = $request",
+        request=request,
+    )
+    name = serving.pop("model")
+    [model] = objects(
+        store,
+        f"SELECT {_MODEL}, active AS active_parameters, active_embedded AS active_parameters_with_embedding,"
+        " a.published_active_b, difference_pct, agrees FROM architectures AS a"
+        " LEFT JOIN active_parameters USING (model) WHERE model = $model".replace("SELECT model,", "SELECT a.model,"),
+        model=name,
+    )
+    asked = {"request": request}
+    kinds = objects(
+        store,
+        f"SELECT layer_kind, {_WORKS} FROM timing_works WHERE request = $request AND scope = 'layer'"
+        " AND layer_kind <> 'mean of all layers' ORDER BY layers DESC, layer_kind",
+        **asked,
+    )
+    operators = objects(
+        store,
+        f"SELECT layer_kind, {_OPERATORS} FROM timing_operators WHERE request = $request ORDER BY layer_kind, op_seq",
+        **asked,
+    )
+
+    def of(kind: str) -> Rows:
+        return [
+            {key: value for key, value in row.items() if key != "layer_kind"}
+            for row in operators
+            if row["layer_kind"] == kind
+        ]
+
+    found: dict[str, Any] = {
+        "formulas": "physical",
+        "model": model,
+        "serving": serving,
+        "types": _types(store, request),
+        "layer_kinds": [{**kind, "operators": of(kind["layer_kind"])} for kind in kinds],
+        "outside_the_layers": [*of("ends"), *of("mtp")],
+        "forward_pass": _one(
+            objects(store, f"SELECT {_WORKS} FROM timing_works WHERE request = $request AND scope = 'pass'", **asked)
+        ),
+        "measured_layer": _one(
+            objects(
+                store,
+                "SELECT layer_kind, shown.layer_id, told_by, form, compress_ratio AS stated_compress_ratio,"
+                " num_layers AS stated_layers, stated_us, unlisted_us, kernels,"
+                " CAST(total_us AS DOUBLE) AS total_us, CAST(assigned_us AS DOUBLE) AS assigned_us,"
+                " CAST(overhead_us AS DOUBLE) AS overhead_us, CAST(unmapped_us AS DOUBLE) AS unmapped_us,"
+                " coverage_pct, untimed_pct FROM timing_sums JOIN timing_metadata USING (request)"
+                " JOIN _timing_layers AS shown USING (request) WHERE request = $request",
+                **asked,
+            )
+        ),
+        "kernels": objects(
+            store, f"SELECT {_KERNELS} FROM timing_kernels WHERE request = $request ORDER BY position", **asked
+        ),
+        "groups": objects(
+            store, f"SELECT {_GROUPS} FROM timing_groups WHERE request = $request ORDER BY group_id", **asked
+        ),
+        "mfu": objects(
+            store,
+            f"SELECT {_MFU} FROM timing_mfu WHERE request = $request"
+            " ORDER BY scope DESC, basis <> 'wall', basis, layer_kind",
+            **asked,
+        ),
+    }
+    rows = objects(store, "SELECT fault FROM scenario_faults WHERE scenario = $request ORDER BY fault", **asked)
+    found["faults"] = [row["fault"] for row in rows]
+    found["summary"] = _summary(found)
+    found["caveats"] = list(_caveats(found))
+    return found
+
+
+def _one(rows: Rows) -> dict[str, Any] | None:
+    return rows[0] if rows else None
+
+
+def _types(store: Store, request: str) -> Rows:
+    """Return in which types how many FLOP of a rank are computed, and the peaks of these."""
+    return objects(
+        store,
+        "SELECT dtype, peak_tflops, sum(layers * flop_rank) AS flop_rank FROM timing_operators"
+        " WHERE request = $request AND flop > 0 GROUP BY ALL ORDER BY flop_rank DESC",
+        request=request,
+    )
+
+
+def _summary(found: dict[str, Any]) -> str:
+    """Return one line: how near to the peak, what most of the work is, what limits, on which chips."""
+    serving, work, layer = found["serving"], found["forward_pass"], found["measured_layer"]
+    parts = [_state(found["mfu"])]
+    shares = [
+        (work["attention_flop"] / work["flop"], "attention"),
+        (work["mlp_flop"] / work["flop"], "MoE" if found["model"]["num_experts"] else "MLP"),
+    ]
+    share, name = max(shares)
+    parts.append(f"{name}-dominant ({100 * share:.0f} % of FLOP)")
+    if layer is not None and layer["total_us"]:
+        sums: dict[str, float] = {}
+        for kernel in found["kernels"]:
+            sums[kernel["category"]] = sums.get(kernel["category"], 0.0) + kernel["dur_us"]
+        longest = max(sums, key=lambda category: sums[category])
+        parts.append(f"most time: {longest} ({100 * sums[longest] / layer['total_us']:.0f} % of the layer)")
+    if work["memory_us"] is not None and work["compute_us"] is not None:
+        bound = "memory" if work["memory_us"] > work["compute_us"] else "compute"
+        parts.append(f"bound by {bound}, {work['roofline_us'] / 1000:.4g} ms at best")
+    parts.append(serving["hardware"] or "no hardware")
+    parts.append(" ".join(f"{key} {serving[key]}" for key in ("tp", "ep", "dp")))
+    return " | ".join(parts)
+
+
+def _state(rows: Rows) -> str:
+    for row in rows:
+        if row["mfu_pct"] is not None:
+            of = "" if row["scope"] == "pass" else " of a layer"
+            causes = (row["over_100_causes"] or "").replace(";", ", ").replace("_", " ")
+            flag = f", above the peak (may be: {causes})" if row["flag_over_100"] else ""
+            return f"MFU{of} {row['mfu_pct']:.2f} % by {row['basis']} time{flag}".replace("time time", "time")
+    return "no MFU: no time of a pass or a layer is given" if not rows else "no MFU: a peak is unknown"
+
+
+def _caveats(found: dict[str, Any]) -> Any:
+    model, serving, layer = found["model"], found["serving"], found["measured_layer"]
+    for fault in found["faults"]:
+        yield f"This scenario cannot run: {fault}."
+    revision = f" ({model['source_revision']})" if model["source_revision"] else ""
+    yield f"Dimensions: {model['source']}{revision}. {_parameters(model)}"
+    if model["remark"]:
+        yield f"Of the dimensions: {model['remark']}."
+    if serving["trusted"] is False:
+        yield f"Peaks of {serving['hardware']} are not from the vendor's own data sheet."
+    unknown = [row["dtype"] for row in found["types"] if row["peak_tflops"] is None]
+    if serving["hardware"] and unknown:
+        yield f"No peak of {serving['hardware']} is known for {', '.join(unknown)}: no MFU where it is needed."
+    if serving["phase"] == "decode" and not serving["cached_tokens_per_sequence"]:
+        yield "Decode without cached tokens (--kv-len): attention sees the new token alone."
+    if layer is not None:
+        yield from _layer_caveats(found, layer)
+    flagged = [row for row in (*found["groups"], *found["mfu"]) if row["flag_over_100"]]
+    if flagged:
+        yield f"More than 100 % is shown as it is. It may mean: {OVER_100}."
+
+
+def _parameters(model: dict[str, Any]) -> str:
+    if model["active_parameters"] is None:
+        return "Active parameters could not be counted."
+    counted = f"{model['active_parameters'] / 1e9:.2f} B, {model['active_parameters_with_embedding'] / 1e9:.2f} B with "
+    counted += "the embedding table"
+    if model["published_active_b"] is None:
+        return f"Active parameters: {counted}; none are published to check against."
+    verdict = "check passed" if model["agrees"] else "CHECK FAILED, a dimension may be wrong"
+    return f"Active parameters: {counted}; published {model['published_active_b']:g} B: {verdict}."
+
+
+def _layer_caveats(found: dict[str, Any], layer: dict[str, Any]) -> Any:
+    if layer["told_by"] == "the commonest kind":
+        yield f"The times name no layer: the most frequent kind is assumed, {layer['layer_kind']}."
+    if layer["stated_layers"] not in (None, found["model"]["num_layers"]):
+        yield f"The times are of a model of {layer['stated_layers']} layers, this has {found['model']['num_layers']}."
+    if layer["unlisted_us"] is not None and abs(layer["unlisted_us"]) > 0.001 * layer["total_us"]:
+        yield f"Kernels are stated to take {layer['stated_us']:g} µs, those listed take {layer['total_us']:g} µs."
+    if layer["untimed_pct"] and not layer["unmapped_us"]:
+        untimed = f"{layer['untimed_pct']:.1f} % of the layer's FLOP have no kernel among those given"
+        yield f"{untimed}: their sum is not the layer's time, unless metadata has total_dur_us."
+    if layer["unmapped_us"]:
+        share = 100 * layer["unmapped_us"] / layer["total_us"]
+        yield (
+            f"{layer['unmapped_us']:g} µs ({share:.1f} %) match no operator: they count in the MFU "
+            "of the layer only. With shapes of inputs, products can be matched."
+        )

@@ -1,0 +1,383 @@
+"""What the sections of a model report hold: tables, charts, diagrams and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.workloads import SCHEMA, Workload
+from ..charts import bars, sweeps
+from ..charts import diagrams as drawings
+from ..charts import vega as charts
+from ..charts.diagrams import Diagram
+from ..charts.vega import Chart, Roof
+from .facts import Facts, advice
+from .format import figures, many, written
+from .tables import Table, read, records
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list, numbered or not."""
+
+    lines: tuple[str, ...]
+    numbered: bool = False
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A paragraph below what it is about."""
+
+    text: str
+
+
+Block = Table | Chart | Diagram | Items | Remark
+
+
+@dataclass
+class Source:
+    """What sections are made of: the connection with the tables of the report, the workload, the facts."""
+
+    connection: duckdb.DuckDBPyConnection
+    work: Workload
+    facts: Facts
+    roofs: tuple[Roof, ...] = ()
+    categories: tuple[str, ...] = ()
+    dims: dict[str, Any] = field(default_factory=dict)
+
+    def table(self, name: str) -> Table:
+        """Return a table of the report."""
+        return read(self.connection, self.work, name)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of a table of the report, numbers unrounded."""
+        columns, rows = records(self.connection, self.work, name)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def ask(self, query: str, **values: Any) -> list[dict[str, Any]]:
+        """Return the rows of a question."""
+        answer = self.connection.execute(query, values)
+        columns = [column[0] for column in answer.description or ()]
+        return [dict(zip(columns, row, strict=True)) for row in answer.fetchall()]
+
+
+def roofs(source: Source) -> list[Roof]:
+    """Return what bounds the points of charts: a roof for each chip and type of the products."""
+    if source.work.formulas == "seed":
+        return [
+            Roof(row["hardware"], "", row["peak_tflops"], row["hbm_gbps"], place)
+            for place, row in enumerate(source.rows("seed_chips"))
+        ]
+    return [
+        Roof(
+            row["hardware"],
+            row["dtype"],
+            row["peak_tflops"],
+            row["hbm_gbps"],
+            source.work.hardware.index(row["hardware"]),
+        )
+        for row in source.rows("chips")
+        if row["hbm_gbps"]
+    ]
+
+
+def said(source: Source, place: str, most: int | None = None, *, numbered: bool = False) -> list[Block]:
+    """Return the sentences that the facts call for at a place, as a list."""
+    lines = advice(source.connection, source.facts, place, most)
+    return [Items(tuple(lines), numbered)] if lines else []
+
+
+def _pairs(rows: list[tuple[str, str]], title: str, source: str) -> Table:
+    return Table(("Property", "Value and unit"), (False, False), tuple(rows), title, source)
+
+
+def fingerprint(source: Source) -> list[Block]:
+    """Return what kind of model it is, and its dimensions."""
+    dims = source.dims
+    latent = {"gqa": "grouped heads" if dims["num_kv_heads"] != dims["num_heads"] else "a key and value for each head"}
+    latent |= {"mla": "latent (MLA)", "dsa": "latent and sparse (DSA)", "v4": "compressed and sparse (V4)"}
+    experts = f"{dims['num_experts']} experts, {dims['top_k']} per token" if dims["num_experts"] else "none"
+    told = [
+        ("Family", f"decoder-only Transformer ({dims['model_type'] or 'type not given'})"),
+        ("Attention", latent[dims["attention"]]),
+        ("Mixture of experts", experts),
+        ("MLP", "gated" if dims["gated_mlp"] else "plain"),
+        ("Queries and keys normalised", "yes" if dims["qk_norm"] else "no"),
+        ("Head is the embedding", "yes" if dims["tied_embeddings"] else "no"),
+        ("Weights as published", str(dims["weight_dtype"] or "not given")),
+    ]
+    units = source.ask("SELECT property, title, unit FROM report_properties ORDER BY place")
+    config = [(row["title"], written(dims[row["property"]], row["unit"])) for row in units if dims.get(row["property"])]
+    return [_pairs(told, "Fingerprint", "architectures"), _pairs(config, "Configuration", "architectures")]
+
+
+def diagrams(source: Source) -> list[Block]:
+    """Return the diagrams of the model, and which layer is of which kind."""
+    runs = source.ask(f"""
+        SELECT any_value(layer_kind) AS kind, count(*) AS layers
+        FROM (
+            SELECT layer_id, layer_kind,
+                layer_id - row_number() OVER (PARTITION BY layer_kind ORDER BY layer_id) AS run
+            FROM {SCHEMA}.model_layers
+        )
+        GROUP BY layer_kind, run ORDER BY min(layer_id)""")
+    return [
+        *drawings.diagrams(source.dims, [(row["kind"], row["layers"]) for row in runs]),
+        source.table("layer_kinds"),
+    ]
+
+
+def parameters(source: Source) -> list[Block]:
+    """Return where the parameters are, and whether those of a token are as published."""
+    rows = source.rows("parameter_categories")
+    shown = [
+        {"part": row["part"], "share": float(row["parameters_pct"]),
+         "label": f"{_share_words(row['parameters_pct'])}, {many(row['parameters'])}"}
+        for row in rows
+    ]  # fmt: skip
+    total = sum(row["parameters"] for row in rows)
+    active = sum(row["active_parameters"] for row in rows)
+    table = Table(
+        ("Metric", "Value and unit"), (False, False),
+        (("All parameters", f"{total:,} parameters"),
+         ("Used by one token, embedding table included", f"{active:,} parameters"),
+         ("Memory at one byte each", f"{figures(total / 1e9)} GB"),
+         ("Memory at two bytes each", f"{figures(2 * total / 1e9)} GB"),
+         ("Memory at four bytes each", f"{figures(4 * total / 1e9)} GB")),
+        "In all", "parameters",
+    )  # fmt: skip
+    return [table, source.table("parameter_categories"), bars.parameters(shown), *said(source, "check")]
+
+
+def _share_words(percent: float) -> str:
+    return f"{percent:.1f} %" if percent >= 0.05 else "below 0.1 %"
+
+
+def module_sizes(source: Source) -> list[Block]:
+    """Return the largest kinds of modules."""
+    [row] = source.ask(f"SELECT count(*) AS kinds FROM {SCHEMA}.parameters")
+    more = row["kinds"] - 20
+    return [
+        source.table("module_sizes"),
+        *([Remark(f"{more} smaller kinds of modules are left out.")] if more > 0 else []),
+    ]
+
+
+def configuration(source: Source) -> list[Block]:
+    """Return the anchor, the chips and the rates of each phase."""
+    work = source.work
+    published = source.dims["weight_dtype"] or "not given"
+    unset = {"seed": "one byte"}.get(work.formulas)
+    told = [
+        ("Formulas", work.formulas),
+        ("Execution profiles", ", ".join(work.executions)),
+        ("B, sequences of a replica", written(work.batch, "sequences")),
+        ("S, new tokens of a sequence in prefill and training", written(work.seq_len, "tokens")),
+        ("L, cached tokens of a sequence in decode", written(work.kv_len, "tokens")),
+        ("Type of weights", work.weight_dtype or unset or f"{published}, as published"),
+        ("Type of activations", work.activation_dtype or unset or "bf16"),
+        ("Type of the KV cache", work.kv_dtype or unset or f"as activations, {work.activation_dtype or 'bf16'}"),
+        ("TP", written(work.tp, "ranks")),
+        ("EP", written(work.ep, "ranks")),
+        ("DP", written(work.dp, "replicas")),
+        ("PP", written(work.pp, "stages")),
+        ("Chips in all", source.facts["ranks"]),
+        ("Chip", f"{source.facts['chip_name']} (`{work.hardware[0]}`)"),
+    ]  # fmt: skip
+    if source.dims["num_experts"]:
+        told.insert(-2, ("Experts of a rank, E/EP", written(-(-source.dims["num_experts"] // work.ep), "experts")))
+    if work.formulas == "seed":
+        return [_pairs(told, "Anchor", "scenarios"), source.table("seed_chips"), source.table("phase_knees")]
+    return [_pairs(told, "Anchor", "scenarios"), source.table("chips"), source.table("phase_knees")]
+
+
+def _points(source: Source) -> list[dict[str, Any]]:
+    return source.ask(
+        f"SELECT phase, execution, intensity, achieved_tflops AS tflops, mfu FROM {SCHEMA}.phase_roofline "
+        "WHERE study = 'report anchor' ORDER BY phase, execution"
+    )
+
+
+def overview(source: Source) -> list[Block]:
+    """Return the roofline of the phases."""
+    return [charts.roofline(_points(source), source.roofs, source.work.executions)]
+
+
+def kpi(source: Source) -> list[Block]:
+    """Return the headline figures, for other chips too."""
+    others = [source.table("chips_kpi")] if len(source.work.hardware) > 1 else []
+    return [source.table("kpi"), *others]
+
+
+def _sweep(source: Source, study: str, axis: str) -> list[dict[str, Any]]:
+    return source.ask(
+        f"""
+        SELECT execution, {axis} AS value, intensity, achieved_tflops AS tflops, compute_ms AS T_comp, hbm_ms AS T_hbm,
+            net_ms AS T_net, CASE WHEN fits THEN 'yes' ELSE 'no' END AS fits
+        FROM {SCHEMA}.phase_roofline
+        JOIN (SELECT scenario, fits FROM {SCHEMA}.memory_per_gpu) USING (scenario)
+        WHERE study = $study ORDER BY execution, value
+        """,
+        study=study,
+    )
+
+
+def batches(source: Source) -> list[Block]:
+    """Return decode by batch, and the figures of one batch step by step."""
+    work = source.work
+    [critical] = source.ask(
+        f"SELECT intensity_batch, time_batch, smallest_batch FROM {SCHEMA}.critical_batch WHERE execution = $main",
+        main=work.main,
+    )
+    [room] = source.ask(
+        f"SELECT max_batch FROM {SCHEMA}.memory_per_gpu "
+        "WHERE study = 'report anchor' AND phase = 'decode' AND execution = $main",
+        main=work.main,
+    )
+    crossing = critical["time_batch"] if (critical["time_batch"] or 0) > critical["smallest_batch"] else None
+    marks = [("B_crit", crossing), ("memory is full", room["max_batch"])]
+    chart = sweeps.sweep(
+        "decode_batch", "Decode by batch", _sweep(source, "report batch", "batch"), source.roofs, work.executions,
+        "B (sequences)", marks,
+    )  # fmt: skip
+    return [source.table("batches"), chart, *_worked(source)]
+
+
+def _worked(source: Source) -> list[Block]:
+    """Return the figures of one batch step by step: 128, or the largest of the sweep."""
+    rows = source.ask(
+        f"""
+        SELECT *, achieved_tflops / mfu AS peak, hbm_bytes / hbm_ms / 1e6 AS gbps FROM {SCHEMA}.phase_roofline
+        WHERE study = 'report batch' AND execution = $main ORDER BY batch = 128 DESC, batch DESC LIMIT 1
+        """,
+        main=source.work.main,
+    )
+    at = rows[0]
+    slope = at["gbps"] * at["intensity"] / 1e3
+    flop, bytes_, net = figures(at["flop"] / 1e12), figures(at["hbm_bytes"] / 1e9), figures(at["net_bytes"] / 1e9)
+    rates = f"{figures(at['peak'])} TFLOP/s / {figures(at['gbps'])} GB/s"
+    knee = f"{rates} = {figures(1e3 * at['peak'] / at['gbps'])} FLOP/byte"
+    steps = (
+        ("F_theory", "sum over modules", f"{flop} TFLOP"),
+        ("bytes_hbm", "sum over modules", f"{bytes_} GB"),
+        ("AI_hbm", "F_theory / bytes_hbm", f"{flop} TFLOP / {bytes_} GB = {figures(at['intensity'])} FLOP/byte"),
+        ("OI_knee", "P_peak / BW_hbm", knee),
+        ("Slope at AI_hbm", "BW_hbm · AI_hbm", f"{figures(slope)} TFLOP/s"),
+        ("Roof at AI_hbm", "the smaller of slope and P_peak", f"{figures(min(slope, at['peak']))} TFLOP/s"),
+        ("T_comp", "F_realizable / P_peak, or vector work" if source.work.formulas == "physical"
+         else "F_realizable / P_peak", f"{figures(at['compute_ms'])} ms"),
+        ("T_hbm", "bytes_hbm / BW_hbm", f"{bytes_} GB / {figures(at['gbps'])} GB/s = {figures(at['hbm_ms'])} ms"),
+        ("T_net", "bytes_net / BW_net", f"{net} GB: {figures(at['net_ms'])} ms"),
+        ("T_est", "the longest of the three", f"{figures(at['time_ms'])} ms, {at['bound']}-bound"),
+        ("TF_est", "F_theory / T_est", f"{figures(at['achieved_tflops'])} TFLOP/s"),
+        ("Throughput", "B / T_est", f"{figures(at['tokens_per_s'])} tokens/s"),
+    )  # fmt: skip
+    title = f"Worked example: B = {at['batch']:,} sequences, L = {at['kv_len']:,} tokens, {source.work.main} kernels"
+    return [Table(("What", "Formula", "With numbers, and unit"), (False, False, False), steps, title, "phase_roofline")]
+
+
+def prompts(source: Source) -> list[Block]:
+    """Return prefill by the length of the prompt."""
+    chart = sweeps.sweep(
+        "prefill_prompt", "Prefill by prompt length", _sweep(source, "report prompt", "seq_len"), source.roofs,
+        source.work.executions, "S (tokens)",
+    )  # fmt: skip
+    return [source.table("prompts"), chart]
+
+
+def shares(source: Source) -> list[Block]:
+    """Return the categories' shares of FLOP, bytes and time."""
+    rows = source.ask(f"""
+        SELECT phase, execution, category, sum(flop) AS F_theory, sum(hbm_bytes) AS bytes_hbm,
+            sum(serial_ms) AS T_serial
+        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category ORDER BY phase, execution, category""")
+    found: list[Block] = [source.table("shares")]
+    for execution in dict.fromkeys(source.work.executions):
+        long = [
+            {
+                "phase": row["phase"], "category": row["category"], "measure": measure,
+                "share": _share(rows, row, measure), "place": source.categories.index(row["category"]),
+            }
+            for row in rows if row["execution"] == execution for measure in ("F_theory", "bytes_hbm", "T_serial")
+        ]  # fmt: skip
+        title = f"Shares of the categories, {execution} kernels"
+        found.append(bars.shares(f"{execution}_category_shares", title, long, source.categories))
+    return found
+
+
+def _share(rows: list[dict[str, Any]], row: dict[str, Any], measure: str) -> float:
+    whole = sum(of[measure] for of in rows if of["phase"] == row["phase"] and of["execution"] == row["execution"])
+    return row[measure] / whole if whole else 0.0
+
+
+def category_roofs(source: Source) -> list[Block]:
+    """Return the roofline of the categories, phase by phase."""
+    rows = source.ask(f"""
+        SELECT phase, execution, category, sum(flop) / nullif(sum(hbm_bytes), 0) AS intensity,
+            sum(flop) / nullif(greatest(sum(compute_ms), sum(hbm_ms), sum(net_ms)), 0) / 1e9 AS tflops
+        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category ORDER BY phase, execution, category""")
+    drawn = [
+        charts.category_roofline(
+            phase,
+            [row for row in rows if row["phase"] == phase],
+            source.roofs,
+            source.work.executions,
+            source.categories,
+        )
+        for phase in ("training", "prefill", "decode")
+    ]
+    return [chart for chart in drawn if chart is not None]
+
+
+def frontier(source: Source) -> list[Block]:
+    """Return from which batch on decode is bound by compute."""
+    rows = source.rows("frontier")
+    if not rows:
+        return [Remark("Left out: by these formulas the estimate needs a latent attention and routed experts.")]
+    cells = [
+        {"ep": row["ep"], "kv_len": row["kv_len"], "batch": row["min_batch"],
+         "label": "none" if row["min_batch"] is None
+         else f"{row['min_batch']:,}{'' if row['frontier_fits'] is not False else ' (no room)'}"}
+        for row in rows
+    ]  # fmt: skip
+    if all(row["min_batch"] is None for row in rows):
+        return [Remark("None: no batch that was tried is bound by compute."), source.table("frontier")]
+    room = "Grey: none of the batches tried. (no room): that batch does not fit the memory at its length."
+    return [bars.frontier(cells), Remark(room), source.table("frontier")]
+
+
+def grid(source: Source) -> list[Block]:
+    """Return what limits the points of the grid, and its fastest and slowest ones."""
+    return [*said(source, "grid"), source.table("regimes"), source.table("grid")]
+
+
+def knobs(source: Source) -> list[Block]:
+    """Return what each knob is worth by itself."""
+    rows = source.rows("knobs")
+    found: list[Block] = []
+    for phase in ("decode", "prefill", "training"):
+        sides = source.ask(
+            f"""
+            SELECT r.title, r.side, r.setting, 100 * (p.time_ms / a.time_ms - 1) AS change, m.fits
+            FROM {SCHEMA}.phase_roofline AS p
+            JOIN report_steps AS r ON p.scenario = concat_ws(' / ', 'report knobs', p.phase, r.knob, r.side)
+            JOIN {SCHEMA}.phase_roofline AS a
+                ON a.phase = p.phase AND a.study = 'report anchor' AND a.execution = $main
+            JOIN {SCHEMA}.memory_per_gpu AS m ON m.scenario = p.scenario
+            WHERE p.phase = $phase
+            """,
+            main=source.work.main, phase=phase,
+        )  # fmt: skip
+        found.append(bars.tornado(phase, sides) or Remark(f"No knob moves {phase} by more than 0.5 %."))
+        if not any(side["fits"] for side in sides):
+            found.append(Remark(f"Neither the anchor nor any step of {phase} fits the memory."))
+    return [*found, source.table("knobs")] if rows else found
+
+
+def several(*names: str) -> Callable[[Source], list[Block]]:
+    """Return what gives some tables and nothing else."""
+    return lambda source: [source.table(name) for name in names]

@@ -1,0 +1,1 @@
+"""How answers look: tables, Markdown, CSV, JSON, columns shown first, files, progress."""

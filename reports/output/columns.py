@@ -1,0 +1,130 @@
+"""The columns that people look at first, of relations that have many: what a table shows. Other formats give all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ...engine.store import Store
+
+_ORIGINS = "(SELECT trace_id, origin_ns FROM traces)"
+#: Groups of categories with a column of their own in the table of layers.
+_GROUPS = ("attention", "moe", "gemm", "communication", "norm")
+_GROUP_SUMS = ", ".join(f"sum(sum_us) FILTER (category_group = '{group}') AS {group}" for group in _GROUPS)
+_GROUP_COLUMNS = ", ".join(f"round(coalesce({group}, 0) / 1e3, 3) AS {group}_ms" for group in (*_GROUPS, "other"))
+_TABLES = {
+    "traces": """
+        SELECT
+            trace, trace_id, run, rank, format, hardware, model, event_count AS events, rejected_count AS rejected,
+            truncated, round((end_ns - start_ns) / 1e6, 3) AS span_ms
+        FROM rows
+        ORDER BY trace, trace_id
+        """,
+    "passes": f"""
+        SELECT
+            rank, device, pass_id AS pass,
+            series, direction, stage, CAST((rows.start_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS start_s,
+            CAST((rows.end_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS end_s, round(span_us / 1e3, 3) AS span_ms,
+            round(busy_us / 1e3, 3) AS busy_ms, round(avg_layer_us / 1e3, 3) AS avg_layer_ms,
+            round(first_layer_us / 1e3, 3) AS first_layer_ms, num_layers AS layers, complete, note, chosen,
+            round(coverage_pct, 1) AS coverage_pct
+        FROM rows JOIN {_ORIGINS} USING (trace_id)
+        ORDER BY rank, device, pass_id
+        """,
+    "layers": f"""
+        WITH kinds AS (
+            SELECT trace_id, device, pass_id, layer_kind, unnest(layer_ids) AS layer_id FROM layer_types
+        ),
+        groups AS (
+            SELECT
+                trace_id, device, pass_id, layer_id, {_GROUP_SUMS},
+                sum(sum_us) FILTER (coalesce(category_group, '') NOT IN {_GROUPS}) AS other
+            FROM layer_categories
+            GROUP BY trace_id, device, pass_id, layer_id
+        )
+        SELECT
+            rank, device, series, direction, pass_id AS pass, layer_id AS layer, compress_ratio AS ratio,
+            coalesce(layer_type, layer_kind) AS type,
+            round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us / 1e3, 3) AS wall_ms,
+            round(sum_us / 1e3, 3) AS sum_ms, round(busy_us / 1e3, 3) AS busy_ms,
+            {_GROUP_COLUMNS},
+            round(gap_after_us, 3) AS gap_after_us, kernel_count AS kernels, comm_count AS comm
+        FROM rows JOIN {_ORIGINS} USING (trace_id) LEFT JOIN kinds USING (trace_id, device, pass_id, layer_id)
+        LEFT JOIN groups USING (trace_id, device, pass_id, layer_id)
+        ORDER BY rank, device, pass_id, layer_id
+        """,
+    "layer_kernels": """
+        SELECT
+            pass_id AS pass, layer_id AS layer, hot_rank AS "#", half, category, display_name AS name,
+            round(dur_us, 3) AS dur_us, round(layer_pct, 1) AS layer_pct, round(rel_ms, 6) AS rel_ms, input_dims
+        FROM rows
+        ORDER BY rank, device, pass_id, layer_id, hot_rank
+        """,
+    "layer_diff": """
+        SELECT
+            device, side, category, display_name AS name, a_count, b_count, round(a_us, 3) AS a_us,
+            round(b_us, 3) AS b_us, diff_us
+        FROM rows
+        ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, rows.name
+        """,
+    "shapes": """
+        SELECT
+            op_type, core, count, round(sum_us, 3) AS sum_us, round(min_us, 3) AS min_us, round(avg_us, 3) AS avg_us,
+            round(median_us, 3) AS median_us, round(p95_us, 3) AS p95_us, round(max_us, 3) AS max_us,
+            round(std_us, 3) AS std_us, block_num AS blocks, input_dims, output_dims
+        FROM rows
+        ORDER BY rows.sum_us DESC, op_type, input_dims
+        """,
+    "align_type": """
+        SELECT
+            kernel_type, op_names, status, round(simulated_us, 3) AS simulated_us, simulated_count,
+            round(measured_us, 3) AS measured_us, measured_count, round(error_pct, 1) AS error_pct,
+            round(count_error_pct, 1) AS count_error_pct, round(measured_pct, 1) AS measured_pct
+        FROM rows
+        ORDER BY greatest(rows.simulated_us, rows.measured_us) DESC, kernel_type
+        """,
+    "align_shape": """
+        SELECT
+            kernel_type, shape_key AS shapes, side, round(simulated_us, 3) AS simulated_us, simulated_count,
+            round(measured_us, 3) AS measured_us, measured_count, round(error_pct, 1) AS error_pct, sources
+        FROM rows
+        ORDER BY greatest(rows.simulated_us, rows.measured_us) DESC, kernel_type, shape_key
+        """,
+    "align_summary": """
+        SELECT
+            round(m6, 6) AS m6, round(coverage, 4) AS coverage, round(calibration, 4) AS calibration,
+            round(surplus, 4) AS surplus, round(hit_us, 3) AS hit_us, round(simulated_us, 3) AS simulated_us,
+            round(measured_us, 3) AS measured_us, round(compute_us, 3) AS compute_us,
+            round(communication_us, 3) AS communication_us
+        FROM rows
+        """,
+    "perfetto_ranges": """
+        SELECT
+            rank, device, pass_id AS pass, range, layer_id AS layer, layer_type AS type,
+            CAST(start_s AS DECIMAL(18, 6)) AS start_s, CAST(end_s AS DECIMAL(18, 6)) AS end_s, start_ms, wall_ms,
+            start_ns
+        FROM rows
+        ORDER BY rank, device, pass_id, range <> 'pass', rows.start_ns
+        """,
+    "kernels": f"""
+        SELECT
+            device, stream, kernel_id, round((start_ns - origin_ns) / 1e6, 6) AS start_ms, dur_ns / 1e3 AS dur_us,
+            category, display_name AS name, launch_kernels, input_dims
+        FROM rows JOIN {_ORIGINS} USING (trace_id)
+        ORDER BY rank, device, start_ns, kernel_id
+        """,
+}
+
+
+def for_people(store: Store, name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return the first things to look at of an answer that has every column of a relation."""
+    store.prepare(_TABLES[name])
+    shown = answer.query("rows", _TABLES[name])
+    assert shown is not None  # a SELECT has an answer
+    if name not in ("passes", "layers"):
+        return shown
+    [(series, directions)] = answer.aggregate("count(DISTINCT series), count(DISTINCT direction)").fetchall()
+    plain = [*(["series"] if series == 1 else []), *(["direction"] if directions == 0 else [])]
+    return shown.project(f"* EXCLUDE ({', '.join(plain)})") if plain else shown

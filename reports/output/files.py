@@ -1,0 +1,68 @@
+"""Writing answers to files: what cannot be written is said in one way, and before anything is computed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ...engine.errors import InputError, UsageError
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Turn an error of writing into a line for people; a reader that goes away, as `head` does, is none.
+
+    Args:
+        path: the file, or the folder of several; None: stdout.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        place = error.filename or ("stdout" if path is None else os.fspath(path))
+        raise InputError(f"{place}: cannot be written: {error.strerror}.") from error
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text to a file, in UTF-8 and with the line ends that it has.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    with writing(path):
+        Path(path).write_text(text, encoding="utf-8", newline="")
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Check that a file can be where it is to be written: its folder is there.
+
+    Raises:
+        InputError: it is not.
+    """
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"{os.fspath(path)}: cannot be written: no such folder: {folder}.")
+
+
+def checked_suffix(output: str | os.PathLike[str] | None, what: str, formats: Mapping[str, str]) -> str:
+    """Return the format that a file's name asks for: .md when there is no file.
+
+    Args:
+        output: the file.
+        what: what is written to it.
+        formats: suffixes that there are, and what people call the format.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    suffix = ".md" if output is None else Path(output).suffix.lower()
+    if suffix not in formats:
+        known = " or ".join(f"{name} ({ending})" for ending, name in formats.items())
+        raise UsageError(f"{output}: {what} is {known}.")
+    return suffix

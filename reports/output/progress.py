@@ -1,0 +1,56 @@
+"""Progress bars on a terminal; silence elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+class FileProgress:
+    """A bar per file: bytes read of it, events so far. Used as the `progress` of `Lake.ingest`."""
+
+    def __init__(self) -> None:
+        """Draw nothing yet."""
+        self._bars: Any = None
+
+    def __enter__(self) -> FileProgress:
+        """Begin to draw, when stderr is a terminal."""
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bars = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                DownloadColumn(),
+                TextColumn("{task.fields[events]:,} events"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wipe the bars."""
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, path: str) -> Callable[[int, int | None, int], None]:
+        """Return the callback of one file."""
+        if self._bars is None:
+            return lambda read, size, events: None
+        from rich.markup import escape
+
+        from ...engine.secrets import redact
+        from ...engine.text import printable
+
+        bars = self._bars
+        task = bars.add_task(escape(printable(redact(Path(path).name))), total=None, events=0)
+
+        def report(read: int, size: int | None, events: int) -> None:
+            bars.update(task, completed=read, total=size, events=events)
+
+        return report

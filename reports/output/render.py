@@ -1,0 +1,299 @@
+"""Answers in the given format. Nothing but the answer goes to stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import math
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from ...engine.errors import InputError, UsageError
+from ...engine.guard import scratch_folder
+from ...engine.text import cell, json_text, markdown, markdown_prose, printable
+from .files import writing
+from .table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+    #: What one writes: an answer, a table or a line.
+    Part = duckdb.DuckDBPyRelation | Table | str
+
+FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+#: Values that CSV holds as they are.
+_NUMBERS = (int, float, Decimal, type(None))
+#: Rows of a table for people; the other formats give all.
+TABLE_ROWS = 200
+
+
+def render(
+    relation: duckdb.DuckDBPyRelation,
+    format: str = "table",
+    output: Path | None = None,
+    *,
+    limit: int = TABLE_ROWS,
+    spreadsheet: bool | None = None,
+) -> None:
+    """Write an answer to a file, or to stdout.
+
+    Args:
+        relation: the answer.
+        format: one of FORMATS.
+        output: the file; stdout when not given.
+        limit: rows shown of a table or Markdown; what is left out is said on stderr. 0 for all.
+        spreadsheet: keep text of CSV from running as a formula; by default in a file.
+
+    Raises:
+        InputError: the file cannot be written.
+        UsageError: Parquet would go to a terminal.
+    """
+    if format == "parquet":
+        _parquet(relation, output)
+        return
+    safe = output is not None if spreadsheet is None else spreadsheet
+    try:
+        with _opened(output) as out:
+            _text(relation, format, out, limit, spreadsheet=safe)
+    except _BrokenOffError as error:
+        if output is not None and error.__cause__ is not None:
+            # A file can be written again.
+            raise error.__cause__ from None
+        raise
+
+
+def render_parts(
+    parts: Sequence[Part],
+    format: str = "table",
+    output: Path | None = None,
+    *,
+    limit: int = TABLE_ROWS,
+) -> None:
+    """Write answers, tables and lines one after another, a blank line between them.
+
+    Args:
+        parts: what to write.
+        format: table or markdown.
+        output: the file; stdout when not given.
+        limit: rows shown of an answer, as in `render`.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    with _opened(output) as out:
+        before: Part | None = None
+        for part in parts:
+            # A table in plain text has a blank line at both ends.
+            if before is not None and (format == "markdown" or isinstance(before, str)):
+                out.write("\n")
+            before = part
+            if isinstance(part, str):
+                out.write((markdown_prose if format == "markdown" else printable)(part) + "\n")
+            elif isinstance(part, Table):
+                write_table(part, format, out)
+            else:
+                _text(part, format, out, limit)
+
+
+def write_table(table: Table, format: str, out: IO[str]) -> None:
+    """Write a table, below its title."""
+    if table.title:
+        title = markdown_prose(table.title) if format == "markdown" else printable(table.title)
+        out.write(f"{title}\n\n" if format == "markdown" else f"{title}\n")
+    names, numeric = [column.name for column in table.columns], [column.numeric for column in table.columns]
+    (_markdown if format == "markdown" else _table)(names, numeric, table.cells(), out)
+
+
+@contextlib.contextmanager
+def _opened(output: Path | None) -> Iterator[IO[str]]:
+    with writing(output), output.open("w", encoding="utf-8", newline="") if output else _stdout() as out:
+        yield out
+
+
+class _stdout:  # noqa: N801
+    """sys.stdout as a context manager that leaves it open."""
+
+    def __enter__(self) -> IO[str]:
+        return sys.stdout
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.flush()
+
+
+def write_csv(relation: duckdb.DuckDBPyRelation, out: IO[str], *, spreadsheet: bool) -> None:
+    """Write an answer as CSV.
+
+    Args:
+        relation: the answer.
+        out: a file opened with newline="".
+        spreadsheet: keep text from running as a formula.
+    """
+
+    def shown(row: Sequence[Any]) -> list[Any]:
+        # What DuckDB gives as a list or a struct becomes text here, too.
+        return [value if isinstance(value, _NUMBERS) else cell(str(value), spreadsheet=spreadsheet) for value in row]
+
+    rows = _begun(relation)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(shown(relation.columns))
+    writer.writerows(map(shown, rows))
+
+
+def _text(
+    relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: int, *, spreadsheet: bool = False
+) -> None:
+    columns = relation.columns
+    if format == "csv":
+        write_csv(relation, out, spreadsheet=spreadsheet)
+    elif format == "jsonl":
+        for row in _begun(relation):
+            out.write(_json_object(columns, row) + "\n")
+    elif format == "json":
+        separator = "["
+        for row in _begun(relation):
+            out.write(separator + "\n" + _json_object(columns, row))
+            separator = ","
+        out.write("[]\n" if separator == "[" else "\n]\n")
+    else:
+        rows = list(_rows(relation, limit + 1 if limit else 0))
+        more = bool(limit) and len(rows) > limit
+        shown = rows[:limit] if more else rows
+        cells = [[_shown(value) for value in row] for row in shown]
+        (_markdown if format == "markdown" else _table)(
+            columns, [_is_number(kind) for kind in relation.types], cells, out
+        )
+        if more:
+            out.flush()
+            sys.stderr.write(f"tracelake: the first {limit} rows; --limit 0 shows all.\n")
+
+
+class _BrokenOffError(InputError):
+    """An answer cannot be computed to its end, and its beginning was written."""
+
+
+def _begun(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of an answer, the first of them computed: what fails at once has written nothing."""
+    rows = _rows(relation)
+    first = next(rows, None)
+    return iter(()) if first is None else _continued(first, rows)
+
+
+def _continued(first: tuple[Any, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    import duckdb
+
+    yield first
+    try:
+        yield from rows
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error as error:
+        raise _BrokenOffError(
+            f"the answer breaks off here: {str(error).partition(chr(10))[0]}\n"
+            "  With -o FILE it is computed again without the file that cannot be read."
+        ) from error
+
+
+def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[Any, ...]]:
+    yield from (relation.limit(limit) if limit else relation).iter_rows()
+
+
+def _json_object(columns: list[str], row: tuple[Any, ...]) -> str:
+    values = dict(zip(columns, map(plain, row), strict=True))
+    return json_text(json.dumps(values, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Return a value that JSON can hold; what is no number there (NaN, infinity) is null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    return value if isinstance(value, str | int | bool) or value is None else str(value)
+
+
+def _parquet(relation: duckdb.DuckDBPyRelation, output: Path | None) -> None:
+    if output is None and sys.stdout.isatty():
+        raise UsageError("Parquet is binary: give a file with -o, or redirect stdout.")
+    with scratch_folder() as folder:
+        beside = folder / "answer.parquet"
+        relation.write_parquet(str(beside), compression="zstd")
+        with writing(output):
+            if output is not None:
+                shutil.copyfile(beside, output)
+            else:
+                sys.stdout.buffer.write(beside.read_bytes())
+
+
+def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(
+            _escaped(column), justify="right" if right else "left", overflow="fold", no_wrap=not out.isatty()
+        )
+    for row in rows:
+        table.add_row(*map(_escaped, row))
+    # A terminal folds long names; a file or a pipe gets lines as long as they are.
+    page = io.StringIO()
+    terminal = out.isatty()
+    width = shutil.get_terminal_size().columns if terminal else 1_000_000
+    Console(file=page, width=width, force_terminal=terminal, highlight=False).print(table)
+    out.writelines(line.rstrip() + "\n" for line in page.getvalue().strip("\n").splitlines())
+
+
+def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(map(markdown, cells)) + " |\n"
+
+    out.write(line(list(columns)))
+    out.write(line(["---:" if right else "---" for right in numeric]))
+    for row in rows:
+        out.write(line(row))
+
+
+def _is_number(kind: Any) -> bool:
+    return str(kind).startswith(("DECIMAL", "DOUBLE", "FLOAT")) or str(kind).endswith("INT") or str(kind) == "INTEGER"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="seconds")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(printable(text))
+
+
+def to_text(answer: duckdb.DuckDBPyRelation | Table, format: str = "table") -> str:
+    """Return an answer or a table as text."""
+    out = io.StringIO()
+    if isinstance(answer, Table):
+        write_table(answer, format, out)
+    else:
+        _text(answer, format, out, 0)
+    return out.getvalue()

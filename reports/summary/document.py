@@ -1,0 +1,244 @@
+"""The profile summary of a trace: where its time goes, in one object and as a page, with what to look at next.
+
+Every section states the one basis of its figures. Times are µs, shares are percent of the stated whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ...engine.text import json_text, markdown, markdown_prose
+from ...version import __version__
+from ..output.render import plain, to_text
+from ..output.table import Column, Table, cut, text
+from .sections import SECTIONS, Section
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+#: Characters of an operation's name on a page; JSON has whole names.
+_LONGEST = 100
+#: Columns that hold the name of an operation, several of them, and a path whose last part may be one.
+_NAMES = frozenset(("op", "example", "payload_name", "marker_name"))
+_LISTS = frozenset(("payloads",))
+_PATHS = frozenset(("path", "region"))
+SCHEMA = "tracelake.profile_summary.v1"
+_FACTS = """
+SELECT
+    t.trace_id, t.trace, t.run, t.rank, t.world_size, t.format, t.source_path, t.device_name, t.hardware, t.model,
+    t.tp, t.ep, t.dp, t.pp, t.source_sha256, t.content_xxh3, t.event_count, t.rejected_count, t.truncated,
+    b.devices, b.window_us, b.device_time_us
+FROM traces AS t
+LEFT JOIN (
+    SELECT trace_id, count(*) AS devices, max(window_us) AS window_us, sum(window_us) AS device_time_us
+    FROM time_breakdown GROUP BY trace_id
+) AS b USING (trace_id)
+WHERE trace_id = $1
+"""
+_METADATA = (
+    "trace_id", "trace", "run", "rank", "world_size", "format", "device_name", "hardware", "model", "tp", "ep", "dp",
+    "pp",
+)  # fmt: skip
+
+
+def build(store: Store, trace_id: str) -> dict[str, Any]:
+    """Return the summary of a trace as one object, `tracelake.profile_summary.v1`.
+
+    Its shape is published in `reports/summary/tracelake.profile_summary.v1.json`. Lists are whole: a page cuts them.
+
+    Args:
+        store: the lake.
+        trace_id: the trace.
+    """
+    facts = _objects(store, _FACTS, trace_id)[0]
+    summary: dict[str, Any] = {
+        "schema": SCHEMA,
+        "generated_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "generated_by": f"tracelake {__version__}",
+        "units": {"_us": "microseconds", "_pct": "percent of the section's basis", "_bytes": "bytes", "_gbps": "GB/s"},
+        "trace": {key: facts[key] for key in _METADATA},
+        "provenance": {
+            "source_path": facts["source_path"],
+            "source_sha256": facts["source_sha256"],
+            "content_xxh3": facts["content_xxh3"],
+            "execution_ids": _execution_ids(store, trace_id),
+        },
+        "overview": _overview(store, trace_id, facts),
+    }
+    for section in SECTIONS:
+        summary[section.key] = {
+            "basis": section.basis.format(**_whole(facts)),
+            "rows": _objects(store, section.query, trace_id),
+        }
+    return summary
+
+
+def as_json(summary: dict[str, Any]) -> str:
+    """Return a summary as JSON text."""
+    return json_text(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def as_markdown(summary: dict[str, Any], top: int = 10, names: Mapping[str, str] | None = None) -> str:
+    """Return a summary as a page.
+
+    Args:
+        summary: what `build` returned.
+        top: rows shown of a table that may be long; 0 for all.
+        names: how long names of operations are shown, as `short_names` gives them; as they are when not given.
+    """
+    return "\n".join(_page(summary, top, names or {})) + "\n"
+
+
+def short_names(store: Store, summary: dict[str, Any]) -> dict[str, str]:
+    """Return the names of operations in a summary that are too long to read, each with what a page shows instead."""
+    said = {
+        row[column] for section in SECTIONS for row in summary[section.key]["rows"] for column in _NAMES & row.keys()
+        if row[column] is not None
+    }  # fmt: skip
+    shown = store.rows("SELECT name, _display_name(name) FROM (SELECT unnest($1) AS name)", [sorted(said)])
+    return {name: short for name, display in shown if (short := cut(display, _LONGEST)) != name}
+
+
+def _page(summary: dict[str, Any], top: int, names: Mapping[str, str]) -> Iterator[str]:
+    yield f"# Profile summary: {markdown(summary['trace']['trace'])} (`{summary['schema']}`)\n"
+    yield from _facts_part("Run Metadata", summary["trace"] | {"generated_at": summary["generated_at"]})
+    provenance = summary["provenance"]
+    shown = ", ".join(map(str, provenance["execution_ids"][:8]))
+    more = len(provenance["execution_ids"]) - 8
+    shown += f" and {more} more" if more > 0 else ""
+    yield from _facts_part("Trace Provenance", provenance | {"execution_ids": shown or None})
+    overview = summary["overview"]
+    yield from _facts_part("Trace Overview", {key: value for key, value in overview.items() if key != "warnings"})
+    yield from (f"- {markdown_prose(warning)}" for warning in overview["warnings"])
+    if overview["warnings"]:
+        yield ""
+    for section in SECTIONS:
+        found = summary[section.key]
+        if section.title:
+            yield f"## {section.title}\n"
+        yield from _section_part(section, found, top, _Shorten(names))
+
+
+class _Shorten:
+    """Names as a page shows them."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+        # The longest first: a name may begin with another.
+        words = sorted(names, key=len, reverse=True)
+        self._any = re.compile("|".join(map(re.escape, words))) if words else None
+
+    def cell(self, column: str, value: Any) -> Any:
+        """Return the value of a column."""
+        if isinstance(value, list):
+            return ", ".join(map(str, value))
+        if not isinstance(value, str):
+            return value
+        if column in _NAMES:
+            return self.names.get(value, value)
+        if column in _PATHS:
+            return "=>".join(cut(part, _LONGEST) for part in value.split("=>"))
+        if column in _LISTS and self._any:
+            return self._any.sub(lambda name: self.names[name.group()], value)
+        return value
+
+
+def _facts_part(title: str, facts: dict[str, Any]) -> Iterator[str]:
+    yield f"## {title}\n"
+    rows = tuple((key, _said(value)) for key, value in facts.items())
+    yield to_text(Table((text("what"), text("value")), rows), "markdown")
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "unknown" if value is None else str(value)
+
+
+def _section_part(section: Section, found: dict[str, Any], top: int, shorten: _Shorten) -> Iterator[str]:
+    rows = found["rows"]
+    if not rows:
+        if section.nothing:
+            yield f"{section.nothing}\n"
+        return
+    if section.subtitle:
+        yield f"### {section.subtitle}\n"
+    if section.is_text:
+        for row in rows:
+            yield from _finding(row)
+        return
+    rows = [row for row in rows if not row.get(section.left_out)]
+    shown = rows if section.whole or not top else rows[:top]
+    columns = tuple(_column(name, rows) for name in rows[0] if name != section.left_out)
+    cells = tuple(tuple(shorten.cell(column.name, row[column.name]) for column in columns) for row in shown)
+    yield to_text(Table(columns, cells), "markdown")
+    some = f" The first {len(shown)} of {len(rows)} rows." if len(shown) < len(rows) else ""
+    yield f"{found['basis']}{some}\n"
+
+
+def _column(name: str, rows: list[dict[str, Any]]) -> Column:
+    numeric = all(row[name] is None or isinstance(row[name], int | float) for row in rows)
+    if not numeric:
+        return text(name)
+    decimals = 2 if name.endswith("_pct") else 3 if name.endswith(("_us", "_gbps", "_tflops")) else None
+    return Column(name, decimals)
+
+
+def _finding(row: dict[str, Any]) -> Iterator[str]:
+    yield f"### {row['title']} ({row['finding']}, {row['severity']})\n"
+    if row["value"] is not None:
+        unit = {"percent": " %", "us": " µs"}.get(row["unit"], "")
+        yield f"- measured: {row['value']:.2f}{unit} (from {row['threshold']:g}{unit} on; basis: {row['basis']})"
+    yield f"- evidence: {row['evidence']}"
+    if row["gain_us"] is not None:
+        yield f"- at most to gain: {row['gain_us']:.3f} µs of device time, {row['gain_pct']:.2f} % of all devices' time"
+    yield f"- query: `{row['query']}`"
+    yield from (f"- try: {suggestion}" for suggestion in row["suggestions"])
+    yield ""
+
+
+def _whole(facts: dict[str, Any]) -> dict[str, str]:
+    devices, window = facts["devices"] or 0, facts["window_us"] or 0.0
+    return {
+        "whole": f"the time of all devices ({devices} of {window:.3f} µs each)",
+        "window": f"the window of {window:.3f} µs that all devices share",
+    }
+
+
+def _overview(store: Store, trace_id: str, facts: dict[str, Any]) -> dict[str, Any]:
+    [(complete, processes, threads)] = store.rows(
+        "SELECT count(*) FILTER (dur_ns IS NOT NULL), count(DISTINCT pid), count(DISTINCT (pid, tid)) "
+        "FROM events WHERE trace_id = $1",
+        [trace_id],
+    )
+    warnings = store.rows(
+        "SELECT \"check\" || ': ' || message FROM health WHERE trace_id = $1 AND severity IN ('warning', 'error') "
+        'ORDER BY "check"',
+        [trace_id],
+    )
+    return {
+        "events": facts["event_count"], "events_with_duration": complete, "rejected_events": facts["rejected_count"],
+        "processes": processes, "threads": threads, "truncated": facts["truncated"], "devices": facts["devices"] or 0,
+        "window_us": facts["window_us"], "device_time_us": facts["device_time_us"],
+        "warnings": [warning for (warning,) in warnings],
+    }  # fmt: skip
+
+
+def _execution_ids(store: Store, trace_id: str) -> list[Any]:
+    found = store.rows(
+        "SELECT execution_id FROM programs WHERE trace_id = $1 AND execution_id IS NOT NULL "
+        "GROUP BY execution_id ORDER BY min(start_ns), execution_id",
+        [trace_id],
+    )
+    return [plain(one) for (one,) in found]
+
+
+def _objects(store: Store, query: str, trace_id: str) -> list[dict[str, Any]]:
+    relation = store.sql(query.replace("$1", "$trace_id"), trace_id=trace_id)
+    return [dict(zip(relation.columns, map(plain, row), strict=True)) for row in relation.fetchall()]

@@ -1,0 +1,133 @@
+"""Two traces beside each other: measures with their noise, and the operations that changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...engine import modules
+from ...engine.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ...engine.store import Store
+
+    #: A trace as it was named, and its id.
+    Side = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two traces beside each other.
+
+    Attributes:
+        basis: what the figures are for, in words.
+        metrics: a row per measure: metric, unit, before, after, change, change_pct, noise, verdict.
+        operations: a row per operation, the largest change first.
+        families: a row per family of operations, the largest change first.
+        gate: a row per measure, and per slower part of a step, that gates a change: metric, part, before, after,
+            change, threshold, noise, verdict.
+        work: a row per measure of the work that both do: measure, before, after, ratio, verdict.
+        status: the gate's verdict on the whole: pass, warn or fail; unknown where it cannot judge.
+        doubts: the reasons why it cannot judge, in words.
+        warnings: what speaks against the comparison, in words.
+        missing: the reason why a side, or both, has no operations to compare, in words; empty where both have.
+    """
+
+    basis: str
+    metrics: duckdb.DuckDBPyRelation
+    operations: duckdb.DuckDBPyRelation
+    families: duckdb.DuckDBPyRelation
+    gate: duckdb.DuckDBPyRelation
+    work: duckdb.DuckDBPyRelation
+    status: str
+    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
+    missing: str
+
+
+def compare(store: Store, before: Side, after: Side, *, strict: bool = False, anyway: bool = False) -> Comparison:
+    """Put two traces beside each other.
+
+    Args:
+        store: the lake.
+        before: the first trace.
+        after: the second trace.
+        strict: refuse what `trace_provenance` calls a failure, as a trace beside itself.
+        anyway: compare also what is measured in different ways, each side in its own.
+
+    Raises:
+        UsageError: a trace has no device operation, or the two are measured in different ways, and not anyway; or
+            strict and a failure.
+    """
+    sides = (before, after)
+    bases = [_basis(store, side) for side in sides]
+    if not anyway:
+        _same_basis(sides, bases)
+    ids = f"{modules.quoted(before[1])}, {modules.quoted(after[1])}"
+    found = store.rows(f"SELECT verdict, question, message FROM trace_provenance({ids}) WHERE verdict <> 'pass'")
+    # The bases are part of the work, which is stated below.
+    questions = [row for row in found if row[1] != "basis"] if anyway else found
+    failed = [f"{question}: {message}" for verdict, question, message in questions if verdict == "fail"]
+    if strict and failed:
+        raise UsageError(
+            f"{before[0]} and {after[0]} cannot be compared: {'; '.join(failed)}. Give two traces, or omit --strict."
+        )
+    gate = store.sql(f"SELECT * FROM gated_changes({ids})")
+    doubts = store.rows(f"SELECT reason, message FROM gate_doubts({ids})")
+    [[status]] = store.rows(
+        "SELECT _gate_status($1::VARCHAR[], $2::VARCHAR[])",
+        [[verdict for (verdict,) in gate.select("verdict").fetchall()], [reason for reason, _ in doubts]],
+    )
+    different = [f"{reason}: {message}" for reason, message in doubts if reason == "different work"]
+    return Comparison(
+        basis=_in_words(bases),
+        metrics=store.sql(f"SELECT * EXCLUDE (place) FROM trace_changes({ids}) ORDER BY place"),
+        operations=store.sql(f"SELECT * FROM op_changes({ids}) ORDER BY abs(change_us) DESC, op, shape"),
+        families=store.sql(f"SELECT * FROM family_changes({ids})"),
+        gate=gate,
+        work=store.sql(f"SELECT * FROM work_changes({ids})"),
+        status=str(status),
+        doubts=tuple(f"{reason}: {message}" for reason, message in doubts),
+        warnings=tuple(f"{question}: {message}" for _, question, message in questions) + tuple(different),
+        missing=_missing(store, sides, bases),
+    )
+
+
+def _basis(store: Store, side: Side) -> str | None:
+    found = store.rows("SELECT basis FROM comparison_bases WHERE trace_id = $1", [side[1]])
+    return str(found[0][0]) if found else None
+
+
+def _same_basis(sides: tuple[Side, Side], bases: list[str | None]) -> None:
+    for (name, _), basis in zip(sides, bases, strict=True):
+        if basis is None:
+            raise UsageError(f"{name}: no device operation takes time: nothing to compare.")
+    if bases[0] != bases[1]:
+        raise UsageError(
+            f"{sides[0][0]} is measured per {bases[0]}, {sides[1][0]} per {bases[1]}: their times cannot be compared. "
+            "Profile both the same way, or add --anyway to show each in its own measure."
+        )
+
+
+def _in_words(bases: list[str | None]) -> str:
+    words = [
+        "nothing" if basis is None else "one device in the whole trace" if basis == "whole trace"
+        else f"one device in one {basis}"
+        for basis in bases
+    ]  # fmt: skip
+    return words[0] if words[0] == words[1] else f"{words[0]} before, for {words[1]} after"
+
+
+def _missing(store: Store, sides: tuple[Side, Side], bases: list[str | None]) -> str:
+    counted = dict(store.rows(
+        "SELECT trace_id, count(*) FROM step_ops WHERE trace_id IN ($1, $2) GROUP BY trace_id",
+        [trace_id for _, trace_id in sides],
+    ))  # fmt: skip
+    return "; ".join(
+        f"{name}: no device operation in it takes time" if basis is None
+        else f"{name}: no device operation belongs to its steps, see step_summary.without_work"
+        for (name, trace_id), basis in zip(sides, bases, strict=True)
+        if trace_id not in counted
+    )  # fmt: skip

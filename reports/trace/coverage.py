@@ -1,0 +1,103 @@
+"""How much of a device's busy time an answer about layers speaks of, and what holds the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+    from ..output.render import Part
+
+    Pass = int | str | None
+
+#: Holders of the rest that a sentence names.
+_NAMED = 3
+#: Below this percentage an answer opens with its coverage.
+HALF = 50.0
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The part of the device's busy time that the layers of some series of passes hold, over all devices.
+
+    Attributes:
+        series: names of the series, the largest first; none where the trace has one alone.
+        passes: passes of them.
+        pct: percent of the busy time.
+        rest: what holds the rest, in words, with its percent; the largest first.
+        directions: of training, the directions of the layers with their percent; what runs at once counts for the
+            one that ran first.
+    """
+
+    series: tuple[str, ...]
+    passes: int
+    pct: float
+    rest: tuple[tuple[str, float], ...]
+    directions: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def is_low(self) -> bool:
+        """Whether most of the device's time is elsewhere."""
+        return self.pct < HALF
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        of = f"the layers of {self.passes} pass{'es' if self.passes != 1 else ''}"
+        of += f" of {', '.join(self.series)}" if self.series else ""
+        if self.directions:
+            of += f" ({', '.join(f'{name} {pct:.1f} %' for name, pct in self.directions)})"
+        share = f"{self.pct:.1f} % of the device's busy time"
+        told = f"Only {share} is in {of}" if self.is_low else f"Coverage: {share} is in {of}"
+        if not self.rest:
+            return f"{told}."
+        named = ", ".join(f"{what} {pct:.1f} %" for what, pct in self.rest[:_NAMED])
+        others = sum(pct for _, pct in self.rest[_NAMED:])
+        return f"{told}. The rest: {named}{f', others {others:.1f} %' if others >= 0.05 else ''}."
+
+
+def coverage(store: Store, trace_id: str, pass_id: Pass = "all") -> Coverage | None:
+    """Return the coverage of an answer about the series of a pass, or about all passes; None without busy time."""
+    of_pass = f"WHERE trace_id = $1 AND pass_id = {pass_id}" if isinstance(pass_id, int) else "WHERE trace_id = $1"
+    shown = store.rows(f"SELECT DISTINCT series FROM passes {of_pass}", [trace_id])
+    names = {series for (series,) in shown}
+    rows = store.rows(
+        """
+        SELECT series, part, holder, name, direction, sum(busy_us) AS us,
+            100 * sum(busy_us) / sum(sum(busy_us)) OVER () AS pct
+        FROM pass_coverage WHERE trace_id = $1 GROUP BY ALL ORDER BY us DESC, series, part, name, direction
+        """,
+        [trace_id],
+    )
+    if not rows or rows[0][6] is None:
+        return None
+    held = [row for row in rows if row[1] == "layers" and row[0] in names]
+    several = len({row[0] for row in rows if row[1] == "layers"}) > 1
+    rest = [
+        (_words(row[0] if several else None, *row[1:4]), float(row[6]))
+        for row in rows
+        if row not in held and row[6] >= 0.05
+    ]
+    [(passes,)] = store.rows(
+        "SELECT count(DISTINCT pass_id) FROM passes WHERE trace_id = $1 AND list_contains($2, series)",
+        [trace_id, sorted(names)],
+    )
+    return Coverage(
+        tuple(dict.fromkeys(row[0] for row in held if several)), passes, sum(float(row[6]) for row in held),
+        tuple(rest), tuple((row[4], float(row[6])) for row in held if row[4]),
+    )  # fmt: skip
+
+
+def framed(store: Store, trace_id: str, pass_id: Pass, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts of an answer with its coverage: first where that is below half, else last."""
+    found = coverage(store, trace_id, pass_id)
+    if found is None:
+        return list(parts)
+    return [str(found), *parts] if found.is_low else [*parts, str(found)]
+
+
+def _words(series: str | None, part: str | None, holder: str | None, name: str | None) -> str:
+    if part is not None:
+        return f"{part} of {series}" if series else str(part)
+    return f"{name} outside all passes" if holder == "category" else f"{name} outside its layers"

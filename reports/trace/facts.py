@@ -1,0 +1,102 @@
+"""Trace metadata, with the reason for each gap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+_SET = "`tracelake set TRACE {}=…` sets it"
+
+
+def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
+    """Return names and values; an unknown value has its reason."""
+    relation = store.sql(
+        """
+        SELECT t.*, (t.end_ns - t.origin_ns) / 1e6 AS length_ms, k.kernels, k.devices, k.streams, a.anchor_words,
+            p.pass_source, m.model AS known_model, m.num_layers AS known_layers
+        FROM traces AS t
+        LEFT JOIN (
+            SELECT trace_id, model, architectures.num_layers
+            FROM _trace_models JOIN architectures USING (model)
+        ) AS m USING (trace_id)
+        LEFT JOIN (
+            SELECT trace_id, count(*) AS kernels, count(DISTINCT device) AS devices,
+                count(DISTINCT (device, stream)) AS streams
+            FROM kernels GROUP BY trace_id
+        ) AS k USING (trace_id)
+        LEFT JOIN (
+            SELECT trace_id, any_value(concat(pattern, ' (', pattern_source, ', ', role, ' of its block)'))
+                AS anchor_words
+            FROM anchors GROUP BY trace_id
+        ) AS a USING (trace_id)
+        LEFT JOIN (
+            SELECT trace_id, string_agg(DISTINCT pass_source, ', ') AS pass_source FROM passes GROUP BY trace_id
+        ) AS p USING (trace_id)
+        WHERE trace_id = $trace_id
+        """,
+        trace_id=trace_id,
+    )
+    [row] = relation.fetchall()
+    get = dict(zip(relation.columns, row, strict=True)).get
+
+    def known(key: str, reason: str) -> str:
+        value = get(key)
+        return f"unknown: {reason}" if value is None or value == "" else str(value)
+
+    pairs = [
+        ("File", known("source_path", "read from standard input")),
+        ("Trace id", str(get("trace_id"))),
+        ("Format", str(get("format"))),
+        ("Events", f"{get('event_count')}, {get('rejected_count')} rejected"),
+        ("Whole", "no, the file ends before its end" if get("truncated") else "yes"),
+        ("Length", "unknown: no event has a time" if get("length_ms") is None else f"{get('length_ms'):.3f} ms"),
+        ("Model", known("model", f"not set; {_SET.format('model')}")),
+        ("config.json", _config(get("config"), get("known_model"))),
+        ("Device", known("device_name", "the profiler printed no name")),
+        ("Hardware", _hardware(get("hardware"), get("hardware_match"), get("device_name"))),
+        ("Rank", f"{get('rank')} (from: {get('rank_source')})" if get("rank") is not None
+            else f"unknown: neither in distributedInfo nor in the file's name; {_SET.format('rank')}"),
+        ("World size", known("world_size", "not in the file's distributedInfo")),
+    ]  # fmt: skip
+    pairs += [
+        (key.upper(), known(key, f"neither in the file nor in its name; {_SET.format(key)}"))
+        for key in ("tp", "ep", "dp", "pp")
+    ]
+    operations = f"{get('kernels')} on {get('devices')} device(s), {get('streams')} stream(s)"
+    pairs += [
+        ("Device operations", operations if get("kernels") else "none in the trace"),
+        ("Profile", known("profile", f"no config needs one; {_SET.format('profile')}")),
+        ("Anchor", _anchor(get("anchor_words"), get("pass_source"))),
+        ("Passes found by", known("pass_source", "none were found")),
+        (
+            "Layers of the model",
+            known(
+                "num_layers" if get("num_layers") else "known_layers",
+                f"no config, no known model and no setting; {_SET.format('num_layers')}",
+            ),
+        ),
+    ]
+    return pairs
+
+
+def _config(config: str | None, known_model: str | None) -> str:
+    if config:
+        return "given"
+    if known_model:
+        return f"not given; dimensions are those of {known_model}, as published"
+    return f"unknown: none was given; {_SET.format('model')}"
+
+
+def _hardware(hardware: str | None, match: str | None, device: str | None) -> str:
+    if hardware:
+        return f"{hardware} (by {match})"
+    reason = f"no row of `hardware` fits {device}" if device else "the profiler printed no name for the device"
+    return f"unknown: {reason}; {_SET.format('hardware')}"
+
+
+def _anchor(words: str | None, pass_source: str | None) -> str:
+    if words:
+        return words
+    return "none: it takes none here" if pass_source else f"unknown: no known pattern fits; {_SET.format('anchor')}"

@@ -1,0 +1,332 @@
+"""Layers for people: kinds of layers beside each other, the kernels of one layer, and what to do next."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..output.columns import for_people
+from ..output.table import Column, Table, cut, text, which
+from .coverage import HALF, framed
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ...engine.store import Store
+    from ..output.render import Part
+
+    Pass = int | str | None
+
+#: Groups of categories with columns of their own; the rest is one column.
+GROUPS = 6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to look at first in a pass.
+
+    Attributes:
+        layer_type: the layers' type, or kind-A, kind-B where no config tells types.
+        layers: how many they are.
+        of: layers of the pass.
+        alike: all layers are of one type.
+        pass_pct: percent of all layers' wall time.
+        target: a kernel category, or idle.
+        target_pct: its percent of their wall time.
+        note: why target_pct is above 100; None where it is not.
+        category: the kernel category with most time, whatever the target is.
+        coverage_pct: percent of the device's busy time that the layers of the series hold.
+    """
+
+    layer_type: str
+    layers: int
+    of: int
+    alike: bool
+    pass_pct: float
+    target: str
+    target_pct: float
+    note: str | None
+    category: str
+    coverage_pct: float
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        where = f"all {self.layers} layers are alike" if self.alike else (
+            f"{self.layer_type} layers ({self.layers} of {self.of}) take {self.pass_pct:.1f} % of the layers' time"
+        )  # fmt: skip
+        # Of layers that are a small part of the work it is no bottleneck of the trace.
+        what = "Bottleneck"
+        if self.coverage_pct < HALF:
+            what = f"Within these layers, {self.coverage_pct:.1f} % of the device's busy time"
+        if self.target == "idle":
+            return (
+                f"{what}: {where}. Next target: idle time, {self.target_pct:.1f} % of their wall time; "
+                f"of the kernels, {self.category}."
+            )
+        why = f" ({self.note})" if self.note else ""
+        return f"{what}: {where}. Next target: {self.target}, {self.target_pct:.1f} % of their wall time{why}."
+
+
+def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
+    """Return what to look at first in a pass; of several devices, on the one with the longest layers."""
+    found = store.rows(
+        """
+        WITH sizes AS (
+            SELECT device, sum(layers) AS layer_count, sum(layers * mean_wall_us) AS wall_us
+            FROM layer_types WHERE trace_id = $1 AND pass_id = $2 GROUP BY device
+        )
+        SELECT
+            coalesce(layer_type, 'kind-' || layer_kind), layers, layer_count, type_count = 1, pass_pct, target,
+            target_pct, target_note, category, coalesce(coverage_pct, 0)
+        FROM layer_bottlenecks JOIN sizes USING (device)
+        WHERE trace_id = $1 AND pass_id = $2
+        ORDER BY wall_us DESC, device LIMIT 1
+        """,
+        [trace_id, pass_id],
+    )
+    return Verdict(*found[0]) if found else None
+
+
+def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[tuple[str, str]]:
+    """Return the groups of categories with most time in a pass, each with the SQL condition of what it holds."""
+    found = store.rows(
+        f"""
+        SELECT category_group FROM layer_categories
+        WHERE trace_id = $1 AND {_of_pass(pass_id)} AND category_group <> 'other'
+        GROUP BY category_group ORDER BY sum(sum_us) DESC, category_group LIMIT {GROUPS}
+        """,
+        [trace_id],
+    )
+    names = [str(name) for (name,) in found]
+    listed = ", ".join(f"'{name}'" for name in names) or "''"
+    return [*((name, f"category_group = '{name}'") for name in names), ("other", f"category_group NOT IN ({listed})")]
+
+
+#: What tells one kind of layer from another, by `kind_reason`.
+_KIND_REASONS = {
+    "kernels": "the kernels they run",
+    "shapes": "the shapes of their attention",
+    "times": "times that repeat every few layers",
+}
+
+
+def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no config has their types") -> Table:
+    """Return the types of layers of a pass beside each other, with the share of each group of categories."""
+    groups = group_columns(store, trace_id, pass_id)
+    shares = ", ".join(f"coalesce(sum(pct) FILTER ({condition}), 0.0) AS {name}_pct" for name, condition in groups)
+    found = store.rows(
+        f"""
+        WITH shares AS (
+            SELECT device, pass_id, layer_type, layer_kind, {shares}
+            FROM layer_type_categories WHERE trace_id = $1 AND {_of_pass(pass_id)}
+            GROUP BY ALL
+        )
+        SELECT t.rank, t.device, t.pass_id, nullif(t.kind_reason, 'config'), coalesce(t.layer_type, t.layer_kind),
+            t.layers, t.layer_ids, t.mean_wall_us / 1e3, t.median_wall_us / 1e3, t.mean_sum_us / 1e3,
+            t.median_sum_us / 1e3, t.pass_pct, s.* EXCLUDE (device, pass_id, layer_type, layer_kind)
+        FROM layer_types AS t
+        JOIN shares AS s
+            ON s.device = t.device AND s.pass_id = t.pass_id
+            AND s.layer_kind IS NOT DISTINCT FROM t.layer_kind
+            AND s.layer_type IS NOT DISTINCT FROM t.layer_type
+        WHERE t.trace_id = $1 AND {_of_pass(pass_id, "t.")}
+        ORDER BY t.rank, t.device, t.pass_id, t.layer_ids
+        """,
+        [trace_id],
+    )
+    several = len({row[:3] for row in found}) > 1
+    keys = (Column("rank"), Column("device"), Column("pass")) if several else ()
+    told_by = {row[3] for row in found} - {None}
+    reasons = " and ".join(words for reason, words in _KIND_REASONS.items() if reason in told_by | {"kernels"})
+    rows = [
+        (*(row[:3] if several else ()), row[4], row[5], which(row[6]), *row[7:])
+        for row in found
+    ]  # fmt: skip
+    measures = ("mean_wall_ms", "median_wall_ms", "mean_sum_ms", "median_sum_ms")
+    return Table(
+        columns=(
+            *keys, text("type"), Column("layers"), text("which"), *(Column(name, 3) for name in measures),
+            Column("pass_pct", 1), *(Column(f"{name}_pct", 1) for name, _ in groups),
+        ),
+        rows=tuple(rows),
+        title=(
+            f"Kinds of layers, by {reasons} ({note})" if told_by else "Types of layers"
+        ),
+        unit="Times in ms. pass_pct: percent of the layers' wall time; the others: percent of the type's kernel time.",
+    )  # fmt: skip
+
+
+def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id: Pass) -> list[Part]:
+    """Return layers as people read them: each one, their types beside each other, and of one pass what to do next."""
+    found = verdict(store, trace_id, pass_id) if isinstance(pass_id, int) else None
+    shown = for_people(store, "layers", answer)
+    answer_parts = framed(store, trace_id, pass_id, [shown, types_table(store, trace_id, pass_id)])
+    return [*answer_parts, *([str(found)] if found else [])]
+
+
+def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:
+    """Return the layers of a pass, with the time of each group of categories."""
+    groups = group_columns(store, trace_id, pass_id)
+    sums = ", ".join(
+        f"coalesce(sum(sum_us) FILTER ({condition}), 0.0) / 1e3 AS {name}_ms" for name, condition in groups
+    )
+    found = store.rows(
+        f"""
+        WITH sums AS (
+            SELECT device, layer_id, {sums} FROM layer_categories WHERE trace_id = $1 AND pass_id = $2 GROUP BY ALL
+        ),
+        kinds AS (
+            SELECT device, layer_kind, unnest(layer_ids) AS layer_id
+            FROM layer_types WHERE trace_id = $1 AND pass_id = $2
+        )
+        SELECT device, layer_id, compress_ratio, coalesce(layer_type, layer_kind), concat_ws(
+                ', ', CASE WHEN is_first THEN 'first' END, CASE WHEN is_final THEN 'final' END,
+                CASE WHEN is_hash THEN 'hash' END
+            ), wall_us / 1e3, sum_us / 1e3, busy_us / 1e3, sums.* EXCLUDE (device, layer_id), comm_count, kernel_count,
+            memory_count
+        FROM layers JOIN sums USING (device, layer_id) JOIN kinds USING (device, layer_id)
+        WHERE trace_id = $1 AND pass_id = $2
+        ORDER BY device, layer_id
+        """,
+        [trace_id, pass_id],
+    )
+    times = [Column(name, 3) for name in ("wall_ms", "sum_ms", "busy_ms", *(f"{name}_ms" for name, _ in groups))]
+    return Table(
+        columns=(
+            Column("device"), Column("layer"), Column("ratio"), text("type"), text("flags"), *times,
+            Column("comm"), Column("kernels"), Column("copies"),
+        ),
+        rows=tuple(found),
+        title=f"Layers of pass {pass_id}",
+        unit="Times in ms; comm and kernels count kernels, copies count copies and fills of memory; "
+        "ratio: compression of the attention's keys.",
+    )  # fmt: skip
+
+
+def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: int = 48) -> Table | None:
+    """Return the kernels of a layer, longest first, under a title that says which layer; None without kernels.
+
+    Of several devices, the first.
+    """
+    found = store.rows(
+        """
+        SELECT k.hot_rank, k.half, k.category, k.display_name, k.dur_us, k.layer_pct, k.rel_ms, k.input_dims
+        FROM layer_kernels AS k
+        WHERE k.trace_id = $1 AND k.pass_id = $2 AND k.layer_id = $3
+        QUALIFY dense_rank() OVER (ORDER BY k.rank, k.device) = 1
+        ORDER BY k.hot_rank
+        """,
+        [trace_id, pass_id, layer],
+    )
+    if not found:
+        return None
+    [(kind, ratio, sum_us, wall_us, rel_ms, kernels, copies)] = store.rows(
+        """
+        SELECT coalesce(l.layer_type, t.layer_kind), l.compress_ratio, l.sum_us, l.wall_us,
+            (l.start_ns - origin_ns) / 1e6, l.kernel_count, l.memory_count
+        FROM layers AS l
+        JOIN traces USING (trace_id)
+        JOIN layer_types AS t
+            ON t.trace_id = l.trace_id AND t.device = l.device AND t.pass_id = l.pass_id
+            AND list_contains(t.layer_ids, l.layer_id)
+        WHERE l.trace_id = $1 AND l.pass_id = $2 AND l.layer_id = $3
+        ORDER BY l.rank, l.device LIMIT 1
+        """,
+        [trace_id, pass_id, layer],
+    )
+    about = [f"Layer {layer}" + (f" [{kind}]" if kind else ""), *([f"ratio {ratio}"] if ratio is not None else [])]
+    about += [
+        f"pass {pass_id}", f"sum {sum_us:.0f} us ({sum_us / 1e3:.2f} ms)", f"wall {wall_us / 1e3:.3f} ms",
+        f"{kernels} kernels", *([f"{copies} copies"] if copies else []), f"starts at {rel_ms:.3f} ms",
+    ]  # fmt: skip
+    return Table(
+        columns=(
+            Column("#"), text("Half"), text("Category"), text("Simplified Name"), Column("dur(us)", 1),
+            Column("%", 1), Column("ts_rel(ms)", 3), text("Input Dims"),
+        ),
+        rows=tuple((*row[:3], cut(row[3], names), *row[4:7], _dims(row[7])) for row in found),
+        title=", ".join(about),
+        unit="dur in us; % of the layer's summed kernel time; ts_rel in ms from the trace's first event.",
+    )  # fmt: skip
+
+
+def representatives(store: Store, trace_id: str, pass_id: int, most: int = 2) -> list[int]:
+    """Return a typical layer of each of the types that take most time: the one nearest to its type's median."""
+    found = store.rows(
+        """
+        SELECT arg_min(l.layer_id, (abs(l.wall_us - t.median_wall_us), l.layer_id)), max(t.pass_pct) AS pct
+        FROM layer_types AS t
+        JOIN layers AS l
+            ON l.trace_id = t.trace_id AND l.device = t.device AND l.pass_id = t.pass_id
+            AND list_contains(t.layer_ids, l.layer_id)
+        WHERE t.trace_id = $1 AND t.pass_id = $2
+        GROUP BY t.rank, t.device, t.layer_type, t.layer_kind
+        QUALIFY dense_rank() OVER (ORDER BY t.rank, t.device) = 1
+        ORDER BY pct DESC, 1
+        """,
+        [trace_id, pass_id],
+    )
+    return [int(layer) for layer, _ in found[:most]]
+
+
+def layer_json(store: Store, trace_id: str, pass_id: int, layer: int) -> dict[str, Any]:
+    """Return a layer and its kernels as one nested object, the schema that layer simulators read.
+
+    Of several devices, the first.
+    """
+    [(ratio, layers, wall_us, sum_us, count)] = store.rows(
+        """
+        SELECT coalesce(l.compress_ratio, -1), p.num_layers, l.wall_us, l.sum_us, l.kernel_count + l.memory_count
+        FROM layers AS l
+        JOIN passes AS p
+            ON p.trace_id = l.trace_id AND p.device = l.device AND p.pass_id = l.pass_id
+        WHERE l.trace_id = $1 AND l.pass_id = $2 AND l.layer_id = $3
+        ORDER BY l.rank, l.device LIMIT 1
+        """,
+        [trace_id, pass_id, layer],
+    )
+    kernels = store.rows(
+        """
+        SELECT position, name, display_name, dur_us, category, half, start_ns, input_dims
+        FROM layer_kernels
+        WHERE trace_id = $1 AND pass_id = $2 AND layer_id = $3
+        QUALIFY dense_rank() OVER (ORDER BY rank, device) = 1
+        ORDER BY hot_rank
+        """,
+        [trace_id, pass_id, layer],
+    )
+    summary: dict[str, dict[str, float]] = {}
+    for _, _, _, dur_us, category, *_ in sorted(kernels):
+        entry = summary.setdefault(category, {"dur_us": 0.0, "count": 0})
+        entry["dur_us"] = round(entry["dur_us"] + dur_us, 3)
+        entry["count"] += 1
+    return {
+        "metadata": {
+            "layer_id": layer, "fwd_pass": pass_id, "compress_ratio": ratio, "num_layers": layers,
+            "wall_us": wall_us, "total_dur_us": sum_us, "num_kernels": count,
+        },
+        "category_summary": summary,
+        "kernels": [
+            {
+                "name": name, "simplified_name": cut(display_name, 80), "dur_us": dur_us, "category": category,
+                "half": half, "ts": start_ns / 1000, "input_dims": _json(dims), "output_dims": None,
+            }
+            for _, name, display_name, dur_us, category, half, start_ns, dims in kernels
+        ],
+    }  # fmt: skip
+
+
+def _json(dims: str | None) -> Any:
+    try:
+        return None if dims is None else json.loads(dims)
+    except ValueError:
+        return None
+
+
+def _dims(dims: str | None) -> str:
+    return "-" if dims is None else cut(dims, 20)
+
+
+def _of_pass(pass_id: Pass, prefix: str = "") -> str:
+    return f"{prefix}pass_id = {pass_id}" if isinstance(pass_id, int) else "true"

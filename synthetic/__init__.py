@@ -1,0 +1,1 @@
+"""Makers of traces whose every figure is known."""

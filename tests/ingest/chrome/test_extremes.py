@@ -1,0 +1,79 @@
+"""Files that are whole and out of all proportion: each is read, and what it holds is what went in."""
+
+import json
+
+import duckdb
+import pytest
+
+from ...support import ingest_bytes, new_lake, stored, trace_bytes
+
+SPAN = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "name": "span"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_begins_twenty_thousand_deep_find_their_ends(tmp_path, named):
+    deep = 20_000
+    begins = [{"ph": "B", "pid": 1, "tid": 1, "ts": nth, "name": f"f{nth % 50}"} for nth in range(deep)]
+    ends = [
+        {"ph": "E", "pid": 1, "tid": 1, "ts": deep + nth} | ({"name": f"f{(deep - 1 - nth) % 50}"} if named else {})
+        for nth in range(deep)
+    ]
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, trace_bytes(begins + ends))
+    rows = stored(lake, result.trace_id, "event_id, ph, end_ns")
+    assert result.unmatched == 0
+    assert [row["end_ns"] for row in rows if row["ph"] == "B"] == [1000 * (2 * deep - 1 - nth) for nth in range(deep)]
+    assert len(rows) == 2 * deep
+
+
+def test_objects_nested_a_hundred_thousand_deep_in_arguments_are_stored_as_they_are(tmp_path):
+    deep = '{"a":' * 100_000 + "1" + "}" * 100_000
+    text = f'[{json.dumps(SPAN)}, {{"ph": "X", "ts": 6, "name": "deep", "args": {deep}}}, {json.dumps(SPAN)}]'
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, text.encode())
+    rows = stored(lake, result.trace_id, "event_id, name, args")
+    assert [(row["name"], row["args"]) for row in rows] == [("span", None), ("deep", deep), ("span", None)]
+    assert result.rejected == 0
+
+
+@pytest.mark.parametrize("field", ["name", "args"])
+def test_a_text_longer_than_the_parser_expects_an_event_to_be_is_stored_whole(tmp_path, field):
+    text = "}, {" * (9 << 18)
+    long = {**SPAN, "name": text} if field == "name" else {**SPAN, "args": {"a": text}}
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, trace_bytes([SPAN, long, SPAN]))
+    rows = stored(lake, result.trace_id, "event_id, name, args")
+    found = rows[1]["name"] if field == "name" else json.loads(rows[1]["args"])["a"]
+    assert (len(rows), found == text) == (3, True)
+
+
+def test_a_name_and_a_flow_of_its_own_for_each_event_are_stored(tmp_path):
+    count = 30_000
+    events = [
+        event
+        for nth in range(count)
+        for event in (
+            {**SPAN, "ts": 2 * nth, "name": f"name {nth}"},
+            {"ph": "stf"[nth % 3], "id": nth // 3, "pid": 1, "tid": nth % 7, "ts": 2 * nth, "name": "ac2g"},
+        )
+    ]
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, trace_bytes(events))
+    [found] = duckdb.execute(
+        "SELECT count(DISTINCT name), count(*) FILTER (lane = 'flow'), count(DISTINCT id), count(*)"
+        f" FROM read_parquet('{lake.event_dir(result.trace_id)}/**/*.parquet', hive_partitioning = true)"
+    ).fetchall()
+    assert found == (count + 1, count, count // 3, 2 * count)
+
+
+@pytest.mark.parametrize("note", ['"' + '\\"' * (3 << 19) + '"', "[" * 5000 + "]" * 5000])
+def test_what_stands_behind_the_events_is_passed_over_whatever_its_size(tmp_path, note):
+    text = (
+        f'{{"traceEvents": [{json.dumps(SPAN)},{" " * (3 << 20)}{json.dumps(SPAN)}], "note": {note}, "with_stack": 1}}'
+    )
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, text.encode())
+    [(metadata,)] = duckdb.execute(
+        "SELECT metadata FROM read_parquet($1)", [str(lake.catalog_file(result.trace_id))]
+    ).fetchall()
+    assert (result.events, result.truncated, json.loads(metadata)) == (2, False, {"with_stack": 1})

@@ -1,0 +1,244 @@
+"""Device rows of an Ascend timeline: which are kernels, what launched them, and what a table of kernels has as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracelake.lake import Lake
+
+from ...support import data_file
+from .files import (
+    CANN,
+    COLLECTIVES,
+    HARDWARE,
+    PYTHON,
+    arrow,
+    call,
+    collective,
+    logical,
+    operator,
+    part,
+    physical,
+    task,
+    timeline,
+    write_folder,
+    write_timeline,
+)
+
+
+def ask(lake, query):
+    return lake.sql(query).fetchall()
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """A lake with a real timeline of 276 device rows."""
+    path = data_file("ascend/trace_view.json")
+    opened = Lake(tmp_path_factory.mktemp("timeline") / "lake")
+    opened.ingest(path)
+    yield opened
+    opened.close()
+
+
+def test_device_rows_of_a_real_timeline(real):
+    [row] = ask(
+        real,
+        "SELECT count(*), count(DISTINCT name), sum(dur_ns), min(start_ns), max(end_ns), min(device), max(device),"
+        " min(stream), max(stream) FROM kernels",
+    )
+    assert row == (276, 93, 1790457, 1704161511422904204, 1704161511434174121, 0, 0, 3, 3)
+    found = ask(real, "SELECT core, count(*), sum(dur_ns) FROM ascend_kernels GROUP BY core")
+    assert set(found) == {("Other", 274, 1462890), ("AI_CPU", 2, 327567)}
+
+
+def test_the_largest_kernels_of_a_real_timeline(real):
+    found = ask(real, "SELECT name, count(*), sum(dur_ns) FROM kernels GROUP BY name ORDER BY 3 DESC LIMIT 3")
+    assert found == [
+        ("aclnnReduceSum_CastAiCpu_Cast", 1, 188148), ("aclnnCast_CastAiCpu_Cast", 1, 139419),
+        ("aclnnMm_TransData_TransData", 18, 121960),
+    ]  # fmt: skip
+
+
+def test_the_profilers_own_computing_lane_is_our_compute(real):
+    [(rows, total)] = ask(
+        real,
+        "SELECT count(*), sum(dur_ns) FROM events JOIN _lines USING (trace_id, pid, tid)"
+        " WHERE thread = 'Computing' AND ph = 'X'",
+    )
+    assert (rows, round(total / 1000, 1)) == (274, 1788.3)
+    # What it leaves out are the two copies.
+    found = ask(real, "SELECT kind, count(*), sum(dur_ns) FROM kernels GROUP BY kind ORDER BY kind")
+    assert found == [("compute", 274, 1788267), ("memory", 2, 2190)]
+
+
+def test_every_kernel_of_a_real_timeline_has_its_launch_and_its_operator(real):
+    [row] = ask(
+        real,
+        "SELECT count(launch_id), count(op_id), count(correlation), max(launch_kernels) FROM kernels",
+    )
+    assert row == (274, 274, 274, 9)
+    found = ask(real, "SELECT op_name, count(*) FROM kernels GROUP BY op_name ORDER BY 2 DESC LIMIT 3")
+    assert found == [("aclnnMm", 42), ("aclnnAddmm", 27), ("aclnnInplaceAdd", 22)]
+    # An arrow begins inside of the call that launched, of the same name.
+    named = "SELECT DISTINCT op_name, events.name FROM kernels JOIN events ON events.event_id = launch_id"
+    assert ("aclnnMm", "AscendCL@aclnnMm") in ask(real, named)
+    alone = ask(real, "SELECT DISTINCT name FROM kernels WHERE launch_id IS NULL")
+    assert alone == [("MEMCPY_ASYNC",)]
+
+
+def test_a_device_is_the_one_of_its_label_not_its_process(lake, tmp_path):
+    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(task("Add", "100.000", 5.0), npu="NPU 3")))
+    assert ask(lake, "SELECT device, stream FROM kernels") == [(3, 2)]
+
+
+def test_control_tasks_are_rows_and_no_kernels(lake, tmp_path):
+    events = [
+        task("EVENT_WAIT", "100.000", 5.0, kind="EVENT_WAIT"), task("NOTIFY_WAIT_SQE", "110.000", 5.0, kind="Other"),
+        task("MEMCPY_ASYNC", "120.000", 5.0, kind="MEMCPY_ASYNC"), task("Add", "130.000", 5.0),
+    ]  # fmt: skip
+    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(*events)))
+    found = ask(lake, "SELECT name, core_group, counted FROM ascend_kernels ORDER BY start_ns")
+    assert found == [
+        ("EVENT_WAIT", "control", False), ("NOTIFY_WAIT_SQE", "control", False), ("MEMCPY_ASYNC", "memory", True),
+        ("Add", "vector", True),
+    ]  # fmt: skip
+    assert ask(lake, "SELECT name, kind FROM kernels ORDER BY start_ns") == [
+        ("MEMCPY_ASYNC", "memory"), ("Add", "compute"),
+    ]  # fmt: skip
+
+
+def test_groups_are_collectives_and_planes_are_their_parts(lake, tmp_path):
+    events = [
+        collective("hcom_allReduce__428_0_1", "100.000", 50.0),
+        part("Notify_Wait", "100.000", 20.0, stream=47, number=3), part("Memcpy", "120.000", 20.0, stream=47, number=4),
+        # The hardware's lines show the same parts, and copies of the collective's engine.
+        task("MEMCPY_ASYNC", "120.000", 20.0, stream=47, number=4, kind="MEMCPY_ASYNC"),
+        task("SDMA", "105.000", 5.0, stream=47, number=5, kind="SDMA_SQE"),
+        # Others only happen to run meanwhile, or afterwards.
+        task("MEMCPY_ASYNC", "121.000", 20.0, stream=2, number=6, kind="MEMCPY_ASYNC"),
+        task("SDMA", "149.000", 5.0, stream=47, number=8, kind="SDMA_SQE"),
+    ]  # fmt: skip
+    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(*events)))
+    found = ask(lake, "SELECT start_ns, kind, stream FROM kernels ORDER BY ALL")
+    assert found == [(100000, "communication", None), (121000, "memory", 2), (149000, "memory", 47)]
+    found = ask(lake, "SELECT start_ns, rule, twin_id FROM kernel_duplicates ORDER BY ALL")
+    assert found == [(105000, "small_task", None), (120000, "small_task", None)]
+    assert ask(lake, "SELECT comm_role, comm_kind, comm_group, op_type FROM ascend_kernels WHERE stream IS NULL") == [
+        ("logical", "allreduce", "428", "hcom_allReduce_")
+    ]  # fmt: skip
+
+
+def launched(*, number: str = "34359738367") -> list:
+    """Return an operator that launches a kernel at once, another through a queue, and the arrows of both."""
+    return [
+        operator("aten::mm", "10.000", 30.0, dims="[[4, 8], [8, 2]]"), operator("aclnnMm", "12.000", 20.0),
+        call("AscendCL@aclnnMm", "13.000", 15.0), call("Node@launch", "15.000", 5.0),
+        task("aclnnMm_MatMulV2_MatMulV2", "100.000", 5.0, number=7, connection=8),
+        *arrow("HostToDevice", number, (CANN, 1, "15.000"), (HARDWARE, 2, "100.000")),
+        *arrow("async_npu", "100000", (PYTHON, 1, "12.000"), (HARDWARE, 2, "100.000")),
+        # No arrow from the framework: the queue's numbers lead there.
+        operator("aten::add", "50.000", 20.0, dims="[[4, 2]]"),
+        operator("Enqueue", "55.000", 2.0, category="enqueue", number=3),
+        operator("Dequeue@aclnnAdd", "60.000", 20.0, category="dequeue", tid=9, number=3),
+        call("AscendCL@aclnnAdd", "62.000", 10.0, tid=9),
+        task("aclnnAdd_Add_Add", "110.000", 5.0, number=8, connection=9),
+        task("aclnnAdd_Cast_Cast", "116.000", 5.0, number=9, connection=9),
+        *arrow("HostToDevice", "38654705663", (CANN, 9, "64.000"), (HARDWARE, 2, "110.000")),
+        *arrow("HostToDevice", "38654705664", (CANN, 9, "65.000"), (HARDWARE, 2, "116.000")),
+        task("Add", "130.000", 5.0, number=10),
+    ]  # fmt: skip
+
+
+LAUNCHES = """
+SELECT kernels.start_ns, calls.name, launch_kernels, op_name, kernels.input_dims, kernels.correlation
+FROM kernels LEFT JOIN events AS calls ON calls.trace_id = kernels.trace_id AND calls.event_id = launch_id
+ORDER BY kernels.start_ns
+"""
+LAUNCHED = [
+    (100000, "Node@launch", 1, "aclnnMm", "[[4, 8], [8, 2]]", 8),
+    (110000, "AscendCL@aclnnAdd", 2, "aten::add", "[[4, 2]]", 9),
+    (116000, "AscendCL@aclnnAdd", 2, "aten::add", "[[4, 2]]", 9),
+    (130000, None, None, None, None, None),
+]
+
+
+def test_arrows_lead_to_the_innermost_call_and_operator(lake, tmp_path):
+    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(*launched())))
+    assert ask(lake, LAUNCHES) == LAUNCHED
+
+
+def test_rows_of_a_table_take_over_what_their_twins_show(lake, tmp_path):
+    rows = [
+        {"Name": "aclnnMm_MatMulV2_MatMulV2", "Type": "MatMulV2", "Task ID": "7", "Start Time(us)": "100.000"},
+        {"Name": "aclnnAdd_Add_Add", "Type": "Add", "Task ID": "8", "Start Time(us)": "110.000",
+         "Input Shapes": '"4,2"', "Input Data Types": "FLOAT"},
+        {"Name": "aclnnAdd_Cast_Cast", "Type": "Cast", "Task ID": "9", "Start Time(us)": "116.000"},
+    ]  # fmt: skip
+    lake.ingest(write_folder(tmp_path, [row | {"Duration(us)": "5.000"} for row in rows], launched()))
+    found = ask(lake, LAUNCHES)
+    assert [row[:4] for row in found] == [row[:4] for row in LAUNCHED]
+    assert found[1][4] == "[[4,2]]"  # its own, as its table writes them
+    sources = ask(lake, "SELECT source, counted, count(*) FROM ascend_kernels GROUP BY ALL ORDER BY ALL")
+    assert sources == [("csv", True, 3), ("timeline", False, 3), ("timeline", True, 1)]
+    assert ask(lake, "SELECT DISTINCT rule FROM kernel_duplicates") == [("timeline_twin",)]
+
+
+def test_twins_are_rows_of_one_device_stream_task_and_start(lake, tmp_path):
+    def row(number, start, **more):
+        return {"Task ID": number, "Start Time(us)": start, "Duration(us)": "5.000", **more}
+
+    rows = [row("7", "100.000"), row("8", "200.000"), row("8", "200.000"), row("9", "300.4"), row("10", "400.000")]
+    events = [
+        task("Add", "100.000", 5.0, number=7), *(task("Add", "200.000", 5.0, number=8) for _ in range(3)),
+        task("Add", "300.372", 5.0, number=9),
+        task("Add", "400.000", 5.0, number=10, stream=47), task("Add", "401.001", 5.0, number=10),
+    ]  # fmt: skip
+    lake.ingest(write_folder(tmp_path, rows, events))
+    found = ask(
+        lake,
+        "SELECT twin_id, start_ns FROM kernel_duplicates WHERE rule = 'timeline_twin' ORDER BY ALL",
+    )
+    assert found == [(0, 100000), (1, 200000), (2, 200000), (3, 300372)]
+    # One more than the table has, another stream, and more than a microsecond away: these are rows of their own.
+    left = ask(lake, "SELECT start_ns, stream FROM ascend_kernels WHERE source = 'timeline' AND counted ORDER BY ALL")
+    assert left == [(200000, 2), (400000, 47), (401001, 2)]
+
+
+def test_a_collective_of_folder_counts_once_however_often_it_is_shown(lake, tmp_path):
+    rows = [
+        logical("allReduce", "428_0_1", "100.000", "50.000"),
+        physical("allReduce", "100.000", "50.000", **{"Task ID": "3"}),
+    ]
+    events = [
+        collective("hcom_allReduce__428_0_1", "100.000", 50.0),
+        task("hcom_allReduce_AivKernel", "100.000", 50.0, stream=47, number=3, connection=5),
+        operator("c10d::allreduce_", "10.000", 30.0, dims="[[4]]"), call("Node@launch", "15.000", 5.0),
+        *arrow("HostToDevice", "21474836479", (CANN, 1, "16.000"), (HARDWARE, 47, "100.000")),
+        *arrow("async_npu", "100000", (PYTHON, 1, "12.000"), (COLLECTIVES, 0, "100.000")),
+    ]  # fmt: skip
+    lake.ingest(write_folder(tmp_path, rows, events))
+    found = ask(lake, "SELECT kernel_id, stream, op_name, launch_id IS NOT NULL, input_dims IS NOT NULL FROM kernels")
+    assert found == [(0, 47, "c10d::allreduce_", True, True)]
+    rules = ask(lake, "SELECT rule, twin_id FROM kernel_duplicates ORDER BY ALL")
+    assert rules == [("aiv_exact", 0), ("timeline_twin", 0), ("timeline_twin", 0)]
+    [row] = ask(lake, "SELECT hcom_rows, hcom_us, counted_us, timeline_twin_rows FROM double_counts")
+    assert row == (2, 100.0, 50.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("listed", "npu", "device"), [("5", "NPU", 5), (None, "NPU 3", 3), ("3", "NPU 3", 3), (None, "NPU", 0)]
+)
+def test_files_of_a_folder_are_of_one_device_whichever_says_it(lake, tmp_path, listed, npu, device):
+    row = {"Task ID": "7", "Start Time(us)": "100.000", "Duration(us)": "5.000"} | (
+        {"Device_id": listed} if listed else {}
+    )
+    events = [task("Add", "100.000", 5.0, number=7), task("MEMCPY_ASYNC", "110.000", 5.0, kind="MEMCPY_ASYNC")]
+    lake.ingest(write_folder(tmp_path, [row], events, npu=npu, drop=() if listed else ("Device_id",)))
+    assert ask(lake, "SELECT kernel_id, device FROM kernels ORDER BY start_ns")[0] == (0, device)
+    assert ask(lake, "SELECT count(*), count(DISTINCT device) FROM kernels") == [(2, 1)]
+
+
+def test_without_a_rule_the_timeline_still_shows_nothing_twice(lake, tmp_path):
+    rows = [{"Task ID": "7", "Start Time(us)": "100.000", "Duration(us)": "5.000"}]
+    lake.ingest(write_folder(tmp_path, rows, [task("Add", "100.000", 5.0, number=7)]), dedup="none")
+    assert ask(lake, "SELECT kernel_id FROM kernels") == [(0,)]

@@ -1,0 +1,242 @@
+"""Two traces beside each other: gates, families, whether they can be compared; and a seed report's figures.
+
+Times in microseconds. Figures of the seed report are those of the specification's case J.
+"""
+
+import json
+
+import pytest
+
+import tracelake
+from tracelake.engine.errors import UsageError
+
+from ... import summary_cases as cases
+
+
+def steady(steps, fusion, all_reduce, program="train"):
+    """Return a trace of steps; in each a fusion, a collective, and nothing for the rest."""
+    marks, modules, operations, at = [], [], [], 0
+    said = json.dumps({"hlo_category": "convolution fusion", "model_flops": "4000000"})
+    for nth, dur in enumerate(steps):
+        marks.append(f"{nth} {at}+{dur}")
+        modules.append(f"{program}(1) {at}+{dur}")
+        operations.append(f"fusion.1 {at}+{fusion} {said}; all-reduce.1 {at + fusion}+{all_reduce}")
+        at += dur
+    lines = {"Steps": "; ".join(marks), "XLA Modules": "; ".join(modules), "XLA Ops": "; ".join(operations)}
+    return [(1, "/device:TPU:0", lines)]
+
+
+#: Ten steps; five of them warm up.
+BEFORE = [100] * 10
+CASES = {
+    "before": steady(BEFORE, 60, 20),
+    "same": steady([102] * 10, 61, 21),
+    "slower": steady([110] * 10, 70, 20),
+    "tail": steady([*[100] * 8, 130, 130], 60, 20),
+    "exposed": steady(BEFORE, 60, 27),
+    "noisy": steady([96, 110, 104, 112, 100, 116, 96, 112, 104, 110], 60, 20),
+    "short": steady([100] * 4, 60, 20),
+    "short, slower": steady([110] * 4, 60, 20),
+    "program": steady([*BEFORE, 100], 60, 20, "other"),
+    "G": cases.CASE_G,
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("changes")
+    lake = tracelake.open(folder / "lake")
+    for name, processes in (CASES | cases.CASES_I).items():
+        lake.ingest(cases.write_case(folder / f"{name}.json", processes))
+    return lake
+
+
+def gated(lake, before, after):
+    query = "SELECT metric, round(change, 6), round(noise, 6), verdict FROM gated_changes($1, $2)"
+    rows = lake.rows(query, [lake.locate(before), lake.locate(after)])
+    return {metric: (change, noise, verdict) for metric, change, noise, verdict in rows}
+
+
+@pytest.mark.parametrize(
+    ("after", "status", "expected"),
+    [
+        # 20 of 100 against 21 of 102; idle 20 of 100 and of 102.
+        ("same", "pass", {"step_median": (2, 0, "pass"), "communication_share": (0.588235, 0, "pass"),
+                          "idle_share": (-0.392157, 0, "pass")}),
+        ("slower", "fail", {"step_median": (10, 0, "fail"), "step_p90": (10, 0, "pass")}),
+        ("tail", "fail", {"step_median": (0, 0, "pass"), "step_p90": (30, 0, "fail")}),
+        # 27 of 100: seven points more; the all-reduce itself takes 35 % longer.
+        ("exposed", "fail", {"family": (35, 0, "fail"), "operation": (35, 0, "fail"),
+                             "communication_share": (7, 0, "warn"), "idle_share": (-7, 0, "pass")}),
+        ("before", "pass", {"step_median": (0, 0, "pass")}),
+    ],
+)  # fmt: skip
+def test_a_change_is_gated_by_threshold_and_noise(lake, after, status, expected):
+    found = gated(lake, "before", after)
+    assert {metric: found[metric] for metric in expected} == expected
+    assert lake.compare("before", after).status == status
+
+
+def test_a_change_within_the_noise_does_not_fail(lake):
+    # Steady steps: 116, 96, 112, 104, 110. Half of them are no more than 6 from the median.
+    found = gated(lake, "before", "noisy")
+    assert found["step_median"] == (10, 18, "noise")
+    assert lake.compare("before", "noisy").status == "pass"
+
+
+def test_two_steady_steps_have_no_spread(lake):
+    found = gated(lake, "short", "short, slower")
+    assert found["step_median"] == (10, None, "fail")
+
+
+def test_the_lake_is_the_history_of_what_has_a_baseline(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    for name in ("before", "same", "slower", "program"):
+        lake.ingest(cases.write_case(tmp_path / f"{name}.json", CASES[name]))
+    for trace in ("same", "slower", "program"):
+        lake.set(trace, baseline="before")
+    lake.set("before", baseline="last year")
+    rows = lake.rows(
+        "SELECT trace, baseline, baseline_id, status, failures, warnings, round(step_median_pct, 6) FROM track_history "
+        "ORDER BY trace"
+    )
+    before = lake.locate("before")
+    assert rows == [
+        ("before", "last year", None, "unknown", [], [], None),
+        # Another program: measured in another way.
+        ("program", "before", before, "unknown", [], [], None),
+        ("same", "before", before, "pass", [], [], 2),
+        ("slower", "before", before, "fail", ["family matmul", "operation fusion", "step_median"], [], 10),
+    ]
+    # Thresholds are the lake's.
+    folder = tmp_path / "lake" / "lookup"
+    folder.mkdir(exist_ok=True)
+    (folder / "gate_rules.csv").write_text("metric,threshold,verdict,comment\nstep_median,1,warn,\n")
+    reopened = tracelake.open(tmp_path / "lake")
+    assert reopened.rows("SELECT trace, status FROM track_history WHERE baseline_id IS NOT NULL ORDER BY 1") == [
+        ("program", "unknown"), ("same", "warn"), ("slower", "fail"),
+    ]  # fmt: skip
+
+
+def test_provenance_says_what_speaks_against_a_comparison(lake):
+    def doubts(before, after):
+        ids = [lake.locate(before), lake.locate(after)]
+        return dict(lake.rows("SELECT question, verdict FROM trace_provenance($1, $2) WHERE verdict <> 'pass'", ids))
+
+    assert doubts("before", "slower") == {}
+    assert doubts("before", "before") == {"content": "fail"}
+    assert doubts("before", "program") == {"basis": "fail"}
+    assert lake.compare("before", "before").warnings == ("content: both are the same trace",)
+    with pytest.raises(UsageError, match="both are the same trace"):
+        lake.compare("before", "before", strict=True)
+    assert lake.compare("before", "slower", strict=True).warnings == ()
+
+
+def test_runs_files_and_hardware_are_compared(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    path = tmp_path / "same.json"
+    ids = []
+    for case, hardware in (("before", "h100_sxm"), ("slower", "h200_sxm")):
+        [ingested] = lake.ingest(cases.write_case(path, CASES[case]), run="nightly", hardware=hardware)
+        ids.append(ingested.trace_id)
+    found = lake.rows("SELECT question, verdict FROM trace_provenance($1, $2) WHERE verdict <> 'pass' ORDER BY 1", ids)
+    assert found == [("file", "warn"), ("hardware", "warn"), ("run", "warn")]
+
+
+def test_families_change_in_time_and_in_work(lake):
+    columns = "family, before_us, after_us, change_pct, time_ratio, work_ratio, efficiency_ratio"
+    rows = lake.rows(f"SELECT {columns} FROM family_changes($1, $2)", [lake.locate("before"), lake.locate("slower")])
+    assert rows[0] == ("matmul", 60, 70, pytest.approx(100 / 6), pytest.approx(7 / 6), 1, pytest.approx(7 / 6))
+    assert rows[1] == ("collective", 20, 20, 0, 1, None, None)
+
+
+def test_the_reference_compares_families_of_its_lists(lake):
+    ids = [lake.locate("baseline"), lake.locate("105")]
+    rows = lake.rows("SELECT family, change_us, change_pct, time_ratio FROM compat_family_changes($1, $2, 25)", ids)
+    assert {row[0]: tuple(row[1:]) for row in rows} == {
+        "collective": (6, pytest.approx(30), 1.3), "other": (-6, pytest.approx(-7.5), 0.925),
+    }  # fmt: skip
+
+
+def spread(total_ns, calls):
+    """Return durations of some calls that add up to a total, ns."""
+    return [total_ns // calls + (nth < total_ns % calls) for nth in range(calls)]
+
+
+#: Operations of the seed report with the shapes that its lists show: name, shapes, calls, own time of all calls, ns.
+SEED_OPS = [
+    ("linear_softmax_cross_entropy_loss_bwd.1", "f32[65536,512]{1,0}, f32[2,512,128256]{2,1,0}", 144, 10168257583),
+    ("linear_softmax_cross_entropy_loss_fwd.1", "f32[65536,128]{1,0}, f32[65536,128]{1,0}", 144, 3189666994),
+]
+#: Attention: calls by the work that the report takes them for.
+SEED_ATTENTION = [
+    ("splash_mha_dkv.1", ("bf16[32,512,128]{2,1,0}, bf16[32,512,128]{2,1,0}, bf16[32,512,64]{2,1,0}, "
+     "bf16[32,8,2048,64]{3,2,1,0}, bf16[32,8,2048,128]{3,2,1,0}"), 864),
+    ("splash_mha_dq.1", ("bf16[32,512,64]{2,1,0}, bf16[32,512,64]{2,1,0}, bf16[32,8,2048,64]{3,2,1,0}, "
+     "bf16[32,8,2048,64]{3,2,1,0}"), 1696),
+]  # fmt: skip
+
+
+def operations(*rows):
+    """Return a line of operations one after the other: name, shapes of the result, durations in ns."""
+    at, texts = 0, []
+    for name, shapes, durations in rows:
+        said = json.dumps({"long_name": f"%{name} = ({shapes}) custom-call(f32[8]{{0}} %p)"}) if shapes else ""
+        for dur in durations:
+            texts.append(f"{name} {at / 1000:.3f}+{dur / 1000:.3f} {said}".strip())
+            at += dur
+    return "; ".join(texts)
+
+
+def test_families_of_the_seed_report(tmp_path):
+    rows = [(name, shapes, spread(total, calls)) for name, shapes, calls, total in SEED_OPS]
+    rows += [(name, shapes, [1000] * calls) for name, shapes, calls in SEED_ATTENTION]
+    plain = "f32[128256,512]{1,0}"
+    rows += [("fusion.1", plain, [10] * 136), ("fusion.2", plain, [10] * 144), ("fusion.3", plain, [10] * 136),
+             ("fusion.4", "f32[65536,256]{1,0}", [10] * 144), ("all-gather.1", plain, [10] * 120)]  # fmt: skip
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(cases.write_case(tmp_path / "seed.json", [(1, "/device:TPU:0", {"XLA Ops": operations(*rows)})]))
+    found = {
+        family: (calls, us, proxy, rate)
+        for family, calls, us, proxy, rate in lake.rows(
+            "SELECT family, calls, exclusive_us, proxy_total, 1 / us_per_proxy FROM compat_families($1, 25, 0)",
+            [lake.locate("seed")],
+        )
+    }
+    # 144 x 67 108 864 + 144 x 16 777 216, and that by the time: what the report prints per microsecond.
+    assert found["loss_xent"] == (288, pytest.approx(13357924.577), 12079595520, pytest.approx(904.3, abs=0.05))
+    assert found["attention_splash"][::2] == (2560, 822434697576448)
+    assert found["other"][::2] == (560, 29733421056)
+    assert found["collective"][::2] == (120, 7880048640)
+
+
+def test_shares_of_the_seed_report_and_what_they_are(tmp_path):
+    """Eight devices, of which the report takes one for the whole."""
+    window, compute, communication, hot = 4035577866, 3423731901, 70639619, 10168257583
+    devices = []
+    for nth, own in enumerate(spread(hot, 8)):
+        # The hottest operation, others, then a collective on its own; the rest of the window nothing runs.
+        text = (
+            f"{SEED_OPS[0][0]} 0+{own / 1000:.3f}; fusion.1 {own / 1000:.3f}+{(compute - own) / 1000:.3f}; "
+            f"all-reduce.1 {compute / 1000:.3f}+{communication / 1000:.3f}; fusion.2 {(window - 1) / 1000:.3f}+0.001"
+        )
+        devices.append((nth + 1, f"/device:TPU:{nth}", {"XLA Ops": text}))
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(cases.write_case(tmp_path / "seed.json", devices))
+    parts = dict(
+        lake.rows(
+            "SELECT category, total_us FROM compat_time_breakdown WHERE mode = 'exclusive_global' AND total_us > 0"
+        )
+    )
+    # A nanosecond of what the report calls stall ends its window here.
+    assert parts == {"compute": pytest.approx(3423731.902), "communication": pytest.approx(70639.619),
+                     "stall": pytest.approx(541206.345)}  # fmt: skip
+    assert sum(parts.values()) == pytest.approx(4035577.866)
+    assert [round(100 * parts[name] / 4035577.866, 2) for name in ("compute", "communication", "stall")] == [
+        84.84, 1.75, 13.41,
+    ]  # fmt: skip
+    [(own,)] = lake.rows("SELECT exclusive_us FROM compat_ops WHERE name = $1", [SEED_OPS[0][0]])
+    # Own times of eight devices by the time of one: more than all of it.
+    assert round(100 * own / 4035577.866, 1) == 252.0
+    [(right,)] = lake.rows("SELECT sum(window_pct) / 8 FROM ops WHERE family = 'loss'")
+    assert right == pytest.approx(31.50, abs=0.005)

@@ -1,0 +1,64 @@
+"""What an operation of XLA counts as: by the category that XLA gives it."""
+
+from pathlib import Path
+
+from tracelake.lake import Lake
+
+from ...summary_cases import write_case
+
+# The categories that XLA's profiler names itself (xla_op_utils.h), but for what holds other instructions.
+XLA_WORDS = [
+    *"infeed outfeed all-reduce all-to-all send send-done recv recv-done convolution all-gather after-all".split(),
+    *"all-gather-start all-gather-done all-reduce-start all-reduce-done async-start async-update async-done".split(),
+    "reshape",
+    *"copy copy-start copy-done collective-permute collective-permute-start collective-permute-done transpose".split(),
+    "host send", "host send-done", "host recv", "host recv-done", "convolution base-dilated",
+    "convolution window-dilated", "output fusion", "convolution fusion", "custom fusion", "all-reduce fusion",
+    "all-gather fusion", "all-reduce-scatter fusion", "gather fusion", "scatter fusion", "megacore fusion",
+    "sparsecorev0 infeed", "sparsecorev0 outfeed", "sparsecorev0 infeed wait", "sparsecorev0 infeed transform",
+    "loop fusion", "input fusion", "data formatting", "non-fusion elementwise",
+]  # fmt: skip
+
+
+def test_every_category_of_xla_has_one_of_ours(lake: Lake) -> None:
+    known = {word for (word,) in lake.sql("SELECT hlo_category FROM hlo_categories").fetchall()}
+    # A token that orders others takes no time.
+    assert set(XLA_WORDS) - known == {"after-all"}
+    assert (
+        lake.sql(
+            """
+        SELECT hlo_category FROM hlo_categories AS h
+        WHERE category IS NOT NULL
+            AND NOT EXISTS (FROM category_rules AS r WHERE r.category = h.category AND r.kind = h.kind)
+        """
+        ).fetchall()
+        == []
+    )
+
+
+def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_called(
+    lake: Lake, tmp_path: Path
+) -> None:
+    operations = [
+        ("convolution_add_fusion.1", "loop fusion", "fused", "compute", "hlo"),
+        ("all-reduce_fusion.2", "non-fusion elementwise", "elementwise", "compute", "hlo"),
+        ("fusion.3", "all-reduce fusion", "communication", "communication", "hlo"),
+        ("fusion.4", "convolution fusion", "gemm", "compute", "hlo"),
+        ("infeed.5", "infeed", "memcpy", "memory", "hlo"),
+        ("gather.6", "convolution window-dilated", "conv", "compute", "hlo"),
+        # These words leave it to the name.
+        ("RPA-bq_32-bkvp_64-p_64-.7", "custom-call", "attention", "compute", "name"),
+        ("convolution_add_fusion.8", "output fusion", "gemm", "compute", "name"),
+        ("while.9", "while", "other", "compute", None),
+    ]
+    text = "; ".join(
+        f'{name} {10 * nth}+5 {{"hlo_category": "{word}"}}' for nth, (name, word, *_) in enumerate(operations)
+    )
+    lake.ingest(write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})]))
+    expected = [(name, *rest) for name, _, *rest in operations]
+    query = "SELECT name, category, kind, category_source FROM kernels ORDER BY start_ns"
+    assert lake.sql(query).fetchall() == expected
+    ops = dict(lake.sql("SELECT name, category FROM ops").fetchall())
+    assert {name: ops[name] for name, *_, source in expected if source == "hlo"} == {
+        name: category for name, category, _, source in expected if source == "hlo"
+    }

@@ -1,0 +1,195 @@
+"""What a kernel counts as: by the operator that launched it, by its name where no operator is known."""
+
+from pathlib import Path
+
+import pytest
+
+from tracelake.engine.modules import quoted
+from tracelake.lake import Lake
+
+from ...kernel_traces import Trace
+
+# Names as the public code of these libraries compiles them, or as its profiles print them.
+NAMES = """
+gemm      | void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>(cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8::Params)
+gemm      | ampere_bf16_s16816gemm_bf16_128x64_ldg8_relu_f2f_stages_64x4_nn
+gemm      | ampere_fp16_s16816gemm_fp16_128x128_ldg8_relu_f2f_stages_32x5_tn
+gemm      | turing_fp16_s1688gemm_fp16_128x128_ldg8_relu_f2f_tn
+gemm      | volta_fp16_s884gemm_fp16_128x64_ldg8_relu_f2f_nn
+gemm      | volta_sgemm_128x64_relu_nn
+gemm      | sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_relu_bias_execute_kernel__5x_cublas
+gemm      | void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int>, cutlass::epilogue::collective::Sm90<cutlass::epilogue::thread::GELU>>>(int)
+gemm      | void cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::epilogue::thread::LinearCombinationRelu<float>>>(int)
+gemm      | _ZN2ck33kernel_gemm_multiple_d_xdl_cshuffleINS_12tensor_operation12element_wise11AddFastGeluE
+gemm      | triton_tem_fused_addmm_gelu_3
+gemm      | triton_tem_fused_mm_silu_7
+gemm      | Cijk_Alik_Bljk_HHS_BH_Bias_A_gelu_UserArgs_MT64x64x64
+gemm      | void splitKreduce_kernel<32, 16, int, __nv_bfloat16, __nv_bfloat16, float, __nv_bfloat16, true, true, false>(int)
+gemm      | void gemmSN_TN_kernel<float, 128, 16, 2, 4, 4, 4, true, cublasGemvTensorStridedBatched<float const>>(int)
+activation | void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}>(int)
+activation | void tensorrt_llm::kernels::cutlass_kernels::doGatedActivationKernel<__nv_bfloat16, cutlass::epilogue::thread::SiLu>(int)
+activation | triton_poi_fused_addmm_gelu_view_15
+conv      | sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize256x64x32_relu_execute_kernel__5x_cudnn
+conv      | Im2d2Col_v2
+conv      | Col2Im2dU
+attention | sage_fwd
+attention | sage_fwd_mxfp4
+attention | _sage_fwd_mask
+attention | void qk_int_sv_f8_attn_kernel<128u, 64u, 32u, 64u, 128u, (DataType)1, (QuantGranularity)2>(signed char*)
+attention | void qk_int_sv_f16_attn_kernel<128u, 64u, 32u, 64u, 128u, (DataType)1>(signed char*)
+attention | qk_int8_sv_f8_accum_f32_fuse_v_scale_attn
+attention | sageattn_qk_int8_pv_fp8_cuda_kernel
+attention | SageAttentionFwd
+quant     | void QuantInt8Kernel<128u, 32u, 1u, false, false, __nv_bfloat16>(__nv_bfloat16*)
+quant     | quant_per_block_int8_kernel
+attention | void flash::FlashAttnFwdCombine<cute::tuple<cute::C<8>>, 128, 1>(int)
+attention | void cutlass::device_kernel<flash::FlashAttnFwd<flash::CollectiveMainloopFwd<2>>>(int)
+attention | kernel_cutlass_kernel_flash_attncuteflash_fwd_sm100FlashAttentionForwardSm100_object_at__tensorptrbf16
+attention | cudnn_generated_fort_native_sdpa_sm100_flash_bprop_f16_knob_31_128x128x128_1x4x1_cga1x1x1_kernel0_0
+attention | void cudnn::fusion::compute_dot_do_o_specialized<true, 128>(int)
+attention | void cudnn::fusion::convert_dq_to_16bits<true>(int)
+attention | void flashinfer::PrefillWithKVCacheKernel<flashinfer::CollectiveMainloop<int>>(int)
+attention | void flashinfer::PODWithKVCacheTensorKernel<flashinfer::KernelTraits<128u>>(int)
+attention | void flashinfer::BatchMLAPagedAttentionKernel<int>(int)
+attention | void flashinfer::PersistentVariableLengthMergeStatesKernel<8u, 16u>(int)
+attention | fmhaSm100fKernel_QkvBfloat16OBfloat16H128PagedKvCausalVarSeqQ128Kv128PersistentContext
+attention | fmha_v2_flash_attention_bf16_64_128_S_qkv_128_causal_tma_ws_sm90_kernel
+attention | kernel_mha
+attention | void cutlass::device_kernel<cutlass::fmha::kernel::Sm100FmhaMlaKernelTmaWarpspecialized<int>>(int)
+attention | fmha_cutlassB_bf16_aligned_128x128_k64_sm80(PyTorchMemEffAttention::AttentionBackwardKernel::Params)
+attention | _fwd_kernel_splitK
+attention | _splitK_reduce_varargs
+attention | _ZN5aiter42pa_bf16_pertokenFp8_gqa10_1tg_4w_mtp3_msk1E
+attention | pa_decode_v2_gluon_big_blk_fp8
+attention | _ZN5aiter39mla_a16w16_qh16_m16x4_n16x1_coex0_mask1E
+attention | mla_dec_stage1_bf16_a16w16_subQ16_mqa16
+attention | _ZN5aiter29fmha_fwd_hd128_bf16_causal_groupE
+attention | void paged_attention_ll4mi_QKV_mfma16_kernel<__hip_bfloat16, __hip_bfloat16, (vllm::Fp8KVCacheDataType)0, 16, 128, 256, true, 8>(int)
+attention | kernel_unified_attention_3d
+attention | _triton_block_sparse_attn_fwd_kernel_v1
+attention | bwd_kernel_dk_dv
+attention | bwd_preprocess_varlen
+attention | _bwd_kernel_dkdvdq_causal
+attention | _ZN2ck47kernel_batched_gemm_softmax_gemm_xdl_cshuffle_v2INS_34GridwiseBatchedGemmSoftmaxGemm
+attention | void natten::cuda::fmha::FusedNeighborhoodAttentionKernel<int>(int)
+attention | splash_mha_fwd_residuals.3
+attention | RPA-bq_8-bkvp_16-p_16.9
+communication | ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)
+other     | message_fwd_kernel
+"""  # noqa: E501
+
+
+def test_products_and_attention_of_every_library_are_known_by_their_names(lake: Lake) -> None:
+    expected = {
+        name.strip(): category.strip() for category, name in (line.split(" | ") for line in NAMES.strip().splitlines())
+    }
+    found = lake.sql(
+        f"""
+        SELECT name, coalesce(category, 'other')
+        FROM (SELECT unnest([{", ".join(map(quoted, expected))}]) AS name)
+        LEFT JOIN category_rules ON priority = _category_rule(lower(name), NULL)
+        """
+    ).fetchall()
+    assert dict(found) == expected
+
+
+# An operator, the kernel it launches, what that counts as, what decides, and whether names and operators contradict
+# each other.
+CASES = """
+aten::addmm | my_product_v7 | gemm | operator | no
+aten::addmm | void gelu_shaped_name<1>() | gemm | operator | yes
+aten::addmm | void splitKreduce_kernel<32, 16, int>(int) | gemm | operator | no
+aten::addmm | void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float> >(int) | gemm | operator | no
+aten::linear | void per_token_cast_to_fp8<1>() | quant | name | no
+aten::_grouped_mm | void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<int> >(int) | moe_gemm | operator | no
+aten::cudnn_convolution | void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(int) | conv | operator | no
+aten::convolution_backward | Cijk_Ailk_Bljk_BBS_BH_MT256x256x32 | conv | operator | no
+aten::_flash_attention_forward | kernel_of_a_new_library | attention | operator | no
+aten::native_layer_norm | kernel_of_a_new_library | norm | operator | no
+aten::embedding | void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>(int) | embedding | operator | no
+aten::relu_ | void at::native::vectorized_elementwise_kernel<4, at::native::launch_clamp_scalar(int)>(int) | activation | operator | no
+aten::_foreach_copy_ | void at::native::multi_tensor_apply_kernel<UnaryOpFunctor<float> >(int) | copy | operator | no
+aten::_foreach_add_ | void at::native::multi_tensor_apply_kernel<BinaryOpScalarFunctor<float> >(int) | optimizer | name | no
+aten::mul | kernel_of_a_new_library | elementwise | operator | no
+aten::mul | void softmax_warp_forward<1>() | elementwise | operator | yes
+vllm::moe_forward | void vllm::act_and_mul_kernel<1>() | activation | name | no
+vllm::moe_forward | kernel_of_a_new_library | other | - | no
+aiter::mha_fwd | void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float> >(int) | fill | name | no
+aiter::mha_fwd | kernel_of_a_new_library | attention | operator | no
+CompiledFunction | triton_red_fused__softmax_1 | softmax | name | no
+c10d::allreduce_ | kernel_of_a_new_library | communication | operator | no
+c10d::allreduce_ | void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float> >(int) | fill | name | no
+aten::mm | ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int) | communication | name | no
+"""  # noqa: E501
+
+
+def test_the_operator_decides_where_it_is_known_and_never_turns_communication_into_computing(
+    lake: Lake, tmp_path: Path
+) -> None:
+    cases = [line.split(" | ") for line in CASES.strip().splitlines()]
+    trace = Trace()
+    for nth, (op, name, *_) in enumerate(cases):
+        trace.op(op, 100 * nth, 50)
+        trace.kernel(name, launched=100 * nth + 10, start=100 * nth + 20, dur=10)
+    lake.ingest(trace.write(tmp_path / "trace.json"))
+    found = lake.sql(
+        "SELECT op_name, name, category, coalesce(category_source, '-'), is_contradicted, kind FROM kernels"
+        " ORDER BY start_ns"
+    ).fetchall()
+    assert [[*row[:4], "yes" if row[4] else "no"] for row in found] == cases
+    assert {row[2] for row in found if row[5] == "communication"} == {"communication"}
+    assert {row[5] for row in found if row[2] == "communication"} == {"communication"}
+    # Two of 24 kernels of equal length.
+    assert lake.sql(
+        "SELECT op_name, category, name_category, kernel_count, sum_us, round(device_pct, 2) FROM category_conflicts"
+        " ORDER BY ALL"
+    ).fetchall() == [
+        ("aten::addmm", "gemm", "activation", 1, 10, 4.17),
+        ("aten::mul", "elementwise", "softmax", 1, 10, 4.17),
+    ]
+    assert lake.sql(
+        "SELECT severity, round(value, 2) FROM health WHERE \"check\" = 'category_conflicts'"
+    ).fetchall() == [("warning", 8.33)]
+
+
+def test_a_fill_or_copy_of_the_driver_stays_memory_whatever_launched_it(lake: Lake, tmp_path: Path) -> None:
+    trace = Trace()
+    trace.op("aten::addmm", 0, 50)
+    trace.kernel("Memset (Device)", launched=10, start=20, dur=10, cat="gpu_memset")
+    trace.op("aten::copy_", 100, 50)
+    trace.kernel("__amd_rocclr_copyBuffer", launched=110, start=120, dur=10)
+    lake.ingest(trace.write(tmp_path / "trace.json"))
+    assert lake.sql("SELECT category, kind, category_source FROM kernels ORDER BY start_ns").fetchall() == [
+        ("memset", "memory", "name"),
+        ("memcpy", "memory", "name"),
+    ]
+
+
+def test_an_operator_around_a_graph_says_nothing_of_its_kernels(lake: Lake, tmp_path: Path) -> None:
+    trace = Trace()
+    trace.op("aten::addmm", 0, 50)
+    trace.kernel("kernel_a", launched=10, start=20, dur=10)
+    trace.events.append(trace.events[-1] | {"name": "kernel_b", "ts": 30})
+    lake.ingest(trace.write(tmp_path / "trace.json"))
+    assert lake.sql("SELECT category, category_source FROM kernels").fetchall() == [("other", None)] * 2
+
+
+def test_products_of_a_vision_transformer_are_what_its_operator_launched(real_lake) -> None:
+    # Sums over the file's events by a few lines of Python: what aten::addmm launched is 60.0 percent of the kernels'
+    # and copies' time, aten::gelu 4.9, the convolution with its changes of layout 9.9.
+    lake = real_lake("kineto/hf_vit-nsfw_h100.json.gz")
+    shares = dict(
+        lake.sql(
+            "SELECT category, round(100.0 * sum(dur_ns) / sum(sum(dur_ns)) OVER (), 1) FROM kernels GROUP BY category"
+        ).fetchall()
+    )
+    assert (shares["gemm"], shares["activation"], shares["conv"]) == (60.0, 4.9, 9.9)
+
+
+@pytest.mark.parametrize(
+    "name", ["hf_vit-nsfw_mi300x", "sglang_qwen3-8b_prefill_mi300x", "vllm_gpt-oss_prefill_tp_b200"]
+)
+def test_names_and_operators_do_not_contradict_each_other_in_real_traces(real_lake, name: str) -> None:
+    lake = real_lake(f"kineto/{name}.json.gz")
+    assert lake.sql("FROM category_conflicts").fetchall() == []
+    assert lake.sql("SELECT count(*) > 100 FROM kernels WHERE category_source = 'operator'").fetchall() == [(True,)]

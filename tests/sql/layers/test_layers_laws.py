@@ -1,0 +1,126 @@
+"""Laws of the layer views: traces and ranks do not mix, order is no matter, parts sum to the whole."""
+
+import json
+
+import pytest
+
+from tracelake.engine import modules
+from tracelake.synthetic.gpu import gpu_config, gpu_trace
+
+from ...lint_sql import read_header
+from ..stand_in import SQL, Capture, open_lake, rows, views
+
+EVENTS = gpu_trace()["traceEvents"]
+SETTINGS = {"config": json.dumps(gpu_config())}
+KEYS = {
+    "anchors": "anchor_index",
+    "passes": "pass_id",
+    "layers": "pass_id, layer_id",
+    "layer_halves": "pass_id, layer_id, half",
+    "layer_kernels": "pass_id, layer_id, position",
+    "pass_parts": "pass_id, part",
+}
+
+
+def contents(lake, view, where="TRUE"):
+    return rows(lake, f"SELECT * EXCLUDE (trace_id, rank, device) FROM {view} WHERE {where} ORDER BY {KEYS[view]}")
+
+
+def on_device(device, events=EVENTS):
+    return [{**event, "args": {**event.get("args", {}), "device": device}} for event in events]
+
+
+@pytest.fixture(scope="module")
+def lake():
+    return open_lake([Capture("one", EVENTS, SETTINGS)])
+
+
+@pytest.fixture(scope="module")
+def full_lake():
+    """The same trace under other ids and ranks, one of them short of a pass, one with two devices."""
+    return open_lake([
+        Capture("one", EVENTS, SETTINGS),
+        Capture("two", EVENTS, SETTINGS, rank=0),
+        Capture("two-again", EVENTS, SETTINGS, rank=1),
+        Capture("short", [event for event in EVENTS if event["ts"] < 240000], SETTINGS),
+        Capture("unknown", EVENTS, {"anchor": "no_such_kernel"}),
+        Capture("devices", [*EVENTS, *on_device(1, EVENTS[1:])], SETTINGS),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("view", KEYS)
+@pytest.mark.parametrize(
+    "where", ["trace_id = 'one'", "trace_id = 'two'", "rank = 1", "trace_id = 'devices' AND device = 0"]
+)
+def test_a_trace_rank_or_device_reads_the_same_beside_others_as_alone(lake, full_lake, view, where):
+    assert contents(full_lake, view, where) == contents(lake, view)
+
+
+def test_two_devices_of_one_file_have_the_same_layers(full_lake):
+    where = "trace_id = 'devices' AND device = {}"
+    assert contents(full_lake, "layers", where.format(1)) == contents(full_lake, "layers", where.format(0))
+
+
+@pytest.mark.parametrize("view", KEYS)
+def test_the_order_of_rows_in_the_table_does_not_matter(lake, view):
+    other = open_lake([Capture("one", EVENTS, SETTINGS)], backwards=True)
+    assert contents(other, view) == contents(lake, view)
+
+
+@pytest.mark.parametrize("view", KEYS)
+def test_keys_are_unique(full_lake, view):
+    doubles = f"SELECT trace_id FROM {view} GROUP BY trace_id, rank, device, {KEYS[view]} HAVING count(*) > 1"
+    assert rows(full_lake, doubles) == []
+
+
+@pytest.mark.parametrize("anchor", ["mhc_post_tilelang", "flash_fwd_mla_combine", "RMSNorm", "AllReduce"])
+def test_every_kernel_of_the_stream_is_in_one_layer_or_one_part(anchor):
+    lake = open_lake([Capture("one", EVENTS, {**SETTINGS, "anchor": anchor})])
+    whole = rows(lake, "SELECT count(*), sum(dur_ns) / 1000.0 FROM kernels")
+    parts = rows(
+        lake,
+        "SELECT sum(kernel_count), sum(sum_us) FROM (SELECT kernel_count, sum_us FROM layers "
+        "UNION ALL SELECT kernel_count, sum_us FROM pass_parts)",
+    )
+    assert parts == whole
+
+
+@pytest.mark.parametrize("view", ["layer_halves", "layer_kernels"])
+def test_halves_and_kernels_sum_to_their_layer(full_lake, view):
+    measure = "dur_us" if view == "layer_kernels" else "sum_us"
+    odd = rows(
+        full_lake,
+        "SELECT layers.layer_id FROM layers JOIN "
+        f"(SELECT trace_id, rank, device, pass_id, layer_id, sum({measure}) AS s FROM {view} GROUP BY ALL) AS p "
+        "ON p.trace_id = layers.trace_id AND p.pass_id = layers.pass_id "
+        "AND p.layer_id = layers.layer_id AND p.device = layers.device "
+        "AND p.rank IS NOT DISTINCT FROM layers.rank WHERE s <> sum_us",
+    )
+    assert odd == []
+
+
+def test_one_pass_is_chosen_per_device(full_lake):
+    found = rows(full_lake, "SELECT count(*) FILTER (chosen) FROM passes GROUP BY trace_id, rank, device")
+    assert found == [(1,)] * 6
+
+
+@pytest.mark.parametrize("anchor", [None, "mhc_post_tilelang", "flash_fwd_mla_combine"])
+def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake, anchor):
+    # One trace for every seventh kernel as the last; without an anchor the profile's are tried on each.
+    given = {**SETTINGS, "anchor": anchor}
+    ends = [*range(20, len(EVENTS), 7), len(EVENTS) - 1]
+    cuts = open_lake([Capture(f"{end:03}", EVENTS[: end + 1], given) for end in ends])
+    complete = "SELECT DISTINCT trace_id, pass_id FROM passes WHERE complete"
+    layers = "SELECT * EXCLUDE (trace_id, series) FROM layers"
+    found = rows(cuts, f"{layers} SEMI JOIN ({complete}) AS p USING (trace_id, pass_id)")
+    assert set(found) == set(rows(lake, layers))
+    partial = "SELECT trace_id FROM passes WHERE NOT complete GROUP BY trace_id HAVING count(*) > 1"
+    assert rows(cuts, partial) == []
+
+
+@pytest.mark.parametrize("view", [view for view in views() if [*(SQL / "layers").rglob(f"{view}.sql")]])
+def test_the_header_describes_the_columns_that_are_there(lake, view):
+    [file] = (SQL / "layers").rglob(f"{view}.sql")
+    header, _ = read_header(modules.statements(file.read_text())[-1])
+    described = [(name, kind) for name, kind, _, _ in header.columns]
+    assert described == [row[:2] for row in rows(lake, f"DESCRIBE {view}")]

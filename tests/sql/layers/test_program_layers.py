@@ -1,0 +1,198 @@
+"""Layers of compiled programs: equal stretches in each run of a module of XLA, on made-up traces and on a TPU's.
+
+Times are microseconds. Operations follow one another without a gap.
+"""
+
+import gzip
+import json
+import re
+from collections import defaultdict
+from decimal import Decimal
+
+import pytest
+
+import tracelake
+
+from ...summary_cases import write_case
+from ..stand_in import DATA
+
+K1 = "jax/tpu_inference_k1.trace.json.gz"
+PRODUCT = '{"hlo_category": "convolution fusion"}'
+#: A layer: norm, product, attention, collective, product. The first norm has no residual and another name.
+LAYER = (("reduce_fusion", 2, ""), ("fusion", 5, PRODUCT), ("RPA-bq_32-", 9, ""), ("all-reduce", 3, ""),
+         ("fusion", 8, PRODUCT), ("copy-start", 1, '{"hlo_category": "copy-start"}'))  # fmt: skip
+
+
+class Program:
+    """Writes the lines of a device: programs, and the operations in their runs."""
+
+    def __init__(self):
+        self.now, self.modules, self.operations, self.numbers = 0.0, [], [], defaultdict(int)
+
+    def run(self, name, *parts, pause=50):
+        """Add a run of operations, numbered from 0 in each run as a compiler numbers them."""
+        start = self.now
+        self.numbers.clear()
+        for part in parts:
+            for kernel, duration, args in part:
+                number = self.numbers[kernel]
+                self.numbers[kernel] += 1
+                self.add(f"{kernel}.{number}" if number else kernel, duration, args)
+        self.modules.append(f"{name}(4711) {start}+{self.now - start}")
+        self.now += pause
+
+    def add(self, name, duration, args):
+        self.operations.append(f"{name} {self.now}+{duration} {args}".strip())
+        self.now += duration
+
+    def loop(self, name, body, times, args=""):
+        """Return a part: a loop around so many turns, each with the very names of the body."""
+        whole = sum(duration for _, duration, _ in body) * times
+        self.operations.append(f"{name} {self.now}+{whole} {args}".strip())
+        for _ in range(times):
+            for kernel, duration, more in body:
+                self.add(kernel, duration, more)
+
+    def lake(self, tmp_path, **settings):
+        lines = {"XLA Modules": "; ".join(self.modules), "XLA Ops": "; ".join(self.operations)}
+        path = write_case(
+            tmp_path / "made.trace.json", [(3, "/device:TPU:0", lines), (701, "/host:CPU", {"main": "f 0+1"})]
+        )
+        lake = tracelake.open(tmp_path / "lake")
+        lake.ingest(path, **settings)
+        return lake
+
+
+def forward(layers, *, first=LAYER):
+    first = (("square_fusion", 2, ""), *first[1:])
+    return [
+        (("gather_fusion", 7, ""), ("all-reduce", 4, "")), first, *[LAYER] * (layers - 1),
+        (("reduce_fusion", 2, ""), ("tanh_fusion", 1, "")),
+    ]  # fmt: skip
+
+
+PASSES = "SELECT pass_id, pass_source, complete, num_layers, layer_count FROM passes ORDER BY pass_id"
+PARTS = "SELECT pass_id, part, kernel_count, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY pass_id, start_ns"
+
+
+def test_each_run_of_a_program_with_equal_stretches_is_a_pass(tmp_path):
+    program = Program()
+    for _ in range(3):
+        program.run("jit_step", *forward(8))
+        program.run("jit_sample", (("sort", 6, ""), ("fusion", 2, PRODUCT)))
+    with program.lake(tmp_path) as lake:
+        assert lake.rows(PASSES) == [(number, "program run", True, 8, 8) for number in range(3)]
+        # 2 + 5 + 9 + 3 + 8 us of kernels and 1 us of copying; the first norm counts though its name is another.
+        found = lake.rows("SELECT DISTINCT kernel_count, memory_count, sum_us, wall_us FROM layers")
+        assert found == [(5, 1, 28.0, 27.0)]
+        assert lake.rows(PARTS) == [
+            row for number in range(3) for row in [(number, "prologue", 2, 11.0), (number, "epilogue", 2, 3.0)]
+        ]
+        # Layers and parts are the run: 11 + 8 * 28 + 3 us.
+        assert lake.rows("SELECT DISTINCT dur_us FROM programs WHERE program = 'jit_step'") == [(238.0,)]
+        assert lake.rows("SELECT list(DISTINCT layer_kind) FROM layer_types") == [(["A"],)]
+
+
+def test_two_programs_of_one_model_have_passes_each(tmp_path):
+    program = Program()
+    for name in ("jit_prefill", "jit_decode", "jit_decode"):
+        program.run(name, *forward(6))
+    with program.lake(tmp_path) as lake:
+        assert lake.rows(PASSES) == [(number, "program run", True, 6, 6) for number in range(3)]
+
+
+def test_programs_of_other_lengths_keep_their_own_number_of_layers(tmp_path):
+    program = Program()
+    program.run("jit_draft", *forward(4))
+    program.run("jit_target", *forward(9))
+    with program.lake(tmp_path) as lake:
+        assert lake.rows(PASSES) == [(0, "program run", True, 4, 4), (1, "program run", True, 9, 9)]
+
+
+def test_the_turns_of_a_loop_are_layers_and_the_loop_itself_is_no_operation_of_them(tmp_path):
+    program = Program()
+    body = [kernel for kernel in LAYER if kernel[0] != "copy-start"]
+    program.add("gather_fusion", 7, "")
+    program.loop("while.3", body, 12)
+    program.add("tanh_fusion", 1, "")
+    program.modules.append(f"jit_scan(4711) 0+{program.now}")
+    with program.lake(tmp_path) as lake:
+        assert lake.rows(PASSES) == [(0, "program run", True, 12, 12)]
+        assert lake.rows("SELECT DISTINCT kernel_count, sum_us, wall_us FROM layers") == [(5, 27.0, 27.0)]
+        assert lake.rows(PARTS) == [(0, "prologue", 1, 7.0), (0, "epilogue", 1, 1.0)]
+
+
+def test_without_attention_what_repeats_tells_the_layers(tmp_path):
+    program = Program()
+    mixer = tuple(("scan_fusion" if kernel[0].startswith("RPA") else kernel[0], *kernel[1:]) for kernel in LAYER)
+    program.run("jit_step", (("gather_fusion", 7, ""),), *[mixer] * 10, (("tanh_fusion", 1, ""),))
+    with program.lake(tmp_path) as lake:
+        assert lake.rows(PASSES) == [(0, "program run", True, 10, 10)]
+        assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(5, 28.0)]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [[(f"f{n}_fusion", 5, PRODUCT) for n in range(40)]],  # nothing repeats
+        [[("fusion", 5, PRODUCT), *[("sort", 1, "")] * (n * n % 7)] for n in range(12)],  # never the same between
+        [[("loop_fusion", 5, ""), ("copy_fusion", 2, "")] for _ in range(9)],  # no product: no layer of a model
+        [*[LAYER] * 5, [("fusion", 900, PRODUCT)]],  # a tenth of the run
+    ],
+)
+def test_a_program_that_holds_no_equal_stretches_has_no_passes_and_doctor_says_so(tmp_path, parts):
+    program = Program()
+    program.run("jit_step", *parts)
+    with program.lake(tmp_path) as lake:
+        assert lake.rows(PASSES) == []
+        [(severity,)] = lake.rows("SELECT severity FROM layer_checks WHERE \"check\" = 'no_passes'")
+        assert severity != "ok"
+
+
+def test_a_run_that_the_capture_cuts_is_no_pass_but_counted(tmp_path):
+    program = Program()
+    for _ in range(3):
+        program.run("jit_step", *forward(8))
+    program.run("jit_step", *forward(8)[:4])
+    with program.lake(tmp_path) as lake:
+        assert lake.rows(PASSES) == [(number, "program run", True, 8, 8) for number in range(3)]
+        assert lake.rows("SELECT DISTINCT remainder FROM passes") == [(3,)]
+
+
+def test_a_tpus_step_has_64_layers_on_each_device_and_they_are_the_run(real_lake):
+    """The file itself, read in plain Python: 64 attentions in the one run of jit_step_fun of each device."""
+    lake = real_lake(K1)
+    with gzip.open(DATA / K1) as file:
+        events = [event for event in json.load(file, parse_float=Decimal)["traceEvents"] if event.get("ph") == "X"]
+    answer = "SELECT device, num_layers, layer_count, complete, pass_source FROM passes ORDER BY device"
+    assert lake.rows(answer) == [(device, 64, 64, True, "program run") for device in (0, 1)]
+    for device, pid in ((0, 3), (1, 4)):
+        [run] = [event for event in events if (event["pid"], event["tid"]) == (pid, 2) and "step_fun" in event["name"]]
+        operations = [
+            event for event in events
+            if (event["pid"], event["tid"]) == (pid, 3) and run["ts"] <= event["ts"] < run["ts"] + run["dur"]
+        ]  # fmt: skip
+        attentions = sorted(event["ts"] for event in operations if event["name"].startswith("RPA"))
+        assert len(attentions) == 64
+        # Every operation of the run, copies included, is in one layer or part.
+        measures = "kernel_count + memory_count AS operations, sum_us"
+        [(count, total)] = lake.rows(
+            f"SELECT sum(operations), sum(sum_us) FROM (SELECT {measures} FROM layers WHERE device = {device} "
+            f"UNION ALL SELECT {measures} FROM pass_parts WHERE device = {device})"
+        )
+        assert count == len(operations) == 3440
+        assert total == pytest.approx(float(sum(event["dur"] for event in operations)), abs=3.44)
+        # Each layer has one attention, and begins behind the collective that ends the layer before, with its norm.
+        found = lake.rows(
+            "SELECT layer_id, count(*) FILTER (category = 'attention'), count(*) FILTER (category = 'gemm'), "
+            "count(*) FILTER (kind = 'communication'), arg_min(name, start_ns) FILTER (kind <> 'memory') "
+            f"FROM layer_kernels WHERE device = {device} GROUP BY 1 ORDER BY 1"
+        )
+        assert [row[:4] for row in found] == [(layer, 1, 4, 2) for layer in range(64)]
+        assert {re.sub(r"\.\d+$", "", row[4]) for row in found[1:]} == {"multiply_reduce_fusion"}
+        assert found[0][4] == "fusion.386"  # aten::mean without a residual, by its tf_op
+        epilogue = lake.rows(
+            f"SELECT end_ns - start_ns, kernel_count FROM pass_parts WHERE device = {device} AND part = 'epilogue'"
+        )
+        assert [count for _, count in epilogue] == [3]  # the final norm
+    assert lake.rows("SELECT layer_kind, layers FROM layer_types") == [("A", 64), ("A", 64)]

@@ -1,0 +1,230 @@
+"""Training: forward, backward and optimizer of a step are told apart, and layers in both directions where shown.
+
+The made-up step: three layers, each of two differentiated operators, forward on one thread, backward on another in the
+order that the autograd runs it, then the optimizer. Every kernel takes 5 us.
+"""
+
+import gzip
+import json
+
+import pytest
+
+from tracelake.lake import Lake
+
+from ...support import data_file
+
+LAYERS = 3
+DIRECTIONS = ["backward", "forward", "weight gradient"]
+
+
+class Step:
+    """Writes a training step: operators with the numbers of the nodes they make, and the functions that bear them."""
+
+    def __init__(self, modules=True, marked=True, steps=1):
+        self.events, self.now, self.launches, self.nodes = [], 0, 0, 0
+        self.modules, self.marked, self.steps = modules, marked, steps
+
+    def event(self, cat, name, start, tid, **args):
+        self.events.append(
+            {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": start, "dur": self.now - start,
+             "args": args}
+        )  # fmt: skip
+
+    def launch(self, name, tid):
+        self.launches += 1
+        ids = {"correlation": self.launches}
+        self.events += [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": tid, "ts": self.now + 1,
+             "dur": 1, "args": ids},
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": self.now + 1000, "dur": 5,
+             "args": {"device": 0, "stream": 7, **ids}},
+        ]  # fmt: skip
+        self.now += 10
+
+    def forward(self, name, kernel, sequence):
+        start = self.now
+        self.now += 1
+        self.launch(kernel, 1)
+        self.event("cpu_op", name, start, 1, **{"Sequence number": self.nodes + sequence, "Fwd thread id": 0})
+
+    def backward(self, name, kernels, sequence):
+        start = self.now
+        self.now += 1
+        inner = self.now
+        for kernel in kernels:
+            self.launch(kernel, 2)
+        numbers = {"Sequence number": self.nodes + sequence, "Fwd thread id": 1}
+        self.event("cpu_op", name, inner, 2, **numbers)
+        self.now += 1
+        self.event("cpu_op", f"autograd::engine::evaluate_function: {name}", start, 2, **numbers)
+
+    def write(self, path):
+        for _ in range(self.steps):
+            self.step()
+            self.now += 500
+            self.nodes += 2 * LAYERS + 1
+        path.write_text(json.dumps({"traceEvents": self.events}))
+        return path
+
+    def step(self):
+        whole = self.now
+        model = self.now
+        for layer in range(LAYERS):
+            start = self.now
+            self.now += 1
+            self.forward("aten::scaled_dot_product", "flash_fwd_kernel", 2 * layer)
+            self.forward("aten::mm", "nvjet_ffn", 2 * layer + 1)
+            if self.modules:
+                self.event("python_function", f"nn.Module: ToyDecoderLayer_{layer}", start, 1)
+            self.now += 1
+        self.forward("aten::nll_loss", "nll_loss_kernel", 2 * LAYERS)
+        if self.modules:
+            self.event("python_function", "nn.Module: ToyModel_0", model, 1)
+        self.backward("NllLossBackward0", ["nll_loss_backward"], 2 * LAYERS)
+        for layer in reversed(range(LAYERS)):
+            self.backward("MmBackward0", ["nvjet_dx", "nvjet_dw"], 2 * layer + 1)
+            self.backward("ScaledDotProductBackward0", ["flash_bwd_kernel"], 2 * layer)
+        start = self.now
+        self.now += 1
+        self.launch("multi_tensor_apply_kernel", 1)
+        self.event("user_annotation", "Optimizer.step#AdamW.step", start, 1)
+        if self.marked:
+            self.event("user_annotation", "ProfilerStep#3", whole, 1)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("training")
+    with Lake(folder / "lake") as made:
+        made.ingest(Step().write(folder / "shown.json"))
+        made.ingest(Step(modules=False).write(folder / "hidden.json"))
+        made.ingest(Step(marked=False, steps=4).write(folder / "unmarked.json"))
+        yield made
+
+
+def ask(lake, query, trace):
+    return lake.rows(query, [lake.resolve(trace)])
+
+
+def test_layers_run_in_both_directions_where_modules_and_numbers_show_them(lake):
+    found = ask(
+        lake,
+        "SELECT pass_id, series, direction, num_layers, layer_count, complete, chosen FROM passes WHERE trace_id = $1 "
+        "ORDER BY pass_id",
+        "shown",
+    )
+    assert found == [
+        (0, "ToyModel_0", "forward", 3, 3, True, True),
+        (1, "ToyModel_0", "backward", 3, 3, True, True),
+    ]
+    assert lake.chosen_pass(lake.resolve("shown")) == 0
+
+
+def test_a_backward_layer_bears_the_number_of_its_forward_and_runs_in_reverse(lake):
+    found = ask(
+        lake,
+        "SELECT direction, layer_id, list(name ORDER BY position) FROM layer_kernels "
+        "JOIN passes USING (trace_id, device, pass_id) WHERE trace_id = $1 GROUP BY ALL "
+        "ORDER BY min(layer_kernels.start_ns)",
+        "shown",
+    )
+    there = [("forward", layer, ["flash_fwd_kernel", "nvjet_ffn"]) for layer in range(LAYERS)]
+    back = [("backward", layer, ["nvjet_dx", "nvjet_dw", "flash_bwd_kernel"]) for layer in reversed(range(LAYERS))]
+    assert found == there + back
+    gaps = ask(lake, "SELECT min(gap_after_us) >= 0 FROM layers WHERE trace_id = $1", "shown")
+    assert gaps == [(True,)]
+
+
+@pytest.mark.parametrize("trace", ["shown", "hidden"])
+def test_phases_of_the_step_are_told_apart(lake, trace):
+    found = ask(lake, "SELECT phase, kernel_count, busy_us FROM training_phases WHERE trace_id = $1 ORDER BY 1", trace)
+    # 2 kernels forward and 3 backward in each layer, one of the loss in each direction, one of the optimizer.
+    assert found == [("backward", 10, 50.0), ("forward", 7, 35.0), ("optimizer", 1, 5.0)]
+
+
+def test_without_modules_the_step_is_named_and_no_layer_is_claimed(lake):
+    assert ask(lake, "SELECT 1 FROM passes WHERE trace_id = $1", "hidden") == []
+    [(severity, message)] = ask(
+        lake, "SELECT severity, message FROM health WHERE trace_id = $1 AND \"check\" = 'training_step'", "hidden"
+    )
+    assert severity == "info"
+    assert message == (
+        "training step seen: forward 35.0 us, backward 50.0 us, optimizer 5.0 us; no layers are found because "
+        "attention runs forward and backward, and no modules or annotations show them"
+    )
+    found = ask(lake, "SELECT severity FROM health WHERE trace_id = $1 AND \"check\" = 'training_step'", "shown")
+    assert found == [("ok",)]
+
+
+def test_two_interleaved_microbatches_are_no_four_layers_of_both(real_lake):
+    lake = real_lake("kineto/deepseek-v3_train_h800.json.gz")
+    found = lake.sql(
+        "SELECT direction, layer_id, kernel_count, gap_after_us >= 0 FROM layers ORDER BY direction, layer_id"
+    ).fetchall()
+    # Kernels of the components by plain Python: F 65 + 3 + 20 + 2, in layer 1 one less; B 3 + 29 + 2 + 100; W 12 + 5.
+    kernels = {"backward": [134] * 4, "forward": [90, 89, 90, 90], "weight gradient": [17] * 4}
+    assert found == [
+        (direction, layer, kernels[direction][layer], True if layer < 3 else None)
+        for direction in DIRECTIONS
+        for layer in range(4)
+    ]
+    assert lake.sql("SELECT value FROM layer_checks WHERE \"check\" = 'overlapping_layers'").fetchall() == [(0,)]
+
+
+def test_without_marks_a_training_step_is_a_forward_pass_and_what_follows_it(lake):
+    passes = ask(lake, "SELECT direction FROM passes WHERE trace_id = $1 ORDER BY start_ns", "unmarked")
+    assert passes == [("forward",), ("backward",)] * 4
+    steps = ask(lake, "SELECT step_source, dur_us, step_id FROM steps WHERE trace_id = $1 ORDER BY step_id", "unmarked")
+    assert [(source, step) for source, _, step in steps] == [("pass", n) for n in range(4)]
+    # From the first layer of a step to the last one of its backward pass: 21 launches of 10 us, and what lies between.
+    [(first, last)] = ask(
+        lake, "SELECT min(start_ns), max(end_ns) FROM passes WHERE trace_id = $1 AND pass_id < 2", "unmarked"
+    )
+    assert {us for _, us, _ in steps} == {(last - first) / 1000}
+
+
+def test_interleaved_microbatches_without_a_mark_are_one_step(tmp_path):
+    with gzip.open(data_file("kineto/deepseek-v3_train_h800.json.gz")) as file:
+        trace = json.load(file)
+    [step] = [event for event in trace["traceEvents"] if str(event.get("name")).startswith("ProfilerStep")]
+    trace["traceEvents"].remove(step)
+    (tmp_path / "unmarked.json").write_text(json.dumps(trace))
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(tmp_path / "unmarked.json")
+        rows = lake.rows("SELECT step_source, program, dur_us, ops FROM steps")
+    # As the mark has it, which spans all 983 kernels.
+    assert rows == [("pass", None, 129012.0, 983)]
+
+
+def test_a_table_of_training_has_no_passes_but_names_the_step(lake):
+    lake.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="table")
+    assert ask(lake, "SELECT 1 FROM passes WHERE trace_id = $1", "table") == []
+    # Four FlashAttentionScoreGrad by the table itself: 762.215 + 763.215 + 757.095 + 755.915.
+    found = ask(lake, "SELECT busy_us FROM training_phases WHERE trace_id = $1 AND phase = 'backward'", "table")
+    assert found == [(3038.44,)]
+
+
+@pytest.mark.parametrize("trace", ["kineto/hta_trace_diff_control_control.json.gz"])
+def test_a_real_step_without_layers_says_what_it_saw(real_lake, trace):
+    [(severity, message)] = (
+        real_lake(trace)
+        .sql("SELECT severity, message FROM training_checks")
+        .fetchall()
+    )  # fmt: skip
+    assert severity == "info"
+    assert message.startswith("training step seen: forward ")
+    assert ", backward " in message
+    assert ", optimizer " in message
+
+
+def test_norms_of_a_two_layer_table_are_two_to_a_layer_and_a_final_one(tmp_path):
+    # Five LayerNormV3 in forward: two layers of two, and one after them. The table's order: each layer one softmax.
+    with Lake(tmp_path / "lake") as made:
+        made.ingest(
+            data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="t", anchor="LayerNorm", num_layers=2
+        )
+        found = made.rows(
+            "SELECT layer_id, count(*) FILTER (category = 'attention'), count(*) FILTER (name LIKE 'LayerNorm%') "
+            "FROM layer_kernels GROUP BY ALL ORDER BY 1"
+        )
+        assert found == [(0, 1, 2), (1, 1, 2)]

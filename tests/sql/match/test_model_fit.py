@@ -1,0 +1,97 @@
+"""Can a model be the trace's? What the trace shows of layers and widths beside what the model has."""
+
+import json
+
+import pytest
+
+from tracelake.lake import Lake
+
+from ...kernel_traces import one_layer_model
+from ...support import data_file
+
+DECODE = "vllm_gpt-oss_decode_mi300x"
+#: gpt-oss by its config.json: 120b has 36 layers and 128 experts, 20b 24 and 32; both have 64 heads of 64 and are 2880
+#: wide.
+FIT = "SELECT property, seen, expected, fits FROM model_fit JOIN traces USING (trace_id) WHERE trace = $1 ORDER BY ALL"
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    with Lake(tmp_path_factory.mktemp("fit") / "lake") as opened:
+        for name in (DECODE, "vllm_gpt-oss_decode_capture_mi300x"):
+            opened.ingest(data_file(f"kineto/{name}.json.gz"))
+        yield opened
+
+
+def test_a_model_of_more_layers_and_experts_than_the_trace_shows_does_not_fit(real):
+    real.set(DECODE, model="gpt-oss-120b")
+    assert real.rows(FIT, [DECODE]) == [
+        ("attention_width", "4096", "4096", True),
+        ("experts", "32", "128", False),
+        ("hidden_size", "2880", "2880", True),
+        ("layers", "24", "36", False),
+        ("vocabulary", "201088", "201088", True),
+    ]
+    [line] = real.model_doubts(DECODE)
+    assert line == (
+        "2 properties do not fit the trace's model gpt-oss-120b: experts 32, not 128; layers 24, not 36 (fewer layers "
+        "may also be one pipeline stage, or a model cut short). Published models that fit: gpt-oss-20b."
+    )
+    doctor = "SELECT severity, message FROM health JOIN traces USING (trace_id) WHERE \"check\" = 'model_differs'"
+    assert real.rows(doctor) == [("warning", line.removeprefix("2 properties "))]
+    assert "Published models that fit: gpt-oss-20b." in real.trace_mfu(DECODE, format="markdown")
+
+
+def test_the_model_of_the_trace_fits_in_all(real):
+    real.set(DECODE, model="gpt-oss-20b")
+    assert [fits for *_, fits in real.rows(FIT, [DECODE])] == [True] * 5
+    assert real.model_doubts(DECODE) == []
+    candidates = """
+        SELECT c.model, fitting, judged, fits, is_set
+        FROM model_candidates AS c
+        JOIN traces USING (trace_id)
+        WHERE trace = $1
+        ORDER BY ALL
+    """
+    assert real.rows(candidates, [DECODE]) == [
+        ("gpt-oss-120b", 3, 5, False, False), ("gpt-oss-20b", 5, 5, True, True),
+    ]  # fmt: skip
+
+
+def config(**changes):
+    """Return the config.json of the made-up model, with changes: 3 layers of 256 wide, 8 heads of 64, MLP of 768."""
+    return json.dumps({
+        "model_type": "llama", "num_hidden_layers": 3, "hidden_size": 256, "num_attention_heads": 8,
+        "num_key_value_heads": 2, "head_dim": 64, "intermediate_size": 768, "vocab_size": 1000, **changes,
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toy")
+    with Lake(folder / "lake") as opened:
+        opened.ingest(one_layer_model(folder, layers=3, heads=8, ffn=768))
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "misfits"),
+    [
+        ({}, {}, {}),
+        ({"num_hidden_layers": 2}, {}, {"layers": ("3", "2")}),
+        ({"hidden_size": 512}, {}, {"hidden_size": ("256", "512")}),
+        # Each rank of two has half of the heads, and of the MLP: without a degree any power of two may be it.
+        ({"num_attention_heads": 16, "intermediate_size": 1536}, {}, {}),
+        ({"num_attention_heads": 16, "intermediate_size": 1536}, {"tp": 2}, {}),
+        ({"num_attention_heads": 16}, {"tp": 4}, {"attention_width": ("512, 768", "1024")}),
+        # The head has 1000 columns, but no product writes from there.
+        ({"intermediate_size": 1000}, {}, {"intermediate_size": ("512, 768, 1000, 1536", "1000")}),
+        ({"intermediate_size": 900}, {}, {"intermediate_size": ("512, 768, 1000, 1536", "900")}),
+    ],
+)
+def test_what_does_not_fit_is_named_with_what_is_seen(toy, tmp_path, changes, settings, misfits):
+    (tmp_path / "config.json").write_text(config(**changes))
+    toy.set("tiny", model=str(tmp_path / "config.json"), tp=settings.get("tp"))
+    found = {name: (seen, expected) for name, seen, expected, fits in toy.rows(FIT, ["tiny"]) if fits is False}
+    assert {name: found.get(name) for name in misfits} == misfits
+    assert found.keys() - misfits.keys() <= set()

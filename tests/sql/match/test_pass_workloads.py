@@ -1,0 +1,111 @@
+"""What a forward pass has to compute: tokens, requests and pairs, by annotations of engines and by shapes."""
+
+import pytest
+
+import tracelake
+
+from ...kernel_traces import one_layer_model
+from ...support import data_file
+
+COLUMNS = "phase, requests, new_tokens, cached_tokens, pairs, pairs_full, logit_rows, source"
+NOTES = {
+    # 64 new tokens after 36 old ones: 64 x 36 + 64 x 65 / 2 pairs, and 64 x 100 without the mask.
+    "cached": (
+        "execute_64_context_1(sq64sk100sqsq4096sqsk6400)_generation_0(sq0sk0sqsq0sqsk0)",
+        ("prefill", 1, 64, 36, 4384, 6400, 1, "annotation"),
+    ),
+    # Two requests generate with 10 and 20 keys: 64 x 65 / 2 + 30 pairs.
+    "mixed": (
+        "execute_66_context_1(sq64sk64sqsq4096sqsk4096)_generation_2(sq2sk30sqsq2sqsk30)",
+        ("mixed", 3, 66, 28, 2110, 4126, 1, "annotation"),
+    ),
+    # Two requests verify three drafts each with 10 and 20 keys before: 4 x 10 + 4 x 20 + 2 x 10 pairs.
+    "speculative": (
+        "execute_8_context_0(sq0sk0sqsq0sqsk0)_generation_2(sq8sk38sqsq32sqsk152)",
+        ("decode", 2, 8, 30, 140, 152, 1, "annotation"),
+    ),
+    "short": (
+        "execute_context_1(64_4096)_generation_0(0)",
+        ("prefill", 1, 64, None, 2080, 4096, 1, "annotation without cached tokens"),
+    ),
+    # One request has the square of its tokens; of two nothing tells it.
+    "tokens of one": (
+        "execute_context_1(64)_generation_0(0)",
+        ("prefill", 1, 64, None, 2080, 4096, 1, "annotation without cached tokens"),
+    ),
+    "tokens of two": (
+        "execute_context_2(64)_generation_0(0)",
+        ("prefill", 2, 64, None, None, None, 1, "annotation without cached tokens"),
+    ),
+    "generation": (
+        "execute_context_0(0)_generation_64(64)",
+        ("decode", 64, 64, None, None, None, 1, "annotation without cached tokens"),
+    ),
+    "extend": ("step[EXTEND bs=2 toks=64]", ("prefill", 2, 64, None, None, None, 1, "annotation of tokens")),
+    "decode": ("step[DECODE bs=64]", ("decode", 64, 64, None, None, None, 1, "annotation of tokens")),
+    # Neither annotation nor attention with sequences.
+    "nothing": ("", (None, None, None, None, None, None, 1, None)),
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notes")
+    lake = tracelake.open(folder / "lake")
+    lake.ingest(*(one_layer_model(folder, name, note=note) for name, (note, _) in NOTES.items()))
+    yield lake
+    lake.close()
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_annotations_tell_what_they_tell_and_no_more(lake, name):
+    assert lake.rows(f"SELECT {COLUMNS} FROM pass_workloads WHERE trace_id = $1", [lake.resolve(name)]) == [
+        NOTES[name][1]
+    ]
+
+
+def test_pairs_of_the_pass_are_the_flop_of_packed_attention(lake):
+    # Four heads of 64: 2 x pairs x 4 x (64 + 64); keys and values of 100 tokens have 2 heads.
+    [row] = lake.rows(
+        "SELECT DISTINCT flop, flop_full, bytes FROM trace_ops WHERE family = 'attention' AND trace_id = $1",
+        [lake.resolve("cached")],
+    )
+    assert row == (2 * 4384 * 4 * 128, 2 * 6400 * 4 * 128, 2 * (2 * 64 * 4 * 64 + 2 * 100 * 2 * 64))
+
+
+def test_a_mixed_pass_tells_no_flop_of_attention_only_where_forms_differ(lake):
+    [(flop,)] = lake.rows(
+        "SELECT DISTINCT flop FROM trace_ops WHERE family = 'attention' AND trace_id = $1", [lake.resolve("mixed")]
+    )
+    assert flop == 2 * 2110 * 4 * 128
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # 15 requests of 1024: pairs 15 x 1024 x 1025 / 2; the head sees a row of each.
+        ("sglang_qwen3-8b_prefill_mi300x", [("prefill", 15, 15360, 0, 7_872_000, 15_728_640, 15, "annotation")]),
+        ("sglang_qwen3-8b_decode_mi300x", [("decode", 32, 32, 32_753, 32_785, 32_785, 32, "annotation")]),
+        ("vllm_gpt-oss_prefill_tp_b200",
+         [("prefill", 1, 888, None, 888 * 889 // 2, 888**2, 1, "annotation without cached tokens")]),
+        # The shapes of attention: 16 sequences of 559; the capture begins inside of the first pass.
+        ("hf_qwen1.5-0.5b_h100", [
+            (None, None, None, None, None, None, None, None),
+            ("prefill", 16, 8944, 0, 16 * 559 * 560 // 2, 16 * 559**2, 16, "shapes"),
+        ]),
+    ],
+)  # fmt: skip
+def test_real_passes(tmp_path, name, expected):
+    with_lake = tracelake.open(tmp_path / "lake")
+    with_lake.ingest(data_file(f"kineto/{name}.json.gz"))
+    assert with_lake.rows(f"SELECT {COLUMNS} FROM pass_workloads ORDER BY pass_id") == expected
+    with_lake.close()
+
+
+def test_a_table_of_an_npu_tells_tokens_and_requests(tmp_path):
+    with_lake = tracelake.open(tmp_path / "lake")
+    with_lake.ingest(data_file("ascend/synthetic/forward_passes.csv"))
+    found = with_lake.rows(f"SELECT {COLUMNS} FROM pass_workloads ORDER BY pass_id")
+    assert found[0] == ("prefill", 1, 128, None, None, None, 1, "shapes of tokens")
+    assert set(found[1:]) == {("decode", 16, 16, None, None, None, 16, "shapes of tokens")}
+    with_lake.close()

@@ -1,0 +1,136 @@
+"""Bytes that operators on elements read and write: by the types and shapes of their results.
+
+torch_golden holds what PyTorch 2.13 answers to torch.promote_types for all pairs of types, and to torch.result_type for
+a tensor, a tensor without dimensions and a Python number; of all three, to torch._prims_common.elementwise_dtypes.
+"""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+import tracelake
+from tracelake.lake import Lake
+
+from ...kernel_traces import BF16, Trace
+
+GOLDEN = Path(__file__).parent / "torch_golden"
+F, D, L, N, B = "float", "double", "long int", "int", "bool"
+
+
+def golden(name: str) -> list[list[str]]:
+    with (GOLDEN / name).open(encoding="utf-8", newline="") as lines:
+        return list(csv.reader(lines))[1:]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory):
+    opened = tracelake.open(tmp_path_factory.mktemp("bytes") / "lake")
+    yield opened
+    opened.close()
+
+
+def test_two_types_are_promoted_to_the_one_that_pytorch_promotes_them_to(lake: Lake) -> None:
+    pairs = golden("promote_types.csv")
+    assert len(pairs) == 17 * 18 / 2
+    own = "(SELECT max(mask) FROM type_promotions WHERE dtype = {})"
+    for one, other, promoted in pairs:
+        found = lake.rows(
+            f"SELECT dtype FROM type_promotions WHERE mask = {own.format('$1')} | {own.format('$2')}", [one, other]
+        )
+        # What PyTorch refuses is in no trace.
+        assert found == [(promoted,)] or not promoted, (one, other)
+    refused = {(one, other) for one, other, promoted in pairs if not promoted}
+    assert all({one, other} & {"uint16", "uint32", "uint64", "fp8"} for one, other in refused)
+
+
+def test_tensors_decide_over_those_without_dimensions_and_these_over_numbers_as_in_pytorch(lake: Lake) -> None:
+    cases = golden("result_type.csv")
+    numbers = {"": "", "bool": "bool", "int": "int64", "float": "fp32", "complex": "complex64"}
+    values = ", ".join(f"('{a}', '{b}', '{numbers[c]}', '{result}')" for a, b, c, result in cases)
+    lake.prepare("type_promotions _promoted_type")
+    wrong = lake.rows(
+        f"""
+        WITH masks AS (SELECT dtype, max(mask) AS mask FROM type_promotions GROUP BY dtype)
+        SELECT v.*, t.dtype
+        FROM (VALUES {values}) AS v(tensor, zero_dim, number, result)
+        LEFT JOIN masks AS a ON a.dtype = v.tensor
+        LEFT JOIN masks AS b ON b.dtype = v.zero_dim
+        LEFT JOIN masks AS c ON c.dtype = v.number
+        LEFT JOIN type_promotions AS t
+            ON t.mask = _promoted_type(coalesce(a.mask, 0), coalesce(b.mask, 0), coalesce(c.mask, 0))
+        WHERE t.dtype IS DISTINCT FROM v.result
+        """
+    )
+    assert (len(cases), wrong) == (499, [])
+
+
+# An operator, shapes and types of its inputs, and the bytes of each input that is read and of the result, by hand.
+CALLS = [
+    ("aten::mul", [[8, 4], [8, 4]], [BF16, F], 64 + 128 + 32 * 4),  # bf16 with fp32 is fp32
+    ("aten::mul", [[8, 4], []], [BF16, D], 64 + 32 * 2),  # a Python number
+    ("aten::mul", [[], [8, 4]], [F, BF16], 64 + 32 * 2),  # a tensor without dimensions, of the same category
+    ("aten::mul", [[8, 4], []], [N, D], 128 + 32 * 4),  # an int tensor by 0.5 is fp32
+    ("aten::mul", [[8, 4], []], [B, L], 32 + 32 * 8),  # a mask by 2 is int64
+    ("aten::add", [[8, 4], [8, 4], []], ["signed char", "unsigned char", "Scalar"], 64 + 32 * 2),  # int16
+    ("aten::add", [[8, 4], [8, 4], []], [BF16, "c10::Half", "Scalar"], 128 + 32 * 4),  # fp32
+    ("aten::add", [[8, 1], [1, 4], []], [F, F, "Scalar"], 32 + 16 + 32 * 4),  # broadcast to 8 x 4
+    ("aten::add", [[3, 8, 1], [4], []], [F, F, "Scalar"], 96 + 16 + 96 * 4),
+    ("aten::add", [[8, 3], [8, 4], []], [F, F, "Scalar"], None),  # these do not fit
+    ("aten::eq", [[8, 4], [8, 4]], [F, F], 128 + 128 + 32),  # bool
+    ("aten::lt", [[8, 4], []], [L, "Scalar"], 256 + 32),
+    ("aten::logical_and", [[8, 4], [8, 4]], [B, B], 32 + 32 + 32),
+    ("aten::logical_not", [[8, 4]], [F], 128 + 32),
+    ("aten::where", [[8, 4], [8, 4], []], [B, BF16, BF16], 32 + 64 + 32 * 2),  # the type of the values
+    ("aten::where", [[8, 1], [8, 4], [1, 4]], [B, F, F], 8 + 128 + 16 + 32 * 4),
+    ("aten::where", [[8, 4], [], []], [B, "Scalar", "Scalar"], None),  # of two numbers that no shape tells
+    ("aten::div", [[8, 4], [8, 4]], [N, N], 128 + 128 + 32 * 4),  # of integers it is fp32
+    ("aten::div", [[8, 4], [8, 4]], [L, L], 256 + 256 + 32 * 4),
+    ("aten::div", [[8, 4], [8, 4], []], [L, L, ""], 256 + 256 + 32 * 8),  # rounded, they stay integers
+    ("aten::exp", [[8, 4]], [L], 256 + 32 * 4),
+    ("aten::exp", [[8, 4]], [BF16], 64 + 32 * 2),
+    ("aten::abs", [[8, 4]], ["c10::complex<float>"], 256 + 32 * 4),  # real
+    ("aten::pow", [[8, 4], []], [BF16, "Scalar"], 64 + 32 * 2),
+    ("aten::pow", [[8, 4], []], [L, "Scalar"], None),  # by 2 or by 0.5
+    ("aten::clamp", [[8, 4], [], []], [F, "Scalar", "Scalar"], 128 + 32 * 4),
+    ("aten::masked_fill", [[8, 4], [1, 4], []], [BF16, B, F], 64 + 4 + 32 * 2),  # the value changes no type
+    ("aten::cumsum", [[8, 4], [], []], [F, "Scalar", ""], 128 + 32 * 4),  # as much as it reads
+    ("aten::cumsum", [[8, 4], [], []], [N, "Scalar", ""], 128 + 32 * 8),  # int64
+    ("aten::cumsum", [[8, 4], [], []], [B, "Scalar", ""], 32 + 32 * 8),
+    ("aten::sort", [[8, 4], [], []], [F, "Scalar", "Scalar"], 128 + 32 * (4 + 8)),  # values and places
+    ("aten::argsort", [[8, 4], [], []], [F, "Scalar", "Scalar"], 128 + 32 * 8),
+    ("aten::sum", [[8, 4]], [F], 128),
+    ("aten::mul", [[8, 4], [], [8, 4]], [F, D, BF16], 128 + 32 * 2),  # the result goes into the third
+    ("aten::mul_", [[8, 4], [8, 4]], [BF16, F], 64 + 128 + 64),  # in place
+    ("aten::fill_", [[8, 4], []], [F, "Scalar"], 128),
+    ("aten::fill_", [[], []], [F, "Scalar"], 4),
+    ("aten::abs", [[8, 4], [0]], [L, L], 256 + 32 * 8),  # an empty one that is given for the result is made to fit
+    ("aten::sort", [[8, 4], [], [], [8, 4], [8, 4]], [F, "Scalar", "Scalar", F, L], 128 + 32 * (4 + 8)),
+    ("aten::pow", [[8, 4], [8], [2, 4], [2, 4], []], [F, F, F, F, "Scalar"], None),  # some other call
+    ("aten::cumsum", [[], [8], [], []], ["", L, "Scalar", ""], None),
+    ("aten::add", [[8, 4], [8, 4], []], ["a_new_type", F, "Scalar"], None),
+    ("aten::_int_mm", [[8, 4], [4, 16]], ["signed char", "signed char"], 32 + 64 + 128 * 4),  # sums are int32
+]  # fmt: skip
+
+
+def test_a_result_is_written_in_the_type_and_shape_that_its_operands_give_it(lake: Lake, tmp_path: Path) -> None:
+    trace = Trace()
+    for nth, (op, dims, types, _) in enumerate(CALLS):
+        # Shapes of their own keep equal calls apart.
+        trace.op(op, 100 * nth, 50, dims, types, kept_apart=nth)
+        trace.kernel(f"kernel_{nth}", launched=100 * nth + 10, start=100 * nth + 20, dur=10)
+    [ingested] = lake.ingest(trace.write(tmp_path / "trace.json"))
+    found = lake.sql(
+        f"""
+        SELECT e.start_ns // 100000 AS nth, any_value(w.bytes) AS bytes
+        FROM events AS e
+        LEFT JOIN operator_works AS w
+            ON w.trace_id = e.trace_id
+            AND w.work_id = work_id(e.name, e.input_dims, e.input_types, CAST(NULL AS VARCHAR))
+        WHERE e.category = 'cpu_op' AND e.trace_id = '{ingested.trace_id}'
+        GROUP BY nth
+        """
+    ).fetchall()
+    expected = {nth: moved for nth, (*_, moved) in enumerate(CALLS)}
+    assert {nth: (CALLS[nth], moved) for nth, moved in found if moved != expected[nth]} == {}
+    assert len(found) == len(CALLS)
