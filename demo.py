@@ -31,7 +31,7 @@ LIMIT 5
 
 
 def run(keep: Path | None = None) -> None:
-    """Make the traces, ingest them and print what they tell.
+    """Make the traces, ingest them and print the first answers.
 
     Args:
         keep: folder in which the traces and the lake stay; a temporary one when not given.

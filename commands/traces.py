@@ -36,7 +36,13 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(1), help="Files read at once.")
 @click.pass_obj
 def ingest(
-    lake: Path | None, /, paths: tuple[str, ...], name: str | None, tags: tuple[str, ...], jobs: int | None, **said: Any
+    lake: Path | None,
+    /,
+    paths: tuple[str, ...],
+    name: str | None,
+    tags: tuple[str, ...],
+    jobs: int | None,
+    **settings: Any,
 ) -> None:
     """Read trace files, or folders of them, into the lake. `-` is standard input.
 
@@ -52,9 +58,9 @@ def ingest(
     from ..reports.output.progress import FileProgress
 
     opened = open_lake(lake, create=True)
-    said |= _pairs(tags)
+    settings |= _pairs(tags)
     with FileProgress() as progress:
-        results = opened.ingest(*paths, progress=progress, jobs=jobs, trace=name, **said)
+        results = opened.ingest(*paths, progress=progress, jobs=jobs, trace=name, **settings)
     failed = [result for result in results if isinstance(result, Failed)]
     read = [result.trace_id for result in results if not isinstance(result, Failed)]
     for result in results:
@@ -65,7 +71,7 @@ def ingest(
     if len(results) > 1:
         new = sum(1 for result in results if not isinstance(result, Failed) and result.new)
         say(f"{len(results)} files: {new} new, {len(results) - new - len(failed)} known already, {len(failed)} failed.")
-    if said.get("model") and read:
+    if settings.get("model") and read:
         _say_of_model(opened, *read)
     if failed:
         raise SystemExit(3)

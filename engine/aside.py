@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import duckdb
 
 _log = logging.getLogger("tracelake")
-#: What was said already: a process says each thing once.
-_said: set[tuple[object, ...]] = set()
+#: Warnings printed already: a process prints each once.
+_warned: set[tuple[object, ...]] = set()
 
 
 def warn_unwritable(root: Path, error: Exception) -> None:
     """Say, once, that answers cannot be stored."""
-    if not _said_before(root, "unwritable"):
+    if not _warned_before(root, "unwritable"):
         reason = getattr(error, "strerror", None) or reason_of(error)
         _log.warning("%s: cannot be written to: %s. Results are not stored.", root, reason)
 
@@ -56,7 +56,7 @@ def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, re
         "SELECT count(*) FROM _set_aside WHERE trace_id = $1 AND relation = $2", row[:2]
     ).fetchall() == [(0,)]:
         connection.execute("INSERT INTO _set_aside VALUES ($1, $2, $3)", row)
-    if _said_before(layout.root, trace_id, relation, reason):
+    if _warned_before(layout.root, trace_id, relation, reason):
         return
     found = connection.execute("SELECT trace FROM _catalog WHERE trace_id = $1", [trace_id]).fetchall()
     named = f"{found[0][0]} ({trace_id})" if found else trace_id
@@ -67,9 +67,9 @@ def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, re
     )  # fmt: skip
 
 
-def _said_before(*said: object) -> bool:
-    known = said in _said
-    _said.add(said)
+def _warned_before(*warning: object) -> bool:
+    known = warning in _warned
+    _warned.add(warning)
     return known
 
 
@@ -113,8 +113,8 @@ class Verdicts:
             publish_bytes(path, json.dumps([self._key(trace_id, version), reason]).encode())
 
     def _key(self, trace_id: str, version: str) -> str:
-        told = f"{__version__} {duckdb_version()} {version} {self.state(trace_id)}"
-        return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()
+        versions = f"{__version__} {duckdb_version()} {version} {self.state(trace_id)}"
+        return hashlib.sha256(versions.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def compute_apart(
@@ -139,7 +139,7 @@ def compute_apart(
 
     Raises:
         DamagedError: files that the rows are made from cannot be read; nothing is set aside for that yet.
-        duckdb.Error: the cause is none of the traces: memory, the disk, an interrupt.
+        duckdb.Error: the cause is not in the traces: memory, the disk, an interrupt.
     """
     import duckdb
 

@@ -1,4 +1,4 @@
-"""The catalog: which traces are in the lake, and what the user said of them."""
+"""The catalog: which traces are in the lake, and their settings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def write_entry(layout: Layout, entry: dict[str, Any], connection: duckdb.DuckDB
 
     Args:
         layout: the lake.
-        entry: values of the row's columns; NULL where there is none.
+        entry: values of the row's columns; NULL where it is missing.
         connection: any; to make one takes 20 ms.
     """
     path = layout.catalog_file(entry["trace_id"])
@@ -83,7 +83,7 @@ def write_entry(layout: Layout, entry: dict[str, Any], connection: duckdb.DuckDB
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return what the user said of a trace.
+    """Return the settings of a trace.
 
     Raises:
         InputError: the file is damaged.
@@ -145,14 +145,14 @@ class CatalogReader:
             trace_id: reason for trace_id, (path, reason) in self._fatal.items() if (str(path), _time(path)) in seen
         }
         self._load_rows(connection, [one for one in self._layout.trace_ids() if one not in self.damaged])
-        said = [
+        settings = [
             (trace_id, key, str(value))
             for trace_id, path in self._layout.settings_files().items()
             for key, value in self._settings_of(path).items()
             if value is not None
         ]
-        if said:
-            connection.executemany("INSERT INTO _settings VALUES ($1, $2, $3)", said)
+        if settings:
+            connection.executemany("INSERT INTO _settings VALUES ($1, $2, $3)", settings)
         self._seen = seen
         return True
 

@@ -114,8 +114,8 @@ class Probe:
             except (duckdb.Error, UnicodeDecodeError) as error:
                 self.__exit__()
                 # Where DuckDB names the file, it is not named twice.
-                said = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
-                return f"{path}: {said.partition(chr(10))[0][:SHOWN]}"
+                reason = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
+                return f"{path}: {reason.partition(chr(10))[0][:SHOWN]}"
         return f"{counted} of {rows} events are there" if rows not in (None, counted) else None
 
     def fault_of_all(self, files: Sequence[Path], *, rows: int) -> str | None:
@@ -130,7 +130,7 @@ class Probe:
         return None if counted == rows else f"{counted} of {rows} events are there"
 
     def value(self, path: Path, column: str) -> object:
-        """Return the value of a column of a file with one row; None where there is none to be read."""
+        """Return the value of a column of a file with one row; None where it cannot be read."""
         import duckdb
 
         try:

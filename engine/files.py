@@ -114,7 +114,7 @@ def changing(root: Path) -> Iterator[None]:
 
 
 class Staging:
-    """A folder under `parent` for work under way. A dead process's folder is told from a live one by its lock."""
+    """A folder under `parent` for work under way. The lock on it shows whether its process still lives."""
 
     def __init__(self, parent: Path, label: str = "") -> None:
         """Make the folder and lock it.

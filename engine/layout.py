@@ -3,7 +3,7 @@
 <lake>/lake.json                                   format version
 <lake>/events/trace_id=<id>/lane=<lane>/*.parquet  every event
 <lake>/traces/trace_id=<id>.parquet                the catalog: a trace is in the lake when its row is here
-<lake>/settings/trace_id=<id>.json                 what the user said of a trace
+<lake>/settings/trace_id=<id>.json                 the user's settings of a trace
 <lake>/lookup/<table>.csv                          rows a user adds to or overrides in a lookup table
 <lake>/marts/<relation>/trace_id=<id>.parquet      materialised relations, a cache
 <lake>/aside/<relation>.trace_id=<id>.json         why a relation cannot be computed of a trace, a cache
@@ -53,7 +53,7 @@ class Layout:
 
     @property
     def settings(self) -> Path:
-        """What the user said of each trace."""
+        """The user's settings of each trace."""
         return self.root / "settings"
 
     @property
@@ -111,7 +111,7 @@ class Layout:
         return self.settings / f"{_named(trace_id)}.json"
 
     def settings_files(self) -> dict[str, Path]:
-        """Return the settings of every trace that something was said of, by the trace's id."""
+        """Return the settings of every trace that has any, by the trace's id."""
         return _by_trace(plain_files(self.settings, ".json"))
 
     def lookup_files(self) -> dict[str, Path]:
@@ -151,7 +151,7 @@ def _named(trace_id: str) -> str:
     """Return what a trace's files are called.
 
     Raises:
-        InputError: the id is none, and would lead elsewhere.
+        InputError: the id is invalid, and would lead elsewhere.
     """
     if not TRACE_ID.fullmatch(trace_id):
         raise InputError(f"{trace_id!r}: not the id of a trace: 16 hexadecimal digits.")
@@ -159,7 +159,7 @@ def _named(trace_id: str) -> str:
 
 
 def _by_trace(files: list[Path]) -> dict[str, Path]:
-    """Return files by the trace that their names tell; others are none of ours."""
+    """Return files by the trace in their names; others are not ours."""
     return {named[1]: path for path in files if (named := _OF_TRACE.fullmatch(path.stem))}
 
 

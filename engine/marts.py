@@ -66,9 +66,9 @@ class Origins:
         others = self.others.get(trace_id)
         if not others:
             return self.stamps[trace_id]
-        told = f"{self.stamps[trace_id]} " + " ".join(f"{other} {self.stamps.get(other)}" for other in others)
+        origins = f"{self.stamps[trace_id]} " + " ".join(f"{other} {self.stamps.get(other)}" for other in others)
         # 60 bits of nanoseconds: a moment in the 36 years from 1970 on, which no trace of today has.
-        return int(hashlib.sha256(told.encode()).hexdigest()[:15], 16)
+        return int(hashlib.sha256(origins.encode()).hexdigest()[:15], 16)
 
 
 def is_fresh(connection: duckdb.DuckDBPyConnection, layout: Layout, entry: modules.Module, origins: Origins) -> bool:

@@ -214,7 +214,7 @@ def _by_name() -> dict[str, Module]:
 
 
 def module(name: str) -> Module | None:
-    """Return the module of a relation, or None where there is none."""
+    """Return the module of a relation, or None where there is not one."""
     return _by_name().get(name)
 
 
@@ -251,7 +251,7 @@ def sources(name: str) -> frozenset[str]:
 
 @functools.cache
 def others(name: str) -> frozenset[str]:
-    """Return the relations that tell of which other traces one reads rows, itself or through what it is made from."""
+    """Return the relations that name the other traces of which this one, or what it is made from, reads rows."""
     known = _by_name()
     return frozenset().union(*(known[source].others for source in sources(name)))
 
@@ -265,7 +265,7 @@ def direct(entry: Module) -> list[Module]:
 def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
     """Return the relations that must be there before this one.
 
-    Among them are the tables behind functions of rules, and the relations that tell which other traces it reads.
+    Among them are the tables behind functions of rules, and the relations that name the other traces it reads.
     """
     return ({RULE_FUNCTIONS.get(name, name) for name in entry.uses} | entry.others) & known.keys()
 

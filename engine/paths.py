@@ -85,7 +85,7 @@ def _text(path: Path) -> str:
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    # A name that is not UTF-8 is none of ours, and DuckDB could not open it.
+    # A name that is not UTF-8 is not ours, and DuckDB could not open it.
     names = os.listdir(folder) if is_plain_folder(folder) else []  # noqa: PTH208
     return (folder / name for name in names if readable(name).isprintable())
 

@@ -28,7 +28,7 @@ EVENT_COLUMNS: dict[str, str] = {
     "extra": "VARCHAR",
 }
 
-#: Columns of a catalog entry, in order: name -> DuckDB type. What the user said of a trace is kept apart, in
+#: Columns of a catalog entry, in order: name -> DuckDB type. The settings of a trace are kept apart, in
 #: settings; the view `traces` joins the two.
 CATALOG_COLUMNS: dict[str, str] = {
     "trace_id": "VARCHAR",

@@ -48,7 +48,7 @@ class Pattern:
         """What matches the beginning of a credential at the end of a text."""
         cut = re.sub(r"\{[0-9]+,\}", "*", self.pattern).replace("={1,2}", "={0,2}").replace(r"\.", r"\.?")
         if self.secret == "url_password":
-            # The number of a port is none.
+            # The number of a port is not a secret.
             cut = cut.replace(":)", r":)(?![0-9]{1,5}\Z)").replace("(@)", "()")
         return re.compile(rf"(?:{cut})\Z", re.ASCII)
 

@@ -61,7 +61,7 @@ def _in_folder(folder: Path) -> list[str]:
     for file in folder.rglob("*"):
         name = file.name.lower()
         if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
-            # Whatever else lies in a rank's folder tells of the same run.
+            # Whatever else lies in a rank's folder is of the same run.
             continue
         if (name.endswith(_ENDINGS) and name not in _NOT_TRACES) or (name.endswith(_TABLES) and _is_known(file)):
             found.append(str(file))
@@ -69,8 +69,8 @@ def _in_folder(folder: Path) -> list[str]:
 
 
 def _nothing_in(folder: Path) -> str:
-    """Return what to say of a folder without traces: what is there instead, where that can be told."""
-    said = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES)})."
+    """Return the message about a folder without traces: what is there instead, where that is known."""
+    message = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES)})."
     for file in sorted(folder.rglob("*")):
         if file.name.lower().endswith(ENDINGS) and file.is_file():
             try:
@@ -80,8 +80,8 @@ def _nothing_in(folder: Path) -> str:
             except InputError:
                 continue
             if about:
-                return f"{said}\n  {file.name} is {about}"
-    return said
+                return f"{message}\n  {file.name} is {about}"
+    return message
 
 
 def _is_known(file: Path) -> bool:
@@ -122,12 +122,12 @@ def ingest_many(
     def ingest(path: str | Failed) -> Ingested | Failed:
         if isinstance(path, Failed):
             return path
-        told = progress(path) if progress else lambda read, size, events: None
+        show = progress(path) if progress else lambda read, size, events: None
 
         def report(read: int, size: int | None, events: int) -> None:
             if stopped.is_set():
                 raise _Stopped
-            told(read, size, events)
+            show(read, size, events)
 
         try:
             return ingest_one(layout, path, progress=report, threads=threads, name=name)

@@ -1,6 +1,6 @@
-"""Files that lie beside traces and are none: told by their first bytes, named, with what to do instead.
+"""Files that lie beside traces and are not traces: recognised by their first bytes, named, with what to do instead.
 
-Databases and archives of profilers are told from each other by the names of tables and members near their beginning.
+Databases and archives of profilers are distinguished by the names of tables and members near their beginning.
 """
 
 from __future__ import annotations

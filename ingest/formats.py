@@ -1,4 +1,4 @@
-"""Which reader a file wants, told by its first bytes; its name does not matter."""
+"""Which reader a file wants, by its first bytes; its name does not matter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KERNEL_NEEDS = 3
 def kind_of(head: bytes, name: str) -> str:
     """Return what a file is by its beginning: `trace`, `kernels`, or the kind of a companion of such tables.
 
-    What cannot be told is a `trace`, whose reader says best what is wrong.
+    What is not recognised is a `trace`, whose reader gives the best reason.
 
     Raises:
         InputError: the file is a table, but none that anybody knows, or a file of another kind.
@@ -74,7 +74,7 @@ def reader_of(
         source: the file's bytes; some are looked at, none is taken.
         writers: of the lanes.
         notes: gathers what could not be read.
-        progress: told of the number of events so far.
+        progress: called with the number of events so far.
         events: events of the trace that other files gave.
         device: the device of rows that name none.
 

@@ -51,7 +51,7 @@ def input_of(path: str | os.PathLike[str]) -> Input:
     """Return the files that make up one trace.
 
     Raises:
-        InputError: nothing is there, or a folder is none of an Ascend profiler, or of several ranks.
+        InputError: nothing is there, or a folder is not an Ascend profiler's, or has several ranks.
     """
     if str(path) == STDIN:
         return Input("standard input", None, (STDIN,), "stdin")

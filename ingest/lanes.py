@@ -128,7 +128,7 @@ class LaneWriter:
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path, number: int) -> None:
-        """Write below `folder`; `number` tells this writer's files from those of others."""
+        """Write below `folder`; `number` is in the names of this writer's files."""
         self._cursor = connection.cursor()
         self._folder = folder
         self._number = number

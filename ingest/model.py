@@ -64,8 +64,8 @@ def config_name(path: Path, config: Mapping[str, Any]) -> str:
     By the file's `_name_or_path`, else by its own name, or its folder's; by the repository's where either is in a cache
     of Hugging Face.
     """
-    said = str(config.get("_name_or_path") or "")
-    return _last_name(re.split(r"[/\\]", said)) or (
+    origin = str(config.get("_name_or_path") or "")
+    return _last_name(re.split(r"[/\\]", origin)) or (
         _last_name(path.absolute().parent.parts) or str(config.get("model_type") or "model")
         if path.stem == "config"
         else path.stem

@@ -25,7 +25,7 @@ class Notes:
     Attributes:
         rejected: events that are not in the lake.
         repaired: events that are, after their text was mended.
-        skipped: bytes of damaged text, in which events cannot be told apart.
+        skipped: bytes of damaged text, in which events cannot be separated.
         redacted: credentials that were replaced in what is stored.
         truncated: why the file ends before its end, None when it does not.
     """
@@ -61,7 +61,7 @@ class Notes:
             self.reject(event, reason, partial)
 
     def first(self) -> str:
-        """Return the first reason noted, empty when there is none."""
+        """Return the first reason noted, empty without one."""
         return next((str(samples[0]["reason"]) for samples in self._samples.values() if samples), "")
 
     def to_json(self) -> str:

@@ -56,7 +56,7 @@ class Ingested:
         events: events stored.
         rejected: events that could not be.
         repaired: events stored after mending.
-        skipped: bytes of damaged text in which events cannot be told apart.
+        skipped: bytes of damaged text in which events cannot be separated.
         redacted: credentials that were replaced in what is stored.
         unmatched: begin or end events without a partner.
         truncated: the file ends before its end.
@@ -90,7 +90,7 @@ def ingest_one(
     Args:
         layout: the lake.
         path: the file, `-` for standard input, or the folder in which an Ascend profiler left the files of one rank.
-        progress: told how far the reading is.
+        progress: called with how far the reading is.
         threads: pieces parsed at once; as many as the machine has cores, up to 8, when not given.
         name: the trace's name; from the file's when not given.
 

@@ -30,7 +30,7 @@ class Reading:
 class Reader(Protocol):
     """Reads one file's events into lanes.
 
-    A reader is made with the source, the lanes' writers, the notes, a callback told of the number of events so far,
+    A reader is made with the source, the lanes' writers, the notes, a callback that gets the number of events so far,
     and the number of events of the trace that other files gave before.
     """
 

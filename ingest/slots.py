@@ -38,7 +38,7 @@ class Slot:
         return memoryview(self._map)[start:end]
 
     def find_last(self, text: bytes, end: int) -> int:
-        """Return the offset of the last `text` behind the opening and before `end`, -1 where there is none."""
+        """Return the offset of the last `text` behind the opening and before `end`, -1 where it is missing."""
         return self._map.rfind(text, self.start, end)
 
     def match_end(self, pattern: re.Pattern[bytes], end: int) -> int:

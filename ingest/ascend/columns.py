@@ -69,7 +69,7 @@ class Columns:
 
 
 def columns_of(header: list[str]) -> Columns:
-    """Return the columns that a header names. A name given twice is told apart by a number."""
+    """Return the columns that a header names. A name given twice gets a number."""
     keys: list[str] = []
     for position, text in enumerate(header):
         key = _CANONICAL.get(_plain(text)) or text.strip(_STRIPPED) or f"column {position + 1}"

@@ -44,7 +44,7 @@ _OPERATION = re.compile(r"(?P<op>.*)@(?P<group>\d+)")
 
 
 def table_kind(header: list[str]) -> str | None:
-    """Return what a table that is none of kernels is by its header, None where nobody knows it."""
+    """Return what a table that is not one of kernels is by its header, None if unknown."""
     names = {" ".join(name.strip().lower().replace("_", " ").split()) for name in header}
     for kind, needed in _TABLES.items():
         if names.issuperset(needed):
@@ -138,8 +138,8 @@ def _simulated(document: Any) -> Iterator[dict[str, Any]]:
     mapped = document.get("mapped_ops") if isinstance(document.get("mapped_ops"), list) else []
     for operator in document.get("ops") or []:
         if isinstance(operator, dict):
-            said = {"model": document.get("model"), "scenario": document.get("scenario")}
-            yield said | operator | {"mapped": operator.get("op_name") in mapped}
+            about = {"model": document.get("model"), "scenario": document.get("scenario")}
+            yield about | operator | {"mapped": operator.get("op_name") in mapped}
 
 
 _SPLITTERS: dict[str, Callable[[Any], Iterator[dict[str, Any]]]] = {

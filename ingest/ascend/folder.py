@@ -121,7 +121,7 @@ def worker_of(path: Path) -> Path:
 def ascend_folders(path: Path) -> list[AscendFolder]:
     """Return the ranks' folders at and below `path`, each of which is one trace.
 
-    What CANN wrote below a rank whose framework output is there as well tells the same again, and is left out.
+    What CANN wrote below a rank whose framework output is there as well repeats it, and is left out.
     """
     found: list[AscendFolder] = []
     for folder, inner, names in os.walk(path):

@@ -155,7 +155,7 @@ def _lines(path: str, columns: Columns) -> str:
 
 
 def _unique(header: tuple[str, ...]) -> list[str]:
-    """Return names of columns, those given twice told apart by a number."""
+    """Return names of columns, those given twice with a number behind them."""
     names: list[str] = []
     for text in header:
         names.append(text if text not in names else f"{text} {len(names)}")
@@ -163,7 +163,7 @@ def _unique(header: tuple[str, ...]) -> list[str]:
 
 
 def _text(columns: Columns, key: str) -> str:
-    """Return the expression of a column's text without what writers leave around it, NULL where there is none."""
+    """Return the expression of a column's text without what writers leave around it, NULL where it is empty."""
     place = columns.position(key)
     return "CAST(NULL AS VARCHAR)" if place is None else f"trim(c{place}, {_AROUND})"
 

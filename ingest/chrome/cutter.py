@@ -168,7 +168,7 @@ class Cutter:
         return filled
 
     def _cut(self, slot: Slot, filled: int) -> int:
-        """Cut at the last separator; where there is none, look carefully, and take more bytes where that fails too."""
+        """Cut at the last separator; without one, look carefully, and take more bytes where that fails too."""
         while True:
             cut = 1 + max((slot.find_last(separator, filled) for separator in self.separators), default=-1)
             if cut > slot.start + self._beyond:

@@ -5,7 +5,7 @@ Time. The profiler writes microseconds as decimal text; rows hold nanoseconds. T
 `FAST` reads numbers as doubles. A decimal of at most three places below 2^43 µs (101 days) is recovered from its
 double exactly: doubles there are less than 0.001 µs apart, so the nearest thousandth is the text's. Kineto's clock
 since 2.1 starts at most a quarter of a year back for this very reason. Whole numbers are exact up to 2^53. The query
-marks every value of which this cannot be said, and one mark sends the piece the other way.
+marks every value for which this is not certain, and one mark sends the piece the other way.
 
 `EXACT` reads the text: the bytes are rewritten so that numbers after "ts" and "dur" stand in quotes, and decimal
 arithmetic with 18 places does the rest, rounding start and end each to the nearest nanosecond, halves away from zero.
@@ -43,7 +43,7 @@ REST = "tracelake:rest"
 HEAD_BYTES = 8192
 _HEAD_ROWS = 2
 
-#: DuckDB reads through a buffer of twice the largest event it is told to expect. A piece that holds a larger one does
+#: DuckDB reads through a buffer of twice the largest event it is set to expect. A piece that holds a larger one does
 #: not parse, and is read again with room for it.
 LARGEST_EVENT = 8 << 20
 #: Doubles are less than 0.001 µs apart below this many µs.
@@ -140,7 +140,7 @@ def _fits_a_double(value: object) -> bool:
 def quote_times(text: bytes) -> bytes:
     """Put the numbers after "ts" and "dur" in quotes and a mark before them, so that their text survives the parser.
 
-    Arguments may have such keys too; by the mark the query tells their numbers from strings, and undoes it.
+    Arguments may have such keys too; by the mark the query distinguishes their numbers from strings, and undoes it.
     """
     return _TIME_TEXT.sub(rb'\1"=\2"', text)
 

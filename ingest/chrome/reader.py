@@ -4,7 +4,7 @@ The file is a JSON array of events, or an object with such an array under "trace
 decompressed into slots of memory, cut between two events, and handed piece by piece to DuckDB's JSON reader, several
 pieces at once. A piece begins where the one before it ended, so it parses exactly when its end was cut right. Where
 a piece does not parse, a careful scan finds out why: a wrong cut is taken back, a damaged event is mended or rejected,
-and what cannot be told apart is passed over up to the next event, and counted in bytes.
+and what cannot be separated is passed over up to the next event, and counted in bytes.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class ChromeReader:
         return Reading(outline.values, outline.bare, self.dialect.device_pids, arrays=outline.arrays)
 
     def _read_first(self) -> None:
-        """Read a small piece alone: it tells which processes are devices."""
+        """Read a small piece alone: it shows which processes are devices."""
         worker = self._idle[0]
         end = self.cutter.fill(worker.slot, min(FIRST_BYTES, self.piece_bytes))
         if end is None:

@@ -140,7 +140,7 @@ class Elements:
         rest: offset of an element that the text ends in; the text's length where it ends between elements.
         end: offset of the bracket that closes the array, None when the text does not hold it.
         closed: the bracket is there. Where it is lost, `end` is where what follows the array begins.
-        skipped: bytes of damaged text whose brackets do not match, so that its events cannot be told apart.
+        skipped: bytes of damaged text whose brackets do not match, so that its events cannot be separated.
     """
 
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -334,7 +334,7 @@ class _Walk:
         return outcome is Outcome.WHOLE and _end(_BLANK, self.text, end) == len(self.text)
 
     def _ends(self, at: int) -> bool | None:
-        """Whether a bracket between two elements ends the array; None where only more text can tell."""
+        """Whether a bracket between two elements ends the array; None where only more text can show it."""
         text = self.text
         outcome, end = (Outcome.WHOLE if self.bare else Outcome.FAULT), at + 1
         if not self.bare and self.spare >= 0:

@@ -131,10 +131,10 @@ def test_a_report_says_first_that_what_it_is_about_cannot_run(run, words, said):
     code, out, err = run("model", "report", *words, "--hardware", "h200", "--seq-len", "512")
     assert (code, err) == (0, f"tracelake: This scenario cannot run: {said}.\n")
     conclusions = out.partition("Conclusions\n")[2].partition("\n### ")[0]
-    assert f"1. **It cannot run so**: {said}." in conclusions
+    assert f"1. **It cannot run**: {said}." in conclusions
     assert "fits" not in conclusions
     further = out.partition("Next Optimisations\n")[2].partition("\n## ")[0]
-    assert "1. **Ask again with what can run**" in further
+    assert "1. **Choose a scenario that can run**" in further
     assert "it fits" not in further
 
 

@@ -104,7 +104,7 @@ def ran(monkeypatch, capsys, caplog):
     def run(lake: Path, *words: str) -> tuple[int, str, str]:
         caplog.clear()
         # As a process of its own: each says a thing once.
-        monkeypatch.setattr(aside, "_said", set())
+        monkeypatch.setattr(aside, "_warned", set())
         monkeypatch.setattr("sys.argv", ["tracelake", "--lake", str(lake), *words])
         code = 0
         try:

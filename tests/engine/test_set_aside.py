@@ -107,7 +107,7 @@ def test_what_cannot_be_computed_is_not_tried_again_until_the_trace_or_the_relat
     def asked() -> list[str]:
         """Ask in a process of its own, and return the relations that were computed of 5."""
         tried.clear()
-        monkeypatch.setattr(aside, "_said", set())
+        monkeypatch.setattr(aside, "_warned", set())
         with Lake(poisoned.path) as lake:
             assert lake.rows("SELECT trace, sum(calls) FROM traces JOIN ops USING (trace_id) GROUP BY ALL ORDER BY ALL")
             return [relation for relation, trace_id in tried if trace_id == five]

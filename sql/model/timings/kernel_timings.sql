@@ -1,4 +1,4 @@
--- One row per kernel of a layer whose times somebody measured; none is shipped.
+-- One row per kernel of a layer whose times are given.
 --
 -- request      VARCHAR  key of timing_metadata
 -- position     BIGINT   order in which they were given, from 0

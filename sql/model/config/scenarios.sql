@@ -1,5 +1,5 @@
--- One row per scenario of the analytical model: a model, its work and the chips. Rows of a lake's
--- own table and rows inserted on the open connection count alike.
+-- One row per scenario given: a model, its work and the chips. Rows of the lake's own file
+-- lookup/scenarios.csv and rows inserted on the open connection count alike.
 --
 -- scenario          VARCHAR   name; the key
 -- study             VARCHAR   sweep that it is a point of; NULL: none

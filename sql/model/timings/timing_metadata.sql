@@ -1,5 +1,5 @@
--- One row per scenario that somebody measured: times of a pass, of a layer, or of its kernels. None
--- is shipped; insert your own, kernels with their times in category_timings or kernel_timings.
+-- One row per scenario whose times are given: those of a pass, of a layer, or of its kernels, which
+-- are in category_timings or kernel_timings.
 --
 -- request         VARCHAR  scenario or reference request that the times belong to; the key
 -- form            VARCHAR  kernel_ms, kernel_detail or kernel_flow: how kernels were given; NULL:
