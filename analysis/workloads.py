@@ -1,15 +1,17 @@
-"""The scenarios that a model report asks of the lake: an anchor, sweeps around it, what-ifs; and what they answer."""
+"""The scenarios of a model report: an anchor, sweeps around it, what-ifs; and what they cost."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import guard, modules
-from ..engine.errors import InputError, UsageError
+from ..engine import modules
+from ..engine.errors import UsageError
+from ..engine.store import Store
+from .models import resolve_hardware, resolve_model
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,6 +21,8 @@ SCHEMA = "model_report"
 BATCHES = [1, 2, 4, 8, 16, 32, 64, 128]
 LARGER_BATCHES = [256, 512, 1024]
 PROMPTS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
+#: Execution profiles that a report compares, by its formulas.
+PROFILES = {"physical": ("naive", "physical"), "seed": ("naive", "efficient")}
 CACHES = [2048, 4096, 8192, 16384]
 #: Largest batch of the search for the least one that is bound by compute; powers of two.
 FRONTIER_BATCH = 16384
@@ -58,7 +62,6 @@ NEEDS = (
 )  # fmt: skip
 #: The relations that go into files.
 PRINTED = (*_RELATIONS, *_DERIVED)
-_COPY = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,39 @@ class Workload:
         return self.executions[-1]
 
 
+def workload(
+    store: Store,
+    model: str | os.PathLike[str],
+    hardware: str | Sequence[str],
+    formulas: str,
+    executions: Sequence[str],
+    **work: Any,
+) -> Workload:
+    """Return what a report is about; UsageError for an unknown model, chip or formulas, InputError for a bad file."""
+    if formulas not in PROFILES:
+        raise UsageError(f"{formulas}: unknown formulas. Known: {', '.join(PROFILES)}.")
+    chips = [resolve_hardware(store, chip) for chip in listed(hardware)]
+    if not chips:
+        raise UsageError("hardware: the report needs a chip. tracelake hardware list shows all.")
+    given = {key: value for key, value in work.items() if value is not None}
+    if "kv_len" not in given and "seq_len" in given:
+        given["kv_len"] = given["seq_len"]
+    tp, ep = given.get("tp", 1), given.get("ep", 1)
+    given.setdefault("dp", ep if formulas == "seed" else max(ep // tp, 1))
+    try:
+        return Workload(
+            resolve_model(store, model), tuple(dict.fromkeys(chips)), formulas,
+            tuple(executions) or PROFILES[formulas], **given,
+        )  # fmt: skip
+    except TypeError as error:
+        raise UsageError(f"model report: {error}.") from error
+
+
+def listed(value: Any) -> list[Any]:
+    """Return one value, or several, as a list."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+
+
 def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     """Check what cannot be asked.
 
@@ -122,9 +158,9 @@ def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
             known = ", ".join(name for name in profiles if not name.startswith("report "))
             raise UsageError(f"{name}: unknown execution profile. Known: {known}.")
     types = {name for (name,) in connection.execute("SELECT DISTINCT dtype FROM dtypes WHERE bytes > 0").fetchall()}
-    for said in (work.weight_dtype, work.activation_dtype, work.kv_dtype):
-        if said is not None and said not in types:
-            raise UsageError(f"{said}: unknown type. Known: {', '.join(sorted(types))}.")
+    for dtype in (work.weight_dtype, work.activation_dtype, work.kv_dtype):
+        if dtype is not None and dtype not in types:
+            raise UsageError(f"{dtype}: unknown type. Known: {', '.join(sorted(types))}.")
     [(experts,)] = connection.execute("SELECT num_experts FROM architectures WHERE model = $1", [work.model]).fetchall()
     if work.ep > max(experts, 1):
         has = f"{experts} routed experts" if experts else "no routed experts"
@@ -223,34 +259,6 @@ def _between(below: str, above: Iterable[str]) -> list[modules.Module]:
         for module in modules.modules()
         if module.name in wanted and module.name != below and below in modules.closure([module.name])
     ]
-
-
-def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: str) -> list[Path]:
-    """Write every relation of the report to a folder, a file for each; return the files.
-
-    Args:
-        connection: the lake's, with what the report needs in place.
-        folder: where to; it is made.
-        format: csv or parquet.
-
-    Raises:
-        InputError: a file cannot be written.
-    """
-    import duckdb
-
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (*PRINTED, "report_facts", "report_advice"):
-            path = folder / f"{name}.{format}"
-            rows = f"SELECT * FROM {SCHEMA}.{name} ORDER BY ALL"
-            if name in ("report_facts", "report_advice"):
-                rows = f"SELECT * FROM {name} ORDER BY ALL"
-            guard.write_query(connection, rows, path, _COPY[format])
-            written.append(path)
-    except (OSError, duckdb.IOException) as error:
-        raise InputError(f"{folder}: cannot be written: {error}") from error
-    return written
 
 
 def _named(work: Workload, **more: Any) -> Any:

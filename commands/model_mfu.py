@@ -67,7 +67,7 @@ def mfu(
     formulas: str,
     format_: str,
     output: Path | None,
-    **said: Any,
+    **options: Any,
 ) -> None:
     """Compute the share of a chip's peak that a model reaches, from measured times or from a trace.
 
@@ -85,7 +85,7 @@ def mfu(
       tracelake model mfu deepseek-v3 --kv-len 4096 --tp 8 --ep 8 --hardware h20 --kernel-ms '{"mla": 0.1}'
       tracelake model mfu decode
     """
-    given = {key: value for key, value in said.items() if value is not None}
+    given = {key: value for key, value in options.items() if value is not None}
     if formulas in ("compat", "reference"):
         answer = _reference(open_default(lake), name, given, pass_, format_)
     elif _is_trace(name):
