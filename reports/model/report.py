@@ -12,8 +12,8 @@ from typing import Any
 
 import duckdb
 
-from ...analysis import workloads
-from ...analysis.workloads import PRINTED, SCHEMA
+from ...analysis import studies, workloads
+from ...analysis.studies import PRINTED, SCHEMA
 from ...engine import guard
 from ...engine.errors import InputError
 from ...engine.store import Store
@@ -73,10 +73,10 @@ def model_report(
     if output is not None:
         check_target(output)
     workload = workloads.workload(store, model, hardware, formulas, executions, **work)
-    connection = store.prepare(" ".join(workloads.NEEDS))
+    connection = store.prepare(" ".join(studies.NEEDS))
     workloads.check(connection, workload)
-    workloads.ask(connection, workload)
-    workloads.take(connection, workload)
+    studies.ask(connection, workload)
+    studies.take(connection, workload)
     facts = find_facts(connection, workload)
     report = Report(
         f"Model Report: {facts['model_name']} on {facts['chip_name']}",

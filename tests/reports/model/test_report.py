@@ -15,7 +15,7 @@ import altair
 import pytest
 
 import tracelake
-from tracelake.analysis import workloads
+from tracelake.analysis import studies
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.reports.charts import diagrams, vega
 from tracelake.reports.model import facts as facts_of_report
@@ -270,7 +270,7 @@ def test_files_have_the_rows_of_the_relations(asked, physical, folder):
 def test_csv_and_parquet_hold_the_same(asked, physical, folder):
     names = {path.stem for path in (folder / "parquet").iterdir()}
     assert names == {path.stem for path in (folder / "csv").iterdir()} == {
-        *workloads.PRINTED, "report_facts", "report_advice"
+        *studies.PRINTED, "report_facts", "report_advice"
     }  # fmt: skip
     for name in ("phase_roofline", "sensitivity", "memory_per_gpu"):
         counts = [
