@@ -3,396 +3,375 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from .analysis.calibration import Calibrations
-from .analysis.mfu import Timings
-from .analysis.model_report import ModelReports
-from .analysis.model_traces import ModelTraces
-from .analysis.simulations import Simulations
-from .analysis.summaries import Summaries
-from .engine import export, keys, modules
-from .engine.catalog import check_settings
-from .engine.errors import InputError, UsageError
-from .engine.paths import readable
-from .engine.secrets import redact
-from .ingest.batch import Failed, expand, ingest_many
-from .ingest.inputs import input_of, names_input
+from .analysis import alignment, calibration, comparison, compat, mfu, model_traces, models, passes, sweeps, traces
+from .analysis.calibration import Measured
+from .analysis.comparison import Comparison
+from .analysis.mfu import Workload
+from .analysis.passes import Pass
+from .analysis.sweeps import Sweep
+from .engine import export, invariants
+from .engine.layout import Layout
+from .engine.store import Store
+from .ingest.batch import Failed
 from .ingest.one import Ingested, Progress
 
 if TYPE_CHECKING:
     import duckdb
 
-Pass = int | Literal["all"] | None
+    from .analysis.timings import Times
+    from .reports.model.report import ModelReport
+
+    Relation = duckdb.DuckDBPyRelation
+
+_Path = str | os.PathLike[str]
 
 
-class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulations):
-    """A folder of ingested traces and the SQL that explains them."""
+class Lake:
+    """A folder of ingested traces and the SQL that explains them.
+
+    Each method calls the function that it names, whose documentation has the arguments: `help(lake.ask)` shows the
+    signature, `help(tracelake.analysis.models.ask)` all of it. What a caller can change is a UsageError, a file that
+    cannot be used an InputError.
+    """
+
+    def __init__(
+        self, path: _Path, *, create: bool = True, memory_limit: str | None = None, unsafe: bool = False
+    ) -> None:
+        """Open the lake at `path`; see `tracelake.engine.store.Store`."""
+        self.store = Store(path, create=create, memory_limit=memory_limit, unsafe=unsafe)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.store.close()
+
+    @property
+    def path(self) -> Path:
+        """The lake's folder."""
+        return self.store.path
+
+    @property
+    def layout(self) -> Layout:
+        """The paths of the lake's files."""
+        return self.store.layout
+
+    # SQL
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection that may do all that DuckDB can, with all relations created, commented and up to date."""
+        return self.store.connection
+
+    def sql(self, query: str, **parameters: Any) -> Relation:
+        """Return the answer to an SQL query as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`)."""
+        return self.store.sql(query, **parameters)
+
+    def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """Return all rows of a small query."""
+        return self.store.rows(query, parameters)
+
+    def prepare(self, query: str) -> duckdb.DuckDBPyConnection:
+        """Make the relations that a query names ready; return the connection that has them."""
+        return self.store.prepare(query)
+
+    def refresh(self) -> None:
+        """See what other processes have published or removed since the last look."""
+        self.store.refresh()
+
+    def export(self, target: _Path, format: str = "parquet", relations: Sequence[str] = ()) -> list[tuple[str, int]]:
+        """Write relations to Parquet or CSV files, or to one DuckDB database; return the rows of each."""
+        return export.export(self.store, Path(target), format, relations)
+
+    def broken_invariants(self) -> list[tuple[str, int]]:
+        """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold."""
+        return invariants.broken(self.store)
+
+    # Traces
 
     def ingest(
         self,
-        *paths: str | os.PathLike[str],
-        model: str | os.PathLike[str] | None = None,
+        *paths: _Path,
+        model: _Path | None = None,
         progress: Callable[[str], Progress] | None = None,
         jobs: int | None = None,
         **settings: str | int | None,
     ) -> list[Ingested | Failed]:
-        """Read trace files into the lake. A file whose content is there already is not stored again.
-
-        Args:
-            paths: files, folders of files, or `-` for standard input.
-            model: the model's name, or the path of its config.json.
-            progress: called with a file's path, gives the callback told of bytes and events read.
-            jobs: files read at once.
-            settings: what to remember of the traces: run, rank, profile, anchor, anchor_role, blocks_per_layer,
-                num_layers, hardware, tp, ep, dp, pp, dedup, or any tag.
-
-        Returns:
-            What became of each file, in order.
-
-        Raises:
-            UsageError: a setting's value is not of its type.
-            InputError: the model's config.json cannot be read.
-        """
-        files = expand(paths)
-        said = self._checked({key: value for key, value in settings.items() if value is not None})
-        said = (self.said_of_model(model) if model is not None else {}) | said
-        if said.get("trace") and len(files) > 1:
-            raise UsageError(f"trace={said['trace']}: one name for {len(files)} files.")
-        results: list[Ingested | Failed] = []
-        for result in ingest_many(self.layout, files, progress=progress, jobs=jobs):
-            if isinstance(result, Ingested):
-                self.write_settings(result.trace_id, said)
-                results.append(replace(result, trace=said.get("trace") or result.trace))
-            else:
-                results.append(result)
-        self.refresh()
-        return results
+        """Read trace files into the lake. A file whose content is there already is not stored again."""
+        return traces.ingest(self.store, paths, model=model, progress=progress, jobs=jobs, settings=settings)
 
     def set(self, trace: str, /, **settings: str | int | None) -> None:
-        """Say something of a trace: its model, hardware, parallelism, anchor, or any tag. None takes a word back.
+        """Set a trace's model, hardware, parallelism, anchor, or any tag. None removes a setting."""
+        traces.write_settings(self.store, trace, settings)
 
-        Raises:
-            UsageError: the trace or the hardware is unknown, or a value is not of its setting's type.
-            InputError: the model's config.json cannot be read.
-        """
-        trace_id = self.locate(trace)
-        said = self._checked(settings)
-        if model := said.pop("model", None):
-            said = self.said_of_model(model) | said
-        elif "model" in settings:
-            said |= {"model": None, "config": None}
-        self.write_settings(trace_id, said)
-        self.refresh()
+    def explain(self, trace: str, model: _Path) -> str:
+        """Set the model of a trace, as the lake knows it; return its name."""
+        return model_traces.explain(self.store, trace, model)
 
-    def traces(self) -> duckdb.DuckDBPyRelation:
-        """Return the catalog: a row per trace."""
-        return self.sql("SELECT * FROM traces ORDER BY trace, trace_id")
+    def remove(self, trace: str) -> str:
+        """Remove a trace from the lake and return its id. Its source file is not touched."""
+        return self.store.remove(trace)
 
-    def passes(self, trace: str) -> duckdb.DuckDBPyRelation:
-        """Return the forward passes of a trace, in time order."""
-        return self._of_trace("passes", trace, order="rank, device, pass_id")
-
-    def layers(self, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
-        """Return the layers of one pass: of the chosen one, when none is named; of every pass for "all".
-
-        The last column is their coverage: the share of the device's busy time in the layers of the pass's series.
-        """
-        covered = (
-            "(SELECT layers.*, coverage_pct FROM layers JOIN passes ON passes.trace_id = layers.trace_id "
-            "AND passes.device = layers.device AND passes.pass_id = layers.pass_id)"
-        )
-        return self._of_pass(covered, trace, pass_id, order="rank, device, pass_id, layer_id")
-
-    def kernels(self, trace: str, pass_id: Pass = None, layer: int | None = None) -> duckdb.DuckDBPyRelation:
-        """Return device operations: of the whole trace, or of a layer, longest first."""
-        if layer is None and pass_id is None:
-            return self._of_trace("kernels", trace, order="start_ns, kernel_id")
-        condition = "true" if layer is None else f"layer_id = {int(layer)}"
-        order = "rank, device, pass_id, layer_id, hot_rank"
-        return self._of_pass("layer_kernels", trace, pass_id, order=order, condition=condition)
-
-    def layer_types(self, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
-        """Return the types of layers of one pass, or of every pass for "all", beside each other."""
-        return self._of_pass("layer_types", trace, pass_id, order="rank, device, pass_id, layer_ids")
-
-    def layer_diff(
-        self, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int
-    ) -> duckdb.DuckDBPyRelation:
-        """Return the kernels of two layers of a trace beside each other; what only one of them runs comes first."""
-        sides = ", ".join(str(int(number)) for number in (pass_id, layer, other_pass, other_layer))
-        return self.sql(
-            f"SELECT * FROM layer_diff({modules.quoted(self.locate(trace))}, {sides}) "
-            "ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, name"
-        )
-
-    def reference_plan(
-        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
-    ) -> duckdb.DuckDBPyRelation:
-        """Return how the reference analyser counts: its anchor, layers, anchors found, and passes."""
-        columns = "anchor, num_layers, anchor_count, pass_count"
-        return self._reference("_compat_plan", trace, anchor, num_layers, blocks_per_layer, columns=columns)
-
-    def compat_passes(
-        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
-    ) -> duckdb.DuckDBPyRelation:
-        """Return the passes as the reference analyser counts them: to see where it errs, `passes` is right.
-
-        Args:
-            trace: the trace.
-            anchor: text that an anchor kernel's name contains; by the trace's settings when not given, as the others.
-            num_layers: layers of the model.
-            blocks_per_layer: anchors in one layer.
-        """
-        return self._reference("compat_passes", trace, anchor, num_layers, blocks_per_layer, order="pass_id")
-
-    def compat_layers(
-        self,
-        trace: str,
-        anchor: str | None = None,
-        num_layers: int | None = None,
-        blocks_per_layer: int | None = None,
-        pass_id: int | Literal["all"] = "all",
-    ) -> duckdb.DuckDBPyRelation:
-        """Return the layers of a pass, or of every pass, as the reference analyser counts them."""
-        condition = "true" if pass_id == "all" else f"pass_id = {int(pass_id)}"
-        return self._reference(
-            "compat_layers", trace, anchor, num_layers, blocks_per_layer,
-            condition=condition, order="pass_id, layer_id",
-        )  # fmt: skip
-
-    def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
-        """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
-        chosen = ", ".join(str(int(layer)) for layer in layers)
-        condition = f"(range = 'pass' OR layer_id IN ({chosen}))" if chosen else "true"
-        order = "rank, device, pass_id, range <> 'pass', start_ns"
-        return self._of_pass("perfetto_ranges", trace, pass_id, order=order, condition=condition)
-
-    def write_perfetto(
-        self, trace: str, path: str | os.PathLike[str], pass_id: int | None = None, layers: Sequence[int] = ()
-    ) -> int:
-        """Write a pass, or some of its layers, as a small Chrome trace and return the number of its events.
-
-        Args:
-            trace: the trace.
-            path: the file; gzipped when its name ends in .gz.
-            pass_id: the pass; the chosen one when none is named.
-            layers: the layers; the whole pass with what surrounds its layers when none is named.
-
-        Raises:
-            UsageError: the trace has no such pass or layer.
-            InputError: the file cannot be written.
-        """
-        from .reports.trace.chrome import write_chrome
-
-        trace_id = self.locate(trace)
-        one = self.chosen_pass(trace_id) if pass_id is None else pass_id
-        if one is None or one not in self.pass_ids(trace):
-            raise UsageError(f"{trace}: has no pass {'' if one is None else one}".rstrip() + ".")
-        self.check_layers(trace, one, layers)
-        return write_chrome(self, trace_id, Path(path), one, layers)
-
-    def extract(
-        self,
-        trace: str,
-        path: str | os.PathLike[str],
-        *,
-        pass_id: int | None = None,
-        window: Literal["anchor", "extended", "monotonic", "whole"] | str = "extended",
-        device: int | None = None,
-        duplicates: bool = True,
-        spreadsheet: bool = True,
-    ) -> dict[str, Any]:
-        """Cut a pass out of an Ascend table of kernels: its rows as CSV, and what they are as JSON beside it.
-
-        Args:
-            trace: the trace.
-            path: the CSV file; the JSON has its name with the ending .json.
-            pass_id: the pass, from 0; the chosen one when none is named. The window whole takes none.
-            window: anchor, extended, monotonic or whole: see the relation pass_windows.
-            device: the device; the first that has the pass when not given.
-            duplicates: write rows that do not count, too.
-            spreadsheet: keep text of the CSV file from running as a formula.
-
-        Returns:
-            What the JSON holds.
-
-        Raises:
-            UsageError: the trace is no table of kernels, or has no such pass or window.
-            InputError: a file cannot be written.
-        """
-        from .reports.ascend.extract import WINDOWS, write_pass
-
-        if window not in WINDOWS:
-            raise UsageError(f"window={window}: unknown. Known: {', '.join(WINDOWS)}.")
-        trace_id = self.locate(trace)
-        if pass_id is None and window != "whole":
-            pass_id = self.chosen_pass(trace_id)
-        return write_pass(
-            self, trace_id, Path(path), window=window, pass_id=pass_id, device=device, duplicates=duplicates,
-            spreadsheet=spreadsheet,
-        )  # fmt: skip
-
-    def report(self, trace: str, output: str | os.PathLike[str] | None = None, pass_id: int | None = None) -> str:
-        """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file.
-
-        Raises:
-            UsageError: the file's suffix is neither .md nor .json, or the trace has no such pass.
-            InputError: the file cannot be written.
-        """
-        from .reports.output.files import check_target, checked_suffix, write_text
-        from .reports.trace.report import as_text, build
-
-        suffix = checked_suffix(output, "a report", {".md": "Markdown", ".json": "JSON"})
-        if output is not None:
-            check_target(output)
-        trace_id = self.locate(trace)
-        if pass_id is not None and pass_id not in (known := self.pass_ids(trace)):
-            raise UsageError(f"{trace}: has no pass {pass_id}; it has {len(known)}.")
-        one = self.chosen_pass(trace_id) if pass_id is None else pass_id
-        text = as_text(build(self, trace_id, one), suffix)
-        if output is not None:
-            write_text(output, text)
-        return text
-
-    def doctor(self, trace: str | None = None) -> duckdb.DuckDBPyRelation:
-        """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
-        condition = f"trace_id = {modules.quoted(self.locate(trace))}" if trace else "true"
-        return self.sql(
-            "SELECT trace, health.* FROM health LEFT JOIN traces USING (trace_id) "
-            f"WHERE {condition} AND severity <> 'ok' "
-            "ORDER BY trace, list_position(['error', 'warning', 'info'], severity), \"check\""
-        )
-
-    def broken_invariants(self) -> list[tuple[str, int]]:
-        """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold.
-
-        Laws are those of `sql/invariants`, and the keys of the relations whose rows are stored.
-        """
-        broken = []
-        for entry in keys.keyed():
-            if entry.materialised:
-                [(rows,)] = self.rows(keys.breaches(entry))
-                if rows:
-                    broken.append((f"{entry.name} has one row for each {', '.join(entry.key)}.", rows))
-        for entry in modules.modules():
-            if entry.folder == "invariants":
-                [(rows,)] = self.rows(f"SELECT count(*) FROM {entry.name}")
-                if rows:
-                    broken.append((entry.doc.splitlines()[0], rows))
-        return broken
-
-    def export(
-        self, target: str | os.PathLike[str], format: str = "parquet", relations: Sequence[str] = ()
-    ) -> list[tuple[str, int]]:
-        """Write relations to files, or to one DuckDB database, and return the rows of each.
-
-        Args:
-            target: a folder for parquet and csv, a database file for duckdb.
-            format: parquet, csv or duckdb.
-            relations: which; every public one but `events` when none is named.
-
-        Raises:
-            UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
-        """
-        names = export.checked(Path(target), format, relations)
-        return export.export(self.unguarded.prepare(" ".join(names)), Path(target), format, names)
+    def resolve(self, trace: str) -> str:
+        """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id."""
+        return self.store.resolve(trace)
 
     def locate(self, trace: str) -> str:
-        """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.
+        """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first."""
+        return traces.locate(self.store, trace)
 
-        Raises:
-            UsageError: nothing is so named.
-            InputError: the file cannot be ingested.
-        """
-        if not names_input(trace):
-            return self.resolve(trace)
-        path = Path(trace)
-        what = input_of(path)
-        files = [Path(file).stat() for file in what.files]
-        known = self.rows(
-            "SELECT trace_id FROM _catalog WHERE source_path = $1 AND source_bytes = $2 AND source_mtime_ns = $3",
-            [
-                redact(readable(path.absolute())),
-                sum(file.st_size for file in files),
-                max(file.st_mtime_ns for file in files),
-            ],
-        )
-        if known:
-            return str(known[0][0])
-        result = self.ingest(path)[0]
-        if isinstance(result, Failed):
-            raise InputError(result.reason)
-        return result.trace_id
+    def traces(self) -> Relation:
+        """Return the catalog: a row per trace."""
+        return traces.traces(self.store)
+
+    def doctor(self, trace: str | None = None) -> Relation:
+        """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
+        return traces.doctor(self.store, trace)
+
+    # Passes, layers, kernels
+
+    def passes(self, trace: str) -> Relation:
+        """Return the forward passes of a trace, in time order."""
+        return passes.passes(self.store, trace)
+
+    def layers(self, trace: str, pass_id: Pass = None) -> Relation:
+        """Return the layers of one pass, with their coverage: the chosen one if none is given; of all for "all"."""
+        return passes.layers(self.store, trace, pass_id)
+
+    def kernels(self, trace: str, pass_id: Pass = None, layer: int | None = None) -> Relation:
+        """Return device operations: of the whole trace, or of a layer, longest first."""
+        return passes.kernels(self.store, trace, pass_id, layer)
+
+    def layer_types(self, trace: str, pass_id: Pass = None) -> Relation:
+        """Return the types of layers of one pass, or of every pass for "all", beside each other."""
+        return passes.layer_types(self.store, trace, pass_id)
+
+    def layer_diff(self, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int) -> Relation:
+        """Return the kernels of two layers of a trace beside each other; what only one of them runs comes first."""
+        return passes.layer_diff(self.store, trace, pass_id, layer, other_pass, other_layer)
+
+    def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> Relation:
+        """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
+        return passes.perfetto(self.store, trace, pass_id, layers)
+
+    def anchor_candidates(self, trace: str) -> Relation:
+        """Return kernels that mark the layers of a trace, or might, with the evidence; the best first."""
+        return passes.anchor_candidates(self.store, trace)
 
     def chosen_pass(self, trace_id: str) -> int | None:
         """Return the pass that best stands for those of the model with most time, None when no pass was found."""
-        [(chosen,)] = self.rows(
-            "SELECT arg_min(pass_id, (NOT (chosen AND main_series), coalesce(direction, 'forward') <> 'forward', "
-            "pass_id)) "
-            "FROM passes WHERE trace_id = $1",
-            [trace_id],
-        )
-        return None if chosen is None else int(chosen)
+        return passes.chosen_pass(self.store, trace_id)
 
     def pass_ids(self, trace: str) -> list[int]:
         """Return the numbers of a trace's passes, empty when none was found."""
-        found = self.passes(trace).select("pass_id").distinct().order("pass_id").fetchall()
-        return [int(number) for (number,) in found]
+        return passes.pass_ids(self.store, trace)
 
     def check_layers(self, trace: str, pass_id: Pass, layers: Sequence[int]) -> None:
-        """Check that a pass has these layers.
+        """Check that a pass has these layers; a UsageError if not."""
+        passes.check_layers(self.store, trace, pass_id, layers)
 
-        Raises:
-            UsageError: it has not.
-        """
-        known = {number for (number,) in self.layers(trace, pass_id).select("layer_id").distinct().fetchall()}
-        for layer in layers:
-            if layer not in known:
-                raise UsageError(f"layer {layer}: the pass has layers {min(known)} to {max(known)}.")
+    # The work of a trace
 
-    def anchor_candidates(self, trace: str) -> duckdb.DuckDBPyRelation:
-        """Return kernels that mark the layers of a trace, or might, with the evidence; the best first."""
-        return self._of_trace("anchor_candidates", trace, order="rank, device, score DESC, occurrences DESC, pattern")
+    def trace_ops(self, trace: str) -> Relation:
+        """Return the framework operators of a trace with a rule for their FLOP, each call once, in time order."""
+        return model_traces.trace_ops(self.store, trace)
 
-    def _of_trace(self, relation: str, trace: str, *, order: str) -> duckdb.DuckDBPyRelation:
-        trace_id = self.locate(trace)
-        answer = self.sql(f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} ORDER BY {order}")
-        self.check_answerable(trace_id, relation)
-        return answer
+    def roofline_of(self, trace: str, pass_id: int | None = None) -> Relation:
+        """Return what the operators of a trace compute and move beside the peaks of its chip, longest time first."""
+        return model_traces.roofline_of(self.store, trace, pass_id)
 
-    def _reference(
-        self, relation: str, trace: str, anchor: str | None, *counts: int | None,
-        columns: str = "*", condition: str = "true", order: str = "ALL",
-    ) -> duckdb.DuckDBPyRelation:  # fmt: skip
-        said = ["NULL" if anchor is None else modules.quoted(anchor)]
-        said += ["NULL" if count is None else str(int(count)) for count in counts]
-        call = f"{relation}({modules.quoted(self.locate(trace))}, {', '.join(said)})"
-        return self.sql(f"SELECT {columns} FROM {call} WHERE {condition} ORDER BY {order}")
+    def validate(self, trace: str, pass_id: int | None = None) -> Relation:
+        """Return for each complete pass whether the trace computes what its model's template has: PASS, WARN, FAIL."""
+        return model_traces.validate(self.store, trace, pass_id)
 
-    def _of_pass(
-        self, relation: str, trace: str, pass_id: Pass, *, order: str, condition: str = "true"
-    ) -> duckdb.DuckDBPyRelation:
-        trace_id = self.locate(trace)
-        if pass_id is None:
-            pass_id = self.chosen_pass(trace_id)
-        of_pass = f"pass_id = {pass_id}" if isinstance(pass_id, int) else "true"
-        answer = self.sql(
-            f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} AND {of_pass} AND {condition} "
-            f"ORDER BY {order}"
-        )
-        self.check_answerable(trace_id, relation)
-        return answer
+    def template_vs_trace(self, trace: str, pass_id: int | None = None) -> Relation:
+        """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's."""
+        return model_traces.template_vs_trace(self.store, trace, pass_id)
 
-    def _checked(self, settings: dict[str, Any]) -> dict[str, str | None]:
-        checked = check_settings(settings)
-        if hardware := checked.get("hardware"):
-            checked["hardware"] = self.resolve_hardware(hardware)
-        if profile := checked.get("profile"):
-            known = [name for (name,) in self.rows("SELECT DISTINCT profile FROM profiles")]
-            if profile not in known:
-                raise UsageError(f"profile={profile}: unknown. Known: {', '.join(sorted(known))}.")
-        return checked
+    def check_modelled(self, trace: str) -> None:
+        """Check that a trace's model is set and known, and that a complete pass tells what it computes."""
+        model_traces.check_modelled(self.store, trace)
+
+    def model_fault(self, trace_id: str) -> str | None:
+        """Return why the model that a trace is set to is not known by its dimensions; None where it is."""
+        return model_traces.model_fault(self.store, trace_id)
+
+    def model_doubts(self, trace: str) -> list[str]:
+        """Return what a trace shows that its model does not have, and which published models fit."""
+        return model_traces.model_doubts(self.store, self.locate(trace))
+
+    def measured_vs_modelled(self, trace: str) -> Measured:
+        """Return the parts of a trace's forward passes, measured and by its model: `.rows`, `.faults`."""
+        return calibration.measured_vs_modelled(self.store, trace)
+
+    def calibrations(self) -> Relation:
+        """Return which part of their chip's peak and bandwidth the kernels of the lake reach, and its faults."""
+        return calibration.calibrations(self.store)
+
+    def calibrate(self, name: str, hardware: str) -> list[str]:
+        """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios."""
+        return calibration.calibrate(self.store, name, hardware)
+
+    # Models and chips, without a trace
+
+    def models(self) -> Relation:
+        """Return the models known, with their dimensions and whether their active parameters are as published."""
+        return models.models(self.store)
+
+    def model(self, model: _Path, *, tall: bool = False) -> Relation:
+        """Return a model's dimensions, the kinds of its layers and its active parameters: a row, or `tall` many."""
+        return models.model(self.store, model, tall=tall)
+
+    def resolve_model(self, text: _Path) -> str:
+        """Return the model that a text names: a name, an alias, an id of Hugging Face, or a path of a config.json."""
+        return models.resolve_model(self.store, text)
+
+    def resolve_hardware(self, text: str) -> str:
+        """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace."""
+        return models.resolve_hardware(self.store, text)
+
+    def know_model(self, path: _Path, name: str | None = None) -> str:
+        """Read a config.json so that queries can name its model; return the name."""
+        return models.know_model(self.store, path, name)
+
+    def add_scenarios(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Put scenarios to the analytical model: each row has columns of the table scenarios, the others default."""
+        models.add_scenarios(self.store, rows)
+
+    def ask(self, model: _Path, hardware: str | None = None, *, name: str | None = None, **work: Any) -> str:
+        """Put a scenario to the model and return its name."""
+        return models.ask(self.store, model, hardware, name=name, **work)
+
+    def faults(self, scenario: str) -> list[str]:
+        """Return the reasons why nothing can run as a scenario says; none where it can."""
+        return models.faults(self.store, scenario)
+
+    def operators(self, scenario: str) -> Relation:
+        """Return what each operator of a scenario should cost, layer kind by layer kind."""
+        return models.operators(self.store, scenario)
+
+    def model_roofline(self, scenario: str, *, modules: bool = False) -> Relation:
+        """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
+        return sweeps.model_roofline(self.store, scenario, modules=modules)
+
+    def model_sweep(self, model: _Path, **axes: Any) -> Sweep:
+        """Put a scenario to the model for each combination of values: `.rows`, `.map(x, y)`."""
+        return sweeps.sweep(self.store, model, **axes)
+
+    def add_times(self, scenario: str, times: Times | None = None, **totals: float | None) -> None:
+        """Store how long a scenario took: times of a layer's kernels, and measured_ms and per_layer_ms."""
+        mfu.add_times(self.store, scenario, times, **totals)
+
+    # Reports
+
+    def summary(self, trace: str, format: str = "md", *, top: int = 10) -> str:
+        """Return where the time of a trace goes, section by section, and what to look at next: md or json."""
+        from .reports.summary import document
+
+        return document.summary(self.store, trace, format, top)
+
+    def report(self, trace: str, output: _Path | None = None, pass_id: int | None = None) -> str:
+        """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file."""
+        from .reports.trace import report
+
+        return report.report(self.store, trace, output, pass_id)
+
+    def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
+        """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
+        return comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
+
+    def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
+        """Return what a model's forward pass should cost, and how near the measured times come to it."""
+        from .reports.mfu import report
+
+        return report.of_model(self.store, model, format, **given)
+
+    def trace_mfu(self, trace: str, pass_id: int | None = None, *, format: str = "table") -> str:
+        """Return what share of its chip's peak a trace reaches, by its own kernels: one pass, or all."""
+        from .reports.mfu import report
+
+        return report.of_trace(self.store, self.locate(trace), pass_id, format)
+
+    def model_report(self, model: _Path, output: _Path | None = None, **given: Any) -> ModelReport:
+        """Return a report on what a model should cost, written to a file if given: `.text`, `.faults`."""
+        from .reports.model import report
+
+        return report.model_report(self.store, model, output, **given)
+
+    def write_perfetto(self, trace: str, path: _Path, pass_id: int | None = None, layers: Sequence[int] = ()) -> int:
+        """Write a pass, or some of its layers, as a small Chrome trace and return the number of its events."""
+        from .reports.trace import chrome
+
+        return chrome.write_chrome(self.store, trace, path, pass_id, layers)
+
+    def extract(
+        self, trace: str, path: _Path, *, pass_id: int | None = None, window: str = "extended",
+        device: int | None = None, duplicates: bool = True, spreadsheet: bool = True,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Cut a pass out of an Ascend table of kernels: its rows as CSV, and what they are as JSON beside it."""
+        from .reports.ascend import extract
+
+        return extract.write_pass(
+            self.store, trace, Path(path), window=window, pass_id=pass_id, device=device, duplicates=duplicates,
+            spreadsheet=spreadsheet,
+        )  # fmt: skip
+
+    # Simulators
+
+    def shapes(self, trace: str) -> Relation:
+        """Return how long each distinct work of a trace's kernels takes, what takes most first."""
+        return alignment.shapes(self.store, trace)
+
+    def write_shapes(self, trace: str, folder: _Path, *, spreadsheet: bool = True) -> list[tuple[Path, int]]:
+        """Write a profiling database, a table per type of operation; return each file with its number of rows."""
+        from .reports.ascend import shapes
+
+        return shapes.write_database(self.store, self.locate(trace), Path(folder), spreadsheet=spreadsheet)
+
+    def align(
+        self, simulated: str, measured: str, by: str = "type", pass_id: int | None = None, window: str = "anchor",
+        dedup: str = "tracelake",
+    ) -> Relation:  # fmt: skip
+        """Return a simulated forward pass beside a measured one, by type, shape, summary or metrics."""
+        return alignment.align(self.store, simulated, measured, by, pass_id, window, dedup)
+
+    # Replicas of other tools' figures
+
+    def reference_plan(
+        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
+    ) -> Relation:
+        """Return how the reference analyser counts: its anchor, layers, anchors found, and passes."""
+        return compat.plan(self.store, trace, (anchor, num_layers, blocks_per_layer))
+
+    def compat_passes(
+        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
+    ) -> Relation:
+        """Return the passes as the reference analyser counts them: to see where it errs, `passes` is right."""
+        return compat.passes(self.store, trace, (anchor, num_layers, blocks_per_layer))
+
+    def compat_layers(
+        self, trace: str, anchor: str | None = None, num_layers: int | None = None,
+        blocks_per_layer: int | None = None, pass_id: int | Literal["all"] = "all",
+    ) -> Relation:  # fmt: skip
+        """Return the layers of a pass, or of every pass, as the reference analyser counts them."""
+        return compat.layers(self.store, trace, (anchor, num_layers, blocks_per_layer), pass_id)
+
+    def reference_mfu(self, model: str, *, format: str = "table", **given: Any) -> str:
+        """Return what the reference's compute simulator answers, its errors included: to see where it errs."""
+        from .reports.compat import mfu
+
+        return mfu.reference_mfu(self.store, model, format, **given)
+
+    def reference_summary(self, trace: str, format: str = "json", **given: Any) -> str:
+        """Return the summary as the reference's tool makes it, its errors included: `profile_summary.v1`."""
+        from .reports.compat import summary
+
+        return summary.reference_summary(self.store, trace, format, **given)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..engine import modules
 from ..engine.errors import UsageError
 from ..engine.files import exclusive, publish_bytes
 from ..engine.store import Store
-from ..reports.mfu.facts import OVER_100, model_doubts
+from .model_traces import model_doubts
+from .traces import locate, of_trace
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,31 +24,34 @@ MEASURED_COLUMNS = (
     "round(tflops, 1) AS tflops, round(gbps, 1) AS gbps, bound, over_100_causes"
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+#: Why a share of a peak may exceed it.
+OVER_100 = (
+    "a type with a higher peak was run; a dimension of the model is not that of the one measured; TP or EP is not the "
+    "one measured; work was skipped or padded (masked, sparse); kernels of the group are missing; the chip ran above "
+    "the clock that its peak is stated for"
+)
 
 
-class Calibrations(Store):
-    """A lake that learns from its traces what chips reach."""
+@dataclass(frozen=True)
+class Measured:
+    """The parts of a trace's forward passes, measured and by its model.
 
-    def measured_vs_modelled(self, trace: str) -> duckdb.DuckDBPyRelation:
-        """Return the parts of a trace's forward passes, measured and by its model; what takes longest first.
+    Attributes:
+        store: the lake.
+        trace: the trace, as it was named.
+        rows: a row per part, what takes longest first; none where no pass is complete or the trace has no model.
+    """
 
-        Empty where no pass is complete or the trace does not say its model.
-        """
-        trace_id = modules.quoted(self.locate(trace))
-        return self.kept(
-            f"SELECT * FROM measured_vs_modelled WHERE trace_id = {trace_id} "
-            "ORDER BY rank, device, pass_id, measured_ns DESC, part"
-        )
+    store: Store
+    trace: str
+    rows: duckdb.DuckDBPyRelation
 
-    def model_doubts(self, trace: str) -> list[str]:
-        """Return what the trace shows that its model does not have, and which published models fit; no line if none."""
-        return model_doubts(self, self.locate(trace))
-
-    def measured_caveats(self, trace: str, measured: duckdb.DuckDBPyRelation) -> list[str]:
-        """Return what to know of an answer of `measured_vs_modelled`: passes of fewer layers, parts above 100 %."""
-        trace_id = self.locate(trace)
-        said = []
-        for layers, ranks, whole, name, passes in self.rows(
+    @property
+    def faults(self) -> list[str]:
+        """What speaks against the rows: work that the model does not have, passes cut short, parts above 100 %."""
+        trace_id = locate(self.store, self.trace)
+        found = model_doubts(self.store, trace_id)
+        for layers, ranks, whole, name, passes in self.store.rows(
             "SELECT layer_count, coalesce(t.pp, 1), a.num_layers, a.model, count(*) FROM _pass_scenarios AS s "
             "JOIN passes AS p ON p.trace_id = s.trace_id AND p.device = s.device "
             "AND p.pass_id = s.pass_id JOIN traces AS t ON t.trace_id = s.trace_id "
@@ -56,90 +60,102 @@ class Calibrations(Store):
             [trace_id],
         ):
             if layers > whole:
-                said.append(f"{passes} passes run {layers} layers, and {name} has {whole}: is it the trace's model?")
+                found.append(f"{passes} passes run {layers} layers, and {name} has {whole}: is it the trace's model?")
                 continue
             line = (
                 f"{passes} passes run {layers} of {name}'s {whole} layers: the model's figures are of {layers} too,"
                 " where that is the trace's model"
             )
             if ranks == 1 and whole % layers == 0:
-                line += f"; if it is a pipeline stage, tracelake set {trace} pp={whole // layers}"
-            said.append(f"{line}.")
-        if parts := measured.filter("over_100").select("part").distinct().order("part").fetchall():
-            said.append(
+                line += f"; if it is a pipeline stage, tracelake set {self.trace} pp={whole // layers}"
+            found.append(f"{line}.")
+        if parts := self.rows.filter("over_100").select("part").distinct().order("part").fetchall():
+            found.append(
                 f"shares above 100 % are shown as they are, here of {', '.join(part for (part,) in parts)}. Causes: "
                 f"{OVER_100}."
             )
-        return said
+        return found
 
-    def calibrations(self) -> duckdb.DuckDBPyRelation:
-        """Return which part of their chip's peak and bandwidth the kernels of the lake reach, and its faults."""
-        return self.sql("SELECT * FROM calibrations ORDER BY hardware, bound")
 
-    def calibrate(self, name: str, hardware: str) -> list[str]:
-        """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios.
+def measured_vs_modelled(store: Store, trace: str) -> Measured:
+    """Return the parts of a trace's forward passes, measured and by its model."""
+    query = (
+        f"SELECT * FROM measured_vs_modelled WHERE {of_trace(store, trace)} "
+        "ORDER BY rank, device, pass_id, measured_ns DESC, part"
+    )
+    return Measured(store, trace, store.kept(query))
 
-        The row is written to the lake's own `lookup/execution_profiles.csv`; one of that name is replaced.
 
-        Args:
-            name: the profile: small letters, digits, points and dashes.
-            hardware: a chip of the table hardware that traces of the lake ran on.
+def calibrations(store: Store) -> duckdb.DuckDBPyRelation:
+    """Return which part of their chip's peak and bandwidth the kernels of the lake reach, and its faults."""
+    return store.sql("SELECT * FROM calibrations ORDER BY hardware, bound")
 
-        Returns:
-            What is not stored, and why: one of compute and memory may have no fraction.
 
-        Raises:
-            UsageError: the name is invalid or shipped, or the kernels of the chip meet no limit of
-                calibration_limits.
-        """
-        if not _NAME.fullmatch(name):
-            raise UsageError(f"{name}: invalid name of a profile: expected small letters, digits, points and dashes.")
-        own = self.layout.lookup / "execution_profiles.csv"
-        kept = list(csv.DictReader(io.StringIO(own.read_text("utf-8")))) if own.exists() else []
-        known = {row[0] for row in self.rows("SELECT execution FROM execution_profiles")}
-        if name in known - {row["execution"] for row in kept}:
-            raise UsageError(f"{name}: a shipped profile has this name.")
-        rows = self.rows(
-            "SELECT bound, usable, fraction, residual_pct, kernel_count, trace_count, faults, beyond_count, beyond_pct "
-            "FROM calibrations WHERE hardware = $1 ORDER BY bound",
-            [hardware],
-        )
-        limits = dict(self.rows("SELECT calibration_limit, value FROM calibration_limits"))
-        found = {bound: values for bound, usable, *values in rows if usable}
-        lost = {bound: _faults(limits, *values) for bound, usable, *values in rows if not usable}
-        lost |= {
-            bound: f"no kernel of {limits['shortest']:g} µs or more has known work"
-            for bound in ("compute", "memory")
-            if bound not in found and bound not in lost
-        }
-        why = [f"{bound} is not stored: {fault}" for bound, fault in sorted(lost.items())]
-        if not found:
-            raise UsageError(f"{hardware}: nothing to store. {'; '.join(why)}: see the relation calibrations.")
-        said = "; ".join(
-            [
-                f"{bound}: {count} kernels of {traces} traces, residual {residual:.1f} %"
-                for bound, (_, residual, count, traces, *_) in sorted(found.items())
-            ]
-            + [f"{line}; 1 instead" for line in why]
-        )
-        row = {
-            "execution": name,
-            "attention_bytes_model": "flash",
-            "tensor_core_model": "false",
-            "flop_fraction": repr(found["compute"][0]) if "compute" in found else "1",
-            "hbm_fraction": repr(found["memory"][0]) if "memory" in found else "1",
-            "comment": f"calibrated on {hardware}: {said}",
-        }
-        others = [other for other in kept if other["execution"] != name]
-        columns = list(dict.fromkeys(column for each in [*others, row] for column in each))
-        text = io.StringIO()
-        writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows([*others, row])
-        with exclusive(self.layout.lock):
-            self.layout.lookup.mkdir(exist_ok=True)
-            publish_bytes(own, text.getvalue().encode())
-        return [f"{line}: 1 stands for it, the peak itself." for line in why]
+def calibrate(store: Store, name: str, hardware: str) -> list[str]:
+    """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios.
+
+    The row is written to the lake's own `lookup/execution_profiles.csv`; one of that name is replaced.
+
+    Args:
+        store: the lake.
+        name: the profile: small letters, digits, points and dashes.
+        hardware: a chip of the table hardware that traces of the lake ran on.
+
+    Returns:
+        What is not stored, and why: one of compute and memory may have no fraction.
+
+    Raises:
+        UsageError: the name is invalid or shipped, or the kernels of the chip meet no limit of
+            calibration_limits.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name}: invalid name of a profile: expected small letters, digits, points and dashes.")
+    own = store.layout.lookup / "execution_profiles.csv"
+    kept = list(csv.DictReader(io.StringIO(own.read_text("utf-8")))) if own.exists() else []
+    known = {row[0] for row in store.rows("SELECT execution FROM execution_profiles")}
+    if name in known - {row["execution"] for row in kept}:
+        raise UsageError(f"{name}: a shipped profile has this name.")
+    rows = store.rows(
+        "SELECT bound, usable, fraction, residual_pct, kernel_count, trace_count, faults, beyond_count, beyond_pct "
+        "FROM calibrations WHERE hardware = $1 ORDER BY bound",
+        [hardware],
+    )
+    limits = dict(store.rows("SELECT calibration_limit, value FROM calibration_limits"))
+    found = {bound: values for bound, usable, *values in rows if usable}
+    lost = {bound: _faults(limits, *values) for bound, usable, *values in rows if not usable}
+    lost |= {
+        bound: f"no kernel of {limits['shortest']:g} µs or more has known work"
+        for bound in ("compute", "memory")
+        if bound not in found and bound not in lost
+    }
+    why = [f"{bound} is not stored: {fault}" for bound, fault in sorted(lost.items())]
+    if not found:
+        raise UsageError(f"{hardware}: nothing to store. {'; '.join(why)}: see the relation calibrations.")
+    reached = "; ".join(
+        [
+            f"{bound}: {count} kernels of {traces} traces, residual {residual:.1f} %"
+            for bound, (_, residual, count, traces, *_) in sorted(found.items())
+        ]
+        + [f"{line}; 1 instead" for line in why]
+    )
+    row = {
+        "execution": name,
+        "attention_bytes_model": "flash",
+        "tensor_core_model": "false",
+        "flop_fraction": repr(found["compute"][0]) if "compute" in found else "1",
+        "hbm_fraction": repr(found["memory"][0]) if "memory" in found else "1",
+        "comment": f"calibrated on {hardware}: {reached}",
+    }
+    others = [other for other in kept if other["execution"] != name]
+    columns = list(dict.fromkeys(column for each in [*others, row] for column in each))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([*others, row])
+    with exclusive(store.layout.lock):
+        store.layout.lookup.mkdir(exist_ok=True)
+        publish_bytes(own, text.getvalue().encode())
+    return [f"{line}: 1 stands for it, the peak itstore." for line in why]
 
 
 def _faults(

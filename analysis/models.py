@@ -1,4 +1,4 @@
-"""What a lake answers about models without a trace: their operators, and what they should cost on a chip."""
+"""Models and chips: the names they go by, the scenarios put to them, their operators."""
 
 from __future__ import annotations
 
@@ -22,271 +22,283 @@ if TYPE_CHECKING:
 _TYPES = {"weight_dtype", "activation_dtype", "kv_dtype", "gemm_dtype", "head_dtype"}
 
 
-class Models(Store):
-    """A lake that knows models and chips."""
+def resolve_model(store: Store, text: str | os.PathLike[str]) -> str:
+    """Return the model that a text names: a name, an alias, an id of Hugging Face, or the path of a config.json.
 
-    def resolve_model(self, text: str | os.PathLike[str]) -> str:
-        """Return the model that a text names: a name, an alias, an id of Hugging Face, or the path of a config.json.
+    Case does not count, nor which of space, underscore, point and dash is written, nor an organisation before
+    a slash.
 
-        Case does not count, nor which of space, underscore, point and dash is written, nor an organisation before
-        a slash.
+    Raises:
+        UsageError: no model is so named, or its dimensions cannot be right.
+        InputError: the file is no config.json.
+    """
+    if names_config(text):
+        return know_model(store, text)
+    model = _model_named(store, str(text))
+    if model is not None:
+        _give_config_of_trace(store, model)
+    else:
+        if (config := Path(text) / "config.json").is_file():
+            raise UsageError(f"{text}: a folder. Give the file in it: {config}")
+        words = store.rows("SELECT word FROM model_words UNION SELECT model FROM architectures ORDER BY ALL")
+        more = "tracelake model list shows all; a config.json works."
+        raise UsageError(_unknown("model", str(text), [word for (word,) in words], more))
+    [(fault,)] = store.rows("SELECT fault FROM architectures WHERE model = $1", [model])
+    if fault:
+        raise UsageError(f"{text}: {fault}.")
+    return model
 
-        Raises:
-            UsageError: no model is so named, or its dimensions cannot be right.
-            InputError: the file is no config.json.
+
+def _model_named(store: Store, text: str) -> str | None:
+    """Return the model of this key, else the one known by such a word, else the one of a trace's config so called.
+
+    Raises:
+        UsageError: the configs of several traces are so called.
+    """
+    found = store.rows(
         """
-        if names_config(text):
-            return self.know_model(text)
-        model = self._model_named(str(text))
-        if model is not None:
-            self._give_config_of_trace(model)
-        else:
-            if (config := Path(text) / "config.json").is_file():
-                raise UsageError(f"{text}: a folder. Give the file in it: {config}")
-            words = self.rows("SELECT word FROM model_words UNION SELECT model FROM architectures ORDER BY ALL")
-            more = "tracelake model list shows all; a config.json works."
-            raise UsageError(_unknown("model", str(text), [word for (word,) in words], more))
-        [(fault,)] = self.rows("SELECT fault FROM architectures WHERE model = $1", [model])
-        if fault:
-            raise UsageError(f"{text}: {fault}.")
-        return model
-
-    def _model_named(self, text: str) -> str | None:
-        """Return the model of this key, else the one known by such a word, else the one of a trace's config so called.
-
-        Raises:
-            UsageError: the configs of several traces are so called.
-        """
-        found = self.rows(
-            """
-            WITH found AS (
-                SELECT 1 AS place, model FROM architectures WHERE model = $1
-                UNION ALL
-                SELECT 2, model FROM model_words WHERE word = folded_name($1)
-            )
-            SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
-            """,
-            [text.strip()],
-        ) or self._of_traces(text.strip())
-        models = [model for _, model in found]
-        if len(models) > 1 and found[0][0] == 3:
-            raise UsageError(
-                f"{text}: {len(models)} models have configs of this name. Give one of: {', '.join(models)}."
-            )
-        return models[0] if models else None
-
-    def _of_traces(self, text: str) -> list[tuple[int, str]]:
-        """Return the models so called that traces have a config.json of: by their keys, else by the names given."""
-        return self.rows(
-            """
-            WITH found AS (
-                SELECT 1 AS place, model FROM _trace_configs WHERE model = $1
-                UNION ALL
-                SELECT 3, model FROM _trace_configs WHERE folded_name(said) = folded_name($1)
-            )
-            SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
-            """,
-            [text],
+        WITH found AS (
+            SELECT 1 AS place, model FROM architectures WHERE model = $1
+            UNION ALL
+            SELECT 2, model FROM model_words WHERE word = folded_name($1)
         )
+        SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
+        """,
+        [text.strip()],
+    ) or _of_traces(store, text.strip())
+    models = [model for _, model in found]
+    if len(models) > 1 and found[0][0] == 3:
+        raise UsageError(f"{text}: {len(models)} models have configs of this name. Give one of: {', '.join(models)}.")
+    return models[0] if models else None
 
-    def _give_config_of_trace(self, model: str) -> None:
-        """Give the connection the config.json that a trace has of a model, where the model is not known without."""
-        if not self.rows("SELECT 1 FROM architectures WHERE model = $1", [model]):
-            [(config,)] = self.rows("SELECT config FROM _trace_configs WHERE model = $1", [model])
-            self._tell("given_configs", model, str(config))
 
-    def said_of_model(self, model: str | os.PathLike[str]) -> dict[str, str | None]:
-        """Return what to keep of a trace whose model is said: its name, and the config.json that it is known by.
-
-        Raises:
-            InputError: the file is no config.json.
-            UsageError: the configs of several traces are so called.
+def _of_traces(store: Store, text: str) -> list[tuple[int, str]]:
+    """Return the models so called that traces have a config.json of: by their keys, else by the names given."""
+    return store.rows(
         """
-        settings = model_settings(model)
-        if settings["config"] is not None:
-            return settings
-        known = self.rows(
-            "SELECT said AS model, config FROM _trace_configs WHERE model = $1", [self._model_named(str(model))]
+        WITH found AS (
+            SELECT 1 AS place, model FROM _trace_configs WHERE model = $1
+            UNION ALL
+            SELECT 3, model FROM _trace_configs WHERE folded_name(said) = folded_name($1)
         )
-        return {"model": known[0][0], "config": known[0][1]} if known else settings
+        SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
+        """,
+        [text],
+    )
 
-    def resolve_hardware(self, text: str) -> str:
-        """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace.
 
-        Raises:
-            UsageError: none is so named, or more than one.
-        """
-        rows = self.rows("SELECT hardware, name, aliases FROM hardware")
-        known = {
-            _folded(word): hardware
-            for hardware, name, aliases in rows
-            for word in (*(aliases or "").split(), name, hardware)
-        }
-        folded = _folded(text)
-        for prefix in ("", "nvidia-", "amd-instinct-", "amd-", "huawei-", "google-"):
-            if folded.startswith(prefix) and (hardware := known.get(folded.removeprefix(prefix))):
-                return str(hardware)
-        printed = self.rows(
-            "SELECT hardware FROM hardware WHERE regexp_matches(lower($1), device_pattern) ORDER BY ALL", [text.strip()]
-        )
-        if len(printed) == 1:
-            return str(printed[0][0])
-        if printed:
-            raise UsageError(f"{text}: ambiguous: {', '.join(name for (name,) in printed)}. Give one.")
-        raise UsageError(_unknown("hardware", text, known, "tracelake hardware list shows all."))
+def _give_config_of_trace(store: Store, model: str) -> None:
+    """Give the connection the config.json that a trace has of a model, where the model is not known without."""
+    if not store.rows("SELECT 1 FROM architectures WHERE model = $1", [model]):
+        [(config,)] = store.rows("SELECT config FROM _trace_configs WHERE model = $1", [model])
+        store.give("given_configs", model, str(config))
 
-    def know_model(self, path: str | os.PathLike[str], name: str | None = None) -> str:
-        """Read a config.json so that questions can name its model; return the name.
 
-        Args:
-            path: the file, as Hugging Face has it.
-            name: the model's name; as `config_name` says when not given.
+def settings_of_model(store: Store, model: str | os.PathLike[str]) -> dict[str, str | None]:
+    """Return what to keep of a trace whose model is said: its name, and the config.json that it is known by.
 
-        Raises:
-            InputError: the file cannot be read, or is no model's config.json.
-            UsageError: its dimensions cannot be right.
-        """
-        config = read_config(Path(path))
-        model = name or config_name(Path(path), config)
-        text = json.dumps(config)
-        self._check_config(path, text)
-        self._tell("model_configs", model, text)
-        return model
+    Raises:
+        InputError: the file is no config.json.
+        UsageError: the configs of several traces are so called.
+    """
+    settings = model_settings(model)
+    if settings["config"] is not None:
+        return settings
+    known = store.rows(
+        "SELECT said AS model, config FROM _trace_configs WHERE model = $1", [_model_named(store, str(model))]
+    )
+    return {"model": known[0][0], "config": known[0][1]} if known else settings
 
-    def _check_config(self, path: str | os.PathLike[str], config: str) -> None:
-        """Check that a config.json is that of a model whose operators can be told.
 
-        Args:
-            path: what to call it.
-            config: its text.
+def resolve_hardware(store: Store, text: str) -> str:
+    """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace.
 
-        Raises:
-            InputError: it is no model's.
-            UsageError: its dimensions cannot be right.
-        """
-        architectures = modules.module("architectures")
-        assert architectures is not None
-        # Told for this one question, to a transaction that ends with it.
-        with contextlib.closing(self._ready(["architectures"]).cursor()) as cursor:
-            cursor.begin()
-            cursor.execute("INSERT OR REPLACE INTO model_configs VALUES ('', $1)", [config])
-            known = cursor.execute(f"SELECT fault FROM ({architectures.query}) WHERE model = ''").fetchall()
-            cursor.rollback()
-        if not known:
-            raise InputError(f"{path}: not a model's config.json: no dimension of a model found.")
-        [(fault,)] = known
-        if fault:
-            raise UsageError(f"{path}: {fault}.")
+    Raises:
+        UsageError: none is so named, or more than one.
+    """
+    rows = store.rows("SELECT hardware, name, aliases FROM hardware")
+    known = {
+        _folded(word): hardware
+        for hardware, name, aliases in rows
+        for word in (*(aliases or "").split(), name, hardware)
+    }
+    folded = _folded(text)
+    for prefix in ("", "nvidia-", "amd-instinct-", "amd-", "huawei-", "google-"):
+        if folded.startswith(prefix) and (hardware := known.get(folded.removeprefix(prefix))):
+            return str(hardware)
+    printed = store.rows(
+        "SELECT hardware FROM hardware WHERE regexp_matches(lower($1), device_pattern) ORDER BY ALL", [text.strip()]
+    )
+    if len(printed) == 1:
+        return str(printed[0][0])
+    if printed:
+        raise UsageError(f"{text}: ambiguous: {', '.join(name for (name,) in printed)}. Give one.")
+    raise UsageError(_unknown("hardware", text, known, "tracelake hardware list shows all."))
 
-    def add_scenarios(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Ask the analytical model questions: each row has columns of the table scenarios, the others keep defaults.
 
-        They are answered by `operators`, `module_roofline`, `phase_roofline` and what rests on these, as long as the
-        lake is open. A row with the name of one that is there takes its place.
+def know_model(store: Store, path: str | os.PathLike[str], name: str | None = None) -> str:
+    """Read a config.json so that questions can name its model; return the name.
 
-        Raises:
-            UsageError: a column is unknown, or a value is not of its type.
-        """
-        import duckdb
+    Args:
+        store: the lake.
+        path: the file, as Hugging Face has it.
+        name: the model's name; as `config_name` says when not given.
 
-        connection = self._ready(["scenarios", "dtypes"])
-        # From here on the table holds more than its files.
-        self._lookups.hold("scenarios")
-        spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
-        types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
-        for row in rows:
-            values = {column: value for column, value in row.items() if value is not None}
-            for column in values.keys() & _TYPES:
-                known = types.get(str(values[column]).lower())
-                if known is None:
-                    raise UsageError(_unknown(column, str(values[column]), types, "The table dtypes has all."))
-                values[column] = known
-            columns = ", ".join(f"${nth + 1} AS {_column(column)}" for nth, column in enumerate(values))
-            try:
-                # Not OR REPLACE: that keeps what the old row has in the columns that the new one lacks.
-                connection.execute("DELETE FROM scenarios WHERE scenario = $1", [row.get("scenario")])
-                connection.execute(f"INSERT INTO scenarios BY NAME SELECT {columns}", list(values.values()))
-            except duckdb.Error as error:
-                raise UsageError(f"scenario {row.get('scenario')}: {error}") from error
+    Raises:
+        InputError: the file cannot be read, or is no model's config.json.
+        UsageError: its dimensions cannot be right.
+    """
+    config = read_config(Path(path))
+    model = name or config_name(Path(path), config)
+    text = json.dumps(config)
+    check_config(store, path, text)
+    store.give("model_configs", model, text)
+    return model
 
-    def ask(
-        self, model: str | os.PathLike[str], hardware: str | None = None, *, name: str | None = None, **work: Any
-    ) -> str:
-        """Put a scenario to the model and return its name.
 
-        Args:
-            model: a name, or the path of a config.json.
-            hardware: the chip; without one there are no times.
-            name: the scenario's name; by the model and the phase when not given.
-            work: columns of the table scenarios; those that are None are left to their defaults. Not said, `phase`
-                is decode with one new token and else prefill, and `dp` as many replicas as the experts need.
+def check_config(store: Store, path: str | os.PathLike[str], config: str) -> None:
+    """Check that a config.json is that of a model whose operators are known.
 
-        Raises:
-            UsageError: the model, the chip, a column or a type is unknown.
-        """
-        known = self.resolve_model(model)
-        said = {column: value for column, value in work.items() if value is not None}
-        said.setdefault("phase", "decode" if said.get("seq_len", 1) == 1 else "prefill")
-        ranks = said.get("tp", 1) * said.get("cp", 1)
-        said.setdefault("dp", max(said.get("ep", 1) // ranks, 1))
-        scenario = name or f"{known} {said['phase']}, as asked"
-        chip = self.resolve_hardware(hardware) if hardware else None
-        self.add_scenarios([{"scenario": scenario, "model": known, "hardware": chip, **said}])
-        return scenario
+    Args:
+        store: the lake.
+        path: what to call it.
+        config: its text.
 
-    def faults(self, scenario: str) -> list[str]:
-        """Return the reasons why nothing can run as a scenario says; none where it can."""
-        rows = self.rows("SELECT fault FROM scenario_faults WHERE scenario = $1 ORDER BY fault", [scenario])
-        return [fault for (fault,) in rows]
+    Raises:
+        InputError: it is no model's.
+        UsageError: its dimensions cannot be right.
+    """
+    architectures = modules.module("architectures")
+    assert architectures is not None
+    # Told for this one question, to a transaction that ends with it.
+    with contextlib.closing(store.prepare("architectures").cursor()) as cursor:
+        cursor.begin()
+        cursor.execute("INSERT OR REPLACE INTO model_configs VALUES ('', $1)", [config])
+        known = cursor.execute(f"SELECT fault FROM ({architectures.query}) WHERE model = ''").fetchall()
+        cursor.rollback()
+    if not known:
+        raise InputError(f"{path}: not a model's config.json: no dimension of a model found.")
+    [(fault,)] = known
+    if fault:
+        raise UsageError(f"{path}: {fault}.")
 
-    def models(self) -> duckdb.DuckDBPyRelation:
-        """Return the models known, with their dimensions and whether their active parameters are as published."""
-        return self.sql(
-            "SELECT a.model, name, attention, num_layers, hidden_size, num_experts, top_k, "
-            "round(active / 1e9, 2) AS active_b, round(active_embedded / 1e9, 2) AS active_with_embedding_b, "
-            "a.published_active_b, agrees, source, fault "
-            "FROM architectures AS a LEFT JOIN active_parameters AS p ON p.model = a.model ORDER BY a.model"
-        )
 
-    def model(self, model: str | os.PathLike[str], *, tall: bool = False) -> duckdb.DuckDBPyRelation:
-        """Return a model's dimensions, the kinds of its layers and its active parameters, in one row.
+def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Ask the analytical model questions: each row has columns of the table scenarios, the others keep defaults.
 
-        Args:
-            model: a name, or the path of a config.json.
-            tall: a row for each property that is there instead, as text.
+    They are answered by `operators`, `module_roofline`, `phase_roofline` and what rests on these, as long as the
+    lake is open. A row with the name of one that is there takes its place.
 
-        Raises:
-            UsageError: the model is unknown.
-            InputError: the file is no config.json.
-        """
-        name = modules.quoted(self.resolve_model(model))
-        wide = (
-            "SELECT a.*, p.* EXCLUDE (model, published_active_b), k.layer_kinds FROM architectures AS a "
-            "LEFT JOIN active_parameters AS p ON p.model = a.model "
-            "LEFT JOIN (SELECT model, map(list(layer_kind), list(layers)) AS layer_kinds FROM ("
-            "SELECT model, layer_kind, count(*) AS layers FROM model_layers GROUP BY ALL ORDER BY ALL) GROUP BY model)"
-            f" AS k ON k.model = a.model WHERE a.model = {name}"
-        )
-        if not tall:
-            return self.sql(wide)
-        # Billions, as in the list of models, and no more digits than one reads.
-        shown = (
-            "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, layer_kinds), "
-            "round(weight_scale_bytes, 6) AS weight_scale_bytes, round(active / 1e9, 2) AS active_b, "
-            "round(active_embedded / 1e9, 2) AS active_with_embedding_b, round(difference_pct, 2) AS difference_pct, "
-            f"agrees, layer_kinds FROM ({wide})"
-        )
-        return self.sql(
-            "SELECT property, value FROM (UNPIVOT (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM "
-            f"({shown})) ON COLUMNS(*) INTO NAME property VALUE value)"
-        )
+    Raises:
+        UsageError: a column is unknown, or a value is not of its type.
+    """
+    import duckdb
 
-    def operators(self, scenario: str) -> duckdb.DuckDBPyRelation:
-        """Return what each operator of a scenario should cost, layer kind by layer kind."""
-        return self.sql(
-            f"SELECT * FROM operators WHERE scenario = {modules.quoted(scenario)} "
-            "ORDER BY layer_kind IN ('ends', 'mtp'), layer_kind, op_seq"
-        )
+    connection = store.prepare("scenarios dtypes")
+    # From here on the table holds more than its files.
+    store.hold("scenarios")
+    spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
+    types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
+    for row in rows:
+        values = {column: value for column, value in row.items() if value is not None}
+        for column in values.keys() & _TYPES:
+            known = types.get(str(values[column]).lower())
+            if known is None:
+                raise UsageError(_unknown(column, str(values[column]), types, "The table dtypes has all."))
+            values[column] = known
+        columns = ", ".join(f"${nth + 1} AS {_column(column)}" for nth, column in enumerate(values))
+        try:
+            # Not OR REPLACE: that keeps what the old row has in the columns that the new one lacks.
+            connection.execute("DELETE FROM scenarios WHERE scenario = $1", [row.get("scenario")])
+            connection.execute(f"INSERT INTO scenarios BY NAME SELECT {columns}", list(values.values()))
+        except duckdb.Error as error:
+            raise UsageError(f"scenario {row.get('scenario')}: {error}") from error
+
+
+def ask(
+    store: Store, model: str | os.PathLike[str], hardware: str | None = None, *, name: str | None = None, **work: Any
+) -> str:
+    """Put a scenario to the model and return its name.
+
+    Args:
+        store: the lake.
+        model: a name, or the path of a config.json.
+        hardware: the chip; without one there are no times.
+        name: the scenario's name; by the model and the phase when not given.
+        work: columns of the table scenarios; those that are None are left to their defaults. Not said, `phase`
+            is decode with one new token and else prefill, and `dp` as many replicas as the experts need.
+
+    Raises:
+        UsageError: the model, the chip, a column or a type is unknown.
+    """
+    known = resolve_model(store, model)
+    said = {column: value for column, value in work.items() if value is not None}
+    said.setdefault("phase", "decode" if said.get("seq_len", 1) == 1 else "prefill")
+    ranks = said.get("tp", 1) * said.get("cp", 1)
+    said.setdefault("dp", max(said.get("ep", 1) // ranks, 1))
+    scenario = name or f"{known} {said['phase']}, as asked"
+    chip = resolve_hardware(store, hardware) if hardware else None
+    add_scenarios(store, [{"scenario": scenario, "model": known, "hardware": chip, **said}])
+    return scenario
+
+
+def faults(store: Store, scenario: str) -> list[str]:
+    """Return the reasons why nothing can run as a scenario says; none where it can."""
+    rows = store.rows("SELECT fault FROM scenario_faults WHERE scenario = $1 ORDER BY fault", [scenario])
+    return [fault for (fault,) in rows]
+
+
+def models(store: Store) -> duckdb.DuckDBPyRelation:
+    """Return the models known, with their dimensions and whether their active parameters are as published."""
+    return store.sql(
+        "SELECT a.model, name, attention, num_layers, hidden_size, num_experts, top_k, "
+        "round(active / 1e9, 2) AS active_b, round(active_embedded / 1e9, 2) AS active_with_embedding_b, "
+        "a.published_active_b, agrees, source, fault "
+        "FROM architectures AS a LEFT JOIN active_parameters AS p ON p.model = a.model ORDER BY a.model"
+    )
+
+
+def model(store: Store, model: str | os.PathLike[str], *, tall: bool = False) -> duckdb.DuckDBPyRelation:
+    """Return a model's dimensions, the kinds of its layers and its active parameters, in one row.
+
+    Args:
+        store: the lake.
+        model: a name, or the path of a config.json.
+        tall: a row for each property that is there instead, as text.
+
+    Raises:
+        UsageError: the model is unknown.
+        InputError: the file is no config.json.
+    """
+    name = modules.quoted(resolve_model(store, model))
+    wide = (
+        "SELECT a.*, p.* EXCLUDE (model, published_active_b), k.layer_kinds FROM architectures AS a "
+        "LEFT JOIN active_parameters AS p ON p.model = a.model "
+        "LEFT JOIN (SELECT model, map(list(layer_kind), list(layers)) AS layer_kinds FROM ("
+        "SELECT model, layer_kind, count(*) AS layers FROM model_layers GROUP BY ALL ORDER BY ALL) GROUP BY model)"
+        f" AS k ON k.model = a.model WHERE a.model = {name}"
+    )
+    if not tall:
+        return store.sql(wide)
+    # Billions, as in the list of models, and no more digits than one reads.
+    shown = (
+        "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, layer_kinds), "
+        "round(weight_scale_bytes, 6) AS weight_scale_bytes, round(active / 1e9, 2) AS active_b, "
+        "round(active_embedded / 1e9, 2) AS active_with_embedding_b, round(difference_pct, 2) AS difference_pct, "
+        f"agrees, layer_kinds FROM ({wide})"
+    )
+    return store.sql(
+        "SELECT property, value FROM (UNPIVOT (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM "
+        f"({shown})) ON COLUMNS(*) INTO NAME property VALUE value)"
+    )
+
+
+def operators(store: Store, scenario: str) -> duckdb.DuckDBPyRelation:
+    """Return what each operator of a scenario should cost, layer kind by layer kind."""
+    return store.sql(
+        f"SELECT * FROM operators WHERE scenario = {modules.quoted(scenario)} "
+        "ORDER BY layer_kind IN ('ends', 'mtp'), layer_kind, op_seq"
+    )
 
 
 def _folded(text: str) -> str:

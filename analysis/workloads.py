@@ -1,64 +1,21 @@
-"""The scenarios that a model report asks of the lake: an anchor, sweeps around it, what-ifs; and what they answer."""
+"""What a model report is about: a model, chips, formulas, and the work of its anchor."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import guard, modules
-from ..engine.errors import InputError, UsageError
+from ..engine.errors import UsageError
+from ..engine.store import Store
+from .models import resolve_hardware, resolve_model
 
 if TYPE_CHECKING:
     import duckdb
 
-#: Where the report keeps the relations that it read, for its tables and for files.
-SCHEMA = "model_report"
-BATCHES = [1, 2, 4, 8, 16, 32, 64, 128]
-LARGER_BATCHES = [256, 512, 1024]
-PROMPTS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
-CACHES = [2048, 4096, 8192, 16384]
-#: Largest batch of the search for the least one that is bound by compute; powers of two.
-FRONTIER_BATCH = 16384
-
-_SCENARIOS = "study LIKE 'report %'"
-#: Relations of the report: name, and which of its rows belong to it.
-_RELATIONS = {
-    "scenarios": _SCENARIOS,
-    "phase_roofline": _SCENARIOS,
-    "module_roofline": "study = 'report anchor'",
-    "memory_per_gpu": _SCENARIOS,
-    "scenario_faults": "study IN ('report anchor', 'report layout', 'report knobs')",
-    "communication_envelope": "study = 'report anchor'",
-    "parameters": "model = $model",
-    "active_parameters": "model = $model",
-    "architectures": "model = $model",
-    "model_layers": "model = $model",
-    "hardware": "list_contains($chips, hardware)",
-    "hardware_peaks": "list_contains($chips, hardware)",
-    "topologies": "list_contains($chips, hardware)",
-    "execution_profiles": "list_contains($profiles, execution)",
-}
-#: Relations that rest on phase_roofline: computed from the rows above, not once more from the model.
-_DERIVED = {
-    "byte_shares": "study = 'report anchor'",
-    "critical_batch": "study = 'report batch'",
-    "decode_frontier": "study = 'report frontier'",
-    "knob_medians": "study = 'report grid'",
-    "sensitivity": "study = 'report grid'",
-    "regime_transitions": "study = 'report grid'",
-}
-#: All that the report reads of the lake.
-NEEDS = (
-    *_RELATIONS, *_DERIVED, "operators", "dtypes", "knobs", "report_steps", "report_sections", "report_terms",
-    "report_columns", "report_formulas", "report_assumptions", "report_properties", "report_facts", "report_rules",
-    "report_conditions", "report_advice",
-)  # fmt: skip
-#: The relations that go into files.
-PRINTED = (*_RELATIONS, *_DERIVED)
-_COPY = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}
+#: Execution profiles that a report compares, by its formulas.
+PROFILES = {"physical": ("naive", "physical"), "seed": ("naive", "efficient")}
 
 
 @dataclass(frozen=True)
@@ -108,6 +65,39 @@ class Workload:
         return self.executions[-1]
 
 
+def workload(
+    store: Store,
+    model: str | os.PathLike[str],
+    hardware: str | Sequence[str],
+    formulas: str,
+    executions: Sequence[str],
+    **work: Any,
+) -> Workload:
+    """Return what a report is about; UsageError for an unknown model, chip or formulas, InputError for a bad file."""
+    if formulas not in PROFILES:
+        raise UsageError(f"{formulas}: unknown formulas. Known: {', '.join(PROFILES)}.")
+    chips = [resolve_hardware(store, chip) for chip in listed(hardware)]
+    if not chips:
+        raise UsageError("hardware: the report needs a chip. tracelake hardware list shows all.")
+    given = {key: value for key, value in work.items() if value is not None}
+    if "kv_len" not in given and "seq_len" in given:
+        given["kv_len"] = given["seq_len"]
+    tp, ep = given.get("tp", 1), given.get("ep", 1)
+    given.setdefault("dp", ep if formulas == "seed" else max(ep // tp, 1))
+    try:
+        return Workload(
+            resolve_model(store, model), tuple(dict.fromkeys(chips)), formulas,
+            tuple(executions) or PROFILES[formulas], **given,
+        )  # fmt: skip
+    except TypeError as error:
+        raise UsageError(f"model report: {error}.") from error
+
+
+def listed(value: Any) -> list[Any]:
+    """Return one value, or several, as a list."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+
+
 def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     """Check what cannot be asked.
 
@@ -122,9 +112,9 @@ def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
             known = ", ".join(name for name in profiles if not name.startswith("report "))
             raise UsageError(f"{name}: unknown execution profile. Known: {known}.")
     types = {name for (name,) in connection.execute("SELECT DISTINCT dtype FROM dtypes WHERE bytes > 0").fetchall()}
-    for said in (work.weight_dtype, work.activation_dtype, work.kv_dtype):
-        if said is not None and said not in types:
-            raise UsageError(f"{said}: unknown type. Known: {', '.join(sorted(types))}.")
+    for dtype in (work.weight_dtype, work.activation_dtype, work.kv_dtype):
+        if dtype is not None and dtype not in types:
+            raise UsageError(f"{dtype}: unknown type. Known: {', '.join(sorted(types))}.")
     [(experts,)] = connection.execute("SELECT num_experts FROM architectures WHERE model = $1", [work.model]).fetchall()
     if work.ep > max(experts, 1):
         has = f"{experts} routed experts" if experts else "no routed experts"
@@ -134,255 +124,3 @@ def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
 def replicas(formulas: str, tp: str, ep: str) -> str:
     """Return, in SQL, how many replicas a layout has: experts are shared by all their ranks, by TP too but for seed."""
     return ep if formulas == "seed" else f"greatest({ep} // {tp}, 1)"
-
-
-def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
-    """Put the scenarios of a report into the lake; those of the report before go."""
-    connection.execute("DELETE FROM scenarios WHERE study LIKE 'report %'")
-    connection.execute("DELETE FROM execution_profiles WHERE execution LIKE 'report %'")
-    connection.execute(_ANCHOR, _named(work, executions=list(work.executions), study="report anchor"))
-    if others := work.hardware[1:]:
-        for chip in others:
-            connection.execute(_ANCHOR, _named(work, hardware=chip, executions=[work.main], study="report chips"))
-    [(experts, latent, longest)] = connection.execute(
-        "SELECT num_experts, kv_lora_rank IS NOT NULL, max_positions FROM architectures WHERE model = $1", [work.model]
-    ).fetchall()
-    physical = work.formulas == "physical"
-    ranks = sorted({1 << n for n in range(max(experts, 1).bit_length()) if 1 << n <= max(experts, 1)} | {work.ep})
-    caches = sorted({length for length in CACHES if length <= (longest or length)} | {work.kv_len})
-    larger = [1 << n for n in range(FRONTIER_BATCH.bit_length())] if physical else [work.batch]
-    _vary(connection, "batch", "decode", work, batch=[*BATCHES, *(LARGER_BATCHES if physical else []), work.batch])
-    prompts = [length for length in PROMPTS if length <= (longest or length)]
-    _vary(connection, "prompt", "prefill", work, seq_len=[*prompts, work.seq_len])
-    _vary(connection, "frontier", "decode", work, only_main=True, ep=ranks, kv_len=caches, batch=larger)
-    _vary(connection, "layout", "decode", work, only_main=True, tp=sorted({1, 2, 4, 8, work.tp}), ep=ranks)
-    _vary(
-        connection, "grid", "decode", work, kv_dtype=["fp8", "bf16"],
-        top_k=[k for k in (2, 4, 8) if k <= experts] or [None], kv_rank_scale=[0.5, 1.0, 1.5] if latent else [1.0],
-        hidden_scale=[0.75, 1.0, 1.25], kv_len=[length for length in CACHES if length <= (longest or length)],
-    )  # fmt: skip
-    _turn_knobs(connection, work)
-    _set_unfit_apart(connection)
-
-
-def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
-    """Keep what the lake answers as tables of the schema model_report, so that each is computed once.
-
-    Raises:
-        UsageError: a chip's peak in a type that the model computes in is not known.
-    """
-    values = {"model": work.model, "chips": list(work.hardware), "profiles": list(work.executions)}
-    connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
-    connection.execute(f"CREATE SCHEMA {SCHEMA}")
-    connection.execute(f"CREATE TABLE {SCHEMA}.phase_roofline AS SELECT * FROM phase_roofline WHERE {_SCENARIOS}")
-    _check_peaks(connection)
-    try:
-        # In what rests on it, phase_roofline then means the table just made.
-        connection.execute(f"SET search_path = '{SCHEMA},main'")
-        for module in _between("phase_roofline", _DERIVED):
-            connection.execute(f"CREATE TABLE {SCHEMA}.{module.name} AS {module.query}")
-    finally:
-        connection.execute("SET search_path = 'main'")
-    for name, condition in _DERIVED.items():
-        connection.execute(f"DELETE FROM {SCHEMA}.{name} WHERE NOT coalesce({condition}, FALSE)")
-    for name, known in _RELATIONS.items():
-        condition = re.sub(r"\$(\w+)", lambda key: _literal(values[key.group(1)]), known)
-        if name != "phase_roofline":
-            connection.execute(f"CREATE TABLE {SCHEMA}.{name} AS SELECT * FROM {name} WHERE {condition}")
-
-
-def _check_peaks(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep the types that products compute in, and refuse chips without a peak in one of them.
-
-    What is left out of a time is not to be taken for no time.
-    """
-    connection.execute(
-        f"CREATE TABLE {SCHEMA}.computed_types AS SELECT hardware, dtype, bool_or(flop_us IS NULL) AS lacks_peak "
-        "FROM operators JOIN (SELECT scenario, hardware FROM scenarios "
-        "WHERE study IN ('report anchor', 'report chips')) USING (scenario) WHERE flop_rank > 0 GROUP BY ALL"
-    )
-    unknown = connection.execute(
-        f"SELECT hardware, string_agg(dtype, ', ' ORDER BY dtype) FROM {SCHEMA}.computed_types "
-        "WHERE lacks_peak GROUP BY hardware ORDER BY hardware LIMIT 1"
-    ).fetchall()
-    for chip, types in unknown:
-        [(known,)] = connection.execute(
-            "SELECT string_agg(dtype, ', ' ORDER BY dtype) FROM hardware_peaks WHERE hardware = $1", [chip]
-        ).fetchall()
-        raise UsageError(
-            f"{chip}: its peak in {types or 'a type of the model'} is not known; known: {known or 'none'}. "
-            "Other types: --weight-dtype, --activation-dtype. A row of lookup/hardware.csv in the lake adds peaks."
-        )
-
-
-def _between(below: str, above: Iterable[str]) -> list[modules.Module]:
-    """Return the relations that some rest on and that rest on another, each after those it uses."""
-    wanted = modules.closure(above)
-    return [
-        module
-        for module in modules.modules()
-        if module.name in wanted and module.name != below and below in modules.closure([module.name])
-    ]
-
-
-def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: str) -> list[Path]:
-    """Write every relation of the report to a folder, a file for each; return the files.
-
-    Args:
-        connection: the lake's, with what the report needs in place.
-        folder: where to; it is made.
-        format: csv or parquet.
-
-    Raises:
-        InputError: a file cannot be written.
-    """
-    import duckdb
-
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (*PRINTED, "report_facts", "report_advice"):
-            path = folder / f"{name}.{format}"
-            rows = f"SELECT * FROM {SCHEMA}.{name} ORDER BY ALL"
-            if name in ("report_facts", "report_advice"):
-                rows = f"SELECT * FROM {name} ORDER BY ALL"
-            guard.write_query(connection, rows, path, _COPY[format])
-            written.append(path)
-    except (OSError, duckdb.IOException) as error:
-        raise InputError(f"{folder}: cannot be written: {error}") from error
-    return written
-
-
-def _named(work: Workload, **more: Any) -> Any:
-    values = {
-        "model": work.model, "hardware": work.hardware[0], "formulas": work.formulas, "batch": work.batch,
-        "seq_len": work.seq_len, "kv_len": work.kv_len, "tp": work.tp, "ep": work.ep, "dp": work.dp, "pp": work.pp,
-        "weight_dtype": work.weight_dtype, "activation_dtype": work.activation_dtype, "kv_dtype": work.kv_dtype,
-    }  # fmt: skip
-    return values | more
-
-
-_ANCHOR = """
-    INSERT INTO scenarios BY NAME
-    SELECT
-        concat_ws(' / ', $study, phase, execution, $hardware) AS scenario, $study AS study, $formulas AS formulas,
-        $model AS model, phase, $batch AS batch, CASE WHEN phase = 'decode' THEN 1 ELSE $seq_len END AS seq_len,
-        CASE WHEN phase = 'decode' THEN $kv_len ELSE 0 END AS kv_len, $tp AS tp, $ep AS ep, $dp AS dp, $pp AS pp,
-        $hardware AS hardware, execution, $weight_dtype AS weight_dtype, $activation_dtype AS activation_dtype,
-        $kv_dtype AS kv_dtype,
-        -- The head and the router are never in fewer than two bytes; on a chip without BF16 they follow the rest.
-        CASE WHEN $activation_dtype IN ('fp16', 'fp32') THEN $activation_dtype END AS head_dtype
-    FROM unnest(['training', 'prefill', 'decode']) AS phases (phase)
-    CROSS JOIN unnest($executions) AS executions (execution)
-    """
-
-
-def _vary(
-    connection: duckdb.DuckDBPyConnection,
-    study: str,
-    phase: str,
-    work: Workload,
-    *,
-    only_main: bool = False,
-    **axes: list[Any],
-) -> None:
-    """Insert the anchor of a phase with every combination of some columns' values."""
-    joins = " ".join(
-        f"CROSS JOIN (SELECT DISTINCT unnest({_literal(values)}) AS {column}) AS of_{column}"
-        for column, values in axes.items()
-    )
-    new = ", ".join(f"of_{column}.{column} AS {column}" for column in axes)
-    label = ", ".join(f"'{column} ' || of_{column}.{column}" for column in axes)
-    if {"ep", "tp"} & axes.keys():
-        # Every rank that is not shared keeps sequences of its own, as at the anchor.
-        ep, tp = ("of_ep.ep" if "ep" in axes else "s.ep"), ("of_tp.tp" if "tp" in axes else "s.tp")
-        new += f", CASE WHEN {ep} = s.ep AND {tp} = s.tp THEN s.dp ELSE {replicas(work.formulas, tp, ep)} END AS dp"
-    connection.execute(
-        f"INSERT INTO scenarios BY NAME SELECT s.* REPLACE (concat_ws(' / ', 'report {study}', execution, {label}) "
-        f"AS scenario, 'report {study}' AS study, {new}) FROM scenarios AS s {joins} "
-        "WHERE s.study = 'report anchor' AND s.phase = $1 AND ($2 IS NULL OR s.execution = $2)",
-        [phase, work.main if only_main else None],
-    )
-
-
-def _turn_knobs(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
-    """Insert the what-ifs of report_steps around each phase of the anchor, those that change something."""
-    connection.execute(
-        """
-        INSERT INTO execution_profiles BY NAME
-        SELECT e.* REPLACE (
-            concat_ws(' ', 'report', knob, side) AS execution, flop_fraction * flop_factor AS flop_fraction,
-            hbm_fraction * hbm_factor AS hbm_fraction, net_fraction * net_factor AS net_fraction,
-            'what-if of a model report' AS comment
-        )
-        FROM execution_profiles AS e
-        JOIN report_steps ON flop_factor <> 1 OR hbm_factor <> 1 OR net_factor <> 1
-        WHERE e.execution = $1
-        """,
-        [work.main],
-    )
-    connection.execute(
-        """
-        INSERT INTO scenarios BY NAME
-        WITH anchors AS (
-            SELECT s.*, num_experts, a.top_k AS model_top_k, kv_lora_rank, s.study AS anchor_study,
-                coalesce(s.activation_dtype, CASE formulas WHEN 'seed' THEN 'fp8' ELSE 'bf16' END) AS activations,
-                coalesce(s.weight_dtype, CASE formulas WHEN 'seed' THEN 'fp8' ELSE a.weight_dtype END) AS weights
-            FROM scenarios AS s JOIN architectures AS a ON a.model = s.model
-            WHERE study = 'report anchor' AND execution = $1
-        ),
-        turned AS (
-            SELECT s.* EXCLUDE (num_experts, model_top_k, kv_lora_rank, anchor_study, activations, weights) REPLACE (
-                concat_ws(' / ', 'report knobs', phase, knob, side) AS scenario, 'report knobs' AS study,
-                CAST(batch * batch_factor AS BIGINT) AS batch,
-                CASE WHEN phase = 'decode' THEN seq_len ELSE CAST(seq_len * length_factor AS BIGINT) END AS seq_len,
-                CAST(kv_len * length_factor AS BIGINT) AS kv_len,
-                CAST(tp * tp_factor AS BIGINT) AS tp, CAST(ep * ep_factor AS BIGINT) AS ep,
-                CASE WHEN tp_factor * ep_factor = 1 THEN dp
-                    WHEN formulas = 'seed' THEN CAST(ep * ep_factor AS BIGINT)
-                    ELSE greatest(CAST(ep * ep_factor AS BIGINT) // CAST(tp * tp_factor AS BIGINT), 1) END AS dp,
-                CASE WHEN flop_factor * hbm_factor * net_factor = 1 THEN execution
-                    ELSE concat_ws(' ', 'report', knob, side) END AS execution,
-                coalesce(r.weight_dtype, s.weight_dtype) AS weight_dtype,
-                coalesce(r.activation_dtype, s.activation_dtype) AS activation_dtype,
-                CASE WHEN r.activation_dtype IS NOT NULL THEN coalesce(s.kv_dtype, activations)
-                    ELSE coalesce(r.kv_dtype, s.kv_dtype) END AS kv_dtype,
-                CASE WHEN top_k_factor = 1 THEN s.top_k
-                    ELSE CAST(coalesce(s.top_k, model_top_k) * top_k_factor AS BIGINT) END AS top_k,
-                s.hidden_scale * r.hidden_scale AS hidden_scale, s.kv_rank_scale * r.kv_rank_scale AS kv_rank_scale
-            )
-            FROM anchors AS s
-            CROSS JOIN report_steps AS r
-            WHERE batch * batch_factor >= 1 AND (phase <> 'decode' OR kv_len * length_factor >= 1)
-                AND (phase = 'decode' OR seq_len * length_factor >= 1)
-                AND tp * tp_factor >= 1 AND ep * ep_factor >= 1
-                AND (ep_factor = 1 OR ep * ep_factor <= num_experts)
-                AND (top_k_factor = 1 OR model_top_k * top_k_factor BETWEEN 1 AND num_experts)
-                AND (r.kv_rank_scale = 1 OR kv_lora_rank > 0)
-                AND coalesce(r.weight_dtype <> weights, TRUE)
-                AND coalesce(r.activation_dtype <> activations, TRUE)
-                AND (r.kv_dtype IS NULL OR phase = 'decode' AND r.kv_dtype <> coalesce(s.kv_dtype, activations))
-        )
-        FROM turned
-        """,
-        [work.main],
-    )
-
-
-def _set_unfit_apart(connection: duckdb.DuckDBPyConnection) -> None:
-    """Rank what fits: points of the grid that do not are kept in a study of their own, unless none fits."""
-    connection.execute(
-        """
-        UPDATE scenarios SET study = 'report grid, does not fit'
-        WHERE scenario IN (SELECT scenario FROM memory_per_gpu WHERE study = 'report grid' AND NOT fits)
-            AND EXISTS (SELECT scenario FROM memory_per_gpu WHERE study = 'report grid' AND fits)
-        """
-    )
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, list):
-        return "[" + ", ".join(_literal(item) for item in value) + "]"
-    return modules.quoted(value) if isinstance(value, str) else str(value)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from ..lake import Lake, Pass
+    from ..analysis.passes import Pass
+    from ..lake import Lake
 
 #: The lakes that a command has opened.
 _opened: list[Lake] = []
@@ -164,7 +165,7 @@ def _remembered(lake: Lake) -> Lake:
 
 def recovered(error: Exception) -> bool:
     """Return whether a failed command can run again: a damaged file was found and is now excluded."""
-    return any(lake.recover(error) for lake in _opened)
+    return any(lake.store.recover(error) for lake in _opened)
 
 
 def close_lakes() -> None:
@@ -261,7 +262,7 @@ def print_rows(
     """Print rows of a relation: as a table or Markdown only the main columns."""
     from ..reports.output.columns import for_people
 
-    shown = for_people(opened, name, answer) if format_ in ("table", "markdown") else answer
+    shown = for_people(opened.store, name, answer) if format_ in ("table", "markdown") else answer
     render_rows(shown, format_, output, limit)
 
 

@@ -46,8 +46,8 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
     from ..reports.output.render import render_parts
     from ..reports.trace.coverage import framed
 
-    shown = for_people(opened, "passes", opened.passes(trace))
-    render_parts(framed(opened, opened.locate(trace), "all", [shown]), format_, output, limit=limit)
+    shown = for_people(opened.store, "passes", opened.passes(trace))
+    render_parts(framed(opened.store, opened.locate(trace), "all", [shown]), format_, output, limit=limit)
 
 
 @click.command()
@@ -78,7 +78,7 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
     from ..reports.output.render import render_parts
     from ..reports.trace.layers import parts
 
-    render_parts(parts(opened, answer, opened.locate(trace), chosen), format_, output, limit=limit)
+    render_parts(parts(opened.store, answer, opened.locate(trace), chosen), format_, output, limit=limit)
 
 
 @click.command()
@@ -135,7 +135,7 @@ def kernels(
 def _say_coverage(opened: Lake, trace: str, pass_id: int | str | None) -> None:
     from ..reports.trace.coverage import coverage
 
-    found = coverage(opened, opened.locate(trace), pass_id)
+    found = coverage(opened.store, opened.locate(trace), pass_id)
     if found is not None and found.is_low:
         say(str(found))
 
@@ -166,12 +166,12 @@ def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], format_:
     if format_ == "seed-json":
         if len(sides) > 1:
             raise UsageError("seed-json holds one layer; --format json compares two.")
-        text = json_text(json.dumps(layer_json(opened, trace_id, *sides[0]), indent=2, ensure_ascii=False))
+        text = json_text(json.dumps(layer_json(opened.store, trace_id, *sides[0]), indent=2, ensure_ascii=False))
         render_parts([text], output=output)
         return
-    model = summary(opened, trace_id, sides[0][0])
+    model = summary(opened.store, trace_id, sides[0][0])
     parts: list[Part] = [model] if model else []
-    parts += [table for side in sides if (table := flow_table(opened, trace_id, *side))]
+    parts += [table for side in sides if (table := flow_table(opened.store, trace_id, *side))]
     if len(sides) > 1:
-        parts.append(for_people(opened, "layer_diff", opened.layer_diff(trace, *sides[0], *sides[1])))
+        parts.append(for_people(opened.store, "layer_diff", opened.layer_diff(trace, *sides[0], *sides[1])))
     render_parts(parts, output=output, limit=0)

@@ -98,11 +98,11 @@ def report(lake: Path | None, /, name: str, hardware: list[str], output: Path | 
     """
     _need(hardware)
     opened = open_default(lake)
-    text = opened.model_report(name, output, hardware=hardware, **work)
-    for fault in opened.report_faults():
+    written = opened.model_report(name, output, hardware=hardware, **work)
+    for fault in written.faults:
         say_fault(fault)
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(written.text, nl=False)
     else:
         say(f"{output}: written.")
 
@@ -189,15 +189,15 @@ def sweep(
       tracelake model sweep qwen3-8b --batch 1,64,512 --kv-len 1024,8192,32768 --hardware h200 --map batch,kv_len
     """
     _need(hardware)
-    from ..analysis.model_report import AXES
+    from ..analysis.sweeps import AXES
 
     if knobs and len(knobs) != 2:
         raise UsageError("--map: expected two knobs separated by a comma, as in batch,kv_len.")
     chosen = {key: value for key, value in axes.items() if value}
     opened = open_default(lake)
-    answer = opened.model_sweep(name, hardware=hardware, **chosen)
+    swept = opened.model_sweep(name, hardware=hardware, **chosen)
     if knobs:
-        answer = opened.sweep_map(*knobs)
+        answer = swept.map(*knobs)
         [(points, feasible, most)] = answer.aggregate("sum(points), sum(feasible_points), max(points)").fetchall()
         ms = "median_ms" if most and most > 1 else "ms"
         shown = (
@@ -209,8 +209,8 @@ def sweep(
             infeasible = f"{points - feasible} of {points} scenarios"
             say(f"{infeasible} cannot run or do not fit the memory; without --map, see faults.")
         return
-    given = [axis for axis in AXES if axis in ("hardware", "phase") or axis in chosen]
-    render_rows(_for_people(answer, format_, f"{', '.join(given)}, {_STEP}, {_PASS}, faults"), format_, output, limit)
+    given = ", ".join(axis for axis in AXES if axis in ("hardware", "phase") or axis in chosen)
+    render_rows(_for_people(swept.rows, format_, f"{given}, {_STEP}, {_PASS}, faults"), format_, output, limit)
 
 
 _CAN_RUN = (

@@ -163,7 +163,8 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
 
     opened = open_lake(lake, trace=trace)
     opened.check_modelled(trace)
-    answer = whole = opened.measured_vs_modelled(trace)
+    compared = opened.measured_vs_modelled(trace)
+    answer = compared.rows
     if pass_ is not None:
         answer = answer.filter(f"pass_id = {find_one_pass(opened, trace, pass_)}")
         if not answer.limit(1).fetchall():
@@ -172,7 +173,7 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
     if format_ in ("table", "markdown"):
         answer = answer.select(device_column(answer) + MEASURED_COLUMNS)
     render_rows(answer, format_, output, limit)
-    for line in [*opened.model_doubts(trace), *opened.measured_caveats(trace, whole)]:
+    for line in compared.faults:
         say(f"{trace}: {line}")
 
 

@@ -118,4 +118,4 @@ def align(
 
         summary = opened.align(simulated, measured, "summary", pass_, window, dedup)
         line = m6_line(*summary.select("m6, coverage, calibration, surplus, hit_us, measured_us").fetchall()[0])
-        render_parts([line, for_people(opened, f"align_{by}", answer)], format_, output, limit=limit)
+        render_parts([line, for_people(opened.store, f"align_{by}", answer)], format_, output, limit=limit)

@@ -12,7 +12,7 @@ from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
 from .compat import COMPAT
 
 if TYPE_CHECKING:
-    from ..analysis.summaries import Mode
+    from ..reports.compat.summary import Mode
 
 
 @click.command()

@@ -11,12 +11,13 @@ import duckdb
 from . import modules
 from .errors import InputError, UsageError
 from .paths import check_usable, file_literal
+from .store import Store
 from .text import cell, unsafe_in_csv
 
 FORMATS = ("parquet", "csv", "duckdb")
 
 
-def checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
+def _checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
     """Return the relations to write: those named, else every public one but `events`.
 
     Raises:
@@ -38,10 +39,21 @@ def checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
     return names
 
 
-def export(
-    connection: duckdb.DuckDBPyConnection, target: Path, format: str, names: Sequence[str]
-) -> list[tuple[str, int]]:
-    """Write relations that are ready, and return the rows of each; see `Lake.export`."""
+def export(store: Store, target: Path, format: str, relations: Sequence[str]) -> list[tuple[str, int]]:
+    """Write relations to files, or to one DuckDB database, and return the rows of each.
+
+    Args:
+        store: the lake.
+        target: a folder for parquet and csv, a database file for duckdb.
+        format: parquet, csv or duckdb.
+        relations: which; every public one but `events` when none is named.
+
+    Raises:
+        UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
+        InputError: a file cannot be written.
+    """
+    names = _checked(target, format, relations)
+    connection = store.unguarded.prepare(" ".join(names))
     try:
         return (
             _to_database(connection, target, names)

@@ -180,7 +180,7 @@ class Store:
         self._point_at_events(connection)
         self._materialised.clear()
         self._pairs.clear()
-        self._recompute(entry.name for entry in modules.relations())
+        self.recompute(entry.name for entry in modules.relations())
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
@@ -230,7 +230,7 @@ class Store:
             finally:
                 self._making = False
 
-    def _recompute(self, names: Iterable[str]) -> None:
+    def recompute(self, names: Iterable[str]) -> None:
         """Compute those relations anew that are held in memory, of some names that are there.
 
         Those that rest on files of other relations wait for the next question, which brings these up to date.
@@ -252,10 +252,6 @@ class Store:
             UsageError: no trace, or more than one, is so named.
         """
         return naming.resolve(self.rows, self.path, trace)
-
-    def locate(self, trace: str) -> str:
-        """Return the id of a trace."""
-        return self.resolve(trace)
 
     def check_answerable(self, trace_id: str, relation: str) -> None:
         """Check that a relation has an answer about a trace.
@@ -360,7 +356,11 @@ class Store:
         """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
         return entry.materialised and self._lookups.told.isdisjoint(modules.sources(entry.name))
 
-    def _tell(self, table: str, *row: str) -> None:
+    def hold(self, table: str) -> None:
+        """Have a lookup table stay as it is: from here on it holds more than its files."""
+        self._lookups.hold(table)
+
+    def give(self, table: str, *row: str) -> None:
         """Put a row into a lookup table, in the place of one of its key, for as long as the lake is open."""
         self._lookups.tell(self._ready([table]), table, row)
         self._ready(self._renew_above(table))
@@ -368,7 +368,7 @@ class Store:
     def _renew_above(self, table: str) -> set[str]:
         """Have all that is made from a lookup table see its rows; return what waits for the next question."""
         above = {entry.name for entry in modules.relations() if table in modules.sources(entry.name)}
-        self._recompute(above)
+        self.recompute(above)
         self._pairs.clear()
         kept = above & self._materialised
         for names in (self._materialised, self._created, self._commented):

@@ -10,6 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ...analysis.passes import chosen_pass
+from ...analysis.traces import locate
 from ...engine.errors import UsageError
 from ...engine.store import Store
 from ...engine.text import cell, json_text
@@ -26,7 +28,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def write_pass(
     store: Store,
-    trace_id: str,
+    trace: str,
     path: Path,
     *,
     window: str,
@@ -39,10 +41,10 @@ def write_pass(
 
     Args:
         store: the lake.
-        trace_id: the trace.
+        trace: the trace.
         path: the table; the JSON has its name with the ending .json.
         window: anchor, extended, monotonic, or whole for the whole table.
-        pass_id: the pass, from 0; None with the window whole.
+        pass_id: the pass, from 0; default: the chosen one. The window whole takes none.
         device: the device; the first that has the pass when not given.
         duplicates: write rows that do not count, too.
         spreadsheet: keep text from running as a formula.
@@ -54,6 +56,11 @@ def write_pass(
         UsageError: the trace is no table of kernels, or has no such pass, window or device.
         InputError: a file cannot be written.
     """
+    if window not in WINDOWS:
+        raise UsageError(f"window={window}: unknown. Known: {', '.join(WINDOWS)}.")
+    trace_id = locate(store, trace)
+    if pass_id is None and window != "whole":
+        pass_id = chosen_pass(store, trace_id)
     about, table = _table(store, trace_id)
     if path.suffix.lower() == ".json":
         raise UsageError(f"{path}: give a .csv file; its description is written next to it, as .json.")

@@ -6,16 +6,17 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.mfu import taken_times
+from ...analysis.models import resolve_hardware
 from ...analysis.timings import Times, insert_times
 from ...engine.errors import UsageError
 from ..mfu.facts import objects
+from ..mfu.report import check_format, rendered
 from ..mfu.tables import share
 from ..output.table import Column, Table, cut, text
 
 if TYPE_CHECKING:
-    import duckdb
-
-    from ...analysis.models import Models
+    from ...engine.store import Store
     from ..mfu.tables import Part
 
 _NAME, _OPS, _SHAPE = 42, 24, 22
@@ -26,18 +27,41 @@ _CAVEAT = (
 )
 
 
-def facts(
-    store: Models, connection: duckdb.DuckDBPyConnection, asked: Mapping[str, Any], times: Times | None
-) -> dict[str, Any]:
-    """Return what the simulator answers, under its own keys; `connection` is the store's.
+_DEFAULTS = {"batch": 1, "seq_len": 1, "tp": 8, "dp": 1, "ep": 8, "gpu": "h20", "dtype": "bf16"}
+
+
+def reference_mfu(store: Store, model: str, format: str, **given: Any) -> str:
+    """Return what the reference's compute simulator answers, its errors included: to see where it errs.
+
+    Args:
+        store: the lake.
+        model: one of the simulator's own models.
+        format: table, markdown or json.
+        given: gpu, batch, seq_len, tp, dp, ep, dtype, and times as of `tracelake.analysis.mfu.Workload`.
+
+    Raises:
+        UsageError: it has no such model or option, or a time or a value is invalid.
+        InputError: a file cannot be read.
+    """
+    check_format(format)
+    times, totals = taken_times(given)
+    if unknown := given.keys() - _DEFAULTS:
+        raise UsageError(f"--{min(unknown).replace('_', '-')}: the reference has no such option.")
+    found = facts(store, {"model": model, **_DEFAULTS, **given, **totals}, times)
+    return rendered(found, report(found), format)
+
+
+def facts(store: Store, asked: Mapping[str, Any], times: Times | None) -> dict[str, Any]:
+    """Return what the simulator answers, under its own keys.
 
     Raises:
         UsageError: it knows no such model, or refuses it.
     """
     request = f"reference {len(store.rows('SELECT request FROM compat_requests'))}"
-    said = {"request": request, **asked}
-    names, marks = ", ".join(said), ", ".join("?" * len(said))
-    connection.execute(f"INSERT INTO compat_requests ({names}) VALUES ({marks})", list(said.values()))
+    row = {"request": request, **asked}
+    names, marks = ", ".join(row), ", ".join("?" * len(row))
+    connection = store.prepare("compat_requests timing_metadata category_timings kernel_timings")
+    connection.execute(f"INSERT INTO compat_requests ({names}) VALUES ({marks})", list(row.values()))
     insert_times(connection, request, times)
     [total] = objects(
         store,
@@ -52,7 +76,7 @@ def facts(
         raise UsageError(f"{asked['model']}: the reference refuses it: {total['fault']}.")
     if total["peak_tflops"] is None:
         # The reference says nothing; a chip that nobody knows is more likely a slip.
-        store.resolve_hardware(str(asked["gpu"]))
+        resolve_hardware(store, str(asked["gpu"]))
     [arch] = objects(
         store,
         "SELECT source, dims.num_layers AS num_hidden_layers, dims.hidden_size, num_heads AS num_attention_heads,"
@@ -67,7 +91,7 @@ def facts(
 
 
 def _document(
-    store: Models,
+    store: Store,
     request: str,
     asked: Mapping[str, Any],
     times: Times | None,
@@ -170,7 +194,7 @@ def short(value: float | None) -> str:
     return f"{value:.0f}"
 
 
-def _unknown(store: Models, model: str) -> str:
+def _unknown(store: Store, model: str) -> str:
     rows = store.rows("SELECT model, aliases FROM compat_models ORDER BY model")
     known = sorted({model for model, _ in rows} | {alias for _, aliases in rows for alias in aliases or []})
     near = difflib.get_close_matches(model.strip().lower().replace(" ", "-"), known, n=4, cutoff=0.5)

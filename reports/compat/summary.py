@@ -9,21 +9,53 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from ...analysis.traces import locate
 from ...engine.modules import quoted
 from ...engine.text import json_text, markdown_prose
 from ..output.render import plain, to_text
 from ..output.table import Column, Table, text
+from ..summary.document import check_format
 
 if TYPE_CHECKING:
     from ...engine.store import Store
 
+Mode = Literal["exclusive_per_track", "exclusive_global"]
 SCHEMA = "profile_summary.v1"
 #: Counts of events at which the exporter is known to cut a trace off.
 _CAPS = (1_000_000, 5_000_000)
 _STATISTICS = "steps AS count, mean_us AS mean, median_us AS median, p90_us AS p90, min_us AS min, max_us AS max"
 _CATEGORIES = ("compute", "communication", "host", "stall", "other")
+
+
+def reference_summary(
+    store: Store,
+    trace: str,
+    format: str,
+    *,
+    top: int = 10,
+    warmup_steps: int = 5,
+    hot_op_limit: int = 25,
+    breakdown_mode: Mode = "exclusive_per_track",
+) -> str:
+    """Return the summary as the reference's tool makes it, its errors included: `profile_summary.v1`.
+
+    Args:
+        store: the lake.
+        trace: the trace, of JAX.
+        format: json, or md for its report.
+        top: rows of a table of the report.
+        warmup_steps: steps with a smaller number are left out of the steady ones.
+        hot_op_limit: operations in its list, from which it also makes the families.
+        breakdown_mode: how it sums up time.
+
+    Raises:
+        UsageError: the format is neither.
+    """
+    check_format(format)
+    found = build(store, locate(store, trace), warmup_steps, hot_op_limit, breakdown_mode)
+    return as_json(found) if format == "json" else as_markdown(found, top)
 
 
 def build(store: Store, trace_id: str, warmup_steps: int, hot_op_limit: int, breakdown_mode: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.calibration import OVER_100
 from ..output.render import plain
 
 if TYPE_CHECKING:
@@ -11,12 +12,6 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 
-#: Why a share of a peak may exceed it.
-OVER_100 = (
-    "a type with a higher peak was run; a dimension of the model is not that of the one measured; TP or EP is not the "
-    "one measured; work was skipped or padded (masked, sparse); kernels of the group are missing; the chip ran above "
-    "the clock that its peak is stated for"
-)
 _MODEL = (
     "model, name, model_type, attention, num_layers, hidden_size, num_heads, num_kv_heads, head_dim, qk_nope_head_dim, "
     "qk_rope_head_dim, v_head_dim, q_lora_rank, kv_lora_rank, o_lora_rank, o_groups, intermediate_size, num_experts, "
@@ -46,12 +41,6 @@ _MFU = (
     "scope, layer_kind, basis, time_us, flop, flop_rank, bytes, peak_tflops, tflops, compute_us, memory_us, "
     "roofline_us, mfu_pct, cluster_mfu_pct, mbu_pct, roofline_pct, flag_over_100, over_100_causes"
 )
-
-
-def model_doubts(store: Store, trace_id: str) -> list[str]:
-    """Return what a trace shows that its model does not have, and which published models fit; no line if none."""
-    query = "SELECT value, unit, message FROM model_checks WHERE trace_id = $1 AND severity <> 'ok'"
-    return [f"{value:g} {unit} {message}" for value, unit, message in store.rows(query, [trace_id])]
 
 
 def objects(store: Store, query: str, **parameters: Any) -> Rows:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.calibration import OVER_100
+from ...analysis.model_traces import model_doubts
 from ..output.table import Column, Table, text
-from .facts import OVER_100, model_doubts, objects
+from .facts import objects
 from .tables import bytes_text, flop_text, reason, reason_column, share
 
 if TYPE_CHECKING:

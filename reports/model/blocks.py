@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.workloads import SCHEMA, Workload
+from ...analysis.studies import SCHEMA
+from ...analysis.workloads import Workload
 from ..charts import bars, sweeps
 from ..charts import diagrams as drawings
 from ..charts import vega as charts
@@ -59,7 +60,7 @@ class Source:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def ask(self, query: str, **values: Any) -> list[dict[str, Any]]:
-        """Return the rows of a question."""
+        """Return the rows of a query."""
         answer = self.connection.execute(query, values)
         columns = [column[0] for column in answer.description or ()]
         return [dict(zip(columns, row, strict=True)) for row in answer.fetchall()]
@@ -117,14 +118,7 @@ def fingerprint(source: Source) -> list[Block]:
 
 def diagrams(source: Source) -> list[Block]:
     """Return the diagrams of the model, and which layer is of which kind."""
-    runs = source.ask(f"""
-        SELECT any_value(layer_kind) AS kind, count(*) AS layers
-        FROM (
-            SELECT layer_id, layer_kind,
-                layer_id - row_number() OVER (PARTITION BY layer_kind ORDER BY layer_id) AS run
-            FROM {SCHEMA}.model_layers
-        )
-        GROUP BY layer_kind, run ORDER BY min(layer_id)""")
+    runs = source.ask(f"SELECT layer_kind AS kind, layers FROM {SCHEMA}._report_layer_runs ORDER BY first_layer")
     return [
         *drawings.diagrams(source.dims, [(row["kind"], row["layers"]) for row in runs]),
         source.table("layer_kinds"),
@@ -197,7 +191,7 @@ def configuration(source: Source) -> list[Block]:
 
 def _points(source: Source) -> list[dict[str, Any]]:
     return source.ask(
-        f"SELECT phase, execution, intensity, achieved_tflops AS tflops, mfu FROM {SCHEMA}.phase_roofline "
+        f"SELECT phase, execution, intensity, achieved_tflops AS tflops, mfu FROM {SCHEMA}._report_points "
         "WHERE study = 'report anchor' ORDER BY phase, execution"
     )
 
@@ -218,8 +212,7 @@ def _sweep(source: Source, study: str, axis: str) -> list[dict[str, Any]]:
         f"""
         SELECT execution, {axis} AS value, intensity, achieved_tflops AS tflops, compute_ms AS T_comp, hbm_ms AS T_hbm,
             net_ms AS T_net, CASE WHEN fits THEN 'yes' ELSE 'no' END AS fits
-        FROM {SCHEMA}.phase_roofline
-        JOIN (SELECT scenario, fits FROM {SCHEMA}.memory_per_gpu) USING (scenario)
+        FROM {SCHEMA}._report_points
         WHERE study = $study ORDER BY execution, value
         """,
         study=study,
@@ -291,16 +284,16 @@ def prompts(source: Source) -> list[Block]:
 
 def shares(source: Source) -> list[Block]:
     """Return the categories' shares of FLOP, bytes and time."""
-    rows = source.ask(f"""
-        SELECT phase, execution, category, sum(flop) AS F_theory, sum(hbm_bytes) AS bytes_hbm,
-            sum(serial_ms) AS T_serial
-        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category ORDER BY phase, execution, category""")
+    rows = source.ask(
+        "SELECT phase, execution, category, flop_pct AS F_theory, bytes_pct AS bytes_hbm, time_pct AS T_serial "
+        f"FROM {SCHEMA}._report_categories ORDER BY phase, execution, category"
+    )
     found: list[Block] = [source.table("shares")]
     for execution in dict.fromkeys(source.work.executions):
         long = [
             {
                 "phase": row["phase"], "category": row["category"], "measure": measure,
-                "share": _share(rows, row, measure), "place": source.categories.index(row["category"]),
+                "share": row[measure] or 0.0, "place": source.categories.index(row["category"]),
             }
             for row in rows if row["execution"] == execution for measure in ("F_theory", "bytes_hbm", "T_serial")
         ]  # fmt: skip
@@ -309,17 +302,12 @@ def shares(source: Source) -> list[Block]:
     return found
 
 
-def _share(rows: list[dict[str, Any]], row: dict[str, Any], measure: str) -> float:
-    whole = sum(of[measure] for of in rows if of["phase"] == row["phase"] and of["execution"] == row["execution"])
-    return row[measure] / whole if whole else 0.0
-
-
 def category_roofs(source: Source) -> list[Block]:
     """Return the roofline of the categories, phase by phase."""
-    rows = source.ask(f"""
-        SELECT phase, execution, category, sum(flop) / nullif(sum(hbm_bytes), 0) AS intensity,
-            sum(flop) / nullif(greatest(sum(compute_ms), sum(hbm_ms), sum(net_ms)), 0) / 1e9 AS tflops
-        FROM {SCHEMA}.module_roofline GROUP BY phase, execution, category ORDER BY phase, execution, category""")
+    rows = source.ask(
+        "SELECT phase, execution, category, intensity, achieved_tflops AS tflops "
+        f"FROM {SCHEMA}._report_categories ORDER BY phase, execution, category"
+    )
     drawn = [
         charts.category_roofline(
             phase,
@@ -361,17 +349,10 @@ def knobs(source: Source) -> list[Block]:
     found: list[Block] = []
     for phase in ("decode", "prefill", "training"):
         sides = source.ask(
-            f"""
-            SELECT r.title, r.side, r.setting, 100 * (p.time_ms / a.time_ms - 1) AS change, m.fits
-            FROM {SCHEMA}.phase_roofline AS p
-            JOIN report_steps AS r ON p.scenario = concat_ws(' / ', 'report knobs', p.phase, r.knob, r.side)
-            JOIN {SCHEMA}.phase_roofline AS a
-                ON a.phase = p.phase AND a.study = 'report anchor' AND a.execution = $main
-            JOIN {SCHEMA}.memory_per_gpu AS m ON m.scenario = p.scenario
-            WHERE p.phase = $phase
-            """,
-            main=source.work.main, phase=phase,
-        )  # fmt: skip
+            "SELECT title, side, setting, change_pct AS change, fits "
+            f"FROM {SCHEMA}._report_turned WHERE phase = $phase",
+            phase=phase,
+        )
         found.append(bars.tornado(phase, sides) or Remark(f"No knob moves {phase} by more than 0.5 %."))
         if not any(side["fits"] for side in sides):
             found.append(Remark(f"Neither the anchor nor any step of {phase} fits the memory."))

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.workloads import SCHEMA, Workload
+from ...analysis.studies import SCHEMA
+from ...analysis.workloads import Workload
 from . import blocks as blocks_of
 from .blocks import Block, Items, Source
 from .facts import Facts, filled
@@ -38,7 +39,8 @@ def sections(connection: duckdb.DuckDBPyConnection, work: Workload, facts: Facts
     source.categories = tuple(
         row["category"]
         for row in source.ask(
-            f"SELECT category FROM {SCHEMA}.module_roofline GROUP BY category ORDER BY sum(serial_ms) DESC, category"
+            f"SELECT DISTINCT category, category_ms FROM {SCHEMA}._report_categories "
+            "ORDER BY category_ms DESC, category"
         )
     )
     rows = source.ask("SELECT section, title, prose, seed_prose, items FROM report_sections")

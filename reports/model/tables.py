@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.workloads import SCHEMA, Workload
+from ...analysis.studies import SCHEMA
+from ...analysis.workloads import Workload
 from ...engine.errors import UsageError
 from .format import cell
 
@@ -34,53 +35,42 @@ class Table:
 
 @dataclass(frozen=True)
 class Query:
-    """A table to be: what to ask, and of which relation it is."""
+    """A table to be: its query, and the relation that its rows are of."""
 
     title: str
     source: str
     sql: str
 
 
-#: All but words: of these columns a heading names the unit.
 #: Columns that mean something by the reference's formulas alone.
 _SEED_ALONE = (
     "attention_residency", "dense_residency", "moe_residency", "activation_factor", "elementwise_factor", "moved_bytes",
 )  # fmt: skip
+#: Formats of words: of the other columns a heading names the unit.
 _WORDS = ("words", "flag", "yes_no")
 
-_FITS = f"JOIN (SELECT scenario, fits, max_batch FROM {SCHEMA}.memory_per_gpu) AS m USING (scenario)"
 _PHASES = "list_position(['training', 'prefill', 'decode'], phase)"
 _PROFILES = "list_position($executions, execution)"
-
-
-def _beside(study: str, axis: str) -> str:
-    """Return the query of a sweep, both profiles beside each other."""
-    sides = ", ".join(
-        f"max({column}) FILTER (execution = ${side}) AS {side}_{name}"
-        for column, name in (
-            ("intensity", "intensity"), ("time_ms", "ms"), ("achieved_tflops", "tflops"), ("bound", "bound")
-        )
-        for side in ("base", "main")
-    )  # fmt: skip
-    return (
-        f"SELECT {axis}, {sides}, bool_and(fits) AS fits FROM {SCHEMA}.phase_roofline AS p {_FITS} "
-        f"WHERE study = 'report {study}' GROUP BY {axis} ORDER BY {axis}"
-    )
+_POINTS = f"{SCHEMA}._report_points"
+_SIDES = (
+    "base_intensity, main_intensity, base_ms, main_ms, base_tflops, main_tflops, base_bound, main_bound, fits "
+    f"FROM {SCHEMA}._report_sides"
+)
+#: Rates that times were computed with.
+_RATES = (
+    "achieved_tflops / mfu AS peak_tflops, hbm_bytes / hbm_ms / 1e6 AS hbm_gbps, "
+    "1e3 * (achieved_tflops / mfu) / (hbm_bytes / hbm_ms / 1e6) AS knee"
+)
+_TERM = "CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END"
 
 
 QUERIES = {
-    "terms": Query("Terms", "report_terms", """
-        SELECT term, CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END
-            AS definition, unit, used_in
-        FROM report_terms WHERE kind = 'term' ORDER BY place"""),
-    "symbols": Query("Symbols", "report_terms", """
-        SELECT term, CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END
-            AS meaning, unit
-        FROM report_terms WHERE kind = 'symbol' ORDER BY place"""),
-    "byte_parts": Query("Parts of the bytes", "report_terms", """
-        SELECT term, CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END
-            AS meaning, unit
-        FROM report_terms WHERE kind = 'byte_part' ORDER BY place"""),
+    "terms": Query("Terms", "report_terms", f"""
+        SELECT term, {_TERM} AS definition, unit, used_in FROM report_terms WHERE kind = 'term' ORDER BY place"""),
+    "symbols": Query("Symbols", "report_terms", f"""
+        SELECT term, {_TERM} AS meaning, unit FROM report_terms WHERE kind = 'symbol' ORDER BY place"""),
+    "byte_parts": Query("Parts of the bytes", "report_terms", f"""
+        SELECT term, {_TERM} AS meaning, unit FROM report_terms WHERE kind = 'byte_part' ORDER BY place"""),
     "formulas": Query("Rules by kind of module", "report_formulas", """
         SELECT module, phases AS formula_phase, shape, formula_flop, formula_bytes, note AS formula_note
         FROM report_formulas WHERE formulas = $formulas ORDER BY place"""),
@@ -92,121 +82,72 @@ QUERIES = {
             activation_factor, elementwise_factor, tensor_core_model, flop_fraction, hbm_fraction, net_fraction, comment
         FROM {SCHEMA}.execution_profiles ORDER BY {_PROFILES}"""),
     "layer_kinds": Query("Layers by kind", "model_layers", f"""
-        SELECT layer_kind, count(*) AS layers,
-            concat(min(layer_id), CASE WHEN count(*) > 1 THEN concat(
-                CASE WHEN max(layer_id) - min(layer_id) + 1 = count(*) THEN '-' ELSE ', …, ' END, max(layer_id)) END
-            ) AS layer_ids
-        FROM {SCHEMA}.model_layers GROUP BY layer_kind ORDER BY min(layer_id)"""),
+        SELECT layer_kind, layers, layer_ids FROM {SCHEMA}._report_layer_kinds ORDER BY first_layer"""),
     "parameter_categories": Query("Parameters by part", "parameters", f"""
-        SELECT part, sum(parameters) AS parameters, sum(parameters_pct) AS parameters_pct,
-            sum(active_parameters) AS active_parameters
-        FROM {SCHEMA}.parameters GROUP BY part ORDER BY sum(parameters) DESC"""),
+        SELECT part, parameters, parameters_pct, active_parameters FROM {SCHEMA}._report_parts
+        ORDER BY parameters DESC, part"""),
     "module_sizes": Query("Largest kinds of modules", "parameters", f"""
         SELECT module, instances, instance_parameters, parameters, parameters_pct FROM {SCHEMA}.parameters
         ORDER BY parameters DESC, module LIMIT 20"""),
     "modules": Query("Modules of decode at the anchor", "module_roofline", f"""
         SELECT module, category, flop, weight_bytes, activation_bytes, kv_bytes, net_bytes, intensity, time_ms, bound
-        FROM {SCHEMA}.module_roofline
-        WHERE study = 'report anchor' AND phase = 'decode' AND execution = $main ORDER BY time_ms DESC, module, category
-        """),
+        FROM {SCHEMA}._report_modules WHERE phase = 'decode' AND is_main ORDER BY time_ms DESC, module, category"""),
     "byte_shares": Query("Shares of the bytes in memory", "byte_shares", f"""
-        SELECT phase, execution, sum(share) FILTER (part = 'weights') AS weights_pct,
-            sum(share) FILTER (part = 'activations') AS activations_pct, sum(share) FILTER (part = 'kv') AS kv_pct,
-            sum(share) FILTER (part = 'temporary') AS temporary_pct,
-            coalesce(string_agg(advice, '; ' ORDER BY share DESC), 'nothing by the limits') AS advice
-        FROM {SCHEMA}.byte_shares GROUP BY phase, execution ORDER BY {_PHASES}, {_PROFILES}"""),
+        SELECT phase, execution, weights_pct, activations_pct, kv_pct, temporary_pct, advice
+        FROM {SCHEMA}._report_byte_shares ORDER BY phase_place, profile_place"""),
     "bytes": Query("Bytes in memory", "phase_roofline", f"""
         SELECT phase, execution, weight_bytes, activation_bytes, kv_bytes, temporary_bytes, hbm_bytes
-        FROM {SCHEMA}.phase_roofline WHERE study = 'report anchor' ORDER BY {_PHASES}, {_PROFILES}"""),
+        FROM {_POINTS} WHERE study = 'report anchor' ORDER BY phase_place, profile_place"""),
     "chips": Query("Chips", "hardware_peaks", f"""
-        SELECT hardware, h.name AS chip_name, dtype, peak_tflops, hbm_gbps, 1e3 * peak_tflops / hbm_gbps AS knee,
-            hbm_gb, link_gbps
-        FROM {SCHEMA}.hardware AS h JOIN {SCHEMA}.hardware_peaks USING (hardware)
-        WHERE list_contains($dtypes, dtype) ORDER BY list_position($chips, hardware), peak_tflops DESC"""),
+        SELECT hardware, chip_name, dtype, peak_tflops, hbm_gbps, knee, hbm_gb, link_gbps FROM {SCHEMA}._report_chips
+        ORDER BY chip_place, peak_tflops DESC"""),
     "seed_chips": Query("Chips", "phase_roofline", f"""
-        SELECT DISTINCT hardware, achieved_tflops / mfu AS peak_tflops, hbm_bytes / hbm_ms / 1e6 AS hbm_gbps,
-            1e3 * (achieved_tflops / mfu) / (hbm_bytes / hbm_ms / 1e6) AS knee
-        FROM {SCHEMA}.phase_roofline
-        WHERE study IN ('report anchor', 'report chips') AND phase = 'prefill' AND execution = $main
+        SELECT DISTINCT hardware, {_RATES} FROM {_POINTS}
+        WHERE study IN ('report anchor', 'report chips') AND phase = 'prefill' AND is_main
         ORDER BY list_position($chips, hardware)"""),
     "phase_knees": Query("Rates of each phase", "phase_roofline", f"""
-        SELECT phase, hardware, achieved_tflops / mfu AS peak_tflops, hbm_bytes / hbm_ms / 1e6 AS hbm_gbps,
-            1e3 * (achieved_tflops / mfu) / (hbm_bytes / hbm_ms / 1e6) AS knee,
-            net_bytes / nullif(net_ms, 0) / 1e6 AS net_gbps,
+        SELECT phase, hardware, {_RATES}, net_bytes / nullif(net_ms, 0) / 1e6 AS net_gbps,
             1e3 * (achieved_tflops / mfu) / (net_bytes / nullif(net_ms, 0) / 1e6) AS net_knee
-        FROM {SCHEMA}.phase_roofline
-        WHERE study IN ('report anchor', 'report chips') AND execution = $main
-        ORDER BY list_position($chips, hardware), {_PHASES}"""),
+        FROM {_POINTS} WHERE study IN ('report anchor', 'report chips') AND is_main
+        ORDER BY chip_place, phase_place"""),
     "kpi": Query("Headline figures", "phase_roofline", f"""
         SELECT phase, execution, flop, realizable_flop, hbm_bytes, intensity, compute_ms, hbm_ms, net_ms, time_ms,
             serial_ms, mfu, tokens_per_s, bound, fits
-        FROM {SCHEMA}.phase_roofline AS p {_FITS} WHERE study = 'report anchor' ORDER BY {_PHASES}, {_PROFILES}"""),
+        FROM {_POINTS} WHERE study = 'report anchor' ORDER BY phase_place, profile_place"""),
     "chips_kpi": Query("The same on other chips", "phase_roofline", f"""
         SELECT hardware, phase, intensity, compute_ms, hbm_ms, net_ms, time_ms, mfu, tokens_per_s, bound, fits
-        FROM {SCHEMA}.phase_roofline AS p {_FITS}
-        WHERE study = 'report chips' OR study = 'report anchor' AND execution = $main
-        ORDER BY list_position($chips, hardware), {_PHASES}"""),
+        FROM {_POINTS} WHERE study = 'report chips' OR study = 'report anchor' AND is_main
+        ORDER BY chip_place, phase_place"""),
     "categories": Query("Categories of work", "module_roofline", f"""
-        SELECT phase, category,
-            sum(flop) FILTER (execution = $base) / nullif(sum(hbm_bytes) FILTER (execution = $base), 0)
-                AS base_intensity,
-            sum(flop) FILTER (execution = $main) / nullif(sum(hbm_bytes) FILTER (execution = $main), 0)
-                AS main_intensity,
-            100 * (main_intensity / nullif(base_intensity, 0) - 1) AS intensity_change_pct,
-            sum(hbm_bytes + net_bytes) FILTER (execution = $base) AS base_bytes,
-            sum(hbm_bytes + net_bytes) FILTER (execution = $main) AS main_bytes
-        FROM {SCHEMA}.module_roofline GROUP BY phase, category ORDER BY {_PHASES}, category"""),
+        SELECT phase, category, base_intensity, main_intensity, intensity_change_pct, base_bytes, main_bytes
+        FROM {SCHEMA}._report_category_sides ORDER BY phase_place, category"""),
     "cross_mode": Query("Phases beside each other", "phase_roofline", f"""
-        SELECT phase, {", ".join(
-            f"max({column}) FILTER (execution = ${side}) AS {side}_{name}"
-            for column, name in (("intensity", "intensity"), ("time_ms", "ms"), ("tokens_per_s", "tokens_per_s"))
-            for side in ("base", "main")
-        )}
-        FROM {SCHEMA}.phase_roofline WHERE study = 'report anchor' GROUP BY phase ORDER BY {_PHASES}"""),
-    "batches": Query("Decode by batch", "phase_roofline", _beside("batch", "batch")),
-    "prompts": Query("Prefill by prompt length", "phase_roofline", _beside("prompt", "seq_len")),
+        SELECT phase, base_intensity, main_intensity, base_ms, main_ms, base_tokens_per_s, main_tokens_per_s
+        FROM {SCHEMA}._report_sides WHERE study = 'report anchor' ORDER BY phase_place"""),
+    "batches": Query("Decode by batch", "phase_roofline", f"""
+        SELECT batch, {_SIDES} WHERE study = 'report batch' ORDER BY batch"""),
+    "prompts": Query("Prefill by prompt length", "phase_roofline", f"""
+        SELECT seq_len, {_SIDES} WHERE study = 'report prompt' ORDER BY seq_len"""),
     "shares": Query("Shares of the categories", "module_roofline", f"""
-        SELECT phase, category, sum(flop) / nullif(any_value(all_flop), 0) AS flop_pct,
-            sum(hbm_bytes) / nullif(any_value(all_bytes), 0) AS bytes_pct,
-            sum(serial_ms) / nullif(any_value(all_ms), 0) AS time_pct
-        FROM (
-            SELECT *, sum(flop) OVER of_phase AS all_flop, sum(hbm_bytes) OVER of_phase AS all_bytes,
-                sum(serial_ms) OVER of_phase AS all_ms
-            FROM {SCHEMA}.module_roofline WHERE execution = $main WINDOW of_phase AS (PARTITION BY phase)
-        )
-        GROUP BY phase, category ORDER BY {_PHASES}, category"""),
+        SELECT phase, category, flop_pct, bytes_pct, time_pct FROM {SCHEMA}._report_categories
+        WHERE is_main ORDER BY phase_place, category"""),
     "frontier": Query("Least batch that is bound by compute", "decode_frontier", f"""
-        SELECT ep, kv_len, memory_intensity, knee, net_intensity, net_knee, min_batch, limiter,
-            min_batch <= room AS frontier_fits
-        FROM {SCHEMA}.decode_frontier
-        LEFT JOIN (
-            SELECT ep, kv_len, min(max_batch) AS room FROM {SCHEMA}.memory_per_gpu
-            WHERE study = 'report frontier' GROUP BY ep, kv_len
-        ) USING (ep, kv_len)
-        ORDER BY ep, kv_len"""),
+        SELECT ep, kv_len, memory_intensity, knee, net_intensity, net_knee, min_batch, limiter, frontier_fits
+        FROM {SCHEMA}._report_frontier ORDER BY ep, kv_len"""),
     "memory": Query("Resident at the anchor", "memory_per_gpu", f"""
         SELECT phase, other_weight_bytes, expert_bytes, kv_bytes AS held_kv_bytes, gradient_bytes, optimizer_bytes,
             activation_bytes AS held_activation_bytes, total_bytes, budget_bytes, fits, max_batch
         FROM {SCHEMA}.memory_per_gpu WHERE study = 'report anchor' AND execution = $main ORDER BY {_PHASES}"""),
     "layouts": Query("Layouts tried in decode, the smallest twenty", "memory_per_gpu", f"""
-        SELECT tp, ep, dp, weight_bytes AS held_weight_bytes, kv_bytes AS held_kv_bytes, total_bytes, budget_bytes,
-            fits, max_batch, time_ms, tokens_per_s / (tp * pp) AS tokens_per_chip_s
-        FROM {SCHEMA}.memory_per_gpu AS m
-        JOIN (SELECT scenario, time_ms, tokens_per_s FROM {SCHEMA}.phase_roofline) AS p USING (scenario)
-        WHERE study = 'report layout' ORDER BY tp * dp * pp, tp, ep LIMIT 20"""),
+        SELECT tp, ep, dp, held_weight_bytes, held_kv_bytes, total_bytes, budget_bytes, fits, max_batch, time_ms,
+            tokens_per_chip_s
+        FROM {_POINTS} WHERE study = 'report layout' ORDER BY tp * dp * pp, tp, ep LIMIT 20"""),
     "communication": Query("Sent in a pass", "communication_envelope", f"""
         SELECT phase, tp, ep, moved_bytes, net_bytes, net_ms FROM {SCHEMA}.communication_envelope
         WHERE execution = $main ORDER BY {_PHASES}"""),
     "grid": Query("Fastest and slowest points", "phase_roofline", f"""
-        SELECT execution, s.kv_dtype, s.top_k, s.kv_rank_scale, s.hidden_scale, p.kv_len, intensity, time_ms, mfu,
-            bound, fits
-        FROM {SCHEMA}.phase_roofline AS p
-        JOIN (SELECT scenario, kv_dtype, top_k, kv_rank_scale, hidden_scale FROM {SCHEMA}.scenarios) AS s
-            USING (scenario) {_FITS}
-        WHERE study = 'report grid'
-        QUALIFY row_number() OVER (PARTITION BY execution ORDER BY time_ms, scenario) <= 3
-            OR row_number() OVER (PARTITION BY execution ORDER BY time_ms DESC, scenario DESC) <= 2
-        ORDER BY {_PROFILES}, time_ms"""),
+        SELECT execution, kv_dtype, top_k, kv_rank_scale, hidden_scale, kv_len, intensity, time_ms, mfu, bound, fits
+        FROM {SCHEMA}._report_grid ORDER BY profile_place, time_ms"""),
     "regimes": Query("What limits the points of the grid", "regime_transitions", f"""
         SELECT execution, kv_len, points, compute_bound, memory_bound, network_bound FROM {SCHEMA}.regime_transitions
         ORDER BY {_PROFILES}, kv_len"""),
@@ -216,28 +157,13 @@ QUERIES = {
             lambda pair: concat(printf('%g', pair[1]), ': ', printf('%.2f', pair[2]))), ', ') AS medians
         FROM {SCHEMA}.sensitivity WHERE execution = $main ORDER BY effect_rank, knob"""),
     "knobs": Query("One knob at a time", "phase_roofline", f"""
-        SELECT r.title, p.phase, any_value(a.time_ms) AS anchor_ms,
-            any_value(r.setting) FILTER (r.side = 'low') AS low_setting,
-            any_value(p.time_ms) FILTER (r.side = 'low') AS low_ms,
-            any_value(p.bound) FILTER (r.side = 'low') AS low_bound,
-            any_value(r.setting) FILTER (r.side = 'high') AS high_setting,
-            any_value(p.time_ms) FILTER (r.side = 'high') AS high_ms,
-            any_value(p.bound) FILTER (r.side = 'high') AS high_bound,
-            100 * (greatest(max(p.time_ms), any_value(a.time_ms)) / least(min(p.time_ms), any_value(a.time_ms)) - 1)
-                AS swing_pct,
-            bool_and(fits) AS fits
-        FROM {SCHEMA}.phase_roofline AS p
-        JOIN report_steps AS r ON p.scenario = concat_ws(' / ', 'report knobs', p.phase, r.knob, r.side)
-        JOIN (SELECT phase, time_ms FROM {SCHEMA}.phase_roofline
-            WHERE study = 'report anchor' AND execution = $main) AS a ON a.phase = p.phase
-        {_FITS}
-        GROUP BY r.title, p.phase
-        ORDER BY list_position(['decode', 'prefill', 'training'], p.phase), swing_pct DESC, r.title"""),
+        SELECT title, phase, anchor_ms, low_setting, low_ms, low_bound, high_setting, high_ms, high_bound, swing_pct,
+            fits
+        FROM {SCHEMA}._report_knobs
+        ORDER BY list_position(['decode', 'prefill', 'training'], phase), swing_pct DESC, title"""),
     "sources": Query("Chips", "hardware", f"""
-        SELECT hardware, name AS chip_name, hbm_gb, hbm_gbps, link_gbps, domain_size, scaleout_gbps, h.trusted,
-            concat_ws('; beyond the links: ', h.source, t.source) AS source
-        FROM {SCHEMA}.hardware AS h LEFT JOIN {SCHEMA}.topologies AS t USING (hardware)
-        ORDER BY list_position($chips, hardware)"""),
+        SELECT hardware, chip_name, hbm_gb, hbm_gbps, link_gbps, domain_size, scaleout_gbps, trusted, source
+        FROM {SCHEMA}._report_sources ORDER BY chip_place"""),
 }  # fmt: skip
 
 
@@ -264,21 +190,11 @@ def records(
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the columns and the rows of a table of the report, numbers unrounded."""
     sql = QUERIES[name].sql
-    dtypes: list[str] = []
-    if "$dtypes" in sql:
-        dtypes = computed_in(connection)
     values = {
-        "main": work.main, "base": work.base, "formulas": work.formulas, "executions": list(work.executions),
-        "chips": list(work.hardware), "dtypes": dtypes,
+        "main": work.main, "formulas": work.formulas, "executions": list(work.executions), "chips": list(work.hardware)
     }  # fmt: skip
     answer = connection.execute(sql, {key: value for key, value in values.items() if f"${key}" in sql})
     return [column[0] for column in answer.description or ()], answer.fetchall()
-
-
-def computed_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the types that the products compute in, none by the reference's formulas."""
-    rows = connection.execute(f"SELECT DISTINCT dtype FROM {SCHEMA}.computed_types ORDER BY dtype").fetchall()
-    return [dtype for (dtype,) in rows]
 
 
 def heading_of(heading: str, unit: str | None, format: str) -> str:

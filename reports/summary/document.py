@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.traces import locate
+from ...engine.errors import UsageError
 from ...engine.text import json_text, markdown, markdown_prose
 from ...version import __version__
 from ..output.render import plain, to_text
@@ -43,6 +45,33 @@ _METADATA = (
     "trace_id", "trace", "run", "rank", "world_size", "format", "device_name", "hardware", "model", "tp", "ep", "dp",
     "pp",
 )  # fmt: skip
+
+
+def summary(store: Store, trace: str, format: str, top: int) -> str:
+    """Return where the time of a trace goes, section by section, and what to look at next.
+
+    Args:
+        store: the lake.
+        trace: the trace.
+        format: md for a page, json for one object with all rows.
+        top: rows shown of long tables of a page; 0 for all. Long names are cut on a page.
+
+    Raises:
+        UsageError: the format is neither.
+    """
+    check_format(format)
+    found = build(store, locate(store, trace))
+    return as_json(found) if format == "json" else as_markdown(found, top, short_names(store, found))
+
+
+def check_format(format: str) -> None:
+    """Check the format of a summary.
+
+    Raises:
+        UsageError: it is neither md nor json.
+    """
+    if format not in ("md", "json"):
+        raise UsageError(f"format={format}: a summary is Markdown (md) or JSON (json).")
 
 
 def build(store: Store, trace_id: str) -> dict[str, Any]:

@@ -1,57 +1,6 @@
-"""A simulated forward pass beside a measured one."""
+"""A simulated forward pass beside a measured one, as a line."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from ...engine.errors import UsageError
-from ...engine.modules import quoted
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from ...engine.store import Store
-
-#: Where a simulator may have a call's time from, of what counts as a measurement.
-SOURCES = ("MEASURED", "INTERPOLATED")
-_ORDERS = {
-    "type": "greatest(simulated_us, measured_us) DESC, kernel_type",
-    "shape": "greatest(simulated_us, measured_us) DESC, kernel_type, shape_key",
-}
-DEDUPS = ("tracelake", "seed", "none")
-
-
-def aligned(
-    store: Store, simulated: str, measured: str, by: str, pass_id: int | None, window: str, dedup: str
-) -> duckdb.DuckDBPyRelation:
-    """Return the comparison by type, by shape, as one row of sums, or the metrics of the simulation alone.
-
-    Raises:
-        UsageError: the first trace is no simulator's, the second has no such pass or window, or a word is unknown.
-    """
-    if by not in (*_ORDERS, "summary", "metrics"):
-        raise UsageError(f"by={by}: expected type, shape, summary or metrics.")
-    if dedup not in DEDUPS:
-        raise UsageError(f"dedup={dedup}: expected {', '.join(DEDUPS)}.")
-    of_simulation = f"trace_id = {quoted(simulated)}"
-    if not store.rows(f"SELECT 1 FROM simulated_ops WHERE {of_simulation} LIMIT 1"):
-        [(name,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [simulated])
-        raise UsageError(
-            f"{name}: not written by a simulator: no event has a kernel_type and a source, "
-            "and it is no summary of operators."
-        )
-    if by == "metrics":
-        return store.sql(
-            f"SELECT metric, value, hits, total FROM simulation_metrics WHERE {of_simulation} ORDER BY ALL"
-        )
-    if pass_id is not None:
-        _check_window(store, measured, pass_id, window)
-    chosen = f"{'NULL' if pass_id is None else int(pass_id)}, {quoted(window)}, {quoted(dedup)}"
-    pair = f"{quoted(simulated)}, {quoted(measured)}, {chosen}"
-    if by == "summary":
-        sources = ", ".join(map(quoted, SOURCES))
-        return store.sql(f"SELECT * FROM align_summary({pair}, [{sources}])")
-    return store.sql(f"SELECT * FROM align_{by}s({pair}) ORDER BY {_ORDERS[by]}")
 
 
 def m6_line(
@@ -71,19 +20,3 @@ def m6_line(
         f"M6 {m6:.3f} = coverage {coverage or 0:.3f} x calibration {calibration or 0:.3f} + surplus {surplus or 0:.3f} "
         f"({hit_us:.3f} of {measured_us:.3f} us)"
     )
-
-
-def _check_window(store: Store, trace_id: str, pass_id: int, window: str) -> None:
-    known = store.rows(
-        "SELECT DISTINCT pass_id, window_kind FROM pass_windows WHERE trace_id = $1 AND pass_id >= 0",
-        [trace_id],
-    )
-    if (pass_id, window) in known:
-        return
-    passes = sorted({number for number, _ in known})
-    windows = sorted({kind for number, kind in known if number == pass_id})
-    if not passes:
-        raise UsageError(f"{trace_id}: no passes found: it can be compared as a whole only.")
-    if not windows:
-        raise UsageError(f"pass {pass_id}: the trace has passes {passes[0]} to {passes[-1]}.")
-    raise UsageError(f"window {window}: the pass has {', '.join(windows)}.")

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...analysis.passes import check_layers, chosen_pass, pass_ids
+from ...analysis.traces import locate
+from ...engine.errors import UsageError
 from ...engine.text import json_text
 from ..output.files import writing
 
@@ -60,25 +64,34 @@ class _Drawn(NamedTuple):
     args: dict[str, Any]
 
 
-def write_chrome(store: Store, trace_id: str, path: Path, pass_id: int, layers: Sequence[int] = ()) -> int:
+def write_chrome(
+    store: Store, trace: str, path: str | os.PathLike[str], pass_id: int | None = None, layers: Sequence[int] = ()
+) -> int:
     """Write one pass, or some of its layers, as a Chrome trace and return the number of its events.
 
     Args:
         store: the lake.
-        trace_id: the trace.
+        trace: the trace.
         path: the file; gzipped when its name ends in .gz.
-        pass_id: the pass.
+        pass_id: the pass; default: the chosen one.
         layers: the layers; the whole pass with what surrounds its layers, when none is named.
 
     Raises:
+        UsageError: the trace has no such pass or layer.
         InputError: the file cannot be written.
     """
+    path, trace_id = Path(path), locate(store, trace)
+    if pass_id is None:
+        pass_id = chosen_pass(store, trace_id)
+    if pass_id is None or pass_id not in pass_ids(store, trace):
+        raise UsageError(f"{trace}: has no pass {'' if pass_id is None else pass_id}".rstrip() + ".")
+    check_layers(store, trace, pass_id, layers)
     ranges = _ranges(store, trace_id, pass_id, layers)
     windows = [row for row in ranges if (row["range"] == "layer" if layers else row["range"] != "gap")]
     events = list(_events([*_drawn_ranges(ranges), *_drawn_kernels(store, trace_id, windows)]))
-    [(trace, metadata)] = store.rows("SELECT trace, metadata FROM traces WHERE trace_id = $1", [trace_id])
+    [(name, metadata)] = store.rows("SELECT trace, metadata FROM traces WHERE trace_id = $1", [trace_id])
     about = {
-        **_object(metadata), "displayTimeUnit": "ms", "traceName": f"{trace}, pass {pass_id}",
+        **_object(metadata), "displayTimeUnit": "ms", "traceName": f"{name}, pass {pass_id}",
     }  # fmt: skip
     content = json.dumps(about, ensure_ascii=False)[:-1] + ', "traceEvents": [\n' + ",\n".join(events) + "\n]}\n"
     data = json_text(content).encode()

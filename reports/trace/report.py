@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...analysis.passes import chosen_pass, pass_ids
+from ...analysis.traces import locate
+from ...engine.errors import UsageError
 from ...engine.text import json_text, markdown, markdown_prose
 from ..model.architecture import described, distribution, kinds
+from ..output.files import check_target, checked_suffix, write_text
 from ..output.render import plain, to_text
 from ..output.table import Column, Table, text, which
 from . import layers
@@ -47,6 +52,32 @@ class Report:
     trace: str
     trace_id: str
     parts: tuple[Part, ...]
+
+
+def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass_id: int | None) -> str:
+    """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file.
+
+    Args:
+        store: the lake.
+        trace: the trace.
+        output: the file, .md or .json.
+        pass_id: the pass to detail; default: the chosen one.
+
+    Raises:
+        UsageError: the file's suffix is neither, or the trace has no such pass.
+        InputError: the file cannot be written.
+    """
+    suffix = checked_suffix(output, "a report", {".md": "Markdown", ".json": "JSON"})
+    if output is not None:
+        check_target(output)
+    trace_id = locate(store, trace)
+    if pass_id is not None and pass_id not in (known := pass_ids(store, trace)):
+        raise UsageError(f"{trace}: has no pass {pass_id}; it has {len(known)}.")
+    one = chosen_pass(store, trace_id) if pass_id is None else pass_id
+    text = as_text(build(store, trace_id, one), suffix)
+    if output is not None:
+        write_text(output, text)
+    return text
 
 
 def build(store: Store, trace_id: str, pass_id: int | None) -> Report:

@@ -157,7 +157,7 @@ def test_the_groups_of_a_layer_sum_to_its_kernels(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(gpu_config()))
     lake = tracelake.open(tmp_path / "lake")
     lake.ingest(tmp_path / "S1.json", model=tmp_path / "config.json")
-    shown = for_people(lake, "layers", lake.layers("S1", 3)).filter("layer IN (0, 2)").order("layer")
+    shown = for_people(lake.store, "layers", lake.layers("S1", 3)).filter("layer IN (0, 2)").order("layer")
     groups = "attention_ms, moe_ms, gemm_ms, communication_ms, norm_ms, other_ms, sum_ms"
     found = shown.select(groups).fetchall()
     assert found == [(4.0, 4.3, 0.8, 0.8, 0.2, 1.1, 11.2), (4.6, 4.5, 0.8, 0.8, 0.2, 1.1, 12.0)]

@@ -257,9 +257,9 @@ def test_the_connection_is_the_open_door_and_sql_stays_shut(place):
 
 def test_the_door_sees_what_is_ingested_after_it_was_opened(lake, s1_file):
     count = "SELECT count(*) FROM traces"
-    assert lake.unguarded.rows(count) == [(0,)]
+    assert lake.store.unguarded.rows(count) == [(0,)]
     lake.ingest(s1_file)
-    assert lake.unguarded.rows(count) == [(1,)]
+    assert lake.store.unguarded.rows(count) == [(1,)]
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])

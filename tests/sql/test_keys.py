@@ -56,7 +56,7 @@ def test_every_relation_keeps_its_key_where_a_config_gives_the_types_of_layers(t
     with tracelake.open(tmp_path / "lake") as lake:
         lake.ingest(tmp_path / "typed.json", model=tmp_path / "config.json")
         assert {entry.name: n for entry in OF_TRACES if (n := lake.rows(keys.breaches(entry))[0][0])} == {}
-        assert len(types_table(lake, lake.resolve("typed"), 4).rows) == 3
+        assert len(types_table(lake.store, lake.resolve("typed"), 4).rows) == 3
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -162,6 +162,6 @@ def test_layers_of_a_device_without_a_number_have_their_groups(tmp_path):
     (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
     with tracelake.open(tmp_path / "lake") as lake:
         lake.ingest(tmp_path / "t.json")
-        table = types_table(lake, lake.resolve("t"), 0)
+        table = types_table(lake.store, lake.resolve("t"), 0)
     shares = {column.name: value for column, value in zip(table.columns, table.rows[0], strict=True)}
     assert (shares["layers"], shares["attention_pct"], shares["gemm_pct"]) == (12, 50, 50)

@@ -102,4 +102,5 @@ def test_a_target_that_takes_more_than_the_wall_time_says_why(crowd):
     [(target, pct, note)] = crowd.rows("SELECT target, target_pct, target_note FROM layer_bottlenecks")
     assert pct > 100
     assert note == "its kernels overlap, and their durations are added up"
-    assert f"{target}, {pct:.1f} % of their wall time ({note})." in str(verdict(crowd, crowd.locate("crowded"), 0))
+    found = str(verdict(crowd.store, crowd.locate("crowded"), 0))
+    assert f"{target}, {pct:.1f} % of their wall time ({note})." in found

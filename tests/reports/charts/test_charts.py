@@ -211,8 +211,8 @@ def test_points_are_named_together_only_where_they_lie_on_each_other():
 )
 def test_no_words_meet_in_any_chart_of_a_report_and_the_page_has_the_same_charts(tmp_path, model, asked):
     with tracelake.Lake(tmp_path / "lake") as lake:
-        text = lake.model_report(model, tmp_path / "r.md", **asked)
-        page = lake.model_report(model, tmp_path / "r.html", **asked)
+        text = lake.model_report(model, tmp_path / "r.md", **asked).text
+        page = lake.model_report(model, tmp_path / "r.html", **asked).text
     files = re.findall(r"!\[[^]]*\]\(([^)]+\.svg)\)", text)
     specs = json.loads(re.search(r"const charts = (\{.*\});", page).group(1))
     assert sorted(files) == sorted(f"r_{name}.svg" for name in specs)

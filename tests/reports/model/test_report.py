@@ -15,7 +15,7 @@ import altair
 import pytest
 
 import tracelake
-from tracelake.analysis import workloads
+from tracelake.analysis import studies
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.reports.charts import diagrams, vega
 from tracelake.reports.model import facts as facts_of_report
@@ -61,7 +61,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def seed(lake, folder):
     """The reference report's own run."""
-    return lake.model_report("deepseek-v3", folder / "seed.md", **SEED)
+    return lake.model_report("deepseek-v3", folder / "seed.md", **SEED).text
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +81,14 @@ def physical(asked, folder):
         ep=64,
         csv=folder / "csv",
         parquet=folder / "parquet",
-    )
+    ).text
 
 
 @pytest.fixture(scope="module")
 def dense(folder):
     """A report on a dense model, as a page."""
     with tracelake.Lake(folder / "dense") as opened:
-        return opened.model_report("qwen3-8b", folder / "dense.html", hardware="mi300x", batch=16, seq_len=1024)
+        return opened.model_report("qwen3-8b", folder / "dense.html", hardware="mi300x", batch=16, seq_len=1024).text
 
 
 def section(text, number):
@@ -190,7 +190,7 @@ def test_the_frontier_of_the_reference_report_is_reproduced(seed):
 
 
 def test_with_experts_spread_the_reference_report_says_otherwise(lake):
-    text = lake.model_report("deepseek-v3", **SEED, ep=64)
+    text = lake.model_report("deepseek-v3", **SEED, ep=64).text
     assert "61.93" in section(text, "6.6.4")
     assert [cells[1] for _, rows in tables(section(text, "7.1")) for cells in rows] == [
         "121.3", "90.0", "45.2", "6.1", "0.9"
@@ -270,7 +270,7 @@ def test_files_have_the_rows_of_the_relations(asked, physical, folder):
 def test_csv_and_parquet_hold_the_same(asked, physical, folder):
     names = {path.stem for path in (folder / "parquet").iterdir()}
     assert names == {path.stem for path in (folder / "csv").iterdir()} == {
-        *workloads.PRINTED, "report_facts", "report_advice"
+        *studies.PRINTED, "report_facts", "report_advice"
     }  # fmt: skip
     for name in ("phase_roofline", "sensitivity", "memory_per_gpu"):
         counts = [
@@ -354,11 +354,11 @@ def test_rules_hold_by_their_conditions(tmp_path, facts, said):
 def test_no_layout_and_no_step_is_proposed_that_cannot_run(tmp_path):
     """Mixtral's 93.4 GB are 31.1 on each of three chips of 40 GB, which would hold them: but 3 does not divide 32."""
     with tracelake.Lake(tmp_path) as opened:
-        opened.model_report("mixtral-8x7b", hardware="a100-sxm-40gb", tp=3, batch=1, seq_len=512)
+        uneven = opened.model_report("mixtral-8x7b", hardware="a100-sxm-40gb", tp=3, batch=1, seq_len=512)
         facts = dict(opened.rows("SELECT fact, words FROM report_facts"))
-        assert opened.report_faults() == ["tp does not divide the heads"]
-        opened.model_report("mixtral-8x7b", hardware="a100-sxm-40gb", tp=4, batch=1, seq_len=512)
-        assert opened.report_faults() == []
+        assert uneven.faults == ("tp does not divide the heads",)
+        even = opened.model_report("mixtral-8x7b", hardware="a100-sxm-40gb", tp=4, batch=1, seq_len=512)
+        assert even.faults == ()
     assert facts["decode_fits"] == "yes"
     assert "(4 chips)" in facts["smallest_layout"]
     assert facts["decode_batch_high_runs"] == "no"
@@ -497,7 +497,7 @@ def test_a_config_json_is_reported_on(tmp_path):
     (tmp_path / "mini").mkdir()
     (tmp_path / "mini" / "config.json").write_text(json.dumps(config))
     with tracelake.Lake(tmp_path / "lake") as opened:
-        text = opened.model_report(tmp_path / "mini" / "config.json", hardware="a100", batch=2, seq_len=128)
+        text = opened.model_report(tmp_path / "mini" / "config.json", hardware="a100", batch=2, seq_len=128).text
         # 4 · (2 · 512² + 2 · 512 · 128 + 3 · 512 · 1408 + 2 · 512) + 2 · 32000 · 512 + 512, by hand
         assert "44,044,800 parameters" in section(text, "4.3")
         assert "the check could not be made" in text
@@ -506,8 +506,8 @@ def test_a_config_json_is_reported_on(tmp_path):
 
 
 def test_a_sweep_has_a_row_for_each_combination(lake):
-    answer = lake.model_sweep("deepseek-v3", hardware=["h200", "b200"], batch=[1, 8], kv_len=[255, 4096], ep=[8, 64])
-    rows = answer.select("hardware, batch, kv_len, ep, dp, flop, fits").fetchall()
+    swept = lake.model_sweep("deepseek-v3", hardware=["h200", "b200"], batch=[1, 8], kv_len=[255, 4096], ep=[8, 64])
+    rows = swept.rows.select("hardware, batch, kv_len, ep, dp, flop, fits").fetchall()
     assert len(rows) == len({cells[:4] for cells in rows}) == 16
     # The absorbed form's FLOP at 4096 cached tokens, from the dimensions alone.
     assert ("h200", 8, 4096, 64, 64, 1_142_864_609_280.0, True) in rows
@@ -516,8 +516,11 @@ def test_a_sweep_has_a_row_for_each_combination(lake):
 
 def test_a_second_report_or_sweep_takes_the_place_of_the_first(tmp_path):
     with tracelake.Lake(tmp_path) as opened:
-        for hardware in ("h200", "h100"):
-            opened.model_sweep("qwen3-8b", hardware=hardware, batch=[1, 2])
+        first, second = (opened.model_sweep("qwen3-8b", hardware=chip, batch=[1, 2]) for chip in ("h200", "h100"))
+        assert len(second.rows.fetchall()) == 2
+        for answer in (lambda: first.rows, lambda: first.map("batch", "kv_len")):
+            with pytest.raises(UsageError, match="another sweep"):
+                answer()
         assert opened.rows("SELECT DISTINCT hardware FROM scenarios WHERE study = 'sweep'") == [("h100_sxm",)]
         for batch in (4, 2):
             opened.model_report("qwen3-8b", hardware="h200", batch=batch, seq_len=256)

@@ -102,7 +102,7 @@ def test_what_cannot_be_reported_is_refused(lake, output, pass_id, message):
 
 
 def test_compute_flow_goes_from_the_longest_kernel_down(lake):
-    table = layers.flow_table(lake, lake.resolve("s1"), 3, 2)
+    table = layers.flow_table(lake.store, lake.resolve("s1"), 3, 2)
     assert table is not None
     assert table.title.startswith("Layer 2 [C4], ratio 4, pass 3, sum 12000 us (12.00 ms)")
     assert table.title.endswith("25 kernels, starts at 198.300 ms")
@@ -120,7 +120,7 @@ def test_compute_flow_goes_from_the_longest_kernel_down(lake):
 
 
 def test_the_nested_json_of_a_layer_has_the_schema_that_simulators_read(lake):
-    found = layers.layer_json(lake, lake.resolve("s1"), 3, 2)
+    found = layers.layer_json(lake.store, lake.resolve("s1"), 3, 2)
     assert found["metadata"] == {
         "layer_id": 2, "fwd_pass": 3, "compress_ratio": 4, "num_layers": 6, "wall_us": 12240.0,
         "total_dur_us": 12000.0, "num_kernels": 25,

@@ -200,21 +200,16 @@ def test_a_pass_of_four_layers_is_held_against_four_of_the_model(tmp_path):
             "FROM measured_vs_modelled WHERE pass_id = 1"
         )
         assert sums[0] == sums[1]
-        layers, over = lake.measured_caveats("forward_passes", lake.measured_vs_modelled("forward_passes"))
+        *_, layers, over = lake.measured_vs_modelled("forward_passes").faults
         assert "4 of qwen3-32b's 64 layers" in layers
         assert "tracelake set forward_passes pp=16" in layers
         assert "here of gate_up_proj" in over
         lake.set("forward_passes", pp=16)
-        assert "pp=" not in lake.measured_caveats("forward_passes", lake.measured_vs_modelled("forward_passes"))[0]
+        assert "pp=" not in " ".join(lake.measured_vs_modelled("forward_passes").faults)
 
 
 def test_a_pass_of_all_layers_has_no_caveat_about_them(lake):
-    assert (
-        lake.measured_caveats(
-            "sglang_qwen3-8b_prefill_mi300x", lake.measured_vs_modelled("sglang_qwen3-8b_prefill_mi300x")
-        )
-        == []
-    )
+    assert lake.measured_vs_modelled("sglang_qwen3-8b_prefill_mi300x").faults == []
     rows = lake.rows("SELECT DISTINCT layers, model_layers FROM measured_vs_modelled WHERE layer_kind = 'gqa+dense'")
     assert {layers for layers, _ in rows if layers} == {24, 36}
     assert all(layers == whole for layers, whole in rows)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...engine import modules
-from ...engine.errors import UsageError
+from ..engine import modules
+from ..engine.errors import UsageError
+from .traces import locate
 
 if TYPE_CHECKING:
     import duckdb
 
-    from ...engine.store import Store
+    from ..engine.store import Store
 
-    #: A trace as it was named, and its id.
-    Side = tuple[str, str]
+#: A trace as it was named, and its id.
+Side = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Comparison:
     missing: str
 
 
-def compare(store: Store, before: Side, after: Side, *, strict: bool = False, anyway: bool = False) -> Comparison:
+def compare(store: Store, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
     """Put two traces beside each other.
 
     Args:
@@ -55,24 +56,25 @@ def compare(store: Store, before: Side, after: Side, *, strict: bool = False, an
         before: the first trace.
         after: the second trace.
         strict: refuse what `trace_provenance` calls a failure, as a trace beside itself.
-        anyway: compare also what is measured in different ways, each side in its own.
+        anyway: compare also different work, such as prefill and decode, each in its own measure; `warnings` and
+            `work` of the answer state the difference, and its gate does not judge.
 
     Raises:
-        UsageError: a trace has no device operation, or the two are measured in different ways, and not anyway; or
-            strict and a failure.
+        UsageError: a trace is unknown; has no device operation, or the two are measured in different ways, and not
+            anyway; or strict and a failure.
     """
-    sides = (before, after)
+    sides = ((before, locate(store, before)), (after, locate(store, after)))
     bases = [_basis(store, side) for side in sides]
     if not anyway:
         _same_basis(sides, bases)
-    ids = f"{modules.quoted(before[1])}, {modules.quoted(after[1])}"
+    ids = ", ".join(modules.quoted(trace_id) for _, trace_id in sides)
     found = store.rows(f"SELECT verdict, question, message FROM trace_provenance({ids}) WHERE verdict <> 'pass'")
     # The bases are part of the work, which is stated below.
-    questions = [row for row in found if row[1] != "basis"] if anyway else found
-    failed = [f"{question}: {message}" for verdict, question, message in questions if verdict == "fail"]
+    doubted = [row for row in found if row[1] != "basis"] if anyway else found
+    failed = [f"{question}: {message}" for verdict, question, message in doubted if verdict == "fail"]
     if strict and failed:
         raise UsageError(
-            f"{before[0]} and {after[0]} cannot be compared: {'; '.join(failed)}. Give two traces, or omit --strict."
+            f"{before} and {after} cannot be compared: {'; '.join(failed)}. Give two traces, or omit --strict."
         )
     gate = store.sql(f"SELECT * FROM gated_changes({ids})")
     doubts = store.rows(f"SELECT reason, message FROM gate_doubts({ids})")
@@ -90,7 +92,7 @@ def compare(store: Store, before: Side, after: Side, *, strict: bool = False, an
         work=store.sql(f"SELECT * FROM work_changes({ids})"),
         status=str(status),
         doubts=tuple(f"{reason}: {message}" for reason, message in doubts),
-        warnings=tuple(f"{question}: {message}" for _, question, message in questions) + tuple(different),
+        warnings=tuple(f"{question}: {message}" for _, question, message in doubted) + tuple(different),
         missing=_missing(store, sides, bases),
     )
 

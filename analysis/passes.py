@@ -1,0 +1,124 @@
+"""Forward passes of a trace, their layers and kernels; the pass that stands for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from ..engine import modules
+from ..engine.errors import UsageError
+from ..engine.store import Store
+from .traces import locate
+
+if TYPE_CHECKING:
+    import duckdb
+
+Pass = int | Literal["all"] | None
+
+#: Layers with the share of the device's busy time in the layers of the pass's series.
+_COVERED = (
+    "(SELECT layers.*, coverage_pct FROM layers JOIN passes ON passes.trace_id = layers.trace_id "
+    "AND passes.device = layers.device AND passes.pass_id = layers.pass_id)"
+)
+
+
+def passes(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
+    """Return the forward passes of a trace, in time order."""
+    return _of_trace(store, "passes", trace, order="rank, device, pass_id")
+
+
+def layers(store: Store, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
+    """Return the layers of one pass: the chosen one if none is given; of every pass for "all".
+
+    The last column is their coverage: the share of the device's busy time in the layers of the pass's series.
+    """
+    return _of_pass(store, _COVERED, trace, pass_id, order="rank, device, pass_id, layer_id")
+
+
+def kernels(store: Store, trace: str, pass_id: Pass = None, layer: int | None = None) -> duckdb.DuckDBPyRelation:
+    """Return device operations: of the whole trace, or of a layer, longest first."""
+    if layer is None and pass_id is None:
+        return _of_trace(store, "kernels", trace, order="start_ns, kernel_id")
+    condition = "true" if layer is None else f"layer_id = {int(layer)}"
+    order = "rank, device, pass_id, layer_id, hot_rank"
+    return _of_pass(store, "layer_kernels", trace, pass_id, order=order, condition=condition)
+
+
+def layer_types(store: Store, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
+    """Return the types of layers of one pass, or of every pass for "all", beside each other."""
+    return _of_pass(store, "layer_types", trace, pass_id, order="rank, device, pass_id, layer_ids")
+
+
+def layer_diff(
+    store: Store, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int
+) -> duckdb.DuckDBPyRelation:
+    """Return the kernels of two layers of a trace beside each other; what only one of them runs comes first."""
+    sides = ", ".join(str(int(number)) for number in (pass_id, layer, other_pass, other_layer))
+    return store.sql(
+        f"SELECT * FROM layer_diff({modules.quoted(locate(store, trace))}, {sides}) "
+        "ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, name"
+    )
+
+
+def perfetto(store: Store, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
+    """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
+    chosen = ", ".join(str(int(layer)) for layer in layers)
+    condition = f"(range = 'pass' OR layer_id IN ({chosen}))" if chosen else "true"
+    order = "rank, device, pass_id, range <> 'pass', start_ns"
+    return _of_pass(store, "perfetto_ranges", trace, pass_id, order=order, condition=condition)
+
+
+def anchor_candidates(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
+    """Return kernels that mark the layers of a trace, or might, with the evidence; the best first."""
+    order = "rank, device, score DESC, occurrences DESC, pattern"
+    return _of_trace(store, "anchor_candidates", trace, order=order)
+
+
+def chosen_pass(store: Store, trace_id: str) -> int | None:
+    """Return the pass that best stands for those of the model with most time, None when no pass was found."""
+    [(chosen,)] = store.rows(
+        "SELECT arg_min(pass_id, (NOT (chosen AND main_series), coalesce(direction, 'forward') <> 'forward', "
+        "pass_id)) FROM passes WHERE trace_id = $1",
+        [trace_id],
+    )
+    return None if chosen is None else int(chosen)
+
+
+def pass_ids(store: Store, trace: str) -> list[int]:
+    """Return the numbers of a trace's passes, empty when none was found."""
+    found = passes(store, trace).select("pass_id").distinct().order("pass_id").fetchall()
+    return [int(number) for (number,) in found]
+
+
+def check_layers(store: Store, trace: str, pass_id: Pass, wanted: Sequence[int]) -> None:
+    """Check that a pass has these layers.
+
+    Raises:
+        UsageError: it has not.
+    """
+    known = {number for (number,) in layers(store, trace, pass_id).select("layer_id").distinct().fetchall()}
+    for layer in wanted:
+        if layer not in known:
+            raise UsageError(f"layer {layer}: the pass has layers {min(known)} to {max(known)}.")
+
+
+def _of_trace(store: Store, relation: str, trace: str, *, order: str) -> duckdb.DuckDBPyRelation:
+    trace_id = locate(store, trace)
+    answer = store.sql(f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} ORDER BY {order}")
+    store.check_answerable(trace_id, relation)
+    return answer
+
+
+def _of_pass(
+    store: Store, relation: str, trace: str, pass_id: Pass, *, order: str, condition: str = "true"
+) -> duckdb.DuckDBPyRelation:
+    trace_id = locate(store, trace)
+    if pass_id is None:
+        pass_id = chosen_pass(store, trace_id)
+    of_pass = f"pass_id = {pass_id}" if isinstance(pass_id, int) else "true"
+    answer = store.sql(
+        f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} AND {of_pass} AND {condition} "
+        f"ORDER BY {order}"
+    )
+    store.check_answerable(trace_id, relation)
+    return answer

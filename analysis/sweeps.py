@@ -1,0 +1,158 @@
+"""What a scenario should cost, and many of them in a sweep."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..engine.errors import UsageError
+from ..engine.store import Store
+from .models import resolve_hardware, resolve_model
+from .workloads import PROFILES, listed, replicas
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Columns of a sweep's scenarios that may be lists, in the order in which its rows are sorted.
+AXES = (
+    "hardware", "phase", "execution", "weight_dtype", "activation_dtype", "kv_dtype", "tp", "ep", "dp", "pp", "cp",
+    "virtual_stages", "zero_stage", "microbatches", "top_k", "seq_len", "kv_len", "batch",
+)  # fmt: skip
+#: Of these, columns that the relation phase_roofline does not repeat.
+_GIVEN = "weight_dtype, activation_dtype, kv_dtype, virtual_stages, zero_stage, top_k"
+#: Points of a sweep at most.
+MOST_POINTS = 200_000
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep over what a model should cost, until the next one takes its place.
+
+    Attributes:
+        store: the lake.
+        fingerprint: of its scenarios.
+    """
+
+    store: Store
+    fingerprint: int
+
+    @property
+    def rows(self) -> duckdb.DuckDBPyRelation:
+        """A row per combination of values: what the workload costs, and why it cannot run where it cannot.
+
+        Raises:
+            UsageError: another sweep has taken this one's place.
+        """
+        self._check_current()
+        return self.store.sql(
+            f"SELECT p.*, {_GIVEN}, fits, max_batch, faults FROM phase_roofline AS p "
+            f"JOIN (SELECT scenario, {_GIVEN} FROM scenarios) AS s USING (scenario) "
+            "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
+            "LEFT JOIN (SELECT scenario, string_agg(fault, '; ' ORDER BY fault) AS faults FROM scenario_faults "
+            "GROUP BY scenario) AS f USING (scenario) "
+            f"WHERE study = 'sweep' ORDER BY {', '.join(AXES)}"
+        )
+
+    def map(self, x: str, y: str) -> duckdb.DuckDBPyRelation:
+        """Return what limits the sweep's points, over two of its knobs: a row per pair of values.
+
+        Args:
+            x: a knob of the table knobs.
+            y: another.
+
+        Raises:
+            UsageError: a knob is unknown, or another sweep has taken this one's place.
+        """
+        known = [name for (name,) in self.store.rows("SELECT knob FROM knobs ORDER BY knob")]
+        for knob in (x, y):
+            if knob not in known:
+                raise UsageError(f"{knob}: unknown knob. Known: {', '.join(known)}.")
+        self._check_current()
+        return self.store.kept(f"SELECT * FROM regime_map('sweep', '{x}', '{y}') ORDER BY ALL")
+
+    def _check_current(self) -> None:
+        if _fingerprint(self.store) != self.fingerprint:
+            raise UsageError("another sweep has taken the place of this one: repeat it.")
+
+
+def _fingerprint(store: Store) -> int:
+    [(found,)] = store.rows("SELECT bit_xor(hash(s)) FROM scenarios AS s WHERE study = 'sweep'")
+    return int(found)
+
+
+def model_roofline(store: Store, scenario: str, *, modules: bool = False) -> duckdb.DuckDBPyRelation:
+    """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
+    if modules:
+        return store.sql(
+            "SELECT * FROM module_roofline WHERE scenario = $scenario ORDER BY time_ms DESC, module, category",
+            scenario=scenario,
+        )
+    return store.sql(
+        "SELECT p.*, fits, max_batch FROM phase_roofline AS p "
+        "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
+        "WHERE scenario = $scenario",
+        scenario=scenario,
+    )
+
+
+def sweep(store: Store, model: str | os.PathLike[str], **axes: Any) -> Sweep:
+    """Put a scenario to the model for each combination of values.
+
+    The scenarios stay on the open lake as the study `sweep`, until the next sweep.
+
+    Args:
+        store: the lake.
+        model: a name, or the path of a config.json.
+        axes: columns of the relation scenarios, each a value or a list of values. A degree of expert parallelism
+            without one of data parallelism takes the replicas that it needs.
+
+    Raises:
+        UsageError: the model, a chip or a column is unknown, or there are too many points.
+    """
+    import duckdb
+
+    known = resolve_model(store, model)
+    lists = {name: listed(value) for name, value in axes.items() if value is not None}
+    lists.setdefault("phase", ["decode"])
+    _check_axes(store, lists)
+    lists["hardware"] = [resolve_hardware(store, chip) for chip in lists["hardware"]]
+    lists.setdefault("tp", [1])
+    lists.setdefault("ep", [1])
+    lists.setdefault("cp", [1])
+    columns = [f"axis_{name}.{name}" for name in lists]
+    shared = replicas(lists.get("formulas", ["physical"])[0], "axis_tp.tp * axis_cp.cp", "axis_ep.ep")
+    dp = "" if "dp" in lists else f", {shared} AS dp"
+    joined = " CROSS JOIN ".join(f"(SELECT DISTINCT unnest(${name}) AS {name}) AS axis_{name}" for name in lists)
+    label = ", ".join(f"'{name} ' || {column}" for name, column in zip(lists, columns, strict=True))
+    connection = store.prepare("scenarios phase_roofline memory_per_gpu")
+    connection.execute("DELETE FROM scenarios WHERE study = 'sweep'")
+    try:
+        connection.execute(
+            f"INSERT INTO scenarios BY NAME SELECT concat_ws(' / ', 'sweep', {label}) AS scenario, "
+            f"'sweep' AS study, $model AS model, {', '.join(columns)}{dp} FROM {joined}",
+            {"model": known, **lists},
+        )
+    except duckdb.Error as error:
+        raise UsageError(f"sweep: {error}") from error
+    return Sweep(store, _fingerprint(store))
+
+
+def _check_axes(store: Store, lists: dict[str, list[Any]]) -> None:
+    """Check a sweep's axes and what is known of their values; wrong numbers are left to the database."""
+    if unknown := [name for name in lists if name not in (*AXES, "formulas", "mla_mode")]:
+        raise UsageError(f"{unknown[0]}: no axis of a sweep. Known: {', '.join(AXES)}.")
+    if not lists.get("hardware"):
+        raise UsageError("hardware: a sweep needs a chip. tracelake hardware list shows all.")
+    if (points := math.prod(len(values) for values in lists.values())) > MOST_POINTS:
+        raise UsageError(f"{points:,} scenarios; a sweep has at most {MOST_POINTS:,}.")
+    types = [name for (name,) in store.rows("SELECT DISTINCT dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL")]
+    profiles = [name for (name,) in store.rows("SELECT execution FROM execution_profiles ORDER BY ALL")]
+    for names, known in (
+        (("phase",), ["decode", "prefill", "training"]), (("execution",), profiles),
+        (("formulas",), list(PROFILES)), (("weight_dtype", "activation_dtype", "kv_dtype"), types),
+    ):  # fmt: skip
+        for name in names:
+            if wrong := [value for value in lists.get(name, []) if value is not None and value not in known]:
+                raise UsageError(f"{name}={wrong[0]}: unknown. Known: {', '.join(known)}.")

@@ -1,0 +1,141 @@
+"""Traces as a whole: reading them in, finding one by its name, its settings, the checks of its health."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..engine import modules
+from ..engine.catalog import check_settings
+from ..engine.errors import InputError, UsageError
+from ..engine.paths import readable
+from ..engine.secrets import redact
+from ..engine.store import Store
+from ..ingest.batch import Failed, expand, ingest_many
+from ..ingest.inputs import input_of, names_input
+from ..ingest.one import Ingested, Progress
+from .models import resolve_hardware, settings_of_model
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def ingest(
+    store: Store,
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    model: str | os.PathLike[str] | None = None,
+    progress: Callable[[str], Progress] | None = None,
+    jobs: int | None = None,
+    settings: Mapping[str, str | int | None],
+) -> list[Ingested | Failed]:
+    """Read trace files into the lake. A file whose content is there already is not stored again.
+
+    Args:
+        store: the lake.
+        paths: files, folders of files, or `-` for standard input.
+        model: the model's name, or the path of its config.json.
+        progress: called with a file's path, gives the callback that gets bytes and events read.
+        jobs: files read at once.
+        settings: settings of the traces: run, rank, profile, anchor, anchor_role, blocks_per_layer, num_layers,
+            hardware, tp, ep, dp, pp, dedup, or any tag.
+
+    Returns:
+        What became of each file, in order.
+
+    Raises:
+        UsageError: a setting's value is not of its type.
+        InputError: the model's config.json cannot be read.
+    """
+    files = expand(paths)
+    given = _checked(store, {key: value for key, value in settings.items() if value is not None})
+    given = (settings_of_model(store, model) if model is not None else {}) | given
+    if given.get("trace") and len(files) > 1:
+        raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
+    results: list[Ingested | Failed] = []
+    for result in ingest_many(store.layout, files, progress=progress, jobs=jobs):
+        if isinstance(result, Ingested):
+            store.write_settings(result.trace_id, given)
+            results.append(replace(result, trace=given.get("trace") or result.trace))
+        else:
+            results.append(result)
+    store.refresh()
+    return results
+
+
+def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | None]) -> None:
+    """Set a trace's model, hardware, parallelism, anchor, or any tag. None removes a setting.
+
+    Raises:
+        UsageError: the trace or the hardware is unknown, or a value is not of its setting's type.
+        InputError: the model's config.json cannot be read.
+    """
+    trace_id = locate(store, trace)
+    given = _checked(store, settings)
+    if model := given.pop("model", None):
+        given = settings_of_model(store, model) | given
+    elif "model" in settings:
+        given |= {"model": None, "config": None}
+    store.write_settings(trace_id, given)
+    store.refresh()
+
+
+def locate(store: Store, trace: str) -> str:
+    """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.
+
+    Raises:
+        UsageError: nothing is so named.
+        InputError: the file cannot be ingested.
+    """
+    if not names_input(trace):
+        return store.resolve(trace)
+    path = Path(trace)
+    files = [Path(file).stat() for file in input_of(path).files]
+    known = store.rows(
+        "SELECT trace_id FROM _catalog WHERE source_path = $1 AND source_bytes = $2 AND source_mtime_ns = $3",
+        [
+            redact(readable(path.absolute())),
+            sum(file.st_size for file in files),
+            max(file.st_mtime_ns for file in files),
+        ],
+    )
+    if known:
+        return str(known[0][0])
+    [result] = ingest(store, [path], settings={})
+    if isinstance(result, Failed):
+        raise InputError(result.reason)
+    return result.trace_id
+
+
+def of_trace(store: Store, trace: str) -> str:
+    """Return the SQL condition that a row is of a trace."""
+    return f"trace_id = {modules.quoted(locate(store, trace))}"
+
+
+def traces(store: Store) -> duckdb.DuckDBPyRelation:
+    """Return the catalog: a row per trace."""
+    return store.sql("SELECT * FROM traces ORDER BY trace, trace_id")
+
+
+def doctor(store: Store, trace: str | None = None) -> duckdb.DuckDBPyRelation:
+    """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
+    condition = of_trace(store, trace) if trace else "true"
+    return store.sql(
+        "SELECT trace, health.* FROM health LEFT JOIN traces USING (trace_id) "
+        f"WHERE {condition} AND severity <> 'ok' "
+        "ORDER BY trace, list_position(['error', 'warning', 'info'], severity), \"check\""
+    )
+
+
+def _checked(store: Store, settings: Mapping[str, Any]) -> dict[str, str | None]:
+    checked = check_settings(dict(settings))
+    if hardware := checked.get("hardware"):
+        checked["hardware"] = resolve_hardware(store, hardware)
+    if profile := checked.get("profile"):
+        known = [name for (name,) in store.rows("SELECT DISTINCT profile FROM profiles")]
+        if profile not in known:
+            raise UsageError(f"profile={profile}: unknown. Known: {', '.join(sorted(known))}.")
+    return checked

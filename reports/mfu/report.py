@@ -1,0 +1,62 @@
+"""How near measured times come to a chip's peak: of a model's forward pass, or of a trace's own kernels."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ...analysis.mfu import Workload, measured
+from ...engine.errors import UsageError
+from ...engine.store import Store
+from . import facts, trace
+from .tables import as_json, as_text, physical
+
+if TYPE_CHECKING:
+    from .tables import Part
+
+FORMATS = ("table", "markdown", "json")
+
+
+def of_model(store: Store, model: str | os.PathLike[str], format: str, **given: Unpack[Workload]) -> str:
+    """Return what a model's forward pass should cost, and how near the measured times come to it.
+
+    Args:
+        store: the lake.
+        model: a name, or the path of a config.json.
+        format: table, markdown or json.
+        given: what was measured.
+
+    Raises:
+        UsageError: a name is unknown, or a time or a value is invalid.
+        InputError: a file cannot be read.
+    """
+    check_format(format)
+    with measured(store, model, **given) as scenario:
+        found = facts.facts(store, scenario)
+    return rendered(found, physical(found), format)
+
+
+def of_trace(store: Store, trace_id: str, pass_id: int | None, format: str) -> str:
+    """Return what share of its chip's peak a trace reaches, by its own kernels: one pass, or all.
+
+    Raises:
+        UsageError: the format is unknown.
+    """
+    check_format(format)
+    found = trace.facts(store, trace_id, pass_id)
+    return rendered(found, trace.report(found), format)
+
+
+def rendered(found: dict[str, Any], parts: list[Part], format: str) -> str:
+    """Return a document as JSON, or its parts as text."""
+    return as_json(found) if format == "json" else as_text(parts, format)
+
+
+def check_format(format: str) -> None:
+    """Check the format of a report.
+
+    Raises:
+        UsageError: it is unknown.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"format={format}: unknown. Known: {', '.join(FORMATS)}.")

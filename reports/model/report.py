@@ -1,0 +1,134 @@
+"""A model report from the question to the files: Markdown with charts beside it, or one HTML page, and its tables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...analysis import studies, workloads
+from ...analysis.studies import PRINTED, SCHEMA
+from ...engine import guard
+from ...engine.errors import InputError
+from ...engine.store import Store
+from ..output.files import check_target, checked_suffix, write_text
+from .facts import find_facts
+from .render import Report, as_html, as_markdown
+from .sections import sections
+
+_COPY = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """A report on what a model should cost.
+
+    Attributes:
+        text: the report, Markdown or HTML.
+        faults: the reasons why its scenarios cannot run; none where they can.
+    """
+
+    text: str
+    faults: tuple[str, ...]
+
+
+def model_report(
+    store: Store,
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    hardware: str | Sequence[str],
+    formulas: str = "physical",
+    executions: Sequence[str] = (),
+    csv: str | os.PathLike[str] | None = None,
+    parquet: str | os.PathLike[str] | None = None,
+    **work: Any,
+) -> ModelReport:
+    """Return a report on what a model should cost, as Markdown or HTML; write it and its charts to a file.
+
+    Its scenarios stay on the open lake as studies whose name begins with `report `, until the next report.
+
+    Args:
+        store: the lake.
+        model: a name, or the path of a config.json.
+        output: the file, .md or .html; charts of Markdown go beside it as SVG.
+        hardware: chips; the report is on the first, the others stand beside it.
+        formulas: physical, or seed: those of the reference report, with its errors.
+        executions: execution profiles; figures are of the last, the first stands beside it as the base.
+        csv: folder for the relations that the tables are of, as CSV.
+        parquet: the same as Parquet.
+        work: batch, seq_len, kv_len, tp, ep, dp, pp, weight_dtype, activation_dtype, kv_dtype; see `Workload`.
+
+    Raises:
+        UsageError: the model, a chip, a profile or a type is unknown, or the file's suffix is neither.
+        InputError: a file cannot be read or written.
+    """
+    suffix = checked_suffix(output, "a model report", {".md": "Markdown", ".html": "HTML"})
+    if output is not None:
+        check_target(output)
+    workload = workloads.workload(store, model, hardware, formulas, executions, **work)
+    connection = store.prepare(" ".join(studies.NEEDS))
+    workloads.check(connection, workload)
+    studies.ask(connection, workload)
+    studies.take(connection, workload)
+    facts = find_facts(connection, workload)
+    report = Report(
+        f"Model Report: {facts['model_name']} on {facts['chip_name']}",
+        f"Formulas: **{workload.formulas}**. Execution profile: **{workload.main}**. Made "
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by tracelake.",
+        tuple(sections(connection, workload, facts)),
+    )
+    for folder, format in ((csv, "csv"), (parquet, "parquet")):
+        if folder is not None:
+            write_tables(connection, Path(folder), format)
+    if suffix == ".html":
+        text = as_html(report)
+    else:
+        target = Path(output) if output is not None else None
+        text = as_markdown(report, _write_charts(report.charts, target) if target else {})
+    if output is not None:
+        write_text(output, text)
+    hindrances = store.rows("SELECT words FROM report_facts WHERE fact = 'hindrances'")
+    return ModelReport(text, tuple(reason for (reasons,) in hindrances for reason in reasons.split("; ")))
+
+
+def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: str) -> list[Path]:
+    """Write every relation of the report to a folder, a file for each; return the files.
+
+    Args:
+        connection: the lake's, with what the report needs in place.
+        folder: where to; it is made.
+        format: csv or parquet.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (*PRINTED, "report_facts", "report_advice"):
+            path = folder / f"{name}.{format}"
+            rows = f"SELECT * FROM {SCHEMA}.{name} ORDER BY ALL"
+            if name in ("report_facts", "report_advice"):
+                rows = f"SELECT * FROM {name} ORDER BY ALL"
+            guard.write_query(connection, rows, path, _COPY[format])
+            written.append(path)
+    except (OSError, duckdb.IOException) as error:
+        raise InputError(f"{folder}: cannot be written: {error}") from error
+    return written
+
+
+def _write_charts(drawn: Iterable[Any], target: Path) -> dict[str, str]:
+    """Write charts beside a report; return the name of each one's file."""
+    files = {}
+    for chart in drawn:
+        name = f"{target.stem}_{re.sub(r'[^a-z0-9_]+', '_', chart.name.lower())}.svg"
+        write_text(target.with_name(name), chart.svg())
+        files[chart.name] = name
+    return files
