@@ -52,11 +52,7 @@ class Measured:
         trace_id = locate(self.store, self.trace)
         found = model_doubts(self.store, trace_id)
         for layers, ranks, whole, name, passes in self.store.rows(
-            "SELECT layer_count, coalesce(t.pp, 1), a.num_layers, a.model, count(*) FROM _pass_scenarios AS s "
-            "JOIN passes AS p ON p.trace_id = s.trace_id AND p.device = s.device "
-            "AND p.pass_id = s.pass_id JOIN traces AS t ON t.trace_id = s.trace_id "
-            "JOIN of_passes.architectures AS a ON a.model = s.model "
-            "WHERE s.trace_id = $1 AND layer_count <> a.num_layers GROUP BY ALL ORDER BY ALL",
+            "SELECT layer_count, pp, num_layers, model, passes FROM _cut_passes WHERE trace_id = $1 ORDER BY ALL",
             [trace_id],
         ):
             if layers > whole:

@@ -123,13 +123,11 @@ def _in_words(bases: list[str | None]) -> str:
 
 
 def _missing(store: Store, sides: tuple[Side, Side], bases: list[str | None]) -> str:
-    counted = dict(store.rows(
-        "SELECT trace_id, count(*) FROM step_ops WHERE trace_id IN ($1, $2) GROUP BY trace_id",
-        [trace_id for _, trace_id in sides],
-    ))  # fmt: skip
+    ids = [trace_id for _, trace_id in sides]
+    counted = store.rows("SELECT DISTINCT trace_id FROM step_ops WHERE trace_id IN ($1, $2)", ids)
     return "; ".join(
         f"{name}: no device operation in it takes time" if basis is None
         else f"{name}: no device operation belongs to its steps, see step_summary.without_work"
         for (name, trace_id), basis in zip(sides, bases, strict=True)
-        if trace_id not in counted
+        if (trace_id,) not in counted
     )  # fmt: skip

@@ -72,9 +72,7 @@ def validate(store: Store, trace: str, pass_id: int | None = None) -> duckdb.Duc
 def model_fault(store: Store, trace_id: str) -> str | None:
     """Return why the model that a trace is set to is not known by its dimensions; None where it is."""
     [(model, known, fault)] = store.rows(
-        "SELECT t.model, m.model, a.fault FROM traces AS t LEFT JOIN _trace_models AS m USING (trace_id) "
-        "LEFT JOIN _trace_configs AS c ON c.said = t.model AND c.config = t.config "
-        "LEFT JOIN of_passes.architectures AS a ON a.model = coalesce(c.model, t.model) WHERE trace_id = $1",
+        "SELECT model, known, fault FROM _model_states WHERE trace_id = $1",
         [trace_id],
     )
     if model is None or known is not None:
@@ -90,10 +88,7 @@ def check_modelled(store: Store, trace: str) -> None:
         InputError: no pass of the trace is complete, or nothing tells the tokens of any.
     """
     trace_id = locate(store, trace)
-    [(model, known)] = store.rows(
-        "SELECT t.model, m.model FROM traces AS t LEFT JOIN _trace_models AS m USING (trace_id) WHERE trace_id = $1",
-        [trace_id],
-    )
+    [(model, known)] = store.rows("SELECT model, known FROM _model_states WHERE trace_id = $1", [trace_id])
     if model is None:
         raise UsageError(f"{trace}: no model is set. Set it: `tracelake set {trace} model=NAME`.")
     if known is None:
@@ -102,12 +97,8 @@ def check_modelled(store: Store, trace: str) -> None:
             f"{trace}: its model {model} is known only from another trace's config.json. To use it for this"
             f" trace: `tracelake set {trace} model={model}`."
         )
-    [(passes, complete, sized)] = store.rows(
-        "SELECT count(*), count(*) FILTER (p.complete), count(*) FILTER (p.complete AND w.new_tokens > 0)"
-        " FROM passes AS p LEFT JOIN pass_workloads AS w ON w.trace_id = p.trace_id"
-        " AND w.device = p.device AND w.pass_id = p.pass_id WHERE p.trace_id = $1",
-        [trace_id],
-    )
+    counts = store.rows("SELECT passes, complete, sized FROM _pass_counts WHERE trace_id = $1", [trace_id])
+    passes, complete, sized = counts[0] if counts else (0, 0, 0)
     if not complete:
         found = f"{passes} passes, none of them complete" if passes else "no forward passes"
         raise InputError(f"{trace}: {found}: nothing to compare with {known}.")

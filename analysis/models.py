@@ -196,7 +196,7 @@ def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
 
     connection = store.prepare("scenarios dtypes")
     # From here on the table holds more than its files.
-    store.hold("scenarios")
+    store.lookups.hold("scenarios")
     spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
     types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
     for row in rows:

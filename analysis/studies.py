@@ -50,16 +50,16 @@ _DERIVED = {
     "regime_transitions": "study = 'report grid'",
 }
 #: What sections, tables and charts of the report are made of.
-REPORT = tuple(entry.name for entry in modules.modules() if entry.name.startswith("_report_"))
+REPORT = tuple(entry.name for entry in modules.modules() if entry.name.startswith("_report_") and entry.kind == "VIEW")
 #: All that the report reads of the lake.
 NEEDS = (
-    *_RELATIONS, *_DERIVED, "operators", "dtypes", "knobs", "report_workload", "report_steps", "report_sections",
+    *_RELATIONS, *_DERIVED, "operators", "dtypes", "knobs", "_report_workload", "report_steps", "report_sections",
     "report_terms", "report_columns", "report_formulas", "report_assumptions", "report_properties", "report_facts",
     "report_rules", "report_conditions", "report_advice",
 )  # fmt: skip
 #: The relations that go into files.
 PRINTED = (*_RELATIONS, *_DERIVED)
-#: Columns of report_workload that a workload has.
+#: Columns of _report_workload that a workload has.
 _WORKLOAD = ("model", "formulas", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp")
 
 
@@ -67,11 +67,11 @@ def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     """Put the scenarios of a report into the lake; those of the report before go."""
     connection.execute("DELETE FROM scenarios WHERE study LIKE 'report %'")
     connection.execute("DELETE FROM execution_profiles WHERE execution LIKE 'report %'")
-    connection.execute("DELETE FROM report_workload")
+    connection.execute("DELETE FROM _report_workload")
     row = {name: value for name, value in vars(work).items() if name in _WORKLOAD}
     row |= {"chips": list(work.hardware), "executions": list(work.executions), "main": work.main, "base": work.base}
     connection.execute(
-        f"INSERT INTO report_workload ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values())
+        f"INSERT INTO _report_workload ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values())
     )
     connection.execute(_ANCHOR, _named(work, executions=list(work.executions), study="report anchor"))
     if others := work.hardware[1:]:

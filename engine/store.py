@@ -26,9 +26,7 @@ from .schema import CATALOG_COLUMNS, column_list
 
 T = TypeVar("T")
 #: Words of a question about the relations themselves.
-_CATALOG = re.compile(
-    r"\b(show|describe|summarize|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE
-)
+_CATALOG = re.compile(r"(?i)\b(show|describe|summarize|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b")
 
 
 class Store:
@@ -73,7 +71,7 @@ class Store:
         self._materialised: set[str] = set()
         #: Rows of the relations that tell which other traces those of a trace rest on.
         self._pairs: dict[str, list[tuple[Any, ...]]] = {}
-        self._lookups = LookupTables(self.layout)
+        self.lookups = LookupTables(self.layout)
 
     @property
     def path(self) -> Path:
@@ -180,7 +178,7 @@ class Store:
         self._point_at_events(connection)
         self._materialised.clear()
         self._pairs.clear()
-        self.recompute(entry.name for entry in modules.relations())
+        self._recompute(entry.name for entry in modules.relations())
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
@@ -195,7 +193,7 @@ class Store:
         Raises:
             DamagedError: relations are being made ready: the question is not to be asked again here.
         """
-        if not damage.may_be_damage(error) or self._connection is None or not self._lookups.in_files:
+        if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
             return self._door is not None and self._door.recover(error)
         if not self._catalog.is_current():
             # Another process took away what was to be read, or replaced it.
@@ -224,13 +222,13 @@ class Store:
             try:
                 return step()
             except damage.DamagedError as met:
-                if met.found.fatal and not self._lookups.in_files:
+                if met.found.fatal and not self.lookups.in_files:
                     raise met.__cause__ or met from None
                 self._take_away(met.found)
             finally:
                 self._making = False
 
-    def recompute(self, names: Iterable[str]) -> None:
+    def _recompute(self, names: Iterable[str]) -> None:
         """Compute those relations anew that are held in memory, of some names that are there.
 
         Those that rest on files of other relations wait for the next question, which brings these up to date.
@@ -304,7 +302,7 @@ class Store:
             self._connection.close()
             self._connection = None
             self._catalog.forget()
-            for known in (self._created, self._commented, self._materialised, self._pairs, self._lookups):
+            for known in (self._created, self._commented, self._materialised, self._pairs, self.lookups):
                 known.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
@@ -318,7 +316,7 @@ class Store:
         if not self._catalog.loaded:
             self._refresh()
         connection = self._connection
-        for table in self._lookups.reread(connection):
+        for table in self.lookups.reread(connection):
             self._renew_above(table)
         stamps = self._catalog.stamps
 
@@ -354,21 +352,22 @@ class Store:
 
     def _is_kept(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
-        return entry.materialised and self._lookups.told.isdisjoint(modules.sources(entry.name))
+        return entry.materialised and self.lookups.told.isdisjoint(modules.sources(entry.name))
 
-    def hold(self, table: str) -> None:
-        """Have a lookup table stay as it is: from here on it holds more than its files."""
-        self._lookups.hold(table)
+    def expire(self, names: Iterable[str]) -> None:
+        """Have relations that are held in memory computed again by the next query that needs them."""
+        for known in (self._created, self._commented):
+            known.difference_update(names)
 
     def give(self, table: str, *row: str) -> None:
         """Put a row into a lookup table, in the place of one of its key, for as long as the lake is open."""
-        self._lookups.tell(self._ready([table]), table, row)
+        self.lookups.tell(self._ready([table]), table, row)
         self._ready(self._renew_above(table))
 
     def _renew_above(self, table: str) -> set[str]:
         """Have all that is made from a lookup table see its rows; return what waits for the next question."""
         above = {entry.name for entry in modules.relations() if table in modules.sources(entry.name)}
-        self.recompute(above)
+        self._recompute(above)
         self._pairs.clear()
         kept = above & self._materialised
         for names in (self._materialised, self._created, self._commented):
@@ -393,7 +392,7 @@ class Store:
         Only what a question needs: DuckDB binds a view when it is created, and to bind all takes a second.
         """
         if entry.kind == "TABLE":
-            self._lookups.create(connection, entry)
+            self.lookups.create(connection, entry)
         elif entry.in_memory:
             connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {entry.query}")
         else:

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,51 @@ def test_no_module_exceeds_400_lines():
 
 def test_sql_is_data_and_holds_no_python():
     assert [*(ROOT / "sql").rglob("*.py*")] == []
+
+
+#: Files whose strings may still join and group; a file leaves the list when its queries have moved to sql/.
+JOINS_IN_PYTHON = {
+    "analysis/models.py",
+    "analysis/passes.py", "analysis/studies.py", "analysis/sweeps.py", "analysis/traces.py", "demo.py",
+    "reports/ascend/extract.py", "reports/compat/mfu.py", "reports/compat/summary.py", "reports/mfu/facts.py",
+    "reports/mfu/trace.py", "reports/model/architecture.py", "reports/output/columns.py",
+    "reports/summary/document.py", "reports/summary/sections.py", "reports/trace/chrome.py",
+    "reports/trace/coverage.py", "reports/trace/facts.py", "reports/trace/layers.py", "reports/trace/report.py",
+}  # fmt: skip
+
+
+def joins(path: Path) -> list[str]:
+    """What a file's strings, its docstrings aside, have of SQL that belongs into sql/."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    prose = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body
+        if isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        found
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+        for found in re.findall(r"\b(?:GROUP BY|JOIN|WITH [a-z_]+ AS)\b", node.value)
+    ]
+
+
+def test_what_joins_and_groups_is_sql_and_no_string_in_python():
+    inside = {ROOT / name for name in ("engine", "ingest", "synthetic", "benchmarks", "docs")}
+    found = {path.relative_to(ROOT).as_posix() for path in modules() if inside.isdisjoint(path.parents) and joins(path)}
+    assert found == JOINS_IN_PYTHON
+
+
+def test_the_lake_has_no_parents_and_its_methods_only_call():
+    tree = ast.parse((ROOT / "lake.py").read_text(encoding="utf-8"))
+    [lake] = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert lake.bases == []
+    for method in lake.body:
+        if isinstance(method, ast.FunctionDef):
+            kinds = [type(node) for node in method.body if not isinstance(node, ast.ImportFrom)]
+            named = kinds if method.name in ("__enter__", "__exit__") else kinds[1:]
+            assert len(named) == 1, method.name
 
 
 def test_every_folder_of_the_package_is_listed_for_the_wheel():

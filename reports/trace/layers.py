@@ -72,14 +72,9 @@ def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
     """Return what to look at first in a pass; of several devices, on the one with the longest layers."""
     found = store.rows(
         """
-        WITH sizes AS (
-            SELECT device, sum(layers) AS layer_count, sum(layers * mean_wall_us) AS wall_us
-            FROM layer_types WHERE trace_id = $1 AND pass_id = $2 GROUP BY device
-        )
         SELECT
-            coalesce(layer_type, 'kind-' || layer_kind), layers, layer_count, type_count = 1, pass_pct, target,
-            target_pct, target_note, category, coalesce(coverage_pct, 0)
-        FROM layer_bottlenecks JOIN sizes USING (device)
+            layer_type, layers, layer_count, alike, pass_pct, target, target_pct, target_note, category, coverage_pct
+        FROM _pass_targets
         WHERE trace_id = $1 AND pass_id = $2
         ORDER BY wall_us DESC, device LIMIT 1
         """,
@@ -175,17 +170,10 @@ def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:
         f"""
         WITH sums AS (
             SELECT device, layer_id, {sums} FROM layer_categories WHERE trace_id = $1 AND pass_id = $2 GROUP BY ALL
-        ),
-        kinds AS (
-            SELECT device, layer_kind, unnest(layer_ids) AS layer_id
-            FROM layer_types WHERE trace_id = $1 AND pass_id = $2
         )
-        SELECT device, layer_id, compress_ratio, coalesce(layer_type, layer_kind), concat_ws(
-                ', ', CASE WHEN is_first THEN 'first' END, CASE WHEN is_final THEN 'final' END,
-                CASE WHEN is_hash THEN 'hash' END
-            ), wall_us / 1e3, sum_us / 1e3, busy_us / 1e3, sums.* EXCLUDE (device, layer_id), comm_count, kernel_count,
-            memory_count
-        FROM layers JOIN sums USING (device, layer_id) JOIN kinds USING (device, layer_id)
+        SELECT device, layer_id, compress_ratio, type, flags, wall_us / 1e3, sum_us / 1e3, busy_us / 1e3,
+            sums.* EXCLUDE (device, layer_id), comm_count, kernel_count, memory_count
+        FROM _layer_pages JOIN sums USING (device, layer_id)
         WHERE trace_id = $1 AND pass_id = $2
         ORDER BY device, layer_id
         """,
@@ -223,15 +211,10 @@ def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: 
         return None
     [(kind, ratio, sum_us, wall_us, rel_ms, kernels, copies)] = store.rows(
         """
-        SELECT coalesce(l.layer_type, t.layer_kind), l.compress_ratio, l.sum_us, l.wall_us,
-            (l.start_ns - origin_ns) / 1e6, l.kernel_count, l.memory_count
-        FROM layers AS l
-        JOIN traces USING (trace_id)
-        JOIN layer_types AS t
-            ON t.trace_id = l.trace_id AND t.device = l.device AND t.pass_id = l.pass_id
-            AND list_contains(t.layer_ids, l.layer_id)
-        WHERE l.trace_id = $1 AND l.pass_id = $2 AND l.layer_id = $3
-        ORDER BY l.rank, l.device LIMIT 1
+        SELECT type, compress_ratio, sum_us, wall_us, rel_ms, kernel_count, memory_count
+        FROM _layer_pages
+        WHERE trace_id = $1 AND pass_id = $2 AND layer_id = $3
+        ORDER BY rank, device LIMIT 1
         """,
         [trace_id, pass_id, layer],
     )
@@ -255,19 +238,14 @@ def representatives(store: Store, trace_id: str, pass_id: int, most: int = 2) ->
     """Return a typical layer of each of the types that take most time: the one nearest to its type's median."""
     found = store.rows(
         """
-        SELECT arg_min(l.layer_id, (abs(l.wall_us - t.median_wall_us), l.layer_id)), max(t.pass_pct) AS pct
-        FROM layer_types AS t
-        JOIN layers AS l
-            ON l.trace_id = t.trace_id AND l.device = t.device AND l.pass_id = t.pass_id
-            AND list_contains(t.layer_ids, l.layer_id)
-        WHERE t.trace_id = $1 AND t.pass_id = $2
-        GROUP BY t.rank, t.device, t.layer_type, t.layer_kind
-        QUALIFY dense_rank() OVER (ORDER BY t.rank, t.device) = 1
-        ORDER BY pct DESC, 1
+        SELECT layer_id FROM _layer_pages
+        WHERE trace_id = $1 AND pass_id = $2
+        QUALIFY is_typical AND dense_rank() OVER (ORDER BY rank, device) = 1
+        ORDER BY pass_pct DESC, layer_id
         """,
         [trace_id, pass_id],
     )
-    return [int(layer) for layer, _ in found[:most]]
+    return [int(layer) for (layer,) in found[:most]]
 
 
 def layer_json(store: Store, trace_id: str, pass_id: int, layer: int) -> dict[str, Any]:
@@ -277,12 +255,10 @@ def layer_json(store: Store, trace_id: str, pass_id: int, layer: int) -> dict[st
     """
     [(ratio, layers, wall_us, sum_us, count)] = store.rows(
         """
-        SELECT coalesce(l.compress_ratio, -1), p.num_layers, l.wall_us, l.sum_us, l.kernel_count + l.memory_count
-        FROM layers AS l
-        JOIN passes AS p
-            ON p.trace_id = l.trace_id AND p.device = l.device AND p.pass_id = l.pass_id
-        WHERE l.trace_id = $1 AND l.pass_id = $2 AND l.layer_id = $3
-        ORDER BY l.rank, l.device LIMIT 1
+        SELECT coalesce(compress_ratio, -1), num_layers, wall_us, sum_us, kernel_count + memory_count
+        FROM _layer_pages
+        WHERE trace_id = $1 AND pass_id = $2 AND layer_id = $3
+        ORDER BY rank, device LIMIT 1
         """,
         [trace_id, pass_id, layer],
     )

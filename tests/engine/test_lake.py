@@ -246,7 +246,7 @@ def test_a_mart_computed_from_what_was_said_before_is_never_taken_for_a_later_on
     # The older process has loaded what was said, and writes its rows after a newer one has said something else.
     older = Lake(s1_lake.path)
     older.traces().fetchall()
-    stamps = older._catalog.stamps
+    stamps = older.store._catalog.stamps
     Lake(s1_lake.path).set("s1", profile="dsv4_csa_hca")
     connection = older.prepare(" ".join(entry.name for entry in modules.modules()))
     for entry in modules.modules():

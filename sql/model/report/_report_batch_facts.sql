@@ -26,7 +26,7 @@ runs AS (
 critical AS (
     SELECT c.*
     FROM critical_batch AS c
-    JOIN report_workload AS w ON c.execution = w.main
+    JOIN _report_workload AS w ON c.execution = w.main
     WHERE c.study = 'report batch'
 ),
 room AS (

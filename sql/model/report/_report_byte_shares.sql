@@ -23,6 +23,6 @@ SELECT
     any_value(list_position(['training', 'prefill', 'decode'], b.phase)) AS phase_place,
     any_value(list_position(w.executions, b.execution)) AS profile_place
 FROM byte_shares AS b
-CROSS JOIN report_workload AS w
+CROSS JOIN _report_workload AS w
 WHERE b.study = 'report anchor'
 GROUP BY b.phase, b.execution;

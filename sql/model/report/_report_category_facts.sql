@@ -28,7 +28,7 @@ held AS (
         sum(parameters_pct) FILTER (part IN ('routed', 'shared')) AS experts_pct,
         sum(parameters_pct) FILTER (part = 'dense') AS mlp_pct
     FROM parameters
-    JOIN report_workload USING (model)
+    JOIN _report_workload USING (model)
 )
 SELECT
     concat(phase, '_', part, '_flop_pct') AS fact, flop_pct AS value,

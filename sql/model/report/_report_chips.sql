@@ -17,5 +17,5 @@ SELECT
     list_position(w.chips, hardware) AS chip_place
 FROM hardware AS h
 JOIN hardware_peaks AS p USING (hardware)
-JOIN report_workload AS w ON list_contains(w.chips, hardware)
+JOIN _report_workload AS w ON list_contains(w.chips, hardware)
 WHERE p.dtype IN (SELECT dtype FROM _report_types);

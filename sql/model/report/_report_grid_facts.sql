@@ -8,7 +8,7 @@ CREATE VIEW _report_grid_facts AS
 WITH ranked AS (
     SELECT r.*
     FROM regime_transitions AS r
-    JOIN report_workload AS w ON r.execution = w.main
+    JOIN _report_workload AS w ON r.execution = w.main
     WHERE r.study = 'report grid'
 ),
 sizes AS (

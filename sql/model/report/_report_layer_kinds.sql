@@ -16,5 +16,5 @@ SELECT
         END
     ) AS layer_ids
 FROM model_layers
-JOIN report_workload USING (model)
+JOIN _report_workload USING (model)
 GROUP BY layer_kind;

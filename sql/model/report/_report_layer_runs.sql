@@ -9,7 +9,7 @@ WITH runs AS (
         layer_id, layer_kind,
         layer_id - row_number() OVER (PARTITION BY layer_kind ORDER BY layer_id) AS run
     FROM model_layers
-    JOIN report_workload USING (model)
+    JOIN _report_workload USING (model)
 )
 SELECT layer_kind, min(layer_id) AS first_layer, count(*) AS layers
 FROM runs

@@ -23,7 +23,7 @@ smallest AS (
 longest AS (
     SELECT d.memory_intensity, d.knee, d.kv_len
     FROM decode_frontier AS d
-    JOIN report_workload AS w ON w.ep = d.ep
+    JOIN _report_workload AS w ON w.ep = d.ep
     WHERE d.study = 'report frontier' AND d.memory_intensity IS NOT NULL
     ORDER BY d.kv_len DESC
     LIMIT 1

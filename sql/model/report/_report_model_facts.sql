@@ -16,7 +16,7 @@ WITH numbers AS (
         {'fact': 'seq_len', 'value': w.seq_len, 'unit': 'tokens'},
         {'fact': 'kv_len', 'value': w.kv_len, 'unit': 'tokens'}
     ], max_depth := 2)
-    FROM report_workload AS w
+    FROM _report_workload AS w
     JOIN active_parameters AS a USING (model)
 ),
 named AS (
@@ -37,7 +37,7 @@ named AS (
             'words': concat('TP = ', w.tp, ', EP = ', w.ep, ', DP = ', w.dp, ', PP = ', w.pp)
         }
     ], max_depth := 2)
-    FROM report_workload AS w
+    FROM _report_workload AS w
     JOIN architectures AS m ON m.model = w.model
     JOIN active_parameters AS a ON a.model = w.model
     JOIN hardware AS h ON h.hardware = w.chips[1]

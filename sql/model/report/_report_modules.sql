@@ -27,5 +27,5 @@ SELECT
     m.execution = w.main AS is_main,
     m.execution = w.base AS is_base
 FROM module_roofline AS m
-CROSS JOIN report_workload AS w
+CROSS JOIN _report_workload AS w
 WHERE m.study = 'report anchor';

@@ -9,5 +9,5 @@ SELECT
     part, sum(parameters) AS parameters, sum(parameters_pct) AS parameters_pct,
     sum(active_parameters) AS active_parameters
 FROM parameters
-JOIN report_workload USING (model)
+JOIN _report_workload USING (model)
 GROUP BY part;

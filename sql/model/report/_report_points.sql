@@ -58,5 +58,5 @@ SELECT
     list_position(w.chips, p.hardware) AS chip_place
 FROM phase_roofline AS p
 JOIN memory_per_gpu AS m USING (scenario)
-CROSS JOIN report_workload AS w
+CROSS JOIN _report_workload AS w
 WHERE starts_with(p.study, 'report ');

@@ -16,5 +16,5 @@ SELECT
     t.scaleout_gbps, h.trusted, concat_ws('; beyond the links: ', h.source, t.source) AS source,
     list_position(w.chips, hardware) AS chip_place
 FROM hardware AS h
-JOIN report_workload AS w ON list_contains(w.chips, hardware)
+JOIN _report_workload AS w ON list_contains(w.chips, hardware)
 LEFT JOIN topologies AS t USING (hardware);

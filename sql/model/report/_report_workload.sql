@@ -13,7 +13,7 @@
 -- ep          BIGINT     degree of expert parallelism
 -- dp          BIGINT     data-parallel replicas
 -- pp          BIGINT     pipeline stages
-CREATE TABLE report_workload (
+CREATE TABLE _report_workload (
     model VARCHAR PRIMARY KEY,
     formulas VARCHAR,
     chips VARCHAR[],

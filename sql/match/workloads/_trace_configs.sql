@@ -1,0 +1,25 @@
+-- One row per config.json that is known: kept with a trace, or in the table model_configs.
+--
+-- Two of one name may differ, as two sizes of a model do, and a trace's may differ from what was
+-- published under its name. So that no trace speaks for another, the model of a trace's config has
+-- a part of the content's digest in its name; one of the table model_configs has the name itself.
+--
+-- model     VARCHAR  name that no other config has
+-- said      VARCHAR  name as given
+-- config    VARCHAR  the config.json, as text
+-- of_trace  BOOLEAN  only traces have it
+CREATE VIEW _trace_configs AS
+WITH given AS (
+    SELECT model, config, TRUE AS is_row FROM model_configs
+    UNION ALL
+    SELECT model, config, FALSE FROM traces WHERE config IS NOT NULL AND model IS NOT NULL
+)
+SELECT
+    CASE
+        WHEN bool_or(g.is_row) THEN g.model
+        ELSE concat(g.model, '-', left(sha256(g.config), 6))
+    END AS model,
+    g.model AS said, g.config, NOT bool_or(g.is_row) AS of_trace
+FROM given AS g
+WHERE json_valid(g.config)
+GROUP BY g.model, g.config;
