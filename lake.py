@@ -14,7 +14,7 @@ from .analysis.model_report import ModelReports
 from .analysis.model_traces import ModelTraces
 from .analysis.simulations import Simulations
 from .analysis.summaries import Summaries
-from .engine import export, keys, modules
+from .engine import export, keys, modules, replicas
 from .engine.catalog import check_settings
 from .engine.errors import InputError, UsageError
 from .engine.paths import readable
@@ -25,6 +25,8 @@ from .ingest.one import Ingested, Progress
 
 if TYPE_CHECKING:
     import duckdb
+
+    from .reports.compat import Compat
 
 Pass = int | Literal["all"] | None
 
@@ -129,40 +131,17 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
             "ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, name"
         )
 
-    def reference_plan(
-        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
-    ) -> duckdb.DuckDBPyRelation:
-        """Return how the reference analyser counts: its anchor, layers, anchors found, and passes."""
-        columns = "anchor, num_layers, anchor_count, pass_count"
-        return self._reference("_compat_plan", trace, anchor, num_layers, blocks_per_layer, columns=columns)
+    @property
+    def compat(self) -> Compat:
+        """Other tools' figures, their errors included: to compare with those tools.
 
-    def compat_passes(
-        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
-    ) -> duckdb.DuckDBPyRelation:
-        """Return the passes as the reference analyser counts them: to see where it errs, `passes` is right.
-
-        Args:
-            trace: the trace.
-            anchor: text that an anchor kernel's name contains; by the trace's settings when not given, as the others.
-            num_layers: layers of the model.
-            blocks_per_layer: anchors in one layer.
+        Raises:
+            UsageError: the folders with the replicas were taken out.
         """
-        return self._reference("compat_passes", trace, anchor, num_layers, blocks_per_layer, order="pass_id")
-
-    def compat_layers(
-        self,
-        trace: str,
-        anchor: str | None = None,
-        num_layers: int | None = None,
-        blocks_per_layer: int | None = None,
-        pass_id: int | Literal["all"] = "all",
-    ) -> duckdb.DuckDBPyRelation:
-        """Return the layers of a pass, or of every pass, as the reference analyser counts them."""
-        condition = "true" if pass_id == "all" else f"pass_id = {int(pass_id)}"
-        return self._reference(
-            "compat_layers", trace, anchor, num_layers, blocks_per_layer,
-            condition=condition, order="pass_id, layer_id",
-        )  # fmt: skip
+        if (found := replicas.of("reports")) is None:
+            raise UsageError("compat: this tracelake has no replicas of other tools' figures.")
+        answer: Compat = found.Compat(self)
+        return answer
 
     def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
         """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
@@ -363,15 +342,6 @@ class Lake(ModelReports, ModelTraces, Timings, Summaries, Calibrations, Simulati
         answer = self.sql(f"SELECT * FROM {relation} WHERE trace_id = {modules.quoted(trace_id)} ORDER BY {order}")
         self.check_answerable(trace_id, relation)
         return answer
-
-    def _reference(
-        self, relation: str, trace: str, anchor: str | None, *counts: int | None,
-        columns: str = "*", condition: str = "true", order: str = "ALL",
-    ) -> duckdb.DuckDBPyRelation:  # fmt: skip
-        said = ["NULL" if anchor is None else modules.quoted(anchor)]
-        said += ["NULL" if count is None else str(int(count)) for count in counts]
-        call = f"{relation}({modules.quoted(self.locate(trace))}, {', '.join(said)})"
-        return self.sql(f"SELECT {columns} FROM {call} WHERE {condition} ORDER BY {order}")
 
     def _of_pass(
         self, relation: str, trace: str, pass_id: Pass, *, order: str, condition: str = "true"

@@ -72,8 +72,8 @@ class Timings(Models):
         from ..reports.mfu.facts import facts
         from ..reports.mfu.tables import as_json, as_text, physical
 
-        _check_format(format)
-        times = _times(kernel_ms, kernel_detail, kernel_flow)
+        check_format(format)
+        times = times_of(kernel_ms, kernel_detail, kernel_flow)
         measured = {
             "measured_ms": checked_time("--measured-ms", measured_ms),
             "per_layer_ms": checked_time("--per-layer-ms", per_layer_ms),
@@ -94,47 +94,6 @@ class Timings(Models):
         finally:
             self._forget(request)
         return as_json(found) if format == "json" else as_text(physical(found), format)
-
-    def reference_mfu(
-        self,
-        model: str,
-        *,
-        gpu: str = "h20",
-        batch: int = 1,
-        seq_len: int = 1,
-        tp: int = 8,
-        dp: int = 1,
-        ep: int = 8,
-        dtype: str = "bf16",
-        measured_ms: float | None = None,
-        per_layer_ms: float | None = None,
-        kernel_ms: str | Mapping[str, Any] | None = None,
-        kernel_detail: str | Mapping[str, Any] | None = None,
-        kernel_flow: str | Mapping[str, Any] | None = None,
-        format: str = "table",
-    ) -> str:
-        """Return what the reference's compute simulator answers, its errors included: to see where it errs.
-
-        Arguments are those of `mfu`, with the simulator's own models, GPUs and defaults.
-
-        Raises:
-            UsageError: it knows no such model, or a time or a value is invalid.
-            InputError: a file cannot be read.
-        """
-        from ..reports.compat.mfu import facts, report
-        from ..reports.mfu.tables import as_json, as_text
-
-        _check_format(format)
-        times = _times(kernel_ms, kernel_detail, kernel_flow)
-        measured = {
-            "measured_ms": checked_time("--measured-ms", measured_ms),
-            "per_layer_ms": checked_time("--per-layer-ms", per_layer_ms),
-        }
-        asked = {"model": model, "batch": batch, "seq_len": seq_len, "tp": tp, "dp": dp, "ep": ep, "gpu": gpu,
-                 "dtype": dtype, **measured}  # fmt: skip
-        connection = self._ready(["compat_requests", *_TIMES])
-        found = facts(self, connection, asked, times)
-        return as_json(found) if format == "json" else as_text(report(found), format)
 
     def add_times(
         self,
@@ -179,7 +138,7 @@ class Timings(Models):
         from ..reports.mfu.tables import as_json, as_text
         from ..reports.mfu.trace import facts, report
 
-        _check_format(format)
+        check_format(format)
         found = facts(self, self.locate(trace), pass_id)
         return as_json(found) if format == "json" else as_text(report(found), format)
 
@@ -189,16 +148,27 @@ class Timings(Models):
             raise UsageError(f"--dtype {dtype}: unknown. Known: {', '.join(known)}.")
 
 
-def _check_format(format: str) -> None:
+def check_format(format: str) -> None:
+    """Check the format of an answer.
+
+    Raises:
+        UsageError: it is none.
+    """
     if format not in FORMATS:
         raise UsageError(f"format={format}: unknown. Known: {', '.join(FORMATS)}.")
 
 
-def _times(
+def times_of(
     kernel_ms: str | Mapping[str, Any] | None,
     kernel_detail: str | Mapping[str, Any] | None,
     kernel_flow: str | Mapping[str, Any] | None,
 ) -> Any:
+    """Return the times of a layer, of the one form that is given; None without any.
+
+    Raises:
+        UsageError: more than one is given, or a time is invalid.
+        InputError: a file cannot be read.
+    """
     given = [
         (form, value)
         for form, value in (("kernel_ms", kernel_ms), ("kernel_detail", kernel_detail), ("kernel_flow", kernel_flow))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import UsageError
 from ..reports.output.files import check_target, checked_suffix, write_text
+from .formulas import Formulas, find
 from .models import Models
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ AXES = (
 _SAID = "weight_dtype, activation_dtype, kv_dtype, virtual_stages, zero_stage, top_k"
 #: Points of a sweep at most.
 MOST_POINTS = 200_000
-_PROFILES = {"physical": ("naive", "physical"), "seed": ("naive", "efficient")}
 
 
 class ModelReports(Models):
@@ -54,7 +54,7 @@ class ModelReports(Models):
             model: a name, or the path of a config.json.
             output: the file, .md or .html; charts of Markdown go beside it as SVG.
             hardware: chips; the report is on the first, the others stand beside it.
-            formulas: physical, or seed: those of the reference report, with its errors.
+            formulas: the set of formulas, of those that `analysis.formulas` knows.
             executions: execution profiles; figures are of the last, the first stands beside it as the base.
             csv: folder for the relations that the tables are of, as CSV.
             parquet: the same as Parquet.
@@ -73,20 +73,20 @@ class ModelReports(Models):
         if output is not None:
             check_target(output)
         workload = self._workload(model, hardware, formulas, executions, work)
-        connection = self._ready(asked.NEEDS)
+        connection = self._ready(asked.needs(workload))
         asked.check(connection, workload)
         asked.ask(connection, workload)
         asked.take(connection, workload)
         facts = find_facts(connection, workload)
         report = Report(
             f"Model Report: {facts['model_name']} on {facts['chip_name']}",
-            f"Formulas: **{workload.formulas}**. Execution profile: **{workload.main}**. Made "
+            f"Formulas: **{workload.formulas.name}**. Execution profile: **{workload.main}**. Made "
             f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by tracelake.",
             tuple(sections(connection, workload, facts)),
         )
         for folder, format in ((csv, "csv"), (parquet, "parquet")):
             if folder is not None:
-                asked.write_tables(connection, Path(folder), format)
+                asked.write_tables(connection, workload, Path(folder), format)
         if suffix == ".html":
             text = as_html(report)
         else:
@@ -103,25 +103,35 @@ class ModelReports(Models):
 
     def model_roofline(self, scenario: str, *, modules: bool = False) -> duckdb.DuckDBPyRelation:
         """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
+        of = self._formulas_of("scenario", scenario).relation
         if modules:
             return self.sql(
-                "SELECT * FROM module_roofline WHERE scenario = $scenario ORDER BY time_ms DESC, module, category",
+                f"SELECT * FROM {of('module_roofline')} WHERE scenario = $scenario "
+                "ORDER BY time_ms DESC, module, category",
                 scenario=scenario,
             )
         return self.sql(
-            "SELECT p.*, fits, max_batch FROM phase_roofline AS p "
-            "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
+            f"SELECT p.*, fits, max_batch FROM {of('phase_roofline')} AS p "
+            f"JOIN (SELECT scenario, fits, max_batch FROM {of('memory_per_gpu')}) AS m USING (scenario) "
             "WHERE scenario = $scenario",
             scenario=scenario,
         )
 
-    def model_sweep(self, model: str | os.PathLike[str], **axes: Any) -> duckdb.DuckDBPyRelation:
+    def _formulas_of(self, column: str, name: str) -> Formulas:
+        """Return the formulas of a scenario or a study."""
+        rows = self.rows(f"SELECT formulas FROM scenarios WHERE {column} = $1 LIMIT 1", [name])
+        return find(str(rows[0][0])) if rows else find("physical")
+
+    def model_sweep(
+        self, model: str | os.PathLike[str], *, formulas: str = "physical", **axes: Any
+    ) -> duckdb.DuckDBPyRelation:
         """Return a row for each combination of values: what the workload costs, and why it cannot run where it cannot.
 
         The scenarios stay on the open lake as the study `sweep`, until the next sweep.
 
         Args:
             model: a name, or the path of a config.json.
+            formulas: the set of formulas, of those that `analysis.formulas` knows.
             axes: columns of the relation scenarios, each a value or a list of values. A degree of expert parallelism
                 without one of data parallelism takes the replicas that it needs.
 
@@ -130,9 +140,8 @@ class ModelReports(Models):
         """
         import duckdb
 
-        from .workloads import replicas
-
-        known = self.resolve_model(model)
+        rules = find(formulas)
+        resolved = self.resolve_model(model)
         lists = {name: _listed(value) for name, value in axes.items() if value is not None}
         lists.setdefault("phase", ["decode"])
         self._check_axes(lists)
@@ -141,26 +150,26 @@ class ModelReports(Models):
         lists.setdefault("ep", [1])
         lists.setdefault("cp", [1])
         columns = [f"axis_{name}.{name}" for name in lists]
-        shared = replicas(lists.get("formulas", ["physical"])[0], "axis_tp.tp * axis_cp.cp", "axis_ep.ep")
+        shared = rules.replicas("axis_tp.tp * axis_cp.cp", "axis_ep.ep")
         dp = "" if "dp" in lists else f", {shared} AS dp"
         joined = " CROSS JOIN ".join(f"(SELECT DISTINCT unnest(${name}) AS {name}) AS axis_{name}" for name in lists)
         label = ", ".join(f"'{name} ' || {column}" for name, column in zip(lists, columns, strict=True))
-        connection = self._ready(["scenarios", "phase_roofline", "memory_per_gpu"])
+        connection = self._ready(["scenarios"])
         connection.execute("DELETE FROM scenarios WHERE study = 'sweep'")
         try:
             connection.execute(
                 f"INSERT INTO scenarios BY NAME SELECT concat_ws(' / ', 'sweep', {label}) AS scenario, "
-                f"'sweep' AS study, $model AS model, {', '.join(columns)}{dp} FROM {joined}",
-                {"model": known, **lists},
+                f"'sweep' AS study, $formulas AS formulas, $model AS model, {', '.join(columns)}{dp} FROM {joined}",
+                {"model": resolved, "formulas": rules.name, **lists},
             )
         except duckdb.Error as error:
             raise UsageError(f"sweep: {error}") from error
         return self.sql(
-            f"SELECT p.*, {_SAID}, fits, max_batch, faults FROM phase_roofline AS p "
+            f"SELECT p.*, {_SAID}, fits, max_batch, faults FROM {rules.relation('phase_roofline')} AS p "
             f"JOIN (SELECT scenario, {_SAID} FROM scenarios) AS s USING (scenario) "
-            "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
-            "LEFT JOIN (SELECT scenario, string_agg(fault, '; ' ORDER BY fault) AS faults FROM scenario_faults "
-            "GROUP BY scenario) AS f USING (scenario) "
+            f"JOIN (SELECT scenario, fits, max_batch FROM {rules.relation('memory_per_gpu')}) AS m USING (scenario) "
+            "LEFT JOIN (SELECT scenario, string_agg(fault, '; ' ORDER BY fault) AS faults "
+            f"FROM {rules.relation('scenario_faults')} GROUP BY scenario) AS f USING (scenario) "
             f"WHERE study = 'sweep' ORDER BY {', '.join(AXES)}"
         )
 
@@ -179,15 +188,16 @@ class ModelReports(Models):
             if knob not in known:
                 raise UsageError(f"{knob}: unknown knob. Known: {', '.join(known)}.")
         # Kept, since whoever shows it reads it more than once.
-        connection = self._ready(["regime_map"])
+        regimes = self._formulas_of("study", "sweep").relation("regime_map")
+        connection = self._ready([regimes])
         connection.execute(
-            "CREATE OR REPLACE TEMP TABLE sweep_map AS SELECT * FROM regime_map('sweep', $x, $y)", {"x": x, "y": y}
+            f"CREATE OR REPLACE TEMP TABLE sweep_map AS SELECT * FROM {regimes}('sweep', $x, $y)", {"x": x, "y": y}
         )
         return self.sql("SELECT * FROM temp.sweep_map ORDER BY ALL")
 
     def _check_axes(self, lists: dict[str, list[Any]]) -> None:
         """Check a sweep's axes and what is known of their values; of numbers the database says what is wrong."""
-        if unknown := [name for name in lists if name not in (*AXES, "formulas", "mla_mode")]:
+        if unknown := [name for name in lists if name not in (*AXES, "mla_mode")]:
             raise UsageError(f"{unknown[0]}: no axis of a sweep. Known: {', '.join(AXES)}.")
         if not lists.get("hardware"):
             raise UsageError("hardware: a sweep needs a chip. tracelake hardware list shows all.")
@@ -197,7 +207,7 @@ class ModelReports(Models):
         profiles = [name for (name,) in self.rows("SELECT execution FROM execution_profiles ORDER BY ALL")]
         for names, known in (
             (("phase",), ["decode", "prefill", "training"]), (("execution",), profiles),
-            (("formulas",), list(_PROFILES)), (("weight_dtype", "activation_dtype", "kv_dtype"), types),
+            (("weight_dtype", "activation_dtype", "kv_dtype"), types),
         ):  # fmt: skip
             for name in names:
                 if wrong := [value for value in lists.get(name, []) if value is not None and value not in known]:
@@ -213,8 +223,7 @@ class ModelReports(Models):
     ) -> Workload:
         from .workloads import Workload
 
-        if formulas not in _PROFILES:
-            raise UsageError(f"{formulas}: unknown formulas. Known: {', '.join(_PROFILES)}.")
+        rules = find(formulas)
         chips = [self.resolve_hardware(chip) for chip in _listed(hardware)]
         if not chips:
             raise UsageError("hardware: the report needs a chip. tracelake hardware list shows all.")
@@ -222,11 +231,11 @@ class ModelReports(Models):
         if "kv_len" not in said and "seq_len" in said:
             said["kv_len"] = said["seq_len"]
         tp, ep = said.get("tp", 1), said.get("ep", 1)
-        said.setdefault("dp", ep if formulas == "seed" else max(ep // tp, 1))
+        said.setdefault("dp", max(ep // tp, 1) if rules.tp_shares_experts else ep)
         try:
             return Workload(
-                self.resolve_model(model), tuple(dict.fromkeys(chips)), formulas,
-                tuple(executions) or _PROFILES[formulas], **said,
+                self.resolve_model(model), tuple(dict.fromkeys(chips)), rules,
+                tuple(executions) or rules.profiles, **said,
             )  # fmt: skip
         except TypeError as error:
             raise UsageError(f"model report: {error}.") from error

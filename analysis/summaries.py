@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
 from ..engine.store import Store
 
 if TYPE_CHECKING:
     from ..reports.trace.comparison import Comparison
-
-Mode = Literal["exclusive_per_track", "exclusive_global"]
 
 
 class Summaries(Store):
@@ -31,31 +29,6 @@ class Summaries(Store):
 
         summary = build(self, self.locate(_checked(format, trace)))
         return as_json(summary) if format == "json" else as_markdown(summary, top, short_names(self, summary))
-
-    def reference_summary(
-        self,
-        trace: str,
-        format: str = "json",
-        *,
-        top: int = 10,
-        warmup_steps: int = 5,
-        hot_op_limit: int = 25,
-        breakdown_mode: Mode = "exclusive_per_track",
-    ) -> str:
-        """Return the summary as the reference's tool makes it, its errors included: `profile_summary.v1`.
-
-        Args:
-            trace: the trace, of JAX.
-            format: json, or md for its report.
-            top: rows of a table of the report.
-            warmup_steps: steps with a smaller number are left out of the steady ones.
-            hot_op_limit: operations in its list, from which it also makes the families.
-            breakdown_mode: how it sums up time.
-        """
-        from ..reports.compat.summary import as_json, as_markdown, build
-
-        found = build(self, self.locate(_checked(format, trace)), warmup_steps, hot_op_limit, breakdown_mode)
-        return as_json(found) if format == "json" else as_markdown(found, top)
 
     def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a gate's verdict.

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine import guard, modules
 from ..engine.errors import InputError, UsageError
+from .formulas import PHYSICAL, Formulas
 
 if TYPE_CHECKING:
     import duckdb
 
 #: Where the report keeps the relations that it read, for its tables and for files.
 SCHEMA = "model_report"
-BATCHES = [1, 2, 4, 8, 16, 32, 64, 128]
-LARGER_BATCHES = [256, 512, 1024]
 PROMPTS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
 CACHES = [2048, 4096, 8192, 16384]
-#: Largest batch of the search for the least one that is bound by compute; powers of two.
-FRONTIER_BATCH = 16384
 
 _SCENARIOS = "study LIKE 'report %'"
 #: Relations of the report: name, and which of its rows belong to it.
@@ -50,11 +47,11 @@ _DERIVED = {
     "sensitivity": "study = 'report grid'",
     "regime_transitions": "study = 'report grid'",
 }
-#: All that the report reads of the lake.
-NEEDS = (
-    *_RELATIONS, *_DERIVED, "operators", "dtypes", "knobs", "report_steps", "report_sections", "report_terms",
-    "report_columns", "report_formulas", "report_assumptions", "report_properties", "report_facts", "report_rules",
-    "report_conditions", "report_advice",
+#: Words of the report.
+_WORDS = ("report_sections", "report_terms", "report_formulas", "report_assumptions")
+_NEEDS = (
+    *_RELATIONS, *_DERIVED, *_WORDS, "operators", "dtypes", "knobs", "report_steps", "report_columns",
+    "report_properties", "report_facts", "report_rules", "report_conditions", "report_advice",
 )  # fmt: skip
 #: The relations that go into files.
 PRINTED = (*_RELATIONS, *_DERIVED)
@@ -68,7 +65,7 @@ class Workload:
     Attributes:
         model: a model of the relation architectures.
         hardware: chips; the first is the one that the report is on, the others stand beside it.
-        formulas: physical or seed.
+        formulas: the set of formulas.
         executions: execution profiles; the last is the one that figures are of, the first the base beside it.
         batch: sequences of a replica.
         seq_len: new tokens of a sequence in prefill and training.
@@ -84,8 +81,8 @@ class Workload:
 
     model: str
     hardware: tuple[str, ...]
-    formulas: str = "physical"
-    executions: tuple[str, ...] = ("naive", "physical")
+    formulas: Formulas = PHYSICAL
+    executions: tuple[str, ...] = PHYSICAL.profiles
     batch: int = 8
     seq_len: int = 4096
     kv_len: int = 4096
@@ -131,9 +128,9 @@ def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
         raise UsageError(f"ep={work.ep}: {work.model} has {has}; at most {max(experts, 1)} ranks can share them.")
 
 
-def replicas(formulas: str, tp: str, ep: str) -> str:
-    """Return, in SQL, how many replicas a layout has: experts are shared by all their ranks, by TP too but for seed."""
-    return ep if formulas == "seed" else f"greatest({ep} // {tp}, 1)"
+def needs(work: Workload) -> list[str]:
+    """Return all that a report reads of the lake."""
+    return [*_NEEDS, *(work.formulas.relation(name) for name in _NEEDS)]
 
 
 def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
@@ -147,14 +144,13 @@ def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     [(experts, latent, longest)] = connection.execute(
         "SELECT num_experts, kv_lora_rank IS NOT NULL, max_positions FROM architectures WHERE model = $1", [work.model]
     ).fetchall()
-    physical = work.formulas == "physical"
     ranks = sorted({1 << n for n in range(max(experts, 1).bit_length()) if 1 << n <= max(experts, 1)} | {work.ep})
     caches = sorted({length for length in CACHES if length <= (longest or length)} | {work.kv_len})
-    larger = [1 << n for n in range(FRONTIER_BATCH.bit_length())] if physical else [work.batch]
-    _vary(connection, "batch", "decode", work, batch=[*BATCHES, *(LARGER_BATCHES if physical else []), work.batch])
+    tried = list(work.formulas.frontier_batches) or [work.batch]
+    _vary(connection, "batch", "decode", work, batch=[*work.formulas.batches, work.batch])
     prompts = [length for length in PROMPTS if length <= (longest or length)]
     _vary(connection, "prompt", "prefill", work, seq_len=[*prompts, work.seq_len])
-    _vary(connection, "frontier", "decode", work, only_main=True, ep=ranks, kv_len=caches, batch=larger)
+    _vary(connection, "frontier", "decode", work, only_main=True, ep=ranks, kv_len=caches, batch=tried)
     _vary(connection, "layout", "decode", work, only_main=True, tp=sorted({1, 2, 4, 8, work.tp}), ep=ranks)
     _vary(
         connection, "grid", "decode", work, kv_dtype=["fp8", "bf16"],
@@ -162,7 +158,7 @@ def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
         hidden_scale=[0.75, 1.0, 1.25], kv_len=[length for length in CACHES if length <= (longest or length)],
     )  # fmt: skip
     _turn_knobs(connection, work)
-    _set_unfit_apart(connection)
+    _set_unfit_apart(connection, work)
 
 
 def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
@@ -174,31 +170,35 @@ def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     values = {"model": work.model, "chips": list(work.hardware), "profiles": list(work.executions)}
     connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
     connection.execute(f"CREATE SCHEMA {SCHEMA}")
-    connection.execute(f"CREATE TABLE {SCHEMA}.phase_roofline AS SELECT * FROM phase_roofline WHERE {_SCENARIOS}")
-    _check_peaks(connection)
+    of = work.formulas.relation
+    passes = of("phase_roofline")
+    connection.execute(f"CREATE TABLE {SCHEMA}.phase_roofline AS SELECT * FROM {passes} WHERE {_SCENARIOS}")
+    _check_peaks(connection, work)
+    resting = {name for name in _DERIVED if passes in modules.sources(of(name))}
     try:
         # In what rests on it, phase_roofline then means the table just made.
         connection.execute(f"SET search_path = '{SCHEMA},main'")
-        for module in _between("phase_roofline", _DERIVED):
+        for module in _between("phase_roofline", resting):
             connection.execute(f"CREATE TABLE {SCHEMA}.{module.name} AS {module.query}")
     finally:
         connection.execute("SET search_path = 'main'")
-    for name, condition in _DERIVED.items():
-        connection.execute(f"DELETE FROM {SCHEMA}.{name} WHERE NOT coalesce({condition}, FALSE)")
-    for name, known in _RELATIONS.items():
+    for name in resting:
+        connection.execute(f"DELETE FROM {SCHEMA}.{name} WHERE NOT coalesce({_DERIVED[name]}, FALSE)")
+    more = {name: condition for name, condition in _DERIVED.items() if name not in resting}
+    for name, known in (_RELATIONS | more | dict.fromkeys(_WORDS, "TRUE")).items():
         condition = re.sub(r"\$(\w+)", lambda key: _literal(values[key.group(1)]), known)
         if name != "phase_roofline":
-            connection.execute(f"CREATE TABLE {SCHEMA}.{name} AS SELECT * FROM {name} WHERE {condition}")
+            connection.execute(f"CREATE TABLE {SCHEMA}.{name} AS SELECT * FROM {of(name)} WHERE {condition}")
 
 
-def _check_peaks(connection: duckdb.DuckDBPyConnection) -> None:
+def _check_peaks(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     """Keep the types that products compute in, and refuse chips without a peak in one of them.
 
     What is left out of a time is not to be taken for no time.
     """
     connection.execute(
         f"CREATE TABLE {SCHEMA}.computed_types AS SELECT hardware, dtype, bool_or(flop_us IS NULL) AS lacks_peak "
-        "FROM operators JOIN (SELECT scenario, hardware FROM scenarios "
+        f"FROM {work.formulas.relation('operators')} JOIN (SELECT scenario, hardware FROM scenarios "
         "WHERE study IN ('report anchor', 'report chips')) USING (scenario) WHERE flop_rank > 0 GROUP BY ALL"
     )
     unknown = connection.execute(
@@ -225,11 +225,12 @@ def _between(below: str, above: Iterable[str]) -> list[modules.Module]:
     ]
 
 
-def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: str) -> list[Path]:
+def write_tables(connection: duckdb.DuckDBPyConnection, work: Workload, folder: Path, format: str) -> list[Path]:
     """Write every relation of the report to a folder, a file for each; return the files.
 
     Args:
         connection: the lake's, with what the report needs in place.
+        work: what the report is about.
         folder: where to; it is made.
         format: csv or parquet.
 
@@ -245,7 +246,7 @@ def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: st
             path = folder / f"{name}.{format}"
             rows = f"SELECT * FROM {SCHEMA}.{name} ORDER BY ALL"
             if name in ("report_facts", "report_advice"):
-                rows = f"SELECT * FROM {name} ORDER BY ALL"
+                rows = f"SELECT * FROM {work.formulas.relation(name)} ORDER BY ALL"
             guard.write_query(connection, rows, path, _COPY[format])
             written.append(path)
     except (OSError, duckdb.IOException) as error:
@@ -255,7 +256,7 @@ def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: st
 
 def _named(work: Workload, **more: Any) -> Any:
     values = {
-        "model": work.model, "hardware": work.hardware[0], "formulas": work.formulas, "batch": work.batch,
+        "model": work.model, "hardware": work.hardware[0], "formulas": work.formulas.name, "batch": work.batch,
         "seq_len": work.seq_len, "kv_len": work.kv_len, "tp": work.tp, "ep": work.ep, "dp": work.dp, "pp": work.pp,
         "weight_dtype": work.weight_dtype, "activation_dtype": work.activation_dtype, "kv_dtype": work.kv_dtype,
     }  # fmt: skip
@@ -296,7 +297,7 @@ def _vary(
     if {"ep", "tp"} & axes.keys():
         # Every rank that is not shared keeps sequences of its own, as at the anchor.
         ep, tp = ("of_ep.ep" if "ep" in axes else "s.ep"), ("of_tp.tp" if "tp" in axes else "s.tp")
-        new += f", CASE WHEN {ep} = s.ep AND {tp} = s.tp THEN s.dp ELSE {replicas(work.formulas, tp, ep)} END AS dp"
+        new += f", CASE WHEN {ep} = s.ep AND {tp} = s.tp THEN s.dp ELSE {work.formulas.replicas(tp, ep)} END AS dp"
     connection.execute(
         f"INSERT INTO scenarios BY NAME SELECT s.* REPLACE (concat_ws(' / ', 'report {study}', execution, {label}) "
         f"AS scenario, 'report {study}' AS study, {new}) FROM scenarios AS s {joins} "
@@ -321,13 +322,14 @@ def _turn_knobs(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
         """,
         [work.main],
     )
+    dp = work.formulas.replicas("CAST(tp * tp_factor AS BIGINT)", "CAST(ep * ep_factor AS BIGINT)")
     connection.execute(
-        """
+        f"""
         INSERT INTO scenarios BY NAME
         WITH anchors AS (
             SELECT s.*, num_experts, a.top_k AS model_top_k, kv_lora_rank, s.study AS anchor_study,
-                coalesce(s.activation_dtype, CASE formulas WHEN 'seed' THEN 'fp8' ELSE 'bf16' END) AS activations,
-                coalesce(s.weight_dtype, CASE formulas WHEN 'seed' THEN 'fp8' ELSE a.weight_dtype END) AS weights
+                coalesce(s.activation_dtype, $2, 'bf16') AS activations,
+                coalesce(s.weight_dtype, $2, a.weight_dtype) AS weights
             FROM scenarios AS s JOIN architectures AS a ON a.model = s.model
             WHERE study = 'report anchor' AND execution = $1
         ),
@@ -338,9 +340,7 @@ def _turn_knobs(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
                 CASE WHEN phase = 'decode' THEN seq_len ELSE CAST(seq_len * length_factor AS BIGINT) END AS seq_len,
                 CAST(kv_len * length_factor AS BIGINT) AS kv_len,
                 CAST(tp * tp_factor AS BIGINT) AS tp, CAST(ep * ep_factor AS BIGINT) AS ep,
-                CASE WHEN tp_factor * ep_factor = 1 THEN dp
-                    WHEN formulas = 'seed' THEN CAST(ep * ep_factor AS BIGINT)
-                    ELSE greatest(CAST(ep * ep_factor AS BIGINT) // CAST(tp * tp_factor AS BIGINT), 1) END AS dp,
+                CASE WHEN tp_factor * ep_factor = 1 THEN dp ELSE {dp} END AS dp,
                 CASE WHEN flop_factor * hbm_factor * net_factor = 1 THEN execution
                     ELSE concat_ws(' ', 'report', knob, side) END AS execution,
                 coalesce(r.weight_dtype, s.weight_dtype) AS weight_dtype,
@@ -365,17 +365,18 @@ def _turn_knobs(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
         )
         FROM turned
         """,
-        [work.main],
+        [work.main, work.formulas.open_type],
     )
 
 
-def _set_unfit_apart(connection: duckdb.DuckDBPyConnection) -> None:
+def _set_unfit_apart(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     """Rank what fits: points of the grid that do not are kept in a study of their own, unless none fits."""
+    memory = work.formulas.relation("memory_per_gpu")
     connection.execute(
-        """
+        f"""
         UPDATE scenarios SET study = 'report grid, does not fit'
-        WHERE scenario IN (SELECT scenario FROM memory_per_gpu WHERE study = 'report grid' AND NOT fits)
-            AND EXISTS (SELECT scenario FROM memory_per_gpu WHERE study = 'report grid' AND fits)
+        WHERE scenario IN (SELECT scenario FROM {memory} WHERE study = 'report grid' AND NOT fits)
+            AND EXISTS (SELECT scenario FROM {memory} WHERE study = 'report grid' AND fits)
         """
     )
 

@@ -241,8 +241,8 @@ _OF_MODEL = f"""
 def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
     """Fill report_facts from what the lake answered, and return the facts as people read them, with their units."""
     known = {
-        "main": work.main, "base": work.base, "formulas": work.formulas, "hardware": work.hardware[0], "tp": work.tp,
-        "ep": work.ep, "dp": work.dp, "pp": work.pp, "batch": work.batch, "seq_len": work.seq_len,
+        "main": work.main, "base": work.base, "formulas": work.formulas.name, "hardware": work.hardware[0],
+        "tp": work.tp, "ep": work.ep, "dp": work.dp, "pp": work.pp, "batch": work.batch, "seq_len": work.seq_len,
         "kv_len": work.kv_len,
     }  # fmt: skip
     connection.execute("DELETE FROM report_facts")
@@ -264,10 +264,12 @@ def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
     return facts
 
 
-def advice(connection: duckdb.DuckDBPyConnection, facts: Facts, place: str, most: int | None = None) -> list[str]:
+def advice(
+    connection: duckdb.DuckDBPyConnection, work: Workload, facts: Facts, place: str, most: int | None = None
+) -> list[str]:
     """Return the sentences that the facts call for at a place of the report, the largest gain first."""
     rows = connection.execute(
-        "SELECT text, gain_pct FROM report_advice WHERE place = $1 "
+        f"SELECT text, gain_pct FROM {work.formulas.relation('report_advice')} WHERE place = $1 "
         "ORDER BY priority = 1 DESC, gain_pct DESC NULLS LAST, priority",
         [place],
     ).fetchall()

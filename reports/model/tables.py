@@ -41,11 +41,7 @@ class Query:
     sql: str
 
 
-#: All but words: of these columns a heading names the unit.
-#: Columns that mean something by the reference's formulas alone.
-_SEED_ALONE = (
-    "attention_residency", "dense_residency", "moe_residency", "activation_factor", "elementwise_factor", "moved_bytes",
-)  # fmt: skip
+#: Formats of columns whose heading names no unit.
 _WORDS = ("words", "flag", "yes_no")
 
 _FITS = f"JOIN (SELECT scenario, fits, max_batch FROM {SCHEMA}.memory_per_gpu) AS m USING (scenario)"
@@ -69,23 +65,17 @@ def _beside(study: str, axis: str) -> str:
 
 
 QUERIES = {
-    "terms": Query("Terms", "report_terms", """
-        SELECT term, CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END
-            AS definition, unit, used_in
-        FROM report_terms WHERE kind = 'term' ORDER BY place"""),
-    "symbols": Query("Symbols", "report_terms", """
-        SELECT term, CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END
-            AS meaning, unit
-        FROM report_terms WHERE kind = 'symbol' ORDER BY place"""),
-    "byte_parts": Query("Parts of the bytes", "report_terms", """
-        SELECT term, CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END
-            AS meaning, unit
-        FROM report_terms WHERE kind = 'byte_part' ORDER BY place"""),
-    "formulas": Query("Rules by kind of module", "report_formulas", """
+    "terms": Query("Terms", "report_terms", f"""
+        SELECT term, definition, unit, used_in FROM {SCHEMA}.report_terms WHERE kind = 'term' ORDER BY place"""),
+    "symbols": Query("Symbols", "report_terms", f"""
+        SELECT term, definition AS meaning, unit FROM {SCHEMA}.report_terms WHERE kind = 'symbol' ORDER BY place"""),
+    "byte_parts": Query("Parts of the bytes", "report_terms", f"""
+        SELECT term, definition AS meaning, unit FROM {SCHEMA}.report_terms WHERE kind = 'byte_part' ORDER BY place"""),
+    "formulas": Query("Rules by kind of module", "report_formulas", f"""
         SELECT module, phases AS formula_phase, shape, formula_flop, formula_bytes, note AS formula_note
-        FROM report_formulas WHERE formulas = $formulas ORDER BY place"""),
-    "assumptions": Query("Assumptions", "report_assumptions", """
-        SELECT assumption, what, source FROM report_assumptions WHERE formulas IN ($formulas, 'both')
+        FROM {SCHEMA}.report_formulas WHERE formulas = $formulas ORDER BY place"""),
+    "assumptions": Query("Assumptions", "report_assumptions", f"""
+        SELECT assumption, what, source FROM {SCHEMA}.report_assumptions WHERE formulas IN ($formulas, 'both')
         ORDER BY formulas = 'both', place"""),
     "profiles": Query("Execution profiles", "execution_profiles", f"""
         SELECT execution, attention_bytes_model, attention_residency, dense_residency, moe_residency,
@@ -123,7 +113,7 @@ QUERIES = {
             hbm_gb, link_gbps
         FROM {SCHEMA}.hardware AS h JOIN {SCHEMA}.hardware_peaks USING (hardware)
         WHERE list_contains($dtypes, dtype) ORDER BY list_position($chips, hardware), peak_tflops DESC"""),
-    "seed_chips": Query("Chips", "phase_roofline", f"""
+    "single_peaks": Query("Chips", "phase_roofline", f"""
         SELECT DISTINCT hardware, achieved_tflops / mfu AS peak_tflops, hbm_bytes / hbm_ms / 1e6 AS hbm_gbps,
             1e3 * (achieved_tflops / mfu) / (hbm_bytes / hbm_ms / 1e6) AS knee
         FROM {SCHEMA}.phase_roofline
@@ -195,7 +185,7 @@ QUERIES = {
         JOIN (SELECT scenario, time_ms, tokens_per_s FROM {SCHEMA}.phase_roofline) AS p USING (scenario)
         WHERE study = 'report layout' ORDER BY tp * dp * pp, tp, ep LIMIT 20"""),
     "communication": Query("Sent in a pass", "communication_envelope", f"""
-        SELECT phase, tp, ep, moved_bytes, net_bytes, net_ms FROM {SCHEMA}.communication_envelope
+        SELECT * EXCLUDE (scenario, study, formulas, execution, model, hardware) FROM {SCHEMA}.communication_envelope
         WHERE execution = $main ORDER BY {_PHASES}"""),
     "grid": Query("Fastest and slowest points", "phase_roofline", f"""
         SELECT execution, s.kv_dtype, s.top_k, s.kv_rank_scale, s.hidden_scale, p.kv_len, intensity, time_ms, mfu,
@@ -245,7 +235,7 @@ def read(connection: duckdb.DuckDBPyConnection, work: Workload, name: str) -> Ta
     """Return a table of the report by its name."""
     query = QUERIES[name]
     columns, rows = records(connection, work, name)
-    kept = [nth for nth, column in enumerate(columns) if work.formulas == "seed" or column not in _SEED_ALONE]
+    kept = [nth for nth, column in enumerate(columns) if column not in work.formulas.unread]
     known = {
         column: (heading, unit, format)
         for column, heading, unit, format in connection.execute(
@@ -268,7 +258,7 @@ def records(
     if "$dtypes" in sql:
         dtypes = computed_in(connection)
     values = {
-        "main": work.main, "base": work.base, "formulas": work.formulas, "executions": list(work.executions),
+        "main": work.main, "base": work.base, "formulas": work.formulas.name, "executions": list(work.executions),
         "chips": list(work.hardware), "dtypes": dtypes,
     }  # fmt: skip
     answer = connection.execute(sql, {key: value for key, value in values.items() if f"${key}" in sql})
@@ -276,7 +266,7 @@ def records(
 
 
 def computed_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the types that the products compute in, none by the reference's formulas."""
+    """Return the types that the products compute in; none by formulas with one peak for all."""
     rows = connection.execute(f"SELECT DISTINCT dtype FROM {SCHEMA}.computed_types ORDER BY dtype").fetchall()
     return [dtype for (dtype,) in rows]
 

@@ -3,6 +3,8 @@
 -- Two of one name may differ, as two sizes of a model do, and a trace's may differ from what was
 -- published under its name. So that no trace speaks for another, the model of a trace's config has
 -- a part of the content's digest in its name; one of the table model_configs has the name itself.
+--
+-- instead of: of_passes._known_configs
 CREATE VIEW _trace_configs AS
 WITH given AS (
     SELECT model, config, TRUE AS is_row FROM model_configs
