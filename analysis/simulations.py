@@ -56,7 +56,7 @@ class Simulations(Store):
             by: type, shape, summary or metrics.
             pass_id: a pass of the measured trace; all of the trace when not given.
             window: kind of window of that pass.
-            dedup: tracelake, seed or none: which rows of collectives count.
+            dedup: tracelake, compat or none: which rows of collectives count.
 
         Raises:
             UsageError: the measured trace has no such pass or window.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...engine.catalog import dedup_rule
 from ...engine.errors import UsageError
 from ...engine.modules import quoted
 
@@ -18,7 +19,6 @@ _ORDERS = {
     "type": "greatest(simulated_us, measured_us) DESC, kernel_type",
     "shape": "greatest(simulated_us, measured_us) DESC, kernel_type, shape_key",
 }
-DEDUPS = ("tracelake", "seed", "none")
 
 
 def aligned(
@@ -31,8 +31,7 @@ def aligned(
     """
     if by not in (*_ORDERS, "summary", "metrics"):
         raise UsageError(f"by={by}: expected type, shape, summary or metrics.")
-    if dedup not in DEDUPS:
-        raise UsageError(f"dedup={dedup}: expected {', '.join(DEDUPS)}.")
+    dedup = dedup_rule(dedup)
     of_simulation = f"trace_id = {quoted(simulated)}"
     if not store.rows(f"SELECT 1 FROM simulated_ops WHERE {of_simulation} LIMIT 1"):
         [(name,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [simulated])
