@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 #: The word, and former ones.
 WORDS = ("compat", "reference", "seed")
+#: The format, and its former name.
 JSON = ("compat-json", "seed-json")
 _COUNT = click.IntRange(1)
 
@@ -89,9 +90,10 @@ def _add(
 def _add_format(command: click.Command) -> None:
     """Add the format compat-json to the command of kernels."""
     plain = cast("Answer", command.callback)
-    [format_] = [option for option in command.params if option.name == "format_"]
-    format_.metavar = f"[{'|'.join(format_.type.choices)}]"  # type: ignore[attr-defined]
-    format_.type = click.Choice([*format_.type.choices, *JSON])  # type: ignore[attr-defined]
+    [option] = [one for one in command.params if isinstance(one, click.Option) and one.name == "format_"]
+    choices = [*cast("click.Choice[str]", option.type).choices, *JSON]
+    option.type, option.metavar = click.Choice(choices), f"[{'|'.join(choices[:-1])}]"
+    option.help = f"{option.help} compat-json: a layer as one nested object, the input of layer simulators."
 
     @click.pass_obj
     def run(lake: Path | None, /, **said: Any) -> None:
