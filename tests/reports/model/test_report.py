@@ -66,8 +66,8 @@ def compat(lake, folder):
 
 @pytest.fixture(scope="module")
 def asked(folder):
-    """The lake of the report below: it still has that report's scenarios."""
-    with tracelake.Lake(folder / "asked") as opened:
+    """The lake of the report below: it still has that report's scenarios, and may read the report's files."""
+    with tracelake.Lake(folder / "asked", unsafe=True) as opened:
         yield opened
 
 
