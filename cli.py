@@ -24,6 +24,7 @@ from .commands import (
     summary,
     traces,
 )
+from .engine import replicas
 from .version import __version__
 
 
@@ -77,6 +78,8 @@ for part in (
     model_traces.validate, model_traces.roofline_of,
 ):  # fmt: skip
     models.model.add_command(part)
+if (other_tools := replicas.of("commands")) is not None:
+    other_tools.extend(cli)
 
 
 @cli.command()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from .analysis import alignment, calibration, comparison, compat, mfu, model_traces, models, passes, sweeps, traces
+from .analysis import alignment, calibration, comparison, mfu, model_traces, models, passes, sweeps, traces
 from .analysis.calibration import Measured
 from .analysis.comparison import Comparison
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
 from .analysis.sweeps import Sweep
-from .engine import export, invariants
+from .engine import export, invariants, replicas
 from .engine.layout import Layout
 from .engine.store import Store
 from .ingest.batch import Failed
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from .analysis.timings import Times
+    from .reports.compat import Compat
     from .reports.model.report import ModelReport
 
     Relation = duckdb.DuckDBPyRelation
@@ -343,35 +344,8 @@ class Lake:
         """Return a simulated forward pass beside a measured one, by type, shape, summary or metrics."""
         return alignment.align(self.store, simulated, measured, by, pass_id, window, dedup)
 
-    # Replicas of other tools' figures
-
-    def reference_plan(
-        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
-    ) -> Relation:
-        """Return how the reference analyser counts: its anchor, layers, anchors found, and passes."""
-        return compat.plan(self.store, trace, (anchor, num_layers, blocks_per_layer))
-
-    def compat_passes(
-        self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
-    ) -> Relation:
-        """Return the passes as the reference analyser counts them: to see where it errs, `passes` is right."""
-        return compat.passes(self.store, trace, (anchor, num_layers, blocks_per_layer))
-
-    def compat_layers(
-        self, trace: str, anchor: str | None = None, num_layers: int | None = None,
-        blocks_per_layer: int | None = None, pass_id: int | Literal["all"] = "all",
-    ) -> Relation:  # fmt: skip
-        """Return the layers of a pass, or of every pass, as the reference analyser counts them."""
-        return compat.layers(self.store, trace, (anchor, num_layers, blocks_per_layer), pass_id)
-
-    def reference_mfu(self, model: str, *, format: str = "table", **given: Any) -> str:
-        """Return what the reference's compute simulator answers, its errors included: to see where it errs."""
-        from .reports.compat import mfu
-
-        return mfu.reference_mfu(self.store, model, format, **given)
-
-    def reference_summary(self, trace: str, format: str = "json", **given: Any) -> str:
-        """Return the summary as the reference's tool makes it, its errors included: `profile_summary.v1`."""
-        from .reports.compat import summary
-
-        return summary.reference_summary(self.store, trace, format, **given)
+    @property
+    def compat(self) -> Compat:
+        """Other tools' figures, their errors included; a UsageError where the folders with them were taken out."""
+        answers: Compat = replicas.find("reports").Compat(self.store)
+        return answers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..engine.catalog import dedup_rule
 from ..engine.errors import UsageError
 from ..engine.modules import quoted
 from .traces import locate
@@ -19,7 +20,6 @@ _ORDERS = {
     "type": "greatest(simulated_us, measured_us) DESC, kernel_type",
     "shape": "greatest(simulated_us, measured_us) DESC, kernel_type, shape_key",
 }
-DEDUPS = ("tracelake", "seed", "none")
 
 
 def shapes(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
@@ -40,7 +40,7 @@ def align(
         by: type, shape, summary for one row of sums, or metrics for those of the simulation alone.
         pass_id: a pass of the measured trace; all of the trace when not given.
         window: kind of window of that pass.
-        dedup: tracelake, seed or none: which rows of collectives count.
+        dedup: tracelake, compat or none: which rows of collectives count.
 
     Raises:
         UsageError: the first trace is no simulator's, the second has no such pass or window, or a word is unknown.
@@ -48,8 +48,7 @@ def align(
     simulated, measured = locate(store, simulated), locate(store, measured)
     if by not in (*_ORDERS, "summary", "metrics"):
         raise UsageError(f"by={by}: expected type, shape, summary or metrics.")
-    if dedup not in DEDUPS:
-        raise UsageError(f"dedup={dedup}: expected {', '.join(DEDUPS)}.")
+    dedup = dedup_rule(dedup)
     of_simulation = f"trace_id = {quoted(simulated)}"
     if not store.rows(f"SELECT 1 FROM simulated_ops WHERE {of_simulation} LIMIT 1"):
         [(name,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [simulated])

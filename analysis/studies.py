@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine import modules
 from ..engine.errors import UsageError
-from .workloads import Workload, replicas
+from .workloads import Workload
 
 if TYPE_CHECKING:
     import duckdb
 
 #: Where the report keeps the relations that it read, for its tables and for files.
 SCHEMA = "model_report"
-BATCHES = [1, 2, 4, 8, 16, 32, 64, 128]
-LARGER_BATCHES = [256, 512, 1024]
 PROMPTS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
 CACHES = [2048, 4096, 8192, 16384]
-#: Largest batch of the search for the least one that is bound by compute; powers of two.
-FRONTIER_BATCH = 16384
 
 _SCENARIOS = "study LIKE 'report %'"
 #: Relations of the report: name, and which of its rows belong to it.
@@ -51,16 +47,22 @@ _DERIVED = {
 }
 #: What sections, tables and charts of the report are made of.
 REPORT = tuple(entry.name for entry in modules.modules() if entry.name.startswith("_report_") and entry.kind == "VIEW")
-#: All that the report reads of the lake.
-NEEDS = (
-    *_RELATIONS, *_DERIVED, "operators", "dtypes", "knobs", "_report_workload", "report_steps", "report_sections",
-    "report_terms", "report_columns", "report_formulas", "report_assumptions", "report_properties", "report_facts",
-    "report_rules", "report_conditions", "report_advice",
+#: Words of the report.
+_WORDS = ("report_sections", "report_terms", "report_formulas", "report_assumptions")
+_NEEDS = (
+    *_RELATIONS, *_DERIVED, *_WORDS, "operators", "dtypes", "knobs", "_report_workload", "_report_types",
+    "report_steps", "report_columns", "report_properties", "report_facts", "report_rules", "report_conditions",
+    "report_advice",
 )  # fmt: skip
 #: The relations that go into files.
 PRINTED = (*_RELATIONS, *_DERIVED)
 #: Columns of _report_workload that a workload has.
 _WORKLOAD = ("model", "formulas", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp")
+
+
+def needs(work: Workload) -> list[str]:
+    """Return all that a report reads of the lake."""
+    return [*_NEEDS, *(work.formulas.relation(name) for name in _NEEDS)]
 
 
 def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
@@ -69,6 +71,7 @@ def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     connection.execute("DELETE FROM execution_profiles WHERE execution LIKE 'report %'")
     connection.execute("DELETE FROM _report_workload")
     row = {name: value for name, value in vars(work).items() if name in _WORKLOAD}
+    row |= {"formulas": work.formulas.name}
     row |= {"chips": list(work.hardware), "executions": list(work.executions), "main": work.main, "base": work.base}
     connection.execute(
         f"INSERT INTO _report_workload ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values())
@@ -80,14 +83,13 @@ def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     [(experts, latent, longest)] = connection.execute(
         "SELECT num_experts, kv_lora_rank IS NOT NULL, max_positions FROM architectures WHERE model = $1", [work.model]
     ).fetchall()
-    physical = work.formulas == "physical"
     ranks = sorted({1 << n for n in range(max(experts, 1).bit_length()) if 1 << n <= max(experts, 1)} | {work.ep})
     caches = sorted({length for length in CACHES if length <= (longest or length)} | {work.kv_len})
-    larger = [1 << n for n in range(FRONTIER_BATCH.bit_length())] if physical else [work.batch]
-    _vary(connection, "batch", "decode", work, batch=[*BATCHES, *(LARGER_BATCHES if physical else []), work.batch])
+    tried = list(work.formulas.frontier_batches) or [work.batch]
+    _vary(connection, "batch", "decode", work, batch=[*work.formulas.batches, work.batch])
     prompts = [length for length in PROMPTS if length <= (longest or length)]
     _vary(connection, "prompt", "prefill", work, seq_len=[*prompts, work.seq_len])
-    _vary(connection, "frontier", "decode", work, only_main=True, ep=ranks, kv_len=caches, batch=larger)
+    _vary(connection, "frontier", "decode", work, only_main=True, ep=ranks, kv_len=caches, batch=tried)
     _vary(connection, "layout", "decode", work, only_main=True, tp=sorted({1, 2, 4, 8, work.tp}), ep=ranks)
     _vary(
         connection, "grid", "decode", work, kv_dtype=["fp8", "bf16"],
@@ -95,7 +97,7 @@ def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
         hidden_scale=[0.75, 1.0, 1.25], kv_len=[length for length in CACHES if length <= (longest or length)],
     )  # fmt: skip
     _turn_knobs(connection, work)
-    _set_unfit_apart(connection)
+    _set_unfit_apart(connection, work)
 
 
 def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
@@ -107,16 +109,20 @@ def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     values = {"model": work.model, "chips": list(work.hardware), "profiles": list(work.executions)}
     connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
     connection.execute(f"CREATE SCHEMA {SCHEMA}")
-    connection.execute(f"CREATE TABLE {SCHEMA}.phase_roofline AS SELECT * FROM phase_roofline WHERE {_SCENARIOS}")
-    _compute(connection, ["_report_types"])
+    of = work.formulas.relation
+    passes = of("phase_roofline")
+    connection.execute(f"CREATE TABLE {SCHEMA}.phase_roofline AS SELECT * FROM {passes} WHERE {_SCENARIOS}")
+    connection.execute(f"CREATE TABLE {SCHEMA}._report_types AS SELECT * FROM {of('_report_types')}")
     _check_peaks(connection)
-    _compute(connection, _between("phase_roofline", _DERIVED))
-    for name, condition in _DERIVED.items():
-        connection.execute(f"DELETE FROM {SCHEMA}.{name} WHERE NOT coalesce({condition}, FALSE)")
-    for name, known in _RELATIONS.items():
+    resting = {name for name in _DERIVED if passes in modules.sources(of(name))}
+    _compute(connection, _between("phase_roofline", resting))
+    for name in resting:
+        connection.execute(f"DELETE FROM {SCHEMA}.{name} WHERE NOT coalesce({_DERIVED[name]}, FALSE)")
+    more = {name: condition for name, condition in _DERIVED.items() if name not in resting}
+    for name, known in (_RELATIONS | more | dict.fromkeys(_WORDS, "TRUE")).items():
         condition = re.sub(r"\$(\w+)", lambda key: _literal(values[key.group(1)]), known)
         if name != "phase_roofline":
-            connection.execute(f"CREATE TABLE {SCHEMA}.{name} AS SELECT * FROM {name} WHERE {condition}")
+            connection.execute(f"CREATE TABLE {SCHEMA}.{name} AS SELECT * FROM {of(name)} WHERE {condition}")
     _compute(connection, (name for name in REPORT if name != "_report_types"))
 
 
@@ -159,7 +165,7 @@ def _between(below: str, above: Iterable[str]) -> list[str]:
 
 def _named(work: Workload, **more: Any) -> Any:
     values = {
-        "model": work.model, "hardware": work.hardware[0], "formulas": work.formulas, "batch": work.batch,
+        "model": work.model, "hardware": work.hardware[0], "formulas": work.formulas.name, "batch": work.batch,
         "seq_len": work.seq_len, "kv_len": work.kv_len, "tp": work.tp, "ep": work.ep, "dp": work.dp, "pp": work.pp,
         "weight_dtype": work.weight_dtype, "activation_dtype": work.activation_dtype, "kv_dtype": work.kv_dtype,
     }  # fmt: skip
@@ -200,7 +206,7 @@ def _vary(
     if {"ep", "tp"} & axes.keys():
         # Every rank that is not shared keeps sequences of its own, as at the anchor.
         ep, tp = ("of_ep.ep" if "ep" in axes else "s.ep"), ("of_tp.tp" if "tp" in axes else "s.tp")
-        new += f", CASE WHEN {ep} = s.ep AND {tp} = s.tp THEN s.dp ELSE {replicas(work.formulas, tp, ep)} END AS dp"
+        new += f", CASE WHEN {ep} = s.ep AND {tp} = s.tp THEN s.dp ELSE {work.formulas.replicas(tp, ep)} END AS dp"
     connection.execute(
         f"INSERT INTO scenarios BY NAME SELECT s.* REPLACE (concat_ws(' / ', 'report {study}', execution, {label}) "
         f"AS scenario, 'report {study}' AS study, {new}) FROM scenarios AS s {joins} "
@@ -225,13 +231,14 @@ def _turn_knobs(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
         """,
         [work.main],
     )
+    dp = work.formulas.replicas("CAST(tp * tp_factor AS BIGINT)", "CAST(ep * ep_factor AS BIGINT)")
     connection.execute(
-        """
+        f"""
         INSERT INTO scenarios BY NAME
         WITH anchors AS (
             SELECT s.*, num_experts, a.top_k AS model_top_k, kv_lora_rank, s.study AS anchor_study,
-                coalesce(s.activation_dtype, CASE formulas WHEN 'seed' THEN 'fp8' ELSE 'bf16' END) AS activations,
-                coalesce(s.weight_dtype, CASE formulas WHEN 'seed' THEN 'fp8' ELSE a.weight_dtype END) AS weights
+                coalesce(s.activation_dtype, $2, 'bf16') AS activations,
+                coalesce(s.weight_dtype, $2, a.weight_dtype) AS weights
             FROM scenarios AS s JOIN architectures AS a ON a.model = s.model
             WHERE study = 'report anchor' AND execution = $1
         ),
@@ -242,9 +249,7 @@ def _turn_knobs(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
                 CASE WHEN phase = 'decode' THEN seq_len ELSE CAST(seq_len * length_factor AS BIGINT) END AS seq_len,
                 CAST(kv_len * length_factor AS BIGINT) AS kv_len,
                 CAST(tp * tp_factor AS BIGINT) AS tp, CAST(ep * ep_factor AS BIGINT) AS ep,
-                CASE WHEN tp_factor * ep_factor = 1 THEN dp
-                    WHEN formulas = 'seed' THEN CAST(ep * ep_factor AS BIGINT)
-                    ELSE greatest(CAST(ep * ep_factor AS BIGINT) // CAST(tp * tp_factor AS BIGINT), 1) END AS dp,
+                CASE WHEN tp_factor * ep_factor = 1 THEN dp ELSE {dp} END AS dp,
                 CASE WHEN flop_factor * hbm_factor * net_factor = 1 THEN execution
                     ELSE concat_ws(' ', 'report', knob, side) END AS execution,
                 coalesce(r.weight_dtype, s.weight_dtype) AS weight_dtype,
@@ -269,17 +274,18 @@ def _turn_knobs(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
         )
         FROM turned
         """,
-        [work.main],
+        [work.main, work.formulas.open_type],
     )
 
 
-def _set_unfit_apart(connection: duckdb.DuckDBPyConnection) -> None:
+def _set_unfit_apart(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     """Rank what fits: points of the grid that do not are kept in a study of their own, unless none fits."""
+    memory = work.formulas.relation("memory_per_gpu")
     connection.execute(
-        """
+        f"""
         UPDATE scenarios SET study = 'report grid, does not fit'
-        WHERE scenario IN (SELECT scenario FROM memory_per_gpu WHERE study = 'report grid' AND NOT fits)
-            AND EXISTS (SELECT scenario FROM memory_per_gpu WHERE study = 'report grid' AND fits)
+        WHERE scenario IN (SELECT scenario FROM {memory} WHERE study = 'report grid' AND NOT fits)
+            AND EXISTS (SELECT scenario FROM {memory} WHERE study = 'report grid' AND fits)
         """
     )
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import UsageError
 from ..engine.store import Store
+from .formulas import Formulas, find
 from .models import resolve_hardware, resolve_model
-from .workloads import PROFILES, listed, replicas
+from .workloads import listed
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,10 +33,12 @@ class Sweep:
 
     Attributes:
         store: the lake.
+        formulas: the set of formulas.
         fingerprint: of its scenarios.
     """
 
     store: Store
+    formulas: Formulas
     fingerprint: int
 
     @property
@@ -46,12 +49,13 @@ class Sweep:
             UsageError: another sweep has taken this one's place.
         """
         self._check_current()
+        of = self.formulas.relation
         return self.store.sql(
-            f"SELECT p.*, {_GIVEN}, fits, max_batch, faults FROM phase_roofline AS p "
+            f"SELECT p.*, {_GIVEN}, fits, max_batch, faults FROM {of('phase_roofline')} AS p "
             f"JOIN (SELECT scenario, {_GIVEN} FROM scenarios) AS s USING (scenario) "
-            "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
-            "LEFT JOIN (SELECT scenario, string_agg(fault, '; ' ORDER BY fault) AS faults FROM scenario_faults "
-            "GROUP BY scenario) AS f USING (scenario) "
+            f"JOIN (SELECT scenario, fits, max_batch FROM {of('memory_per_gpu')}) AS m USING (scenario) "
+            "LEFT JOIN (SELECT scenario, string_agg(fault, '; ' ORDER BY fault) AS faults "
+            f"FROM {of('scenario_faults')} GROUP BY scenario) AS f USING (scenario) "
             f"WHERE study = 'sweep' ORDER BY {', '.join(AXES)}"
         )
 
@@ -70,7 +74,8 @@ class Sweep:
             if knob not in known:
                 raise UsageError(f"{knob}: unknown knob. Known: {', '.join(known)}.")
         self._check_current()
-        return self.store.kept(f"SELECT * FROM regime_map('sweep', '{x}', '{y}') ORDER BY ALL")
+        regimes = self.formulas.relation("regime_map")
+        return self.store.kept(f"SELECT * FROM {regimes}('sweep', '{x}', '{y}') ORDER BY ALL")
 
     def _check_current(self) -> None:
         if _fingerprint(self.store) != self.fingerprint:
@@ -84,20 +89,22 @@ def _fingerprint(store: Store) -> int:
 
 def model_roofline(store: Store, scenario: str, *, modules: bool = False) -> duckdb.DuckDBPyRelation:
     """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
+    rows = store.rows("SELECT formulas FROM scenarios WHERE scenario = $1", [scenario])
+    of = find(str(rows[0][0]) if rows else "physical").relation
     if modules:
         return store.sql(
-            "SELECT * FROM module_roofline WHERE scenario = $scenario ORDER BY time_ms DESC, module, category",
+            f"SELECT * FROM {of('module_roofline')} WHERE scenario = $scenario ORDER BY time_ms DESC, module, category",
             scenario=scenario,
         )
     return store.sql(
-        "SELECT p.*, fits, max_batch FROM phase_roofline AS p "
-        "JOIN (SELECT scenario, fits, max_batch FROM memory_per_gpu) AS m USING (scenario) "
+        f"SELECT p.*, fits, max_batch FROM {of('phase_roofline')} AS p "
+        f"JOIN (SELECT scenario, fits, max_batch FROM {of('memory_per_gpu')}) AS m USING (scenario) "
         "WHERE scenario = $scenario",
         scenario=scenario,
     )
 
 
-def sweep(store: Store, model: str | os.PathLike[str], **axes: Any) -> Sweep:
+def sweep(store: Store, model: str | os.PathLike[str], *, formulas: str = "physical", **axes: Any) -> Sweep:
     """Put a scenario to the model for each combination of values.
 
     The scenarios stay on the open lake as the study `sweep`, until the next sweep.
@@ -105,6 +112,7 @@ def sweep(store: Store, model: str | os.PathLike[str], **axes: Any) -> Sweep:
     Args:
         store: the lake.
         model: a name, or the path of a config.json.
+        formulas: the set of formulas, of those that `analysis.formulas` knows.
         axes: columns of the relation scenarios, each a value or a list of values. A degree of expert parallelism
             without one of data parallelism takes the replicas that it needs.
 
@@ -113,7 +121,8 @@ def sweep(store: Store, model: str | os.PathLike[str], **axes: Any) -> Sweep:
     """
     import duckdb
 
-    known = resolve_model(store, model)
+    rules = find(formulas)
+    resolved = resolve_model(store, model)
     lists = {name: listed(value) for name, value in axes.items() if value is not None}
     lists.setdefault("phase", ["decode"])
     _check_axes(store, lists)
@@ -122,26 +131,26 @@ def sweep(store: Store, model: str | os.PathLike[str], **axes: Any) -> Sweep:
     lists.setdefault("ep", [1])
     lists.setdefault("cp", [1])
     columns = [f"axis_{name}.{name}" for name in lists]
-    shared = replicas(lists.get("formulas", ["physical"])[0], "axis_tp.tp * axis_cp.cp", "axis_ep.ep")
+    shared = rules.replicas("axis_tp.tp * axis_cp.cp", "axis_ep.ep")
     dp = "" if "dp" in lists else f", {shared} AS dp"
     joined = " CROSS JOIN ".join(f"(SELECT DISTINCT unnest(${name}) AS {name}) AS axis_{name}" for name in lists)
     label = ", ".join(f"'{name} ' || {column}" for name, column in zip(lists, columns, strict=True))
-    connection = store.prepare("scenarios phase_roofline memory_per_gpu")
+    connection = store.prepare("scenarios")
     connection.execute("DELETE FROM scenarios WHERE study = 'sweep'")
     try:
         connection.execute(
             f"INSERT INTO scenarios BY NAME SELECT concat_ws(' / ', 'sweep', {label}) AS scenario, "
-            f"'sweep' AS study, $model AS model, {', '.join(columns)}{dp} FROM {joined}",
-            {"model": known, **lists},
+            f"'sweep' AS study, $formulas AS formulas, $model AS model, {', '.join(columns)}{dp} FROM {joined}",
+            {"model": resolved, "formulas": rules.name, **lists},
         )
     except duckdb.Error as error:
         raise UsageError(f"sweep: {error}") from error
-    return Sweep(store, _fingerprint(store))
+    return Sweep(store, rules, _fingerprint(store))
 
 
 def _check_axes(store: Store, lists: dict[str, list[Any]]) -> None:
     """Check a sweep's axes and what is known of their values; wrong numbers are left to the database."""
-    if unknown := [name for name in lists if name not in (*AXES, "formulas", "mla_mode")]:
+    if unknown := [name for name in lists if name not in (*AXES, "mla_mode")]:
         raise UsageError(f"{unknown[0]}: no axis of a sweep. Known: {', '.join(AXES)}.")
     if not lists.get("hardware"):
         raise UsageError("hardware: a sweep needs a chip. tracelake hardware list shows all.")
@@ -151,7 +160,7 @@ def _check_axes(store: Store, lists: dict[str, list[Any]]) -> None:
     profiles = [name for (name,) in store.rows("SELECT execution FROM execution_profiles ORDER BY ALL")]
     for names, known in (
         (("phase",), ["decode", "prefill", "training"]), (("execution",), profiles),
-        (("formulas",), list(PROFILES)), (("weight_dtype", "activation_dtype", "kv_dtype"), types),
+        (("weight_dtype", "activation_dtype", "kv_dtype"), types),
     ):  # fmt: skip
         for name in names:
             if wrong := [value for value in lists.get(name, []) if value is not None and value not in known]:

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import UsageError
 from ..engine.store import Store
+from .formulas import PHYSICAL, Formulas, find
 from .models import resolve_hardware, resolve_model
 
 if TYPE_CHECKING:
     import duckdb
-
-#: Execution profiles that a report compares, by its formulas.
-PROFILES = {"physical": ("naive", "physical"), "seed": ("naive", "efficient")}
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Workload:
     Attributes:
         model: a model of the relation architectures.
         hardware: chips; the first is the one that the report is on, the others stand beside it.
-        formulas: physical or seed.
+        formulas: the set of formulas.
         executions: execution profiles; the last is the one that figures are of, the first the base beside it.
         batch: sequences of a replica.
         seq_len: new tokens of a sequence in prefill and training.
@@ -41,8 +39,8 @@ class Workload:
 
     model: str
     hardware: tuple[str, ...]
-    formulas: str = "physical"
-    executions: tuple[str, ...] = ("naive", "physical")
+    formulas: Formulas = PHYSICAL
+    executions: tuple[str, ...] = PHYSICAL.profiles
     batch: int = 8
     seq_len: int = 4096
     kv_len: int = 4096
@@ -74,8 +72,7 @@ def workload(
     **work: Any,
 ) -> Workload:
     """Return what a report is about; UsageError for an unknown model, chip or formulas, InputError for a bad file."""
-    if formulas not in PROFILES:
-        raise UsageError(f"{formulas}: unknown formulas. Known: {', '.join(PROFILES)}.")
+    rules = find(formulas)
     chips = [resolve_hardware(store, chip) for chip in listed(hardware)]
     if not chips:
         raise UsageError("hardware: the report needs a chip. tracelake hardware list shows all.")
@@ -83,11 +80,11 @@ def workload(
     if "kv_len" not in given and "seq_len" in given:
         given["kv_len"] = given["seq_len"]
     tp, ep = given.get("tp", 1), given.get("ep", 1)
-    given.setdefault("dp", ep if formulas == "seed" else max(ep // tp, 1))
+    given.setdefault("dp", max(ep // tp, 1) if rules.tp_shares_experts else ep)
     try:
         return Workload(
-            resolve_model(store, model), tuple(dict.fromkeys(chips)), formulas,
-            tuple(executions) or PROFILES[formulas], **given,
+            resolve_model(store, model), tuple(dict.fromkeys(chips)), rules,
+            tuple(executions) or rules.profiles, **given,
         )  # fmt: skip
     except TypeError as error:
         raise UsageError(f"model report: {error}.") from error
@@ -119,8 +116,3 @@ def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     if work.ep > max(experts, 1):
         has = f"{experts} routed experts" if experts else "no routed experts"
         raise UsageError(f"ep={work.ep}: {work.model} has {has}; at most {max(experts, 1)} ranks can share them.")
-
-
-def replicas(formulas: str, tp: str, ep: str) -> str:
-    """Return, in SQL, how many replicas a layout has: experts are shared by all their ranks, by TP too but for seed."""
-    return ep if formulas == "seed" else f"greatest({ep} // {tp}, 1)"

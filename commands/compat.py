@@ -1,15 +1,16 @@
-"""Hidden options: passes and layers as the reference analyser counts them, to find its errors."""
+"""Hidden options of commands: figures as other tools have them, to find their errors."""
 
 from __future__ import annotations
 
-import functools
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from ..engine.errors import UsageError
-from .common import open_lake, render_rows, say
+from .common import find_one_pass, open_default, open_lake, render_rows, say, write_answer
+from .summary import summary_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,55 +20,155 @@ if TYPE_CHECKING:
     from ..lake import Lake
 
     Given = tuple[str | None, int | None, int | None]
+    Answer = Callable[..., None]
+
+#: The word, and former ones.
+WORDS = ("compat", "reference", "seed")
+#: The format, and its former name.
+JSON = ("compat-json", "seed-json")
+_COUNT = click.IntRange(1)
 
 
-#: The word without a value; `reference` is its former value.
-COMPAT = click.Choice(["compat", "reference"])
+def extend(cli: click.Group) -> None:
+    """Add the options to the commands of a command line."""
+    anchors = (
+        _option("--anchor", "Text that the anchor kernel's name contains."),
+        _option("--num-layers", "Layers of the model.", type=_COUNT),
+        _option("--blocks-per-layer", "Anchors in one layer.", type=_COUNT),
+    )
+    refusal = "needs --compat. To set it for the trace: tracelake set TRACE anchor=REGEX num_layers=N."
+    for name in ("passes", "layers"):
+        switch = _compat("Count as the reference analyser does.")
+        _add(cli.commands[name], switch, _counts, *anchors, refusal=refusal)
+    _add(
+        cli.commands["summary"], _compat("As the reference's profile summary."), _summary,
+        _option("--warmup-steps", "Steps with a smaller number are warm-up.", type=click.IntRange(0)),
+        _option("--hot-op-limit", "Operations in its list.", type=_COUNT),
+        _option(
+            "--breakdown-mode", "How it sums up time.", type=click.Choice(["exclusive_per_track", "exclusive_global"])
+        ),
+    )  # fmt: skip
+    models = cast("click.Group", cli.commands["model"])
+    formulas = _option("--formulas", "compat: as the reference's simulator.", type=click.Choice(["physical", *WORDS]))
+    _add(models.commands["mfu"], formulas, _mfu)
+    _add_format(cli.commands["kernels"])
 
 
-def compat_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--compat` and its options to a command, which runs only without it."""
+def _option(name: str, text: str, **more: Any) -> click.Option:
+    return click.Option([name], help=text, hidden=True, **more)
 
-    @functools.wraps(command)
-    def answer(
-        lake: Path | None,
-        *,
-        compat: str | None,
-        anchor: str | None,
-        num_layers: int | None,
-        blocks_per_layer: int | None,
-        **others: Any,
-    ) -> None:
-        given = (anchor, num_layers, blocks_per_layer)
-        if compat is None and any(value is not None for value in given):
-            raise UsageError(
-                "--anchor, --num-layers and --blocks-per-layer need --compat. "
-                "To set them for the trace: tracelake set TRACE anchor=REGEX num_layers=N."
-            )
-        if compat is None:
-            command(lake, **others)
+
+def _compat(text: str) -> click.Option:
+    return _option("--compat", text, is_flag=False, flag_value="compat", type=click.Choice(WORDS))
+
+
+def _add(
+    command: click.Command,
+    switch: click.Option,
+    answer: Answer,
+    *options: click.Option,
+    refusal: str = "needs --compat.",
+) -> None:
+    """Add a switch that has a command answer otherwise, and options of that answer, refused without it."""
+    plain = cast("Answer", command.callback)
+
+    @click.pass_obj
+    def run(lake: Path | None, /, **said: Any) -> None:
+        switched = said.pop(str(switch.name)) in WORDS
+        given = {option: said.pop(str(option.name)) for option in options}
+        if switched:
+            answer(lake, {str(option.name): value for option, value in given.items()}, **said)
+            return
+        if unasked := [option.opts[0] for option, value in given.items() if value is not None]:
+            raise UsageError(f"{unasked[0]} {refusal}")
+        plain(**said)
+
+    command.params += [switch, *options]
+    command.callback = run
+
+
+def _add_format(command: click.Command) -> None:
+    """Add the format compat-json to the command of kernels."""
+    plain = cast("Answer", command.callback)
+    [option] = [one for one in command.params if isinstance(one, click.Option) and one.name == "format_"]
+    choices = [*cast("click.Choice[str]", option.type).choices, *JSON]
+    option.type, option.metavar = click.Choice(choices), f"[{'|'.join(choices[:-1])}]"
+    option.help = f"{option.help} compat-json: a layer as one nested object, the input of layer simulators."
+
+    @click.pass_obj
+    def run(lake: Path | None, /, **said: Any) -> None:
+        if said["format_"] in JSON:
+            _layer(lake, **said)
         else:
-            _print_reference(lake, given, **others)
+            plain(**said)
 
-    count = click.IntRange(1)
-    answer = click.option("--blocks-per-layer", type=count, hidden=True, help="Anchors in one layer.")(answer)
-    answer = click.option("--num-layers", type=count, hidden=True, help="Layers of the model.")(answer)
-    answer = click.option("--anchor", hidden=True, help="Text that the anchor kernel's name contains.")(answer)
-    return click.option(
-        "--compat", is_flag=False, flag_value="compat", type=COMPAT, hidden=True,
-        help="Count as the reference analyser does, errors included.",
-    )(answer)  # fmt: skip
+    command.callback = run
 
 
-def _print_reference(
-    lake: Path | None, given: Given, trace: str, format_: str, output: Path | None, limit: int, **of_layers: str | None
+def _layer(
+    lake: Path | None, trace: str, pass_: str | None, layer: int | None, output: Path | None, **others: Any
+) -> None:
+    """Print a layer as one nested object, the input of layer simulators."""
+    from ..engine.text import json_text
+    from ..reports.compat.layer import layer_json
+
+    if layer is None:
+        raise UsageError("a layer is missing: give --layer N.")
+    if others["compare_layer"] is not None or others["compare_pass"] is not None:
+        raise UsageError("compat-json holds one layer; --format json compares two.")
+    opened = open_lake(lake, trace=trace)
+    pass_id = find_one_pass(opened, trace, pass_)
+    opened.check_layers(trace, pass_id, (layer,))
+    found = layer_json(opened.store, opened.locate(trace), pass_id, layer)
+    write_answer(json_text(json.dumps(found, indent=2, ensure_ascii=False)) + "\n", output)
+
+
+def _summary(
+    lake: Path | None, given: dict[str, Any], trace: str, format_: str | None, output: Path | None, top: int
+) -> None:
+    known = {name: value for name, value in given.items() if value is not None}
+    opened = open_lake(lake, trace=trace)
+    write_answer(opened.compat.summary(trace, summary_format(format_, output), top=top, **known), output)
+
+
+def _mfu(
+    lake: Path | None, _: dict[str, Any], name: str, pass_: str | None, format_: str, output: Path | None, **said: Any
+) -> None:
+    given = {key: value for key, value in said.items() if value is not None}
+    for key in ("phase", "kv_len", "pp", "mla_mode"):
+        if key in given:
+            raise UsageError(f"--{key.replace('_', '-')}: the reference has no such option.")
+    if pass_ is not None:
+        raise UsageError("--pass: the reference has no such option.")
+    if "hardware" in given:
+        given["gpu"] = given.pop("hardware")
+    opened = open_default(lake)
+    answer = opened.compat.mfu(name, format=format_, **given)
+    [(known,)] = opened.rows(
+        "SELECT count(*) FROM compat_chips WHERE chip = $1 OR list_contains(aliases, $1)",
+        [given.get("gpu", "h20").strip().lower()],
+    )
+    if not known:
+        say(f"the reference has no chip {given['gpu']}: no MFU.")
+    write_answer(answer, output)
+
+
+def _counts(
+    lake: Path | None,
+    said: dict[str, Any],
+    trace: str,
+    format_: str,
+    output: Path | None,
+    limit: int,
+    **of_layers: str | None,
 ) -> None:
     """Print passes, or for a command with a pass its layers; end with 1 where there is no pass."""
+    given: Given = (said["anchor"], said["num_layers"], said["blocks_per_layer"])
     opened = open_lake(lake, trace=trace)
-    passes = opened.compat_passes(trace, *given)
+    passes = opened.compat.passes(trace, *given)
     chosen = dict(passes.select("pass_id, chosen").fetchall())
     if not chosen:
-        anchor, layers, anchors, count = opened.reference_plan(trace, *given).fetchall()[0]
+        anchor, layers, anchors, count = opened.compat.plan(trace, *given).fetchall()[0]
         say(
             f"{trace}: no anchor known. Give --anchor TEXT." if anchor is None else
             f"{trace}: {anchors} kernels contain {anchor!r}, which makes {count} passes of {layers} layers."
@@ -82,9 +183,9 @@ def _layers(
 ) -> duckdb.DuckDBPyRelation:
     """Return the layers of the wanted pass; default: of the chosen one, or of all if none is chosen."""
     if wanted is None:
-        return opened.compat_layers(trace, *given, pass_id=next((one for one in chosen if chosen[one]), "all"))
+        return opened.compat.layers(trace, *given, next((one for one in chosen if chosen[one]), "all"))
     if wanted == "all":
-        return opened.compat_layers(trace, *given)
+        return opened.compat.layers(trace, *given)
     if not wanted.isdecimal() or int(wanted) not in chosen:
         raise UsageError(f"--pass {wanted}: the reference counts passes 0 to {max(chosen)}, or give all.")
-    return opened.compat_layers(trace, *given, pass_id=int(wanted))
+    return opened.compat.layers(trace, *given, int(wanted))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..engine.errors import UsageError
-from ..engine.text import json_text
 from .common import FORMATS, find_one_pass, find_pass, format_options, open_lake, output_options, print_rows, say
-from .compat import compat_options
 
 if TYPE_CHECKING:
     from ..lake import Lake
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
 @click.argument("trace")
 @format_options
 @click.pass_obj
-@compat_options
 def passes(lake: Path | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
     """List the forward passes of a trace.
 
@@ -55,7 +51,6 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
 @click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; default: the chosen one.")
 @format_options
 @click.pass_obj
-@compat_options
 def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
     """List the layers of a pass, with their time; below them, as a table, a comparison of layer types.
 
@@ -87,7 +82,7 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
 @click.option("--layer", type=click.IntRange(0), help="Layer to show.")
 @click.option("--compare-layer", type=click.IntRange(0), help="Show how this layer differs from --layer.")
 @click.option("--compare-pass", metavar="P", help="Pass of that layer; default: the same one.")
-@output_options("compute-flow", "seed-json")
+@output_options("compute-flow")
 @click.pass_obj
 def kernels(
     lake: Path | None,
@@ -103,8 +98,7 @@ def kernels(
     """List the kernels of a layer, longest first; without --layer and --pass, all device operations in time order.
 
     With --compare-layer, list every kernel of two layers with its calls and time in both; names are compared in full.
-    The format compute-flow is a table for reading a layer from its longest kernel down; seed-json is one nested
-    object, the input of layer simulators.
+    The format compute-flow is a table for reading a layer from its longest kernel down.
 
     \b
     Examples:
@@ -129,7 +123,7 @@ def kernels(
     if format_ in FORMATS:
         print_rows(opened, "layer_diff", opened.layer_diff(trace, *sides[0], *sides[1]), format_, output, limit)
     else:
-        _print_flow(opened, trace, sides, format_, output)
+        _print_flow(opened, trace, sides, output)
 
 
 def _say_coverage(opened: Lake, trace: str, pass_id: int | str | None) -> None:
@@ -156,19 +150,13 @@ def _sides(
     return sides
 
 
-def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], format_: str, output: Path | None) -> None:
+def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], output: Path | None) -> None:
     from ..reports.model.architecture import summary
     from ..reports.output.columns import for_people
     from ..reports.output.render import render_parts
-    from ..reports.trace.layers import flow_table, layer_json
+    from ..reports.trace.layers import flow_table
 
     trace_id = opened.locate(trace)
-    if format_ == "seed-json":
-        if len(sides) > 1:
-            raise UsageError("seed-json holds one layer; --format json compares two.")
-        text = json_text(json.dumps(layer_json(opened.store, trace_id, *sides[0]), indent=2, ensure_ascii=False))
-        render_parts([text], output=output)
-        return
     model = summary(opened.store, trace_id, sides[0][0])
     parts: list[Part] = [model] if model else []
     parts += [table for side in sides if (table := flow_table(opened.store, trace_id, *side))]

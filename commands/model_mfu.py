@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import UsageError
-from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, find_pass, open_default, open_lake, say, write_answer
+from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, find_pass, open_default, open_lake, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +41,6 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--kernel-flow", metavar="JSON|@FILE", help="Times of a layer's kernels, in order."),
         click.option("--pass", "pass_", metavar="P|all", help="Pass of a trace; default: the chosen one."),
         click.option(
-            "--formulas", type=click.Choice(["physical", "compat", "reference"]), default="physical", hidden=True,
-            help="compat: as the reference's compute simulator, its errors included.",
-        ),
-        click.option(
             "--format", "format_", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True,
             help="Format of the answer.",
         ),
@@ -64,7 +60,6 @@ def mfu(
     /,
     name: str,
     pass_: str | None,
-    formulas: str,
     format_: str,
     output: Path | None,
     **options: Any,
@@ -86,9 +81,7 @@ def mfu(
       tracelake model mfu decode
     """
     given = {key: value for key, value in options.items() if value is not None}
-    if formulas in ("compat", "reference"):
-        answer = _reference(open_default(lake), name, given, pass_, format_)
-    elif _is_trace(name):
+    if _is_trace(name):
         answer = _of_trace(open_lake(lake, trace=name), name, given, pass_, format_)
     else:
         opened = open_default(lake)
@@ -99,24 +92,6 @@ def mfu(
         else:
             answer = opened.mfu(name, format=format_, **given)
     write_answer(answer, output)
-
-
-def _reference(opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str) -> str:
-    for key in ("phase", "kv_len", "pp", "mla_mode"):
-        if key in given:
-            raise UsageError(f"--{key.replace('_', '-')}: the reference has no such option.")
-    if pass_ is not None:
-        raise UsageError("--pass: the reference has no such option.")
-    if "hardware" in given:
-        given["gpu"] = given.pop("hardware")
-    answer = opened.reference_mfu(name, format=format_, **given)
-    [(known,)] = opened.rows(
-        "SELECT count(*) FROM compat_chips WHERE chip = $1 OR list_contains(aliases, $1)",
-        [given.get("gpu", "h20").strip().lower()],
-    )
-    if not known:
-        say(f"the reference has no chip {given['gpu']}: no MFU.")
-    return answer
 
 
 def _of_trace(opened: Lake, name: str, given: dict[str, Any], pass_: str | None, format_: str) -> str:

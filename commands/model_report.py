@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..analysis.formulas import known
 from ..engine.errors import UsageError
 from .common import (
     MOST_RANKS,
@@ -48,10 +49,10 @@ def _need(hardware: list[str]) -> None:
 
 _FORMULAS = click.option(
     "--formulas",
-    type=click.Choice(["physical", "seed"]),
+    metavar="|".join(known()),
     default="physical",
     show_default=True,
-    help="physical, or seed: those of the reference report, errors included.",
+    help="; ".join(f"{one.name}: {one.about}" for one in known().values()) + ".",
 )
 
 

@@ -73,7 +73,7 @@ def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | No
 )
 @click.option(
     "--dedup",
-    type=click.Choice(["tracelake", "seed", "none"]),
+    metavar="tracelake|compat|none",
     default="tracelake",
     show_default=True,
     help="Which rows of a collective count: as in `kernels`, by the rule of published figures, or all.",

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ..engine.errors import UsageError
 from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
-from .compat import COMPAT
-
-if TYPE_CHECKING:
-    from ..reports.compat.summary import Mode
 
 
 @click.command()
@@ -20,27 +15,8 @@ if TYPE_CHECKING:
 @click.option("--format", "format_", type=click.Choice(["md", "json"]), help="Default: by the file's suffix, else md.")
 @click.option("-o", "--output", type=OUTPUT, help="File to write; default: stdout.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Rows of long tables; 0 for all.")
-@click.option(
-    "--compat", is_flag=False, flag_value="compat", type=COMPAT, hidden=True, help="As the reference's profile summary."
-)
-@click.option("--warmup-steps", type=click.IntRange(0), hidden=True, help="Steps with a smaller number are warm-up.")
-@click.option("--hot-op-limit", type=click.IntRange(1), hidden=True, help="Operations in its list.")
-@click.option(
-    "--breakdown-mode", type=click.Choice(["exclusive_per_track", "exclusive_global"]), hidden=True,
-    help="How it sums up time.",
-)  # fmt: skip
 @click.pass_obj
-def summary(
-    lake: Path | None,
-    trace: str,
-    format_: str | None,
-    output: Path | None,
-    top: int,
-    compat: str | None,
-    warmup_steps: int | None,
-    hot_op_limit: int | None,
-    breakdown_mode: Mode | None,
-) -> None:
+def summary(lake: Path | None, trace: str, format_: str | None, output: Path | None, top: int) -> None:
     """Show where the time of a trace goes: steps, breakdown, regions, operations, collectives, gaps, and what to do.
 
     Every table states what its shares are of. JSON has all rows; its schema is published with the package.
@@ -50,20 +26,13 @@ def summary(
       tracelake summary decode
       tracelake summary decode.json.gz --format json -o decode.json
     """
-    options = {"--warmup-steps": warmup_steps, "--hot-op-limit": hot_op_limit, "--breakdown-mode": breakdown_mode}
-    given = [option for option, value in options.items() if value is not None]
-    if given and compat is None:
-        raise UsageError(f"{given[0]} needs --compat.")
     opened = open_lake(lake, trace=trace)
-    format_ = format_ or ("json" if output is not None and output.suffix.lower() == ".json" else "md")
-    if compat is None:
-        answer = opened.summary(trace, format_, top=top)
-    else:
-        answer = opened.reference_summary(
-            trace, format_, top=top, warmup_steps=5 if warmup_steps is None else warmup_steps,
-            hot_op_limit=hot_op_limit or 25, breakdown_mode=breakdown_mode or "exclusive_per_track",
-        )  # fmt: skip
-    write_answer(answer, output)
+    write_answer(opened.summary(trace, summary_format(format_, output), top=top), output)
+
+
+def summary_format(format_: str | None, output: Path | None) -> str:
+    """Return the format of a summary: the one given, else the file's, else Markdown."""
+    return format_ or ("json" if output is not None and output.suffix.lower() == ".json" else "md")
 
 
 @click.command()

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 @click.option("--ep", type=RANKS, help="Degree of expert parallelism.")
 @click.option("--dp", type=RANKS, help="Degree of data parallelism.")
 @click.option("--pp", type=RANKS, help="Degree of pipeline parallelism.")
-@click.option(
-    "--dedup", type=click.Choice(["tracelake", "seed", "none"]), help="Which of an Ascend collective's rows count."
-)
+@click.option("--dedup", metavar="tracelake|compat|none", help="Which of an Ascend collective's rows count.")
 @click.option("--name", help="Name of the trace; default: from the file's name.")
 @click.option("--set", "tags", multiple=True, metavar="KEY=VALUE", help="Any other setting or tag.")
 @click.option("--jobs", type=click.IntRange(1), help="Files read at once.")
@@ -100,13 +98,13 @@ def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
     """Set properties of a trace: run, rank, model, profile, anchor, num_layers, hardware, tp, ep, dp, pp, or any tag.
 
     An empty value removes a setting. For Ascend, dedup sets which of several rows of one collective count: tracelake
-    (the default: paired by role, kind and time), seed (the rule of published figures) or none (all count).
+    (the default: paired by role, kind and time), compat (the rule of published figures) or none (all count).
 
     \b
     Examples:
       tracelake set decode num_layers=36 hardware=mi300x
       tracelake set decode anchor= build=2026-11-20
-      tracelake set decode dedup=seed
+      tracelake set decode dedup=compat
     """
     opened = open_lake(lake, trace=trace)
     given = _pairs(settings)

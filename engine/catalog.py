@@ -22,7 +22,9 @@ INTEGER_SETTINGS = ("rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", 
 TEXT_SETTINGS = ("trace", "run", "model", "profile", "anchor", "anchor_role", "hardware", "config", "dedup")
 ANCHOR_ROLES = ("begin", "inside", "end")
 #: Rules for rows of an Ascend trace that show one thing twice: ours, the one of published figures, or all rows count.
-DEDUP_RULES = ("tracelake", "seed", "none")
+DEDUP_RULES = ("tracelake", "compat", "none")
+#: Former names of them, which stored settings may have, too.
+_FORMER_RULES = {"seed": "compat"}
 
 
 def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
@@ -49,10 +51,20 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
             _check_pattern(text)
         if key == "anchor_role" and text not in ANCHOR_ROLES:
             raise UsageError(f"anchor_role={text}: expected one of {', '.join(ANCHOR_ROLES)}.")
-        if key == "dedup" and text not in DEDUP_RULES:
-            raise UsageError(f"dedup={text}: expected one of {', '.join(DEDUP_RULES)}.")
-        checked[key] = text
+        checked[key] = dedup_rule(text) if key == "dedup" else text
     return checked
+
+
+def dedup_rule(name: str) -> str:
+    """Return a rule for rows that show one thing twice, given its name or its former one.
+
+    Raises:
+        UsageError: there is no such rule.
+    """
+    rule = _FORMER_RULES.get(name, name)
+    if rule not in DEDUP_RULES:
+        raise UsageError(f"dedup={name}: expected one of {', '.join(DEDUP_RULES)}.")
+    return rule
 
 
 def _check_pattern(pattern: str) -> None:

@@ -33,7 +33,9 @@ _PRIMARY_KEY = re.compile(r"\bPRIMARY KEY \(([^)]*)\)|^\s*\"?([a-z_]+)\"? .*\bPR
 #: A relation with the pairs of traces whose rows are read together.
 _OTHERS = re.compile(r"^-- others: ([a-z_]+)\n(?:--\n)?", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
-_SOURCE = re.compile(rf"(?<!DISTINCT )\b(?:FROM|JOIN)\s+((?:{twins.SCHEMA}\.)?[a-z_][a-z0-9_]*)\b(?!\s*\()")
+#: A relation whose place it takes, in a schema; see `twins`.
+_INSTEAD = re.compile(r"^-- instead of: ([a-z_]+\.[a-z_]+)\n(?:--\n)?", re.MULTILINE)
+_SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+((?:[a-z_]+\.)?[a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
 #: Functions made of a table's rules, and the table; see `rules`.
 RULE_FUNCTIONS = {
@@ -42,6 +44,7 @@ RULE_FUNCTIONS = {
     "_display_name": "name_rules",
 }
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_QUALIFIED = re.compile(r"[a-z_]+\.[a-z_][a-z0-9_]*")
 _MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
@@ -68,7 +71,8 @@ class Module:
             those of a trace.
         key: the columns that no two rows agree in; of a lookup table its primary key.
         optional: those of the key that may be NULL, which then is a value like the others.
-        is_twin: it is of the schema `of_passes`, see `twins`.
+        instead_of: the relation, after its schema, in whose place it stands there; see `twins`.
+        is_twin: it is in a schema, made of another; see `twins`.
     """
 
     name: str
@@ -84,6 +88,7 @@ class Module:
     others: frozenset[str] = frozenset()
     key: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
+    instead_of: str = ""
     is_twin: bool = False
 
     @property
@@ -128,7 +133,7 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         raise ValueError(f"{path}: no CREATE VIEW, TABLE or MACRO")
     prose: list[str] = []
     columns: list[Column] = []
-    header = _OTHERS.sub("", _STORED.sub("", _KEY.sub("", text[: created.start()])))
+    header = _INSTEAD.sub("", _OTHERS.sub("", _STORED.sub("", _KEY.sub("", text[: created.start()]))))
     for line in header.splitlines():
         match = _COLUMN_LINE.match(line)
         if match:
@@ -139,6 +144,7 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         elif line.startswith("--"):
             prose.append(line[2:].strip())
     stored = _STORED.search(text[: created.start()])
+    instead = _INSTEAD.search(text[: created.start()])
     key = _key_of(text[: created.start()], text[created.start() :])
     return Module(
         name=created.group(2),
@@ -154,6 +160,7 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         others=frozenset(_OTHERS.findall(text[: created.start()])),
         key=tuple(column.rstrip("?") for column in key),
         optional=frozenset(column.rstrip("?") for column in key if column.endswith("?")),
+        instead_of=instead.group(1) if instead else "",
     )
 
 
@@ -197,7 +204,7 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
 
 @functools.cache
 def relations() -> tuple[Module, ...]:
-    """Return every module, and those of the schema `of_passes`, each after those it uses."""
+    """Return every module, and those made of them in schemas, each after those it uses."""
     found = {entry.name: entry for entry in modules()}
     return _in_order(found | {entry.name: entry for entry in twins.twins(found)})
 
@@ -220,8 +227,19 @@ def module(name: str) -> Module | None:
 
 def names_in(query: str) -> set[str]:
     """Return the relations that a query may name; a word of that spelling is enough."""
-    words = set(_WORD.findall(query.lower()))
-    return (words | twins.named_in(words)) & _by_name().keys()
+    text = query.lower().replace('"', "")
+    return {*_WORD.findall(text), *_QUALIFIED.findall(text)} & _by_name().keys()
+
+
+@functools.cache
+def schemas() -> frozenset[str]:
+    """Return the schemas that have relations a second time."""
+    return frozenset(entry.name.partition(".")[0] for entry in relations() if entry.is_twin)
+
+
+def within(schema: str, name: str) -> str:
+    """Return a relation's name in a schema, or by itself where it is there only once."""
+    return twin if module(twin := f"{schema}.{name}") else name
 
 
 def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry: False) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, damage, guard, marts, modules, naming, twins
+from . import aside, damage, guard, marts, modules, naming
 from .catalog import CatalogReader, read_settings
 from .connection import connect, set_event_files
 from .errors import UsageError
@@ -380,7 +380,7 @@ class Store:
         connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
         aside.create_table(connection)
         connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
-        connection.execute(f"CREATE SCHEMA {twins.SCHEMA}")
+        connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
         set_event_files(connection, [])
         if not self._unsafe:
             guard.lock(connection, (*self.layout.tables, self.layout.staging, modules.SQL_ROOT))

@@ -1,14 +1,15 @@
-"""The relations of models a second time: over the passes of traces instead of over the scenarios given.
+"""Relations a second time, in a schema of their own, where some relations have others in their place.
 
 What a scenario costs and what a pass of a trace should cost follow from one set of relations, which rest on no trace.
 In the schema `of_passes` each of them is there again, made by the same SQL, with `_pass_scenarios` and `_trace_configs`
 of the folder `match` in the place of what was given: `operators` has the operators of scenarios, `of_passes.operators`
-those of passes.
+those of passes. A file's header names the place it takes: `-- instead of: of_passes._scenario_rows`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,33 +17,40 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .modules import Module
 
-SCHEMA = "of_passes"
-#: What was given, and what is in its place.
-_PLACES = {"_scenario_rows": "_pass_scenarios", "_known_configs": "_trace_configs"}
-_READ = re.compile(r"\b(CREATE VIEW|FROM|JOIN)(\s+)([a-z_][a-z0-9_]*)\b(?!\s*\()")
+_READ = re.compile(r"\b(CREATE VIEW|CREATE MACRO|FROM|JOIN)(\s+)([a-z_][a-z0-9_]*)\b(?!\.)")
 
 
 def twins(modules: Mapping[str, Module]) -> Iterable[Module]:
-    """Return the second of each relation that rests on what was given; its name begins with the schema."""
-    resting = _resting(modules)
-    names = {name: f"{SCHEMA}.{name}" for name in resting} | _PLACES
-    for name in sorted(resting):
-        entry = modules[name]
-        sql = _READ.sub(lambda found: found[1] + found[2] + names.get(found[3], found[3]), entry.sql)
-        uses = frozenset(names.get(used, used) for used in entry.uses)
-        yield replace(entry, name=names[name], sql=sql, uses=uses, is_twin=True)
+    """Return, for each schema, what stands in places there and what rests on them; names begin with the schema."""
+    places: dict[str, dict[str, Module]] = defaultdict(dict)
+    for entry in modules.values():
+        if entry.instead_of:
+            schema, _, name = entry.instead_of.partition(".")
+            places[schema][name] = entry
+    for schema, taken in places.items():
+        resting = _resting(modules, set(taken)) - {entry.name for entry in taken.values()}
+        names = {name: f"{schema}.{name}" for name in (*taken, *resting)}
+        for name, entry in taken.items():
+            yield replace(
+                entry, name=names[name], sql=f"CREATE VIEW {names[name]} AS\nSELECT * FROM {entry.name};\n",
+                uses=frozenset([entry.name]), kept="", instead_of="", is_twin=True,
+            )  # fmt: skip
+        for name in sorted(resting):
+            entry = modules[name]
+            uses = frozenset(names.get(used, used) for used in entry.uses)
+            yield replace(entry, name=names[name], sql=_renamed(entry.sql, names), uses=uses, is_twin=True)
 
 
-def named_in(words: set[str]) -> set[str]:
-    """Return the relations of the schema that a query of these words may name."""
-    return {f"{SCHEMA}.{word}" for word in words} if SCHEMA in words else set()
+def _renamed(sql: str, names: Mapping[str, str]) -> str:
+    return _READ.sub(lambda found: found[1] + found[2] + names.get(found[3], found[3]), sql)
 
 
-def _resting(modules: Mapping[str, Module]) -> set[str]:
-    """Return the views that rest on what was given, by way of views alone."""
-    found = set(_PLACES)
+def _resting(modules: Mapping[str, Module], places: set[str]) -> set[str]:
+    """Return the views and macros that rest on places, by way of views alone; none that names a schema itself."""
+    found = set(places)
+    plain = {name: entry for name, entry in modules.items() if not any("." in used for used in entry.uses)}
     while True:
-        above = {name for name, entry in modules.items() if entry.kind == "VIEW" and entry.uses & found} - found
+        above = {name for name, entry in plain.items() if entry.kind != "TABLE" and entry.uses & found} - found
         if not above:
-            return found - set(_PLACES)
+            return found - places
         found |= above

@@ -26,8 +26,8 @@ from tracelake.engine import modules, rooms
 #: A folder rests on itself and on those that it names, or on all before it.
 FOLDERS = rooms.folders()
 WIDTH = 100
-#: Where rows are stored, and which relation has the pairs of traces that are read together.
-TAGS = re.compile(r"stored: (per trace|per ascend trace|in memory)|others: [a-z_]+")
+#: Where rows are stored, which relation has the pairs of traces that are read together, whose place it takes.
+TAGS = re.compile(r"stored: (per trace|per ascend trace|in memory)|others: [a-z_]+|instead of: [a-z_]+\.[a-z_]+")
 #: What keys are made of. None is NULL in a key, so that relations join with USING. The rank is an attribute of a trace.
 IDS = frozenset({"trace_id", "device", "pass_id", "layer_id", "step_id", "gap_id", "kernel_id", "event_id"})
 
@@ -137,6 +137,8 @@ def lint(root: Path) -> list[Fault]:
         for path in others[1:]
     ]
     folders = {name: _folder(found[0], root) for name, found in homes.items()}
+    # A schema is of the folder whose relations stand in places there.
+    folders |= {schema: _folder(path, root) for path in paths for schema in _schemas(path.read_text(encoding="utf-8"))}
     helpers = {name: found[0] for name, found in homes.items() if found[0].stem != name}
     for path in paths:
         text = path.read_text(encoding="utf-8")
@@ -215,6 +217,11 @@ def _created(text: str) -> list[str]:
     return re.findall(r"^CREATE (?:VIEW|TABLE|MACRO) ([a-z_][a-z0-9_]*)", text, re.MULTILINE)
 
 
+def _schemas(text: str) -> list[str]:
+    """Return the schemas in which a file's relations stand in the place of others."""
+    return re.findall(r"^-- instead of: ([a-z_]+)\.", text, re.MULTILINE)
+
+
 def read_header(text: str) -> tuple[Header, list[Found]]:  # noqa: C901
     """The opening comment of a file, and what is wrong with it."""
     sentence: list[str] = []
@@ -228,7 +235,7 @@ def read_header(text: str) -> tuple[Header, list[Found]]:  # noqa: C901
             break
         words = line[2:].strip()
         in_key = words.startswith("key: ") or (in_key and bool(words))
-        if words.startswith(("stored:", "others:")):
+        if words.startswith(("stored:", "others:", "instead of:")):
             faults += [] if TAGS.fullmatch(words) else [(length, f"no such tag: `-- {words}`")]
         elif in_key:
             key += re.findall(r"[a-z_]+\??", words.removeprefix("key: "))
@@ -377,8 +384,10 @@ def _star_line(tokens: list[Token]) -> int | None:
 
 
 def _references(tree: exp.Expr) -> Iterator[tuple[str, int]]:
-    """Relations and macros that a query names, common table expressions left out."""
+    """Relations, schemas and macros that a query names, common table expressions left out."""
     for table in tree.find_all(exp.Table):
+        if table.db:
+            yield table.db.lower(), 0
         if isinstance(table.this, exp.Identifier) and not _is_cte(table):
             yield table.name.lower(), table.this.meta.get("line", 0)
     for call in tree.find_all(exp.Anonymous):

@@ -30,8 +30,8 @@ _CAVEAT = (
 _DEFAULTS = {"batch": 1, "seq_len": 1, "tp": 8, "dp": 1, "ep": 8, "gpu": "h20", "dtype": "bf16"}
 
 
-def reference_mfu(store: Store, model: str, format: str, **given: Any) -> str:
-    """Return what the reference's compute simulator answers, its errors included: to see where it errs.
+def of_model(store: Store, model: str, format: str, **given: Any) -> str:
+    """Return what the reference's compute simulator answers.
 
     Args:
         store: the lake.

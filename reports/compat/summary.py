@@ -29,7 +29,7 @@ _STATISTICS = "steps AS count, mean_us AS mean, median_us AS median, p90_us AS p
 _CATEGORIES = ("compute", "communication", "host", "stall", "other")
 
 
-def reference_summary(
+def summary(
     store: Store,
     trace: str,
     format: str,

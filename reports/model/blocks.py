@@ -68,10 +68,10 @@ class Source:
 
 def roofs(source: Source) -> list[Roof]:
     """Return what bounds the points of charts: a roof for each chip and type of the products."""
-    if source.work.formulas == "seed":
+    if source.work.formulas.one_peak:
         return [
             Roof(row["hardware"], "", row["peak_tflops"], row["hbm_gbps"], place)
-            for place, row in enumerate(source.rows("seed_chips"))
+            for place, row in enumerate(source.rows("single_peaks"))
         ]
     return [
         Roof(
@@ -88,7 +88,7 @@ def roofs(source: Source) -> list[Roof]:
 
 def said(source: Source, place: str, most: int | None = None, *, numbered: bool = False) -> list[Block]:
     """Return the sentences that the facts call for at a place, as a list."""
-    lines = advice(source.connection, source.facts, place, most)
+    lines = advice(source.connection, source.work, source.facts, place, most)
     return [Items(tuple(lines), numbered)] if lines else []
 
 
@@ -165,9 +165,9 @@ def configuration(source: Source) -> list[Block]:
     """Return the anchor, the chips and the rates of each phase."""
     work = source.work
     published = source.dims["weight_dtype"] or "not given"
-    unset = {"seed": "one byte"}.get(work.formulas)
+    unset = work.formulas.open_words
     told = [
-        ("Formulas", work.formulas),
+        ("Formulas", work.formulas.name),
         ("Execution profiles", ", ".join(work.executions)),
         ("B, sequences of a replica", written(work.batch, "sequences")),
         ("S, new tokens of a sequence in prefill and training", written(work.seq_len, "tokens")),
@@ -184,9 +184,8 @@ def configuration(source: Source) -> list[Block]:
     ]  # fmt: skip
     if source.dims["num_experts"]:
         told.insert(-2, ("Experts of a rank, E/EP", written(-(-source.dims["num_experts"] // work.ep), "experts")))
-    if work.formulas == "seed":
-        return [_pairs(told, "Anchor", "scenarios"), source.table("seed_chips"), source.table("phase_knees")]
-    return [_pairs(told, "Anchor", "scenarios"), source.table("chips"), source.table("phase_knees")]
+    peaks = source.table("single_peaks" if work.formulas.one_peak else "chips")
+    return [_pairs(told, "Anchor", "scenarios"), peaks, source.table("phase_knees")]
 
 
 def _points(source: Source) -> list[dict[str, Any]]:
@@ -261,7 +260,7 @@ def _worked(source: Source) -> list[Block]:
         ("OI_knee", "P_peak / BW_hbm", knee),
         ("Slope at AI_hbm", "BW_hbm · AI_hbm", f"{figures(slope)} TFLOP/s"),
         ("Roof at AI_hbm", "the smaller of slope and P_peak", f"{figures(min(slope, at['peak']))} TFLOP/s"),
-        ("T_comp", "F_realizable / P_peak, or vector work" if source.work.formulas == "physical"
+        ("T_comp", "F_realizable / P_peak, or vector work" if source.work.formulas.vector_work
          else "F_realizable / P_peak", f"{figures(at['compute_ms'])} ms"),
         ("T_hbm", "bytes_hbm / BW_hbm", f"{bytes_} GB / {figures(at['gbps'])} GB/s = {figures(at['hbm_ms'])} ms"),
         ("T_net", "bytes_net / BW_net", f"{net} GB: {figures(at['net_ms'])} ms"),

@@ -37,10 +37,12 @@ def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
     return facts
 
 
-def advice(connection: duckdb.DuckDBPyConnection, facts: Facts, place: str, most: int | None = None) -> list[str]:
+def advice(
+    connection: duckdb.DuckDBPyConnection, work: Workload, facts: Facts, place: str, most: int | None = None
+) -> list[str]:
     """Return the sentences that the facts call for at a place of the report, the largest gain first."""
     rows = connection.execute(
-        "SELECT text, gain_pct FROM report_advice WHERE place = $1 "
+        f"SELECT text, gain_pct FROM {work.formulas.relation('report_advice')} WHERE place = $1 "
         "ORDER BY priority = 1 DESC, gain_pct DESC NULLS LAST, priority",
         [place],
     ).fetchall()

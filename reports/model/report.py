@@ -14,6 +14,7 @@ import duckdb
 
 from ...analysis import studies, workloads
 from ...analysis.studies import PRINTED, SCHEMA
+from ...analysis.workloads import Workload
 from ...engine import guard
 from ...engine.errors import InputError
 from ...engine.store import Store
@@ -59,7 +60,7 @@ def model_report(
         model: a name, or the path of a config.json.
         output: the file, .md or .html; charts of Markdown go beside it as SVG.
         hardware: chips; the report is on the first, the others stand beside it.
-        formulas: physical, or seed: those of the reference report, with its errors.
+        formulas: the set of formulas, of those that `analysis.formulas` knows.
         executions: execution profiles; figures are of the last, the first stands beside it as the base.
         csv: folder for the relations that the tables are of, as CSV.
         parquet: the same as Parquet.
@@ -73,20 +74,20 @@ def model_report(
     if output is not None:
         check_target(output)
     workload = workloads.workload(store, model, hardware, formulas, executions, **work)
-    connection = store.prepare(" ".join(studies.NEEDS))
+    connection = store.prepare(" ".join(studies.needs(workload)))
     workloads.check(connection, workload)
     studies.ask(connection, workload)
     studies.take(connection, workload)
     facts = find_facts(connection, workload)
     report = Report(
         f"Model Report: {facts['model_name']} on {facts['chip_name']}",
-        f"Formulas: **{workload.formulas}**. Execution profile: **{workload.main}**. Made "
+        f"Formulas: **{workload.formulas.name}**. Execution profile: **{workload.main}**. Made "
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC by tracelake.",
         tuple(sections(connection, workload, facts)),
     )
     for folder, format in ((csv, "csv"), (parquet, "parquet")):
         if folder is not None:
-            write_tables(connection, Path(folder), format)
+            write_tables(connection, workload, Path(folder), format)
     if suffix == ".html":
         text = as_html(report)
     else:
@@ -98,11 +99,12 @@ def model_report(
     return ModelReport(text, tuple(reason for (reasons,) in hindrances for reason in reasons.split("; ")))
 
 
-def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: str) -> list[Path]:
+def write_tables(connection: duckdb.DuckDBPyConnection, work: Workload, folder: Path, format: str) -> list[Path]:
     """Write every relation of the report to a folder, a file for each; return the files.
 
     Args:
         connection: the lake's, with what the report needs in place.
+        work: what the report is about.
         folder: where to; it is made.
         format: csv or parquet.
 
@@ -116,7 +118,7 @@ def write_tables(connection: duckdb.DuckDBPyConnection, folder: Path, format: st
             path = folder / f"{name}.{format}"
             rows = f"SELECT * FROM {SCHEMA}.{name} ORDER BY ALL"
             if name in ("report_facts", "report_advice"):
-                rows = f"SELECT * FROM {name} ORDER BY ALL"
+                rows = f"SELECT * FROM {work.formulas.relation(name)} ORDER BY ALL"
             guard.write_query(connection, rows, path, _COPY[format])
             written.append(path)
     except (OSError, duckdb.IOException) as error:

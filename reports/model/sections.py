@@ -43,14 +43,13 @@ def sections(connection: duckdb.DuckDBPyConnection, work: Workload, facts: Facts
             "ORDER BY category_ms DESC, category"
         )
     )
-    rows = source.ask("SELECT section, title, prose, seed_prose, items FROM report_sections")
+    rows = source.ask(f"SELECT section, title, prose, items FROM {SCHEMA}.report_sections")
     found = []
     for row in sorted(rows, key=lambda row: [int(part) for part in row["section"].split(".")]):
-        prose = row["seed_prose"] if work.formulas == "seed" and row["seed_prose"] else row["prose"]
         blocks: list[Block] = [Items(tuple(row["items"].split("|")))] if row["items"] else []
         if row["section"] in _BLOCKS:
             blocks += [block for block in _BLOCKS[row["section"]](source) if block is not None]
-        paragraphs = tuple(filled(paragraph, facts) for paragraph in prose.split("|"))
+        paragraphs = tuple(filled(paragraph, facts) for paragraph in row["prose"].split("|"))
         found.append(Section(row["section"], filled(row["title"], facts), paragraphs, tuple(blocks)))
     return found
 

@@ -42,10 +42,6 @@ class Query:
     sql: str
 
 
-#: Columns that mean something by the reference's formulas alone.
-_SEED_ALONE = (
-    "attention_residency", "dense_residency", "moe_residency", "activation_factor", "elementwise_factor", "moved_bytes",
-)  # fmt: skip
 #: Formats of words: of the other columns a heading names the unit.
 _WORDS = ("words", "flag", "yes_no")
 
@@ -61,21 +57,19 @@ _RATES = (
     "achieved_tflops / mfu AS peak_tflops, hbm_bytes / hbm_ms / 1e6 AS hbm_gbps, "
     "1e3 * (achieved_tflops / mfu) / (hbm_bytes / hbm_ms / 1e6) AS knee"
 )
-_TERM = "CASE $formulas WHEN 'seed' THEN coalesce(seed_definition, definition) ELSE definition END"
-
 
 QUERIES = {
     "terms": Query("Terms", "report_terms", f"""
-        SELECT term, {_TERM} AS definition, unit, used_in FROM report_terms WHERE kind = 'term' ORDER BY place"""),
+        SELECT term, definition, unit, used_in FROM {SCHEMA}.report_terms WHERE kind = 'term' ORDER BY place"""),
     "symbols": Query("Symbols", "report_terms", f"""
-        SELECT term, {_TERM} AS meaning, unit FROM report_terms WHERE kind = 'symbol' ORDER BY place"""),
+        SELECT term, definition AS meaning, unit FROM {SCHEMA}.report_terms WHERE kind = 'symbol' ORDER BY place"""),
     "byte_parts": Query("Parts of the bytes", "report_terms", f"""
-        SELECT term, {_TERM} AS meaning, unit FROM report_terms WHERE kind = 'byte_part' ORDER BY place"""),
-    "formulas": Query("Rules by kind of module", "report_formulas", """
+        SELECT term, definition AS meaning, unit FROM {SCHEMA}.report_terms WHERE kind = 'byte_part' ORDER BY place"""),
+    "formulas": Query("Rules by kind of module", "report_formulas", f"""
         SELECT module, phases AS formula_phase, shape, formula_flop, formula_bytes, note AS formula_note
-        FROM report_formulas WHERE formulas = $formulas ORDER BY place"""),
-    "assumptions": Query("Assumptions", "report_assumptions", """
-        SELECT assumption, what, source FROM report_assumptions WHERE formulas IN ($formulas, 'both')
+        FROM {SCHEMA}.report_formulas WHERE formulas = $formulas ORDER BY place"""),
+    "assumptions": Query("Assumptions", "report_assumptions", f"""
+        SELECT assumption, what, source FROM {SCHEMA}.report_assumptions WHERE formulas IN ($formulas, 'both')
         ORDER BY formulas = 'both', place"""),
     "profiles": Query("Execution profiles", "execution_profiles", f"""
         SELECT execution, attention_bytes_model, attention_residency, dense_residency, moe_residency,
@@ -101,7 +95,7 @@ QUERIES = {
     "chips": Query("Chips", "hardware_peaks", f"""
         SELECT hardware, chip_name, dtype, peak_tflops, hbm_gbps, knee, hbm_gb, link_gbps FROM {SCHEMA}._report_chips
         ORDER BY chip_place, peak_tflops DESC"""),
-    "seed_chips": Query("Chips", "phase_roofline", f"""
+    "single_peaks": Query("Chips", "phase_roofline", f"""
         SELECT DISTINCT hardware, {_RATES} FROM {_POINTS}
         WHERE study IN ('report anchor', 'report chips') AND phase = 'prefill' AND is_main
         ORDER BY list_position($chips, hardware)"""),
@@ -143,7 +137,7 @@ QUERIES = {
             tokens_per_chip_s
         FROM {_POINTS} WHERE study = 'report layout' ORDER BY tp * dp * pp, tp, ep LIMIT 20"""),
     "communication": Query("Sent in a pass", "communication_envelope", f"""
-        SELECT phase, tp, ep, moved_bytes, net_bytes, net_ms FROM {SCHEMA}.communication_envelope
+        SELECT * EXCLUDE (scenario, study, formulas, execution, model, hardware) FROM {SCHEMA}.communication_envelope
         WHERE execution = $main ORDER BY {_PHASES}"""),
     "grid": Query("Fastest and slowest points", "phase_roofline", f"""
         SELECT execution, kv_dtype, top_k, kv_rank_scale, hidden_scale, kv_len, intensity, time_ms, mfu, bound, fits
@@ -171,7 +165,7 @@ def read(connection: duckdb.DuckDBPyConnection, work: Workload, name: str) -> Ta
     """Return a table of the report by its name."""
     query = QUERIES[name]
     columns, rows = records(connection, work, name)
-    kept = [nth for nth, column in enumerate(columns) if work.formulas == "seed" or column not in _SEED_ALONE]
+    kept = [nth for nth, column in enumerate(columns) if column not in work.formulas.unread]
     known = {
         column: (heading, unit, format)
         for column, heading, unit, format in connection.execute(
@@ -191,7 +185,8 @@ def records(
     """Return the columns and the rows of a table of the report, numbers unrounded."""
     sql = QUERIES[name].sql
     values = {
-        "main": work.main, "formulas": work.formulas, "executions": list(work.executions), "chips": list(work.hardware)
+        "main": work.main, "formulas": work.formulas.name, "executions": list(work.executions),
+        "chips": list(work.hardware),
     }  # fmt: skip
     answer = connection.execute(sql, {key: value for key, value in values.items() if f"${key}" in sql})
     return [column[0] for column in answer.description or ()], answer.fetchall()

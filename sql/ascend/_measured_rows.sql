@@ -2,8 +2,9 @@
 -- simulator is compared with. Service rows of collectives are left out: they belong to no sum.
 --
 -- `FROM _measured_rows(trace_id, pass, window, dedup)`; pass NULL for the whole trace. dedup is
--- tracelake for what counts in kernels, seed for the rule of published figures (of the collectives
--- of one type that start in one whole microsecond the longest counts), none for every row.
+-- tracelake for what counts in kernels, compat for the rule of published figures (of the
+-- collectives of one type that start in one whole microsecond the longest counts), none for every
+-- row.
 --
 -- kernel_type  VARCHAR  type of operation, folded; the name to show where a trace has no types
 -- shape_key    VARCHAR  shapes of the inputs, NULL if unknown
@@ -14,7 +15,7 @@ WITH listed AS (
     SELECT
         kernel_id, device, start_ns, dur_ns, op_type, op_type_folded AS kernel_type, input_dims,
         counted, comm_role IN ('logical', 'physical') AS is_comm,
-        starts_with(op_type, 'hcom_') AS of_seed
+        starts_with(op_type, 'hcom_') AS is_hcom
     FROM ascend_kernels
     WHERE
         trace_id = of_trace AND comm_role <> 'service' AND core_group IS DISTINCT FROM 'control'
@@ -28,7 +29,7 @@ WITH listed AS (
     WHERE kernels.trace_id = of_trace
 ),
 inside AS (
-    SELECT kernel_type, kernel_id, start_ns, dur_ns, op_type, input_dims, counted, is_comm, of_seed
+    SELECT kernel_type, kernel_id, start_ns, dur_ns, op_type, input_dims, counted, is_comm, is_hcom
     FROM listed
     WHERE
         of_pass IS NULL
@@ -40,7 +41,7 @@ inside AS (
 ),
 ranked AS (
     SELECT
-        kernel_type, dur_ns, counted, is_comm, of_seed, input_dims,
+        kernel_type, dur_ns, counted, is_comm, is_hcom, input_dims,
         row_number() OVER (
             PARTITION BY op_type, start_ns // 1000 ORDER BY dur_ns DESC, kernel_id
         ) AS place
@@ -50,7 +51,7 @@ SELECT kernel_type, _shape_key(input_dims) AS shape_key, dur_ns, is_comm
 FROM ranked
 WHERE
     CASE of_dedup
-        WHEN 'seed' THEN NOT of_seed OR place = 1
+        WHEN 'compat' THEN NOT is_hcom OR place = 1
         WHEN 'none' THEN TRUE
         ELSE counted
     END;

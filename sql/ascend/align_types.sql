@@ -3,7 +3,7 @@
 --
 -- `FROM align_types(simulated trace_id, measured trace_id, pass, window, dedup)`; pass NULL
 -- compares with the whole measured trace, else window is a kind of pass_windows; dedup is
--- tracelake, seed or none. Operators of the simulator that only look at a tensor are left out.
+-- tracelake, compat or none. Operators of the simulator that only look at a tensor are left out.
 --
 -- kernel_type      VARCHAR  type of operation, or the operator where its kernel is not known
 -- op_names         VARCHAR  the simulator's operators, at most three

@@ -1,7 +1,7 @@
 -- One row per device row of an Ascend trace that does not count, by what the user chose for the
 -- trace.
 --
--- The rule seed is that of published figures: of rows whose type begins with hcom_ that start in
+-- The rule compat is that of published figures: of rows whose type begins with hcom_ that start in
 -- the same microsecond and have the same type the longest counts, the first of equal ones; it knows
 -- no device. Kernels of the AI CPU for collectives count nowhere. With none everything counts that
 -- the table of kernels has; what is double only in the timeline does not.
@@ -9,7 +9,7 @@
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the row
 -- twin_id    BIGINT   event_id of the row that owns the time, NULL if no row does
--- rule       VARCHAR  aiv_exact, aiv_near, aicpu_service, small_task, timeline_twin or seed
+-- rule       VARCHAR  aiv_exact, aiv_near, aicpu_service, small_task, timeline_twin or compat
 CREATE VIEW _duplicates AS
 WITH modes AS (
     SELECT trace_id, coalesce(dedup, 'tracelake') AS mode
@@ -25,10 +25,10 @@ listed AS (
 twins AS (
     SELECT trace_id, kernel_id FROM _ascend_pairs WHERE rule = 'timeline_twin'
 ),
-seeds AS (
-    SELECT trace_id FROM modes WHERE mode = 'seed'
+chosen AS (
+    SELECT trace_id FROM modes WHERE mode = 'compat'
 ),
-seeded AS (
+published AS (
     SELECT
         trace_id, kernel_id, op_type,
         first_value(kernel_id) OVER (
@@ -36,7 +36,7 @@ seeded AS (
         ) AS twin_id
     FROM _ascend_rows
     ANTI JOIN twins USING (trace_id, kernel_id)
-    SEMI JOIN seeds USING (trace_id)
+    SEMI JOIN chosen USING (trace_id)
     WHERE
         (starts_with(op_type, 'hcom_') OR ends_with(op_type, 'AicpuKernel'))
         AND start_ns IS NOT NULL
@@ -51,11 +51,11 @@ removed AS (
         OR (rule = 'small_task' AND source = 'timeline')
     UNION ALL
     SELECT trace_id, kernel_id, NULL, 'aicpu_service'
-    FROM seeded
+    FROM published
     WHERE ends_with(op_type, 'AicpuKernel')
     UNION ALL
-    SELECT trace_id, kernel_id, twin_id, 'seed'
-    FROM seeded
+    SELECT trace_id, kernel_id, twin_id, 'compat'
+    FROM published
     WHERE NOT ends_with(op_type, 'AicpuKernel') AND kernel_id <> twin_id
 )
 -- The twin may itself be one that does not count.

@@ -15,7 +15,7 @@
 -- ep                INTEGER  degree of expert parallelism
 -- dp                INTEGER  degree of data parallelism
 -- pp                INTEGER  degree of pipeline parallelism
--- dedup             VARCHAR  rule for rows that show one thing twice: tracelake, seed or none
+-- dedup             VARCHAR  rule for rows that show one thing twice: tracelake, compat or none
 CREATE VIEW _said AS
 SELECT
     trace_id,
@@ -34,6 +34,7 @@ SELECT
     TRY_CAST(max(value) FILTER (key = 'ep') AS INTEGER) AS ep,
     TRY_CAST(max(value) FILTER (key = 'dp') AS INTEGER) AS dp,
     TRY_CAST(max(value) FILTER (key = 'pp') AS INTEGER) AS pp,
-    max(value) FILTER (key = 'dedup') AS dedup
+    -- seed is the former name of the rule compat.
+    replace(max(value) FILTER (key = 'dedup'), 'seed', 'compat') AS dedup
 FROM _settings
 GROUP BY trace_id;

@@ -6,7 +6,7 @@
 -- trace_id               VARCHAR  trace
 -- rank                   INTEGER  rank in the job, NULL if unknown
 -- device                 INTEGER  device
--- dedup                  VARCHAR  rule in force: tracelake, seed or none
+-- dedup                  VARCHAR  rule in force: tracelake, compat or none
 -- hcom_rows              BIGINT   logical and physical rows of collectives
 -- hcom_us                DOUBLE   sum of their durations, us
 -- counted_rows           BIGINT   those that count
@@ -17,8 +17,8 @@
 -- aiv_exact_us           DOUBLE   sum of their durations, us
 -- aiv_near_rows          BIGINT   of these, within a microsecond of another
 -- aiv_near_us            DOUBLE   sum of their durations, us
--- seed_rows              BIGINT   of these, removed by the rule seed
--- seed_us                DOUBLE   sum of their durations, us
+-- compat_rows            BIGINT   of these, removed by the rule compat
+-- compat_us              DOUBLE   sum of their durations, us
 -- unpaired_rows          BIGINT   physical rows without a logical one; they count
 -- unpaired_us            DOUBLE   sum of their durations, us
 -- service_rows           BIGINT   rows of the AI CPU's part in collectives
@@ -66,8 +66,8 @@ SELECT
     coalesce(sum(dur_ns) FILTER (dup_reason = 'aiv_exact'), 0) / 1000 AS aiv_exact_us,
     count(*) FILTER (dup_reason = 'aiv_near') AS aiv_near_rows,
     coalesce(sum(dur_ns) FILTER (dup_reason = 'aiv_near'), 0) / 1000 AS aiv_near_us,
-    count(*) FILTER (dup_reason = 'seed') AS seed_rows,
-    coalesce(sum(dur_ns) FILTER (dup_reason = 'seed'), 0) / 1000 AS seed_us,
+    count(*) FILTER (dup_reason = 'compat') AS compat_rows,
+    coalesce(sum(dur_ns) FILTER (dup_reason = 'compat'), 0) / 1000 AS compat_us,
     count(*) FILTER (comm_role = 'physical' AND unpaired) AS unpaired_rows,
     coalesce(sum(dur_ns) FILTER (comm_role = 'physical' AND unpaired), 0) / 1000 AS unpaired_us,
     count(*) FILTER (is_service) AS service_rows,

@@ -14,7 +14,7 @@
 -- twin_id    BIGINT   event_id of the row that owns the time, NULL if no row does
 -- rule       VARCHAR  aiv_exact (same start and duration), aiv_near (within a microsecond),
 --                     aicpu_service (the AI CPU's part), small_task (a copy or signal inside),
---                     timeline_twin (the table has it), seed (the rule of published figures)
+--                     timeline_twin (the table has it), compat (the rule of published figures)
 -- name       VARCHAR  name
 -- op_type    VARCHAR  op type
 -- start_ns   BIGINT   start, ns

@@ -113,8 +113,8 @@ HAVING count(*) = 1;
 -- anchor            VARCHAR    regular expression for the anchor kernel, set by the user
 -- anchor_role       VARCHAR    begin, inside or end, set by the user
 -- blocks_per_layer  INTEGER    anchors in one layer, set by the user
--- dedup             VARCHAR    tracelake, seed or none: which rows of an Ascend trace count, set by
---                              the user; default: tracelake
+-- dedup             VARCHAR    tracelake, compat or none: which rows of an Ascend trace count, set
+--                              by the user; default: tracelake
 -- config            VARCHAR    the model's config.json, given by the user
 -- metadata          VARCHAR    the file's own keys that are stored, JSON
 -- source_bytes      BIGINT     size of the file, bytes

@@ -1,10 +1,10 @@
 -- One row per way that kernels are assumed to run: what they keep on the chip, what they fuse, and
 -- which part of the chip's peaks they reach.
 --
--- The rows naive and efficient are the two modes of the reference report; its formulas (seed) read
--- every column. Its residency factors are assumptions for studies of sensitivity, no measurements:
--- a model larger than the caches reads each weight at least once per pass, so the physical formulas
--- read the attainable fractions alone. A calibration adds a row of its own.
+-- The rows naive and efficient are the two modes of a published report. Its residency and fusion
+-- factors are assumptions for studies of sensitivity, no measurements: a model larger than the
+-- caches reads each weight at least once per pass, so the physical formulas do not read them. A
+-- calibration adds a row of its own.
 --
 -- execution                VARCHAR  name; the key
 -- attention_bytes_model    VARCHAR  naive: scores go through memory; flash: they stay on the chip

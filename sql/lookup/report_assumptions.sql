@@ -1,7 +1,7 @@
 -- One row per assumption behind a model report.
 --
 -- assumption  VARCHAR  name; with the formulas the key
--- formulas    VARCHAR  physical, seed or both
+-- formulas    VARCHAR  set of formulas that it is of, or both: of any
 -- place       INTEGER  order
 -- what        VARCHAR  what is assumed
 -- source      VARCHAR  where it is from, or what it does to the figures

@@ -1,6 +1,6 @@
 -- One row per rule that a model report states for a kind of module.
 --
--- formulas       VARCHAR  physical or seed
+-- formulas       VARCHAR  set of formulas: physical
 -- place          INTEGER  order; with the formulas the key
 -- module         VARCHAR  kind of module
 -- phases         VARCHAR  phases that it holds in

@@ -94,12 +94,13 @@ def test_compute_flow_of_two_layers_holds_both_and_the_difference(run):
     assert out.index("Layer 2 [C4]") < out.index("Layer 3 [C128]") < out.index("diff_us")
 
 
-def test_seed_json_is_one_nested_object(run):
-    _, out, _ = run("kernels", "decode", "--layer", "2", "--pass", "0", "--format", "seed-json")
+def test_compat_json_is_one_nested_object(run):
+    _, out, _ = run("kernels", "decode", "--layer", "2", "--pass", "0", "--format", "compat-json")
     found = json.loads(out)
     assert list(found) == ["metadata", "category_summary", "kernels"]
     assert found["metadata"]["fwd_pass"] == 0
     assert out.startswith('{\n  "metadata": {\n    "layer_id": 2,')
+    assert run("kernels", "decode", "--layer", "2", "--pass", "0", "--format", "seed-json")[1] == out
 
 
 def test_perfetto_lists_ranges_and_writes_a_trace(run, tmp_path):
@@ -132,11 +133,11 @@ def test_without_passes_a_command_ends_with_1_and_names_kernels_that_might_mark_
     ("words", "message"),
     [
         (["kernels", "decode", "--compare-layer", "3"], "give --layer N"),
-        (["kernels", "decode", "--format", "seed-json"], "give --layer N"),
+        (["kernels", "decode", "--format", "compat-json"], "give --layer N"),
         (["kernels", "decode", "--layer", "9"], "layer 9: the pass has layers 0 to 5"),
         (["kernels", "decode", "--layer", "2", "--compare-layer", "9"], "layer 9: the pass has layers 0 to 5"),
         (["kernels", "decode", "--layer", "2", "--pass", "all", "--compare-layer", "3"], "needs one pass"),
-        (["kernels", "decode", "--layer", "2", "--compare-layer", "3", "--format", "seed-json"], "holds one layer"),
+        (["kernels", "decode", "--layer", "2", "--compare-layer", "3", "--format", "compat-json"], "holds one layer"),
         (["perfetto", "decode", "--layers", "2,x"], "expected numbers"),
         (["perfetto", "decode", "--layers", "9"], "layer 9"),
         (["perfetto", "decode", "--format", "json", "-o", "x.json"], "-o writes a Chrome trace"),

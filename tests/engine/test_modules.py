@@ -74,14 +74,43 @@ def test_what_models_cost_rests_on_lookup_tables_alone_and_is_there_again_over_p
     below = {other for name in of_models for other in modules.sources(name)}
     assert {MODULES[name].folder for name in below} == {"model", "lookup"}
     assert len(modules.sources("operators")) <= 50
-    twins = {entry.name: entry for entry in modules.relations() if entry.is_twin}
+    twins = {entry.name: entry for entry in modules.relations() if entry.name.startswith("of_passes.")}
     assert {"of_passes.operators", "of_passes.phase_roofline", "of_passes.architectures"} <= twins.keys()
     assert "of_passes.hardware_peaks" not in twins
     for name, entry in twins.items():
-        assert entry.columns == MODULES[name.removeprefix("of_passes.")].columns
+        twin = MODULES[name.removeprefix("of_passes.")]
+        assert entry.columns == twin.columns or twin.name in ("_scenario_rows", "_known_configs")
         assert "traces" in modules.sources(name)
         assert not {"_scenario_rows", "_known_configs"} & modules.sources(name)
     assert "scenarios" not in modules.sources("measured_vs_modelled")
+
+
+def test_what_stands_in_a_place_has_the_columns_of_what_is_there_elsewhere(empty):
+    """Other relations name them; more columns do no harm."""
+    instead = {entry.instead_of: name for name, entry in MODULES.items() if entry.instead_of}
+    assert {"of_passes._scenario_rows", "of_passes._known_configs"} <= instead.keys()
+    for place, name in instead.items():
+        wanted = {row[:2] for row in empty.sql(f"DESCRIBE {place.partition('.')[2]}").fetchall()}
+        assert wanted <= {row[:2] for row in empty.sql(f"DESCRIBE {name}").fetchall()}, place
+
+
+def test_in_a_schema_nothing_rests_on_what_has_another_in_its_place(empty):
+    places = [entry.instead_of for entry in MODULES.values() if entry.instead_of]
+    for entry in modules.relations():
+        if entry.is_twin:
+            schema = entry.name.partition(".")[0]
+            taken = {place.partition(".")[2] for place in places if place.startswith(f"{schema}.")}
+            stands_in = {name for name, one in MODULES.items() if one.instead_of == entry.name}
+            below = set() if stands_in else {used for used in entry.uses if "." not in used}
+            assert not taken & below, entry.name
+    assert empty.rows("SELECT count(*) FROM of_passes.phase_roofline") == [(0,)]
+
+
+def test_a_relation_of_a_schema_is_created_only_where_it_is_named_with_it():
+    assert modules.names_in("SELECT formulas = 'of_passes' FROM phase_roofline") == {"phase_roofline"}
+    assert modules.names_in('SELECT 1 FROM "of_passes".phase_roofline') >= {"of_passes.phase_roofline"}
+    assert modules.within("of_passes", "phase_roofline") == "of_passes.phase_roofline"
+    assert modules.within("of_passes", "hardware") == "hardware"
 
 
 def test_between_stored_relations_lie_a_dozen_views_at_most():

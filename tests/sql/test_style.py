@@ -228,3 +228,16 @@ def test_a_file_outside_the_layering_and_a_name_used_twice_are_faults(tmp_path):
     strange, twice = [str(fault).removeprefix(f"{tmp_path}/") for fault in lint(tmp_path)]
     assert strange.startswith("elsewhere/two.sql:1: folder 'elsewhere' has no place in the layering")
     assert twice.startswith(f"layers/one.sql:1: one is also defined by {tmp_path}/core/one.sql")
+
+
+def test_a_schema_is_of_the_folder_whose_relations_stand_in_places_there(tmp_path):
+    for path, text in {
+        "model/costs.sql": f"{HEAD}CREATE VIEW costs AS\nSELECT 1 AS a;\n",
+        "compat/_other.sql": f"{HEAD.replace('-- key: a', '-- instead of: compat.costs')}CREATE VIEW _other AS\n"
+        "SELECT 1 AS a;\n",
+        "match/one.sql": f"{HEAD}CREATE VIEW one AS\nSELECT a FROM compat.costs;\n",
+    }.items():
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text(text)
+    [fault] = map(str, lint(tmp_path))
+    assert fault.endswith("match/one.sql:6: match may not build on compat: compat is not below it"), fault

@@ -8,10 +8,12 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 -- Of the requests only sums are known: all but one are taken to be alike and the last has the rest,
 -- so that tokens, old and new, are exact; pairs are as given.
 --
+-- instead of: of_passes._scenario_rows
+--
 -- question          BIGINT    number of the row, below 0
 -- scenario          VARCHAR   name
 -- study             VARCHAR   passes
--- formulas          VARCHAR   physical or seed
+-- formulas          VARCHAR   physical
 -- model             VARCHAR   model
 -- phase             VARCHAR   prefill, decode or training
 -- batch             BIGINT    sequences of a replica

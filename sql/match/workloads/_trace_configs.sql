@@ -4,6 +4,8 @@
 -- published under its name. So that no trace speaks for another, the model of a trace's config has
 -- a part of the content's digest in its name; one of the table model_configs has the name itself.
 --
+-- instead of: of_passes._known_configs
+--
 -- model     VARCHAR  name that no other config has
 -- said      VARCHAR  name as given
 -- config    VARCHAR  the config.json, as text

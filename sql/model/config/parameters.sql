@@ -1,7 +1,7 @@
 -- One row per model and kind of module: how many parameters it holds.
 --
 -- The layers of multi-token prediction and the correction of DeepSeek-V3's router scores are left
--- out, as in the reference report. A head that is the embedding adds nothing.
+-- out. A head that is the embedding adds nothing.
 --
 -- key: model, module
 --
@@ -10,7 +10,7 @@
 -- part                  VARCHAR  attention, dense, router, routed, shared, embedding, head, norm or
 --                                mhc
 -- kind                  VARCHAR  linear, embedding or norm
--- category              VARCHAR  what the reference report counts it under
+-- category              VARCHAR  what reports count it under
 -- inputs                BIGINT   size of what goes in; 1 for a norm
 -- outputs               BIGINT   size of what comes out
 -- instances             BIGINT   modules of the kind
@@ -29,4 +29,4 @@ SELECT
         holders * instance_parameters
         * CASE WHEN part = 'routed' THEN top_k / sizes['experts'] ELSE 1 END AS BIGINT
     ) AS active_parameters
-FROM _model_modules;
+FROM model_modules;

@@ -3,7 +3,8 @@
 --
 -- scenario          VARCHAR   name; the key
 -- study             VARCHAR   sweep that it is a point of; NULL: none
--- formulas          VARCHAR   physical, or seed: those of the reference report, with its errors
+-- formulas          VARCHAR   set of formulas: physical; what another set has is in a schema
+--                             of its name
 -- model             VARCHAR   model of the relation architectures
 -- phase             VARCHAR   prefill, decode or training
 -- batch             BIGINT    sequences of one data-parallel replica

@@ -1,21 +1,24 @@
--- One row per scenario of the reference report's formulas: the sums over its module entries.
-CREATE VIEW _seed_totals AS
+-- One row per scenario: the sums over the layers of its busiest pipeline stage, and what is
+-- done once a training step.
+CREATE VIEW _pass_sums AS
+WITH physical AS (
+    SELECT question, unnest(_stage_sums(o))
+    FROM _operator_rows AS o
+    GROUP BY question
+)
 SELECT
-    point, any_value(tokens) AS tokens, sum(flop) AS flop, sum(tensor_flop) AS tensor_flop,
-    sum(realizable_flop) AS realizable_flop,
-    sum(weight_bytes) AS weight_bytes, sum(activation_bytes) AS activation_bytes,
-    sum(kv_bytes) AS kv_bytes, sum(temporary_bytes) AS temporary_bytes,
-    sum(net_bytes) AS net_bytes, sum(compute_ms) AS compute_ms, sum(peak_ms) AS peak_ms,
-    sum(hbm_ms) AS hbm_ms, sum(net_ms) AS net_ms,
-    sum(greatest(compute_ms, hbm_ms, net_ms)) AS serial_ms
-FROM _seed_terms
-GROUP BY point;
+    question, physical.tokens, flop, tensor_flop, realizable_flop,
+    weight_bytes + state_bytes AS weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
+    net_bytes + gradient_bytes AS net_bytes, compute_ms, peak_ms, hbm_ms + state_ms AS hbm_ms,
+    net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms,
+    _least_ms({'compute_ms': compute_ms, 'hbm_ms': hbm_ms, 'net_ms': net_ms + slot_ms}) AS slot_ms
+FROM physical
+JOIN _optimizer_steps USING (question);
 
--- One row per scenario: what a pass costs a rank of its busiest pipeline stage, by the formulas
--- of the scenario.
+-- One row per scenario: what a pass costs a rank of its busiest pipeline stage.
 --
 -- question           BIGINT   the scenario's row
--- tokens             DOUBLE   new tokens of a replica
+-- tokens             BIGINT   new tokens of a replica
 -- flop               DOUBLE   FLOP of the matrix units
 -- tensor_flop        DOUBLE   part of these that the matrix units can do
 -- realizable_flop    DOUBLE   FLOP at full speed that take as long
@@ -41,27 +44,5 @@ GROUP BY point;
 -- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW _pass_costs AS
-WITH physical AS (
-    SELECT question, unnest(_stage_sums(o))
-    FROM _operator_rows AS o
-    GROUP BY question
-),
-costed AS (
-    SELECT
-        question, physical.tokens, flop, tensor_flop, realizable_flop,
-        weight_bytes + state_bytes AS weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
-        net_bytes + gradient_bytes AS net_bytes, compute_ms, peak_ms, hbm_ms + state_ms AS hbm_ms,
-        net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms,
-        _least_ms({'compute_ms': compute_ms, 'hbm_ms': hbm_ms, 'net_ms': net_ms + slot_ms})
-            AS slot_ms
-    FROM physical
-    JOIN _optimizer_steps USING (question)
-    UNION ALL
-    SELECT
-        point, tokens, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes,
-        kv_bytes, temporary_bytes, net_bytes, compute_ms, peak_ms, hbm_ms, net_ms, serial_ms,
-        NULL
-    FROM _seed_totals
-)
 SELECT c.*, unnest(_roofline_rates(c))
-FROM costed AS c;
+FROM _pass_sums AS c;

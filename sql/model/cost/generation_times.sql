@@ -8,7 +8,7 @@
 -- model         VARCHAR  model
 -- hardware      VARCHAR  chip
 -- execution     VARCHAR  execution profile
--- formulas      VARCHAR  physical or seed
+-- formulas      VARCHAR  set of formulas: physical
 -- batch         BIGINT   sequences of a replica
 -- tp            BIGINT   degree of tensor parallelism
 -- ep            BIGINT   degree of expert parallelism

@@ -1,10 +1,9 @@
--- One row per scenario of the physical formulas: what is resident on a rank of the busiest pipeline
--- stage.
+-- One row per scenario: what is resident on a rank of the busiest pipeline stage.
 --
 -- Training keeps gradients in FP32 and Adam's two moments and master weights; replicas and context-
 -- parallel ranks share them, and weights, by the stage of ZeRO. A stage has as many
 -- microbatches under way as there are stages.
-CREATE VIEW _physical_memory AS
+CREATE VIEW _resident_bytes AS
 WITH summed AS (
     SELECT
         question,
@@ -34,7 +33,7 @@ held AS (
     LEFT JOIN hardware AS h ON h.hardware = q.hardware
 )
 SELECT
-    question AS point,
+    question,
     other_bytes / CASE WHEN zero_stage >= 3 THEN replicas ELSE 1 END AS other_bytes,
     expert_bytes / CASE WHEN zero_stage >= 3 THEN expert_replicas ELSE 1 END AS expert_bytes,
     CASE WHEN trains THEN 0 ELSE kv_bytes END AS kv_bytes,
@@ -53,51 +52,16 @@ SELECT
     budget_bytes
 FROM held;
 
--- One row per scenario of the reference report's formulas: what is resident on a chip.
---
--- Its faults are kept: the budget has 1024³ bytes to a GB; the KV cache is not divided by TP, the
--- optimizer's state not by data parallelism; gradients have the weights' type.
-CREATE VIEW _seed_memory AS
-WITH held AS (
-    SELECT
-        i.*, phase = 'training' AS trains, other_parameters / tp AS other_held,
-        routed_parameters / (tp * ep) AS routed_held,
-        c.optimizer_bytes + c.master_bytes AS state_bytes, c.saved_activations
-    FROM _seed_inputs AS i
-    CROSS JOIN _seed_constants AS c
-),
-sequences AS (
-    SELECT
-        *,
-        CASE
-            WHEN trains THEN saved_activations * seq_len * hidden * layers * activation_bytes
-            WHEN is_decode THEN kv_len * kv_elements * layers * kv_bytes
-            ELSE seq_len * kv_elements * layers * kv_bytes
-        END AS one_sequence
-    FROM held
-)
-SELECT
-    point,
-    other_held * weight_bytes AS other_bytes,
-    routed_held * weight_bytes AS expert_bytes,
-    CASE WHEN trains THEN 0 ELSE batch * one_sequence END AS kv_bytes,
-    CASE WHEN trains THEN (other_held + routed_held) * weight_bytes ELSE 0 END AS gradient_bytes,
-    CASE WHEN trains THEN (other_held + routed_held) * state_bytes ELSE 0 END AS optimizer_bytes,
-    CASE WHEN trains THEN batch * one_sequence ELSE 0 END AS activation_bytes,
-    one_sequence AS sequence_bytes,
-    memory_bytes AS budget_bytes
-FROM sequences;
-
 -- One row per scenario: what is resident on a chip, and whether it fits.
 --
--- By the physical formulas on a rank of the busiest pipeline stage, in decimal GB and without what
--- the runtime takes; by those of the reference report with 1024³ bytes to a GB.
+-- The chip is a rank of the busiest pipeline stage. GB are decimal; what the runtime takes is left
+-- out.
 --
 -- key: scenario
 --
 -- scenario            VARCHAR  scenario
 -- study               VARCHAR  sweep that it is a point of
--- formulas            VARCHAR  physical or seed
+-- formulas            VARCHAR  set of formulas: physical
 -- execution           VARCHAR  profile of execution_profiles
 -- model               VARCHAR  model
 -- phase               VARCHAR  training, prefill or decode
@@ -123,23 +87,12 @@ FROM sequences;
 -- fits                BOOLEAN  the total is within the budget
 -- max_batch           BIGINT   most sequences of a replica that fit; 0: not even the weights do
 CREATE VIEW memory_per_gpu AS
-WITH resident AS (
+WITH held AS (
     SELECT
-        point, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
-        activation_bytes, sequence_bytes, budget_bytes
-    FROM _physical_memory
-    UNION ALL
-    SELECT
-        point, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
-        activation_bytes, sequence_bytes, budget_bytes
-    FROM _seed_memory
-),
-held AS (
-    SELECT
-        point, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
+        question, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
         activation_bytes, sequence_bytes, budget_bytes,
         other_bytes + expert_bytes + gradient_bytes + optimizer_bytes AS fixed_bytes
-    FROM resident
+    FROM _resident_bytes
 )
 SELECT
     s.scenario, s.study, s.formulas, s.execution, s.model, s.phase, s.hardware, s.batch, s.seq_len,
@@ -151,4 +104,4 @@ SELECT
         floor(greatest(budget_bytes - fixed_bytes, 0) / nullif(sequence_bytes, 0)) AS BIGINT
     ) AS max_batch
 FROM held
-JOIN scenarios AS s ON s.rowid = held.point;
+JOIN _scenario_rows AS s ON s.question = held.question;

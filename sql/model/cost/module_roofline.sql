@@ -1,5 +1,5 @@
--- One row per scenario and module: what a pass costs a rank of its busiest pipeline stage.
-CREATE VIEW _module_costs AS
+-- One row per scenario and module: the sums over the layers of its busiest pipeline stage.
+CREATE VIEW _module_sums AS
 WITH named AS (
     SELECT
         *, CASE WHEN part IN ('ends', 'mtp') THEN '' ELSE 'layers.*.' END || module AS path
@@ -14,34 +14,29 @@ physical AS (
         unnest(_stage_sums(o))
     FROM named AS o
     GROUP BY question, path, category
-),
-costed AS (
-    SELECT
-        question, path AS module,
-        CASE
-            WHEN category IN ('attention', 'attention_core') THEN 'attention'
-            WHEN category IN ('mlp', 'head', 'router', 'mhc') THEN 'linear'
-            ELSE category
-        END AS module_kind,
-        category, m_eff, tensor_efficiency, tokens, flop, tensor_flop, realizable_flop,
-        weight_bytes, activation_bytes, kv_bytes, temporary_bytes, net_bytes, compute_ms, peak_ms,
-        hbm_ms, net_ms, serial_ms
-    FROM physical
-    UNION ALL
-    SELECT
-        question, 'optimizer', 'elementwise', 'optimizer', NULL, NULL, tokens, 0, 0, 0,
-        state_bytes, 0, 0, 0, gradient_bytes, 0, 0, state_ms, gradient_ms, state_ms + gradient_ms
-    FROM _optimizer_steps
-    WHERE state_bytes > 0
-    UNION ALL
-    SELECT
-        point, module, module_kind, category, m_eff, tensor_efficiency, tokens, flop,
-        tensor_flop, realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
-        net_bytes, compute_ms, peak_ms, hbm_ms, net_ms, greatest(compute_ms, hbm_ms, net_ms)
-    FROM _seed_terms
 )
+SELECT
+    question, path AS module,
+    CASE
+        WHEN category IN ('attention', 'attention_core') THEN 'attention'
+        WHEN category IN ('mlp', 'head', 'router', 'mhc') THEN 'linear'
+        ELSE category
+    END AS module_kind,
+    category, m_eff, tensor_efficiency, tokens, flop, tensor_flop, realizable_flop,
+    weight_bytes, activation_bytes, kv_bytes, temporary_bytes, net_bytes, compute_ms, peak_ms,
+    hbm_ms, net_ms, serial_ms
+FROM physical
+UNION ALL
+SELECT
+    question, 'optimizer', 'elementwise', 'optimizer', NULL, NULL, tokens, 0, 0, 0,
+    state_bytes, 0, 0, 0, gradient_bytes, 0, 0, state_ms, gradient_ms, state_ms + gradient_ms
+FROM _optimizer_steps
+WHERE state_bytes > 0;
+
+-- One row per scenario and module: what a pass costs a rank of its busiest pipeline stage.
+CREATE VIEW _module_costs AS
 SELECT c.*, unnest(_roofline_rates(c))
-FROM costed AS c;
+FROM _module_sums AS c;
 
 -- One row per scenario and module: what all its layers cost one rank of the busiest pipeline stage
 -- in a pass.
@@ -50,7 +45,7 @@ FROM costed AS c;
 --
 -- scenario           VARCHAR  scenario
 -- study              VARCHAR  sweep that it is a point of
--- formulas           VARCHAR  physical or seed
+-- formulas           VARCHAR  set of formulas: physical
 -- execution          VARCHAR  profile of execution_profiles
 -- model              VARCHAR  model
 -- phase              VARCHAR  training, prefill or decode; of training the forward and backward

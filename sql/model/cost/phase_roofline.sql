@@ -5,7 +5,7 @@
 --
 -- scenario           VARCHAR  scenario
 -- study              VARCHAR  sweep that it is a point of
--- formulas           VARCHAR  physical or seed
+-- formulas           VARCHAR  set of formulas: physical
 -- execution          VARCHAR  profile of execution_profiles
 -- model              VARCHAR  model
 -- phase              VARCHAR  training, prefill or decode; of training the forward and backward

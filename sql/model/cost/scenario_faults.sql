@@ -56,7 +56,7 @@ WITH checked AS (
                     THEN 'no peak of the chip is known for a type'
             END
         ]) AS fault
-    FROM scenarios AS s
+    FROM _scenario_rows AS s
     LEFT JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
     LEFT JOIN hardware AS h ON h.hardware = s.hardware
     LEFT JOIN execution_profiles AS e ON e.execution = s.execution

@@ -62,15 +62,15 @@ SELECT
     scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
     expert_imbalance
 FROM typed
-LEFT JOIN _element_sizes AS linear ON linear.dtype = linear_dtype
-LEFT JOIN _element_sizes AS activation ON activation.dtype = activations;
+LEFT JOIN element_sizes AS linear ON linear.dtype = linear_dtype
+LEFT JOIN element_sizes AS activation ON activation.dtype = activations;
 
 -- One row per scenario: its work with the rates of its chip and the bytes of its types.
 --
 -- question          BIGINT    number of the scenario
 -- scenario          VARCHAR   scenario
 -- study             VARCHAR   sweep
--- formulas          VARCHAR   physical or seed
+-- formulas          VARCHAR   set of formulas: physical
 -- execution         VARCHAR   execution profile
 -- variant           UBIGINT   the model with its dimensions scaled
 -- model             VARCHAR   model
@@ -197,12 +197,12 @@ SELECT
     flop_fraction, hbm_fraction, net_fraction
 FROM _questions AS q
 JOIN execution_profiles AS e ON e.execution = q.execution
-LEFT JOIN _element_sizes AS linear ON linear.dtype = q.weight_dtype
-LEFT JOIN _element_sizes AS expert ON expert.dtype = q.expert_dtype
-LEFT JOIN _element_sizes AS head ON head.dtype = q.head_dtype
-LEFT JOIN _element_sizes AS activation ON activation.dtype = q.activation_dtype
-LEFT JOIN _element_sizes AS kv ON kv.dtype = q.kv_dtype
-LEFT JOIN _element_sizes AS gemm ON gemm.dtype = q.gemm_dtype
+LEFT JOIN element_sizes AS linear ON linear.dtype = q.weight_dtype
+LEFT JOIN element_sizes AS expert ON expert.dtype = q.expert_dtype
+LEFT JOIN element_sizes AS head ON head.dtype = q.head_dtype
+LEFT JOIN element_sizes AS activation ON activation.dtype = q.activation_dtype
+LEFT JOIN element_sizes AS kv ON kv.dtype = q.kv_dtype
+LEFT JOIN element_sizes AS gemm ON gemm.dtype = q.gemm_dtype
 LEFT JOIN hardware AS h ON h.hardware = q.hardware
 LEFT JOIN topologies AS t ON t.hardware = q.hardware
 LEFT JOIN hardware_peaks AS gemm_peak

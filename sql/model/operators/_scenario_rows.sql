@@ -1,10 +1,10 @@
--- One row per scenario given, numbered. In schema of_passes the passes of traces are in its place:
--- _pass_scenarios has the same columns.
+-- One row per scenario given whose formulas are the physical ones, numbered. In schema of_passes
+-- the passes of traces are in its place: _pass_scenarios has the same columns.
 --
 -- question          BIGINT    number of the row
 -- scenario          VARCHAR   name
 -- study             VARCHAR   sweep that it is a point of
--- formulas          VARCHAR   physical or seed
+-- formulas          VARCHAR   set of formulas: physical
 -- model             VARCHAR   model
 -- phase             VARCHAR   prefill, decode or training
 -- batch             BIGINT    sequences of a replica
@@ -43,4 +43,5 @@ SELECT
     microbatches, virtual_stages, zero_stage, recompute, hardware, execution, weight_dtype,
     activation_dtype, kv_dtype, gemm_dtype, head_dtype, mla_mode, mtp_layers, top_k, hidden_scale,
     kv_rank_scale, expert_imbalance
-FROM scenarios;
+FROM scenarios
+WHERE formulas = 'physical';

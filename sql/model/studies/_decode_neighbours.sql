@@ -1,7 +1,7 @@
 -- One row per scenario of decode in a study, beside the next smaller batch of its sweep.
 --
 -- study              VARCHAR  sweep
--- formulas           VARCHAR  physical or seed
+-- formulas           VARCHAR  set of formulas: physical
 -- execution          VARCHAR  profile of execution_profiles
 -- model              VARCHAR  model
 -- hardware           VARCHAR  chip
@@ -48,7 +48,7 @@ WITH swept AS (
     FROM phase_roofline AS p
     JOIN scenarios AS s USING (scenario)
     LEFT JOIN architectures AS a ON a.model = s.model
-    LEFT JOIN _element_sizes AS weights
+    LEFT JOIN element_sizes AS weights
         ON weights.dtype = coalesce(s.weight_dtype, a.weight_dtype)
     WHERE p.phase = 'decode' AND p.study IS NOT NULL AND p.hbm_ms > 0
 )

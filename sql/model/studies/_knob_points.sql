@@ -2,7 +2,7 @@
 --
 -- scenario   VARCHAR  scenario
 -- study      VARCHAR  sweep that it is a point of
--- formulas   VARCHAR  physical or seed
+-- formulas   VARCHAR  set of formulas: physical
 -- execution  VARCHAR  profile of execution_profiles
 -- model      VARCHAR  model
 -- phase      VARCHAR  training, prefill or decode
@@ -36,9 +36,9 @@ WITH points AS (
     FROM phase_roofline AS p
     JOIN scenarios AS s USING (scenario)
     LEFT JOIN architectures AS a ON a.model = s.model
-    LEFT JOIN _element_sizes AS weights ON weights.dtype = s.weight_dtype
-    LEFT JOIN _element_sizes AS activations ON activations.dtype = s.activation_dtype
-    LEFT JOIN _element_sizes AS cached ON cached.dtype = s.kv_dtype
+    LEFT JOIN element_sizes AS weights ON weights.dtype = s.weight_dtype
+    LEFT JOIN element_sizes AS activations ON activations.dtype = s.activation_dtype
+    LEFT JOIN element_sizes AS cached ON cached.dtype = s.kv_dtype
 )
 SELECT scenario, study, formulas, execution, model, phase, hardware, time_ms, bound, knob, value
 FROM points UNPIVOT (

@@ -1,5 +1,4 @@
--- One row per scenario of the reference report's headline figures: training, prefill and decode at
--- one batch and length.
+-- One row per scenario of headline figures: training, prefill and decode at one batch and length.
 --
 -- `INSERT INTO scenarios BY NAME SELECT * FROM anchor_phases('deepseek-v3', of_ep := 64)`
 --
@@ -21,7 +20,7 @@
 CREATE MACRO anchor_phases(
     of_model,
     of_study := 'anchor_phases',
-    of_formulas := 'seed',
+    of_formulas := 'physical',
     of_hardware := 'h200',
     of_batch := 8,
     of_length := 255,

@@ -9,7 +9,7 @@
 --      hidden_scale?, kv_rank_scale?
 --
 -- study                 VARCHAR  sweep
--- formulas              VARCHAR  physical or seed
+-- formulas              VARCHAR  set of formulas: physical
 -- execution             VARCHAR  profile of execution_profiles
 -- model                 VARCHAR  model
 -- hardware              VARCHAR  chip

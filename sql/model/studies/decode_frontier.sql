@@ -1,102 +1,38 @@
--- One row per study of decode by the reference report's formulas, model, degree of expert
--- parallelism and cache length: the report's separate estimate of the batch from which on decode is
--- bound by compute.
+-- One row per sweep of decode over the batch: from which batch per chip on decode is bound by
+-- compute, and what stands in the way.
 --
--- Only models with a latent attention and experts have one. Its faults are kept: routed FLOP are
--- divided by EP though every rank brings tokens; the network is that of one layer; dense MLPs, the
--- head, shared experts' FLOP and the efficiency of few rows are left out.
-CREATE VIEW _seed_frontier AS
-WITH asked AS (
-    SELECT DISTINCT
-        s.study, s.formulas, s.model, s.hardware, s.kv_len, s.ep, s.kv_dtype,
-        s.top_k AS said_top_k, i.* EXCLUDE (
-            point, model, kv_len, ep, batch, tokens, pairs, touched, active_rows, hidden,
-            hidden_scale, attention_scale, expert_width, kv_elements, flash,
-            attention_residency, dense_residency, moe_residency, activation_factor,
-            elementwise_factor, saturation_rows, scalar_efficiency, attention_tensor_share,
-            linear_tensor_share, embedding_tensor_share, network_tensor_share, tp, seq_len,
-            local_experts
-        ),
-        m.hidden_size, m.expert_width, m.latent_elements
-    FROM _seed_inputs AS i
-    JOIN scenarios AS s ON s.rowid = i.point
-    JOIN _seed_models AS m ON m.model = s.model
-    WHERE i.is_decode AND i.latent_flop_per_pair IS NOT NULL AND i.moe_layers > 0
-),
-tokens AS (
-    -- What one token of one sequence costs a chip.
-    SELECT
-        *,
-        layers * (latent_flop_per_token + kv_len * latent_flop_per_pair)
-        + moe_layers * (2 * hidden_size * experts + 6 * top_k / ep * hidden_size * expert_width)
-            AS token_flop,
-        layers * (kv_len + 1) * latent_elements * kv_bytes AS token_kv_bytes,
-        2 * top_k * hidden_size * activation_bytes AS token_net_bytes,
-        3 * hidden_size * expert_width AS expert_parameters
-    FROM asked
-),
-tried AS (
-    SELECT
-        t.*, c.frontier_alpha AS alpha, CAST(pow(2, power) AS BIGINT) AS batch,
-        pow(2, power) * token_flop / peak_flops AS compute_s,
-        pow(2, power) * token_net_bytes / net_rate AS net_s,
-        (
-            layers * attention_parameters * weight_bytes / frontier_residency
-            + moe_layers * weight_bytes / frontier_residency * (
-                hidden_size * experts + shared_experts * expert_parameters
-                + expert_parameters * experts / ep
-                * (1 - exp(-pow(2, power) * ep * top_k / experts))
-            )
-            + pow(2, power) * token_kv_bytes
-        ) / hbm_rate AS hbm_s
-    FROM tokens AS t
-    CROSS JOIN _seed_constants AS c
-    CROSS JOIN range(64) AS powers (power)
-    WHERE pow(2, power) <= frontier_max_batch
-),
-judged AS (
-    SELECT
-        study, formulas, model, hardware, kv_len, ep, kv_dtype, said_top_k, alpha,
-        count(*) AS points,
-        any_value(token_flop / token_kv_bytes) AS cache_intensity,
-        any_value(token_flop / token_net_bytes) AS net_intensity,
-        any_value(peak_flops / hbm_rate) AS knee,
-        any_value(peak_flops / net_rate) AS net_knee,
-        min(batch) FILTER (compute_s >= alpha * greatest(hbm_s, net_s)) AS min_batch,
-        arg_min(hbm_s >= net_s, batch) FILTER (compute_s >= alpha * greatest(hbm_s, net_s))
-            AS by_memory
-    FROM tried
-    GROUP BY study, formulas, model, hardware, kv_len, ep, kv_dtype, said_top_k, alpha
-)
-SELECT
-    study, formulas, CAST(NULL AS VARCHAR) AS execution, model, hardware, kv_len, ep, kv_dtype,
-    said_top_k AS top_k, points, cache_intensity, cache_intensity AS memory_intensity,
-    net_intensity, knee, net_knee,
-    CASE
-        WHEN cache_intensity >= alpha * knee AND net_intensity >= alpha * net_knee THEN min_batch
-    END AS min_batch,
-    CASE
-        WHEN cache_intensity < alpha * knee THEN 'KV cache'
-        WHEN net_intensity < alpha * net_knee THEN 'network'
-        WHEN min_batch IS NULL THEN 'memory or network'
-        WHEN by_memory THEN 'memory'
-        ELSE 'network'
-    END AS limiter
-FROM judged;
-
--- One row per sweep of decode over the batch by the physical formulas: the smallest batch of the
--- sweep from which on decode is bound by compute.
---
--- The intensities are those of one more sequence, by the two largest batches of the sweep: by then
+-- Bound by compute means that compute takes at least 0.9 of the time of memory and network. The
+-- intensities are those of one more sequence, by the two largest batches of the sweep: by then
 -- weights are read for all of them.
-CREATE VIEW _swept_frontier AS
+--
+-- key: study, formulas, execution, model, hardware, kv_len, ep, kv_dtype?, top_k?
+--
+-- study             VARCHAR  sweep
+-- formulas          VARCHAR  set of formulas: physical
+-- execution         VARCHAR  profile of execution_profiles
+-- model             VARCHAR  model
+-- hardware          VARCHAR  chip
+-- kv_len            BIGINT   cached tokens of a sequence
+-- ep                BIGINT   degree of expert parallelism
+-- kv_dtype          VARCHAR  type of the KV cache, from the scenario
+-- top_k             BIGINT   experts per token, from the scenario
+-- points            BIGINT   batches tried
+-- cache_intensity   DOUBLE   FLOP per byte of the KV cache for one more sequence
+-- memory_intensity  DOUBLE   FLOP per byte in memory for one more sequence: what large batches come
+--                            near to
+-- net_intensity     DOUBLE   FLOP per byte sent for one more sequence
+-- knee              DOUBLE   peak over memory bandwidth, FLOP/byte
+-- net_knee          DOUBLE   peak over network bandwidth, FLOP/byte
+-- min_batch         BIGINT   smallest batch per chip that is bound by compute; NULL: none
+-- limiter           VARCHAR  what limits it: memory or network
+CREATE VIEW decode_frontier AS
 WITH swept AS (
     SELECT
-        n.*, frontier_alpha AS alpha,
-        compute_ms >= frontier_alpha * greatest(hbm_ms, net_ms) AS is_compute
-    FROM _decode_neighbours AS n
-    CROSS JOIN _seed_constants
-    WHERE formulas <> 'seed'
+        study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k,
+        hidden_scale, kv_rank_scale, batch, knee, flop, hbm_bytes, kv_bytes, net_bytes, hbm_ms,
+        net_ms, flop_before, hbm_bytes_before, kv_bytes_before, net_bytes_before,
+        compute_ms >= 0.9 * greatest(hbm_ms, net_ms) AS is_compute
+    FROM _decode_neighbours
 )
 SELECT
     study, formulas, execution, model, hardware, kv_len, ep, kv_dtype, top_k, count(*) AS points,
@@ -120,42 +56,3 @@ GROUP BY
     study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k, hidden_scale,
     kv_rank_scale
 HAVING count(*) > 1;
-
--- One row per study, degree of expert parallelism and cache length: from which batch per chip on
--- decode is bound by compute, and what stands in the way.
---
--- For the reference report's formulas that is its own estimate, over powers of two, for which the
--- batches of the study do not matter. For the physical ones it is the sweep's answer. Bound by
--- compute means that compute takes at least 0.9 of the time of memory and network.
---
--- key: study, formulas, execution, model, hardware, kv_len, ep, kv_dtype?, top_k?
---
--- study             VARCHAR  sweep
--- formulas          VARCHAR  physical or seed
--- execution         VARCHAR  profile of execution_profiles; NULL if it is the same for all
--- model             VARCHAR  model
--- hardware          VARCHAR  chip
--- kv_len            BIGINT   cached tokens of a sequence
--- ep                BIGINT   degree of expert parallelism
--- kv_dtype          VARCHAR  type of the KV cache, from the scenario
--- top_k             BIGINT   experts per token, from the scenario
--- points            BIGINT   batches tried
--- cache_intensity   DOUBLE   FLOP per byte of the KV cache for one more sequence
--- memory_intensity  DOUBLE   FLOP per byte in memory for one more sequence: what large batches come
---                            near to
--- net_intensity     DOUBLE   FLOP per byte sent for one more sequence
--- knee              DOUBLE   peak over memory bandwidth, FLOP/byte
--- net_knee          DOUBLE   peak over network bandwidth, FLOP/byte
--- min_batch         BIGINT   smallest batch per chip that is bound by compute; NULL: none
--- limiter           VARCHAR  what limits it: memory, network, KV cache when no batch suffices, or
---                            memory or network when none of those tried does
-CREATE VIEW decode_frontier AS
-SELECT
-    study, formulas, execution, model, hardware, kv_len, ep, kv_dtype, top_k, points,
-    cache_intensity, memory_intensity, net_intensity, knee, net_knee, min_batch, limiter
-FROM _seed_frontier
-UNION ALL
-SELECT
-    study, formulas, execution, model, hardware, kv_len, ep, kv_dtype, top_k, points,
-    cache_intensity, memory_intensity, net_intensity, knee, net_knee, min_batch, limiter
-FROM _swept_frontier;

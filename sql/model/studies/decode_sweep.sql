@@ -22,7 +22,7 @@
 CREATE MACRO decode_sweep(
     of_model,
     of_study := 'decode_sweep',
-    of_formulas := 'seed',
+    of_formulas := 'physical',
     of_hardware := 'h200',
     of_batches := [1, 2, 4, 8, 16, 32, 64, 128],
     of_kv_lens := [255],

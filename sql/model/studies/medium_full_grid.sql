@@ -1,5 +1,5 @@
--- One row per scenario of the reference report's sensitivity grid: decode with every combination of
--- KV type, experts per token, rank of the KV cache, hidden width and cache length.
+-- One row per scenario of a sensitivity grid: decode with every combination of KV type,
+-- experts per token, rank of the KV cache, hidden width and cache length.
 --
 -- `INSERT INTO scenarios BY NAME SELECT * FROM medium_full_grid('deepseek-v3', of_ep := 64)`; a
 -- list of other values takes the place of a knob's.
@@ -25,7 +25,7 @@
 CREATE MACRO medium_full_grid(
     of_model,
     of_study := 'medium_full_grid',
-    of_formulas := 'seed',
+    of_formulas := 'physical',
     of_hardware := 'h200',
     of_batch := 8,
     of_ep := 1,

@@ -22,7 +22,7 @@
 CREATE MACRO prefill_sweep(
     of_model,
     of_study := 'prefill_sweep',
-    of_formulas := 'seed',
+    of_formulas := 'physical',
     of_hardware := 'h200',
     of_batches := [8],
     of_lengths := [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768],

@@ -4,7 +4,7 @@
 -- study varies give a pair several points. Counts and times are of all of them, also of those
 -- that cannot run: where feasible_points is 0, nothing can.
 --
--- formulas         VARCHAR  physical or seed
+-- formulas         VARCHAR  set of formulas: physical
 -- execution        VARCHAR  profile of execution_profiles
 -- model            VARCHAR  model
 -- phase            VARCHAR  training, prefill or decode

@@ -3,7 +3,7 @@
 -- key: study, formulas, execution, model, phase, hardware, kv_len
 --
 -- study          VARCHAR  sweep
--- formulas       VARCHAR  physical or seed
+-- formulas       VARCHAR  set of formulas: physical
 -- execution      VARCHAR  profile of execution_profiles
 -- model          VARCHAR  model
 -- phase          VARCHAR  training, prefill or decode

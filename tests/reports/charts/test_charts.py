@@ -205,7 +205,7 @@ def test_points_are_named_together_only_where_they_lie_on_each_other():
         ("deepseek-v3", {"hardware": ["h200", "b200"], "ep": 64}),
         ("qwen3-8b", {"hardware": "h200"}),
         ("qwen3-235b-a22b", {"hardware": ["h200", "mi300x", "h100"], "ep": 8}),
-        ("deepseek-v3", {"hardware": "h200", "formulas": "seed", "batch": 8, "seq_len": 255}),
+        ("deepseek-v3", {"hardware": "h200", "formulas": "compat", "batch": 8, "seq_len": 255}),
     ],
     ids=lambda value: value if isinstance(value, str) else value.get("formulas", "physical"),
 )

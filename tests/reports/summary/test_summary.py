@@ -181,13 +181,13 @@ def test_what_a_trace_lacks_is_said(summaries):
 def test_the_reference_s_summary_has_its_keys(lake, mode):
     schema = published("profile_summary.v1")
     for name in "ABCG":
-        found = json.loads(lake.reference_summary(name, breakdown_mode=mode, warmup_steps=1))
+        found = json.loads(lake.compat.summary(name, breakdown_mode=mode, warmup_steps=1))
         assert list(faults(found, schema)) == [], name
         assert json.dumps(found, sort_keys=True) == json.dumps(found)
 
 
 def test_the_reference_s_summary_of_case_b(lake):
-    found = json.loads(lake.reference_summary("B", breakdown_mode="exclusive_global", warmup_steps=5))
+    found = json.loads(lake.compat.summary("B", breakdown_mode="exclusive_global", warmup_steps=5))
     breakdown = found["time_breakdown"]
     # A counter of 1 ps that is rounded away here makes 110.000001 and 109.999999 there.
     assert breakdown["total_duration"] == pytest.approx(300)
@@ -212,7 +212,7 @@ def test_the_reference_s_summary_of_case_b(lake):
 
 
 def test_the_reference_s_report_has_its_sections(lake):
-    page = lake.reference_summary("A", "md", warmup_steps=1)
+    page = lake.compat.summary("A", "md", warmup_steps=1)
     headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert [heading.split(" (exclusive")[0] for heading in headings] == SECTIONS
 

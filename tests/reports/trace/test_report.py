@@ -5,6 +5,7 @@ import json
 import pytest
 
 import tracelake
+from tracelake.reports.compat.layer import layer_json
 from tracelake.reports.model.architecture import architecture
 from tracelake.reports.output.table import cut, which
 from tracelake.reports.trace import layers
@@ -120,7 +121,7 @@ def test_compute_flow_goes_from_the_longest_kernel_down(lake):
 
 
 def test_the_nested_json_of_a_layer_has_the_schema_that_simulators_read(lake):
-    found = layers.layer_json(lake.store, lake.resolve("s1"), 3, 2)
+    found = layer_json(lake.store, lake.resolve("s1"), 3, 2)
     assert found["metadata"] == {
         "layer_id": 2, "fwd_pass": 3, "compress_ratio": 4, "num_layers": 6, "wall_us": 12240.0,
         "total_dur_us": 12000.0, "num_kernels": 25,

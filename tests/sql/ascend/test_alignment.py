@@ -125,9 +125,9 @@ def test_collectives_written_twice_count_by_the_rule_asked_for(lake, tmp_path):
     lake.ingest(simulated(tmp_path / "s.json", ("a", 1, hit("Add"))), trace="s")
     found = {
         rule: lake.align("s", "m", "summary", dedup=rule).select("compute_us, communication_us").fetchall()[0]
-        for rule in ("tracelake", "seed", "none")
+        for rule in ("tracelake", "compat", "none")
     }
-    assert found == {"tracelake": (50, 123), "seed": (50, 115), "none": (50, 223)}
+    assert found == {"tracelake": (50, 123), "compat": (50, 115), "none": (50, 223)}
 
 
 def test_calibration_and_surplus_add_up_where_types_are_on_one_side_only(lake, tmp_path):
@@ -226,7 +226,7 @@ def test_a_pass_and_its_window_stand_for_the_trace(lake):
     assert sums() == (1980, 520)
     assert sums(0, "anchor") == (353, 90)
     assert sums(0, "anchor", "none") == (353, 180)
-    assert sums(0, "anchor", "seed") == (353, 90)
+    assert sums(0, "anchor", "compat") == (353, 90)
     assert sums(0, "extended") == (495, 130)
     for wrong in ((9, "anchor"), (0, "middle")):
         with pytest.raises(UsageError, match=r"pass 9: the trace has passes 0 to 3|window middle: the pass has anchor"):
@@ -261,5 +261,5 @@ def test_words_nobody_knows_are_refused(tmp_path):
     lake.ingest(simulated(tmp_path / "s.json", ("a", 80, hit("Add"))), trace="s")
     with pytest.raises(UsageError, match="by=op: expected type, shape, summary or metrics"):
         lake.align("s", "s", by="op")
-    with pytest.raises(UsageError, match="dedup=all: expected tracelake, seed, none"):
+    with pytest.raises(UsageError, match="dedup=all: expected one of tracelake, compat, none"):
         lake.align("s", "s", dedup="all")

@@ -82,13 +82,22 @@ def test_a_collective_runs_on_the_stream_of_its_kernel(vector):
 
 def test_the_rule_of_published_figures_counts_seven_keys_of_whole_microseconds(vector):
     [(trace_id,)] = ask(vector, "SELECT trace_id FROM traces")
-    vector.set(trace_id, dedup="seed")
-    [row] = ask(vector, "SELECT dedup, hcom_us, counted_rows, counted_us, seed_rows, seed_us FROM double_counts")
-    assert row == ("seed", 224.0, 7, 143.75, 2, 80.25)
+    vector.set(trace_id, dedup="compat")
+    [row] = ask(vector, "SELECT dedup, hcom_us, counted_rows, counted_us, compat_rows, compat_us FROM double_counts")
+    assert row == ("compat", 224.0, 7, 143.75, 2, 80.25)
     assert ask(vector, "SELECT sum(dur_ns) FROM kernels WHERE kind = 'communication'") == [(143750,)]
     assert ask(vector, "SELECT kernel_id, twin_id, rule FROM kernel_duplicates ORDER BY ALL") == [
-        (1, 0, "seed"), (2, None, "aicpu_service"), (3, 4, "seed"),
+        (1, 0, "compat"), (2, None, "aicpu_service"), (3, 4, "compat"),
     ]  # fmt: skip
+
+
+def test_the_former_name_of_the_rule_is_accepted_and_read_in_stored_settings(vector):
+    [(trace_id,)] = ask(vector, "SELECT trace_id FROM traces")
+    vector.set(trace_id, dedup="seed")
+    assert vector.layout.settings_file(trace_id).read_text().count("compat") == 1
+    vector.write_settings(trace_id, {"dedup": "seed"})
+    vector.refresh()
+    assert ask(vector, "SELECT dedup, counted_rows FROM double_counts") == [("compat", 7)]
 
 
 def test_without_a_rule_every_row_counts(vector):
@@ -102,17 +111,17 @@ def test_without_a_rule_every_row_counts(vector):
 
 def test_a_rule_nobody_knows_is_refused(vector):
     [(trace_id,)] = ask(vector, "SELECT trace_id FROM traces")
-    with pytest.raises(UsageError, match="expected one of tracelake, seed, none"):
+    with pytest.raises(UsageError, match="expected one of tracelake, compat, none"):
         vector.set(trace_id, dedup="all")
 
 
-def test_the_seed_rule_prefers_the_longest_then_the_first_and_knows_no_device(lake, tmp_path):
+def test_the_compat_rule_prefers_the_longest_then_the_first_and_knows_no_device(lake, tmp_path):
     rows = (
         logical("allReduce", "1_0", "100.999", "5.000"), logical("allReduce", "2_0", "100.000", "7.000", Device_id="1"),
         logical("allReduce", "3_0", "100.500", "7.000"), logical("allReduce", "4_0", "101.000", "1.000"),
         logical("allGather", "5_0", "100.000", "1.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows, dedup="seed") == {0: (1, "seed"), 2: (1, "seed")}
+    assert pairs(lake, tmp_path, *rows, dedup="compat") == {0: (1, "compat"), 2: (1, "compat")}
 
 
 def test_logical_rows_are_never_merged(lake, tmp_path):

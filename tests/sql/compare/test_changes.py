@@ -1,6 +1,6 @@
-"""Two traces beside each other: gates, families, whether they can be compared; and a seed report's figures.
+"""Two traces beside each other: gates, families, whether they can be compared; and a published report's figures.
 
-Times in microseconds. Figures of the seed report are those of the specification's case J.
+Times in microseconds. Figures of the published report are those of the specification's case J.
 """
 
 import json
@@ -163,13 +163,13 @@ def spread(total_ns, calls):
     return [total_ns // calls + (nth < total_ns % calls) for nth in range(calls)]
 
 
-#: Operations of the seed report with the shapes that its lists show: name, shapes, calls, own time of all calls, ns.
-SEED_OPS = [
+#: Operations of the published report with the shapes that its lists show: name, shapes, calls, their own time, ns.
+PUBLISHED_OPS = [
     ("linear_softmax_cross_entropy_loss_bwd.1", "f32[65536,512]{1,0}, f32[2,512,128256]{2,1,0}", 144, 10168257583),
     ("linear_softmax_cross_entropy_loss_fwd.1", "f32[65536,128]{1,0}, f32[65536,128]{1,0}", 144, 3189666994),
 ]
 #: Attention: calls by the work that the report takes them for.
-SEED_ATTENTION = [
+PUBLISHED_ATTENTION = [
     ("splash_mha_dkv.1", ("bf16[32,512,128]{2,1,0}, bf16[32,512,128]{2,1,0}, bf16[32,512,64]{2,1,0}, "
      "bf16[32,8,2048,64]{3,2,1,0}, bf16[32,8,2048,128]{3,2,1,0}"), 864),
     ("splash_mha_dq.1", ("bf16[32,512,64]{2,1,0}, bf16[32,512,64]{2,1,0}, bf16[32,8,2048,64]{3,2,1,0}, "
@@ -188,19 +188,19 @@ def operations(*rows):
     return "; ".join(texts)
 
 
-def test_families_of_the_seed_report(tmp_path):
-    rows = [(name, shapes, spread(total, calls)) for name, shapes, calls, total in SEED_OPS]
-    rows += [(name, shapes, [1000] * calls) for name, shapes, calls in SEED_ATTENTION]
+def test_families_of_the_published_report(tmp_path):
+    rows = [(name, shapes, spread(total, calls)) for name, shapes, calls, total in PUBLISHED_OPS]
+    rows += [(name, shapes, [1000] * calls) for name, shapes, calls in PUBLISHED_ATTENTION]
     plain = "f32[128256,512]{1,0}"
     rows += [("fusion.1", plain, [10] * 136), ("fusion.2", plain, [10] * 144), ("fusion.3", plain, [10] * 136),
              ("fusion.4", "f32[65536,256]{1,0}", [10] * 144), ("all-gather.1", plain, [10] * 120)]  # fmt: skip
     lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(cases.write_case(tmp_path / "seed.json", [(1, "/device:TPU:0", {"XLA Ops": operations(*rows)})]))
+    lake.ingest(cases.write_case(tmp_path / "published.json", [(1, "/device:TPU:0", {"XLA Ops": operations(*rows)})]))
     found = {
         family: (calls, us, proxy, rate)
         for family, calls, us, proxy, rate in lake.rows(
             "SELECT family, calls, exclusive_us, proxy_total, 1 / us_per_proxy FROM compat_families($1, 25, 0)",
-            [lake.locate("seed")],
+            [lake.locate("published")],
         )
     }
     # 144 x 67 108 864 + 144 x 16 777 216, and that by the time: what the report prints per microsecond.
@@ -210,19 +210,19 @@ def test_families_of_the_seed_report(tmp_path):
     assert found["collective"][::2] == (120, 7880048640)
 
 
-def test_shares_of_the_seed_report_and_what_they_are(tmp_path):
+def test_shares_of_the_published_report_and_what_they_are(tmp_path):
     """Eight devices, of which the report takes one for the whole."""
     window, compute, communication, hot = 4035577866, 3423731901, 70639619, 10168257583
     devices = []
     for nth, own in enumerate(spread(hot, 8)):
         # The hottest operation, others, then a collective on its own; the rest of the window nothing runs.
         text = (
-            f"{SEED_OPS[0][0]} 0+{own / 1000:.3f}; fusion.1 {own / 1000:.3f}+{(compute - own) / 1000:.3f}; "
+            f"{PUBLISHED_OPS[0][0]} 0+{own / 1000:.3f}; fusion.1 {own / 1000:.3f}+{(compute - own) / 1000:.3f}; "
             f"all-reduce.1 {compute / 1000:.3f}+{communication / 1000:.3f}; fusion.2 {(window - 1) / 1000:.3f}+0.001"
         )
         devices.append((nth + 1, f"/device:TPU:{nth}", {"XLA Ops": text}))
     lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(cases.write_case(tmp_path / "seed.json", devices))
+    lake.ingest(cases.write_case(tmp_path / "published.json", devices))
     parts = dict(
         lake.rows(
             "SELECT category, total_us FROM compat_time_breakdown WHERE mode = 'exclusive_global' AND total_us > 0"
@@ -235,7 +235,7 @@ def test_shares_of_the_seed_report_and_what_they_are(tmp_path):
     assert [round(100 * parts[name] / 4035577.866, 2) for name in ("compute", "communication", "stall")] == [
         84.84, 1.75, 13.41,
     ]  # fmt: skip
-    [(own,)] = lake.rows("SELECT exclusive_us FROM compat_ops WHERE name = $1", [SEED_OPS[0][0]])
+    [(own,)] = lake.rows("SELECT exclusive_us FROM compat_ops WHERE name = $1", [PUBLISHED_OPS[0][0]])
     # Own times of eight devices by the time of one: more than all of it.
     assert round(100 * own / 4035577.866, 1) == 252.0
     [(right,)] = lake.rows("SELECT sum(window_pct) / 8 FROM ops WHERE family = 'loss'")

@@ -125,7 +125,7 @@ def s1(tmp_path_factory):
 def test_start_end_and_duration_of_the_one_pass_of_a_sensible_run(lake, case):
     anchor, layers = SENSIBLE[case]
     [(origin,)] = lake.sql(f"SELECT {ORIGIN}", case=case).fetchall()
-    found = lake.compat_passes(case, anchor, layers or NUM_LAYERS[case])
+    found = lake.compat.passes(case, anchor, layers or NUM_LAYERS[case])
     ((start, end, dur, note),) = found.select("start_ns, end_ns, dur_ns, note").fetchall()
     expected = [about(value) for value in SPANS[case]]
     assert [start - origin, end - origin, dur, note] == [*expected, "cold-start"]
@@ -134,7 +134,7 @@ def test_start_end_and_duration_of_the_one_pass_of_a_sensible_run(lake, case):
 @pytest.mark.parametrize(("case", "layer", "wall", "total", "kernels"), LAYERS)
 def test_layers_of_the_sensible_runs(lake, case, layer, wall, total, kernels):
     anchor, layers = SENSIBLE[case]
-    found = lake.compat_layers(case, anchor, layers or NUM_LAYERS[case], pass_id=0).filter(f"layer_id = {layer}")
+    found = lake.compat.layers(case, anchor, layers or NUM_LAYERS[case], pass_id=0).filter(f"layer_id = {layer}")
     assert found.select("wall_ns, sum_ns, kernel_count").fetchall() == [(about(wall), about(total), kernels)]
 
 
@@ -165,8 +165,8 @@ def test_its_rules_over_whole_files(lake, case, categories):
 def test_how_many_passes_it_finds(lake, case, anchor, said, config, anchors, layers, passes):
     lake.set(case, num_layers=config)
     try:
-        assert lake.reference_plan(case, anchor, said).fetchall() == [(anchor, layers, anchors, passes)]
-        assert len(lake.compat_passes(case, anchor, said).fetchall()) == max(passes, 0)
+        assert lake.compat.plan(case, anchor, said).fetchall() == [(anchor, layers, anchors, passes)]
+        assert len(lake.compat.passes(case, anchor, said).fetchall()) == max(passes, 0)
     finally:
         lake.set(case, num_layers=None)
 
@@ -175,15 +175,15 @@ def test_a_profiles_anchor_is_taken_unseen(lake):
     # No kernel of this training run is FlashMLA's.
     lake.set("G7", profile="dsv3_mla", num_layers=61)
     try:
-        assert lake.reference_plan("G7").fetchall() == [("flash_fwd_mla_combine", 61, 0, -1)]
+        assert lake.compat.plan("G7").fetchall() == [("flash_fwd_mla_combine", 61, 0, -1)]
     finally:
         lake.set("G7", profile=None, num_layers=None)
 
 
 def test_forward_and_backward_interleaved_make_passes_that_mean_nothing(lake):
-    found = lake.compat_passes("G7", "compute_attn_ws", 1).select("dur_ns // 1000").fetchall()
+    found = lake.compat.passes("G7", "compute_attn_ws", 1).select("dur_ns // 1000").fetchall()
     assert found == [(31459,), (31332,), (32443,)]
-    found = lake.compat_layers("G7", "compute_attn_ws", 1).select("sum_ns // 1000").fetchall()
+    found = lake.compat.layers("G7", "compute_attn_ws", 1).select("sum_ns // 1000").fetchall()
     assert found == [(58014,), (59932,), (62031,)]
 
 
@@ -196,13 +196,13 @@ def test_forward_and_backward_interleaved_make_passes_that_mean_nothing(lake):
     ],
 )
 def test_durations_of_the_runs_that_make_no_sense(lake, case, anchor, layers, expected):
-    found = lake.compat_passes(case, anchor, layers).select("round(dur_ns / 1e6, 1)").fetchall()
+    found = lake.compat.passes(case, anchor, layers).select("round(dur_ns / 1e6, 1)").fetchall()
     assert [dur for (dur,) in found] == expected
 
 
 def test_four_of_five_passes_their_notes_and_the_one_it_goes_into(s1):
     columns = "start_ns // 1000, end_ns // 1000, dur_ns // 1000, first_layer_ns // 1000, note, chosen"
-    assert s1.compat_passes("S1").select(columns).fetchall() == [
+    assert s1.compat.passes("S1").select(columns).fetchall() == [
         (3990, 44070, 40080, 5400, "cold-start", False),
         (44080, 107160, 63080, 9400, "growing 1.7x", True),
         (107170, 181250, 74080, 11400, None, False),
@@ -211,7 +211,7 @@ def test_four_of_five_passes_their_notes_and_the_one_it_goes_into(s1):
 
 
 def test_every_layer_holds_the_attention_of_the_next_one(s1):
-    found = s1.compat_layers("S1", pass_id=3).select(
+    found = s1.compat.layers("S1", pass_id=3).select(
         "layer_id, compress_ratio, start_ns // 1000, wall_ns // 1000, sum_ns // 1000, kernel_count, "
         "hadamard_ns // 1000, gemm_ns // 1000, layer_type"
     )
@@ -229,7 +229,7 @@ def test_averages_and_shares_by_its_types(s1):
     shares = ", ".join(
         f"round(100 * sum({name}_ns) / sum(sum_ns), 1)" for name in ("mla", "moe", "gemm", "nccl", "mhc", "hadamard")
     )
-    found = s1.compat_layers("S1", pass_id=3).aggregate(
+    found = s1.compat.layers("S1", pass_id=3).aggregate(
         f"layer_type, count(*), round(avg(wall_ns) / 1e6, 2), round(avg(sum_ns) / 1e6, 2), {shares}", "layer_type"
     )
     assert {row[0]: row[1:] for row in found.fetchall()} == {
@@ -244,14 +244,14 @@ def test_averages_and_shares_by_its_types(s1):
 def test_without_a_count_of_layers_the_ramp_hides_the_rhythm_and_the_profile_decides(s1):
     s1.set("S1", config=None, profile="dsv4_csa_hca")
     try:
-        assert s1.reference_plan("S1").fetchall() == [("mhc_post_tilelang", 43, 60, 0)]
-        assert s1.reference_plan("S1", num_layers=6).fetchall() == [("mhc_post_tilelang", 6, 60, 4)]
+        assert s1.compat.plan("S1").fetchall() == [("mhc_post_tilelang", 43, 60, 0)]
+        assert s1.compat.plan("S1", num_layers=6).fetchall() == [("mhc_post_tilelang", 6, 60, 4)]
         # Without ratios only the first and the last have a type of their own.
-        found = s1.compat_layers("S1", num_layers=6, pass_id=0).select("layer_type").fetchall()
+        found = s1.compat.layers("S1", num_layers=6, pass_id=0).select("layer_type").fetchall()
         assert [kind for (kind,) in found] == ["FIRST", *["CR-1"] * 4, "FINAL"]
         s1.set("S1", profile=None)
         # The first of three names that enough kernels contain; one block is a layer.
-        assert s1.reference_plan("S1", num_layers=12).fetchall() == [("mhc_post_tilelang", 12, 60, 4)]
+        assert s1.compat.plan("S1", num_layers=12).fetchall() == [("mhc_post_tilelang", 12, 60, 4)]
     finally:
         s1.set("S1", config=json.dumps(gpu_config()), profile=None)
 
@@ -265,7 +265,7 @@ def test_wall_ends_with_the_kernel_that_starts_last_though_another_works_longer(
     (tmp_path / "wall.json").write_text(json.dumps({"traceEvents": trace}))
     lake = tracelake.open(tmp_path / "lake")
     lake.ingest(tmp_path / "wall.json")
-    found = lake.compat_layers("wall", "anchor", 1).select("wall_ns, sum_ns, kernel_count")
+    found = lake.compat.layers("wall", "anchor", 1).select("wall_ns, sum_ns, kernel_count")
     assert found.fetchall() == [(35000, 115000, 4)]
 
 
@@ -308,7 +308,7 @@ def test_layers_for_people_and_other_settings(run):
         (("passes", "S1", "--compat", "--anchor", "none"), 1, "0 kernels contain 'none'"),
         (("layers", "S1", "--compat", "reference", "--num-layers", "30"), 1, "60 kernels contain 'mhc_post_tilelang'"),
         (("layers", "S1", "--compat", "reference", "--pass", "4"), 2, "passes 0 to 3"),
-        (("passes", "S1", "--anchor", "mhc_post"), 2, "need --compat"),
+        (("passes", "S1", "--anchor", "mhc_post"), 2, "--anchor needs --compat"),
     ],
 )
 def test_what_it_cannot_answer(run, words, code, message):

@@ -38,18 +38,6 @@ def test_tokens_cost_what_the_chips_cost(lake):
         assert provider == "somebody"
 
 
-def test_the_reference_reports_example_of_a_price(lake):
-    """8 sequences in 2.12463 ms, 2 dollars an hour: 0.14755 dollars for a million tokens."""
-    lake.add_scenarios(
-        [{"scenario": "seed", "formulas": "seed", "model": "deepseek-v3", "phase": "decode", "batch": 8, "kv_len": 255,
-          "ep": 64, "hardware": "h200", "execution": "efficient", "weight_dtype": "fp8", "activation_dtype": "fp8",
-          "kv_dtype": "fp8"}]
-    )  # fmt: skip
-    [(usd,)] = lake.rows("SELECT usd_per_million_tokens FROM phase_cost WHERE scenario = 'seed'")
-    lake.rows("DELETE FROM scenarios WHERE scenario = 'seed'")
-    assert usd == pytest.approx(2 / 3600 * 2.12463e-3 / 8 * 1e6, rel=1e-5) == pytest.approx(0.14755, abs=1e-5)
-
-
 def test_power_is_by_what_is_busy(lake):
     """An H200 of 700 W: 15 % idle, the rest by matrix units, 0.7 of the memory's share and 0.1 of the links'."""
     rows = lake.rows(

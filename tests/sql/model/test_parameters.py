@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ..compat.seed_cases import named_rows, with_studies
+from ..studies import named_rows, with_studies
 
 GPT2 = {
     "model_type": "gpt2", "vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ..compat.seed_cases import named_rows, near, with_studies
+from ..studies import named_rows, near, with_studies
 
 BATCHES = "[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096]"
 
@@ -12,10 +12,9 @@ def lake(tmp_path_factory):
     """A sweep over the batch as the specification's corrections have it: V3, EP 64, one byte an element."""
     opened = with_studies(
         tmp_path_factory.mktemp("sweeps"),
-        "decode_sweep('deepseek-v3', of_study := 'frontier', of_formulas := 'physical', of_eps := [64],"
+        "decode_sweep('deepseek-v3', of_study := 'frontier', of_eps := [64],"
         f" of_kv_lens := [2048, 16384], of_batches := {BATCHES}, of_executions := ['physical'])",
-        "medium_full_grid('deepseek-v3', of_study := 'grid', of_formulas := 'physical', of_ep := 64,"
-        " of_executions := ['physical'])",
+        "medium_full_grid('deepseek-v3', of_study := 'grid', of_ep := 64, of_executions := ['physical'])",
     )
     yield opened
     opened.close()

@@ -4,13 +4,14 @@ import math
 
 import pytest
 
-from .seed_cases import golden, named_rows, near, with_studies
+from ..studies import named_rows, near
+from .report_cases import golden, with_report
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     """The grid and the sweep over the batch at both degrees of expert parallelism, the frontier, and the anchor."""
-    opened = with_studies(
+    opened = with_report(
         tmp_path_factory.mktemp("sweeps"),
         *(f"medium_full_grid('deepseek-v3', of_study := 'grid {ep}', of_ep := {ep})" for ep in (1, 64)),
         *(f"decode_sweep('deepseek-v3', of_study := 'batch {ep}', of_eps := [{ep}])" for ep in (1, 64)),
@@ -28,7 +29,7 @@ def lake(tmp_path_factory):
 @pytest.fixture(scope="module")
 def grid(lake):
     """The points of the grids, by study and execution."""
-    rows = named_rows(lake, "SELECT * FROM phase_roofline WHERE study LIKE 'grid %' ORDER BY scenario")
+    rows = named_rows(lake, "SELECT * FROM compat.phase_roofline WHERE study LIKE 'grid %' ORDER BY scenario")
     found = {}
     for row in rows:
         found.setdefault((row["study"], row["execution"]), []).append(row)
@@ -38,20 +39,20 @@ def grid(lake):
 @pytest.fixture(scope="module")
 def effects(lake):
     """The rows of sensitivity, by study, execution and knob."""
-    rows = named_rows(lake, "SELECT * FROM sensitivity")
+    rows = named_rows(lake, "SELECT * FROM compat.sensitivity")
     return {(row["study"], row["execution"], row["knob"]): row for row in rows}
 
 
 @pytest.fixture(scope="module")
 def critical(lake):
     """The rows of critical_batch, by study and execution."""
-    return {(row["study"], row["execution"]): row for row in named_rows(lake, "SELECT * FROM critical_batch")}
+    return {(row["study"], row["execution"]): row for row in named_rows(lake, "SELECT * FROM compat.critical_batch")}
 
 
 @pytest.fixture(scope="module")
 def frontier(lake):
     """The rows of decode_frontier of the study of that name, by EP and L."""
-    rows = named_rows(lake, "SELECT * FROM decode_frontier WHERE study = 'frontier'")
+    rows = named_rows(lake, "SELECT * FROM compat.decode_frontier WHERE study = 'frontier'")
     return {(row["ep"], row["kv_len"]): row for row in rows}
 
 
@@ -176,7 +177,8 @@ def test_transitions_by_cache_length_are_the_reports(lake):
         ("grid 64", "naive"): [0, 0, 0, 0], ("grid 64", "efficient"): [0, 23, 42, 48],
     }  # fmt: skip
     rows = lake.rows(
-        "SELECT study, execution, kv_len, points, compute_bound, memory_bound, network_bound FROM regime_transitions"
+        "SELECT study, execution, kv_len, points, compute_bound, memory_bound, network_bound"
+        " FROM compat.regime_transitions"
         " WHERE study LIKE 'grid %' ORDER BY kv_len"
     )
     found = {key: [row[4] for row in rows if row[:2] == key] for key in expected}
@@ -222,7 +224,7 @@ def test_the_frontier_is_the_reports(frontier, case):
 
 
 def test_shares_of_bytes_sum_to_one_and_name_the_part_that_dominates(lake):
-    rows = named_rows(lake, "SELECT * FROM byte_shares WHERE study LIKE 'anchor%'")
+    rows = named_rows(lake, "SELECT * FROM compat.byte_shares WHERE study LIKE 'anchor%'")
     totals = {}
     for row in rows:
         totals.setdefault(row["scenario"], []).append(row["share"])
@@ -242,11 +244,11 @@ def test_shares_of_bytes_sum_to_one_and_name_the_part_that_dominates(lake):
 
 
 def test_a_long_cache_is_what_decode_reads(tmp_path):
-    lake = with_studies(
+    lake = with_report(
         tmp_path,
         "decode_sweep('deepseek-v3', of_study := 'long', of_batches := [128], of_kv_lens := [16384], of_eps := [64])",
     )
-    rows = named_rows(lake, "SELECT * FROM byte_shares WHERE part = 'kv'")
+    rows = named_rows(lake, "SELECT * FROM compat.byte_shares WHERE part = 'kv'")
     # 128 sequences of 16384 tokens and one more, 576 elements in each of 61 layers.
     assert {row["bytes"] for row in rows} == {128 * 16385 * 576 * 61}
     assert all(row["share"] > 0.3 and "KV cache" in row["advice"] for row in rows)

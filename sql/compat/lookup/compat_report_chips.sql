@@ -7,7 +7,7 @@
 -- net_gbps     DOUBLE   bandwidth between chips, GB/s, whatever their number
 -- hbm_gb       DOUBLE   memory; the reference multiplies by 1024³
 -- source       VARCHAR  where the figures are from
-CREATE TABLE seed_chips (
+CREATE TABLE compat_report_chips (
     hardware VARCHAR PRIMARY KEY,
     peak_tflops DOUBLE NOT NULL,
     hbm_gbps DOUBLE NOT NULL,

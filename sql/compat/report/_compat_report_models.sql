@@ -27,7 +27,7 @@
 --                                  as those of experts do and whether it is a routed expert; how
 --                                  many there are, parameters, inputs and outputs of one; whether
 --                                  inputs and outputs grow with the hidden width
-CREATE VIEW _seed_models AS
+CREATE VIEW _compat_report_models AS
 WITH named AS (
     SELECT
         *, attention IN ('mla', 'dsa') AS by_family,
@@ -44,7 +44,7 @@ WITH named AS (
             WHEN attention IN ('mla', 'dsa') AND part = 'dense' THEN 'blocks.*.ffn.dense'
             ELSE module
         END AS entry
-    FROM _model_modules
+    FROM model_modules
 ),
 entries AS (
     SELECT

@@ -2,7 +2,8 @@
 
 import pytest
 
-from .seed_cases import named_rows, near, with_studies
+from ..studies import named_rows, near
+from .report_cases import with_report
 
 GIB = 1024**3
 # Bytes, EP 1 and EP 64, as printed.
@@ -16,7 +17,7 @@ TRAINING = {1: 9_403_289_520_128, 64: 391_609_272_320}
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     """The anchor at both degrees of expert parallelism."""
-    opened = with_studies(
+    opened = with_report(
         tmp_path_factory.mktemp("memory"),
         *(f"anchor_phases('deepseek-v3', of_study := 'EP{ep}', of_ep := {ep})" for ep in (1, 64)),
     )
@@ -26,7 +27,7 @@ def lake(tmp_path_factory):
 
 def resident(lake, ep, phase):
     """Return the row of a phase; both executions hold the same."""
-    rows = named_rows(lake, f"SELECT * FROM memory_per_gpu WHERE study = 'EP{ep}' AND phase = '{phase}'")
+    rows = named_rows(lake, f"SELECT * FROM compat.memory_per_gpu WHERE study = 'EP{ep}' AND phase = '{phase}'")
     assert len(rows) == 2
     first, second = ({key: row[key] for key in row if key not in ("scenario", "execution")} for row in rows)
     assert first == second
@@ -63,11 +64,11 @@ def test_one_more_sequence_than_the_most_that_fit_does_not_fit(lake):
 
 
 def test_tensor_parallelism_divides_weights_and_not_the_cache(tmp_path):
-    lake = with_studies(
+    lake = with_report(
         tmp_path,
         "decode_sweep('deepseek-v3', of_study := 'TP8', of_batches := [8], of_tp := 8, of_eps := [64])",
     )
-    row = named_rows(lake, "SELECT * FROM memory_per_gpu")[0]
+    row = named_rows(lake, "SELECT * FROM compat.memory_per_gpu")[0]
     assert row["other_weight_bytes"] == 17_117_633_536 / 8
     assert row["expert_bytes"] == EXPERTS[64] / 8
     assert row["kv_bytes"] == 71_677_440
@@ -75,7 +76,7 @@ def test_tensor_parallelism_divides_weights_and_not_the_cache(tmp_path):
 
 
 def test_dispatch_leaves_the_chip_only_with_expert_parallelism(lake):
-    rows = named_rows(lake, "SELECT * FROM communication_envelope")
+    rows = named_rows(lake, "SELECT * FROM compat.communication_envelope")
     assert len(rows) == 12
     for row in rows:
         decode = row["phase"] == "decode"

@@ -1,8 +1,8 @@
--- Work and bytes of the attention of all layers, given the scenario's row of _seed_inputs.
+-- Work and bytes of the attention of all layers, given the scenario's row of _compat_report_inputs.
 --
 -- The report's faults are kept: all pairs are counted, none is hidden by a mask; an attention that
 -- is not a latent one has queries, keys and a cache of the hidden width.
-CREATE MACRO _seed_attention(i) AS {
+CREATE MACRO _compat_attention(i) AS {
     m_eff: i.tokens,
     tensor_share: i.attention_tensor_share,
     flop: i.flop_factor * i.layers * CASE
@@ -24,10 +24,10 @@ CREATE MACRO _seed_attention(i) AS {
 };
 
 -- Work and bytes of router, routed and shared experts of all layers, taken as a family, given the
--- scenario's row of _seed_inputs.
+-- scenario's row of _compat_report_inputs.
 --
 -- The report's fault is kept: one efficiency for all of them, by the mean of their rows.
-CREATE MACRO _seed_experts(i) AS {
+CREATE MACRO _compat_experts(i) AS {
     m_eff: greatest(
         round_even(
             (
@@ -58,11 +58,11 @@ CREATE MACRO _seed_experts(i) AS {
 };
 
 -- Work and bytes of a linear layer or embedding, all its instances, given the scenario's row of
--- _seed_inputs with the module's of _seed_entries.
+-- _compat_report_inputs with the module's of _compat_report_entries.
 --
 -- The report's faults are kept: an embedding is read whole, and has FLOP; the head takes all tokens
 -- of a prompt; experts of a model taken module by module are all on every chip, whatever EP is.
-CREATE MACRO _seed_linear(i) AS {
+CREATE MACRO _compat_linear(i) AS {
     m_eff: CASE WHEN i.is_routed THEN greatest(round_even(i.active_rows, 0), 1) ELSE i.tokens END,
     tensor_share: CASE WHEN i.module_kind = 'embedding' THEN i.embedding_tensor_share
         ELSE i.linear_tensor_share END,
@@ -86,10 +86,11 @@ CREATE MACRO _seed_linear(i) AS {
     net_bytes: 0.0
 };
 
--- The visits of tokens to experts of other chips, given the scenario's row of _seed_inputs.
+-- The visits of tokens to experts of other chips, given the scenario's row of
+-- _compat_report_inputs.
 --
 -- The report's faults are kept: training sends as much as prefill, both ways in the same type.
-CREATE MACRO _seed_dispatch(i) AS {
+CREATE MACRO _compat_dispatch(i) AS {
     m_eff: i.batch,
     tensor_share: i.network_tensor_share,
     flop: 0.0,
@@ -97,11 +98,11 @@ CREATE MACRO _seed_dispatch(i) AS {
     activation_bytes: 0.0,
     kv_bytes: 0.0,
     temporary_bytes: 0.0,
-    net_bytes: _seed_moved_bytes(i) * (i.ep - 1) / i.ep
+    net_bytes: _compat_moved_bytes(i) * (i.ep - 1) / i.ep
 };
 
 -- One row per model and module entry of the reference report; the dispatch to experts is one too.
-CREATE VIEW _seed_entries AS
+CREATE VIEW _compat_report_entries AS
 WITH listed AS (
     SELECT
         model,
@@ -127,7 +128,7 @@ WITH listed AS (
                 ELSE entries
             END
         ) AS entry
-    FROM _seed_models
+    FROM _compat_report_models
 )
 SELECT model, unnest(entry)
 FROM listed;
@@ -137,13 +138,15 @@ FROM listed;
 -- Few rows leave matrix units idle, and what they cannot do runs at a fraction of their speed:
 -- realizable_flop is the work at full speed that takes as long.
 --
--- point              BIGINT   the scenario's row
+-- instead of: compat._module_sums
+--
+-- question           BIGINT   the scenario's row
 -- module             VARCHAR  path, an asterisk for the number of a layer
 -- module_kind        VARCHAR  attention, linear, embedding or network
 -- category           VARCHAR  what the report counts it under
 -- m_eff              DOUBLE   rows of its products
 -- tensor_efficiency  DOUBLE   eta_tc, by those rows
--- tokens             DOUBLE   tokens of the pass
+-- tokens             BIGINT   tokens of the pass
 -- flop               DOUBLE   F_theory
 -- tensor_flop        DOUBLE   F_tensorcore
 -- realizable_flop    DOUBLE   F_realizable
@@ -156,7 +159,8 @@ FROM listed;
 -- peak_ms            DOUBLE   time of F_theory at P_peak
 -- hbm_ms             DOUBLE   T_hbm
 -- net_ms             DOUBLE   T_net
-CREATE VIEW _seed_terms AS
+-- serial_ms          DOUBLE   the longest of the three times
+CREATE VIEW _compat_report_modules AS
 WITH placed AS (
     SELECT
         i.*, m.* EXCLUDE (model),
@@ -169,8 +173,8 @@ WITH placed AS (
             ELSE outputs
         END AS scaled_outputs,
         CASE WHEN is_routed THEN top_k / experts ELSE 1 END AS visited
-    FROM _seed_inputs AS i
-    JOIN _seed_entries AS m USING (model)
+    FROM _compat_report_inputs AS i
+    JOIN _compat_report_entries AS m USING (model)
     WHERE module_kind <> 'network' OR ep > 1
 ),
 worked AS (
@@ -180,10 +184,10 @@ worked AS (
         category, tokens, peak_flops, flop_rate, hbm_rate, net_rate, saturation_rows,
         scalar_efficiency,
         CASE module_kind
-            WHEN 'attention' THEN _seed_attention(placed)
-            WHEN 'experts' THEN _seed_experts(placed)
-            WHEN 'network' THEN _seed_dispatch(placed)
-            ELSE _seed_linear(placed)
+            WHEN 'attention' THEN _compat_attention(placed)
+            WHEN 'experts' THEN _compat_experts(placed)
+            WHEN 'network' THEN _compat_dispatch(placed)
+            ELSE _compat_linear(placed)
         END AS work
     FROM placed
 ),
@@ -204,10 +208,11 @@ costed AS (
     FROM used
 )
 SELECT
-    point, module, module_kind, category, m_eff, tensor_efficiency, tokens, flop, tensor_flop,
-    realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes, net_bytes,
+    point AS question, module, module_kind, category, m_eff, tensor_efficiency,
+    CAST(tokens AS BIGINT) AS tokens, flop, tensor_flop, realizable_flop, weight_bytes,
+    activation_bytes, kv_bytes, temporary_bytes, net_bytes,
     1000 * realizable_flop / flop_rate AS compute_ms,
     1000 * flop / peak_flops AS peak_ms,
     1000 * hbm_bytes / hbm_rate AS hbm_ms,
-    1000 * net_bytes / net_rate AS net_ms
+    1000 * net_bytes / net_rate AS net_ms, greatest(compute_ms, hbm_ms, net_ms) AS serial_ms
 FROM costed;

@@ -86,6 +86,8 @@ FROM kinds;
 
 -- One row per model and kind of module that it has: its weights.
 --
+-- key: model, module
+--
 -- model                VARCHAR  model
 -- attention            VARCHAR  gqa, mla, dsa or v4
 -- top_k                BIGINT   experts per token
@@ -93,13 +95,13 @@ FROM kinds;
 -- module               VARCHAR  path, an asterisk for the number of a layer or an expert
 -- part                 VARCHAR  what it belongs to, as in module_shapes
 -- kind                 VARCHAR  linear, embedding or norm
--- category             VARCHAR  what the reference report counts it under
+-- category             VARCHAR  what reports count it under
 -- inputs               BIGINT   size of what goes in; 1 for a norm
 -- outputs              BIGINT   size of what comes out
 -- instances            BIGINT   modules of the kind
 -- holders              BIGINT   those of them with weights of their own
 -- instance_parameters  BIGINT   parameters of one of them
-CREATE VIEW _model_modules AS
+CREATE VIEW model_modules AS
 WITH modules AS (
     SELECT
         model, attention, tied_embeddings, top_k, sizes, module, part, kind, category,

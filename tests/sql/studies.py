@@ -1,12 +1,7 @@
-"""Golden figures of the reference report's formulas, and lakes whose scenarios are its studies.
-
-The figures in `seed_golden/` were made by running the reference and by a second implementation of it; none comes from
-the relations under test. Each file is one table of the specification of the report (sections 10.4 to 10.9 and 10.11).
-"""
+"""Lakes whose scenarios are studies of models, and their figures."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,15 +10,6 @@ import pytest
 
 import tracelake
 
-GOLDEN = Path(__file__).with_name("seed_golden")
-REGIMES = {"hbm-bound": "memory", "compute-bound": "compute", "network-bound": "network"}
-
-
-def golden(table: str) -> list[dict[str, str]]:
-    """Return the rows of a table of golden figures, as printed."""
-    with (GOLDEN / f"{table}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
-
 
 def near(figure: str) -> Any:
     """Return what equals a printed figure: to a part in a billion, or to half of its last decimal."""
@@ -31,14 +17,16 @@ def near(figure: str) -> Any:
     return pytest.approx(float(figure), rel=1e-9, abs=0.501 * 10.0**-decimals)
 
 
-def with_studies(folder: Path, *studies: str, configs: Mapping[str, str] | None = None) -> Any:
+def with_studies(
+    folder: Path, *studies: str, formulas: str = "physical", configs: Mapping[str, str] | None = None
+) -> Any:
     """Open a lake whose scenarios are those of the studies, calls of presets, and whose models have configs."""
     lake = tracelake.open(folder / "lake")
     for model, config in (configs or {}).items():
         lake.rows("INSERT INTO model_configs (model, config) VALUES ($1, $2)", [model, config])
     lake.rows("DELETE FROM scenarios")
     for study in studies:
-        lake.rows(f"INSERT INTO scenarios BY NAME SELECT * FROM {study}")
+        lake.rows(f"INSERT INTO scenarios BY NAME SELECT * REPLACE ($1 AS formulas) FROM {study}", [formulas])
     return lake
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ..engine.modules import quoted
-from ..engine.store import Store
-from .traces import locate
+from ...engine.modules import quoted
+from ...engine.store import Store
+from ..traces import locate
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,21 +17,21 @@ Given = tuple[str | None, int | None, int | None]
 
 def plan(store: Store, trace: str, given: Given) -> duckdb.DuckDBPyRelation:
     """Return how the reference analyser counts: its anchor, layers, anchors found, and passes."""
-    return _asked(store, "_compat_plan", trace, given, columns="anchor, num_layers, anchor_count, pass_count")
+    return _counted(store, "_compat_plan", trace, given, columns="anchor, num_layers, anchor_count, pass_count")
 
 
 def passes(store: Store, trace: str, given: Given) -> duckdb.DuckDBPyRelation:
     """Return the passes as the reference analyser counts them: to see where it errs, `passes` is right."""
-    return _asked(store, "compat_passes", trace, given, order="pass_id")
+    return _counted(store, "compat_passes", trace, given, order="pass_id")
 
 
 def layers(store: Store, trace: str, given: Given, pass_id: int | Literal["all"]) -> duckdb.DuckDBPyRelation:
     """Return the layers of a pass, or of every pass, as the reference analyser counts them."""
     condition = "true" if pass_id == "all" else f"pass_id = {int(pass_id)}"
-    return _asked(store, "compat_layers", trace, given, condition=condition, order="pass_id, layer_id")
+    return _counted(store, "compat_layers", trace, given, condition=condition, order="pass_id, layer_id")
 
 
-def _asked(
+def _counted(
     store: Store, relation: str, trace: str, given: Given, *,
     columns: str = "*", condition: str = "true", order: str = "ALL",
 ) -> duckdb.DuckDBPyRelation:  # fmt: skip

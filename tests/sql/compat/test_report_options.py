@@ -2,13 +2,14 @@
 
 import pytest
 
-from .seed_cases import named_rows, with_studies
+from ..studies import named_rows
+from .report_cases import with_report
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     """A lake without scenarios."""
-    opened = with_studies(tmp_path_factory.mktemp("options"))
+    opened = with_report(tmp_path_factory.mktemp("options"))
     yield opened
     opened.close()
 
@@ -19,13 +20,13 @@ def asked(lake):
 
     def asked(relation="phase_roofline", **settings):
         said = {
-            "scenario": "asked", "formulas": "seed", "model": "deepseek-v3", "phase": "decode", "batch": 8,
+            "scenario": "asked", "formulas": "compat", "model": "deepseek-v3", "phase": "decode", "batch": 8,
             "kv_len": 255, "hardware": "h200", "execution": "efficient", **settings,
         }  # fmt: skip
         lake.rows("DELETE FROM scenarios")
         marks = ", ".join(f"${number}" for number in range(1, len(said) + 1))
         lake.rows(f"INSERT INTO scenarios ({', '.join(said)}) VALUES ({marks})", list(said.values()))
-        rows = named_rows(lake, f"SELECT * FROM {relation}")
+        rows = named_rows(lake, f"SELECT * FROM compat.{relation}")
         return rows[0] if relation == "phase_roofline" else {row["module"]: row for row in rows}
 
     return asked
@@ -108,3 +109,15 @@ def test_a_calibrated_profile_lengthens_the_times_and_nothing_else(lake, asked):
     assert measured["hbm_ms"] == pytest.approx(ideal["hbm_ms"] / 0.8, rel=1e-12)
     assert measured["net_ms"] == pytest.approx(ideal["net_ms"], rel=1e-12)
     assert measured["mfu"] == pytest.approx(measured["flop"] / 1979e9 / measured["time_ms"], rel=1e-12)
+
+
+def test_the_reports_example_of_a_price(lake, asked):
+    """8 sequences in 2.12463 ms, 2 dollars an hour: 0.14755 dollars for a million tokens."""
+    lake.rows("INSERT INTO prices BY NAME SELECT 'a' AS offer, 'h200' AS hardware, 'x' AS provider, 2 AS usd_per_hour")
+    asked(ep=64, weight_dtype="fp8", activation_dtype="fp8", kv_dtype="fp8")
+    [(usd,)] = lake.rows("SELECT usd_per_million_tokens FROM compat.phase_cost WHERE offer = 'a'")
+    assert usd == pytest.approx(2 / 3600 * 2.12463e-3 / 8 * 1e6, rel=1e-5) == pytest.approx(0.14755, abs=1e-5)
+
+
+def test_the_former_name_of_the_formulas_is_accepted(asked):
+    assert asked(formulas="seed") == asked()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from .seed_cases import REGIMES, golden, named_rows, near, with_studies
+from ..studies import named_rows, near
+from .report_cases import REGIMES, golden, with_report
 
 EPS = (1, 64)
 LENGTHS = [64, 128, 255, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 163840, 163841]
@@ -38,7 +39,7 @@ def lake(tmp_path_factory):
         "decode_sweep('deepseek-v3', of_eps := [1, 64])",
         f"prefill_sweep('deepseek-v3', of_eps := [1, 64], of_lengths := {LENGTHS})",
     ]
-    opened = with_studies(tmp_path_factory.mktemp("seed"), *studies)
+    opened = with_report(tmp_path_factory.mktemp("report"), *studies)
     yield opened
     opened.close()
 
@@ -46,13 +47,13 @@ def lake(tmp_path_factory):
 @pytest.fixture(scope="module")
 def phases(lake):
     """All rows of phase_roofline."""
-    return named_rows(lake, "SELECT * FROM phase_roofline ORDER BY scenario")
+    return named_rows(lake, "SELECT * FROM compat.phase_roofline ORDER BY scenario")
 
 
 @pytest.fixture(scope="module")
 def modules(lake):
     """All rows of module_roofline."""
-    return named_rows(lake, "SELECT * FROM module_roofline ORDER BY scenario, module")
+    return named_rows(lake, "SELECT * FROM compat.module_roofline ORDER BY scenario, module")
 
 
 def only(rows, **said):
@@ -71,7 +72,7 @@ def test_every_total_of_a_phase_is_the_reports(phases, case):
     assert row["bound"] == REGIMES[case["regime"]]
 
 
-def test_the_seeds_own_headline_figures(phases):
+def test_the_reports_own_headline_figures(phases):
     # As the post prints them: AI_hbm 652.03, 319.1, 434.68 and 7.70; all of them without expert parallelism.
     shown = {(row["phase"], row["execution"]): f"{row['intensity']:.2f}" for row in phases if row["study"] == "EP1"}
     assert shown["training", "efficient"] == "652.03"
@@ -225,7 +226,7 @@ def test_expert_parallelism_changes_nothing_but_experts_and_the_network(modules)
 
 def test_decode_alone_has_the_figures_that_it_has_beside_the_other_phases(lake, phases):
     beside = only(phases, study="EP64", execution="naive", phase="decode")
-    alone = named_rows(lake, f"SELECT * FROM phase_roofline WHERE scenario = '{beside['scenario']}'")
+    alone = named_rows(lake, f"SELECT * FROM compat.phase_roofline WHERE scenario = '{beside['scenario']}'")
     assert len(alone) == 1
     for name, value in alone[0].items():
         same = pytest.approx(beside[name], rel=1e-12) if isinstance(value, float) else beside[name]

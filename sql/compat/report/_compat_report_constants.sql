@@ -10,9 +10,9 @@
 -- frontier_alpha        DOUBLE  share of memory and network time that compute must take
 -- frontier_residency    DOUBLE  times that a weight serves once it is read
 -- frontier_max_batch    DOUBLE  largest batch per chip that is tried
-CREATE VIEW _seed_constants AS
+CREATE VIEW _compat_report_constants AS
 WITH named AS (
-    SELECT map(list(constant), list(value)) AS value_of FROM seed_constants
+    SELECT map(list(constant), list(value)) AS value_of FROM compat_report_constants
 )
 SELECT
     value_of['training_flop_factor'] AS training_flop_factor,

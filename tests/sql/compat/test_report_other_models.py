@@ -5,7 +5,8 @@ import json
 import pytest
 
 from ..model.test_parameters import CONFIGS
-from .seed_cases import REGIMES, golden, named_rows, near, with_studies
+from ..studies import named_rows, near
+from .report_cases import REGIMES, golden, with_report
 
 LLAMA = {
     "model_type": "llama", "vocab_size": 128256, "hidden_size": 4096, "num_hidden_layers": 32,
@@ -39,7 +40,7 @@ def lake(tmp_path_factory):
         f" of_activation_dtype := '{DTYPES[case['A']]}', of_kv_dtype := '{DTYPES[case['A_kv']]}')"
         for model, case in cases.items()
     ]
-    opened = with_studies(tmp_path_factory.mktemp("models"), *studies, configs=MODELS)
+    opened = with_report(tmp_path_factory.mktemp("models"), *studies, configs=MODELS)
     yield opened
     opened.close()
 
@@ -47,7 +48,7 @@ def lake(tmp_path_factory):
 @pytest.fixture(scope="module")
 def phases(lake):
     """All rows of phase_roofline by model, execution and phase."""
-    rows = named_rows(lake, "SELECT * FROM phase_roofline")
+    rows = named_rows(lake, "SELECT * FROM compat.phase_roofline")
     return {(row["model"], row["execution"], row["phase"]): row for row in rows}
 
 
@@ -69,11 +70,13 @@ def test_scaling_the_width_of_a_model_scales_both_sides_of_every_product(lake):
     # Width 4 and 2 layers, one token and three cached ones. Twice as wide: H = 8, I = 12, and V = 20, since the
     # report scales what goes in and what comes out alike. One byte an element, naive.
     lake.rows(
-        "INSERT INTO scenarios BY NAME SELECT 'toy' AS scenario, 'seed' AS formulas, 'toy' AS model,"
+        "INSERT INTO scenarios BY NAME SELECT 'toy' AS scenario, 'compat' AS formulas, 'toy' AS model,"
         " 'decode' AS phase, 3 AS kv_len, 'h200' AS hardware, 'naive' AS execution, 2.0 AS hidden_scale,"
         " 1.5 AS kv_rank_scale"
     )
-    rows = {row["module"]: row for row in named_rows(lake, "SELECT * FROM module_roofline WHERE scenario = 'toy'")}
+    rows = {
+        row["module"]: row for row in named_rows(lake, "SELECT * FROM compat.module_roofline WHERE scenario = 'toy'")
+    }
     attention = rows["blocks.*.attn"]
     # A layer: products 8 * 64, scores and values 4 * 3 * 8, softmax of 2 heads over 3 keys.
     assert attention["flop"] == 2 * (512 + 96 + 6)

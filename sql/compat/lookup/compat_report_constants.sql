@@ -5,7 +5,7 @@
 -- value     DOUBLE   its value
 -- unit      VARCHAR  what it counts
 -- comment   VARCHAR  what it is for
-CREATE TABLE seed_constants (
+CREATE TABLE compat_report_constants (
     constant VARCHAR PRIMARY KEY,
     value DOUBLE NOT NULL,
     unit VARCHAR,

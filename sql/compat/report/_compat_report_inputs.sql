@@ -1,7 +1,7 @@
 -- One row per accelerator with the figures that the reference report's formulas take: its own where
 -- it knows the chip, else those of the table hardware, in the report's manner: the FP8 peak, or
 -- that of BF16 if there is none, and the link in both directions together.
-CREATE VIEW _seed_chips AS
+CREATE VIEW _compat_report_rates AS
 SELECT
     hardware,
     coalesce(s.peak_tflops, peak_fp8_tflops, peak_bf16_tflops, peak_fp16_tflops) AS peak_tflops,
@@ -9,7 +9,7 @@ SELECT
     coalesce(s.net_gbps, 2 * h.link_gbps) AS net_gbps,
     coalesce(s.hbm_gb, h.hbm_gb) AS hbm_gb
 FROM hardware AS h
-FULL JOIN seed_chips AS s USING (hardware);
+FULL JOIN compat_report_chips AS s USING (hardware);
 
 -- One row per scenario of the reference report's formulas: all that they calculate with.
 --
@@ -70,10 +70,10 @@ FULL JOIN seed_chips AS s USING (hardware);
 -- linear_tensor_share      DOUBLE   eligible share of a product
 -- embedding_tensor_share   DOUBLE   eligible share of an embedding
 -- network_tensor_share     DOUBLE   eligible share of a collective
-CREATE VIEW _seed_inputs AS
+CREATE VIEW _compat_report_inputs AS
 WITH joined AS (
     SELECT
-        s.rowid AS point, s.model, s.phase, s.phase = 'decode' AS is_decode, m.by_family,
+        s.question AS point, s.model, s.phase, s.phase = 'decode' AS is_decode, m.by_family,
         CAST(s.batch AS DOUBLE) AS batch,
         CAST(s.seq_len AS DOUBLE) AS seq_len,
         CAST(s.kv_len AS DOUBLE) AS kv_len,
@@ -105,15 +105,14 @@ WITH joined AS (
         CASE WHEN p.tensor_core_model THEN p.scalar_efficiency ELSE 1 END AS scalar_efficiency,
         p.attention_tensor_share, p.linear_tensor_share, p.embedding_tensor_share,
         p.network_tensor_share
-    FROM scenarios AS s
-    JOIN _seed_models AS m USING (model)
+    FROM _compat_scenarios AS s
+    JOIN _compat_report_models AS m USING (model)
     JOIN execution_profiles AS p USING (execution)
-    CROSS JOIN _seed_constants AS d
-    LEFT JOIN _seed_chips AS c USING (hardware)
-    LEFT JOIN _element_sizes AS weights ON weights.dtype = s.weight_dtype
-    LEFT JOIN _element_sizes AS activations ON activations.dtype = s.activation_dtype
-    LEFT JOIN _element_sizes AS cached ON cached.dtype = s.kv_dtype
-    WHERE s.formulas = 'seed'
+    CROSS JOIN _compat_report_constants AS d
+    LEFT JOIN _compat_report_rates AS c USING (hardware)
+    LEFT JOIN element_sizes AS weights ON weights.dtype = s.weight_dtype
+    LEFT JOIN element_sizes AS activations ON activations.dtype = s.activation_dtype
+    LEFT JOIN element_sizes AS cached ON cached.dtype = s.kv_dtype
 ),
 scaled AS (
     SELECT

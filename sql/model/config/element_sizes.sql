@@ -1,9 +1,11 @@
 -- One row per name of a type of elements, as profilers spell it or in short, and its size.
 --
+-- key: dtype
+--
 -- dtype          VARCHAR  the name
 -- element_bytes  DOUBLE   size of an element, bytes: the least of its spellings, since some
 --                        name a byte that packs two
-CREATE VIEW _element_sizes AS
+CREATE VIEW element_sizes AS
 WITH names AS (
     SELECT token AS dtype, bytes FROM dtypes
     UNION ALL

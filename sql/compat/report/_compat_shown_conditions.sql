@@ -1,0 +1,15 @@
+-- One row per condition of a sentence of a model report by the formulas of the reference report.
+--
+-- instead of: compat.report_conditions
+--
+-- rule     VARCHAR  rule; with the fact the key
+-- fact     VARCHAR  fact of report_facts
+-- above    DOUBLE   its value is above this; NULL: no matter
+-- at_most  DOUBLE   and at most this; NULL: no matter
+-- words    VARCHAR  its words are these, or among these with a bar between; NULL: no matter
+CREATE VIEW _compat_shown_conditions AS
+SELECT rule, fact, above, at_most, words
+FROM report_conditions
+UNION ALL
+SELECT rule, fact, above, at_most, words
+FROM compat_report_conditions;
