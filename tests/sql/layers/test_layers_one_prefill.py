@@ -1,4 +1,4 @@
-"""Golden case G1: SGLang, Qwen3-8B, one eager prefill, 36 layers of 14 kernels on one stream.
+"""Case G1: SGLang, Qwen3-8B, one eager prefill, 36 layers of 14 kernels on one stream.
 
 The expected figures were worked out with decimal arithmetic from the trace, and confirmed by the trace's
 module scopes, which give the same kernels per layer. Times are microseconds after the trace's origin.
