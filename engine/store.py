@@ -25,8 +25,9 @@ from .paths import is_plain_file
 from .schema import CATALOG_COLUMNS, column_list
 
 T = TypeVar("T")
-#: Words of a question about the relations themselves.
-_CATALOG = re.compile(r"(?i)\b(show|describe|summarize|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b")
+#: Words of a question about all relations, and of one about all unless it names some.
+_CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE)
+_DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
 
 
 class Store:
@@ -100,7 +101,8 @@ class Store:
     def _everything(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, with all relations created, commented, and those that are materialised up to date."""
         connection = self._ready(entry.name for entry in modules.relations())
-        plain = [entry for entry in modules.relations() if entry.name not in self._commented]
+        # The schema of twins has no readers but our views; a comment on a column has DuckDB bind the whole view.
+        plain = [entry for entry in modules.modules() if entry.name not in self._commented]
         connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
         self._commented.update(entry.name for entry in plain)
         return connection
@@ -120,8 +122,9 @@ class Store:
         """
         if not self._unsafe:
             guard.check(self._ready(()), query)
-        of_all = _CATALOG.search(query) is not None
-        connection = self._everything() if of_all else self._ready(modules.names_in(query))
+        named = modules.names_in(query)
+        of_all = bool(_CATALOG.search(query) or (not named and _DESCRIPTION.search(query)))
+        connection = self._everything() if of_all else self._ready(named)
         try:
             with guard.refusals():
                 return connection.sql(query, params=parameters or None)
@@ -387,13 +390,11 @@ class Store:
         return connection
 
     def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Create a relation whose rows are not in files of its own.
-
-        Only what a question needs: DuckDB binds a view when it is created, and to bind all takes a second.
-        """
+        """Create a relation whose rows are not in files of its own; a view is bound where a question names it."""
         if entry.kind == "TABLE":
             self.lookups.create(connection, entry)
         elif entry.in_memory:
             connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {entry.query}")
         else:
-            connection.execute(entry.sql.replace("CREATE", "CREATE OR REPLACE", 1))
+            deferred = " WITH (DEFER_BINDING) AS\n" if entry.kind == "VIEW" else " AS\n"
+            connection.execute(entry.sql.replace("CREATE", "CREATE OR REPLACE", 1).replace(" AS\n", deferred, 1))

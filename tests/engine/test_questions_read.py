@@ -296,3 +296,11 @@ def test_what_does_not_fit_memory_goes_to_a_folder_of_this_process(tmp_path):
             "SELECT count(*) FROM (SELECT repeat('x', 30) || range AS a FROM range(3_000_000) ORDER BY hash(range), a)"
         )
         assert lake.sql(large).fetchall() == [(3_000_000,)]
+
+
+def test_to_describe_one_relation_readies_no_others_and_to_list_them_all_does(lake):
+    columns = [row[0] for row in lake.sql("DESCRIBE traces").fetchall()]
+    assert columns[0] == "trace_id"
+    assert "kernels" not in lake._created
+    listed = {row[0] for row in lake.sql("SHOW TABLES").fetchall()}
+    assert {"traces", "kernels", "operators"} <= listed

@@ -11,7 +11,8 @@ import tracelake
 from tracelake.cli import main
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
-from ..stand_in import DATA, KINETO_FILES
+from ...support import DATA
+from ..captures import KINETO_FILES
 
 FILES = {**KINETO_FILES, "G7": "deepseek-v3_train_h800"}
 NUM_LAYERS = {"G1": 36, "G2": 36, "G3": 24, "G5": 36, "G6": 24}

@@ -9,7 +9,7 @@ import pytest
 import tracelake
 
 from ...summary_cases import CASES_F, write_case
-from ..stand_in import sql_of
+from ..captures import sql_of
 
 
 def own_times(events):

@@ -10,8 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tracelake
+from tracelake.engine import modules
 
-from ..stand_in import DATA, KINETO_FILES, SQL, sql_of
+from ...support import DATA
+from ..captures import KINETO_FILES, sql_of
 
 #: Attention of gpt-oss on a long context: sliding and full, in us.
 SLIDING, FULL = 230.0, 390.0
@@ -28,8 +30,8 @@ def typed(traces):
     with duckdb.connect() as connection:
         connection.execute(TABLES)
         for table in ("category_groups", "layer_kind_limits"):
-            connection.execute((SQL / f"lookup/{table}.sql").read_text())
-            connection.execute(f"INSERT INTO {table} FROM '{SQL}/lookup/{table}.csv'")
+            connection.execute((modules.LOOKUP_ROOT / f"{table}.sql").read_text())
+            connection.execute(f"INSERT INTO {table} FROM '{modules.LOOKUP_ROOT}/{table}.csv'")
         rows = [
             (str(trace), None, 0, number, layer, *kernel)
             for trace, passes in enumerate(traces)

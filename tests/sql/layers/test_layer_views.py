@@ -13,7 +13,7 @@ import tracelake
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ...support import ROOT, data_file, trace_bytes
-from ..stand_in import sql_of
+from ..captures import sql_of
 
 CASES = {
     "g1": ("sglang_qwen3-8b_prefill_mi300x", 36),

@@ -5,7 +5,7 @@ A model of three layers: each launches two norms, attention and two products. Ti
 
 import pytest
 
-from ..stand_in import Capture, open_lake, rows
+from ..captures import Capture, open_lake, rows
 
 KERNELS = ("rms_norm_kernel", "flash_fwd_kernel", "nvjet_o", "rms_norm_kernel", "nvjet_ffn")
 

@@ -1,4 +1,4 @@
-"""Golden cases G2, G3 and G5: one graph launch, alternating layer types, overlap within a stream.
+"""Cases G2, G3 and G5: one graph launch, alternating layer types, overlap within a stream.
 
 The expected figures were worked out with decimal arithmetic from the traces; G5's layers are those of its
 module scopes. Copies of memory count in sums and busy times, not among the kernels.
@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from ..stand_in import Capture, kineto_events, open_lake, rows
+from ..captures import Capture, kineto_events, open_lake, rows
 
 SETTINGS = {
     "G2": {"anchor": "Li256ELi16", "num_layers": 36},
@@ -78,7 +78,7 @@ def test_one_complete_pass(lake, case):
     found = rows(
         lake,
         "SELECT start_ns - origin_ns, end_ns - origin_ns, span_us, busy_us, complete, note, chosen, remainder "
-        f"FROM passes JOIN traces USING (trace_id) WHERE trace_id = '{case}'",
+        f"FROM passes JOIN (SELECT trace_id, origin_ns FROM traces) USING (trace_id) WHERE trace_id = ${case}",
     )
     start, end, span, busy, *_ = PASSES[case]
     assert found == [(ns(start), ns(end), span, busy, True, "single-pass", True, 0)]
@@ -88,7 +88,7 @@ def test_sums_and_walls_over_the_layers(lake, case):
     found = rows(
         lake,
         "SELECT CAST(sum(sum_us * 1000) AS BIGINT), CAST(sum(wall_us * 1000) AS BIGINT), min(wall_us), "
-        f"median(wall_us), max(wall_us), arg_max(layer_id, wall_us) FROM layers WHERE trace_id = '{case}'",
+        f"median(wall_us), max(wall_us), arg_max(layer_id, wall_us) FROM layers WHERE trace_id = ${case}",
     )
     total, walls, least, median, most, layer = PASSES[case][4:]
     assert found == [(ns(total), ns(walls), least, pytest.approx(median, abs=1e-9), most, layer)]
@@ -97,11 +97,11 @@ def test_sums_and_walls_over_the_layers(lake, case):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
 def test_layer_and_its_halves(lake, row):
     case, layer_id, start, kernels, total, busy, wall, pitch, *halves = row
-    where = f"WHERE trace_id = '{case}' AND layer_id = {layer_id}"
+    where = f"WHERE trace_id = ${case} AND layer_id = {layer_id}"
     found = rows(
         lake,
         "SELECT start_ns - origin_ns, kernel_count, sum_us, busy_us, wall_us, pitch_us "
-        f"FROM layers JOIN traces USING (trace_id) {where}",
+        f"FROM layers JOIN (SELECT trace_id, origin_ns FROM traces) USING (trace_id) {where}",
     )
     assert found == [(ns(start), kernels, total, busy, wall, pitch)]
     found = rows(lake, f"SELECT kernel_count, sum_us, wall_us FROM layer_halves {where} ORDER BY start_ns")
@@ -111,7 +111,7 @@ def test_layer_and_its_halves(lake, row):
 def test_prologue_and_epilogue(lake, case):
     found = rows(
         lake,
-        f"SELECT part, kernel_count, sum_us FROM pass_parts WHERE trace_id = '{case}' ORDER BY start_ns",
+        f"SELECT part, kernel_count, sum_us FROM pass_parts WHERE trace_id = ${case} ORDER BY start_ns",
     )
     assert found == PARTS[case]
 
@@ -119,19 +119,19 @@ def test_prologue_and_epilogue(lake, case):
 def test_a_hole_between_two_layers_of_a_graph_is_gap_and_no_layers_time(lake):
     found = rows(
         lake,
-        "SELECT layer_id, gap_after_us FROM layers WHERE trace_id = 'G2' ORDER BY gap_after_us DESC NULLS LAST LIMIT 2",
+        "SELECT layer_id, gap_after_us FROM layers WHERE trace_id = $G2 ORDER BY gap_after_us DESC NULLS LAST LIMIT 2",
     )
     assert found[0] == (1, 273.690)
     assert found[1][1] == 0.001
 
 
 def test_layers_of_a_graph_all_have_fifteen_kernels(lake):
-    found = rows(lake, "SELECT kernel_count, count(*) FROM layers WHERE trace_id = 'G2' GROUP BY 1")
+    found = rows(lake, "SELECT kernel_count, count(*) FROM layers WHERE trace_id = $G2 GROUP BY 1")
     assert found == [(15, 36)]
 
 
 def test_the_short_first_layer_does_not_shift_the_alternating_ones(lake):
-    found = rows(lake, "SELECT kernel_count FROM layers WHERE trace_id = 'G3' ORDER BY layer_id")
+    found = rows(lake, "SELECT kernel_count FROM layers WHERE trace_id = $G3 ORDER BY layer_id")
     assert [count for (count,) in found] == [16, *[18, 17] * 11, 18]
 
 
@@ -145,14 +145,14 @@ def test_average_walls_by_the_types_that_the_config_names(case, sliding, full):
 
 def test_copies_on_the_same_stream_are_in_the_layer_that_they_follow_a_kernel_of(lake):
     # Each layer launches four, the last of them behind its last kernel: in layer 35 that is behind all layers.
-    found = rows(lake, "SELECT memory_count, list(layer_id) FROM layers WHERE trace_id = 'G5' GROUP BY 1 ORDER BY 1")
+    found = rows(lake, "SELECT memory_count, list(layer_id) FROM layers WHERE trace_id = $G5 GROUP BY 1 ORDER BY 1")
     assert [(copies, sorted(layers)) for copies, layers in found] == [(3, [35]), (4, list(range(35)))]
-    query = "SELECT part, memory_count FROM pass_parts WHERE trace_id = 'G5' ORDER BY start_ns"
+    query = "SELECT part, memory_count FROM pass_parts WHERE trace_id = $G5 ORDER BY start_ns"
     assert rows(lake, query) == [("prologue", 17), ("epilogue", 1)]
 
 
 def test_each_layer_of_a_tensor_parallel_model_has_two_collectives(lake):
-    assert rows(lake, "SELECT DISTINCT comm_count FROM layers WHERE trace_id = 'G5'") == [(2,)]
+    assert rows(lake, "SELECT DISTINCT comm_count FROM layers WHERE trace_id = $G5") == [(2,)]
 
 
 def test_the_embeddings_all_reduce_stays_outside_when_the_capture_misses_the_last_one(lake):
@@ -162,7 +162,7 @@ def test_the_embeddings_all_reduce_stays_outside_when_the_capture_misses_the_las
     cut = [event for event in events if event["ts"] < last["ts"]]
     other = open_lake([Capture("G5", cut, {"anchor": "all_reduce", "num_layers": 36})])
     assert rows(other, "SELECT complete, layer_count FROM passes") == [(False, 36)]
-    query = "FROM layers WHERE trace_id = 'G5' AND layer_id < 35 ORDER BY layer_id"
+    query = "FROM layers WHERE trace_id = $G5 AND layer_id < 35 ORDER BY layer_id"
     without_last_gap = "SELECT * EXCLUDE (series) REPLACE (if(layer_id < 34, gap_after_us, 0) AS gap_after_us) "
     assert rows(other, without_last_gap + query) == rows(lake, without_last_gap + query)
 
@@ -184,5 +184,5 @@ def test_any_good_anchor_gives_the_same_layers(lake, case, settings):
     other = open_lake([Capture(case, kineto_events(case), {"num_layers": num_layers, **settings})])
     # Of the copy behind the pass's last kernel only the module scopes know that it is the last layer's.
     copies = ", sum_us, memory_count, memory_us" if "profile" in settings and case == "G5" else ""
-    query = f"SELECT * EXCLUDE (series{copies}) FROM layers WHERE trace_id = '{case}' ORDER BY layer_id"
+    query = f"SELECT * EXCLUDE (series{copies}) FROM layers WHERE trace_id = ${case} ORDER BY layer_id"
     assert rows(other, query) == rows(lake, query)

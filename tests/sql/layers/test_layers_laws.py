@@ -8,7 +8,7 @@ from tracelake.engine import modules
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
 from ...lint_sql import read_header
-from ..stand_in import SQL, Capture, open_lake, rows, views
+from ..captures import Capture, open_lake, rows
 
 EVENTS = gpu_trace()["traceEvents"]
 SETTINGS = {"config": json.dumps(gpu_config())}
@@ -22,8 +22,16 @@ KEYS = {
 }
 
 
-def contents(lake, view, where="TRUE"):
-    return rows(lake, f"SELECT * EXCLUDE (trace_id, rank, device) FROM {view} WHERE {where} ORDER BY {KEYS[view]}")
+#: Each view of a file of its own, and the file.
+FILES = {
+    entry.name: entry.path
+    for entry in modules.modules()
+    if (entry.folder, entry.kind, entry.path.stem) == ("layers", "VIEW", entry.name)
+}
+
+
+def contents(lake, view, where="TRUE", columns="* EXCLUDE (trace_id, rank, device)"):
+    return rows(lake, f"SELECT {columns} FROM {view} WHERE {where} ORDER BY {KEYS[view]}")
 
 
 def on_device(device, events=EVENTS):
@@ -41,7 +49,7 @@ def full_lake():
     return open_lake([
         Capture("one", EVENTS, SETTINGS),
         Capture("two", EVENTS, SETTINGS, rank=0),
-        Capture("two-again", EVENTS, SETTINGS, rank=1),
+        Capture("two_again", EVENTS, SETTINGS, rank=1),
         Capture("short", [event for event in EVENTS if event["ts"] < 240000], SETTINGS),
         Capture("unknown", EVENTS, {"anchor": "no_such_kernel"}),
         Capture("devices", [*EVENTS, *on_device(1, EVENTS[1:])], SETTINGS),
@@ -50,21 +58,29 @@ def full_lake():
 
 @pytest.mark.parametrize("view", KEYS)
 @pytest.mark.parametrize(
-    "where", ["trace_id = 'one'", "trace_id = 'two'", "rank = 1", "trace_id = 'devices' AND device = 0"]
+    "where", ["trace_id = $one", "trace_id = $two", "rank = 1", "trace_id = $devices AND device = 0"]
 )
 def test_a_trace_rank_or_device_reads_the_same_beside_others_as_alone(lake, full_lake, view, where):
     assert contents(full_lake, view, where) == contents(lake, view)
 
 
 def test_two_devices_of_one_file_have_the_same_layers(full_lake):
-    where = "trace_id = 'devices' AND device = {}"
+    where = "trace_id = $devices AND device = {}"
     assert contents(full_lake, "layers", where.format(1)) == contents(full_lake, "layers", where.format(0))
 
 
+@pytest.fixture(scope="module")
+def backwards():
+    return open_lake([Capture("one", EVENTS[::-1], SETTINGS)])
+
+
 @pytest.mark.parametrize("view", KEYS)
-def test_the_order_of_rows_in_the_table_does_not_matter(lake, view):
-    other = open_lake([Capture("one", EVENTS, SETTINGS)], backwards=True)
-    assert contents(other, view) == contents(lake, view)
+def test_the_order_of_events_in_the_file_does_not_matter(lake, backwards, view):
+    # A kernel's id is its place in the file: the n-th from the end is the n-th.
+    columns = "* EXCLUDE (trace_id, rank, device)"
+    if any(column == "kernel_id" for column, *_ in rows(lake, f"DESCRIBE {view}")):
+        columns += f" REPLACE ({len(EVENTS) - 1} - kernel_id AS kernel_id)"
+    assert contents(backwards, view, columns=columns) == contents(lake, view)
 
 
 @pytest.mark.parametrize("view", KEYS)
@@ -104,10 +120,13 @@ def test_one_pass_is_chosen_per_device(full_lake):
     assert found == [(1,)] * 6
 
 
-@pytest.mark.parametrize("anchor", [None, "mhc_post_tilelang", "flash_fwd_mla_combine"])
+@pytest.mark.parametrize(
+    "anchor",
+    [{}, {"anchor": "mhc_post_tilelang"}, {"anchor": "flash_fwd_mla_combine", "anchor_role": "inside"}],
+)
 def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake, anchor):
-    # One trace for every seventh kernel as the last; without an anchor the profile's are tried on each.
-    given = {**SETTINGS, "anchor": anchor}
+    # One trace for every seventh kernel as the last; without an anchor those of the profile are tried.
+    given = SETTINGS | anchor
     ends = [*range(20, len(EVENTS), 7), len(EVENTS) - 1]
     cuts = open_lake([Capture(f"{end:03}", EVENTS[: end + 1], given) for end in ends])
     complete = "SELECT DISTINCT trace_id, pass_id FROM passes WHERE complete"
@@ -118,9 +137,8 @@ def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake
     assert rows(cuts, partial) == []
 
 
-@pytest.mark.parametrize("view", [view for view in views() if [*(SQL / "layers").rglob(f"{view}.sql")]])
+@pytest.mark.parametrize("view", FILES)
 def test_the_header_describes_the_columns_that_are_there(lake, view):
-    [file] = (SQL / "layers").rglob(f"{view}.sql")
-    header, _ = read_header(modules.statements(file.read_text())[-1])
+    header, _ = read_header(modules.statements(FILES[view].read_text())[-1])
     described = [(name, kind) for name, kind, _, _ in header.columns]
     assert described == [row[:2] for row in rows(lake, f"DESCRIBE {view}")]

@@ -15,7 +15,8 @@ import pytest
 import tracelake
 from tracelake.synthetic.gpu import gpu_trace
 
-from ..stand_in import DATA, KINETO_FILES
+from ...support import DATA
+from ..captures import KINETO_FILES
 
 PASSES = {
     # source, stage, layers, start, end, span, busy, sums, sum of walls, wall min, median, max and its layer

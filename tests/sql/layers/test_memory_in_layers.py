@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
-from ..stand_in import DATA, KINETO_FILES, Capture, open_lake, rows
+from ...support import DATA
+from ..captures import KINETO_FILES, Capture, open_lake, rows
 from .test_layers_from_the_host import KERNELS, Model
 
 S1 = gpu_trace()["traceEvents"]

@@ -14,7 +14,7 @@ import pytest
 import tracelake
 
 from ...summary_cases import write_case
-from ..stand_in import DATA
+from ...support import DATA
 
 K1 = "jax/tpu_inference_k1.trace.json.gz"
 PRODUCT = '{"hlo_category": "convolution fusion"}'

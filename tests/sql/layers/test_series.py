@@ -16,7 +16,7 @@ from tracelake.cli import cli
 from tracelake.lake import Lake
 
 from ...support import data_file
-from ..stand_in import Capture, open_lake, rows
+from ..captures import Capture, open_lake, rows
 
 LAYER = ("rms_norm_kernel", "nvjet_qkv", "flash_fwd_kernel", "nvjet_o", "rms_norm_kernel", "nvjet_ffn")
 
@@ -151,7 +151,7 @@ def passes(lake, trace):
     return rows(
         lake,
         "SELECT pass_id, series, num_layers, layer_count, complete, note, chosen, main_series FROM passes "
-        f"WHERE trace_id = '{trace}' ORDER BY pass_id",
+        f"WHERE trace_id = ${trace} ORDER BY pass_id",
     )
 
 
@@ -171,7 +171,7 @@ def test_each_model_of_a_trace_has_passes_of_its_own(lake):
 def test_layers_of_each_model_hold_what_they_launched(lake):
     found = rows(
         lake,
-        "SELECT series, layer_id, kernel_count FROM layers WHERE trace_id = 'pipeline' AND pass_id IN (0, 1, 5) "
+        "SELECT series, layer_id, kernel_count FROM layers WHERE trace_id = $pipeline AND pass_id IN (0, 1, 5) "
         "ORDER BY pass_id, layer_id",
     )
     expected = [("Encoder_0", n, 6) for n in range(3)] + [("Encoder_1", n, 6) for n in range(5)]
@@ -182,7 +182,7 @@ def test_layers_of_a_compiled_model_are_found_by_its_kernels_alone(lake):
     found = rows(
         lake,
         "SELECT pass_id, layer_id, list(name ORDER BY position) FROM layer_kernels "
-        "WHERE trace_id = 'pipeline' AND pass_id BETWEEN 2 AND 4 GROUP BY ALL ORDER BY ALL",
+        "WHERE trace_id = $pipeline AND pass_id BETWEEN 2 AND 4 GROUP BY ALL ORDER BY ALL",
     )
     assert found == [(p, n, list(LAYER)) for p in (2, 3, 4) for n in range(6)]
 
@@ -190,29 +190,29 @@ def test_layers_of_a_compiled_model_are_found_by_its_kernels_alone(lake):
 def test_layers_of_an_unknown_class_are_found_by_structure_and_the_outermost_repetition_wins(lake):
     # Four stages of two blocks; the head's three linear maps call no module and are no layers.
     assert passes(lake, "nested") == [(0, "Backbone_0", 4, 4, True, "single-pass", True, True)]
-    assert rows(lake, "SELECT kernel_count FROM layers WHERE trace_id = 'nested'") == [(6,)] * 4
+    assert rows(lake, "SELECT kernel_count FROM layers WHERE trace_id = $nested") == [(6,)] * 4
 
 
 def test_graphs_of_several_models_are_several_series(lake):
     columns = "pass_id, series, num_layers, layer_count, complete"
-    found = rows(lake, f"SELECT {columns} FROM passes WHERE trace_id = 'graphs' ORDER BY 1")
+    found = rows(lake, f"SELECT {columns} FROM passes WHERE trace_id = $graphs ORDER BY 1")
     # Of the first model six layers at either batch size, of the second four.
     assert found == [
         (0, "graph 1", 6, 6, True), (1, "graph 2", 4, 4, True), (2, "graph 1", 6, 6, True),
         (3, "graph 2", 4, 4, True), (4, "graph 1", 6, 6, True),
     ]  # fmt: skip
-    assert rows(lake, "SELECT DISTINCT kernel_count FROM layers WHERE trace_id = 'graphs'") == [(6,)]
+    assert rows(lake, "SELECT DISTINCT kernel_count FROM layers WHERE trace_id = $graphs") == [(6,)]
 
 
 def test_graphs_of_one_model_at_several_batch_sizes_are_one_series(lake):
-    found = rows(lake, "SELECT count(DISTINCT series), count(*) FROM passes WHERE trace_id = 'batches' AND complete")
+    found = rows(lake, "SELECT count(DISTINCT series), count(*) FROM passes WHERE trace_id = $batches AND complete")
     assert found == [(1, 5)]
 
 
 def test_types_by_the_config_are_those_of_the_series_with_as_many_layers(lake):
     found = rows(
         lake,
-        "SELECT DISTINCT series, layer_type FROM layers WHERE trace_id = 'fits' AND layer_type IS NOT NULL",
+        "SELECT DISTINCT series, layer_type FROM layers WHERE trace_id = $fits AND layer_type IS NOT NULL",
     )
     assert found == [("Transformer_0", "FULL_ATTN")]
     assert passes(lake, "fits") == passes(lake, "pipeline")
@@ -221,7 +221,7 @@ def test_types_by_the_config_are_those_of_the_series_with_as_many_layers(lake):
 def test_coverage_sums_to_the_busy_time_and_names_what_holds_the_rest(lake):
     found = rows(
         lake,
-        "SELECT series, part, holder, name, kernel_count, busy_us FROM pass_coverage WHERE trace_id = 'pipeline' "
+        "SELECT series, part, holder, name, kernel_count, busy_us FROM pass_coverage WHERE trace_id = $pipeline "
         "ORDER BY busy_us DESC, series, part",
     )
     # 5 us a kernel: 3 * 36 of the transformer's layers, and so on; the first kernel is of no module.

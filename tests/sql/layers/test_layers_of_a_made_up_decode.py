@@ -1,4 +1,4 @@
-"""Golden case S1: five passes of a made-up six-layer model with halves, layer types and a warm-up.
+"""Case S1 of the specification: five passes of a made-up six-layer model with halves, layer types and a warm-up.
 
 All figures follow from the recipe with pencil and paper; times are whole microseconds.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from tracelake.synthetic.gpu import gpu_config, gpu_trace, write_gpu
 
-from ..stand_in import Capture, open_lake, rows
+from ..captures import Capture, open_lake, rows
 
 CONFIG = json.dumps(gpu_config())
 
@@ -232,9 +232,16 @@ def test_prologue_epilogue_and_gap_of_every_pass(lake):
     assert found == expected[:-1]
 
 
-@pytest.mark.parametrize("anchor", ["flash_fwd_mla_combine", "flash_fwd_splitkv_mla"])
-def test_an_attention_kernel_in_the_middle_of_the_layer_gives_the_same_layers(lake, anchor):
-    other = open_lake([s1(anchor=anchor)])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        # The category of what combines is another: where in the layer it runs is the user's to say.
+        {"anchor": "flash_fwd_mla_combine", "anchor_role": "inside"},
+        {"anchor": "flash_fwd_splitkv_mla"},
+    ],
+)
+def test_an_attention_kernel_in_the_middle_of_the_layer_gives_the_same_layers(lake, settings):
+    other = open_lake([s1(**settings)])
     query = "SELECT * EXCLUDE (series) FROM layers ORDER BY pass_id, layer_id"
     assert rows(other, query) == rows(lake, query)
     query = "SELECT * EXCLUDE (anchor_count, series) FROM passes ORDER BY pass_id"
