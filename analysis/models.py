@@ -79,7 +79,7 @@ def _of_traces(store: Store, text: str) -> list[tuple[int, str]]:
         WITH found AS (
             SELECT 1 AS place, model FROM _trace_configs WHERE model = $1
             UNION ALL
-            SELECT 3, model FROM _trace_configs WHERE folded_name(said) = folded_name($1)
+            SELECT 3, model FROM _trace_configs WHERE folded_name(given_name) = folded_name($1)
         )
         SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
         """,
@@ -95,7 +95,7 @@ def _give_config_of_trace(store: Store, model: str) -> None:
 
 
 def settings_of_model(store: Store, model: str | os.PathLike[str]) -> dict[str, str | None]:
-    """Return what to keep of a trace whose model is said: its name, and the config.json that it is known by.
+    """Return the settings of a trace whose model is given: its name, and the config.json that it is known by.
 
     Raises:
         InputError: the file is no config.json.
@@ -105,7 +105,7 @@ def settings_of_model(store: Store, model: str | os.PathLike[str]) -> dict[str, 
     if settings["config"] is not None:
         return settings
     known = store.rows(
-        "SELECT said AS model, config FROM _trace_configs WHERE model = $1", [_model_named(store, str(model))]
+        "SELECT given_name AS model, config FROM _trace_configs WHERE model = $1", [_model_named(store, str(model))]
     )
     return {"model": known[0][0], "config": known[0][1]} if known else settings
 
@@ -170,7 +170,7 @@ def check_config(store: Store, path: str | os.PathLike[str], config: str) -> Non
     """
     architectures = modules.module("architectures")
     assert architectures is not None
-    # Told for this one question, to a transaction that ends with it.
+    # Given to this one query, in a transaction that ends with it.
     with contextlib.closing(store.prepare("architectures").cursor()) as cursor:
         cursor.begin()
         cursor.execute("INSERT OR REPLACE INTO model_configs VALUES ('', $1)", [config])
@@ -225,20 +225,20 @@ def ask(
         model: a name, or the path of a config.json.
         hardware: the chip; without one there are no times.
         name: the scenario's name; by the model and the phase when not given.
-        work: columns of the table scenarios; those that are None are left to their defaults. Not said, `phase`
+        work: columns of the table scenarios; those that are None are left to their defaults. Without one, `phase`
             is decode with one new token and else prefill, and `dp` as many replicas as the experts need.
 
     Raises:
         UsageError: the model, the chip, a column or a type is unknown.
     """
     known = resolve_model(store, model)
-    said = {column: value for column, value in work.items() if value is not None}
-    said.setdefault("phase", "decode" if said.get("seq_len", 1) == 1 else "prefill")
-    ranks = said.get("tp", 1) * said.get("cp", 1)
-    said.setdefault("dp", max(said.get("ep", 1) // ranks, 1))
-    scenario = name or f"{known} {said['phase']}, as asked"
+    given = {column: value for column, value in work.items() if value is not None}
+    given.setdefault("phase", "decode" if given.get("seq_len", 1) == 1 else "prefill")
+    ranks = given.get("tp", 1) * given.get("cp", 1)
+    given.setdefault("dp", max(given.get("ep", 1) // ranks, 1))
+    scenario = name or f"{known} {given['phase']}, as asked"
     chip = resolve_hardware(store, hardware) if hardware else None
-    add_scenarios(store, [{"scenario": scenario, "model": known, "hardware": chip, **said}])
+    add_scenarios(store, [{"scenario": scenario, "model": known, "hardware": chip, **given}])
     return scenario
 
 

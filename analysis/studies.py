@@ -48,7 +48,7 @@ _DERIVED = {
 #: What sections, tables and charts of the report are made of.
 REPORT = tuple(entry.name for entry in modules.modules() if entry.name.startswith("_report_") and entry.kind == "VIEW")
 #: Words of the report.
-_WORDS = ("report_sections", "report_terms", "report_formulas", "report_assumptions")
+_WORDS = ("report_terms", "report_formulas", "report_assumptions")
 _NEEDS = (
     *_RELATIONS, *_DERIVED, *_WORDS, "operators", "dtypes", "knobs", "_report_workload", "_report_types",
     "report_steps", "report_columns", "report_properties", "report_facts", "report_rules", "report_conditions",

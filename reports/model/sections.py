@@ -1,4 +1,4 @@
-"""The sections of a model report, in order: prose from the table report_sections, and what stands below it."""
+"""The sections of a model report, in order: prose, and what stands below it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...analysis.workloads import Workload
 from . import blocks as blocks_of
 from .blocks import Block, Items, Source
 from .facts import Facts, filled
+from .prose import prose
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,14 +44,13 @@ def sections(connection: duckdb.DuckDBPyConnection, work: Workload, facts: Facts
             "ORDER BY category_ms DESC, category"
         )
     )
-    rows = source.ask(f"SELECT section, title, prose, items FROM {SCHEMA}.report_sections")
     found = []
-    for row in sorted(rows, key=lambda row: [int(part) for part in row["section"].split(".")]):
-        blocks: list[Block] = [Items(tuple(row["items"].split("|")))] if row["items"] else []
-        if row["section"] in _BLOCKS:
-            blocks += [block for block in _BLOCKS[row["section"]](source) if block is not None]
-        paragraphs = tuple(filled(paragraph, facts) for paragraph in row["prose"].split("|"))
-        found.append(Section(row["section"], filled(row["title"], facts), paragraphs, tuple(blocks)))
+    for number, words in prose(work.formulas).items():
+        blocks: list[Block] = [Items(words.items)] if words.items else []
+        if number in _BLOCKS:
+            blocks += [block for block in _BLOCKS[number](source) if block is not None]
+        paragraphs = tuple(filled(paragraph, facts) for paragraph in words.paragraphs)
+        found.append(Section(number, filled(words.title, facts), paragraphs, tuple(blocks)))
     return found
 
 

@@ -35,7 +35,7 @@ WITH tensors AS (
     JOIN _type_rules USING (trace_id, op_type)
     WHERE ends_with(rule, 'attention')
 ),
-said AS (
+given AS (
     SELECT trace_id, TRY_CAST(max(value) AS DOUBLE) AS kv_len
     FROM tags
     WHERE key = 'kv_len'
@@ -65,7 +65,7 @@ served AS (
         CASE WHEN len(result) > 2 AND len(q) > 2 THEN result[-1] END AS value_dim,
         CASE WHEN len(k) = 4 THEN k[3] ELSE k[2] END AS block_size
     FROM tensors
-    LEFT JOIN said USING (trace_id)
+    LEFT JOIN given USING (trace_id)
     WHERE rule = 'paged_attention'
 ),
 served_lengths AS (

@@ -31,18 +31,18 @@ END;
 -- communication_points   DOUBLE     change of the share of exposed communication, percentage points
 -- idle_points            DOUBLE     change of the share of idle time, percentage points
 CREATE VIEW track_history AS
-WITH said AS (
+WITH given AS (
     SELECT tags.trace_id, tags.value AS baseline
     FROM tags
     WHERE tags.key = 'baseline'
 ),
 sought AS (
     SELECT
-        said.trace_id, said.baseline,
+        given.trace_id, given.baseline,
         CASE WHEN count(others.trace_id) = 1 THEN any_value(others.trace_id) END AS baseline_id
-    FROM said
-    LEFT JOIN traces AS others ON said.baseline IN (others.trace, others.trace_id)
-    GROUP BY said.trace_id, said.baseline
+    FROM given
+    LEFT JOIN traces AS others ON given.baseline IN (others.trace, others.trace_id)
+    GROUP BY given.trace_id, given.baseline
 ),
 compared AS (
     SELECT trace_id, baseline, baseline_id

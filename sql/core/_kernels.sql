@@ -5,14 +5,14 @@ WITH xla_lines AS (
     FROM _lines
     WHERE role = 'operation' AND starts_with(process, '/device:')
 ),
-told AS (
+given AS (
     SELECT events.trace_id, event_id AS kernel_id, args ->> '$.hlo_category' AS hlo_category
     FROM events
     JOIN xla_lines USING (trace_id, pid, tid)
     WHERE lane = 'device' AND dur_ns IS NOT NULL
 )
 SELECT trace_id, kernel_id, category, coalesce(kind, 'compute') AS kind
-FROM told
+FROM given
 LEFT JOIN hlo_categories USING (hlo_category)
 WHERE hlo_category IS NOT NULL;
 

@@ -4,7 +4,7 @@
 CREATE VIEW _configs AS
 WITH configs AS (
     SELECT trace_id, config, json_extract(config, '$.text_config') AS text_config
-    FROM _said
+    FROM _trace_settings
     WHERE json_valid(config)
 ),
 called_for AS (
@@ -127,21 +127,21 @@ CREATE VIEW traces AS
 WITH identified AS (
     SELECT
         trace_id,
-        coalesce(said.hardware, _hardware_matches.hardware) AS hardware,
+        coalesce(settings.hardware, _hardware_matches.hardware) AS hardware,
         CASE
-            WHEN said.hardware IS NOT NULL THEN 'user'
+            WHEN settings.hardware IS NOT NULL THEN 'user'
             ELSE coalesce(_hardware_matches.hardware_match, 'none')
         END AS hardware_match
     FROM _catalog
-    LEFT JOIN _said AS said USING (trace_id)
+    LEFT JOIN _trace_settings AS settings USING (trace_id)
     LEFT JOIN _hardware_matches USING (trace_id)
 )
 SELECT
     trace_id,
-    coalesce(said.trace, found.trace) AS trace,
-    said.run,
-    coalesce(said.rank, found.rank) AS rank,
-    CASE WHEN said.rank IS NOT NULL THEN 'user' ELSE found.rank_source END AS rank_source,
+    coalesce(settings.trace, found.trace) AS trace,
+    settings.run,
+    coalesce(settings.rank, found.rank) AS rank,
+    CASE WHEN settings.rank IS NOT NULL THEN 'user' ELSE found.rank_source END AS rank_source,
     found.format,
     found.source_path,
     found.device_name,
@@ -156,13 +156,13 @@ SELECT
     ) AS vendor,
     identified.hardware,
     identified.hardware_match,
-    said.model,
-    coalesce(said.profile, _configs.profile) AS profile,
-    coalesce(said.num_layers, _configs.num_layers) AS num_layers,
-    coalesce(said.tp, found.tp) AS tp,
-    coalesce(said.ep, found.ep) AS ep,
-    coalesce(said.dp, found.dp) AS dp,
-    coalesce(said.pp, found.pp) AS pp,
+    settings.model,
+    coalesce(settings.profile, _configs.profile) AS profile,
+    coalesce(settings.num_layers, _configs.num_layers) AS num_layers,
+    coalesce(settings.tp, found.tp) AS tp,
+    coalesce(settings.ep, found.ep) AS ep,
+    coalesce(settings.dp, found.dp) AS dp,
+    coalesce(settings.pp, found.pp) AS pp,
     found.tp_rank,
     found.ep_rank,
     found.dp_rank,
@@ -181,11 +181,11 @@ SELECT
     found.array_count,
     found.truncated,
     found.samples,
-    said.anchor,
-    said.anchor_role,
-    said.blocks_per_layer,
-    said.dedup,
-    said.config,
+    settings.anchor,
+    settings.anchor_role,
+    settings.blocks_per_layer,
+    settings.dedup,
+    settings.config,
     found.metadata,
     found.source_bytes,
     found.source_sha256,
@@ -195,6 +195,6 @@ SELECT
     found.ingested_by
 FROM _catalog AS found
 JOIN identified USING (trace_id)
-LEFT JOIN _said AS said USING (trace_id)
+LEFT JOIN _trace_settings AS settings USING (trace_id)
 LEFT JOIN _configs USING (trace_id)
 LEFT JOIN hardware ON hardware.hardware = identified.hardware;

@@ -19,7 +19,7 @@ CREATE VIEW _compat_communication AS
 WITH moved AS (
     SELECT scenario, _compat_moved_bytes(i) AS moved_bytes
     FROM _compat_report_inputs AS i
-    JOIN _compat_scenarios AS s ON s.question = i.point
+    JOIN _compat_scenarios AS s ON s.scenario_no = i.point
 )
 SELECT
     p.scenario, p.study, p.formulas, p.execution, p.model, p.phase, p.hardware, p.tp, p.ep,

@@ -42,7 +42,7 @@ WITH asked AS (
         ),
         m.hidden_size, m.expert_width, m.latent_elements
     FROM _compat_report_inputs AS i
-    JOIN _compat_scenarios AS s ON s.question = i.point
+    JOIN _compat_scenarios AS s ON s.scenario_no = i.point
     JOIN _compat_report_models AS m ON m.model = s.model
     WHERE i.is_decode AND i.latent_flop_per_pair IS NOT NULL AND i.moe_layers > 0
 ),

@@ -73,7 +73,7 @@ FULL JOIN compat_report_chips AS s USING (hardware);
 CREATE VIEW _compat_report_inputs AS
 WITH joined AS (
     SELECT
-        s.question AS point, s.model, s.phase, s.phase = 'decode' AS is_decode, m.by_family,
+        s.scenario_no AS point, s.model, s.phase, s.phase = 'decode' AS is_decode, m.by_family,
         CAST(s.batch AS DOUBLE) AS batch,
         CAST(s.seq_len AS DOUBLE) AS seq_len,
         CAST(s.kv_len AS DOUBLE) AS kv_len,

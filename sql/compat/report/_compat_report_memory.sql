@@ -5,7 +5,7 @@
 --
 -- instead of: compat._resident_bytes
 --
--- question          BIGINT  the scenario's row
+-- scenario_no       BIGINT  the scenario's row
 -- other_bytes       DOUBLE  weights without routed experts
 -- expert_bytes      DOUBLE  weights of routed experts
 -- kv_bytes          DOUBLE  KV cache after the pass
@@ -34,7 +34,7 @@ sequences AS (
     FROM held
 )
 SELECT
-    point AS question,
+    point AS scenario_no,
     other_held * weight_bytes AS other_bytes,
     routed_held * weight_bytes AS expert_bytes,
     CASE WHEN trains THEN 0 ELSE batch * one_sequence END AS kv_bytes,

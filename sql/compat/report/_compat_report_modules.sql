@@ -140,7 +140,7 @@ FROM listed;
 --
 -- instead of: compat._module_sums
 --
--- question           BIGINT   the scenario's row
+-- scenario_no        BIGINT   the scenario's row
 -- module             VARCHAR  path, an asterisk for the number of a layer
 -- module_kind        VARCHAR  attention, linear, embedding or network
 -- category           VARCHAR  what the report counts it under
@@ -208,7 +208,7 @@ costed AS (
     FROM used
 )
 SELECT
-    point AS question, module, module_kind, category, m_eff, tensor_efficiency,
+    point AS scenario_no, module, module_kind, category, m_eff, tensor_efficiency,
     CAST(tokens AS BIGINT) AS tokens, flop, tensor_flop, realizable_flop, weight_bytes,
     activation_bytes, kv_bytes, temporary_bytes, net_bytes,
     1000 * realizable_flop / flop_rate AS compute_ms,

@@ -2,7 +2,7 @@
 --
 -- instead of: compat._pass_sums
 --
--- question           BIGINT   the scenario's row
+-- scenario_no        BIGINT   the scenario's row
 -- tokens             BIGINT   new tokens of a replica
 -- flop               DOUBLE   FLOP of the matrix units
 -- tensor_flop        DOUBLE   part of these that the matrix units can do
@@ -20,7 +20,7 @@
 -- slot_ms            DOUBLE   NULL: a training step ends with nothing more
 CREATE VIEW _compat_report_totals AS
 SELECT
-    question, any_value(tokens) AS tokens, sum(flop) AS flop, sum(tensor_flop) AS tensor_flop,
+    scenario_no, any_value(tokens) AS tokens, sum(flop) AS flop, sum(tensor_flop) AS tensor_flop,
     sum(realizable_flop) AS realizable_flop,
     sum(weight_bytes) AS weight_bytes, sum(activation_bytes) AS activation_bytes,
     sum(kv_bytes) AS kv_bytes, sum(temporary_bytes) AS temporary_bytes,
@@ -28,4 +28,4 @@ SELECT
     sum(hbm_ms) AS hbm_ms, sum(net_ms) AS net_ms,
     sum(serial_ms) AS serial_ms, CAST(NULL AS DOUBLE) AS slot_ms
 FROM _compat_report_modules
-GROUP BY question;
+GROUP BY scenario_no;

@@ -3,7 +3,7 @@
 --
 -- instead of: compat._scenario_rows
 --
--- question          BIGINT    number of the row
+-- scenario_no       BIGINT    number of the row
 -- scenario          VARCHAR   name
 -- study             VARCHAR   sweep that it is a point of
 -- formulas          VARCHAR   set of formulas: compat
@@ -14,7 +14,7 @@
 -- kv_len            BIGINT    cached tokens of each
 -- requests          STRUCT[]  groups of equal requests
 -- logit_rows        BIGINT    rows of the output head, where given
--- said_pairs        BIGINT    pairs of query and key, where a trace has them; else NULL
+-- given_pairs       BIGINT    pairs of query and key, where a trace has them; else NULL
 -- tp                BIGINT    degree of tensor parallelism
 -- ep                BIGINT    degree of expert parallelism
 -- dp                BIGINT    replicas
@@ -40,8 +40,8 @@
 -- expert_imbalance  DOUBLE    busiest rank over the mean
 CREATE VIEW _compat_scenarios AS
 SELECT
-    rowid AS question, scenario, study, 'compat' AS formulas, model, phase, batch, seq_len, kv_len,
-    requests, logit_rows, CAST(NULL AS BIGINT) AS said_pairs, tp, ep, dp, pp, cp, head_tp,
+    rowid AS scenario_no, scenario, study, 'compat' AS formulas, model, phase, batch, seq_len,
+    kv_len, requests, logit_rows, CAST(NULL AS BIGINT) AS given_pairs, tp, ep, dp, pp, cp, head_tp,
     microbatches, virtual_stages, zero_stage, recompute, hardware, execution, weight_dtype,
     activation_dtype, kv_dtype, gemm_dtype, head_dtype, mla_mode, mtp_layers, top_k, hidden_scale,
     kv_rank_scale, expert_imbalance

@@ -19,7 +19,7 @@ detected AS (
     GROUP BY t.place, t.anchor
     HAVING count(*) >= 4
 ),
-said AS (
+given AS (
     SELECT
         trace_id, profile, nullif(anchor, '') AS anchor, blocks_per_layer, num_layers,
         CASE WHEN json_valid(config) THEN CAST(config AS JSON) END AS config
@@ -33,7 +33,7 @@ fields AS (
         coalesce(TRY_CAST(config ->> 'num_nextn_predict_layers' AS INTEGER), 0) AS draft_layers,
         TRY_CAST(config ->> 'num_hash_layers' AS INTEGER) AS num_hash_layers,
         TRY_CAST(config -> 'compress_ratios' AS INTEGER[]) AS ratios
-    FROM said
+    FROM given
 )
 SELECT
     f.trace_id,

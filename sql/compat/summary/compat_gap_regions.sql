@@ -19,7 +19,7 @@ WITH scoped AS (
         _compat_ops.trace_id, _compat_ops.event_id, _compat_ops.name, canonical_name,
         array_to_string(scopes[:4], '=>') AS path,
         scopes = [canonical_name] AS is_bare,
-        tf_op IS NOT NULL AND scopes <> [canonical_name] AS is_told
+        tf_op IS NOT NULL AND scopes <> [canonical_name] AS is_given
     FROM _compat_ops
     SEMI JOIN _compat_gaps
         ON _compat_gaps.trace_id = _compat_ops.trace_id
@@ -28,7 +28,7 @@ WITH scoped AS (
 preferred AS (
     SELECT trace_id, name, mode(path ORDER BY path) AS path
     FROM scoped
-    WHERE is_told
+    WHERE is_given
     GROUP BY trace_id, name
 ),
 placed AS (

@@ -50,7 +50,7 @@ usual AS (
     FROM compared
     WINDOW device AS (PARTITION BY trace_id, device)
 ),
-told AS (
+stated AS (
     SELECT
         *,
         is_inner AND (
@@ -68,7 +68,7 @@ judged AS (
         is_strong OR (is_pause AND (has_final_norm OR NOT bool_or(
             is_strong OR (is_pause AND has_final_norm)
         ) OVER (PARTITION BY trace_id, device))) AS is_break
-    FROM told
+    FROM stated
 )
 SELECT
     trace_id, rank, device, stretch, inner_count + 1 AS anchor_count, kernel_id, seq, has_head,

@@ -85,7 +85,7 @@ WHERE t.is_fixed;
 -- direction    VARCHAR  forward, backward or weight gradient, NULL if unknown
 -- pass_source  VARCHAR  module scopes or annotations
 CREATE VIEW _host_layers AS
-WITH told AS (
+WITH given AS (
     SELECT
         trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers,
         CAST(NULL AS VARCHAR) AS component, CAST(NULL AS VARCHAR) AS direction,
@@ -99,7 +99,7 @@ WITH told AS (
 ),
 threads AS (
     SELECT trace_id, pid, tid, pass_source
-    FROM told
+    FROM given
     GROUP BY trace_id, pid, tid, pass_source
     QUALIFY row_number() OVER (
         PARTITION BY trace_id, pid ORDER BY pass_source DESC, count(*) DESC, tid
@@ -108,5 +108,5 @@ threads AS (
 SELECT
     trace_id, pid, tid, start_ns, end_ns, series, call_id, layer_id, num_layers, component,
     direction, pass_source
-FROM told
+FROM given
 JOIN threads USING (trace_id, pid, tid, pass_source);

@@ -208,7 +208,7 @@ JOIN sided AS s
 -- sum_us       DOUBLE   sum of the durations of its kernels, copies and fills
 -- busy_us      DOUBLE   time with at least one of them running
 CREATE VIEW _typed_layers AS
-WITH told AS (
+WITH given AS (
     SELECT
         k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.layer_kind,
         -- Layers without shapes go with the first ones of their kernels.
@@ -241,7 +241,7 @@ grouped AS (
                 trace_id, device, pass_id, layer_kind, shape,
                 CASE WHEN shape IS NULL THEN is_slow END
         ) AS first_layer
-    FROM told
+    FROM given
 ),
 numbered AS (
     SELECT *, dense_rank() OVER pass - 1 AS number

@@ -206,7 +206,7 @@ ruled AS (
         CASE
             WHEN j.role = 'operator' AND j.is_worker AND p.flop > 0
                 AND (j.unit_rule IS NOT NULL OR j.family IS NOT NULL OR j.category_op = j.unit)
-                AND (p.is_told OR NOT p.is_core)
+                AND (p.has_pairs OR NOT p.is_core)
                 AND NOT bool_or(j.group_flop IS NOT NULL AND j.is_worker) OVER one_unit
                 THEN p.flop / j.parts
         END AS template_flop,

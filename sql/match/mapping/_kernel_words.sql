@@ -20,7 +20,7 @@ marked AS (
     JOIN kernel_marks AS r ON regexp_matches(lower(n.name), r.pattern)
     GROUP BY n.name, r.mark, r.inputs
 ),
-said AS (
+given AS (
     SELECT
         name,
         arg_min(value, priority) FILTER (mark = 'dtype') AS dtype,
@@ -31,4 +31,4 @@ said AS (
 )
 SELECT trace_id, name, dtype, fp32_dtype, is_windowed, is_combine
 FROM names
-JOIN said USING (name);
+JOIN given USING (name);

@@ -179,15 +179,16 @@ joined AS (
         END AS op_bytes,
         w.pair_flop IS NOT NULL AS by_pass,
         a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,
-        a.k AS own_k, a.dtype AS own_dtype, nullif(told.flop, 0) AS told_flop,
-        told.bytes AS told_bytes
+        a.k AS own_k, a.dtype AS own_dtype, nullif(profiled.flop, 0) AS profiled_flop,
+        profiled.bytes AS profiled_bytes
     FROM _kernel_groups AS g
     LEFT JOIN operator_works AS w ON w.trace_id = g.op_trace_id AND w.work_id = g.work_id
     LEFT JOIN pass_workloads AS p
         ON p.trace_id = g.trace_id AND p.device = g.device
         AND p.pass_id = g.pass_id
     LEFT JOIN ascend_operators AS a ON a.trace_id = g.trace_id AND a.kernel_id = g.kernel_id
-    LEFT JOIN _told_works AS told ON told.trace_id = g.trace_id AND told.kernel_id = g.kernel_id
+    LEFT JOIN _profiled_works AS profiled
+        ON profiled.trace_id = g.trace_id AND profiled.kernel_id = g.kernel_id
     LEFT JOIN model_types AS mt ON mt.trace_id = g.trace_id
 )
 SELECT
@@ -200,31 +201,31 @@ SELECT
     CAST(CASE
         WHEN NOT is_worker THEN NULL
         WHEN own_flop IS NOT NULL THEN own_flop
-        WHEN told_flop IS NOT NULL THEN told_flop
+        WHEN profiled_flop IS NOT NULL THEN profiled_flop
         WHEN workers = 1 THEN op_flop
         WHEN workers = 2 AND first_flop IS NOT NULL AND NOT is_combine
             THEN CASE worker_place WHEN 1 THEN first_flop ELSE op_flop - first_flop END
     END AS DOUBLE) AS flop,
     CASE
         WHEN own_bytes IS NOT NULL THEN own_bytes
-        WHEN told_bytes IS NOT NULL THEN told_bytes
+        WHEN profiled_bytes IS NOT NULL THEN profiled_bytes
         WHEN family = 'memory' THEN op_bytes
         WHEN is_worker AND workers = 1 THEN op_bytes
     END AS bytes,
     moved_note AS bytes_note,
-    CAST(coalesce(own_flop, told_flop, op_flop) AS DOUBLE) AS group_flop,
-    coalesce(own_bytes, told_bytes, op_bytes) AS group_bytes,
+    CAST(coalesce(own_flop, profiled_flop, op_flop) AS DOUBLE) AS group_flop,
+    coalesce(own_bytes, profiled_bytes, op_bytes) AS group_bytes,
     CASE
         WHEN NOT is_worker THEN 'none'
         WHEN own_flop IS NOT NULL THEN 'shape'
-        WHEN told_flop IS NOT NULL THEN 'profiler'
+        WHEN profiled_flop IS NOT NULL THEN 'profiler'
         WHEN op_flop IS NULL THEN 'none'
         WHEN by_pass THEN 'annotation'
         ELSE 'shape'
     END AS flops_source,
     CASE
         WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
-            AND told_flop IS NULL THEN NULL
+            AND profiled_flop IS NULL THEN NULL
         WHEN own_dtype IS NOT NULL THEN own_dtype
         WHEN is_typed AND input_dtype = 'fp32'
             THEN coalesce(product_dtype, fp32_dtype, 'fp32')
@@ -235,7 +236,7 @@ SELECT
     END AS dtype,
     CASE
         WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
-            AND told_flop IS NULL THEN NULL
+            AND profiled_flop IS NULL THEN NULL
         WHEN own_dtype IS NOT NULL OR (is_typed AND input_dtype IS NOT NULL) THEN 'inputs'
         WHEN name_dtype IS NOT NULL THEN 'name'
         WHEN weight_dtype IS NOT NULL AND family = 'moe' THEN 'model'

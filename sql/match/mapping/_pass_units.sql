@@ -21,13 +21,13 @@
 -- is_fused    BOOLEAN    several operators that engines fuse
 -- is_expert   BOOLEAN    product of routed experts
 -- is_core     BOOLEAN    scores and values of attention
--- is_told     BOOLEAN    the pass has its pairs of query and key, on which attention rests
+-- has_pairs   BOOLEAN    the pass has its pairs of query and key, on which attention rests
 -- split_rule  VARCHAR    how ranks share the first of the operators
 -- model_flop  DOUBLE     FLOP of all ranks, in all layers of the kind
 CREATE VIEW _pass_units AS
 WITH singles AS (
     SELECT
-        s.trace_id, s.rank, s.device, s.pass_id, s.tp, s.said_pairs IS NOT NULL AS is_told,
+        s.trace_id, s.rank, s.device, s.pass_id, s.tp, s.given_pairs IS NOT NULL AS has_pairs,
         o.layer_kind, o.op, o.op_seq, o.fused_op,
         o.category = 'moe' AS is_expert, o.category = 'attention_core' AS is_core, o.split_rule,
         coalesce(o.flop_rank, 0) AS flop, o.dtype,
@@ -62,7 +62,7 @@ SELECT
     CASE WHEN count(DISTINCT k) = 1 AND called.unit <> 'experts' THEN any_value(k) END AS k,
     min(op_seq) AS op_seq, bool_or(called.fuses) AND count(*) > 1 AS is_fused,
     bool_or(is_expert) AS is_expert, bool_or(is_core) AS is_core,
-    bool_and(is_told) AS is_told,
+    bool_and(has_pairs) AS has_pairs,
     arg_min(split_rule, op_seq) AS split_rule, CAST(sum(model_flop) AS DOUBLE) AS model_flop
 FROM named
 GROUP BY trace_id, rank, device, pass_id, tp, layer_kind, called.unit;

@@ -80,7 +80,7 @@ passed AS (
 models AS (
     SELECT
         u.trace_id, u.device, u.pass_id, any_value(u.tp * coalesce(t.pp, 1)) AS gpus,
-        CASE WHEN bool_and(u.is_told) THEN sum(u.model_flop) END AS model_flop
+        CASE WHEN bool_and(u.has_pairs) THEN sum(u.model_flop) END AS model_flop
     FROM _pass_units AS u
     JOIN traces AS t ON t.trace_id = u.trace_id
     JOIN passes AS p

@@ -45,7 +45,7 @@ summed AS (
         string_agg(DISTINCT dtype, ', ' ORDER BY dtype) AS dtypes,
         -- FLOP and bytes of an operator stand on the first of its kernels.
         sum(group_flop) FILTER (kernel_id = group_id) AS flop,
-        sum(group_us) FILTER (kernel_id = group_id AND group_flop IS NOT NULL) AS told_us,
+        sum(group_us) FILTER (kernel_id = group_id AND group_flop IS NOT NULL) AS known_us,
         sum(group_flop / peak_tflops / 1e6) FILTER (kernel_id = group_id) AS compute_us,
         sum(group_us) FILTER (kernel_id = group_id AND group_flop / peak_tflops IS NOT NULL)
             AS priced_us,
@@ -61,7 +61,7 @@ summed AS (
 SELECT
     trace_id, rank, device, pass_id, fate, unit, map_rules, kernels, sum_us,
     100 * sum_us / nullif(sum(sum_us) OVER of_pass, 0) AS pass_pct,
-    flop, dtypes, flop / nullif(told_us, 0) / 1e6 AS tflops,
+    flop, dtypes, flop / nullif(known_us, 0) / 1e6 AS tflops,
     100 * nullif(compute_us, 0) / nullif(priced_us, 0) AS mfu_pct, bytes,
     100 * memory_us / nullif(moved_us, 0) AS mbu_pct,
     is_flagged OR coalesce(compute_us > priced_us, FALSE) OR coalesce(memory_us > moved_us, FALSE)

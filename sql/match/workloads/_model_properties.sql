@@ -102,7 +102,7 @@ WITH pairs AS (
     CROSS JOIN of_passes.architectures AS a
     WHERE a.fault IS NULL
 ),
-told AS (
+given AS (
     SELECT
         trace_id, model, 'layers' AS property, CAST(layers AS VARCHAR) AS seen,
         CAST(num_layers AS VARCHAR) || CASE WHEN pp > 1 THEN format(' / pp {}', pp) ELSE '' END
@@ -175,4 +175,4 @@ told AS (
     FROM pairs
     WHERE head IS NOT NULL AND vocab_size IS NOT NULL
 )
-SELECT trace_id, model, property, seen, expected, fits FROM told;
+SELECT trace_id, model, property, seen, expected, fits FROM given;

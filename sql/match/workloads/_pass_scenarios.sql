@@ -10,7 +10,7 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 --
 -- instead of: of_passes._scenario_rows
 --
--- question          BIGINT    number of the row, below 0
+-- scenario_no       BIGINT    number of the row, below 0
 -- scenario          VARCHAR   name
 -- study             VARCHAR   passes
 -- formulas          VARCHAR   physical
@@ -21,7 +21,7 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 -- kv_len            BIGINT    cached tokens of each
 -- requests          STRUCT[]  groups of equal requests
 -- logit_rows        BIGINT    rows of the output head, where given
--- said_pairs        BIGINT    pairs of query and key, where a trace has them; else NULL
+-- given_pairs       BIGINT    pairs of query and key, where a trace has them; else NULL
 -- tp                BIGINT    degree of tensor parallelism
 -- ep                BIGINT    degree of expert parallelism
 -- dp                BIGINT    replicas
@@ -64,7 +64,7 @@ WITH loads AS (
     WHERE p.new_tokens > 0
 )
 SELECT
-    -1 - CAST(hash(trace_id, rank, device, pass_id) // 4 AS BIGINT) AS question,
+    -1 - CAST(hash(trace_id, rank, device, pass_id) // 4 AS BIGINT) AS scenario_no,
     _pass_scenario(trace_id, rank, device, pass_id) AS scenario, 'passes' AS study,
     'physical' AS formulas, model,
     CASE WHEN phase IN ('training', 'decode') THEN phase ELSE 'prefill' END AS phase, batch,
@@ -82,7 +82,7 @@ SELECT
                 }
             ]
     END AS requests,
-    logit_rows, pairs AS said_pairs, tp, ep, dp, pp, CAST(1 AS BIGINT) AS cp,
+    logit_rows, pairs AS given_pairs, tp, ep, dp, pp, CAST(1 AS BIGINT) AS cp,
     CAST(NULL AS BIGINT) AS head_tp, CAST(1 AS BIGINT) AS microbatches,
     CAST(1 AS BIGINT) AS virtual_stages, CAST(0 AS BIGINT) AS zero_stage, FALSE AS recompute,
     hardware, 'physical' AS execution, CAST(NULL AS VARCHAR) AS weight_dtype,

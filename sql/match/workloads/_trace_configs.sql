@@ -7,7 +7,7 @@
 -- instead of: of_passes._known_configs
 --
 -- model     VARCHAR  name that no other config has
--- said      VARCHAR  name as given
+-- given_name VARCHAR  name as given
 -- config    VARCHAR  the config.json, as text
 -- of_trace  BOOLEAN  only traces have it
 CREATE VIEW _trace_configs AS
@@ -21,7 +21,7 @@ SELECT
         WHEN bool_or(g.is_row) THEN g.model
         ELSE concat(g.model, '-', left(sha256(g.config), 6))
     END AS model,
-    g.model AS said, g.config, NOT bool_or(g.is_row) AS of_trace
+    g.model AS given_name, g.config, NOT bool_or(g.is_row) AS of_trace
 FROM given AS g
 WHERE json_valid(g.config)
 GROUP BY g.model, g.config;

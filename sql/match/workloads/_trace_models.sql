@@ -7,7 +7,7 @@ CREATE VIEW _trace_models AS
 WITH own AS (
     SELECT t.trace_id, a.model, a.fault
     FROM traces AS t
-    JOIN _trace_configs AS c ON c.said = t.model AND c.config = t.config
+    JOIN _trace_configs AS c ON c.given_name = t.model AND c.config = t.config
     JOIN of_passes.architectures AS a ON a.model = c.model
 ),
 named AS (

@@ -110,7 +110,7 @@ joined AS (
         l.trace_id, t.rank, l.op_id, l.op, l.family, l.pid, l.tid, l.start_ns,
         (l.end_ns - l.start_ns) / 1000.0 AS dur_us, s.device, s.pass_id,
         coalesce(s.layer_id, paths.layer_id) AS layer_id, m.module, m.module_path, w.batch, w.m,
-        w.n, w.k, w.weight, w.dtype, lower(l.said) AS said, p.phase,
+        w.n, w.k, w.weight, w.dtype, lower(l.label) AS label, p.phase,
         c.op_id IS NOT NULL AS in_capture,
         w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes, w.token_bytes,
         p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,
@@ -134,7 +134,7 @@ joined AS (
 worked AS (
     SELECT
         trace_id, rank, op_id, op, family, pid, tid, start_ns, dur_us, device, pass_id, layer_id,
-        module, module_path, batch, m, n, k, weight, dtype, said, phase, in_capture, by_pass,
+        module, module_path, batch, m, n, k, weight, dtype, label, phase, in_capture, by_pass,
         flop_full, bytes, token_bytes, key_tokens, is_windowed, pairs_full, pair_flop,
         CASE WHEN by_pass THEN CASE WHEN NOT is_windowed THEN pairs * pair_flop END ELSE flop END
             AS known_flop
@@ -157,8 +157,8 @@ SELECT
         WHEN NOT is_windowed THEN bytes + key_tokens * token_bytes
     END AS bytes,
     CASE
-        WHEN contains(said, 'prefill') OR contains(said, 'extend') THEN 'prefill'
-        WHEN contains(said, 'decode') THEN 'decode'
+        WHEN contains(label, 'prefill') OR contains(label, 'extend') THEN 'prefill'
+        WHEN contains(label, 'decode') THEN 'decode'
         ELSE phase
     END AS stage,
     in_capture

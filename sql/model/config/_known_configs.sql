@@ -3,11 +3,11 @@
 -- columns.
 --
 -- model     VARCHAR  name, of this content alone
--- said      VARCHAR  name that it was given
+-- given_name VARCHAR  name that it was given
 -- config    VARCHAR  the config.json, as text
 -- of_trace  BOOLEAN  a trace has it, and no row of model_configs
 CREATE VIEW _known_configs AS
-SELECT model, model AS said, config, FALSE AS of_trace
+SELECT model, model AS given_name, config, FALSE AS of_trace
 FROM model_configs
 WHERE json_valid(config)
 UNION ALL

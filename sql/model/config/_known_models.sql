@@ -1,7 +1,7 @@
 -- One row per model known by its config.json: the columns of the table models, as its config gives
 -- them. Defaults are those that the architectures themselves have.
 CREATE VIEW _config_models AS
-WITH said AS (
+WITH given AS (
     SELECT model, map(list(field), list(value)) AS fields
     FROM _config_fields
     GROUP BY model
@@ -80,7 +80,7 @@ typed AS (
                 fields['quantization'] ->> '$.config_groups.group_0.weights.group_size'
             ) AS BIGINT
         ) AS group_size
-    FROM said
+    FROM given
 )
 SELECT
     model, t.model_type, num_layers, hidden_size, num_heads,

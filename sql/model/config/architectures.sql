@@ -3,7 +3,7 @@
 -- operators here. The last where no list of the layers has the type of each: what such a list holds
 -- is judged by _dimension_faults.
 CREATE VIEW _config_faults AS
-WITH said AS (
+WITH given AS (
     SELECT
         f.model, f.field, f.name, f.value, t.kind, t.least, t.most, t.words,
         json_type(f.value) AS form, f.value ->> '$' AS word,
@@ -26,7 +26,7 @@ judged AS (
         coalesce(
             len(list_filter(numbers, lambda number: number = floor(number))) = len(numbers), FALSE
         ) AS whole
-    FROM said
+    FROM given
 ),
 listed AS (
     SELECT model FROM judged WHERE field = 'layer_types'

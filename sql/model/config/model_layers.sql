@@ -21,7 +21,7 @@ WITH layers AS (
     FROM architectures
     WHERE fault IS NULL
 ),
-told AS (
+given AS (
     SELECT
         model, layer_id, attention,
         coalesce(compress_ratios[layer_id + 1], 0) AS compress_ratio,
@@ -52,7 +52,7 @@ named AS (
             WHEN attention = 'gqa' AND sliding_window IS NOT NULL THEN 'window'
             ELSE attention
         END AS attention_kind
-    FROM told
+    FROM given
 )
 SELECT
     model, layer_id, attention_kind || '+' || mlp_kind AS layer_kind, attention_kind, mlp_kind,

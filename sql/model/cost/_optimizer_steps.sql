@@ -7,7 +7,7 @@
 -- part: gradients are reduced and scattered, weights gathered, at stage 1 once a step, at stage 2
 -- the gradients and at stage 3 both with each microbatch, the weights before either pass.
 --
--- question        BIGINT  number of the scenario
+-- scenario_no     BIGINT  number of the scenario
 -- tokens          BIGINT  new tokens of a replica
 -- state_bytes     DOUBLE  bytes of the step that a rank reads and writes, per microbatch
 -- state_ms        DOUBLE  least time of the memory for them
@@ -17,14 +17,14 @@
 CREATE VIEW _optimizer_steps AS
 WITH trained AS (
     SELECT
-        question,
+        scenario_no,
         sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameters_rank END)
             AS shared,
         sum(CASE WHEN weights = 'expert' THEN stage_layers * parameters_rank ELSE 0 END)
             AS experts
     FROM _operator_rows
     WHERE phase = 'training'
-    GROUP BY question
+    GROUP BY scenario_no
 ),
 held AS (
     SELECT
@@ -37,8 +37,8 @@ held AS (
         CASE zero_stage WHEN 0 THEN 8.0 WHEN 1 THEN 4.0 ELSE 4.0 * microbatches
         END AS reduced_bytes,
         CASE zero_stage WHEN 0 THEN 0 WHEN 3 THEN 2 * microbatches ELSE 1 END AS gathers
-    FROM _priced_questions AS q
-    LEFT JOIN trained ON trained.question = q.question
+    FROM _priced_scenarios AS q
+    LEFT JOIN trained ON trained.scenario_no = q.scenario_no
     WHERE formulas = 'physical'
 ),
 moved AS (
@@ -56,7 +56,7 @@ moved AS (
     FROM held
 )
 SELECT
-    question, tokens, state_bytes, state_bytes / (hbm_gbps * hbm_fraction) / 1e6 AS state_ms,
+    scenario_no, tokens, state_bytes, state_bytes / (hbm_gbps * hbm_fraction) / 1e6 AS state_ms,
     shared_bytes + expert_bytes AS gradient_bytes,
     CASE
         WHEN shared_bytes = 0 THEN 0.0

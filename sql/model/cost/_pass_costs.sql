@@ -2,22 +2,22 @@
 -- done once a training step.
 CREATE VIEW _pass_sums AS
 WITH physical AS (
-    SELECT question, unnest(_stage_sums(o))
+    SELECT scenario_no, unnest(_stage_sums(o))
     FROM _operator_rows AS o
-    GROUP BY question
+    GROUP BY scenario_no
 )
 SELECT
-    question, physical.tokens, flop, tensor_flop, realizable_flop,
+    scenario_no, physical.tokens, flop, tensor_flop, realizable_flop,
     weight_bytes + state_bytes AS weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
     net_bytes + gradient_bytes AS net_bytes, compute_ms, peak_ms, hbm_ms + state_ms AS hbm_ms,
     net_ms + gradient_ms AS net_ms, serial_ms + state_ms + gradient_ms AS serial_ms,
     _least_ms({'compute_ms': compute_ms, 'hbm_ms': hbm_ms, 'net_ms': net_ms + slot_ms}) AS slot_ms
 FROM physical
-JOIN _optimizer_steps USING (question);
+JOIN _optimizer_steps USING (scenario_no);
 
 -- One row per scenario: what a pass costs a rank of its busiest pipeline stage.
 --
--- question           BIGINT   the scenario's row
+-- scenario_no        BIGINT   the scenario's row
 -- tokens             BIGINT   new tokens of a replica
 -- flop               DOUBLE   FLOP of the matrix units
 -- tensor_flop        DOUBLE   part of these that the matrix units can do

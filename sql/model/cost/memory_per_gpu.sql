@@ -6,7 +6,7 @@
 CREATE VIEW _resident_bytes AS
 WITH summed AS (
     SELECT
-        question,
+        scenario_no,
         sum(CASE WHEN weights = 'expert' THEN 0 ELSE stage_layers * parameters_rank END)
             AS parameters,
         sum(CASE WHEN weights = 'expert' THEN stage_layers * parameters_rank ELSE 0 END)
@@ -18,7 +18,7 @@ WITH summed AS (
         sum(stage_layers * resident_bytes) AS kv_bytes,
         sum(stage_layers * saved_bytes) AS saved_bytes
     FROM _operator_rows
-    GROUP BY question
+    GROUP BY scenario_no
 ),
 held AS (
     SELECT
@@ -29,11 +29,11 @@ held AS (
         parameters / replicas + expert_parameters / expert_replicas AS shared_parameters,
         saved_bytes * least(q.pp, q.microbatches) AS kept_bytes, h.hbm_gb * 1e9 AS budget_bytes
     FROM summed AS s
-    JOIN _priced_questions AS q USING (question)
+    JOIN _priced_scenarios AS q USING (scenario_no)
     LEFT JOIN hardware AS h ON h.hardware = q.hardware
 )
 SELECT
-    question,
+    scenario_no,
     other_bytes / CASE WHEN zero_stage >= 3 THEN replicas ELSE 1 END AS other_bytes,
     expert_bytes / CASE WHEN zero_stage >= 3 THEN expert_replicas ELSE 1 END AS expert_bytes,
     CASE WHEN trains THEN 0 ELSE kv_bytes END AS kv_bytes,
@@ -89,7 +89,7 @@ FROM held;
 CREATE VIEW memory_per_gpu AS
 WITH held AS (
     SELECT
-        question, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
+        scenario_no, other_bytes, expert_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
         activation_bytes, sequence_bytes, budget_bytes,
         other_bytes + expert_bytes + gradient_bytes + optimizer_bytes AS fixed_bytes
     FROM _resident_bytes
@@ -104,4 +104,4 @@ SELECT
         floor(greatest(budget_bytes - fixed_bytes, 0) / nullif(sequence_bytes, 0)) AS BIGINT
     ) AS max_batch
 FROM held
-JOIN _scenario_rows AS s ON s.question = held.question;
+JOIN _scenario_rows AS s ON s.scenario_no = held.scenario_no;

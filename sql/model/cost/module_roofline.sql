@@ -7,16 +7,16 @@ WITH named AS (
 ),
 physical AS (
     SELECT
-        question, path, category,
+        scenario_no, path, category,
         sum(stage_layers * flop_rank * m_eff) / nullif(sum(stage_layers * flop_rank), 0) AS m_eff,
         sum(stage_layers * tensor_flop)
         / nullif(sum(stage_layers * tensor_flop / tensor_efficiency), 0) AS tensor_efficiency,
         unnest(_stage_sums(o))
     FROM named AS o
-    GROUP BY question, path, category
+    GROUP BY scenario_no, path, category
 )
 SELECT
-    question, path AS module,
+    scenario_no, path AS module,
     CASE
         WHEN category IN ('attention', 'attention_core') THEN 'attention'
         WHEN category IN ('mlp', 'head', 'router', 'mhc') THEN 'linear'
@@ -28,7 +28,7 @@ SELECT
 FROM physical
 UNION ALL
 SELECT
-    question, 'optimizer', 'elementwise', 'optimizer', NULL, NULL, tokens, 0, 0, 0,
+    scenario_no, 'optimizer', 'elementwise', 'optimizer', NULL, NULL, tokens, 0, 0, 0,
     state_bytes, 0, 0, 0, gradient_bytes, 0, 0, state_ms, gradient_ms, state_ms + gradient_ms
 FROM _optimizer_steps
 WHERE state_bytes > 0;
@@ -96,4 +96,4 @@ SELECT
     intensity_total, compute_ms, hbm_ms, net_ms, time_ms, serial_ms, mfu, effective_tflops,
     achieved_tflops, tokens_per_s, bound
 FROM _module_costs AS r
-JOIN _scenario_rows AS s ON s.question = r.question;
+JOIN _scenario_rows AS s ON s.scenario_no = r.scenario_no;

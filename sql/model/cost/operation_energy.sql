@@ -22,16 +22,16 @@
 -- assumed                 BOOLEAN  a rate is that of any chip
 CREATE VIEW operation_energy AS
 WITH work AS (
-    SELECT question, dtype AS work, sum(stage_layers * flop_rank) AS amount
+    SELECT scenario_no, dtype AS work, sum(stage_layers * flop_rank) AS amount
     FROM _operator_rows
     WHERE flop_rank > 0
-    GROUP BY question, dtype
+    GROUP BY scenario_no, dtype
     UNION ALL
-    SELECT question, 'vector', sum(stage_layers * vector_flop_rank)
+    SELECT scenario_no, 'vector', sum(stage_layers * vector_flop_rank)
     FROM _operator_rows
-    GROUP BY question
+    GROUP BY scenario_no
     UNION ALL
-    SELECT c.question, moved.work, moved.amount
+    SELECT c.scenario_no, moved.work, moved.amount
     FROM _pass_costs AS c
     CROSS JOIN unnest([
         {'work': 'hbm', 'amount': c.hbm_bytes}, {'work': 'network', 'amount': c.net_bytes}
@@ -39,23 +39,24 @@ WITH work AS (
 ),
 spent AS (
     SELECT
-        w.question, w.work, w.amount * coalesce(own.picojoules, other.picojoules) / 1e12 AS joules,
+        w.scenario_no, w.work,
+        w.amount * coalesce(own.picojoules, other.picojoules) / 1e12 AS joules,
         own.picojoules IS NULL AS assumed
     FROM work AS w
-    JOIN _scenario_rows AS s ON s.question = w.question AND s.formulas = 'physical'
+    JOIN _scenario_rows AS s ON s.scenario_no = w.scenario_no AND s.formulas = 'physical'
     LEFT JOIN energy_rates AS own ON own.hardware = s.hardware AND own.work = w.work
     LEFT JOIN energy_rates AS other ON other.hardware = 'any' AND other.work = w.work
 ),
 summed AS (
     SELECT
-        question,
+        scenario_no,
         sum(CASE WHEN work NOT IN ('vector', 'hbm', 'network') THEN joules END) AS flop_j,
         sum(CASE WHEN work = 'vector' THEN joules END) AS vector_j,
         sum(CASE WHEN work = 'hbm' THEN joules END) AS hbm_j,
         sum(CASE WHEN work = 'network' THEN joules END) AS net_j,
         bool_or(joules IS NULL) AS lacks_a_rate, bool_or(assumed) AS assumed
     FROM spent
-    GROUP BY question
+    GROUP BY scenario_no
 ),
 passes AS (
     SELECT
@@ -65,7 +66,7 @@ passes AS (
         p.tokens_per_s * p.time_ms / 1e3 AS tokens, e.lacks_a_rate,
         e.assumed OR own.hardware IS NULL AS assumed
     FROM summed AS e
-    JOIN _scenario_rows AS s ON s.question = e.question
+    JOIN _scenario_rows AS s ON s.scenario_no = e.scenario_no
     JOIN phase_roofline AS p ON p.scenario = s.scenario AND p.time_ms IS NOT NULL
     JOIN hardware AS h ON h.hardware = p.hardware AND h.tdp_w IS NOT NULL
     LEFT JOIN power_profiles AS own ON own.hardware = p.hardware

@@ -73,4 +73,4 @@ SELECT
         AS chip_tokens_per_s,
     bound
 FROM _pass_costs AS r
-JOIN _scenario_rows AS s ON s.question = r.question;
+JOIN _scenario_rows AS s ON s.scenario_no = r.scenario_no;

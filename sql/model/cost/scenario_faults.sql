@@ -61,7 +61,7 @@ WITH checked AS (
     LEFT JOIN hardware AS h ON h.hardware = s.hardware
     LEFT JOIN execution_profiles AS e ON e.execution = s.execution
     LEFT JOIN memory_per_gpu AS f ON f.scenario = s.scenario
-    LEFT JOIN _priced_questions AS q ON q.scenario = s.scenario
+    LEFT JOIN _priced_scenarios AS q ON q.scenario = s.scenario
 )
 SELECT scenario, study, fault
 FROM checked

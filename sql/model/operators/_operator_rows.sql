@@ -77,7 +77,7 @@ CREATE MACRO _resident_keys(kind, batch, new_tokens, cached, requests, sees, rat
 -- more with recompute; weights read for each, gradients in FP32 written, or read and written where
 -- they are summed up over microbatches.
 --
--- question           BIGINT   number of the scenario
+-- scenario_no        BIGINT   number of the scenario
 -- scenario           VARCHAR  scenario
 -- model              VARCHAR  model
 -- phase              VARCHAR  prefill, decode or training
@@ -159,7 +159,8 @@ worked AS (
             WHEN 'assignments' THEN tokens * top_k
             WHEN 'pairs'
                 THEN CASE
-                    WHEN said_pairs IS NOT NULL AND attention_kind IN ('gqa', 'mla') THEN said_pairs
+                    WHEN given_pairs IS NOT NULL AND attention_kind IN ('gqa', 'mla')
+                        THEN given_pairs
                     ELSE _pairs(
                         attention_kind, batch, seq_len, kv_len, requests, sliding_window,
                         compress_ratio, index_top_k
@@ -203,7 +204,7 @@ worked AS (
             WHEN 'head_tp' THEN CAST(head_tp AS DOUBLE)
             ELSE 1.0
         END AS side_factor
-    FROM _priced_questions AS q
+    FROM _priced_scenarios AS q
     JOIN template AS t
         ON t.variant = q.variant AND t.stages = q.pp AND (t.form IS NULL OR t.form = q.form)
     WHERE
@@ -340,7 +341,7 @@ limited AS (
     FROM weighed
 )
 SELECT
-    question, scenario, model, phase, part, kinds, mtp_layers, layers, stage_layers, op_seq, op,
+    scenario_no, scenario, model, phase, part, kinds, mtp_layers, layers, stage_layers, op_seq, op,
     module, fused_op, category, rows, row_count, tokens, m_eff, tensor_efficiency,
     n, k, instances,
     CASE WHEN split_side = 'n' THEN CAST(n / side_factor AS BIGINT) ELSE n END AS n_rank,

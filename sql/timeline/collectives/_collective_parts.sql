@@ -75,7 +75,7 @@ launched AS (
         AND annotated.start_ns <= parts.launch_ns
     WHERE parts.launch_ns <= annotated.end_ns
 ),
-told AS (
+given AS (
     SELECT
         parts.trace_id, parts.kernel_id,
         coalesce(written.args ->> '$."Collective name"', recorded.args ->> '$."Collective name"')
@@ -109,12 +109,12 @@ instructions AS (
             ELSE nullif(regexp_extract(parts.name, '-(start|done)(?:\.\d+)?$', 1), '')
         END AS half,
         coalesce(
-            nullif(regexp_extract(told.instruction, '-done\([^%]*%([\w.-]+)', 1), ''),
+            nullif(regexp_extract(given.instruction, '-done\([^%]*%([\w.-]+)', 1), ''),
             regexp_replace(
                 replace(ltrim(parts.name, '%'), '-done', '-start'), '^(send|recv)-start', '\1'
             )
         ) AS start_name,
-        nullif(regexp_extract(told.instruction, 'replica_groups=(.*?)(?:, [a-z]|$)', 1), '')
+        nullif(regexp_extract(given.instruction, 'replica_groups=(.*?)(?:, [a-z]|$)', 1), '')
             AS groups,
         list_transform(
             string_split(parts.shape, '|'),
@@ -122,7 +122,7 @@ instructions AS (
         ) AS elements,
         split_part(parts.dtype, '|', 1) AS element
     FROM parts
-    JOIN told USING (trace_id, kernel_id)
+    JOIN given USING (trace_id, kernel_id)
 ),
 sized AS (
     SELECT
@@ -153,7 +153,7 @@ SELECT
     parts.execution_id,
     list_filter(
         [
-            lower(told.called), launched.called, lower(parts.hlo_category),
+            lower(given.called), launched.called, lower(parts.hlo_category),
             regexp_replace(lower(coalesce(parts.display_name, parts.name)), '\d+', '0', 'g'),
             regexp_replace(lower(parts.name), '\d+', '0', 'g')
         ],
@@ -162,28 +162,28 @@ SELECT
     sized.half,
     sized.start_name,
     coalesce(
-        told.process_group, sized.groups,
+        given.process_group, sized.groups,
         -- HCCL writes the end of the group's hash into the name: hcom_allReduce__935_3_1.
         nullif(regexp_extract(parts.name, '^hcom_[A-Za-z]+_?_(\d+)_\d+', 1), '')
     ) AS process_group,
-    told.group_ranks,
-    coalesce(told.group_size, sized.group_size) AS group_size,
+    given.group_ranks,
+    coalesce(given.group_size, sized.group_size) AS group_size,
     CASE
-        WHEN told.group_size IS NOT NULL THEN 'arguments'
+        WHEN given.group_size IS NOT NULL THEN 'arguments'
         WHEN sized.group_size IS NOT NULL THEN 'instruction'
     END AS group_size_source,
-    told.sequence,
-    coalesce(told.elements_in * said.bytes, launched.elements * noted.bytes) AS input_bytes,
-    coalesce(told.elements_out * said.bytes, sized.output_bytes) AS output_bytes,
-    coalesce(said.dtype, noted.dtype, sized.element) AS dtype,
+    given.sequence,
+    coalesce(given.elements_in * stated.bytes, launched.elements * noted.bytes) AS input_bytes,
+    coalesce(given.elements_out * stated.bytes, sized.output_bytes) AS output_bytes,
+    coalesce(stated.dtype, noted.dtype, sized.element) AS dtype,
     CASE
-        WHEN told.elements_in IS NOT NULL OR told.elements_out IS NOT NULL THEN 'arguments'
+        WHEN given.elements_in IS NOT NULL OR given.elements_out IS NOT NULL THEN 'arguments'
         WHEN launched.elements IS NOT NULL THEN 'annotation'
         WHEN sized.output_bytes IS NOT NULL THEN 'instruction'
     END AS bytes_source
 FROM parts
-JOIN told USING (trace_id, kernel_id)
+JOIN given USING (trace_id, kernel_id)
 LEFT JOIN launched USING (trace_id, kernel_id)
 LEFT JOIN sized USING (trace_id, kernel_id)
-LEFT JOIN dtypes AS said ON said.token = told.element
+LEFT JOIN dtypes AS stated ON stated.token = given.element
 LEFT JOIN dtypes AS noted ON noted.token = launched.element;

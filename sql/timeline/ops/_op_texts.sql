@@ -160,7 +160,7 @@ sized AS (
     FROM parts
     WHERE len(operands) >= 2 AND list_product(result) > 0
 ),
-told AS (
+given AS (
     SELECT
         layout, instruction, is_gemm,
         CASE
@@ -231,7 +231,7 @@ chosen AS (
     HAVING count(DISTINCT k) = 1
 )
 SELECT layout, instruction, is_gemm, TRY_CAST(flops AS BIGINT) AS flops
-FROM told
+FROM given
 WHERE flops IS NOT NULL
 UNION ALL
 SELECT layout, instruction, TRUE, TRY_CAST(flops AS BIGINT) FROM chosen;

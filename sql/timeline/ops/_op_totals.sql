@@ -42,7 +42,7 @@ WITH variants AS (
         min(hlo_category) AS hlo_category, count(*) AS calls, sum(dur_ns) AS total_ns,
         sum(self_ns) AS self_ns, max(dur_ns) AS max_ns, sum(model_flops) AS model_flops,
         sum(flops) AS flops, sum(self_ns) FILTER (flops IS NOT NULL) AS flops_ns,
-        bool_or(flops_source = 'model_flops') AS is_told,
+        bool_or(flops_source = 'model_flops') AS is_given,
         bool_or(flops_source = 'shapes') AS is_derived, sum(bytes_accessed) AS bytes,
         sum(self_ns) FILTER (bytes_accessed IS NOT NULL) AS bytes_ns,
         count(*) FILTER (is_overlapping) AS overlapping
@@ -72,8 +72,8 @@ SELECT
     CAST(sum(model_flops) AS HUGEINT) AS model_flops,
     CAST(sum(flops) AS HUGEINT) AS flops,
     CASE
-        WHEN bool_or(is_told) AND bool_or(is_derived) THEN 'both'
-        WHEN bool_or(is_told) THEN 'model_flops'
+        WHEN bool_or(is_given) AND bool_or(is_derived) THEN 'both'
+        WHEN bool_or(is_given) THEN 'model_flops'
         WHEN bool_or(is_derived) THEN 'shapes'
         ELSE 'none'
     END AS flops_source,

@@ -22,22 +22,22 @@ WITH firsts AS (
     FROM _xla_ops
     GROUP BY trace_id, text_id
 ),
-told AS (
-    SELECT trace_id, text_id, copies, name, _xla_arguments(args) AS said
+given AS (
+    SELECT trace_id, text_id, copies, name, _xla_arguments(args) AS stated
     FROM events
     JOIN firsts USING (trace_id, event_id)
     WHERE lane = 'device'
 )
 SELECT
     trace_id, text_id, copies, name,
-    said[1] AS hlo_category,
-    said[2] AS tf_op,
-    said[3] AS instruction,
-    said[4] AS layout,
-    said[5] AS dedup_name,
-    TRY_CAST(said[6] AS BIGINT) AS model_flops,
-    TRY_CAST(said[7] AS BIGINT) AS bytes,
-    TRY_CAST(said[8] AS BIGINT) AS raw_bytes,
-    said[9] AS hlo_module,
-    said[10] AS source
-FROM told;
+    stated[1] AS hlo_category,
+    stated[2] AS tf_op,
+    stated[3] AS instruction,
+    stated[4] AS layout,
+    stated[5] AS dedup_name,
+    TRY_CAST(stated[6] AS BIGINT) AS model_flops,
+    TRY_CAST(stated[7] AS BIGINT) AS bytes,
+    TRY_CAST(stated[8] AS BIGINT) AS raw_bytes,
+    stated[9] AS hlo_module,
+    stated[10] AS source
+FROM given;

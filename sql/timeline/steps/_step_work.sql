@@ -99,8 +99,8 @@ SELECT
     operations.trace_id, operations.device, operations.kernel_id, spans.step_id,
     operations.start_ns, operations.end_ns
 FROM operations
-JOIN ascend_kernels AS told
-    ON told.trace_id = operations.trace_id AND told.kernel_id = operations.kernel_id
+JOIN ascend_kernels AS given
+    ON given.trace_id = operations.trace_id AND given.kernel_id = operations.kernel_id
 JOIN spans
     ON spans.trace_id = operations.trace_id AND spans.device = operations.device
-    AND spans.work_source = 'step ids' AND spans.step_number = told.step_id;
+    AND spans.work_source = 'step ids' AND spans.step_number = given.step_id;

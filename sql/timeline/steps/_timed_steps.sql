@@ -83,7 +83,7 @@ together AS (
     FROM judged
     GROUP BY trace_id, step_number, nth
 ),
-said AS (
+given AS (
     SELECT trace_id, TRY_CAST(value AS BIGINT) AS warm_up
     FROM tags
     WHERE key = 'warm_up_steps'
@@ -100,7 +100,7 @@ ranked AS (
             PARTITION BY together.trace_id, program ORDER BY mark_ns, step_number, nth
         ) AS place,
         coalesce(
-            said.warm_up,
+            given.warm_up,
             least(
                 step_sources.warm_up,
                 count(*) OVER (PARTITION BY together.trace_id, program) // 2
@@ -108,7 +108,7 @@ ranked AS (
         ) AS warm_up
     FROM together
     JOIN step_sources ON step_sources.step_source = together.step_source
-    LEFT JOIN said ON said.trace_id = together.trace_id
+    LEFT JOIN given ON given.trace_id = together.trace_id
 )
 SELECT
     trace_id, step_id, step_number, nth, step_source, work_source, program, requests, tokens,

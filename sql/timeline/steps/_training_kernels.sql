@@ -49,7 +49,7 @@ optimized AS (
         AND n.start_ns <= k.launch_ns
     WHERE k.launch_ns < n.end_ns
 ),
-told AS (
+given AS (
     SELECT
         k.trace_id, k.rank, k.device, k.kernel_id, k.start_ns, k.end_ns,
         CASE
@@ -67,5 +67,5 @@ told AS (
 )
 SELECT
     trace_id, rank, device, kernel_id, start_ns, end_ns, coalesce(phase, 'other') AS phase
-FROM told
+FROM given
 QUALIFY bool_or(phase IN ('backward', 'optimizer')) OVER (PARTITION BY trace_id);

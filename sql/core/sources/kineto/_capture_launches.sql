@@ -143,7 +143,7 @@ enclosing AS (
         AND starts.depth = placed.depth
         AND starts.at_ns <= placed.at_ns
 ),
-told AS (
+given AS (
     SELECT
         enclosing.trace_id,
         enclosing.launch_id,
@@ -162,9 +162,9 @@ told AS (
 )
 SELECT
     launches.trace_id, launches.capture_id, launches.capture_name, sequences.sequence,
-    launches.position, launches.launch_id, launches.name, told.op_name, told.input_dims,
-    told.input_types,
-    told.module, told.module_path
+    launches.position, launches.launch_id, launches.name, given.op_name, given.input_dims,
+    given.input_types,
+    given.module, given.module_path
 FROM launches
 JOIN sequences USING (trace_id, capture_id)
-LEFT JOIN told USING (trace_id, launch_id);
+LEFT JOIN given USING (trace_id, launch_id);

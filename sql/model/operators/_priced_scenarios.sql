@@ -15,7 +15,7 @@ WITH typed AS (
     JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
 )
 SELECT
-    question, scenario, study, formulas,
+    scenario_no, scenario, study, formulas,
     _variant(model, said_top_k, hidden_scale, kv_rank_scale) AS variant,
     model, phase, batch, seq_len, kv_len, requests,
     CASE
@@ -39,7 +39,7 @@ SELECT
         WHEN phase = 'training' THEN tokens
         ELSE request_count
     END AS logit_rows,
-    said_pairs,
+    given_pairs,
     CASE
         WHEN mla_mode <> 'auto' THEN mla_mode
         WHEN phase = 'decode' THEN 'absorbed'
@@ -67,7 +67,7 @@ LEFT JOIN element_sizes AS activation ON activation.dtype = activations;
 
 -- One row per scenario: its work with the rates of its chip and the bytes of its types.
 --
--- question          BIGINT    number of the scenario
+-- scenario_no       BIGINT    number of the scenario
 -- scenario          VARCHAR   scenario
 -- study             VARCHAR   sweep
 -- formulas          VARCHAR   set of formulas: physical
@@ -83,7 +83,7 @@ LEFT JOIN element_sizes AS activation ON activation.dtype = activations;
 -- cached_tokens     BIGINT    cached tokens of a replica
 -- request_count     BIGINT    sequences of a replica
 -- logit_rows        BIGINT    rows of the output head
--- said_pairs        BIGINT    pairs of query and key from a trace
+-- given_pairs       BIGINT    pairs of query and key from a trace
 -- form              VARCHAR   form of a latent attention
 -- tp                BIGINT    degree of tensor parallelism
 -- ep                BIGINT    degree of expert parallelism
@@ -143,11 +143,11 @@ LEFT JOIN element_sizes AS activation ON activation.dtype = activations;
 -- flop_fraction     DOUBLE    part of the peaks that kernels reach
 -- hbm_fraction      DOUBLE    part of the memory bandwidth that they reach
 -- net_fraction      DOUBLE    part of the links' bandwidth that they reach
-CREATE VIEW _priced_questions AS
+CREATE VIEW _priced_scenarios AS
 SELECT
-    question, scenario, study, formulas, q.execution, variant, model, phase, batch, seq_len, kv_len,
-    requests, tokens, cached_tokens, request_count, logit_rows, said_pairs, form, tp, ep, dp,
-    pp, cp, head_tp,
+    scenario_no, scenario, study, formulas, q.execution, variant, model, phase, batch, seq_len,
+    kv_len, requests, tokens, cached_tokens, request_count, logit_rows, given_pairs, form, tp, ep,
+    dp, pp, cp, head_tp,
     greatest(tp // ep, 1) AS expert_tp, least(greatest(ep // tp, 1), dp * cp) AS group_ranks,
     num_experts / ep * (1 - pow(1 - top_k / num_experts, tokens / cp * group_ranks))
         AS visited_experts,

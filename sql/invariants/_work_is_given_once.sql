@@ -1,7 +1,7 @@
 -- Each kernel has one row of work, and FLOP of an operator stand on one kernel of it.
 -- trace_id  VARCHAR  trace
 -- device    INTEGER  device that breaks the law
-CREATE VIEW _work_is_told_once AS
+CREATE VIEW _work_is_given_once AS
 WITH rated AS (
     SELECT
         trace_id, device, count(*) AS kernel_count, count(DISTINCT kernel_id) AS different,

@@ -16,7 +16,7 @@
 -- dp                INTEGER  degree of data parallelism
 -- pp                INTEGER  degree of pipeline parallelism
 -- dedup             VARCHAR  rule for rows that show one thing twice: tracelake, compat or none
-CREATE VIEW _said AS
+CREATE VIEW _trace_settings AS
 SELECT
     trace_id,
     max(value) FILTER (key = 'trace') AS trace,

@@ -10,8 +10,8 @@
 -- kernel_id  BIGINT   the operation
 -- flop       BIGINT   FLOP, NULL for copies and fills
 -- bytes      DOUBLE   bytes of device memory read and written
-CREATE VIEW _told_works AS
-WITH told AS (
+CREATE VIEW _profiled_works AS
+WITH given AS (
     SELECT
         trace_id, event_id AS kernel_id, name,
         TRY_CAST(args ->> '$.model_flops' AS BIGINT) AS flop,
@@ -25,5 +25,5 @@ WITH told AS (
 SELECT
     trace_id, kernel_id, flop,
     coalesce(accessed, copied * CASE WHEN contains(name, 'DtoD') THEN 2 ELSE 1 END) AS bytes
-FROM told
+FROM given
 WHERE flop IS NOT NULL OR accessed IS NOT NULL OR copied IS NOT NULL;
