@@ -198,7 +198,7 @@ class Lake:
         return model_traces.template_vs_trace(self.store, trace, pass_id)
 
     def check_modelled(self, trace: str) -> None:
-        """Check that a trace's model is set and known, and that a complete pass tells what it computes."""
+        """Check that a trace's model is set and known, and that it is known what a complete pass computes."""
         model_traces.check_modelled(self.store, trace)
 
     def model_fault(self, trace_id: str) -> str | None:

@@ -71,7 +71,7 @@ def find(name: str) -> Formulas:
     """Return a set of formulas.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: the name is unknown.
     """
     for one in known().values():
         if name in (one.name, one.former or one.name):

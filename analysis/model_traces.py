@@ -62,7 +62,7 @@ def validate(store: Store, trace: str, pass_id: int | None = None) -> duckdb.Duc
 
     Raises:
         UsageError: the trace is unknown, its model is not set, or no such model is known.
-        InputError: no pass of the trace is complete, or nothing tells the tokens of any.
+        InputError: no pass of the trace is complete, or the tokens of all are unknown.
     """
     check_modelled(store, trace)
     where = f"{of_trace(store, trace)}{_of_pass(pass_id)}"
@@ -81,11 +81,11 @@ def model_fault(store: Store, trace_id: str) -> str | None:
 
 
 def check_modelled(store: Store, trace: str) -> None:
-    """Check that a trace's model is set and known, and that a complete pass tells what it computes.
+    """Check that a trace's model is set and known, and that it is known what a complete pass computes.
 
     Raises:
         UsageError: the trace is unknown, its model is not set, or no such model is known.
-        InputError: no pass of the trace is complete, or nothing tells the tokens of any.
+        InputError: no pass of the trace is complete, or the tokens of all are unknown.
     """
     trace_id = locate(store, trace)
     [(model, known)] = store.rows("SELECT model, known FROM _model_states WHERE trace_id = $1", [trace_id])

@@ -40,7 +40,7 @@ class Times:
 
     Attributes:
         form: the option that gave them.
-        metadata: what is said beside them: layer_id, compress_ratio, num_layers, total_dur_us, wall_us.
+        metadata: what is given beside them: layer_id, compress_ratio, num_layers, total_dur_us, wall_us.
         categories: time in µs and number of kernels of each category.
         kernels: the kernels, in the order given.
     """
@@ -77,10 +77,10 @@ def insert_times(connection: duckdb.DuckDBPyConnection, request: str, times: Tim
     """Put times where the relations about them look: measured_ms and per_layer_ms, and those of kernels."""
     for table in ("timing_metadata", "category_timings", "kernel_timings"):
         connection.execute(f"DELETE FROM {table} WHERE request = $1", [request])
-    said: dict[str, Any] = {"request": request, **measured}
+    row: dict[str, Any] = {"request": request, **measured}
     if times is not None:
-        said |= {"form": times.form, **times.metadata}
-    _insert(connection, "timing_metadata", said)
+        row |= {"form": times.form, **times.metadata}
+    _insert(connection, "timing_metadata", row)
     if times is None:
         return
     for nth, (category, (us, count)) in enumerate(times.categories.items()):
@@ -181,8 +181,8 @@ def _listed(form: Form, option: str, found: Mapping[str, Any]) -> Times:
     checked = _Checked(option)
     metadata = checked.object(found.get("metadata") or {}, "metadata")
     times = Times(form, metadata=dict(_metadata(checked, metadata)))
-    for name, said in checked.object(found.get("category_summary") or {}, "category_summary").items():
-        summary = checked.object(said, f"category {name}")
+    for name, sums in checked.object(found.get("category_summary") or {}, "category_summary").items():
+        summary = checked.object(sums, f"category {name}")
         us = checked.time(summary.get("dur_us", summary.get("dur")), f"dur_us of category {name}")
         count = summary.get("count")
         times.categories[name] = (us, None if count is None else checked.whole(count, f"count of category {name}"))

@@ -73,15 +73,15 @@ def _add(
     plain = cast("Answer", command.callback)
 
     @click.pass_obj
-    def run(lake: Path | None, /, **said: Any) -> None:
-        switched = said.pop(str(switch.name)) in WORDS
-        given = {option: said.pop(str(option.name)) for option in options}
+    def run(lake: Path | None, /, **words: Any) -> None:
+        switched = words.pop(str(switch.name)) in WORDS
+        given = {option: words.pop(str(option.name)) for option in options}
         if switched:
-            answer(lake, {str(option.name): value for option, value in given.items()}, **said)
+            answer(lake, {str(option.name): value for option, value in given.items()}, **words)
             return
         if unasked := [option.opts[0] for option, value in given.items() if value is not None]:
             raise UsageError(f"{unasked[0]} {refusal}")
-        plain(**said)
+        plain(**words)
 
     command.params += [switch, *options]
     command.callback = run
@@ -96,11 +96,11 @@ def _add_format(command: click.Command) -> None:
     option.help = f"{option.help} compat-json: a layer as one nested object, the input of layer simulators."
 
     @click.pass_obj
-    def run(lake: Path | None, /, **said: Any) -> None:
-        if said["format_"] in JSON:
-            _layer(lake, **said)
+    def run(lake: Path | None, /, **words: Any) -> None:
+        if words["format_"] in JSON:
+            _layer(lake, **words)
         else:
-            plain(**said)
+            plain(**words)
 
     command.callback = run
 
@@ -132,9 +132,9 @@ def _summary(
 
 
 def _mfu(
-    lake: Path | None, _: dict[str, Any], name: str, pass_: str | None, format_: str, output: Path | None, **said: Any
+    lake: Path | None, _: dict[str, Any], name: str, pass_: str | None, format_: str, output: Path | None, **words: Any
 ) -> None:
-    given = {key: value for key, value in said.items() if value is not None}
+    given = {key: value for key, value in words.items() if value is not None}
     for key in ("phase", "kv_len", "pp", "mla_mode"):
         if key in given:
             raise UsageError(f"--{key.replace('_', '-')}: the reference has no such option.")
@@ -155,7 +155,7 @@ def _mfu(
 
 def _counts(
     lake: Path | None,
-    said: dict[str, Any],
+    words: dict[str, Any],
     trace: str,
     format_: str,
     output: Path | None,
@@ -163,7 +163,7 @@ def _counts(
     **of_layers: str | None,
 ) -> None:
     """Print passes, or for a command with a pass its layers; end with 1 where there is no pass."""
-    given: Given = (said["anchor"], said["num_layers"], said["blocks_per_layer"])
+    given: Given = (words["anchor"], words["num_layers"], words["blocks_per_layer"])
     opened = open_lake(lake, trace=trace)
     passes = opened.compat.passes(trace, *given)
     chosen = dict(passes.select("pass_id, chosen").fetchall())

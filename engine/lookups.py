@@ -19,8 +19,8 @@ class LookupTables:
     def __init__(self, layout: Layout) -> None:
         """Fill nothing yet."""
         self._layout = layout
-        #: Tables with rows that were told to this connection and are in no file.
-        self.told: set[str] = set()
+        #: Tables with rows that were given to this connection and are in no file.
+        self.given: set[str] = set()
         #: The tables that are filled, each with the time of the lake's own file that its rows are from.
         self._times: dict[str, int] = {}
         #: Tables that hold more than their files.
@@ -29,7 +29,7 @@ class LookupTables:
     @property
     def in_files(self) -> bool:
         """Whether another connection would have the same rows."""
-        return not self.told and not self._held
+        return not self.given and not self._held
 
     def hold(self, table: str) -> None:
         """Have a table stay as it is: from here on it holds more than its files."""
@@ -38,7 +38,7 @@ class LookupTables:
 
     def clear(self) -> None:
         """Forget a connection that was closed."""
-        self.told.clear()
+        self.given.clear()
         self._held.clear()
         self._times.clear()
 
@@ -63,7 +63,7 @@ class LookupTables:
         """
         times = {table: path.stat().st_mtime_ns for table, path in self._layout.lookup_files().items()}
         changed = [
-            table for table, seen in self._times.items() if times.get(table, 0) != seen and table not in self.told
+            table for table, seen in self._times.items() if times.get(table, 0) != seen and table not in self.given
         ]
         for table in changed:
             connection.begin()
@@ -76,11 +76,11 @@ class LookupTables:
             connection.commit()
         return changed
 
-    def tell(self, connection: duckdb.DuckDBPyConnection, table: str, row: tuple[str, ...]) -> None:
+    def give(self, connection: duckdb.DuckDBPyConnection, table: str, row: tuple[str, ...]) -> None:
         """Put a row into a table, in the place of one of its key, for as long as the connection is open."""
         marks = ", ".join("?" for _ in row)
         connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
-        self.told.add(table)
+        self.given.add(table)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
         """Fill a table from the shipped CSV file, then from the lake's own."""

@@ -70,12 +70,12 @@ def is_plain_folder(path: Path) -> bool:
 
 
 def plain_files(folder: Path, suffix: str) -> list[Path]:
-    """Return the files of a folder that end in `suffix`, sorted; links, and files in a linked folder, are none."""
+    """Return the files of a folder that end in `suffix`, sorted; links, and files in a linked folder, are left out."""
     return sorted(path for path in _inside(folder) if path.name.endswith(suffix) and is_plain_file(path))
 
 
 def plain_folders(folder: Path) -> list[Path]:
-    """Return the folders in a folder, sorted; links are none."""
+    """Return the folders in a folder, sorted; links are left out."""
     return sorted(path for path in _inside(folder) if is_plain_folder(path))
 
 

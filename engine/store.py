@@ -70,7 +70,7 @@ class Store:
         self._created: set[str] = set()
         self._commented: set[str] = set()
         self._materialised: set[str] = set()
-        #: Rows of the relations that tell which other traces those of a trace rest on.
+        #: Rows of the relations that name the other traces that those of a trace rest on.
         self._pairs: dict[str, list[tuple[Any, ...]]] = {}
         self.lookups = LookupTables(self.layout)
 
@@ -354,8 +354,8 @@ class Store:
         return marts.Origins.of(stamps, [pair for name in names for pair in self._pairs[name]])
 
     def _is_kept(self, entry: modules.Module) -> bool:
-        """Whether a relation's rows are files: not where they rest on what was told to this connection alone."""
-        return entry.materialised and self.lookups.told.isdisjoint(modules.sources(entry.name))
+        """Whether a relation's rows are files: not where they rest on what was given to this connection alone."""
+        return entry.materialised and self.lookups.given.isdisjoint(modules.sources(entry.name))
 
     def expire(self, names: Iterable[str]) -> None:
         """Have relations that are held in memory computed again by the next query that needs them."""
@@ -364,7 +364,7 @@ class Store:
 
     def give(self, table: str, *row: str) -> None:
         """Put a row into a lookup table, in the place of one of its key, for as long as the lake is open."""
-        self.lookups.tell(self._ready([table]), table, row)
+        self.lookups.give(self._ready([table]), table, row)
         self._ready(self._renew_above(table))
 
     def _renew_above(self, table: str) -> set[str]:

@@ -39,7 +39,7 @@ class Failed:
 
 
 def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str | Failed]:
-    """Return the files that `paths` name; a folder stands for the traces below it, and fails where there are none.
+    """Return the files that `paths` name; a folder stands for the traces below it, and fails if it has none.
 
     What an Ascend profiler left of one rank is one trace, and its folder stands for it.
     """

@@ -44,7 +44,7 @@ def kernel_query(
         careful: write the arguments as JSON by a way that is slower and right for any text; the other way marks rows
             suspect where a text has a quote or a control character nobody expects.
         harmless: by column, texts that hold no credential. Where given, rows whose cells may hold one are suspect: of
-            these only those are searched that are long and none of the harmless, or all where there are none.
+            these only those are searched that are long and not harmless, or all without any.
     """
     args = _careful_args(columns) if careful else _fast_args(columns)
     held = "false" if harmless is None else _held(columns, harmless)

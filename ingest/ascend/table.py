@@ -170,7 +170,7 @@ class TableReader:
             self._finish(worker)
 
     def _fill(self, slot: Slot) -> int:
-        """Put the next lines into a slot and return their end; 0 where there are none."""
+        """Put the next lines into a slot and return their end; 0 without any."""
         slot.unseal()
         slot.put(0, self._carry)
         filled = len(self._carry)

@@ -286,5 +286,5 @@ def _cut(one: Segment, other: Segment) -> bool:
         return (line[2] - line[0]) * (y - line[1]) - (line[3] - line[1]) * (x - line[0])
 
     apart = side(one, *other[:2]) * side(one, *other[2:])
-    # An end on the other is none beyond it.
+    # An end on the other is not beyond it.
     return apart < -1e-3 and side(other, *one[:2]) * side(other, *one[2:]) < -1e-3

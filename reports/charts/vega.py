@@ -152,7 +152,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def log_axis(field: str, title: str, limits: tuple[float, float], axis: str = "X", ticks: Sequence[float] = ()) -> Any:
-    """Return a logarithmic axis with its title and limits; ticks: round values if not said."""
+    """Return a logarithmic axis with its title and limits; ticks; default: round values."""
     alt = altair_module()
     channel = alt.X if axis == "X" else alt.Y
     shown = alt.Axis(values=list(ticks) or _ticks(*limits), format="~r", labelExpr=_NUMBER, labelOverlap="greedy")
@@ -184,7 +184,7 @@ def under_roofs(
         width: pixels across.
         names: words for some of the points, with their intensity and TFLOP/s.
         paths: lines between points.
-        rivals: points without a name, from which those with one must be told.
+        rivals: points without a name, from which those with one must differ.
     """
     alt = altair_module()
     across = _across(rows, roofs)

@@ -1,7 +1,7 @@
 """The summary as the reference's tool makes it, `profile_summary.v1`: its keys, its figures, its errors.
 
 It is for holding figures against those of that tool; the right ones are those of `summary`. Durations are µs, shares
-0 to 1. Ours stand beside it under the key `tracelake`, with the units and the basis that the format does not tell.
+0 to 1. Ours stand beside it under the key `tracelake`, with the units and the basis that the format lacks.
 """
 
 from __future__ import annotations

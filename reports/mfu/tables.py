@@ -217,8 +217,8 @@ def _marked(row: dict[str, Any]) -> str:
 def _times(found: dict[str, Any]) -> Iterator[Part]:
     layer = found["measured_layer"]
     if layer is not None:
-        said = "" if layer["layer_id"] is None else f", as of layer {layer['layer_id']}"
-        yield f"# Kernels of a layer {layer['layer_kind']}{said} (determined by {layer['told_by']})"
+        which = "" if layer["layer_id"] is None else f", as of layer {layer['layer_id']}"
+        yield f"# Kernels of a layer {layer['layer_kind']}{which} (determined by {layer['told_by']})"
         whole = f"{layer['total_us']:.3f} µs = {layer['total_us'] / 1000:.3f} ms"
         yield f"{layer['kernels']} rows, {whole}; shares are of it"
         yield _kernels(found["kernels"])
@@ -243,16 +243,16 @@ def _kernels(rows: list[dict[str, Any]]) -> Table:
 
 def _kernel(row: dict[str, Any]) -> tuple[str, ...]:
     if row["fate"] == "assigned":
-        said = "+".join(row["operators"])
+        shown = "+".join(row["operators"])
         alone = row["flop_rank"] is not None
         of_group = f"{100 * row['share_of_group']:.1f}" if row["share_of_group"] is not None else _DASH
         mfu = _marked(row) if alone else "of group"
     else:
-        said, of_group, mfu = f"{row['fate']}: {row['reason']}", _DASH, "N/A"
+        shown, of_group, mfu = f"{row['fate']}: {row['reason']}", _DASH, "N/A"
     flop = row["flop_rank"] or None
     return (
         str(row["position"]), row["half"] or "?", row["category"], cut(row["short_name"] or row["name"] or "", 42),
-        f"{row['dur_us']:.3f}", f"{row['layer_pct'] or 0:.2f}", cut(said, 48), of_group, flop_text(flop),
+        f"{row['dur_us']:.3f}", f"{row['layer_pct'] or 0:.2f}", cut(shown, 48), of_group, flop_text(flop),
         _us(row["compute_us"]) if flop else _DASH, mfu, cut(row["shape"] or "", 40),
     )  # fmt: skip
 

@@ -48,8 +48,8 @@ def described(store: Store, trace_id: str) -> list[tuple[str, str]]:
     if not found:
         return []
     names = store.rows("SELECT field, name FROM config_names WHERE priority = 1")
-    said = {name: found[0][field] for field, name in names if found[0].get(field) is not None}
-    return [*_lines(said | {"_name_or_path": found[0]["name"]}), ("Dimensions", f"as in {found[0]['source']}")]
+    dimensions = {name: found[0][field] for field, name in names if found[0].get(field) is not None}
+    return [*_lines(dimensions | {"_name_or_path": found[0]["name"]}), ("Dimensions", f"as in {found[0]['source']}")]
 
 
 def kinds(store: Store, trace_id: str) -> str:
@@ -66,7 +66,7 @@ def kinds(store: Store, trace_id: str) -> str:
 
 
 def distribution(store: Store, trace_id: str, pass_id: int) -> str:
-    """Return how many layers of each type a pass has, by name; empty when no config tells types."""
+    """Return how many layers of each type a pass has, by name; empty without a config that has types."""
     found = store.rows(
         """
         SELECT layer_type, max(layers) FROM layer_types

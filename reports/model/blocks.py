@@ -86,7 +86,7 @@ def roofs(source: Source) -> list[Roof]:
     ]
 
 
-def said(source: Source, place: str, most: int | None = None, *, numbered: bool = False) -> list[Block]:
+def sentences(source: Source, place: str, most: int | None = None, *, numbered: bool = False) -> list[Block]:
     """Return the sentences that the facts call for at a place, as a list."""
     lines = advice(source.connection, source.work, source.facts, place, most)
     return [Items(tuple(lines), numbered)] if lines else []
@@ -102,7 +102,7 @@ def fingerprint(source: Source) -> list[Block]:
     latent = {"gqa": "grouped heads" if dims["num_kv_heads"] != dims["num_heads"] else "a key and value for each head"}
     latent |= {"mla": "latent (MLA)", "dsa": "latent and sparse (DSA)", "v4": "compressed and sparse (V4)"}
     experts = f"{dims['num_experts']} experts, {dims['top_k']} per token" if dims["num_experts"] else "none"
-    told = [
+    pairs = [
         ("Family", f"decoder-only Transformer ({dims['model_type'] or 'type not given'})"),
         ("Attention", latent[dims["attention"]]),
         ("Mixture of experts", experts),
@@ -113,7 +113,7 @@ def fingerprint(source: Source) -> list[Block]:
     ]
     units = source.ask("SELECT property, title, unit FROM report_properties ORDER BY place")
     config = [(row["title"], written(dims[row["property"]], row["unit"])) for row in units if dims.get(row["property"])]
-    return [_pairs(told, "Fingerprint", "architectures"), _pairs(config, "Configuration", "architectures")]
+    return [_pairs(pairs, "Fingerprint", "architectures"), _pairs(config, "Configuration", "architectures")]
 
 
 def diagrams(source: Source) -> list[Block]:
@@ -144,7 +144,7 @@ def parameters(source: Source) -> list[Block]:
          ("Memory at four bytes each", f"{figures(4 * total / 1e9)} GB")),
         "In all", "parameters",
     )  # fmt: skip
-    return [table, source.table("parameter_categories"), bars.parameters(shown), *said(source, "check")]
+    return [table, source.table("parameter_categories"), bars.parameters(shown), *sentences(source, "check")]
 
 
 def _share_words(percent: float) -> str:
@@ -166,7 +166,7 @@ def configuration(source: Source) -> list[Block]:
     work = source.work
     published = source.dims["weight_dtype"] or "not given"
     unset = work.formulas.open_words
-    told = [
+    pairs = [
         ("Formulas", work.formulas.name),
         ("Execution profiles", ", ".join(work.executions)),
         ("B, sequences of a replica", written(work.batch, "sequences")),
@@ -183,9 +183,9 @@ def configuration(source: Source) -> list[Block]:
         ("Chip", f"{source.facts['chip_name']} (`{work.hardware[0]}`)"),
     ]  # fmt: skip
     if source.dims["num_experts"]:
-        told.insert(-2, ("Experts of a rank, E/EP", written(-(-source.dims["num_experts"] // work.ep), "experts")))
+        pairs.insert(-2, ("Experts of a rank, E/EP", written(-(-source.dims["num_experts"] // work.ep), "experts")))
     peaks = source.table("single_peaks" if work.formulas.one_peak else "chips")
-    return [_pairs(told, "Anchor", "scenarios"), peaks, source.table("phase_knees")]
+    return [_pairs(pairs, "Anchor", "scenarios"), peaks, source.table("phase_knees")]
 
 
 def _points(source: Source) -> list[dict[str, Any]]:
@@ -339,7 +339,7 @@ def frontier(source: Source) -> list[Block]:
 
 def grid(source: Source) -> list[Block]:
     """Return what limits the points of the grid, and its fastest and slowest ones."""
-    return [*said(source, "grid"), source.table("regimes"), source.table("grid")]
+    return [*sentences(source, "grid"), source.table("regimes"), source.table("grid")]
 
 
 def knobs(source: Source) -> list[Block]:

@@ -56,8 +56,8 @@ def sections(connection: duckdb.DuckDBPyConnection, work: Workload, facts: Facts
 
 _BLOCKS: dict[str, Callable[[Source], list[Any]]] = {
     "2": blocks_of.several("terms"),
-    "3.1": lambda source: blocks_of.said(source, "conclusion", numbered=True),
-    "3.2": lambda source: blocks_of.said(source, "next", 5, numbered=True),
+    "3.1": lambda source: blocks_of.sentences(source, "conclusion", numbered=True),
+    "3.2": lambda source: blocks_of.sentences(source, "next", 5, numbered=True),
     "4.1": blocks_of.fingerprint,
     "4.2": blocks_of.diagrams,
     "4.3": blocks_of.parameters,
@@ -83,8 +83,8 @@ _BLOCKS: dict[str, Callable[[Source], list[Any]]] = {
     "7": blocks_of.grid,
     "7.1": blocks_of.several("ranking"),
     "7.2": blocks_of.knobs,
-    "8": lambda source: blocks_of.said(source, "limit"),
+    "8": lambda source: blocks_of.sentences(source, "limit"),
     "9": blocks_of.several("assumptions"),
-    "10.1": lambda source: blocks_of.said(source, "check"),
+    "10.1": lambda source: blocks_of.sentences(source, "check"),
     "10.2": blocks_of.several("sources"),
 }  # fmt: skip

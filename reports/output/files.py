@@ -1,4 +1,4 @@
-"""Writing answers to files: what cannot be written is said in one way, and before anything is computed."""
+"""Writing answers to files: one message for what cannot be written, before anything is computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...engine.errors import InputError, UsageError
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Turn an error of writing into a line for people; a reader that goes away, as `head` does, is none.
+    """Turn an error of writing into a line for people; not where a reader goes away, as `head` does.
 
     Args:
         path: the file, or the folder of several; None: stdout.

@@ -48,7 +48,7 @@ def render(
         relation: the answer.
         format: one of FORMATS.
         output: the file; stdout when not given.
-        limit: rows shown of a table or Markdown; what is left out is said on stderr. 0 for all.
+        limit: rows shown of a table or Markdown; what is left out is counted on stderr. 0 for all.
         spreadsheet: keep text of CSV from running as a formula; by default in a file.
 
     Raises:

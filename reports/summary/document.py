@@ -124,11 +124,11 @@ def as_markdown(summary: dict[str, Any], top: int = 10, names: Mapping[str, str]
 
 def short_names(store: Store, summary: dict[str, Any]) -> dict[str, str]:
     """Return the names of operations in a summary that are too long to read, each with what a page shows instead."""
-    said = {
+    named = {
         row[column] for section in SECTIONS for row in summary[section.key]["rows"] for column in _NAMES & row.keys()
         if row[column] is not None
     }  # fmt: skip
-    shown = store.rows("SELECT name, _display_name(name) FROM (SELECT unnest($1) AS name)", [sorted(said)])
+    shown = store.rows("SELECT name, _display_name(name) FROM (SELECT unnest($1) AS name)", [sorted(named)])
     return {name: short for name, display in shown if (short := cut(display, _LONGEST)) != name}
 
 
@@ -178,11 +178,11 @@ class _Shorten:
 
 def _facts_part(title: str, facts: dict[str, Any]) -> Iterator[str]:
     yield f"## {title}\n"
-    rows = tuple((key, _said(value)) for key, value in facts.items())
+    rows = tuple((key, _shown(value)) for key, value in facts.items())
     yield to_text(Table((text("what"), text("value")), rows), "markdown")
 
 
-def _said(value: Any) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -38,7 +38,7 @@ class Section:
         query: SQL with the trace as $1; its columns are the rows' keys.
         nothing: what the page says when there are no rows.
         whole: the page shows all rows.
-        left_out: a column that tells which rows the page leaves out; the column is left out as well.
+        left_out: a column that marks rows the page leaves out; the column is left out as well.
         is_text: the page shows findings instead of a table.
     """
 

@@ -49,12 +49,12 @@ class Coverage:
         if self.directions:
             of += f" ({', '.join(f'{name} {pct:.1f} %' for name, pct in self.directions)})"
         share = f"{self.pct:.1f} % of the device's busy time"
-        told = f"Only {share} is in {of}" if self.is_low else f"Coverage: {share} is in {of}"
+        stated = f"Only {share} is in {of}" if self.is_low else f"Coverage: {share} is in {of}"
         if not self.rest:
-            return f"{told}."
+            return f"{stated}."
         named = ", ".join(f"{what} {pct:.1f} %" for what, pct in self.rest[:_NAMED])
         others = sum(pct for _, pct in self.rest[_NAMED:])
-        return f"{told}. The rest: {named}{f', others {others:.1f} %' if others >= 0.05 else ''}."
+        return f"{stated}. The rest: {named}{f', others {others:.1f} %' if others >= 0.05 else ''}."
 
 
 def coverage(store: Store, trace_id: str, pass_id: Pass = "all") -> Coverage | None:

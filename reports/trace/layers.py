@@ -26,7 +26,7 @@ class Verdict:
     """What to look at first in a pass.
 
     Attributes:
-        layer_type: the layers' type, or kind-A, kind-B where no config tells types.
+        layer_type: the layers' type, or kind-A, kind-B without a config that has types.
         layers: how many they are.
         of: layers of the pass.
         alike: all layers are of one type.
@@ -97,7 +97,7 @@ def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[tuple[str,
     return [*((name, f"category_group = '{name}'") for name in names), ("other", f"category_group NOT IN ({listed})")]
 
 
-#: What tells one kind of layer from another, by `kind_reason`.
+#: How one kind of layer differs from another, by `kind_reason`.
 _KIND_REASONS = {
     "kernels": "the kernels they run",
     "shapes": "the shapes of their attention",

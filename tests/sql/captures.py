@@ -56,7 +56,7 @@ class Captures:
             assert not isinstance(result, Failed), result
             self.ids[capture.name] = result.trace_id
             given = {"rank": capture.rank, **capture.settings}
-            self._lake.write_settings(
+            self._lake.store.write_settings(
                 result.trace_id, {key: None if value is None else str(value) for key, value in given.items()}
             )
         self._lake.refresh()
