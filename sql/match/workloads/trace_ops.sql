@@ -110,7 +110,7 @@ joined AS (
         l.trace_id, t.rank, l.op_id, l.op, l.family, l.pid, l.tid, l.start_ns,
         (l.end_ns - l.start_ns) / 1000.0 AS dur_us, s.device, s.pass_id,
         coalesce(s.layer_id, paths.layer_id) AS layer_id, m.module, m.module_path, w.batch, w.m,
-        w.n, w.k, w.weight, w.dtype, lower(l.label) AS label, p.phase,
+        w.n, w.k, w.weight, w.dtype, lower(l.said) AS label, p.phase,
         c.op_id IS NOT NULL AS in_capture,
         w.pair_flop IS NOT NULL AS by_pass, w.flop, w.flop_full, w.bytes, w.token_bytes,
         p.new_tokens + coalesce(p.cached_tokens, 0) AS key_tokens,

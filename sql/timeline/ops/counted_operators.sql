@@ -20,7 +20,7 @@
 -- work_id    UBIGINT  its call, in operator_works; NULL if it has no shapes
 -- family     VARCHAR  product, conv, sdpa, attention or moe
 -- has_work   BOOLEAN  its shapes give FLOP
--- label      VARCHAR  stage or scope from its arguments, or from those of an operator around it
+-- said       VARCHAR  stage or scope from its arguments, or from those of an operator around it
 CREATE VIEW counted_operators AS
 WITH names AS (
     SELECT DISTINCT i.trace_id, i.op, i.needs_arguments, r.family, r.gives_way
@@ -39,7 +39,7 @@ ruled AS (
         CASE
             WHEN contains(e.args, '"stage"') OR contains(e.args, '"scope"')
                 THEN concat_ws(' ', e.args ->> '$.stage', e.args ->> '$.scope')
-        END AS label
+        END AS said
     FROM events AS e
     JOIN names AS n ON n.trace_id = e.trace_id AND n.op = e.name
     WHERE e.lane = 'host' AND e.category = 'cpu_op' AND e.dur_ns IS NOT NULL
@@ -47,7 +47,7 @@ ruled AS (
 placed AS (
     SELECT
         r.trace_id, r.op_id, r.op, r.pid, r.tid, r.start_ns, r.end_ns, r.family, r.gives_way,
-        w.work_id, coalesce(w.has_work, FALSE) AS has_work, r.label,
+        w.work_id, coalesce(w.has_work, FALSE) AS has_work, r.said,
         row_number() OVER (
             PARTITION BY r.trace_id, r.pid, r.tid ORDER BY r.start_ns, r.end_ns DESC, r.op_id
         ) AS place
@@ -70,7 +70,7 @@ followed AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS around_ns,
         last_value(
-            CASE WHEN label IS NOT NULL THEN {'label': label, 'end_ns': end_ns} END IGNORE NULLS
+            CASE WHEN said IS NOT NULL THEN {'said': said, 'end_ns': end_ns} END IGNORE NULLS
         ) OVER (
             PARTITION BY trace_id, pid, tid ORDER BY place
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
@@ -83,7 +83,7 @@ followed AS (
 )
 SELECT
     trace_id, op_id, op, pid, tid, start_ns, end_ns, work_id, family, has_work,
-    CASE WHEN around.end_ns >= end_ns THEN around.label END AS label
+    CASE WHEN around.end_ns >= end_ns THEN around.said END AS said
 FROM followed
 WHERE CASE
     WHEN NOT has_work
