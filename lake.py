@@ -16,13 +16,13 @@ from .analysis.sweeps import Sweep
 from .engine import export, invariants, replicas
 from .engine.layout import Layout
 from .engine.store import Store
-from .ingest.batch import Failed
-from .ingest.one import Ingested, Progress
 
 if TYPE_CHECKING:
     import duckdb
 
     from .analysis.timings import Times
+    from .ingest.batch import Failed
+    from .ingest.one import Ingested, Progress
     from .reports.compat import Compat
     from .reports.model.report import ModelReport
 

@@ -14,13 +14,13 @@ from ..engine.errors import InputError, UsageError
 from ..engine.paths import readable
 from ..engine.secrets import redact
 from ..engine.store import Store
-from ..ingest.batch import Failed, expand, ingest_many
-from ..ingest.inputs import input_of, names_input
-from ..ingest.one import Ingested, Progress
 from .models import resolve_hardware, settings_of_model
 
 if TYPE_CHECKING:
     import duckdb
+
+    from ..ingest.batch import Failed
+    from ..ingest.one import Ingested, Progress
 
 
 def ingest(
@@ -50,6 +50,9 @@ def ingest(
         UsageError: a setting's value is not of its type.
         InputError: the model's config.json cannot be read.
     """
+    # The readers: only where something is read.
+    from ..ingest.batch import Failed, expand, ingest_many
+
     files = expand(paths)
     given = _checked(store, {key: value for key, value in settings.items() if value is not None})
     given = (settings_of_model(store, model) if model is not None else {}) | given
@@ -57,11 +60,11 @@ def ingest(
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
     results: list[Ingested | Failed] = []
     for result in ingest_many(store.layout, files, progress=progress, jobs=jobs):
-        if isinstance(result, Ingested):
+        if isinstance(result, Failed):
+            results.append(result)
+        else:
             store.write_settings(result.trace_id, given)
             results.append(replace(result, trace=given.get("trace") or result.trace))
-        else:
-            results.append(result)
     store.refresh()
     return results
 
@@ -90,6 +93,8 @@ def locate(store: Store, trace: str) -> str:
         UsageError: nothing is so named.
         InputError: the file cannot be ingested.
     """
+    from ..ingest.inputs import input_of, names_input
+
     if not names_input(trace):
         return store.resolve(trace)
     path = Path(trace)
@@ -104,6 +109,8 @@ def locate(store: Store, trace: str) -> str:
     )
     if known:
         return str(known[0][0])
+    from ..ingest.batch import Failed
+
     [result] = ingest(store, [path], settings={})
     if isinstance(result, Failed):
         raise InputError(result.reason)

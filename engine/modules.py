@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from . import twins
+from . import index, twins
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 LOOKUP_ROOT = SQL_ROOT / "lookup"
@@ -193,6 +193,12 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
         ValueError: two files create one relation.
         graphlib.CycleError: relations use each other in a circle.
     """
+    if root == SQL_ROOT:
+        return tuple(entry for entry in relations() if not entry.is_twin)
+    return _parsed(root)
+
+
+def _parsed(root: Path) -> tuple[Module, ...]:
     found: dict[str, Module] = {}
     for path in sorted(root.rglob("*.sql")):
         for module in parse_file(path, root):
@@ -205,7 +211,11 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
 @functools.cache
 def relations() -> tuple[Module, ...]:
     """Return every module, and those made of them in schemas, each after those it uses."""
-    found = {entry.name: entry for entry in modules()}
+    return index.cached(SQL_ROOT, (Path(__file__), Path(twins.__file__)), _with_twins)
+
+
+def _with_twins() -> tuple[Module, ...]:
+    found = {entry.name: entry for entry in _parsed(SQL_ROOT)}
     return _in_order(found | {entry.name: entry for entry in twins.twins(found)})
 
 
