@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from .analysis import alignment, calibration, comparison, mfu, model_traces, models, passes, sweeps, traces
 from .analysis.calibration import Measured
@@ -347,5 +347,4 @@ class Lake:
     @property
     def compat(self) -> Compat:
         """Other tools' figures, their errors included; a UsageError where the folders with them were taken out."""
-        answers: Compat = replicas.find("reports").Compat(self.store)
-        return answers
+        return cast("Compat", replicas.find("reports").Compat(self.store))

@@ -27,7 +27,7 @@ _GIVEN = "weight_dtype, activation_dtype, kv_dtype, virtual_stages, zero_stage, 
 MOST_POINTS = 200_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """A sweep over what a model should cost, until the next one takes its place.
 

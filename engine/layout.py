@@ -179,8 +179,9 @@ def open_layout(root: Path, *, create: bool) -> Layout:
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root}: not a lake: it is a file. A lake is a folder; give another --lake.")
     if not create:
-        raise UsageError(f"{root}: no lake there. Make one with: tracelake --lake {root} ingest TRACE")
-    if root.is_dir() and not all(_is_begun(path) for path in root.iterdir()):
+        raise UsageError(f"no lake in {root}. Make one with: tracelake --lake {root} ingest TRACE")
+    # A user's own rows may be there before the first trace.
+    if root.is_dir() and not all(_is_begun(path) or path == layout.lookup for path in root.iterdir()):
         raise UsageError(f"{root}: not a lake, and not empty. Give a new folder with --lake.")
     try:
         for folder in (layout.events, layout.traces, layout.settings, layout.staging):

@@ -161,9 +161,16 @@ def test_a_folder_of_other_things_or_a_file_is_not_made_a_lake(tmp_path):
         Lake(tmp_path)
     with pytest.raises(UsageError, match="is a file"):
         Lake(tmp_path / "mine.txt")
-    with pytest.raises(UsageError, match="no lake there"):
+    with pytest.raises(UsageError, match="no lake in"):
         Lake(tmp_path / "absent", create=False)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_with_a_user_s_own_rows_alone_becomes_a_lake(tmp_path):
+    (tmp_path / "lookup").mkdir()
+    (tmp_path / "lookup" / "prices.csv").write_text("hardware,usd_per_hour\n")
+    with Lake(tmp_path) as lake:
+        assert lake.traces().fetchall() == []
 
 
 def test_a_damaged_catalog_row_is_named_and_the_command_ends_without_a_traceback(tmp_path):
