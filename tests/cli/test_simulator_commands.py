@@ -102,7 +102,7 @@ def test_align_as_json_is_an_array_of_rows_and_nothing_else(run, by, expected):
         (("measured", "simulated"), 2, "measured: not written by a simulator"),
         (("simulated", "nothing"), 2, "nothing: no such trace or file"),
         (("simulated", "measured", "--pass", "3"), 2, "no passes found"),
-        (("simulated", "measured", "--dedup", "mine"), 2, "'mine' is not one of"),
+        (("simulated", "measured", "--dedup", "mine"), 2, "dedup=mine: expected one of"),
     ],
 )
 def test_align_says_what_it_cannot_do(run, words, code, message):
