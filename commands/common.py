@@ -140,12 +140,32 @@ def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = No
     is_path = trace is not None and names_input(trace)
     if trace is not None and not is_path and (os.sep in trace or trace.endswith((".json", ".csv", ".gz", ".zst"))):
         raise InputError(f"{trace}: no such file.")
-    if lake is not None:
-        return _remembered(Lake(lake, create=create or is_path, unsafe=unsafe))
     default = Path("tracelake")
-    if not create and is_path and not (default / "lake.json").is_file():
-        return _remembered(Lake(cache_lake()))
-    return _remembered(Lake(default, create=create, unsafe=unsafe))
+    if lake is not None:
+        opened = _remembered(Lake(lake, create=create or is_path, unsafe=unsafe))
+    elif not create and is_path and not (default / "lake.json").is_file():
+        opened = _remembered(Lake(cache_lake()))
+    else:
+        opened = _remembered(Lake(default, create=create, unsafe=unsafe))
+    if trace is not None:
+        say_losses(opened, trace)
+    return opened
+
+
+def say_losses(lake: Lake, trace: str) -> None:
+    """Say what is missing of a trace given by its path: an answer about the rest is not to look whole."""
+    from ..ingest.inputs import names_input
+
+    if not names_input(trace):
+        return
+    [(rejected, skipped, truncated)] = lake.rows(
+        "SELECT rejected_count, skipped_bytes, truncated FROM _catalog WHERE trace_id = $1", [lake.locate(trace)]
+    )
+    losses = [f"rejected events: {rejected}"] if rejected else []
+    losses += [f"skipped bytes: {skipped}"] if skipped else []
+    losses += ["truncated"] if truncated else []
+    if losses:
+        say(f"{trace}: {', '.join(losses)}; answers are about the rest. Details: `tracelake doctor {trace}`.")
 
 
 def open_default(lake: Path | None) -> Lake:

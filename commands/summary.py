@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
+from .common import FORMATS, OUTPUT, open_lake, render_rows, say, say_losses, write_answer
 
 
 @click.command()
@@ -89,6 +89,7 @@ def compare(
     if ops + families + gate > 1:
         raise UsageError("--ops, --families and --gate exclude each other: give one.")
     opened = open_lake(lake, trace=before)
+    say_losses(opened, after)
     # A gate that cannot judge reports that as its result.
     answer = opened.compare(before, after, strict=strict, anyway=anyway or gate)
     say(f"times in µs, for {answer.basis}.")

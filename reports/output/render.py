@@ -245,7 +245,7 @@ def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column, right in zip(columns, numeric, strict=True):
         table.add_column(
-            _escaped(column), justify="right" if right else "left", overflow="fold", no_wrap=not out.isatty()
+            _escaped(column), justify="right" if right else "left", overflow="fold", no_wrap=right or not out.isatty()
         )
     for row in rows:
         table.add_row(*map(_escaped, row))
@@ -253,6 +253,11 @@ def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: 
     page = io.StringIO()
     terminal = out.isatty()
     width = shutil.get_terminal_size().columns if terminal else 1_000_000
+    # Numbers stay whole: where they and 20 letters of each text do not fit, the terminal breaks lines.
+    fields = zip(numeric, zip(columns, *rows, strict=True), strict=True)
+    least = (max(len(cell) if right else min(len(cell), 20) for cell in cells) for right, cells in fields)
+    if sum(2 + letters for letters in least) > width:
+        width = 1_000_000
     Console(file=page, width=width, force_terminal=terminal, highlight=False).print(table)
     out.writelines(line.rstrip() + "\n" for line in page.getvalue().strip("\n").splitlines())
 

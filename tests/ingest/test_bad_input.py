@@ -10,6 +10,7 @@ import zstandard
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.engine.layout import FORMAT_VERSION
 from tracelake.lake import Lake
+from tracelake.synthetic import gpu
 
 from ..support import ingest_into, run_cli, trace_bytes
 
@@ -219,3 +220,14 @@ def test_every_way_to_name_a_wrong_lake_or_file_ends_with_its_code(tmp_path):
         assert (words, ended.returncode, ended.stdout) == (words, code, "")
         assert "Traceback" not in ended.stderr
         assert str(tmp_path) in ended.stderr
+
+
+def test_a_command_on_the_path_of_a_cut_file_says_what_is_missing(tmp_path):
+    whole, cut = tmp_path / "whole.json", tmp_path / "cut.json"
+    gpu.write_gpu(whole)
+    gpu.write_gpu(cut, truncated=True)
+    for words in (("layers", cut), ("compare", whole, cut, "--anyway")):
+        for _ in ("read now", "known already"):
+            ran = run_cli(*words, lake=tmp_path / "lake")
+            assert f"{cut}: rejected events: 1, truncated; answers are about the rest." in ran.stderr
+            assert f"{whole}: rejected" not in ran.stderr
