@@ -104,10 +104,13 @@ class Lake:
         model: _Path | None = None,
         progress: Callable[[str], Progress] | None = None,
         jobs: int | None = None,
+        events_only: bool = False,
         **settings: str | int | None,
     ) -> list[Ingested | Failed]:
-        """Read trace files into the lake. A file whose content is there already is not stored again."""
-        return traces.ingest(self.store, paths, model=model, progress=progress, jobs=jobs, settings=settings)
+        """Read trace files into the lake and compute their answers. Content that is there already is not read again."""
+        return traces.ingest(
+            self.store, paths, model=model, progress=progress, jobs=jobs, events_only=events_only, settings=settings
+        )
 
     def set(self, trace: str, /, **settings: str | int | None) -> None:
         """Set a trace's model, hardware, parallelism, anchor, or any tag. None removes a setting."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..engine.catalog import dedup_rule
 from ..engine.errors import UsageError
 from ..engine.modules import quoted
+from ..engine.settings import dedup_rule
 from .traces import locate
 
 if TYPE_CHECKING:

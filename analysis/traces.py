@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine import modules
-from ..engine.catalog import check_settings
 from ..engine.errors import InputError, UsageError
 from ..engine.paths import readable
 from ..engine.secrets import redact
+from ..engine.settings import check_settings
 from ..engine.store import Store
 from .models import resolve_hardware, settings_of_model
 
@@ -30,6 +30,7 @@ def ingest(
     model: str | os.PathLike[str] | None = None,
     progress: Callable[[str], Progress] | None = None,
     jobs: int | None = None,
+    events_only: bool = False,
     settings: Mapping[str, str | int | None],
 ) -> list[Ingested | Failed]:
     """Read trace files into the lake. A file whose content is there already is not stored again.
@@ -40,6 +41,7 @@ def ingest(
         model: the model's name, or the path of its config.json.
         progress: called with a file's path, gives the callback that gets bytes and events read.
         jobs: files read at once.
+        events_only: leave the answers to be computed later, by `compute` or the first question about the trace.
         settings: settings of the traces: run, rank, profile, anchor, anchor_role, blocks_per_layer, num_layers,
             hardware, tp, ep, dp, pp, dedup, or any tag.
 
@@ -58,15 +60,12 @@ def ingest(
     given = (settings_of_model(store, model) if model is not None else {}) | given
     if given.get("trace") and len(files) > 1:
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
-    results: list[Ingested | Failed] = []
-    for result in ingest_many(store.layout, files, progress=progress, jobs=jobs):
-        if isinstance(result, Failed):
-            results.append(result)
-        else:
-            store.write_settings(result.trace_id, given)
-            results.append(replace(result, trace=given.get("trace") or result.trace))
+    results = list(
+        ingest_many(store.layout, files, progress=progress, jobs=jobs, settings=given, answers=not events_only)
+    )
     store.refresh()
-    return results
+    name = given.get("trace")
+    return [one if isinstance(one, Failed) else replace(one, trace=name or one.trace) for one in results]
 
 
 def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | None]) -> None:
@@ -96,7 +95,7 @@ def locate(store: Store, trace: str) -> str:
     from ..ingest.inputs import input_of, names_input
 
     if not names_input(trace):
-        return store.resolve(trace)
+        return _renewed(store, store.resolve(trace))
     path = Path(trace)
     files = [Path(file).stat() for file in input_of(path).files]
     known = store.rows(
@@ -108,13 +107,19 @@ def locate(store: Store, trace: str) -> str:
         ],
     )
     if known:
-        return str(known[0][0])
+        return _renewed(store, str(known[0][0]))
     from ..ingest.batch import Failed
 
     [result] = ingest(store, [path], settings={})
     if isinstance(result, Failed):
         raise InputError(result.reason)
     return result.trace_id
+
+
+def _renewed(store: Store, trace_id: str) -> str:
+    """Return a trace's id; its answers are computed again where they are stale."""
+    store.renew([trace_id])
+    return trace_id
 
 
 def of_trace(store: Store, trace: str) -> str:

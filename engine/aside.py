@@ -1,9 +1,8 @@
 """Traces of which an answer cannot be computed: each is named and left out, and the others answer.
 
 What ingest stores can be computed with. A lake may hold other things all the same: files that were damaged, or written
-by an older version or by somebody else. Where a query over several traces fails, halves of them are tried, down to the
-one that fails alone. It stays in the table `_set_aside` of the connection, which `doctor` shows, and the verdict is
-stored beside the rows of other traces, so that it is not tried again until the trace's files or the relation change.
+by an older version or by somebody else. The table `_set_aside` of a connection has the relations that cannot be
+computed of a trace, as its entry in the catalog says, and the traces whose events cannot be read; `doctor` shows them.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ import contextlib
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..version import __version__
-from . import modules
-from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
+from .damage import reason_of
 from .files import publish_bytes
 from .layout import Layout
 from .paths import is_plain_file
@@ -38,15 +35,19 @@ def warn_unwritable(root: Path, error: Exception) -> None:
         _log.warning("%s: cannot be written to: %s. Results are not stored.", root, reason)
 
 
+def warn_stale(root: Path, stale: int, traces: int) -> None:
+    """Say, once, that traces are missing in answers, or answered by rules of before."""
+    if not _warned_before(root, "stale", stale):
+        _log.warning(
+            "%s: %d of %d traces have no answers by the rules and settings of now. Renew them with: "
+            "tracelake --lake %s compute",
+            root, stale, traces, root,
+        )  # fmt: skip
+
+
 def create_table(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the table of traces set aside, empty."""
     connection.execute("CREATE OR REPLACE TABLE _set_aside (trace_id VARCHAR, relation VARCHAR, reason VARCHAR)")
-
-
-def set_aside(connection: duckdb.DuckDBPyConnection, relation: str) -> set[str]:
-    """Return the traces of which a relation cannot be computed, or one that it is made from."""
-    rows = connection.execute("SELECT trace_id, relation FROM _set_aside").fetchall()
-    return {trace_id for trace_id, failed in rows if failed in modules.sources(relation)}
 
 
 def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, relation: str, reason: str) -> None:
@@ -74,7 +75,7 @@ def _warned_before(*warning: object) -> bool:
 
 
 class Verdicts:
-    """Which relations cannot be computed of a trace, each stored with what the trace's files were."""
+    """Why the events of traces cannot be read, each stored with what the trace's files were."""
 
     def __init__(self, layout: Layout) -> None:
         """Look at nothing yet."""
@@ -87,94 +88,28 @@ class Verdicts:
             for path in self._layout.event_files(trace_id)
             for stat in [path.stat()]
         ]
-        return repr((self._layout.stamp(trace_id), files))
+        return repr(files)
 
-    def recall(self, relation: str, trace_id: str, version: str = "") -> str | None:
-        """Return why a relation cannot be computed of a trace; None where that is not known.
-
-        Args:
-            relation: the relation.
-            trace_id: the trace.
-            version: what the rows depend on besides the trace.
-        """
-        path = self._layout.verdict_file(relation, trace_id)
+    def recall(self, trace_id: str) -> str | None:
+        """Return why the events of a trace cannot be read; None where that is not known."""
+        path = self._layout.verdict_file(trace_id)
         if not is_plain_file(path):
             return None
         try:
             key, reason = json.loads(path.read_bytes())
         except (OSError, ValueError, TypeError, RecursionError):
             return None
-        return str(reason) if key == self._key(trace_id, version) else None
+        return str(reason) if key == self._key(trace_id) else None
 
-    def store(self, relation: str, trace_id: str, reason: str, version: str = "") -> None:
-        """Store why a relation cannot be computed of a trace; where the lake cannot be written to, do nothing."""
-        path = self._layout.verdict_file(relation, trace_id)
+    def store(self, trace_id: str, reason: str) -> None:
+        """Store why the events of a trace cannot be read; where the lake cannot be written to, do nothing."""
+        path = self._layout.verdict_file(trace_id)
         with contextlib.suppress(OSError):
-            publish_bytes(path, json.dumps([self._key(trace_id, version), reason]).encode())
+            publish_bytes(path, json.dumps([self._key(trace_id), reason]).encode())
 
-    def _key(self, trace_id: str, version: str) -> str:
-        versions = f"{__version__} {duckdb_version()} {version} {self.state(trace_id)}"
+    def _key(self, trace_id: str) -> str:
+        versions = f"{__version__} {duckdb_version()} {self.state(trace_id)}"
         return hashlib.sha256(versions.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def compute_apart(
-    connection: duckdb.DuckDBPyConnection,
-    layout: Layout,
-    relation: str,
-    traces: Sequence[str],
-    compute: Callable[[list[str]], None],
-    others: Mapping[str, Sequence[str]],
-    remember: Callable[[str, str], None] = lambda trace_id, reason: None,
-) -> None:
-    """Compute rows of traces, together where that works, and set those aside of which it cannot be done.
-
-    Args:
-        connection: the lake's.
-        layout: the lake.
-        relation: what is computed.
-        traces: the traces.
-        compute: computes the rows of some of them.
-        others: other traces that the rows of one are made from, too; those that are set aside are not.
-        remember: stores that it cannot be done for a trace, and why.
-
-    Raises:
-        DamagedError: files that the rows are made from cannot be read; nothing is set aside for that yet.
-        duckdb.Error: the cause is not in the traces: memory, the disk, an interrupt.
-    """
-    import duckdb
-
-    def attempt(some: list[str], asked: frozenset[str]) -> None:
-        if not some:
-            return
-        try:
-            compute(some)
-        except (duckdb.Error, UnicodeDecodeError) as error:
-            read = [*some, *(other for trace_id in some for other in others.get(trace_id, ()))]
-            if may_be_damage(error):
-                aside = set_aside(connection, relation) if not is_fatal(error) else set()
-                found = find(layout, set(read) - aside, modules.sources(relation) - {relation}, error)
-                if found:
-                    raise DamagedError(found) from error
-            if not isinstance(error, duckdb.DataError | duckdb.InvalidInputException | UnicodeDecodeError):
-                raise
-            middle = len(some) // 2
-            if middle:
-                attempt(some[:middle], asked)
-                attempt(some[middle:], asked)
-                return
-            # The trace itself may be sound, and one that it reads may not.
-            known = set_aside(connection, relation)
-            for other in others.get(some[0], ()):
-                if other not in known | asked:
-                    attempt([other], asked | {some[0]})
-            if set_aside(connection, relation) > known:
-                attempt(some, asked)
-            else:
-                put(connection, layout, some[0], relation, reason_of(error))
-                remember(some[0], reason_of(error))
-
-    known = set_aside(connection, relation)
-    attempt([trace_id for trace_id in traces if trace_id not in known], frozenset())
 
 
 def duckdb_version() -> str:

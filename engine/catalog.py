@@ -1,250 +1,238 @@
-"""The catalog: which traces are in the lake, and their settings."""
+"""The catalog: which traces are in the lake, their settings, and which batches computed their answers.
+
+Two Delta tables, only ever appended to: of a trace the latest row of `traces` counts, of a setting the latest row of
+`settings`. A row names the batches whose rows of stored relations are the trace's; what it does not name is not there.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
+from .damage import DamagedError, Found, Probe, is_fatal
+from .paths import pattern
+from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
+from .settings import changes_answers
+from .tables import Tables
 
-from .damage import DamagedError, Found, is_fatal, reason_of
-from .errors import InputError, UsageError
-from .files import publish_file
-from .layout import Layout
-from .paths import TRACE_ID, file_literal, pattern, readable
-from .schema import CATALOG_COLUMNS, column_list
+if TYPE_CHECKING:
+    import duckdb
 
 _log = logging.getLogger("tracelake")
-#: Settings with a type of their own; any other key is a tag. The view `traces` gives each its column.
-INTEGER_SETTINGS = ("rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", "pp")
-TEXT_SETTINGS = ("trace", "run", "model", "profile", "anchor", "anchor_role", "hardware", "config", "dedup")
-ANCHOR_ROLES = ("begin", "inside", "end")
-#: Rules for rows of an Ascend trace that show one thing twice: ours, the one of published figures, or all rows count.
-DEDUP_RULES = ("tracelake", "compat", "none")
-#: Former names of them, which stored settings may have, too.
-_FORMER_RULES = {"seed": "compat"}
+TRACES, SETTINGS = "traces", "settings"
+_COLUMNS = CATALOG_COLUMNS | STATE_COLUMNS
+#: The rows of before, of which a batch may still have files.
+_FORMER = """
+SELECT DISTINCT r.{batch} FROM _entry_rows AS r
+ANTI JOIN _entries AS e ON e.trace_id = r.trace_id AND e.{batch} = r.{batch}
+WHERE r.{batch} IS NOT NULL
+"""
 
 
-def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
-    """Return settings as text, checked.
+@dataclass(frozen=True)
+class State:
+    """What the catalog says of a trace's answers.
 
-    Raises:
-        UsageError: a number is not one, a regular expression cannot be compiled, or a role is unknown.
+    Attributes:
+        batch_id: the batch that computed them; empty where none has yet.
+        linked_batch_id: the batch that computed those that rest on other traces as well.
+        links: these traces, each with its batch.
+        rules: the fingerprint of the rules and settings that they were computed by.
+        faults: relations that cannot be computed, and why.
     """
-    checked: dict[str, str | None] = {}
-    for key, value in settings.items():
-        if not key.isidentifier():
-            raise UsageError(f"{key}: not a setting's name: letters, digits and _ only.")
-        if value is None or value == "":
-            checked[key] = None
-            continue
-        text = str(value)
-        if text != readable(text):
-            raise UsageError(f"{key}: the value is not UTF-8.")
-        if key in INTEGER_SETTINGS and not (text.isdecimal() and int(text) < 2**31):
-            raise UsageError(f"{key}={text}: expected a whole number, as in {key}=8.")
-        if key in INTEGER_SETTINGS and key != "rank" and int(text) == 0:
-            raise UsageError(f"{key}=0: expected 1 or more.")
-        if key == "anchor":
-            _check_pattern(text)
-        if key == "anchor_role" and text not in ANCHOR_ROLES:
-            raise UsageError(f"anchor_role={text}: expected one of {', '.join(ANCHOR_ROLES)}.")
-        checked[key] = dedup_rule(text) if key == "dedup" else text
-    return checked
+
+    batch_id: str = ""
+    linked_batch_id: str = ""
+    links: str = ""
+    rules: str = ""
+    faults: Mapping[str, str] = field(default_factory=dict)
 
 
-def dedup_rule(name: str) -> str:
-    """Return a rule for rows that show one thing twice, given its name or its former one.
-
-    Raises:
-        UsageError: there is no such rule.
-    """
-    rule = _FORMER_RULES.get(name, name)
-    if rule not in DEDUP_RULES:
-        raise UsageError(f"dedup={name}: expected one of {', '.join(DEDUP_RULES)}.")
-    return rule
+def new_id(after: Iterable[str] = ()) -> str:
+    """Return the id of a batch or of a row of the catalog, later than others whatever the clock says."""
+    last = max((int(one[:19]) for one in after if one), default=0)
+    return f"{max(time.time_ns(), last + 1):019d}-{uuid.uuid4().hex[:8]}"
 
 
-def _check_pattern(pattern: str) -> None:
-    try:
-        # Not on DuckDB's own connection of the process, which is the caller's.
-        with duckdb.connect() as connection:
-            connection.execute("SELECT regexp_matches('', $1)", [pattern]).fetchall()
-    except duckdb.Error as error:
-        reason = str(error).split("Error: ", 1)[-1]
-        raise UsageError(f"anchor={pattern}: not a regular expression (RE2): {reason}") from error
+def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create what `load` fills: `_entries`, `_settings`, and `_catalog` that shows the entries to the SQL modules."""
+    shown = ", ".join(f'"{name}"' for name in CATALOG_COLUMNS)
+    connection.execute(
+        f"CREATE TABLE _entries ({column_list(_COLUMNS)});"
+        f"CREATE VIEW _catalog AS SELECT {shown} FROM _entries;"
+        f"CREATE TABLE _settings ({column_list(SETTING_COLUMNS)})"
+    )
 
 
-def write_entry(layout: Layout, entry: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> None:
-    """Publish a trace's catalog row; from then on the trace is in the lake.
-
-    Args:
-        layout: the lake.
-        entry: values of the row's columns; NULL where it is missing.
-        connection: any; to make one takes 20 ms.
-    """
-    path = layout.catalog_file(entry["trace_id"])
-    beside = path.with_name(f".{path.name}.beside")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    columns = ", ".join(f"${name}::{kind} AS {name}" for name, kind in CATALOG_COLUMNS.items())
-    values = {name: entry.get(name) for name in CATALOG_COLUMNS}
-    connection.execute(f"COPY (SELECT {columns}) TO {file_literal(beside)} (FORMAT parquet)", values)
-    publish_file(beside, path)
+def put(connection: duckdb.DuckDBPyConnection, entries: Iterable[Mapping[str, Any]], gone: Iterable[str] = ()) -> None:
+    """Put entries of some traces into a connection's catalog, in the place of those it has, and take others away."""
+    rows = [[entry.get(name) for name in _COLUMNS] for entry in entries]
+    gone = set(gone)
+    away = [*gone, *(row[0] for row in rows)]
+    connection.execute("DELETE FROM _entries WHERE list_contains($1, trace_id)", [away])
+    if rows := [row for row in rows if row[0] not in gone]:
+        connection.executemany(f"INSERT INTO _entries VALUES ({', '.join('?' for _ in _COLUMNS)})", rows)
 
 
-def read_settings(path: Path) -> dict[str, Any]:
-    """Return the settings of a trace.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-    try:
-        found = json.loads(path.read_bytes())
-        if not isinstance(found, dict):
-            raise TypeError(f"it is {type(found).__name__}")
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{path}: cannot be read as settings, a JSON object: {error}. Repair it, or remove it and set them again."
-        ) from error
-    return {readable(key): value if value is None else readable(str(value)) for key, value in found.items()}
+def fill(
+    connection: duckdb.DuckDBPyConnection,
+    entries: Iterable[Mapping[str, Any]],
+    settings: Iterable[tuple[str, str, str]],
+) -> None:
+    """Fill a connection's catalog with some traces' entries and settings alone."""
+    connection.execute("DELETE FROM _entries; DELETE FROM _settings")
+    put(connection, entries)
+    if rows := list(settings):
+        connection.executemany("INSERT INTO _settings VALUES (?, ?, ?)", rows)
 
 
-class CatalogReader:
-    """Loads catalog rows and settings into DuckDB, and only when they have changed."""
+class Catalog:
+    """The catalog as it was when it was last loaded."""
 
-    def __init__(self, layout: Layout) -> None:
-        """Remember nothing yet."""
-        self._layout = layout
-        self._seen: list[tuple[str, int]] | None = None
-        #: Traces whose row cannot be read, and why.
-        self.damaged: dict[str, str] = {}
-        #: Those of them that end the connection which reads them.
-        self._fatal: dict[str, tuple[Path, str]] = {}
-
-    @property
-    def stamps(self) -> dict[str, int]:
-        """For each trace loaded, when what is known of it last changed, in ns: its settings, or its catalog row."""
-        times = dict(self._seen or [])
-        stamps = {}
-        for trace_id in self._layout.trace_ids():
-            row = times.get(str(self._layout.catalog_file(trace_id)))
-            if row is not None and trace_id not in self.damaged:
-                stamps[trace_id] = times.get(str(self._layout.settings_file(trace_id)), row)
-        return stamps
+    def __init__(self, tables: Tables) -> None:
+        """Load nothing yet."""
+        self._tables = tables
+        self._seen: tuple[int, ...] | None = None
+        #: Files that cannot be read, and why.
+        self._damaged: dict[Path, str] = {}
+        self._last: str = ""
+        #: What is known of each trace's answers.
+        self.states: dict[str, State] = {}
+        #: The settings of each trace that has any.
+        self.settings: dict[str, dict[str, str]] = {}
+        #: Batches of which not all rows count any more: for answers of a trace alone, and for linked ones.
+        self.former: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
     @property
     def loaded(self) -> bool:
         """Whether the catalog was loaded since it was last to be forgotten."""
         return self._seen is not None
 
-    def is_current(self) -> bool:
-        """Whether what is loaded is what the lake has by now."""
-        return self._times() == self._seen
-
-    def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Fill `_catalog` and `_settings` with what can be read; return whether anything had changed.
-
-        Raises:
-            DamagedError: a row was found that ended the connection; the next load leaves it alone.
-        """
-        seen = self._times()
-        if seen == self._seen:
-            return False
-        connection.execute("DELETE FROM _catalog; DELETE FROM _settings")
-        self.damaged = {
-            trace_id: reason for trace_id, (path, reason) in self._fatal.items() if (str(path), _time(path)) in seen
-        }
-        self._load_rows(connection, [one for one in self._layout.trace_ids() if one not in self.damaged])
-        settings = [
-            (trace_id, key, str(value))
-            for trace_id, path in self._layout.settings_files().items()
-            for key, value in self._settings_of(path).items()
-            if value is not None
-        ]
-        if settings:
-            connection.executemany("INSERT INTO _settings VALUES ($1, $2, $3)", settings)
-        self._seen = seen
-        return True
-
     def forget(self) -> None:
         """Have the next load fill a new connection."""
         self._seen = None
 
-    def _times(self) -> list[tuple[str, int]]:
-        rows = [self._layout.catalog_file(trace_id) for trace_id in self._layout.trace_ids()]
-        return [(str(path), _time(path)) for path in (*rows, *self._layout.settings_files().values())]
+    def is_current(self) -> bool:
+        """Whether what is loaded is what the lake has by now."""
+        return self._seen == self._versions()
 
-    def _load_rows(self, connection: duckdb.DuckDBPyConnection, trace_ids: list[str]) -> None:
-        """Load the rows of traces together, and where one cannot be read, those that can."""
-        paths = [self._layout.catalog_file(trace_id) for trace_id in trace_ids]
-        connection.begin()
+    def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Fill a connection's catalog; return whether anything had changed.
+
+        Raises:
+            InputError: the log of a table cannot be read.
+            DamagedError: a file was found that ended the connection; the next load leaves it alone.
+        """
+        seen = self._versions()
+        if seen == self._seen:
+            return False
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE _entry_rows ({column_list(_COLUMNS)})")
+        self._insert(connection, TRACES, "_entry_rows", _COLUMNS)
+        connection.execute(
+            "DELETE FROM _entries; INSERT INTO _entries SELECT * FROM ("
+            "  FROM _entry_rows QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY row_id DESC) = 1"
+            ") WHERE removed IS NOT TRUE"
+        )
+        self.former = tuple(  # type: ignore[assignment]
+            frozenset(batch for (batch,) in connection.execute(_FORMER.format(batch=batch)).fetchall())
+            for batch in ("batch_id", "linked_batch_id")
+        )
+        rows = connection.execute(
+            "SELECT trace_id, batch_id, linked_batch_id, links, rules, faults FROM _entries ORDER BY trace_id"
+        ).fetchall()
+        self.states = {
+            trace_id: State(batch or "", linked or "", links or "", rules or "", json.loads(faults or "{}"))
+            for trace_id, batch, linked, links, rules, faults in rows
+        }
+        [(last,)] = connection.execute("SELECT max(row_id) FROM _entry_rows").fetchall()
+        self._load_settings(connection)
+        connection.execute("DROP TABLE _entry_rows")
+        self._last = max(self._last, last or "")
+        self._seen = seen
+        return True
+
+    def entries(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> list[dict[str, Any]]:
+        """Return the entries of some traces, as `append` takes them."""
+        found = connection.execute("SELECT * FROM _entries WHERE list_contains($1, trace_id)", [list(traces)])
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def append(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Write entries, each later than all that are there: from then on they count."""
+        if entries:
+            row_id = self._last = new_id([self._last])
+            self._tables.insert(TRACES, [{**entry, "row_id": row_id} for entry in entries], _COLUMNS)
+
+    def append_settings(self, settings: Mapping[str, Mapping[str, str | None]]) -> None:
+        """Write settings of traces, where they are others than those that are loaded; None takes one away."""
+        row_id = new_id([self._last])
+        rows = [
+            {"trace_id": trace_id, "key": key, "value": value, "row_id": row_id}
+            for trace_id, given in settings.items()
+            for key, value in given.items()
+            if self.settings.get(trace_id, {}).get(key) != value
+        ]
+        if rows:
+            self._last = row_id
+            self._tables.insert(SETTINGS, rows, SETTING_COLUMNS | {"row_id": "VARCHAR"})
+
+    def relevant(self, trace_id: str) -> dict[str, str]:
+        """Return the settings of a trace that its answers depend on."""
+        return {key: value for key, value in self.settings.get(trace_id, {}).items() if changes_answers(key)}
+
+    def _versions(self) -> tuple[int, ...]:
+        return self._tables.version(TRACES), self._tables.version(SETTINGS)
+
+    def _load_settings(self, connection: duckdb.DuckDBPyConnection) -> None:
+        columns = SETTING_COLUMNS | {"row_id": "VARCHAR"}
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE _setting_rows ({column_list(columns)})")
+        self._insert(connection, SETTINGS, "_setting_rows", columns)
+        connection.execute(
+            "DELETE FROM _settings; INSERT INTO _settings SELECT trace_id, key, value FROM ("
+            "  FROM _setting_rows QUALIFY row_number() OVER (PARTITION BY trace_id, key ORDER BY row_id DESC) = 1"
+            ") AS s SEMI JOIN _entries AS e ON e.trace_id = s.trace_id "
+            # A trace that comes again after it was removed has none of before.
+            "ANTI JOIN _entry_rows AS r ON r.trace_id = s.trace_id AND r.removed AND r.row_id > s.row_id "
+            "WHERE value IS NOT NULL"
+        )
+        [(last,)] = connection.execute("SELECT max(row_id) FROM _setting_rows").fetchall()
+        self._last = max(self._last, last or "")
+        connection.execute("DROP TABLE _setting_rows")
+        self.settings = {}
+        for trace_id, key, value in connection.execute("FROM _settings").fetchall():
+            self.settings.setdefault(trace_id, {})[key] = value
+
+    def _insert(self, connection: duckdb.DuckDBPyConnection, table: str, into: str, columns: Mapping[str, str]) -> None:
+        """Insert the rows of a table's files, of those that can be read."""
+        import duckdb
+
+        files = [file.path for file in self._tables.files(table) if file.path not in self._damaged]
+        if not files:
+            return
+        # Columns of a later version are left alone, those of an earlier one are NULL.
+        named = ", ".join(f"'{name}'" for name in columns)
         try:
-            _insert(connection, paths)
-            connection.commit()
+            connection.execute(
+                f"INSERT INTO {into} BY NAME SELECT COLUMNS(lambda name: name IN ({named})) "
+                "FROM read_parquet($1, union_by_name = true, hive_partitioning = false)",
+                [[pattern(path) for path in files]],
+            )
         except duckdb.Error as error:
             if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException):
                 raise
+            with Probe() as probe:
+                found = {path: reason for path in files if (reason := probe.fault([path], whole=True))}
+            if not found:
+                raise
+            self._damaged |= found
+            for reason in found.values():
+                _log.warning("%s\n  Its traces are missing. Ingest their files again.", reason)
             if is_fatal(error):
-                if not self._find_fatal(trace_ids):
-                    raise
                 raise DamagedError(Found(fatal=True)) from error
-            connection.rollback()
-            middle = len(trace_ids) // 2
-            if middle:
-                self._load_rows(connection, trace_ids[:middle])
-                self._load_rows(connection, trace_ids[middle:])
-            elif paths[0].exists():
-                self.damaged[trace_ids[0]] = f"{paths[0]}: {reason_of(error)}"
-
-    def _find_fatal(self, trace_ids: list[str]) -> bool:
-        """Remember the rows that end a connection, each read with one of its own; return whether there is any."""
-        known = len(self._fatal)
-        for trace_id in trace_ids:
-            path = self._layout.catalog_file(trace_id)
-            with duckdb.connect(config={"threads": 1}) as connection:
-                connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
-                try:
-                    _insert(connection, [path])
-                except duckdb.Error as error:
-                    if is_fatal(error):
-                        self._fatal[trace_id] = (path, f"{path}: {reason_of(error)}")
-        return len(self._fatal) > known
-
-    def _settings_of(self, path: Path) -> dict[str, Any]:
-        try:
-            return read_settings(path)
-        except FileNotFoundError:  # another process took the trace away
-            return {}
-        except InputError as error:
-            # Without its settings, a trace is as it was when it was read.
-            _log.warning("%s\n  The trace is answered without its settings.", error)
-            return {}
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
-    """Load rows into `_catalog`, one of each file."""
-    if not paths:
-        return
-    # The id by the file's name, as everywhere: what a row says of it may be a lie. Columns of a later version are left
-    # alone.
-    known = ", ".join(f"'{name}'" for name in CATALOG_COLUMNS)
-    trace_id = rf"regexp_extract(filename, 'trace_id=({TRACE_ID.pattern})\.parquet$', 1)"
-    connection.execute(
-        f"INSERT INTO _catalog BY NAME SELECT {trace_id} AS trace_id, COLUMNS(lambda name: name IN ({known}) AND "
-        "name <> 'trace_id') FROM read_parquet($1, union_by_name = true, hive_partitioning = false, filename = true)",
-        [[pattern(path) for path in paths]],
-    )
-    listed = [path.stem.removeprefix("trace_id=") for path in paths]
-    [(rows, traces)] = connection.execute(
-        "SELECT count(*), count(DISTINCT trace_id) FILTER (trace IS NOT NULL AND event_count IS NOT NULL) "
-        "FROM _catalog WHERE list_contains($1, trace_id)",
-        [listed],
-    ).fetchall()
-    if (rows, traces) != (len(paths), len(paths)):
-        raise duckdb.InvalidInputException("not one row of the catalog, which names a trace and its events")
-
-
-def _time(path: Path) -> int:
-    return path.stat().st_mtime_ns
+            self._insert(connection, table, into, columns)

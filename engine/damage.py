@@ -8,23 +8,21 @@ read are read again, each by a database of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import modules
-from .errors import InputError
-from .layout import Layout
-from .paths import TRACE_ID, is_plain_file, parquet_rows
+from .paths import TRACE_ID, parquet_rows
 
 if TYPE_CHECKING:
     import duckdb
 
 #: Characters shown of what the database says.
 SHOWN = 200
-#: A file of the lake in a message: of a stored relation, or of events.
-_NAMED = re.compile(rf"(?:marts/(\w+)|events)/trace_id=({TRACE_ID.pattern})")
+#: A file of the lake in a message: of events, or of a table.
+_NAMED = re.compile(rf"events/trace_id=({TRACE_ID.pattern})|tables/\w+/([0-9a-f]+\.parquet)")
 
 
 @dataclass
@@ -33,12 +31,12 @@ class Found:
 
     Attributes:
         events: traces with a damaged file of events, and the reason.
-        stored: damaged files of stored relations, which can be computed again.
+        stored: damaged files of stored relations, whose rows can be computed again.
         fatal: the connection that met them answers no more.
     """
 
     events: dict[str, str] = field(default_factory=dict)
-    stored: list[tuple[str, Path]] = field(default_factory=list)
+    stored: list[Path] = field(default_factory=list)
     fatal: bool = False
 
     def __bool__(self) -> bool:
@@ -129,17 +127,6 @@ class Probe:
             return reason_of(error)
         return None if counted == rows else f"{counted} of {rows} events are there"
 
-    def value(self, path: Path, column: str) -> object:
-        """Return the value of a column of a file with one row; None where it cannot be read."""
-        import duckdb
-
-        try:
-            if self._rows(path) == 1 and self._connection is not None:
-                return self._connection.execute(f"SELECT {column} FROM {parquet_rows([path])}").fetchall()[0][0]
-        except (duckdb.Error, UnicodeDecodeError):
-            self.__exit__()
-        return None
-
     def _rows(self, *files: Path, whole: bool = False, columns: Iterable[str] = ()) -> int:
         import duckdb
 
@@ -154,58 +141,30 @@ class Probe:
         return int(count)
 
 
-def find(layout: Layout, traces: Iterable[str], relations: Iterable[str], error: BaseException) -> Found:
-    """Return what cannot be read of the events of some traces, and of what is stored of some relations.
+def find(
+    events: Mapping[str, Sequence[Path]], stored: Iterable[tuple[modules.Module, Path]], error: BaseException
+) -> Found:
+    """Return what cannot be read of some files.
 
     Args:
-        layout: the lake.
-        traces: traces whose events were read.
-        relations: stored relations that were read.
+        events: the files of events of some traces.
+        stored: files of stored relations.
         error: what the query failed with; the files that it names are looked at alone.
     """
-    wanted, stored = set(traces), set(relations)
-    named = {(relation, trace_id) for relation, trace_id in _NAMED.findall(str(error))}
-    events = [one for one in sorted(wanted) if not named or ("", one) in named]
-    rows = [
-        (relation, path)
-        for relation in sorted(stored)
-        for trace_id in layout.trace_ids()
-        if not named or (relation, trace_id) in named
-        if is_plain_file(path := layout.mart_file(relation, trace_id))
-    ]
     found = Found(fatal=is_fatal(error))
+    named = _NAMED.findall(str(error))
+    traces, files = {trace_id for trace_id, _ in named}, {file for _, file in named}
+    rows = [(entry, path) for entry, path in stored if not named or path.name in files]
     with Probe() as probe:
         for whole in (False, True):
             # How many rows a file has is at its end, and most damage shows there.
             found.stored = [
-                (relation, path)
-                for relation, path in rows
-                if probe.fault([path], whole=whole, columns=_columns_of(relation))
+                path
+                for entry, path in rows
+                if probe.fault([path], whole=whole, columns=[column.name for column in entry.columns])
             ]
-            faults = ((one, probe.fault(layout.event_files(one), whole=whole)) for one in events)
+            faults = ((one, probe.fault(events[one], whole=whole)) for one in events if not named or one in traces)
             found.events = {one: reason for one, reason in faults if reason}
             if found:
                 break
     return found
-
-
-def _columns_of(relation: str) -> list[str]:
-    """Return the columns of a stored relation: a sound file of Parquet may be another table's."""
-    entry = modules.module(relation)
-    return [column.name for column in entry.columns] if entry else []
-
-
-def remove_stored(found: Found) -> None:
-    """Remove damaged rows that can be computed again.
-
-    Raises:
-        InputError: the lake cannot be written to.
-    """
-    for relation, path in found.stored:
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"{path}: stored rows of {relation} can be neither read nor removed: {error.strerror}. "
-                "Without the file they are computed again."
-            ) from error

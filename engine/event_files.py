@@ -7,7 +7,7 @@ costs a look at each file's size; what was found to be damaged is stored with wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,33 +33,33 @@ class EventFiles:
         #: What the files of a trace were when they were looked at, and what is wrong with them.
         self._seen: dict[str, tuple[str, str | None]] = {}
 
-    def point(self, connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    def point(self, connection: duckdb.DuckDBPyConnection, traces: Collection[str] | None = None) -> dict[str, str]:
         """Have the relation of all events read the files that can be read; return the traces with others, and why.
 
-        Traces that are set aside for another reason are left out.
+        Args:
+            connection: a connection with its catalog.
+            traces: those whose events are read; all that are in the catalog if not given.
 
         Raises:
             DamagedError: files that looked sound are not.
         """
         import duckdb
 
-        rows = connection.execute(
-            "SELECT trace_id, event_count, event_bytes FROM _catalog "
-            "WHERE trace_id NOT IN (SELECT trace_id FROM _set_aside WHERE relation <> $1) ORDER BY ALL",
-            [EVENTS],
-        ).fetchall()
-        files, damaged = self._read({trace_id: (count, size) for trace_id, count, size in rows})
+        rows = connection.execute("SELECT trace_id, event_count, event_bytes FROM _catalog ORDER BY ALL").fetchall()
+        wanted = {one: (count, size) for one, count, size in rows if traces is None or one in traces}
+        found, damaged = self._read(wanted)
         try:
-            set_event_files(connection, files)
+            set_event_files(connection, [path for files in found.values() for path in files])
         except duckdb.Error as error:
             # DuckDB looks into the first of the files.
-            left = [one for one, _, _ in rows if one not in damaged]
-            if may_be_damage(error) and (found := find(self._layout, left, (), error)):
-                raise DamagedError(found) from error
+            if may_be_damage(error) and (fault := find(found, (), error)):
+                raise DamagedError(fault) from error
             raise
         return damaged
 
-    def _read(self, traces: Mapping[str, tuple[int | None, int | None]]) -> tuple[list[Path], dict[str, str]]:
+    def _read(
+        self, traces: Mapping[str, tuple[int | None, int | None]]
+    ) -> tuple[dict[str, list[Path]], dict[str, str]]:
         """Return the files of traces whose events can be read, and of the others what is wrong.
 
         Args:
@@ -76,20 +76,18 @@ class EventFiles:
             found[trace_id] = files
             if self._seen.get(trace_id, ("", None))[0] == state:
                 continue
-            reason = self._verdicts.recall(EVENTS, trace_id)
+            reason = self._verdicts.recall(trace_id)
             self._seen[trace_id] = (state, reason)
             if reason is None and size != there:
                 unknown[trace_id] = events
         self._look(found, unknown)
         faults = {one: reason for one in found if (reason := self._seen[one][1])}
-        # One that is being taken away is not damaged.
-        damaged = {one: reason for one, reason in faults.items() if self._layout.catalog_file(one).exists()}
-        return [path for one, files in found.items() if one not in faults for path in files], damaged
+        return {one: files for one, files in found.items() if one not in faults}, faults
 
     def condemn(self, trace_id: str, reason: str) -> None:
         """Remember that events of a trace cannot be read, until its files change."""
         self._seen[trace_id] = (self._verdicts.state(trace_id), reason)
-        self._verdicts.store(EVENTS, trace_id, reason)
+        self._verdicts.store(trace_id, reason)
 
     def _look(self, found: Mapping[str, list[Path]], unknown: Mapping[str, int | None]) -> None:
         """Read how many rows the files of some traces have."""
@@ -104,10 +102,9 @@ class EventFiles:
                     self._seen[trace_id] = (self._seen[trace_id][0], reason)
 
 
-def is_whole(layout: Layout, trace_id: str) -> bool:
-    """Whether a trace is in the lake as its catalog row has it, and can be read."""
-    if Verdicts(layout).recall(EVENTS, trace_id):
+def is_whole(layout: Layout, trace_id: str, events: int | None) -> bool:
+    """Whether the events of a trace are there, as many as its entry in the catalog has, and can be read."""
+    if Verdicts(layout).recall(trace_id):
         return False
     with Probe() as probe:
-        events = probe.value(layout.catalog_file(trace_id), "event_count")
-        return isinstance(events, int) and probe.fault(layout.event_files(trace_id), rows=events) is None
+        return events is not None and probe.fault(layout.event_files(trace_id), rows=events) is None

@@ -2,32 +2,30 @@
 
 <lake>/lake.json                                   format version
 <lake>/events/trace_id=<id>/lane=<lane>/*.parquet  every event
-<lake>/traces/trace_id=<id>.parquet                the catalog: a trace is in the lake when its row is here
-<lake>/settings/trace_id=<id>.json                 the user's settings of a trace
+<lake>/tables/traces/                              the catalog: a trace is in the lake when its latest row here says so
+<lake>/tables/settings/                            the user's settings of traces
+<lake>/tables/<relation>/                          stored relations
 <lake>/lookup/<table>.csv                          rows a user adds to or overrides in a lookup table
-<lake>/marts/<relation>/trace_id=<id>.parquet      materialised relations, a cache
-<lake>/aside/<relation>.trace_id=<id>.json         why a relation cannot be computed of a trace, a cache
+<lake>/aside/<trace_id>.json                       why the events of a trace cannot be read, a cache
 <lake>/.lock                                       locked by whoever changes the lake, for that moment
-<lake>/.staging/<random>/                          an ingest under way
+<lake>/.staging/<random>/                          work under way
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InputError, UsageError
 from .files import publish_bytes
-from .paths import TRACE_ID, check_usable, is_plain_file, is_plain_folder, plain_files, plain_folders
+from .paths import TRACE_ID, check_usable, is_plain_folder, plain_files
 from .schema import LANES
 
 #: Raised when the files below change their meaning. A lake of a newer version is refused.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 #: What a lake has before its marker makes it one.
-_BEGINNINGS = ("events", "traces", "settings", ".staging", ".lock", "lake.json")
-_OF_TRACE = re.compile(f"trace_id=({TRACE_ID.pattern})")
+_BEGINNINGS = ("events", "tables", ".staging", ".lock", "lake.json")
 
 
 @dataclass(frozen=True)
@@ -47,14 +45,9 @@ class Layout:
         return self.root / "events"
 
     @property
-    def traces(self) -> Path:
-        """The catalog."""
-        return self.root / "traces"
-
-    @property
-    def settings(self) -> Path:
-        """The user's settings of each trace."""
-        return self.root / "settings"
+    def tables(self) -> Path:
+        """The Delta tables: catalog, settings, stored relations."""
+        return self.root / "tables"
 
     @property
     def lookup(self) -> Path:
@@ -67,19 +60,14 @@ class Layout:
         return self.root / "reference"
 
     @property
-    def marts(self) -> Path:
-        """Materialised relations."""
-        return self.root / "marts"
-
-    @property
     def aside(self) -> Path:
-        """What cannot be computed, and why."""
+        """What is known of damaged events."""
         return self.root / "aside"
 
     @property
-    def tables(self) -> tuple[Path, ...]:
+    def read(self) -> tuple[Path, ...]:
         """The folders that questions read."""
-        return self.events, self.traces, self.lookup, self.former_lookup, self.marts
+        return self.events, self.tables, self.lookup, self.former_lookup
 
     @property
     def staging(self) -> Path:
@@ -102,49 +90,14 @@ class Layout:
         # A linked folder leads out of the lake, wherever on the way down it is.
         return [file for lane in lanes if is_plain_folder(folder) for file in plain_files(lane, ".parquet")]
 
-    def catalog_file(self, trace_id: str) -> Path:
-        """Return the catalog row of one trace."""
-        return self.traces / f"{_named(trace_id)}.parquet"
-
-    def settings_file(self, trace_id: str) -> Path:
-        """Return the settings of one trace."""
-        return self.settings / f"{_named(trace_id)}.json"
-
-    def settings_files(self) -> dict[str, Path]:
-        """Return the settings of every trace that has any, by the trace's id."""
-        return _by_trace(plain_files(self.settings, ".json"))
-
     def lookup_files(self) -> dict[str, Path]:
         """Return the user's own rows of lookup tables, by the table's name."""
         files = (*plain_files(self.former_lookup, ".csv"), *plain_files(self.lookup, ".csv"))
         return {path.stem: path for path in files}
 
-    def stamp(self, trace_id: str) -> int:
-        """Return when what is known of a trace last changed, in ns: its settings, or its catalog row."""
-        settings = self.settings_file(trace_id)
-        return (settings if is_plain_file(settings) else self.catalog_file(trace_id)).stat().st_mtime_ns
-
-    def mart_file(self, relation: str, trace_id: str) -> Path:
-        """Return the materialised rows of one relation and trace."""
-        return self.marts / relation / f"{_named(trace_id)}.parquet"
-
-    def verdict_file(self, relation: str, trace_id: str) -> Path:
-        """Return where it is stored that a relation cannot be computed of a trace, and why."""
-        return self.aside / f"{relation}.{_named(trace_id)}.json"
-
-    def verdicts(self, trace_id: str) -> list[str]:
-        """Return the relations of which it is stored that they cannot be computed of a trace."""
-        ending = f".{_named(trace_id)}.json"
-        return [path.name.removesuffix(ending) for path in plain_files(self.aside, ending)]
-
-    def mart_files(self, trace_id: str) -> list[Path]:
-        """Return all materialised rows of one trace that are there."""
-        named = f"{_named(trace_id)}.parquet"
-        return [path / named for path in plain_folders(self.marts) if is_plain_file(path / named)]
-
-    def trace_ids(self) -> list[str]:
-        """Return the ids of the traces in the lake, sorted: the names of their catalog rows, whatever those say."""
-        return list(_by_trace(plain_files(self.traces, ".parquet")))
+    def verdict_file(self, trace_id: str) -> Path:
+        """Return where it is stored that the events of a trace cannot be read, and why."""
+        return self.aside / f"{_named(trace_id)}.json"
 
 
 def _named(trace_id: str) -> str:
@@ -158,17 +111,12 @@ def _named(trace_id: str) -> str:
     return f"trace_id={trace_id}"
 
 
-def _by_trace(files: list[Path]) -> dict[str, Path]:
-    """Return files by the trace in their names; others are not ours."""
-    return {named[1]: path for path in files if (named := _OF_TRACE.fullmatch(path.stem))}
-
-
 def open_layout(root: Path, *, create: bool) -> Layout:
     """Return the layout of the lake at `root`, made first where `create` is set and nothing is there.
 
     Raises:
         UsageError: there is no lake and none may be made, or the folder holds other things.
-        InputError: the lake was written by a newer version, or its marker cannot be read.
+        InputError: the lake has another format, or its marker cannot be read.
     """
     check_usable(root)
     layout = Layout(root)
@@ -184,7 +132,7 @@ def open_layout(root: Path, *, create: bool) -> Layout:
     if root.is_dir() and not all(_is_begun(path) or path == layout.lookup for path in root.iterdir()):
         raise UsageError(f"{root}: not a lake, and not empty. Give a new folder with --lake.")
     try:
-        for folder in (layout.events, layout.traces, layout.settings, layout.staging):
+        for folder in (layout.events, layout.tables, layout.staging):
             folder.mkdir(parents=True, exist_ok=True)
         marker = {"format": "tracelake", "version": FORMAT_VERSION}
         publish_bytes(layout.marker, (json.dumps(marker) + "\n").encode())
@@ -199,6 +147,11 @@ def _check_version(layout: Layout) -> None:
         newer = version > FORMAT_VERSION
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{layout.marker}: cannot be read as a lake's marker: {error}") from error
+    if version == 1:
+        raise InputError(
+            f"{layout.root}: this lake has format 1, this tracelake reads format {FORMAT_VERSION}. "
+            f"Migrate it with: tracelake --lake {layout.root} migrate"
+        )
     if newer:
         raise InputError(
             f"{layout.root}: this lake has format {version}, this tracelake reads up to {FORMAT_VERSION}. "
@@ -217,7 +170,6 @@ def _check_folders(layout: Layout) -> None:
     Raises:
         InputError: a folder of the lake, or its lock, is a link to elsewhere.
     """
-    inside = (*layout.tables, layout.settings, layout.aside)
-    for path in (*inside, layout.staging, layout.lock, *layout.marts.glob("*")):
+    for path in (*layout.read, layout.aside, layout.staging, layout.lock, *layout.tables.glob("*")):
         if path.is_symlink():
             raise InputError(f"{path}: is a symbolic link; what is inside a lake lies inside it. Remove the link.")

@@ -298,11 +298,42 @@ def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
     return ({RULE_FUNCTIONS.get(name, name) for name in entry.uses} | entry.others) & known.keys()
 
 
-def fingerprint(name: str, extra: bytes = b"") -> str:
-    """Return a digest of all a relation's rows depend on besides the trace: its SQL and lookup tables."""
-    digest = hashlib.sha256(extra)
+def create_statement(entry: Module) -> str:
+    """Return the statement that creates a view or macro; a view is bound where a query names it."""
+    deferred = " WITH (DEFER_BINDING) AS\n" if entry.kind == "VIEW" else " AS\n"
+    return entry.sql.replace("CREATE", "CREATE OR REPLACE", 1).replace(" AS\n", deferred, 1)
+
+
+@functools.cache
+def stored() -> frozenset[str]:
+    """Return the relations whose rows a lake stores: computed per trace, and read by a public one with none between."""
+
+    def read_by(public: Module) -> set[str]:
+        return closure([public.name], lambda entry: entry.materialised and entry.name != public.name)
+
+    read = set().union(*(read_by(entry) for entry in relations() if entry.public and entry.kind != "MACRO"))
+    return frozenset(entry.name for entry in relations() if entry.materialised and entry.name in read)
+
+
+@functools.cache
+def linked() -> frozenset[str]:
+    """Return the stored relations whose rows rest on other traces too."""
+    return frozenset(name for name in stored() if others(name))
+
+
+@functools.cache
+def links() -> tuple[str, ...]:
+    """Return the relations that name the other traces on which rows of a trace rest."""
+    return tuple(sorted(frozenset().union(*(others(name) for name in stored()))))
+
+
+@functools.cache
+def fingerprint() -> str:
+    """Return a digest of the SQL and the shipped lookup tables that stored rows depend on."""
+    used = closure(stored())
+    digest = hashlib.sha256()
     for entry in relations():
-        if entry.name in sources(name):
+        if entry.name in used:
             digest.update(entry.sql.encode())
             if entry.kind == "TABLE" and csv_file(entry.name).exists():
                 digest.update(csv_file(entry.name).read_bytes())

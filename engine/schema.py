@@ -28,8 +28,8 @@ EVENT_COLUMNS: dict[str, str] = {
     "extra": "VARCHAR",
 }
 
-#: Columns of a catalog entry, in order: name -> DuckDB type. The settings of a trace are kept apart, in
-#: settings; the view `traces` joins the two.
+#: Columns of a catalog entry, in order: name -> DuckDB type. The settings of a trace stand in a table of their own; the
+#: view `traces` joins the two.
 CATALOG_COLUMNS: dict[str, str] = {
     "trace_id": "VARCHAR",
     "trace": "VARCHAR",
@@ -74,6 +74,21 @@ CATALOG_COLUMNS: dict[str, str] = {
     "ingested_at": "TIMESTAMP",
     "ingested_by": "VARCHAR",
 }
+
+
+#: Columns of a catalog entry that say what its answers are; see `catalog.State`. Of a trace the latest row counts.
+STATE_COLUMNS: dict[str, str] = {
+    "row_id": "VARCHAR",
+    "removed": "BOOLEAN",
+    "batch_id": "VARCHAR",
+    "linked_batch_id": "VARCHAR",
+    "links": "VARCHAR",
+    "rules": "VARCHAR",
+    "faults": "VARCHAR",
+}
+
+#: Columns of a setting.
+SETTING_COLUMNS: dict[str, str] = {"trace_id": "VARCHAR", "key": "VARCHAR", "value": "VARCHAR"}
 
 
 def column_list(columns: dict[str, str]) -> str:

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import hashlib
-import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, damage, guard, marts, modules, naming
-from .catalog import CatalogReader, read_settings
+from . import aside, damage, guard, modules, naming, renew
+from .catalog import Catalog, State, create_tables
 from .connection import connect, set_event_files
 from .errors import UsageError
 from .event_files import EVENTS, EventFiles
-from .files import changing, exclusive, publish_bytes, remove_dead_staging, remove_folder, unbroken
+from .files import Staging, changing, exclusive, remove_dead_staging, remove_folder, unbroken
 from .layout import Layout, open_layout
 from .lookups import LookupTables
-from .paths import is_plain_file
-from .schema import CATALOG_COLUMNS, column_list
+from .paths import pattern
+from .publish import Rules, current_rows, publish
+from .tables import DataFile, Here, Tables
 
 T = TypeVar("T")
 #: Words of a question about all relations, and of one about all unless it names some.
 _CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE)
 _DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
+#: What is no module, and is filled from the catalog.
+_BASE = frozenset({"_entries", "_catalog", "_settings", "_set_aside", "_event_rows"})
+#: Stale traces that a question about all renews before it answers: as many as are computed together.
+RENEWED_AT_ONCE = 16
 
 
 class Store:
@@ -63,15 +67,21 @@ class Store:
         #: The same lake without the guard, where it was asked for.
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
-        self._catalog = CatalogReader(self.layout)
+        self._tables: Tables = Tables(self.layout.tables)
+        self._catalog = Catalog(self._tables)
         self._event_files = EventFiles(self.layout)
         #: Relations are being made ready: what fails there is tried again there.
         self._making = False
+        #: Answers are being computed: what is asked meanwhile is asked of those that are there.
+        self._renewing = False
         self._created: set[str] = set()
         self._commented: set[str] = set()
-        self._materialised: set[str] = set()
-        #: Rows of the relations that name the other traces that those of a trace rest on.
-        self._pairs: dict[str, list[tuple[Any, ...]]] = {}
+        #: Stored relations that read the files of the catalog as it is loaded.
+        self._pointed: set[str] = set()
+        #: The events read those of the catalog as it is loaded.
+        self._events_pointed = False
+        #: Files of tables that cannot be read.
+        self._lost: set[Path] = set()
         self.lookups = LookupTables(self.layout)
 
     @property
@@ -99,8 +109,8 @@ class Store:
         return self._door
 
     def _everything(self) -> duckdb.DuckDBPyConnection:
-        """Return the connection, with all relations created, commented, and those that are materialised up to date."""
-        connection = self._ready(entry.name for entry in modules.relations())
+        """Return the connection, with all relations created, commented and up to date."""
+        connection = self._ready([*_BASE, *(entry.name for entry in modules.relations())])
         # The schema of twins has no readers but our views; a comment on a column has DuckDB bind the whole view.
         plain = [entry for entry in modules.modules() if entry.name not in self._commented]
         connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
@@ -122,7 +132,7 @@ class Store:
         """
         if not self._unsafe:
             guard.check(self._ready(()), query)
-        named = modules.names_in(query)
+        named = _named(query)
         of_all = bool(_CATALOG.search(query) or (not named and _DESCRIPTION.search(query)))
         connection = self._everything() if of_all else self._ready(named)
         try:
@@ -151,14 +161,14 @@ class Store:
         """Return all rows of a small question; files that turn out to be damaged are left out, see `recover`."""
         while True:
             try:
-                return self._ready(modules.names_in(query)).execute(query, parameters or []).fetchall()
+                return self._ready(_named(query)).execute(query, parameters or []).fetchall()
             except duckdb.Error as error:
                 if not self.recover(error):
                     raise
 
     def prepare(self, query: str) -> duckdb.DuckDBPyConnection:
         """Have what a question names ready, for one that is asked of an answer or of the connection returned."""
-        return self._ready(modules.names_in(query))
+        return self._ready(_named(query))
 
     def refresh(self) -> None:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
@@ -175,23 +185,28 @@ class Store:
         connection = self._connection
         if not self._catalog.load(connection):
             return
-        aside.create_table(connection)
-        for trace_id, reason in self._catalog.damaged.items():
-            aside.put(connection, self.layout, trace_id, "traces", reason)
-        self._point_at_events(connection)
-        self._materialised.clear()
-        self._pairs.clear()
+        self._pointed.clear()
+        self._events_pointed = False
+        self._set_aside(connection)
         self._recompute(entry.name for entry in modules.relations())
+
+    def _set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """List what cannot be computed, as the catalog says."""
+        aside.create_table(connection)
+        for trace_id, state in self._catalog.states.items():
+            for relation, reason in state.faults.items():
+                aside.put(connection, self.layout, trace_id, relation, reason)
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
         for trace_id, reason in self._event_files.point(connection).items():
             aside.put(connection, self.layout, trace_id, EVENTS, reason)
+        self._events_pointed = True
 
     def recover(self, error: Exception) -> bool:
         """Find the damaged files that a question failed of, and leave them out; return whether to ask again.
 
-        Rows that are stored are removed, to be computed again. A trace whose events cannot be read is set aside.
+        Rows that are stored are computed again. A trace whose events cannot be read is set aside.
 
         Raises:
             DamagedError: relations are being made ready: the question is not to be asked again here.
@@ -201,15 +216,21 @@ class Store:
         if not self._catalog.is_current():
             # Another process took away what was to be read, or replaced it.
             found = damage.Found(fatal=damage.is_fatal(error))
-        elif not (found := damage.find(self.layout, self._catalog.stamps, self._materialised, error)):
+        elif not (found := self._find_damage(error, self._pointed)):
             return self._door is not None and self._door.recover(error)
         if self._making:
             raise damage.DamagedError(found) from error
         self._take_away(found)
         return True
 
+    def _find_damage(self, error: Exception, relations: Iterable[str]) -> damage.Found:
+        events = {one: self.layout.event_files(one) for one in self._catalog.states if self._events_pointed}
+        entries = [entry for name in relations if (entry := modules.module(name))]
+        stored = [(entry, file.path) for entry in entries for file in self._files(entry)[0]]
+        return damage.find(events, stored, error)
+
     def _take_away(self, found: damage.Found) -> None:
-        damage.remove_stored(found)
+        self._lost.update(found.stored)
         for trace_id, reason in found.events.items():
             self._event_files.condemn(trace_id, reason)
         if found.fatal:
@@ -240,7 +261,9 @@ class Store:
         for entry in modules.relations():
             if not entry.in_memory or entry.name not in wanted or self._connection is None:
                 continue
-            if any(self._is_kept(other) for other in modules.relations() if other.name in modules.sources(entry.name)):
+            if any(
+                self._is_stored(other) for other in modules.relations() if other.name in modules.sources(entry.name)
+            ):
                 self._created.remove(entry.name)
                 self._commented.discard(entry.name)
             else:
@@ -263,29 +286,96 @@ class Store:
         rows = self.rows("SELECT relation, reason FROM _set_aside WHERE trace_id = $1", [trace_id])
         naming.check_answerable([row for row in rows if row[0] in modules.sources(relation)], trace_id)
 
-    def write_settings(self, trace_id: str, settings: dict[str, str | None]) -> None:
-        """Merge settings into those kept of a trace; what was computed with the old ones is stale from then on."""
-        if not settings:
-            return
-        path = self.layout.settings_file(trace_id)
+    def write_settings(self, trace_id: str, settings: Mapping[str, str | None]) -> None:
+        """Merge settings into those of a trace; what depends on them is computed again before it answers.
+
+        Raises:
+            InputError: the lake cannot be written to.
+        """
+        self._loaded()
         with changing(self.path), exclusive(self.layout.lock), unbroken:
-            kept = read_settings(path) if is_plain_file(path) else {}
-            kept.update(settings)
-            kept = {key: value for key, value in kept.items() if value is not None}
-            publish_bytes(path, (json.dumps(kept, indent=1, sort_keys=True) + "\n").encode())
+            self._catalog.append_settings({trace_id: settings})
 
     def remove(self, trace: str) -> str:
-        """Remove a trace from the lake and return its id. Its source file is not touched."""
-        self._ready(())
-        trace_id = naming.damaged_one(trace, self._catalog.damaged) or self.resolve(trace)
-        with changing(self.path), exclusive(self.layout.lock), unbroken:
-            # The catalog row first: without it the rest is invisible, and swept up by the next ingest of it.
-            self.layout.catalog_file(trace_id).unlink(missing_ok=True)
-            marts.forget(self.layout, trace_id)
+        """Remove a trace from the lake and return its id. Its source file is not touched.
+
+        Raises:
+            UsageError: no trace, or more than one, is so named.
+            InputError: the lake cannot be written to.
+        """
+        trace_id = self.resolve(trace)
+        with changing(self.path), exclusive(self.layout.lock), Staging(self.layout.staging) as folder:
+            # The catalog first: without it the rest is invisible.
+            publish(self.layout, self._tables, folder, removed=[trace_id], memory_limit=self._memory_limit)
             remove_folder(self.layout.event_dir(trace_id))
-            self.layout.settings_file(trace_id).unlink(missing_ok=True)
         self.refresh()
         return trace_id
+
+    def stale(self) -> list[str]:
+        """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
+        catalog, rules = self._loaded(), Rules(self.layout)
+        lost = (
+            {
+                one
+                for name in modules.stored()
+                for file in self._tables.files(name)
+                if file.path in self._lost
+                for one, state in catalog.states.items()
+                if file.may_have(one) and file.batches[0] <= _batch_of(name, state) <= file.batches[1]
+            }
+            if self._lost
+            else set[str]()
+        )
+        return [
+            one
+            for one, state in catalog.states.items()
+            if one in lost or state.rules != rules.of(catalog.relevant(one))
+        ]
+
+    def renew(self, traces: Iterable[str]) -> None:
+        """Compute the answers of those traces again that are stale.
+
+        Raises:
+            DamagedError: files of events cannot be read.
+            InputError: rows that a user gave a lookup table cannot be read.
+        """
+        wanted = set(traces)
+        if not wanted.isdisjoint(self.stale()):
+            self._until_whole(lambda: self._renew(wanted))
+
+    def _renew(self, wanted: Set[str]) -> None:
+        """Compute answers; where the lake cannot be written to, for this connection alone."""
+        self._loaded()
+        here = isinstance(self._tables, Here) or not os.access(self.path, os.W_OK)
+        if here and not isinstance(self._tables, Here):
+            self._see_here()
+        try:
+            with contextlib.nullcontext() if here else exclusive(self.layout.lock):
+                # Another process may have done it meanwhile.
+                self._refresh()
+                assert self._connection is not None
+                damaged = self._event_files.point(self._connection, wanted)
+                for trace_id, reason in damaged.items():
+                    aside.put(self._connection, self.layout, trace_id, EVENTS, reason)
+                self._events_pointed = False
+                traces = [one for one in self.stale() if one in wanted - damaged.keys()]
+                renew.renew(self.layout, self._tables, self._catalog, self._connection, traces, self._memory_limit)
+        except (OSError, duckdb.IOException) as error:
+            if here:
+                raise
+            # A full disk, a folder of somebody else's: the question has its answer all the same.
+            aside.warn_unwritable(self.path, error)
+            self._see_here()
+            self._renew(wanted)
+            return
+        self._catalog.forget()
+        self._refresh()
+
+    def _see_here(self) -> None:
+        """Have what is computed from now on seen by this connection alone."""
+        self._tables = Here(self.layout.tables, guard.scratch())
+        self._catalog = Catalog(self._tables)
+        self._refresh()
 
     def __enter__(self) -> Self:
         return self
@@ -305,7 +395,8 @@ class Store:
             self._connection.close()
             self._connection = None
             self._catalog.forget()
-            for known in (self._created, self._commented, self._materialised, self._pairs, self.lookups):
+            self._events_pointed = False
+            for known in (self._created, self._commented, self._pointed, self.lookups):
                 known.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
@@ -316,46 +407,83 @@ class Store:
     def _make_ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = self._connect()
-        if not self._catalog.loaded:
-            self._refresh()
         connection = self._connection
         for table in self.lookups.reread(connection):
             self._renew_above(table)
-        stamps = self._catalog.stamps
-
-        @functools.cache
-        def is_there(entry: modules.Module) -> bool:
-            return self._is_kept(entry) and (
-                entry.name in self._materialised
-                or marts.is_fresh(connection, self.layout, entry, self._origins(entry, stamps))
-            )
-
-        # What kept rows were made from is not needed to read them, and to create it takes longer than that.
-        used = modules.closure(names, is_there)
-        for entry in modules.relations():
-            if entry.name not in used:
-                continue
-            if self._is_kept(entry):
-                if entry.name not in self._materialised:
-                    if marts.refresh(connection, self.layout, entry, self._origins(entry, stamps)):
-                        self._point_at_events(connection)
-                    self._materialised.add(entry.name)
-                    self._commented.discard(entry.name)
+        names = set(names)
+        # What stored rows were made from is not needed to read them, and to create it takes longer than that.
+        used = modules.closure(names, self._is_stored)
+        order = [entry for entry in modules.relations() if entry.name in used]
+        base = names.union(*(entry.uses for entry in order if not self._is_stored(entry))) & _BASE
+        stored = [entry for entry in order if self._is_stored(entry)]
+        if (base or stored) and not self._catalog.loaded:
+            self._refresh()
+            connection = self._connection
+        if stored:
+            self._bring_up_to_date()
+            connection = self._connection
+        if "_event_rows" in base and not self._events_pointed:
+            self._point_at_events(connection)
+        for entry in order:
+            if self._is_stored(entry):
+                if entry.name not in self._pointed:
+                    self._point(connection, entry)
             elif entry.name not in self._created:
                 self._create(connection, entry)
             self._created.add(entry.name)
         return connection
 
-    def _origins(self, entry: modules.Module, stamps: Mapping[str, int]) -> marts.Origins:
-        """Return what the rows of a materialised relation are computed from."""
-        names = modules.others(entry.name)
-        for name in names - self._pairs.keys():
-            self._pairs[name] = self.rows(f"SELECT DISTINCT trace_id, other_trace_id FROM {name}")
-        return marts.Origins.of(stamps, [pair for name in names for pair in self._pairs[name]])
+    def _bring_up_to_date(self) -> None:
+        """Renew what is stale, where that is not much; say what is not renewed."""
+        stale = self.stale()
+        if self._renewing or not stale:
+            return
+        if len(stale) <= RENEWED_AT_ONCE:
+            self._renewing = True
+            try:
+                self._renew(set(stale))
+            finally:
+                self._renewing = False
+        else:
+            aside.warn_stale(self.path, len(stale), len(self._catalog.states))
 
-    def _is_kept(self, entry: modules.Module) -> bool:
+    def _point(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
+        """Have a stored relation read the files that count."""
+        files, mixed = self._files(entry)
+        source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
+        connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
+        try:
+            connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {current_rows(entry, source, mixed=mixed)}")
+        except duckdb.Error as error:
+            # DuckDB looks into the first of the files.
+            suspected = damage.may_be_damage(error) or isinstance(error, duckdb.BinderException)
+            if suspected and (found := self._find_damage(error, [entry.name])):
+                raise damage.DamagedError(found) from error
+            raise
+        self._pointed.add(entry.name)
+        self._commented.discard(entry.name)
+
+    def _files(self, entry: modules.Module) -> tuple[list[DataFile], bool]:
+        """Return the files of a stored relation that have rows which count, and whether they have others, too."""
+        linked = entry.name in modules.linked()
+        former = self._catalog.former[linked]
+        current = {_batch_of(entry.name, state) for state in self._catalog.states.values()}
+        files = [
+            file
+            for file in self._tables.files(entry.name)
+            if file.path not in self._lost and (file.batches[0] < file.batches[1] or file.batches[0] in current)
+        ]
+        return files, any(file.batches[0] <= batch <= file.batches[1] for file in files for batch in former)
+
+    def _is_stored(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was given to this connection alone."""
-        return entry.materialised and self.lookups.given.isdisjoint(modules.sources(entry.name))
+        return entry.name in modules.stored() and self.lookups.given.isdisjoint(modules.sources(entry.name))
+
+    def _loaded(self) -> Catalog:
+        """Return the catalog, loaded."""
+        if self._connection is None or not self._catalog.loaded:
+            self._refresh()
+        return self._catalog
 
     def expire(self, names: Iterable[str]) -> None:
         """Have relations that are held in memory computed again by the next query that needs them."""
@@ -371,22 +499,20 @@ class Store:
         """Have all that is made from a lookup table see its rows; return what waits for the next question."""
         above = {entry.name for entry in modules.relations() if table in modules.sources(entry.name)}
         self._recompute(above)
-        self._pairs.clear()
-        kept = above & self._materialised
-        for names in (self._materialised, self._created, self._commented):
-            names.difference_update(kept)
-        return kept
+        stored = above & self._pointed
+        for names in (self._pointed, self._created, self._commented):
+            names.difference_update(stored)
+        return stored
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
         connection = connect(self._memory_limit)
-        connection.execute(f"CREATE TABLE _catalog ({column_list(CATALOG_COLUMNS)})")
+        create_tables(connection)
         aside.create_table(connection)
-        connection.execute("CREATE TABLE _settings (trace_id VARCHAR, key VARCHAR, value VARCHAR)")
         connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
         set_event_files(connection, [])
         if not self._unsafe:
-            guard.lock(connection, (*self.layout.tables, self.layout.staging, modules.SQL_ROOT))
+            guard.lock(connection, (*self.layout.read, self.layout.staging, modules.SQL_ROOT))
         return connection
 
     def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
@@ -396,5 +522,14 @@ class Store:
         elif entry.in_memory:
             connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {entry.query}")
         else:
-            deferred = " WITH (DEFER_BINDING) AS\n" if entry.kind == "VIEW" else " AS\n"
-            connection.execute(entry.sql.replace("CREATE", "CREATE OR REPLACE", 1).replace(" AS\n", deferred, 1))
+            connection.execute(modules.create_statement(entry))
+
+
+def _named(query: str) -> set[str]:
+    """Return the relations, and what the catalog fills, that a query may name."""
+    return modules.names_in(query) | {name for name in _BASE if name in query}
+
+
+def _batch_of(relation: str, state: State) -> str:
+    """Return the batch that computed the rows of a relation for a trace."""
+    return state.linked_batch_id if relation in modules.linked() else state.batch_id

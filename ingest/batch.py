@@ -8,17 +8,24 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ..engine.errors import InputError
+from ..engine.files import Staging, remove_dead_staging
 from ..engine.layout import Layout
+from ..engine.renew import AT_ONCE
 from ..engine.secrets import redact
 from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
 from .foreign import ENDINGS, foreign
 from .formats import kind_of
-from .one import Ingested, Progress, ingest_one
+from .land import Settings, land
+from .one import Ingested, Progress, Staged, read_one
 from .source import STDIN, Source
 
+T = TypeVar("T")
+#: Bytes of files, compressed or not, that one worker takes together at most.
+_BYTES_AT_ONCE = 4 << 20
 #: Files taken from a folder. Of tables only those of a kind that somebody knows.
 _ENDINGS = (".json", ".json.gz", ".json.zst")
 _TABLES = (".csv", ".csv.gz", ".csv.zst")
@@ -104,24 +111,27 @@ def ingest_many(
     *,
     progress: Callable[[str], Progress] | None = None,
     jobs: int | None = None,
-    name: str | None = None,
+    settings: Settings | None = None,
+    answers: bool = True,
 ) -> Iterator[Ingested | Failed]:
     """Ingest files and yield what became of each, in the order given.
+
+    Small files are read and computed several at a time, and get into the lake together.
 
     Args:
         layout: the lake.
         files: paths, or `-`; what has failed already keeps its place.
         progress: gives the progress callback of a file.
         jobs: files read at once; as many as the machine has cores, up to 8, when not given.
-        name: the trace's name, for a single file.
+        settings: settings of all the traces.
+        answers: whether to compute the answers now.
     """
     cores = min(8, os.cpu_count() or 1)
     at_once = max(1, min(jobs or cores, len(files)))
     threads = max(1, cores // at_once)
+    stopped = threading.Event()
 
-    def ingest(path: str | Failed) -> Ingested | Failed:
-        if isinstance(path, Failed):
-            return path
+    def read(path: str, folder: Path) -> Staged | Failed:
         show = progress(path) if progress else lambda read, size, events: None
 
         def report(read: int, size: int | None, events: int) -> None:
@@ -129,25 +139,72 @@ def ingest_many(
                 raise _Stopped
             show(read, size, events)
 
-        try:
-            return ingest_one(layout, path, progress=report, threads=threads, name=name)
-        except InputError as error:
-            return Failed(path, str(error))
-        except _Stopped:
-            raise
-        except Exception as error:
-            if os.environ.get("TRACELAKE_DEBUG"):
-                raise
-            reason = redact(f"{type(error).__name__}: {error}")
-            reason += "\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did."
-            return Failed(path, f"{path}: {reason}")
+        folder.mkdir()
+        return _caught(path, lambda: read_one(layout, path, folder, progress=report, threads=threads))
 
-    stopped = threading.Event()
+    def ingest(chunk: Sequence[str | Failed]) -> list[Ingested | Failed]:
+        paths = [path for path in chunk if not isinstance(path, Failed)]
+        with Staging(layout.staging, ", ".join(paths)) as folder:
+            found = [
+                path if isinstance(path, Failed) else read(path, folder / str(nth)) for nth, path in enumerate(chunk)
+            ]
+            staged = [one for one in found if isinstance(one, Staged)]
+            landed = _caught(", ".join(paths), lambda: land(layout, folder, staged, settings, answers=answers))
+            if isinstance(landed, Failed):
+                return [Failed(one.ingested.source, landed.reason) if isinstance(one, Staged) else one for one in found]
+            done = iter(landed)
+            return [next(done) if isinstance(one, Staged) else one for one in found]
+
+    remove_dead_staging(layout.staging)
     with ThreadPoolExecutor(at_once, "tracelake-file") as pool:
         try:
-            yield from pool.map(ingest, files)
+            for results in pool.map(ingest, _chunks(files, at_once)):
+                yield from results
         except BaseException:
             # Whoever waits for the files does so no longer: those under way end at their next piece.
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _caught(path: str, work: Callable[[], T]) -> T | Failed:
+    """Do work about a file; where it fails, return why."""
+    try:
+        return work()
+    except InputError as error:
+        return Failed(path, str(error))
+    except _Stopped:
+        raise
+    except Exception as error:
+        if os.environ.get("TRACELAKE_DEBUG"):
+            raise
+        reason = redact(f"{type(error).__name__}: {error}")
+        reason += "\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did."
+        return Failed(path, f"{path}: {reason}")
+
+
+def _chunks(files: Sequence[str | Failed], at_once: int) -> Iterator[list[str | Failed]]:
+    """Yield files that one worker takes together: small ones as many as leave work for all workers."""
+    most = max(1, min(AT_ONCE, -(-len(files) // at_once)))
+    chunk: list[str | Failed] = []
+    total = 0
+    for file in files:
+        size = _size(file)
+        if chunk and (len(chunk) == most or total + size > _BYTES_AT_ONCE):
+            yield chunk
+            chunk, total = [], 0
+        chunk.append(file)
+        total += size
+    if chunk:
+        yield chunk
+
+
+def _size(file: str | Failed) -> int:
+    """Return about how many bytes a worker reads of a file: of one that grows, its end is not known."""
+    if isinstance(file, Failed):
+        return 0
+    try:
+        path = Path(file)
+        return path.stat().st_size if path.is_file() else _BYTES_AT_ONCE
+    except (OSError, ValueError):
+        return 0

@@ -1,4 +1,4 @@
-"""One trace into the lake, from a file or a folder of several: read, stage, describe, publish."""
+"""One trace read, from a file or a folder of several: its events staged, its entry for the catalog described."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from typing import Any
 import duckdb
 import xxhash
 
-from ..engine.catalog import write_entry
 from ..engine.errors import InputError
-from ..engine.event_files import is_whole
-from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
 from ..engine.layout import Layout
 from ..engine.paths import file_literal, parquet_rows, readable
 from ..version import __version__
@@ -77,19 +74,46 @@ class Ingested:
     reason: str
 
 
-def ingest_one(
+@dataclass(frozen=True)
+class Staged:
+    """A trace that was read and is not in the lake yet.
+
+    Attributes:
+        entry: its entry for the catalog.
+        events: the folder of its events, under a staging folder.
+        ingested: what became of the file.
+    """
+
+    entry: dict[str, Any]
+    events: Path
+    ingested: Ingested
+
+    @property
+    def trace_id(self) -> str:
+        """The trace's id."""
+        return self.ingested.trace_id
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of its events."""
+        return sorted(self.events.rglob("*.parquet"))
+
+
+def read_one(
     layout: Layout,
     path: str | os.PathLike[str],
+    folder: Path,
     *,
     progress: Progress = lambda read, size, events: None,
     threads: int | None = None,
     name: str | None = None,
-) -> Ingested:
-    """Read a trace into the lake.
+) -> Staged:
+    """Read a trace into a staging folder of the lake.
 
     Args:
         layout: the lake.
         path: the file, `-` for standard input, or the folder in which an Ascend profiler left the files of one rank.
+        folder: an empty folder on the lake's file system.
         progress: called with how far the reading is.
         threads: pieces parsed at once; as many as the machine has cores, up to 8, when not given.
         name: the trace's name; from the file's when not given.
@@ -99,15 +123,11 @@ def ingest_one(
     """
     what = input_of(path)
     try:
-        remove_dead_staging(layout.staging)
         threads = threads or min(_MAX_THREADS, os.cpu_count() or 1)
-        with (
-            Staging(layout.staging, what.name) as folder,
-            duckdb.connect(config={"threads": threads, "preserve_insertion_order": False}) as connection,
-        ):
+        with duckdb.connect(config={"threads": threads, "preserve_insertion_order": False}) as connection:
             connection.execute(f"SET temp_directory = {file_literal(folder / 'spill')}; SET TimeZone = 'UTC'")
             writers = [LaneWriter(connection, folder / "events", number) for number in range(threads + 1)]
-            return _ingest(layout, what, folder, connection, writers, progress, name)
+            return _read_into(what, folder, connection, writers, progress, name)
     except OSError as error:
         raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
     except duckdb.Error as error:
@@ -115,15 +135,14 @@ def ingest_one(
         raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error}") from error
 
 
-def _ingest(
-    layout: Layout,
+def _read_into(
     what: Input,
     folder: Path,
     connection: duckdb.DuckDBPyConnection,
     writers: list[LaneWriter],
     progress: Progress,
     name: str | None,
-) -> Ingested:
+) -> Staged:
     notes = Notes()
     events = folder / "events"
     reading, sources = _read(what, writers, notes, progress)
@@ -172,12 +191,12 @@ def _ingest(
         "ingested_at": datetime.datetime.now(datetime.UTC).replace(tzinfo=None),
         "ingested_by": f"tracelake {__version__}",
     }
-    new = _publish(layout, events, entry, connection)
-    return Ingested(
-        what.name, trace_id, str(entry["trace"]), new, extent[2], notes.rejected, notes.repaired, notes.skipped,
-        notes.redacted,
-        unmatched, notes.truncated is not None, notes.truncated or notes.first(),
+    ingested = Ingested(
+        what.name, trace_id, str(entry["trace"]), True, extent[2], notes.rejected, notes.repaired, notes.skipped,
+        notes.redacted, unmatched, notes.truncated is not None, notes.truncated or notes.first(),
     )  # fmt: skip
+    # The folder's name says whose they are, to whoever reads the files.
+    return Staged(entry, events.rename(folder / f"trace_id={trace_id}"), ingested)
 
 
 def _read(what: Input, writers: list[LaneWriter], notes: Notes, progress: Progress) -> tuple[Reading, list[Source]]:
@@ -227,23 +246,3 @@ def _one_digest(digests: list[str]) -> str:
 
 def _one_sha256(digests: list[str]) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def _publish(layout: Layout, events: Path, entry: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> bool:
-    """Move the events into place, then write the catalog row. Return false when the trace was there already."""
-    for path in events.rglob("*"):
-        fsync_path(path)
-    fsync_path(events)
-    target = layout.event_dir(entry["trace_id"])
-    with exclusive(layout.lock), unbroken:
-        if layout.catalog_file(entry["trace_id"]).exists() and is_whole(layout, entry["trace_id"]):
-            return False
-        if target.exists():
-            # Events without a catalog row: a process died between the two steps below.
-            remove_folder(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        events.rename(target)
-        fsync_path(target.parent)
-        write_entry(layout, entry, connection)
-        finished(events.parent)
-    return True

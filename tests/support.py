@@ -24,8 +24,9 @@ from tracelake.ingest import formats
 from tracelake.ingest.ascend.table import TableReader
 from tracelake.ingest.chrome import cutter
 from tracelake.ingest.chrome.reader import ChromeReader
+from tracelake.ingest.land import ingest_one
 from tracelake.ingest.lanes import LARGEST_NS
-from tracelake.ingest.one import Ingested, ingest_one
+from tracelake.ingest.one import Ingested
 from tracelake.lake import Lake
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,0 +1,289 @@
+"""Answers computed: the stored relations of some traces, each once, as tables in memory, then as files of Parquet.
+
+A relation that rests on others reads their tables, so that no query is planned deeper than to the next of them: what is
+stored, and every view that several read. Planning is what small traces cost, and it is the same for one and for many;
+so they are computed together. Where a query fails, each half of the traces is tried by itself, down to the one that
+fails alone: of that trace the relation, and all that rest on it, have no rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from . import aside, modules
+from .catalog import create_tables, fill
+from .connection import connect, set_event_files
+from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
+from .layout import Layout
+from .lookups import LookupTables
+from .paths import file_literal
+from .schema import column_list, empty_select
+from .tables import statistics, stored_type
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
+_NEVER_TABLES = frozenset({"events"})
+#: Workers that wait for more to do: as many as read files at once.
+_MOST_IDLE = 8
+#: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
+_OF_A_TRACE = (duckdb.DataError, duckdb.InvalidInputException, UnicodeDecodeError)
+
+
+@dataclass
+class Answers:
+    """What was computed of some traces.
+
+    Attributes:
+        files: for each relation with rows its files, each with the statistics that a table's log has of it.
+        schemas: the columns of these.
+        faults: for each trace the relations that cannot be computed of it, and why.
+    """
+
+    files: dict[str, list[tuple[Path, dict[str, Any]]]] = field(default_factory=dict)
+    schemas: dict[str, pyarrow.Schema] = field(default_factory=dict)
+    faults: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be computed.
+
+    Attributes:
+        traces: the traces whose rows are wanted.
+        events: the files of events of these, and of others whose rows are read as well.
+        entries: the catalog's entries of all of them.
+        settings: their settings: trace, name, value.
+        relations: the relations that are wanted.
+        given: for stored relations that are there already the SELECT that reads them.
+        batch_id: the batch that the rows are of.
+        folder: where the files go.
+    """
+
+    traces: Sequence[str]
+    events: Mapping[str, Sequence[Path]]
+    entries: Sequence[Mapping[str, Any]]
+    settings: Sequence[tuple[str, str, str]]
+    relations: frozenset[str]
+    batch_id: str
+    folder: Path
+    given: Mapping[str, str] = field(default_factory=dict)
+
+
+class _FailedTogetherError(Exception):
+    """A query over several traces failed."""
+
+
+class Worker:
+    """A connection that computes: the lookup tables stay, all else is of one batch after another."""
+
+    def __init__(self, layout: Layout, memory_limit: str | None = None) -> None:
+        """Open a database in memory."""
+        self.connection = connect(memory_limit)
+        self.lookups = LookupTables(layout)
+        #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
+        self._there: dict[str, tuple[str, bool]] = {}
+        create_tables(self.connection)
+        aside.create_table(self.connection)
+        self.connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
+
+    def compute(self, work: Work) -> Answers:
+        """Compute relations of some traces.
+
+        Raises:
+            DamagedError: files of events cannot be read.
+            InputError: rows that a user gave a lookup table cannot be read.
+            duckdb.Error: the cause is not in the traces: memory, the disk, an interrupt.
+        """
+        fill(self.connection, work.entries, work.settings)
+        answers = Answers()
+        try:
+            self._attempt(work, list(work.traces), answers)
+        finally:
+            self.clear()
+        return answers
+
+    def read(self, names: Iterable[str], given: Mapping[str, str]) -> None:
+        """Make relations ready for a query of the connection.
+
+        Args:
+            names: the relations.
+            given: for stored relations the SELECT that reads their rows.
+        """
+        self.lookups.reread(self.connection)
+        for entry, _ in _plan(names, given.keys())[0]:
+            self._make(entry, given, as_table=entry.in_memory)
+
+    def clear(self) -> None:
+        """Take away what is of this batch alone."""
+        for name in [name for name, (_, passing) in self._there.items() if passing]:
+            self._drop(name)
+
+    def _attempt(self, work: Work, traces: list[str], answers: Answers) -> None:
+        try:
+            self._chain(work, traces, answers)
+        except _FailedTogetherError:
+            middle = len(traces) // 2
+            self._attempt(work, traces[:middle], answers)
+            self._attempt(work, traces[middle:], answers)
+
+    def _chain(self, work: Work, traces: list[str], answers: Answers) -> None:
+        """Compute all that is wanted of some traces, and write it."""
+        self.lookups.reread(self.connection)
+        read = [*traces, *(one for one in work.events if one not in work.traces)]
+        set_event_files(self.connection, [file for one in read for file in work.events[one]])
+        order, last = _plan(work.relations, work.given.keys())
+        formats = {entry["format"] for entry in work.entries}
+        failed: dict[str, str] = {}
+        for at, (entry, as_table) in enumerate(order):
+            without_rows = entry.only_format is not None and entry.only_format not in formats
+            if as_table and (without_rows or failed.keys() & modules.sources(entry.name)):
+                self._put_empty(entry)
+            else:
+                try:
+                    self._make(entry, work.given, as_table=as_table)
+                except (duckdb.Error, UnicodeDecodeError) as error:
+                    if may_be_damage(error) and (found := find({one: work.events[one] for one in read}, (), error)):
+                        raise DamagedError(found) from error
+                    if not isinstance(error, _OF_A_TRACE) or is_fatal(error):
+                        raise
+                    if len(traces) > 1:
+                        raise _FailedTogetherError from error
+                    failed[entry.name] = reason_of(error)
+                    self._put_empty(entry)
+            for name in last.get(at, ()):
+                self._drop(name)
+        for name in sorted(work.relations):
+            self._write(work, name, traces, answers)
+        if failed:
+            answers.faults[traces[0]] = failed
+
+    def _make(self, entry: modules.Module, given: Mapping[str, str], *, as_table: bool) -> None:
+        """Create a relation; one that is there and not of a batch alone stays."""
+        name = entry.name
+        passing = as_table or name in given
+        if not passing and self._there.get(name) == (entry.kind, False):
+            return
+        self._drop(name)
+        kind = "TABLE" if as_table else entry.kind
+        if name in given:
+            self.connection.execute(f"CREATE VIEW {name} AS {given[name]}")
+        elif as_table:
+            self.connection.execute(f"CREATE TABLE {name} AS {entry.query}")
+        elif kind == "TABLE":
+            self.lookups.create(self.connection, entry)
+        else:
+            self.connection.execute(modules.create_statement(entry))
+        self._there[name] = kind, passing
+
+    def _put_empty(self, entry: modules.Module) -> None:
+        """Create a relation without rows."""
+        self._drop(entry.name)
+        columns = {column.name: column.type for column in entry.columns}
+        if not columns:
+            # A helper's columns are not written down: they are its query's.
+            columns = {name: kind for name, kind, *_ in self.connection.execute(f"DESCRIBE {entry.query}").fetchall()}
+        self.connection.execute(f"CREATE TABLE {entry.name} ({column_list(columns)})")
+        self._there[entry.name] = "TABLE", True
+
+    def _drop(self, name: str) -> None:
+        if name in self._there:
+            kind, _ = self._there.pop(name)
+            self.connection.execute(f"DROP {kind} {name}")
+
+    def _write(self, work: Work, name: str, traces: Sequence[str], answers: Answers) -> None:
+        """Write the rows of a relation to a file; none where there are no rows."""
+        entry = modules.module(name)
+        assert entry is not None
+        listed = ", ".join(map(modules.quoted, traces))
+        query = (
+            # First: a table's log has the ranges of its first columns only.
+            f"SELECT {modules.quoted(work.batch_id)} AS batch_id, {_columns(entry, stored_type)} FROM {name} "
+            f"WHERE trace_id IN ({listed})"
+        )
+        if self.connection.execute(f"SELECT 1 FROM ({query}) LIMIT 1").fetchall():
+            path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
+            [(rows,)] = self.connection.execute(
+                f"COPY ({query} ORDER BY trace_id) TO {file_literal(path)} "
+                "(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
+            ).fetchall()
+            answers.files.setdefault(name, []).append((path, statistics(rows, traces, [work.batch_id])))
+            answers.schemas.setdefault(name, self.connection.sql(f"{query} LIMIT 0").to_arrow_table().schema)
+
+
+def rows_of(entry: modules.Module, source: str) -> str:
+    """Return the SELECT of a stored relation's columns from rows of its table; of no rows without a source."""
+    if not source:
+        return empty_select({column.name: column.type for column in entry.columns})
+    return f"SELECT {_columns(entry, lambda kind: kind)} FROM {source}"
+
+
+def _columns(entry: modules.Module, kind_of: Callable[[str], str]) -> str:
+    """Return the columns of a relation for a SELECT, each cast where it is stored as another type."""
+    return ", ".join(
+        f'"{column.name}"'
+        if stored_type(column.type) == column.type
+        else f'CAST("{column.name}" AS {kind_of(column.type)}) AS "{column.name}"'
+        for column in entry.columns
+    )
+
+
+def _plan(
+    names: Iterable[str], given: Collection[str]
+) -> tuple[list[tuple[modules.Module, bool]], dict[int, list[str]]]:
+    """Return the relations to make in order, whether as tables, and after which of them which tables have been read.
+
+    Args:
+        names: the relations that are wanted; they are not among those that have been read.
+        given: stored relations that are read from files.
+    """
+    wanted = set(names)
+    needed = modules.closure(wanted, lambda entry: entry.name in given)
+    order = [entry for entry in modules.relations() if entry.name in needed]
+    readers = Counter(used for entry in order if entry.name not in given for used in {*entry.uses})
+    tables = {
+        entry.name
+        for entry in order
+        if entry.name not in given and entry.kind == "VIEW" and entry.name not in _NEVER_TABLES
+        if entry.kept or (readers[entry.name] > 1 and not entry.is_twin)
+    }
+
+    def read_by(reader: str) -> set[str]:
+        return modules.closure([reader], lambda entry: entry.name in tables and entry.name != reader)
+
+    last = {name: at for at, entry in enumerate(order) if entry.name in tables for name in read_by(entry.name)}
+    read: dict[int, list[str]] = {}
+    for name in tables - wanted:
+        read.setdefault(last[name], []).append(name)
+    return [(entry, entry.name in tables) for entry in order], read
+
+
+_idle: list[Worker] = []
+
+
+@contextlib.contextmanager
+def worker(layout: Layout, memory_limit: str | None = None) -> Iterator[Worker]:
+    """Lend a worker; one that has computed with the shipped lookup tables alone serves the next lake without others."""
+    plain = not layout.lookup_files() and memory_limit is None
+    try:
+        lent = _idle.pop() if plain else Worker(layout, memory_limit)
+    except IndexError:
+        lent = Worker(layout, memory_limit)
+    whole = False
+    try:
+        yield lent
+        whole = True
+    finally:
+        if plain and whole and len(_idle) < _MOST_IDLE:
+            lent.clear()
+            _idle.append(lent)
+        else:
+            lent.connection.close()

@@ -1,0 +1,228 @@
+"""What is computed becomes a part of the lake: rows into their tables, then the catalog's entries that name them.
+
+Rows of a trace may rest on those of others: the kernels of a replayed graph on the trace of its capture. Which, the
+relations say that a header names, `-- others: RELATION`. When traces come, change or go, it is looked up which traces
+now rest on which, and where that is not what the catalog has, these rows are computed again: in one step with the rest,
+so that no answer depends on the order in which traces came.
+
+All of it happens under the lake's lock, but for the computing of a trace's own rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import modules
+from .catalog import Catalog, new_id, put
+from .compute import Answers, Work, Worker, rows_of, worker
+from .damage import DamagedError
+from .layout import Layout
+from .paths import parquet_rows
+from .tables import Tables
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Traces whose own rows were computed together.
+
+    Attributes:
+        entries: the catalog's entries of the traces, without what says of which batch their answers are.
+        batch_id: the batch; empty where nothing was computed.
+        answers: what was computed.
+        rules: for each trace the fingerprint of the rules and settings that it was computed by.
+    """
+
+    entries: Sequence[Mapping[str, Any]]
+    batch_id: str = ""
+    answers: Answers = field(default_factory=Answers)
+    rules: Mapping[str, str] = field(default_factory=dict)
+
+
+class Rules:
+    """The fingerprint of all that answers depend on besides the traces: SQL, lookup tables, settings."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Read the user's own rows of lookup tables."""
+        used = modules.closure(modules.stored())
+        digest = hashlib.sha256(modules.fingerprint().encode())
+        for table, path in sorted(layout.lookup_files().items()):
+            if table in used:
+                digest.update(f"{table}\0".encode() + path.read_bytes())
+        self._digest = digest.hexdigest()[:16]
+
+    def of(self, settings: Mapping[str, str]) -> str:
+        """Return the fingerprint for a trace with settings that its answers depend on."""
+        return hashlib.sha256(f"{self._digest}{json.dumps(sorted(settings.items()))}".encode()).hexdigest()[:16]
+
+
+def compute(
+    layout: Layout,
+    entries: Sequence[Mapping[str, Any]],
+    settings: Mapping[str, Mapping[str, str]],
+    events: Mapping[str, Sequence[Path]],
+    folder: Path,
+    memory_limit: str | None = None,
+) -> Batch:
+    """Compute all stored relations of some traces, as if there were no others.
+
+    Args:
+        layout: the lake.
+        entries: the catalog's entries of the traces.
+        settings: of each trace that has any the settings that its answers depend on.
+        events: the files of each trace's events.
+        folder: where the files of rows go, on the lake's file system.
+        memory_limit: DuckDB's.
+
+    Raises:
+        DamagedError: files of events cannot be read.
+        InputError: rows that a user gave a lookup table cannot be read.
+        duckdb.Error: memory, the disk, an interrupt.
+    """
+    traces = [entry["trace_id"] for entry in entries]
+    rules, batch_id = Rules(layout), new_id()
+    rows = [(one, key, value) for one in traces for key, value in settings.get(one, {}).items()]
+    work = Work(traces, events, entries, rows, modules.stored(), batch_id, folder)
+    with worker(layout, memory_limit) as lent:
+        answers = lent.compute(work)
+    return Batch(entries, batch_id, answers, {one: rules.of(settings.get(one, {})) for one in traces})
+
+
+def publish(
+    layout: Layout,
+    tables: Tables,
+    folder: Path,
+    batches: Sequence[Batch] = (),
+    removed: Iterable[str] = (),
+    memory_limit: str | None = None,
+) -> None:
+    """Make computed traces count, take others away, and renew what rests on any of them.
+
+    Args:
+        layout: the lake, whose lock is held; the events of the traces are in their places.
+        tables: its tables.
+        folder: for files on their way into a table.
+        batches: what was computed.
+        removed: traces that are taken away.
+        memory_limit: DuckDB's.
+    """
+    gone = set(removed)
+    changed: dict[str, dict[str, Any]] = {}
+    for batch in batches:
+        for name, files in batch.answers.files.items():
+            tables.append(name, files, batch.answers.schemas[name])
+        for entry in batch.entries:
+            trace_id = entry["trace_id"]
+            changed[trace_id] = {
+                **entry, "removed": False, "batch_id": batch.batch_id, "linked_batch_id": batch.batch_id,
+                "links": "", "rules": batch.rules.get(trace_id, ""),
+                "faults": json.dumps(batch.answers.faults.get(trace_id, {})),
+            }  # fmt: skip
+    with worker(layout, memory_limit) as lent:
+        catalog = Catalog(tables)
+        catalog.load(lent.connection)
+        answered = {one for one, state in catalog.states.items() if state.batch_id} - gone
+        answered |= {one for one, entry in changed.items() if entry["batch_id"]}
+        if len(answered) > 1 or any(state.links for state in catalog.states.values()):
+            _renew_links(layout, tables, folder, lent, catalog, changed, gone)
+        catalog.append([*changed.values(), *({"trace_id": one, "removed": True} for one in sorted(gone))])
+
+
+def _renew_links(
+    layout: Layout,
+    tables: Tables,
+    folder: Path,
+    lent: Worker,
+    catalog: Catalog,
+    changed: dict[str, dict[str, Any]],
+    gone: Set[str],
+) -> None:
+    """Compute the rows again that rest on other traces than they were computed from."""
+    broken: set[str] = set()
+    while True:
+        catalog.load(lent.connection)
+        put(lent.connection, changed.values(), gone | broken)
+        others = _links(tables, lent)
+        rows = lent.connection.execute("SELECT trace_id, batch_id, links FROM _entries WHERE batch_id <> ''").fetchall()
+        batches = {trace_id: batch for trace_id, batch, _ in rows}
+        texts = {one: ",".join(f"{other}:{batches[other]}" for other in sorted(others.get(one, ()))) for one in batches}
+        stale = sorted(trace_id for trace_id, _, links in rows if texts[trace_id] != (links or ""))
+        if not stale:
+            return
+        read = {*stale, *(other for one in stale for other in others.get(one, ()))}
+        known = {entry["trace_id"]: entry for entry in catalog.entries(lent.connection, read)}
+        batch_id, relations = new_id(), modules.linked()
+        work = Work(
+            stale, {one: layout.event_files(one) for one in sorted(read)}, list(known.values()),
+            _settings(catalog, read), relations, batch_id, folder, _given(tables, relations, read),
+        )  # fmt: skip
+        # The work fills the connection's catalog with what it reads alone.
+        catalog.forget()
+        try:
+            answers = lent.compute(work)
+            break
+        except DamagedError as met:
+            found = met.found.events.keys() - broken
+            if not found:
+                raise
+            # Nothing rests on what cannot be read.
+            broken |= found
+    for name, files in answers.files.items():
+        tables.append(name, files, answers.schemas[name])
+    for one in stale:
+        faults = json.loads(known[one]["faults"] or "{}")
+        own = {name: reason for name, reason in faults.items() if not modules.others(name)}
+        changed[one] = known[one] | {
+            "linked_batch_id": batch_id, "links": texts[one], "faults": json.dumps(own | answers.faults.get(one, {})),
+        }  # fmt: skip
+
+
+def _links(tables: Tables, lent: Worker) -> dict[str, set[str]]:
+    """Return for each trace of a worker's catalog the others that its rows rest on."""
+    names = modules.links()
+    lent.read(names, _given(tables, names))
+    found: dict[str, set[str]] = {}
+    for name in names:
+        rows = lent.connection.execute(
+            f"SELECT DISTINCT trace_id, other_trace_id FROM {name} WHERE trace_id <> other_trace_id"
+        ).fetchall()
+        for trace_id, other in rows:
+            found.setdefault(trace_id, set()).add(other)
+    lent.clear()
+    return found
+
+
+def _given(tables: Tables, names: Iterable[str], traces: Iterable[str] = ()) -> dict[str, str]:
+    """Return, for stored relations that others rest on and that rest on no other trace, the SELECT of their rows."""
+    own = modules.stored() - modules.linked()
+    needed = modules.closure(names, lambda entry: entry.name in own) & own
+    wanted = sorted(traces)
+    given = {}
+    for name in needed:
+        entry = modules.module(name)
+        assert entry is not None
+        files = [file for file in tables.files(name) if not wanted or any(file.may_have(one) for one in wanted)]
+        given[name] = current_rows(entry, parquet_rows([file.path for file in files]) if files else "")
+    return given
+
+
+def current_rows(entry: modules.Module, source: str, *, mixed: bool = True) -> str:
+    """Return the SELECT of a stored relation's rows that count.
+
+    Args:
+        entry: the relation.
+        source: what reads the files of its table; empty where there are none.
+        mixed: the files have other rows as well: the entries of the connection's catalog tell them apart.
+    """
+    batch = "linked_batch_id" if entry.name in modules.linked() else "batch_id"
+    if source and mixed:
+        source += f" AS r SEMI JOIN _entries AS e ON e.trace_id = r.trace_id AND e.{batch} = r.batch_id"
+    return rows_of(entry, source)
+
+
+def _settings(catalog: Catalog, traces: Iterable[str]) -> list[tuple[str, str, str]]:
+    return [(one, key, value) for one in traces for key, value in catalog.settings.get(one, {}).items()]

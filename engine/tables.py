@@ -1,0 +1,237 @@
+"""The tables of a lake: Delta tables of Parquet files, appended to.
+
+A file of rows is written first, beside the table; then the table's log names it, in one step. What a log does not name
+is not there: a writer that was killed leaves a file that nobody reads. Delta's own library keeps the logs; DuckDB reads
+the files that they name, which is why each file's range of traces stands in the log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError
+from .files import fsync_path
+from .paths import is_plain_folder
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: DuckDB's types that Delta does not have, and those that hold all their values.
+_STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a table.
+
+    Attributes:
+        path: the file.
+        traces: the first and the last trace that it has rows of.
+        batches: the first and the last batch that computed its rows.
+    """
+
+    path: Path
+    traces: tuple[str, str] = ("", "g")
+    batches: tuple[str, str] = ("", "")
+
+    def may_have(self, trace_id: str) -> bool:
+        """Whether the file may have rows of a trace."""
+        return self.traces[0] <= trace_id <= self.traces[1]
+
+
+def stored_type(kind: str) -> str:
+    """Return the type in which a column of a DuckDB type is stored."""
+    return _STORED_AS.get(kind, kind)
+
+
+class Tables:
+    """The Delta tables in a folder, by name."""
+
+    def __init__(self, root: Path) -> None:
+        """Read nothing yet."""
+        self._root = root
+        #: What was read of a table's log, and the version it was.
+        self._known: dict[str, tuple[int, list[DataFile]]] = {}
+
+    def path(self, name: str) -> Path:
+        """Return the folder of a table."""
+        return self._root / name
+
+    def names(self) -> list[str]:
+        """Return the tables that are there."""
+        return sorted(path.name for path in self._root.glob("*") if is_plain_folder(path / "_delta_log"))
+
+    def version(self, name: str) -> int:
+        """Return the number of the last change of a table, -1 where it is not there."""
+        log = self.path(name) / "_delta_log"
+        try:
+            numbers = [entry[:20] for entry in os.listdir(log) if entry.endswith(".json")]  # noqa: PTH208
+        except FileNotFoundError:
+            return -1
+        return max((int(number) for number in numbers if number.isdecimal()), default=-1)
+
+    def files(self, name: str) -> list[DataFile]:
+        """Return the files of a table as it is now; none where it is not there.
+
+        Raises:
+            InputError: its log cannot be read.
+        """
+        version = self.version(name)
+        known = self._known.get(name)
+        if known is None or known[0] != version:
+            known = self._known[name] = (version, [] if version < 0 else self._read(name))
+        return known[1]
+
+    def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
+        """Move files of Parquet into a table, made first where it is not there.
+
+        Args:
+            name: the table.
+            files: files on the same file system, each with its statistics by Delta's words: numRecords, minValues,
+                maxValues.
+            schema: the columns; those that the table does not have yet are added.
+        """
+        from deltalake import DeltaTable, Schema
+        from deltalake.transaction import create_table_with_add_actions
+
+        folder = self.path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        actions = [_moved(file, folder, found) for file, found in files]
+        wanted = Schema.from_arrow(schema)
+        if self.version(name) < 0:
+            create_table_with_add_actions(str(folder), wanted, actions)
+            return
+        table = DeltaTable(folder)
+        there = {field.name: field.type for field in table.schema().fields}
+        if any(there.get(field.name, field.type) != field.type for field in wanted.fields):
+            # Columns of other types: what is there was computed by other rules, and is renewed.
+            table.create_write_transaction(actions, "overwrite", wanted)
+            return
+        if new := [field for field in wanted.fields if field.name not in there]:
+            table.alter.add_columns(new)
+        table.create_write_transaction(actions, "append", table.schema())
+
+    def insert(self, name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
+        """Append a few rows, given by column; NULL where one is missing."""
+        from deltalake import write_deltalake
+
+        write_deltalake(self.path(name), _table(rows, columns), mode="append", schema_mode="merge")
+
+    def rewrite(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
+        """Put files in the place of all that a table has."""
+        from deltalake import DeltaTable, Schema
+
+        folder = self.path(name)
+        actions = [_moved(file, folder, found) for file, found in files]
+        DeltaTable(folder).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
+        DeltaTable(folder).create_checkpoint()
+
+    def vacuum(self, name: str, hours: float) -> int:
+        """Remove files that no version of the last hours names; return how many."""
+        from deltalake import DeltaTable
+
+        return len(
+            DeltaTable(self.path(name)).vacuum(
+                retention_hours=int(hours), dry_run=False, enforce_retention_duration=False
+            )
+        )
+
+    def _read(self, name: str) -> list[DataFile]:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        folder = self.path(name)
+        try:
+            actions = DeltaTable(folder).get_add_actions(flatten=True)
+        except (DeltaError, OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{folder}: the table's log cannot be read: {reason}") from error
+        import pyarrow
+
+        rows = pyarrow.table(actions).to_pylist()
+        return [
+            DataFile(
+                folder / row["path"],
+                (row.get("min.trace_id") or "", row.get("max.trace_id") or "g"),
+                (row.get("min.batch_id") or "", row.get("max.batch_id") or ""),
+            )
+            for row in rows
+        ]
+
+
+class Here(Tables):
+    """The tables of a lake that cannot be written to, with rows of this process on top."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        """Add nothing yet.
+
+        Args:
+            root: the folder of the tables.
+            folder: where the files go that are added.
+        """
+        super().__init__(root)
+        self.folder = folder
+        self._added: dict[str, list[DataFile]] = {}
+
+    def version(self, name: str) -> int:
+        """Return a number that another change of a table gives another."""
+        return super().version(name) + len(self._added.get(name, ()))
+
+    def files(self, name: str) -> list[DataFile]:
+        """Return the files of a table, those that were added here among them."""
+        return [*super().files(name), *self._added.get(name, ())]
+
+    def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:  # noqa: ARG002
+        """Add files."""
+        for file, found in files:
+            moved = file.replace(self.folder / f"{uuid.uuid4().hex}.parquet")
+            traces, batches = ((found["minValues"][key], found["maxValues"][key]) for key in ("trace_id", "batch_id"))
+            self._added.setdefault(name, []).append(DataFile(moved, traces, batches))
+
+    def insert(self, name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
+        """Add a few rows, given by column."""
+        import pyarrow.parquet
+
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        path = self.folder / f"{uuid.uuid4().hex}.parquet"
+        pyarrow.parquet.write_table(_table(rows, columns), path)
+        self._added.setdefault(name, []).append(DataFile(path))
+
+
+def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pyarrow.Table:
+    """Return rows, given by column, as Arrow has them; NULL where one is missing."""
+    import pyarrow
+
+    kinds = {
+        "VARCHAR": pyarrow.string(), "BIGINT": pyarrow.int64(), "INTEGER": pyarrow.int32(),
+        "BOOLEAN": pyarrow.bool_(), "TIMESTAMP": pyarrow.timestamp("us", "UTC"),
+    }  # fmt: skip
+    schema = pyarrow.schema([(column, kinds[kind]) for column, kind in columns.items()])
+    return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
+
+
+def _moved(file: Path, folder: Path, found: Mapping[str, Any]) -> Any:
+    """Move a file into a table's folder and return what adds it to the log."""
+    from deltalake.transaction import AddAction
+
+    moved = folder / f"{uuid.uuid4().hex}.parquet"
+    fsync_path(file)
+    file.replace(moved)
+    return AddAction(moved.name, moved.stat().st_size, {}, int(time.time() * 1000), True, json.dumps(found))
+
+
+def statistics(rows: int, traces: Sequence[str], batches: Sequence[str]) -> dict[str, Any]:
+    """Return what a log says of a file: its rows, and the range of its traces and batches."""
+    return {
+        "numRecords": rows,
+        "minValues": {"trace_id": min(traces), "batch_id": min(batches)},
+        "maxValues": {"trace_id": max(traces), "batch_id": max(batches)},
+        "nullCount": {"trace_id": 0, "batch_id": 0},
+    }

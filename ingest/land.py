@@ -1,0 +1,132 @@
+"""Traces that were read become a part of the lake: events in their places, answers in tables, then the catalog."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+
+from ..engine.catalog import Catalog, create_tables
+from ..engine.errors import InputError
+from ..engine.event_files import is_whole
+from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
+from ..engine.layout import Layout
+from ..engine.publish import Batch, compute, publish
+from ..engine.settings import changes_answers
+from ..engine.tables import Tables
+from .one import Ingested, Progress, Staged, read_one
+
+Settings = Mapping[str, str | None]
+_log = logging.getLogger("tracelake")
+
+
+def ingest_one(
+    layout: Layout,
+    path: str | os.PathLike[str],
+    *,
+    progress: Progress = lambda read, size, events: None,
+    threads: int | None = None,
+    name: str | None = None,
+) -> Ingested:
+    """Read a trace into the lake, its events alone; for the arguments see `read_one`.
+
+    Raises:
+        InputError: the file cannot be read or is no trace.
+    """
+    remove_dead_staging(layout.staging)
+    with Staging(layout.staging, str(path)) as folder:
+        staged = read_one(layout, path, folder, progress=progress, threads=threads, name=name)
+        return land(layout, folder, [staged], answers=False)[0]
+
+
+def land(
+    layout: Layout, folder: Path, staged: Sequence[Staged], settings: Settings | None = None, *, answers: bool = True
+) -> list[Ingested]:
+    """Compute the answers of traces that were read together, and publish all of it in one step.
+
+    Args:
+        layout: the lake.
+        folder: the staging folder that the traces were read into.
+        staged: the traces.
+        settings: settings of all of them; None takes one away.
+        answers: whether to compute the answers now.
+
+    Returns:
+        What became of each, in order: `new` is false where the lake has the same content already.
+
+    Raises:
+        InputError: the lake cannot be written to.
+    """
+    if not staged:
+        return []
+    given = dict(settings or {})
+    try:
+        tables = Tables(layout.tables)
+        with duckdb.connect(config={"threads": 1}) as connection:
+            create_tables(connection)
+            catalog = Catalog(tables)
+            catalog.load(connection)
+            new = {one.trace_id: one for one in staged if not _is_known(layout, catalog, connection, one)}
+            batch = _compute(layout, folder, list(new.values()), given, answers=answers)
+            for one in new.values():
+                for path in (*one.events.rglob("*"), one.events):
+                    fsync_path(path)
+            with exclusive(layout.lock), unbroken:
+                catalog.load(connection)
+                # Another process may have been faster: its trace stays, and has the answers that were computed here.
+                known = {key for key, one in new.items() if _is_known(layout, catalog, connection, one)}
+                for key in new.keys() - known:
+                    _put_in_place(layout, new[key])
+                catalog.append_settings({one.trace_id: given for one in staged})
+                entries = [one.entry for key, one in new.items() if key not in known]
+                if batch.batch_id:
+                    entries += catalog.entries(connection, known)
+                publish(layout, tables, folder, [replace(batch, entries=entries)])
+                finished(folder)
+        fresh = new.keys() - known
+        return [replace(one.ingested, new=one is new.get(one.trace_id) and one.trace_id in fresh) for one in staged]
+    except OSError as error:
+        raise InputError(f"{layout.root}: cannot be written to: {error.strerror or error}.") from error
+    except duckdb.Error as error:
+        raise InputError(f"{layout.root}: cannot be written to: {error}") from error
+
+
+def _is_known(layout: Layout, catalog: Catalog, connection: duckdb.DuckDBPyConnection, staged: Staged) -> bool:
+    """Whether the lake has a trace, with all of its events."""
+    if staged.trace_id not in catalog.states:
+        return False
+    [entry] = catalog.entries(connection, [staged.trace_id])
+    return is_whole(layout, staged.trace_id, entry["event_count"])
+
+
+def _compute(layout: Layout, folder: Path, new: Sequence[Staged], given: Settings, *, answers: bool) -> Batch:
+    if not answers or not new:
+        return Batch([one.entry for one in new])
+    relevant = {key: value for key, value in given.items() if value is not None and changes_answers(key)}
+    try:
+        return compute(
+            layout, [one.entry for one in new], {one.trace_id: relevant for one in new},
+            {one.trace_id: one.files for one in new}, folder,
+        )  # fmt: skip
+    except (duckdb.Error, InputError) as error:
+        if isinstance(error, duckdb.InterruptException):
+            raise
+        # Memory, or a user's own rows that cannot be read: the events are there all the same.
+        reason = str(error).partition("\n")[0]
+        _log.warning("%s\n  The answers are not computed; when it is mended: tracelake compute", reason)
+        return Batch([one.entry for one in new])
+
+
+def _put_in_place(layout: Layout, staged: Staged) -> None:
+    """Move the events of a trace to where they stay; without an entry in the catalog nobody sees them there."""
+    target = layout.event_dir(staged.trace_id)
+    if target.exists():
+        # A process died between this and the entry, or the events are damaged.
+        remove_folder(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staged.events.rename(target)
+    fsync_path(target.parent)
