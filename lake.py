@@ -112,6 +112,10 @@ class Lake:
             self.store, paths, model=model, progress=progress, jobs=jobs, events_only=events_only, settings=settings
         )
 
+    def compute(self, *named: str, jobs: int | None = None, done: Callable[[int, int], None] | None = None) -> int:
+        """Compute the answers of traces again, of those that are stale if none is named; return how many."""
+        return self.store.compute([self.resolve(trace) for trace in named], jobs, done)
+
     def set(self, trace: str, /, **settings: str | int | None) -> None:
         """Set a trace's model, hardware, parallelism, anchor, or any tag. None removes a setting."""
         traces.write_settings(self.store, trace, settings)

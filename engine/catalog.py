@@ -10,16 +10,15 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .damage import DamagedError, Found, Probe, is_fatal
-from .paths import pattern
+from .paths import TRACE_ID, pattern
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
 from .settings import changes_answers
-from .tables import Tables
+from .tables import DataFile, Tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tracelake")
 TRACES, SETTINGS = "traces", "settings"
 _COLUMNS = CATALOG_COLUMNS | STATE_COLUMNS
+_WHAT = {TRACES: "Entries", SETTINGS: "Settings"}
 #: The rows of before, of which a batch may still have files.
 _FORMER = """
 SELECT DISTINCT r.{batch} FROM _entry_rows AS r
@@ -44,6 +44,7 @@ class State:
         linked_batch_id: the batch that computed those that rest on other traces as well.
         links: these traces, each with its batch.
         rules: the fingerprint of the rules and settings that they were computed by.
+        relations: the stored relations with rows of these batches, separated and enclosed by commas.
         faults: relations that cannot be computed, and why.
     """
 
@@ -51,6 +52,7 @@ class State:
     linked_batch_id: str = ""
     links: str = ""
     rules: str = ""
+    relations: str = ""
     faults: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -99,8 +101,8 @@ class Catalog:
         """Load nothing yet."""
         self._tables = tables
         self._seen: tuple[int, ...] | None = None
-        #: Files that cannot be read, and why.
-        self._damaged: dict[Path, str] = {}
+        #: Files that cannot be read, each with its table and why.
+        self._lost: dict[DataFile, tuple[str, str]] = {}
         self._last: str = ""
         #: What is known of each trace's answers.
         self.states: dict[str, State] = {}
@@ -113,6 +115,22 @@ class Catalog:
     def loaded(self) -> bool:
         """Whether the catalog was loaded since it was last to be forgotten."""
         return self._seen is not None
+
+    @property
+    def damaged(self) -> dict[str, str]:
+        """The traces whose entry or settings alone are in a file that cannot be read, and why."""
+        return {
+            file.traces[0]: reason
+            for file, (table, reason) in self._lost.items()
+            if file.traces[0] == file.traces[1] and (table == SETTINGS or file.traces[0] not in self.states)
+        }
+
+    def mend(self, traces: Container[str]) -> None:
+        """Take files that cannot be read out of the tables, where they are about some traces alone."""
+        for file, (table, _) in tuple(self._lost.items()):
+            if file.traces[0] == file.traces[1] and file.traces[0] in traces:
+                self._tables.drop(table, [file])
+                del self._lost[file]
 
     def forget(self) -> None:
         """Have the next load fill a new connection."""
@@ -134,6 +152,10 @@ class Catalog:
             return False
         connection.execute(f"CREATE OR REPLACE TEMP TABLE _entry_rows ({column_list(_COLUMNS)})")
         self._insert(connection, TRACES, "_entry_rows", _COLUMNS)
+        # Paths are made of ids, and a lake may be a stranger's.
+        connection.execute(
+            "DELETE FROM _entry_rows WHERE regexp_full_match(trace_id, $1) IS NOT TRUE", [TRACE_ID.pattern]
+        )
         connection.execute(
             "DELETE FROM _entries; INSERT INTO _entries SELECT * FROM ("
             "  FROM _entry_rows QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY row_id DESC) = 1"
@@ -144,11 +166,14 @@ class Catalog:
             for batch in ("batch_id", "linked_batch_id")
         )
         rows = connection.execute(
-            "SELECT trace_id, batch_id, linked_batch_id, links, rules, faults FROM _entries ORDER BY trace_id"
+            "SELECT trace_id, batch_id, linked_batch_id, links, rules, relations, faults FROM _entries "
+            "ORDER BY trace_id"
         ).fetchall()
         self.states = {
-            trace_id: State(batch or "", linked or "", links or "", rules or "", json.loads(faults or "{}"))
-            for trace_id, batch, linked, links, rules, faults in rows
+            trace_id: State(
+                batch or "", linked or "", links or "", rules or "", names or "", json.loads(faults or "{}")
+            )
+            for trace_id, batch, linked, links, rules, names, faults in rows
         }
         [(last,)] = connection.execute("SELECT max(row_id) FROM _entry_rows").fetchall()
         self._load_settings(connection)
@@ -212,7 +237,7 @@ class Catalog:
         """Insert the rows of a table's files, of those that can be read."""
         import duckdb
 
-        files = [file.path for file in self._tables.files(table) if file.path not in self._damaged]
+        files = [file for file in self._tables.files(table) if file not in self._lost]
         if not files:
             return
         # Columns of a later version are left alone, those of an earlier one are NULL.
@@ -221,18 +246,19 @@ class Catalog:
             connection.execute(
                 f"INSERT INTO {into} BY NAME SELECT COLUMNS(lambda name: name IN ({named})) "
                 "FROM read_parquet($1, union_by_name = true, hive_partitioning = false)",
-                [[pattern(path) for path in files]],
+                [[pattern(file.path) for file in files]],
             )
         except duckdb.Error as error:
             if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException):
                 raise
             with Probe() as probe:
-                found = {path: reason for path in files if (reason := probe.fault([path], whole=True))}
+                found = {file: (table, why) for file in files if (why := probe.fault([file.path], whole=True))}
             if not found:
                 raise
-            self._damaged |= found
-            for reason in found.values():
-                _log.warning("%s\n  Its traces are missing. Ingest their files again.", reason)
+            self._lost |= found
+            for file, (_, why) in found.items():
+                if file.traces[0] != file.traces[1]:
+                    _log.warning("%s\n  %s of several traces are missing.", why, _WHAT[table])
             if is_fatal(error):
                 raise DamagedError(Found(fatal=True)) from error
             self._insert(connection, table, into, columns)

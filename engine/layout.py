@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .errors import InputError, UsageError
 from .files import publish_bytes
-from .paths import TRACE_ID, check_usable, is_plain_folder, plain_files
+from .paths import TRACE_ID, check_table_path, check_usable, is_plain_folder, plain_files
 from .schema import LANES
 
 #: Raised when the files below change their meaning. A lake of a newer version is refused.
@@ -119,6 +119,7 @@ def open_layout(root: Path, *, create: bool) -> Layout:
         InputError: the lake has another format, or its marker cannot be read.
     """
     check_usable(root)
+    check_table_path(root)
     layout = Layout(root)
     if layout.marker.is_file():
         _check_version(layout)

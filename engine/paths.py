@@ -17,6 +17,8 @@ from .errors import InputError
 #: An id of a trace: the beginning of a digest. Whatever else stands in its place makes no path.
 TRACE_ID = re.compile(r"[0-9a-f]{16}")
 _WILD = re.compile(r"[*?\[]")
+#: Tried with deltalake 1.6: it parses paths as URLs, whatever is done to quote them.
+_NOT_OF_TABLES = re.compile(r"[%\[\]\\^|\x00-\x1f\x7f]")
 
 
 def check_usable(path: Path) -> None:
@@ -26,7 +28,7 @@ def check_usable(path: Path) -> None:
         InputError: it is not UTF-8, or no pattern can name it.
     """
     try:
-        text = _text(path)
+        text = as_text(path)
     except UnicodeDecodeError:
         raise InputError(
             f"{readable(path)}: this path is not UTF-8, and DuckDB opens no other. Give another."
@@ -38,6 +40,18 @@ def check_usable(path: Path) -> None:
         raise InputError(f"{path}: DuckDB cannot open a path that holds a backslash and one of * ? [. Give another.")
 
 
+def check_table_path(path: Path) -> None:
+    """Check that the library of the lake's tables can be given a path.
+
+    Raises:
+        InputError: it holds a character that the library takes for another, or for none.
+    """
+    if found := _NOT_OF_TABLES.search(as_text(path)):
+        raise InputError(
+            f"{path}: a lake's path cannot hold {found[0]!r}: Delta tables cannot lie there. Give another."
+        )
+
+
 def readable(path: str | os.PathLike[str]) -> str:
     """Return a path or a word of the command line as text to store: bytes that are not UTF-8 spelled out."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -45,12 +59,12 @@ def readable(path: str | os.PathLike[str]) -> str:
 
 def pattern(path: Path) -> str:
     """Return the pattern that stands for one file and nothing else, for DuckDB's readers."""
-    return _WILD.sub(r"[\g<0>]", _text(path))
+    return _WILD.sub(r"[\g<0>]", as_text(path))
 
 
 def file_literal(path: Path) -> str:
     """Return the SQL literal of a file to write."""
-    return "'" + _text(path).replace("'", "''") + "'"
+    return "'" + as_text(path).replace("'", "''") + "'"
 
 
 def parquet_rows(files: Iterable[Path]) -> str:
@@ -79,7 +93,8 @@ def plain_folders(folder: Path) -> list[Path]:
     return sorted(path for path in _inside(folder) if is_plain_folder(path))
 
 
-def _text(path: Path) -> str:
+def as_text(path: Path) -> str:
+    """Return an absolute path as UTF-8, whatever the locale is."""
     # By the bytes: where the locale is not UTF-8, Python's own text of them is not what they say.
     return os.fsencode(path.absolute()).decode("utf-8")
 

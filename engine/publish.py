@@ -99,6 +99,8 @@ def publish(
     batches: Sequence[Batch] = (),
     removed: Iterable[str] = (),
     memory_limit: str | None = None,
+    *,
+    renewed: bool = False,
 ) -> None:
     """Make computed traces count, take others away, and renew what rests on any of them.
 
@@ -109,6 +111,7 @@ def publish(
         batches: what was computed.
         removed: traces that are taken away.
         memory_limit: DuckDB's.
+        renewed: the traces were in the lake before, and those that no longer are stay away.
     """
     gone = set(removed)
     changed: dict[str, dict[str, Any]] = {}
@@ -119,12 +122,16 @@ def publish(
             trace_id = entry["trace_id"]
             changed[trace_id] = {
                 **entry, "removed": False, "batch_id": batch.batch_id, "linked_batch_id": batch.batch_id,
-                "links": "", "rules": batch.rules.get(trace_id, ""),
+                "links": "", "rules": batch.rules.get(trace_id, ""), "relations": _listed(batch.answers.files),
                 "faults": json.dumps(batch.answers.faults.get(trace_id, {})),
             }  # fmt: skip
     with worker(layout, memory_limit) as lent:
         catalog = Catalog(tables)
         catalog.load(lent.connection)
+        if renewed:
+            # Said of their rows, that none of them counts.
+            away = changed.keys() - catalog.states.keys()
+            catalog.append([changed.pop(one) | {"removed": True} for one in sorted(away)])
         answered = {one for one, state in catalog.states.items() if state.batch_id} - gone
         answered |= {one for one, entry in changed.items() if entry["batch_id"]}
         if len(answered) > 1 or any(state.links for state in catalog.states.values()):
@@ -176,9 +183,16 @@ def _renew_links(
     for one in stale:
         faults = json.loads(known[one]["faults"] or "{}")
         own = {name: reason for name, reason in faults.items() if not modules.others(name)}
+        names = [name for name in known[one]["relations"].split(",") if name and name not in relations]
         changed[one] = known[one] | {
-            "linked_batch_id": batch_id, "links": texts[one], "faults": json.dumps(own | answers.faults.get(one, {})),
+            "linked_batch_id": batch_id, "links": texts[one], "relations": _listed([*names, *answers.files]),
+            "faults": json.dumps(own | answers.faults.get(one, {})),
         }  # fmt: skip
+
+
+def _listed(relations: Iterable[str]) -> str:
+    """Return relations as `State.relations` has them."""
+    return f",{','.join(sorted(relations))},"
 
 
 def _links(tables: Tables, lent: Worker) -> dict[str, set[str]]:

@@ -84,6 +84,7 @@ STATE_COLUMNS: dict[str, str] = {
     "linked_batch_id": "VARCHAR",
     "links": "VARCHAR",
     "rules": "VARCHAR",
+    "relations": "VARCHAR",
     "faults": "VARCHAR",
 }
 

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,7 +15,7 @@ import duckdb
 from . import aside, damage, guard, modules, naming, renew
 from .catalog import Catalog, State, create_tables
 from .connection import connect, set_event_files
-from .errors import UsageError
+from .errors import InputError, UsageError
 from .event_files import EVENTS, EventFiles
 from .files import Staging, changing, exclusive, remove_dead_staging, remove_folder, unbroken
 from .layout import Layout, open_layout
@@ -193,6 +193,8 @@ class Store:
     def _set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
         """List what cannot be computed, as the catalog says."""
         aside.create_table(connection)
+        for trace_id, reason in self._catalog.damaged.items():
+            aside.put(connection, self.layout, trace_id, "traces", reason)
         for trace_id, state in self._catalog.states.items():
             for relation, reason in state.faults.items():
                 aside.put(connection, self.layout, trace_id, relation, reason)
@@ -303,34 +305,33 @@ class Store:
             UsageError: no trace, or more than one, is so named.
             InputError: the lake cannot be written to.
         """
-        trace_id = self.resolve(trace)
+        trace_id = naming.damaged_one(trace, self._loaded().damaged) or self.resolve(trace)
         with changing(self.path), exclusive(self.layout.lock), Staging(self.layout.staging) as folder:
             # The catalog first: without it the rest is invisible.
             publish(self.layout, self._tables, folder, removed=[trace_id], memory_limit=self._memory_limit)
+            self._catalog.mend({trace_id})
             remove_folder(self.layout.event_dir(trace_id))
+            self.layout.verdict_file(trace_id).unlink(missing_ok=True)
         self.refresh()
         return trace_id
 
     def stale(self) -> list[str]:
         """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
         catalog, rules = self._loaded(), Rules(self.layout)
-        lost = (
-            {
-                one
-                for name in modules.stored()
-                for file in self._tables.files(name)
-                if file.path in self._lost
-                for one, state in catalog.states.items()
-                if file.may_have(one) and file.batches[0] <= _batch_of(name, state) <= file.batches[1]
-            }
-            if self._lost
-            else set[str]()
-        )
-        return [
+        return [one for one, state in catalog.states.items() if state.rules != rules.of(catalog.relevant(one))]
+
+    def _without_rows(self, entry: modules.Module) -> set[str]:
+        """Return the traces of which a stored relation has rows by the catalog, and no file that can be read."""
+        files = self._files(entry)[0]
+        batches = {file.batches[0] for file in files if file.batches[0] == file.batches[1]}
+        merged = [file.batches for file in files if file.batches[0] != file.batches[1]]
+        return {
             one
-            for one, state in catalog.states.items()
-            if one in lost or state.rules != rules.of(catalog.relevant(one))
-        ]
+            for one, state in self._catalog.states.items()
+            if f",{entry.name}," in state.relations
+            and (batch := _batch_of(entry.name, state)) not in batches
+            and not any(first <= batch <= last for first, last in merged)
+        }
 
     def renew(self, traces: Iterable[str]) -> None:
         """Compute the answers of those traces again that are stale.
@@ -340,11 +341,52 @@ class Store:
             InputError: rows that a user gave a lookup table cannot be read.
         """
         wanted = set(traces)
-        if not wanted.isdisjoint(self.stale()):
-            self._until_whole(lambda: self._renew(wanted))
+        if stale := wanted.intersection(self.stale()):
+            self._until_whole(lambda: self._renew(stale))
 
-    def _renew(self, wanted: Set[str]) -> None:
-        """Compute answers; where the lake cannot be written to, for this connection alone."""
+    def compute(
+        self, traces: Sequence[str] = (), jobs: int | None = None, done: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Compute the answers of traces again, several at once; of those that are stale where none is named.
+
+        Args:
+            traces: ids of traces.
+            jobs: how many are computed at once; as many as the machine has cores, up to 8, when not given.
+            done: called with how many are done, and how many there are.
+
+        Returns:
+            The number of traces.
+
+        Raises:
+            InputError: the lake cannot be written to, or the events of a trace cannot be read.
+        """
+        self._loaded()
+        assert self._connection is not None
+        damaged = self._event_files.point(self._connection, traces or None)
+        self._events_pointed = False
+        wanted = [one for one in traces or self.stale() if one not in damaged]
+        finished = 0
+
+        def count(more: int) -> None:
+            nonlocal finished
+            finished += more
+            if done:
+                done(finished, len(wanted))
+
+        jobs = max(1, min(jobs or os.cpu_count() or 1, 8, len(wanted)))
+        with changing(self.path):
+            try:
+                renew.renew_side_by_side(
+                    self.layout, self._catalog, self._connection, wanted, jobs, count, self._memory_limit
+                )
+            except damage.DamagedError as met:
+                self._take_away(met.found)
+                raise InputError(next(iter(met.found.events.values()), str(met))) from met
+        self.refresh()
+        return len(wanted)
+
+    def _renew(self, wanted: Set[str], lost: Set[str] = frozenset()) -> None:
+        """Compute answers that are stale or lost; where the lake cannot be written to, for this connection alone."""
         self._loaded()
         here = isinstance(self._tables, Here) or not os.access(self.path, os.W_OK)
         if here and not isinstance(self._tables, Here):
@@ -354,11 +396,12 @@ class Store:
                 # Another process may have done it meanwhile.
                 self._refresh()
                 assert self._connection is not None
-                damaged = self._event_files.point(self._connection, wanted)
+                damaged = self._event_files.point(self._connection, wanted | lost)
                 for trace_id, reason in damaged.items():
                     aside.put(self._connection, self.layout, trace_id, EVENTS, reason)
                 self._events_pointed = False
-                traces = [one for one in self.stale() if one in wanted - damaged.keys()]
+                stale = wanted & set(self.stale()) | lost & self._catalog.states.keys()
+                traces = sorted(stale - damaged.keys())
                 renew.renew(self.layout, self._tables, self._catalog, self._connection, traces, self._memory_limit)
         except (OSError, duckdb.IOException) as error:
             if here:
@@ -366,7 +409,7 @@ class Store:
             # A full disk, a folder of somebody else's: the question has its answer all the same.
             aside.warn_unwritable(self.path, error)
             self._see_here()
-            self._renew(wanted)
+            self._renew(wanted, lost)
             return
         self._catalog.forget()
         self._refresh()
@@ -420,7 +463,7 @@ class Store:
             self._refresh()
             connection = self._connection
         if stored:
-            self._bring_up_to_date()
+            self._bring_up_to_date([entry for entry in stored if entry.name not in self._pointed])
             connection = self._connection
         if "_event_rows" in base and not self._events_pointed:
             self._point_at_events(connection)
@@ -433,19 +476,21 @@ class Store:
             self._created.add(entry.name)
         return connection
 
-    def _bring_up_to_date(self) -> None:
-        """Renew what is stale, where that is not much; say what is not renewed."""
-        stale = self.stale()
-        if self._renewing or not stale:
+    def _bring_up_to_date(self, entries: Iterable[modules.Module]) -> None:
+        """Renew what is stale, where that is not much, and what is lost of some relations; say what is not renewed."""
+        if self._renewing:
             return
-        if len(stale) <= RENEWED_AT_ONCE:
+        stale = set(self.stale())
+        lost = set[str]().union(*(self._without_rows(entry) for entry in entries))
+        if len(stale) > RENEWED_AT_ONCE:
+            aside.warn_stale(self.path, len(stale), len(self._catalog.states))
+            stale = set()
+        if stale or lost:
             self._renewing = True
             try:
-                self._renew(set(stale))
+                self._renew(stale, lost)
             finally:
                 self._renewing = False
-        else:
-            aside.warn_stale(self.path, len(stale), len(self._catalog.states))
 
     def _point(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
         """Have a stored relation read the files that count."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
 from .files import fsync_path
-from .paths import is_plain_folder
+from .paths import as_text, is_plain_folder
 
 if TYPE_CHECKING:
     import pyarrow
@@ -83,7 +83,7 @@ class Tables:
         Raises:
             InputError: its log cannot be read.
         """
-        version = self.version(name)
+        version = Tables.version(self, name)
         known = self._known.get(name)
         if known is None or known[0] != version:
             known = self._known[name] = (version, [] if version < 0 else self._read(name))
@@ -106,9 +106,9 @@ class Tables:
         actions = [_moved(file, folder, found) for file, found in files]
         wanted = Schema.from_arrow(schema)
         if self.version(name) < 0:
-            create_table_with_add_actions(str(folder), wanted, actions)
+            create_table_with_add_actions(as_text(folder), wanted, actions)
             return
-        table = DeltaTable(folder)
+        table = DeltaTable(as_text(folder))
         there = {field.name: field.type for field in table.schema().fields}
         if any(there.get(field.name, field.type) != field.type for field in wanted.fields):
             # Columns of other types: what is there was computed by other rules, and is renewed.
@@ -122,7 +122,7 @@ class Tables:
         """Append a few rows, given by column; NULL where one is missing."""
         from deltalake import write_deltalake
 
-        write_deltalake(self.path(name), _table(rows, columns), mode="append", schema_mode="merge")
+        write_deltalake(as_text(self.path(name)), _table(rows, columns), mode="append", schema_mode="merge")
 
     def rewrite(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
         """Put files in the place of all that a table has."""
@@ -130,15 +130,26 @@ class Tables:
 
         folder = self.path(name)
         actions = [_moved(file, folder, found) for file, found in files]
-        DeltaTable(folder).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
-        DeltaTable(folder).create_checkpoint()
+        DeltaTable(as_text(folder)).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
+        DeltaTable(as_text(folder)).create_checkpoint()
+
+    def drop(self, name: str, files: Iterable[DataFile]) -> None:
+        """Take files out of a table."""
+        from deltalake import DeltaTable
+        from deltalake.transaction import AddAction, RemoveAction
+
+        gone: list[AddAction | RemoveAction] = [
+            RemoveAction(file.path.name, data_change=True, deletion_timestamp=int(time.time() * 1000)) for file in files
+        ]
+        table = DeltaTable(as_text(self.path(name)))
+        table.create_write_transaction(gone, "append", table.schema())
 
     def vacuum(self, name: str, hours: float) -> int:
         """Remove files that no version of the last hours names; return how many."""
         from deltalake import DeltaTable
 
         return len(
-            DeltaTable(self.path(name)).vacuum(
+            DeltaTable(as_text(self.path(name))).vacuum(
                 retention_hours=int(hours), dry_run=False, enforce_retention_duration=False
             )
         )
@@ -149,13 +160,17 @@ class Tables:
 
         folder = self.path(name)
         try:
-            actions = DeltaTable(folder).get_add_actions(flatten=True)
+            actions = DeltaTable(as_text(folder)).get_add_actions(flatten=True)
         except (DeltaError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"{folder}: the table's log cannot be read: {reason}") from error
         import pyarrow
 
         rows = pyarrow.table(actions).to_pylist()
+        for row in rows:
+            # A lake may be a stranger's: what it reads lies inside it.
+            if "/" in row["path"] or "\\" in row["path"] or (folder / row["path"]).is_symlink():
+                raise InputError(f"{folder}: the table's log names a file elsewhere: {row['path']!r}.")
         return [
             DataFile(
                 folder / row["path"],

@@ -86,6 +86,7 @@ def land(
                 if batch.batch_id:
                     entries += catalog.entries(connection, known)
                 publish(layout, tables, folder, [replace(batch, entries=entries)])
+                catalog.mend(new.keys())
                 finished(folder)
         fresh = new.keys() - known
         return [replace(one.ingested, new=one is new.get(one.trace_id) and one.trace_id in fresh) for one in staged]

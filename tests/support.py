@@ -20,6 +20,7 @@ import duckdb
 import pytest
 
 from tracelake.engine.layout import Layout, open_layout
+from tracelake.engine.tables import Tables
 from tracelake.ingest import formats
 from tracelake.ingest.ascend.table import TableReader
 from tracelake.ingest.chrome import cutter
@@ -214,6 +215,28 @@ def stored(layout: Layout, trace_id: str, columns: str = EVENT_COLUMNS) -> list[
         rows = connection.execute(f"SELECT {columns} FROM read_parquet($1) ORDER BY event_id", [files])
         names = [column[0] for column in rows.description or []]
         return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
+
+
+def entry_of(layout: Layout, trace_id: str, columns: str) -> tuple[Any, ...]:
+    """Return columns of a trace's latest entry in the catalog, straight from its table."""
+    files = [str(file.path) for file in Tables(layout.tables).files("traces")]
+    with duckdb.connect() as connection:
+        [row] = connection.execute(
+            f"SELECT {columns} FROM read_parquet($1, union_by_name = true) WHERE trace_id = $2 "
+            "ORDER BY row_id DESC LIMIT 1", [files, trace_id],
+        ).fetchall()  # fmt: skip
+        return tuple(row)
+
+
+def trace_ids(lake: Lake) -> list[str]:
+    """Return the traces of a lake."""
+    return [trace_id for (trace_id,) in lake.rows("SELECT trace_id FROM traces ORDER BY trace_id")]
+
+
+def batches(lake: Lake) -> dict[str, str]:
+    """Return the batch that computed the answers of each trace."""
+    lake.refresh()
+    return dict(lake.rows("SELECT trace_id, batch_id FROM _entries"))
 
 
 def run_cli(*words: str | Path, lake: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -50,8 +50,8 @@ def never_unforeseen(ended: subprocess.CompletedProcess[str]) -> None:
 def test_a_lake_for_reading_alone_answers_and_says_that_it_cannot_be_changed(s1_lake):
     kernels = s1_lake.rows("SELECT count(*), sum(dur_ns) FROM kernels")
     s1_lake.close()
-    # One relation is stored, another is not.
-    shutil.rmtree(s1_lake.layout.marts / "_kernels")
+    # One relation is stored, another is not: its file is gone.
+    shutil.rmtree(s1_lake.layout.tables / "_kernels")
     with read_only(s1_lake.path):
         ended = run_cli(
             "sql", "SELECT count(*) AS n, sum(dur_ns) AS ns FROM kernels", "--format", "csv", lake=s1_lake.path
@@ -73,7 +73,6 @@ def small_files(limit: int) -> None:
 def test_on_a_full_disk_questions_are_answered_and_what_cannot_be_written_is_said(s1_lake, tmp_path):
     [(kernels,)] = s1_lake.rows("SELECT count(*) FROM kernels")
     s1_lake.close()
-    shutil.rmtree(s1_lake.layout.marts)
     trace = tmp_path / "more.json"
     trace.write_bytes(TRACE)
     cases: list[tuple[tuple[str | Path, ...], int, str]] = [

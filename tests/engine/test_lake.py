@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import tracelake
-from tracelake.engine import marts, modules
+from tracelake.engine import aside, modules, publish, store
 from tracelake.engine.errors import InputError, UsageError
+from tracelake.engine.tables import Tables
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 from tracelake.synthetic.npu import write_npu
 
-from ..support import trace_bytes
+from ..support import batches, trace_bytes, trace_ids
 
 RULE = "priority,category,label,kind,pattern"
 
@@ -213,50 +214,62 @@ def test_the_answers_of_a_whole_trace_sum_to_what_its_recipe_says(s1_lake):
     assert row == (695, 310_500_000, 322_440_000, 695)
 
 
-def test_deleting_the_marts_loses_nothing(s1_lake):
+def test_what_is_computed_again_is_what_was_there(s1_lake):
     views = [entry for entry in modules.modules() if entry.public and entry.kind == "VIEW"]
     relations = [entry.name for entry in views if entry.folder in ("core", "layers")]
     before = {name: s1_lake.sql(f"FROM {name} ORDER BY ALL").fetchall() for name in relations}
     assert sum(map(len, before.values())) > 1000
-    s1_lake.close()
-    shutil.rmtree(s1_lake.path / "marts")
-    opened = Lake(s1_lake.path)
-    assert {name: opened.sql(f"FROM {name} ORDER BY ALL").fetchall() for name in relations} == before
-    assert list((s1_lake.path / "marts").rglob("*.parquet"))
+    first = batches(s1_lake)
+    s1_lake.compute("s1")
+    assert {name: s1_lake.sql(f"FROM {name} ORDER BY ALL").fetchall() for name in relations} == before
+    assert batches(s1_lake).keys() == first.keys()
+    assert batches(s1_lake) != first
 
 
-def test_marts_are_computed_once_and_again_when_what_is_said_of_the_trace_changes(s1_lake):
-    shutil.rmtree(s1_lake.path / "marts")
+def test_answers_are_there_when_the_trace_is_and_are_computed_again_when_its_settings_change(
+    lake, s1_file, monkeypatch
+):
+    lake.ingest(s1_file)
+    first = batches(lake)
+    with monkeypatch.context() as patch:
+        # No question computes.
+        patch.setattr("tracelake.engine.compute.Worker.compute", None)
+        assert len(lake.layers("s1").fetchall()) == 6
+        lake.set("s1", build="a tag costs nothing", trace="renamed")
+        assert len(lake.layers("renamed").fetchall()) == 6
+    assert batches(lake) == first
+    lake.set("renamed", anchor="nvjet_lm_head", num_layers=1)
+    assert len(lake.layers("renamed").fetchall()) == 1
+    assert batches(lake) != first
 
-    def asked(lake: Lake) -> dict[Path, int]:
-        lake.sql("FROM layers").fetchall()
-        return {path: path.stat().st_ctime_ns for path in lake.path.glob("marts/*/*.parquet")}
 
-    first = asked(s1_lake)
-    assert first
-    opened = Lake(s1_lake.path)
-    assert asked(opened) == first
-    opened.set("s1", anchor="nvjet_lm_head", num_layers=1)
-    again = asked(opened)
-    assert again.keys() == first.keys()
-    assert all(inode != first[path] for path, inode in again.items())
-
-
-def test_a_mart_computed_from_what_was_said_before_is_never_taken_for_a_later_one(s1_lake):
-    # The older process has loaded what was said, and writes its rows after a newer one has said something else.
-    older = Lake(s1_lake.path)
-    older.traces().fetchall()
-    stamps = older.store._catalog.stamps
+def test_what_was_computed_by_settings_of_before_is_never_taken_for_a_later_answer(s1_lake, tmp_path):
+    # A process computes, and publishes when another one has set something else.
+    older = Lake(s1_lake.path).store
+    [trace_id] = trace_ids(s1_lake)
+    older.stale()
+    entries = older._catalog.entries(older.connection, [trace_id])
+    events = {trace_id: older.layout.event_files(trace_id)}
+    batch = publish.compute(older.layout, entries, {}, events, tmp_path)
     Lake(s1_lake.path).set("s1", profile="dsv4_csa_hca")
-    connection = older.prepare(" ".join(entry.name for entry in modules.modules()))
-    for entry in modules.modules():
-        if entry.materialised and entry.only_format is None:
-            marts._compute(
-                connection, older.layout, entry, marts.Origins(stamps), list(stamps), folder=older.layout.staging
-            )
+    publish.publish(older.layout, Tables(older.layout.tables), tmp_path, [batch])
     by_profile = "SELECT count(*) FROM kernels WHERE category = 'mla'"
     [(expected,)] = Lake(s1_lake.path).sql(by_profile).fetchall()
     assert expected == 30  # five passes of six layers, one attention core each: rule 100 of that profile
+
+
+def test_a_question_names_the_traces_that_it_does_not_renew(s1_lake, monkeypatch, caplog):
+    monkeypatch.setattr(store, "RENEWED_AT_ONCE", 0)
+    monkeypatch.setattr(aside, "_warned", set())
+    first = batches(s1_lake)
+    s1_lake.set("s1", profile="dsv4_csa_hca")
+    s1_lake.refresh()
+    assert s1_lake.rows("SELECT count(*) FROM kernels WHERE category = 'mla'") == [(0,)]
+    assert "1 of 1 traces have no answers by the rules and settings of now" in caplog.text
+    assert batches(s1_lake) == first
+    # A question about the trace renews it.
+    assert s1_lake.kernels("s1").filter("category = 'mla'").count("*").fetchall() == [(30,)]
+    assert batches(s1_lake) != first
 
 
 def test_traces_of_several_formats_share_a_lake(s1_lake, tmp_path):
@@ -267,27 +280,28 @@ def test_traces_of_several_formats_share_a_lake(s1_lake, tmp_path):
     def asked(lake, *traces):
         return [lake.rows(f"{question} WHERE trace_id IN $1 ORDER BY ALL", [list(traces)]) for question in questions]
 
-    [s1] = s1_lake.layout.trace_ids()
+    [s1] = trace_ids(s1_lake)
     alone = asked(s1_lake, s1)
     with Lake(tmp_path / "npu") as other:
         [npu] = (found.trace_id for found in other.ingest(tmp_path / "kernel_details.csv"))
         assert (alone[1], len(asked(other, npu)[1]) > 0) == ([], True)
         npu_alone = asked(other, npu)
-    shutil.rmtree(s1_lake.path / "marts")
     s1_lake.ingest(tmp_path / "kernel_details.csv")
     assert (asked(s1_lake, s1), asked(s1_lake, npu)) == (alone, npu_alone)
     for name in ("_ascend_rows", "ascend_operators"):
-        assert s1_lake.layout.mart_file(name, npu).exists()
-        assert not s1_lake.layout.mart_file(name, s1).exists()
+        assert [file.traces for file in Tables(s1_lake.layout.tables).files(name)] == [(npu, npu)]
 
 
-def test_a_lake_that_cannot_be_written_to_answers_all_the_same(s1_lake, monkeypatch):
+def test_a_lake_that_cannot_be_written_to_answers_all_the_same(s1_lake, s1_file, tmp_path, monkeypatch):
     kernels = s1_lake.sql("FROM layers ORDER BY ALL").fetchall()
-    s1_lake.close()
-    shutil.rmtree(s1_lake.path / "marts")
-    monkeypatch.setattr(marts.os, "access", lambda path, mode: False)
-    assert Lake(s1_lake.path).sql("FROM layers ORDER BY ALL").fetchall() == kernels
-    assert not (s1_lake.path / "marts").exists()
+    with Lake(tmp_path / "events") as made:
+        made.ingest(s1_file, events_only=True)
+    monkeypatch.setattr(store.os, "access", lambda path, mode: False)
+    before = sorted((tmp_path / "events").rglob("*"))
+    with Lake(tmp_path / "events") as opened:
+        assert opened.sql("FROM layers ORDER BY ALL").fetchall() == kernels
+        assert opened.layers("s1").fetchall() == s1_lake.layers("s1").fetchall()
+    assert sorted((tmp_path / "events").rglob("*")) == before
 
 
 def test_own_rows_renew_what_rests_on_them_and_nothing_else(s1_lake):
@@ -297,10 +311,9 @@ def test_own_rows_renew_what_rests_on_them_and_nothing_else(s1_lake):
         s1_lake.close()
         with Lake(s1_lake.path) as again:
             again.sql("FROM layers").fetchall()
-        return {path: path.stat().st_ctime_ns for path in s1_lake.layout.marts.glob("*/*.parquet")}
+            return batches(again)
 
     before = written()
-    assert before
     own = s1_lake.path / "lookup"
     own.mkdir()
     (own / "prices.csv").write_text("offer,hardware,usd_per_hour\na,h200,2\n")
@@ -338,17 +351,6 @@ def test_a_lookup_file_that_does_not_fit_is_named(s1_lake, text, message):
         Lake(s1_lake.path).kernels("s1")
 
 
-def test_damaged_settings_are_named_and_not_written_over(s1_lake, caplog):
-    [trace_id] = s1_lake.layout.trace_ids()
-    s1_lake.layout.settings_file(trace_id).write_text("{not json")
-    named = f"trace_id={trace_id}.json: cannot be read as settings"
-    with Lake(s1_lake.path) as opened:
-        assert opened.rows("SELECT trace FROM traces") == [("s1",)]
-        assert named in caplog.text
-        with pytest.raises(InputError, match=named):
-            opened.set("s1", run="x")
-
-
 def test_a_question_with_a_mistake_is_a_usage_error(s1_lake):
     for question in ("SELEC 1", "SELECT nope FROM kernels", "SELECT * FROM nope"):
         with pytest.raises(UsageError):
@@ -377,16 +379,11 @@ def test_what_another_process_has_said_since_is_not_overwritten(lake, s1_file):
     """Who opened the lake before answers by what it knows, and leaves the files to who knows more."""
     asked = "SELECT DISTINCT layer_count FROM passes WHERE complete"
     lake.ingest(s1_file, num_layers=6)
-    trace_id = lake.resolve("s1")
     lake.rows("FROM traces")
     with Lake(lake.path) as other:
         other.set("s1", num_layers=3)
         newer = other.rows(asked)
-        file = lake.layout.mart_file("_layer_spans", trace_id)
-        written = file.stat().st_mtime_ns
-        older = lake.rows(asked)
-        assert older != newer
-        assert file.stat().st_mtime_ns == written
+        assert lake.rows(asked) != newer
         assert other.rows(asked) == newer
     lake.refresh()
     assert lake.rows(asked) == newer

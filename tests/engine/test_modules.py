@@ -8,7 +8,10 @@ from sqlglot import exp
 
 from tracelake.benchmarks import depths
 from tracelake.engine import modules
+from tracelake.engine.publish import Rules
 from tracelake.lake import Lake
+
+from ..support import new_lake
 
 MODULES = {entry.name: entry for entry in modules.modules()}
 NAMES = list(MODULES)
@@ -121,9 +124,24 @@ def test_between_stored_relations_lie_a_dozen_views_at_most():
     assert depths.depth("category_rules") == 0
 
 
-def test_a_materialised_relation_has_other_fingerprints_for_other_rules():
-    assert modules.fingerprint("kernels") != modules.fingerprint("kernels", b"own rows")
-    assert modules.fingerprint("kernels") != modules.fingerprint("layers")
+def test_own_rows_and_settings_give_another_fingerprint(tmp_path):
+    layout = new_lake(tmp_path / "lake")
+    shipped = Rules(layout).of({})
+    assert shipped == Rules(layout).of({})
+    assert shipped != Rules(layout).of({"model": "a"}) != Rules(layout).of({"model": "b"})
+    layout.lookup.mkdir()
+    (layout.lookup / "prices.csv").write_text("offer,hardware,usd_per_hour\n")
+    assert Rules(layout).of({}) == shipped
+    (layout.lookup / "category_rules.csv").write_text("priority,category,label,kind,pattern\n")
+    assert Rules(layout).of({}) != shipped
+
+
+def test_what_only_stored_relations_read_is_not_stored():
+    # `layers` reads the one; the other is what anchors are chosen from.
+    assert {"_layer_spans", "_kernels"} <= modules.stored()
+    assert modules.module("_anchor_candidates").materialised
+    assert "_anchor_candidates" not in modules.stored()
+    assert modules.linked() <= modules.stored()
 
 
 def test_a_file_that_creates_nothing_or_the_same_twice_is_refused(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracelake.engine import marts
+from tracelake.engine import renew
 from tracelake.lake import Lake
 
 from ..graph_traces import Host
@@ -108,7 +108,7 @@ def histories(draw):
 def check(files, expected, folder, history, at_once):
     group, steps = history
     world = World(folder / "lake", files)
-    with mock.patch.object(marts, "_AT_ONCE", at_once):
+    with mock.patch.object(renew, "AT_ONCE", at_once):
         for kind, *what in steps:
             if kind == "ask":
                 world.lake.rows(f"FROM {what[0]}")
@@ -126,16 +126,14 @@ def test_the_flop_of_a_replay_are_there_when_its_capture_comes_after_the_questio
     # The product of 8 x 16 and 16 x 32 is 2 * 8 * 16 * 32 FLOP.
     world = World(tmp_path / "lake", files)
     asked = "SELECT flop FROM kernel_roofline JOIN traces USING (trace_id) WHERE trace = 'replay' AND flop > 0"
-    # Each trace is computed for itself, as those of a lake of more than 16 are.
-    with mock.patch.object(marts, "_AT_ONCE", 1):
-        world.ingest("replay")
-        assert world.lake.rows(asked) == []
-        world.ingest("capture")
-        assert world.lake.rows(asked) == [(8192,)]
-        with Lake(tmp_path / "lake") as again:
-            assert again.rows(asked) == [(8192,)]
-        world.lake.remove("capture")
-        assert world.lake.rows(asked) == []
+    world.ingest("replay")
+    assert world.lake.rows(asked) == []
+    world.ingest("capture")
+    assert world.lake.rows(asked) == [(8192,)]
+    with Lake(tmp_path / "lake") as again:
+        assert again.rows(asked) == [(8192,)]
+    world.lake.remove("capture")
+    assert world.lake.rows(asked) == []
 
 
 LAW = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}

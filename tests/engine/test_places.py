@@ -1,23 +1,25 @@
 """A lake may lie below any folder, and a lake from a stranger may lie but reaches nothing outside itself."""
 
+import json
 import os
 import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tracelake.engine.errors import InputError
 from tracelake.engine.files import Staging
+from tracelake.engine.schema import CATALOG_COLUMNS, STATE_COLUMNS
+from tracelake.engine.tables import Tables
 from tracelake.lake import Lake
 
-from ..support import run_cli, trace_bytes
+from ..support import run_cli, trace_bytes, trace_ids
 
 KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0}}
 #: Folders that DuckDB would read as columns of its own (`key=value`), as patterns, or as a place elsewhere.
 FOLDERS = (
-    "run=x/ts=5", "trace_id=zz", "trace_id=0123456789abcdef/lane=host", "name=5/pid=6", "l*", "q?[ab]", "s3:",
-    "it's \"so\"", "back\\slash\nnew line", "ünï,{a,b},$HOME,%20,~",
+    "run=x/ts=5", "trace_id=zz", "trace_id=0123456789abcdef/lane=host", "name=5/pid=6", "l*", "q?(ab)", "s3:",
+    "it's \"so\"", "a new  line; #1", "ünï,{a,b},$HOME,&20,~",
 )  # fmt: skip
 
 
@@ -48,7 +50,7 @@ def test_a_lake_below_any_folder_answers_as_it_does_elsewhere(tmp_path, name):
             [(result.trace_id, 3)],
             [(1,)],
         ]
-        assert list(lake.path.glob("marts/*/*.parquet"))
+        assert list(lake.path.glob("tables/_kernels/*.parquet"))
         written = lake.export(tmp_path / name / "out", relations=["traces"])
         assert written == [("traces", 1)]
         assert (tmp_path / name / "out" / "traces.parquet").is_file()
@@ -57,10 +59,10 @@ def test_a_lake_below_any_folder_answers_as_it_does_elsewhere(tmp_path, name):
 
 
 def test_a_lake_whose_name_is_a_pattern_does_not_read_its_neighbours(tmp_path):
-    for name, kernels in (("l1", 2), ("l*", 3), ("l[1]", 5)):
+    for name, kernels in (("l1", 2), ("l*", 3), ("l?", 5)):
         with Lake(tmp_path / name) as lake:
             lake.ingest(write_trace(tmp_path / f"{kernels}.json", kernels))
-    for name, kernels in (("l1", 2), ("l*", 3), ("l[1]", 5)):
+    for name, kernels in (("l1", 2), ("l*", 3), ("l?", 5)):
         with Lake(tmp_path / name) as lake:
             assert lake.rows("SELECT count(*) FROM events") == [(kernels,)]
             assert lake.rows("SELECT count(*) FROM kernels") == [(kernels,)]
@@ -69,6 +71,9 @@ def test_a_lake_whose_name_is_a_pattern_does_not_read_its_neighbours(tmp_path):
 def test_a_path_that_duckdb_cannot_open_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(InputError, match="holds a backslash and one of"):
         Lake(tmp_path / "back\\sl*")
+    for odd in ("l[1]", "100%", "back\\slash", "new\nline", "a^b", "a|b"):
+        with pytest.raises(InputError, match="a lake's path cannot hold"):
+            Lake(tmp_path / odd)
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     with pytest.raises(InputError, match=r"caf\\xe9: this path is not UTF-8"):
         Lake(odd)
@@ -86,26 +91,21 @@ def test_a_question_about_some_traces_opens_their_files_alone(tmp_path):
         assert "Total Files Read: 1 " in str(plan)
 
 
-def lie(lake: Lake, true_id: str, **changed: str) -> None:
-    """Change what a catalog row says."""
-    path = lake.layout.catalog_file(true_id)
-    set_ = ", ".join(f"'{value}' AS {name}" for name, value in changed.items())
-    duckdb.execute(f"COPY (SELECT * REPLACE ({set_}) FROM '{path}') TO '{path}.new' (FORMAT parquet)")
-    Path(f"{path}.new").replace(path)
-
-
-def test_the_id_in_a_catalog_row_makes_no_path(tmp_path):
+def test_an_entry_whose_id_is_none_makes_no_path(tmp_path):
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "dear.parquet").write_text("dear")
     lake = Lake(tmp_path / "lake")
     [result] = lake.ingest(write_trace(tmp_path / "trace.json", 2))
-    lie(lake, result.trace_id, trace_id="../../../../victim", trace="looks fine")
-    for _ in range(2):
-        opened = Lake(lake.path)
-        assert opened.rows("SELECT trace_id, trace FROM traces") == [(result.trace_id, "looks fine")]
-        assert opened.rows("SELECT count(*) FROM kernels") == [(2,)]
-    assert run_cli("remove", "looks fine", lake=lake.path).returncode == 0
+    tables = Tables(lake.layout.tables)
+    columns = CATALOG_COLUMNS | STATE_COLUMNS
+    for lie in ("../../../../victim", "", None, "trace_id=..", result.trace_id.upper()):
+        tables.insert("traces", [{"trace_id": lie, "trace": "lie", "event_count": 1, "row_id": "9"}], columns)
+    opened = Lake(lake.path)
+    assert opened.rows("SELECT trace_id, trace FROM traces") == [(result.trace_id, "trace")]
+    assert opened.rows("SELECT count(*) FROM kernels") == [(2,)]
+    assert run_cli("remove", "lie", lake=lake.path).returncode == 2
+    assert run_cli("remove", "trace", lake=lake.path).returncode == 0
     assert (victim / "dear.parquet").read_text() == "dear"
     assert Lake(lake.path).rows("SELECT count(*) FROM traces") == [(0,)]
 
@@ -113,19 +113,23 @@ def test_the_id_in_a_catalog_row_makes_no_path(tmp_path):
 @pytest.mark.parametrize("word", ["../../victim", "", "0123456789ABCDEF", "0123456789abcdef\n", "0123456789abcde*"])
 def test_what_is_no_id_makes_no_path(lake, word):
     layout = lake.layout
-    for path in (layout.event_dir, layout.catalog_file, layout.settings_file, layout.event_files, layout.mart_files):
+    for path in (layout.event_dir, layout.event_files, layout.verdict_file):
         with pytest.raises(InputError, match="not the id of a trace"):
             path(word)
-    with pytest.raises(InputError, match="not the id of a trace"):
-        layout.mart_file("kernels", word)
 
 
-def test_files_in_the_catalog_that_are_not_named_by_an_id_are_none_of_ours(s1_lake):
-    [row] = s1_lake.layout.traces.iterdir()
-    for name in ("trace_id=..parquet", "trace_id=xyz.parquet", "other.parquet", ".trace_id=0123456789abcdef.parquet"):
-        shutil.copy(row, row.with_name(name))
-    (s1_lake.layout.settings / "trace_id=..json").write_text("{}")
-    assert Lake(s1_lake.path).rows("SELECT count(*) FROM traces") == [(1,)]
+@pytest.mark.parametrize("where", ["../../../victim/dear.parquet", "/etc/passwd", "link.parquet"])
+def test_a_log_that_names_a_file_elsewhere_is_refused(s1_lake, victim, where):
+    table = s1_lake.layout.tables / "_kernels"
+    (table / "link.parquet").symlink_to(victim / "dear.parquet")
+    [log] = (table / "_delta_log").glob("*.json")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        if "add" in line:
+            line["add"]["path"] = where
+    log.write_text("\n".join(map(json.dumps, lines)))
+    ended = run_cli("kernels", "s1", lake=s1_lake.path)
+    assert (ended.returncode, "names a file elsewhere" in ended.stderr) == (3, True)
 
 
 @pytest.fixture
@@ -143,7 +147,7 @@ def content(folder: Path) -> dict[Path, tuple[str, int]]:
 
 
 @pytest.mark.parametrize(
-    "link", ["events", "traces", "settings", "lookup", "reference", "marts", ".staging", ".lock", "marts/k"]
+    "link", ["events", "tables", "lookup", "reference", ".staging", ".lock", "tables/traces", "tables/k"]
 )
 def test_a_lake_with_a_link_in_the_place_of_its_own_folder_is_refused(s1_lake, victim, link):
     place = s1_lake.path / link
@@ -161,11 +165,9 @@ def test_a_lake_with_a_link_in_the_place_of_its_own_folder_is_refused(s1_lake, v
 
 
 def test_a_link_among_the_files_of_a_trace_is_neither_read_nor_followed(s1_lake, victim):
-    [trace_id] = s1_lake.layout.trace_ids()
+    [trace_id] = trace_ids(s1_lake)
     (s1_lake.layout.event_dir(trace_id) / "lane=device" / "more.parquet").symlink_to(victim / "dear.parquet")
     (s1_lake.layout.event_dir(trace_id) / "lane=python").symlink_to(victim)
-    s1_lake.layout.settings.mkdir(exist_ok=True)
-    s1_lake.layout.settings_file(trace_id).symlink_to(victim / "yarn.lock")
     (s1_lake.path / "lookup").mkdir()
     (s1_lake.path / "lookup" / "prices.csv").symlink_to(victim / "yarn.lock")
     before = content(victim)
@@ -179,7 +181,7 @@ def test_a_link_among_the_files_of_a_trace_is_neither_read_nor_followed(s1_lake,
 
 
 def test_the_events_of_a_trace_that_are_a_link_are_taken_away_as_a_link(s1_lake, victim):
-    [trace_id] = s1_lake.layout.trace_ids()
+    [trace_id] = trace_ids(s1_lake)
     shutil.rmtree(s1_lake.layout.event_dir(trace_id))
     (victim / "lane=device").mkdir()
     s1_lake.layout.event_dir(trace_id).symlink_to(victim)
@@ -203,7 +205,7 @@ def test_a_lock_in_the_staging_folder_that_is_a_link_takes_nothing_with_it(s1_la
 
 
 def test_a_lake_that_another_process_is_making_or_was_killed_while_making_is_made(tmp_path):
-    for name in ("events", "traces", ".staging"):
+    for name in ("events", "tables", ".staging"):
         (tmp_path / "lake" / name).mkdir(parents=True)
     (tmp_path / "lake" / ".lake.json.0123").write_text("")
     assert Lake(tmp_path / "lake").rows("SELECT count(*) FROM traces") == [(0,)]

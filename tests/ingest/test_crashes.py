@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.ingest.one import ingest_one
+from tracelake.ingest.land import ingest_one
 from tracelake.lake import Lake
 
 from ..support import ROOT, new_lake, stored
@@ -19,7 +20,7 @@ EVENTS = 20_000
 READ_ONE = """
 import sys, time
 from tracelake.engine.layout import open_layout
-from tracelake.ingest.one import ingest_one
+from tracelake.ingest.land import ingest_one
 from pathlib import Path
 lake = open_layout(Path(sys.argv[1]), create=True)
 print("ready", flush=True)
@@ -92,7 +93,7 @@ def test_events_left_by_a_process_that_died_before_the_catalog_row_are_replaced(
     trace = write_trace(tmp_path / "trace.json", 100)
     lake = new_lake(tmp_path / "lake")
     trace_id = ingest_one(lake, trace).trace_id
-    lake.catalog_file(trace_id).unlink()
+    shutil.rmtree(lake.tables / "traces")
     [first, *_] = sorted(lake.event_dir(trace_id).rglob("*.parquet"))
     first.write_bytes(b"half a file")
     opened = Lake(lake.root)
@@ -126,7 +127,7 @@ def test_two_processes_that_open_a_new_lake_at_once_make_one(tmp_path):
     both = [start(tmp_path / "lake", path) for path in files]
     for process in both:
         assert process.communicate("\n", timeout=60) == ("True\n", "")
-    assert json.loads((tmp_path / "lake" / "lake.json").read_bytes())["version"] == 1
+    assert json.loads((tmp_path / "lake" / "lake.json").read_bytes())["version"] == 2
     assert len(Lake(tmp_path / "lake").traces().fetchall()) == 2
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tracelake.engine.layout import Layout
-from tracelake.ingest.one import Ingested, ingest_one
+from tracelake.ingest.land import Ingested, ingest_one
 
 from ..support import (
     Reading,

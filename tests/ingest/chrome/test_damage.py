@@ -3,7 +3,6 @@
 import json
 import re
 
-import duckdb
 import pytest
 import zstandard
 
@@ -12,7 +11,17 @@ from tracelake.ingest.chrome import cutter
 from tracelake.ingest.chrome import reader as chrome
 from tracelake.lake import Lake
 
-from ...support import content_of, data_file, ingest_bytes, ingest_into, new_lake, pieces_of, stored, trace_bytes
+from ...support import (
+    content_of,
+    data_file,
+    entry_of,
+    ingest_bytes,
+    ingest_into,
+    new_lake,
+    pieces_of,
+    stored,
+    trace_bytes,
+)
 
 SPAN = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "name": "span"}
 SECRET = "s3cr3t"
@@ -22,11 +31,6 @@ SIZES = [700, 100_000]
 
 def thirty(**fields):
     return [{"ph": "X", "name": f"n{nth}", "pid": 1, "tid": 1, "ts": nth, "dur": 2, **fields} for nth in range(30)]
-
-
-def entry_of(lake, trace_id, columns):
-    [row] = duckdb.execute(f"SELECT {columns} FROM read_parquet('{lake.catalog_file(trace_id)}')").fetchall()
-    return row
 
 
 def starts(lake, result):

@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from ...support import ingest_bytes, new_lake, stored, trace_bytes
+from ...support import entry_of, ingest_bytes, new_lake, stored, trace_bytes
 
 SPAN = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "name": "span"}
 
@@ -73,7 +73,5 @@ def test_what_stands_behind_the_events_is_passed_over_whatever_its_size(tmp_path
     )
     lake = new_lake(tmp_path / "lake")
     result = ingest_bytes(lake, text.encode())
-    [(metadata,)] = duckdb.execute(
-        "SELECT metadata FROM read_parquet($1)", [str(lake.catalog_file(result.trace_id))]
-    ).fetchall()
+    (metadata,) = entry_of(lake, result.trace_id, "metadata")
     assert (result.events, result.truncated, json.loads(metadata)) == (2, False, {"with_stack": 1})

@@ -10,14 +10,13 @@ import time
 from collections import Counter
 from typing import Any
 
-import duckdb
 import pytest
 
 from tracelake.engine.errors import InputError
 from tracelake.engine.layout import Layout
 from tracelake.ingest.one import Ingested
 
-from ...support import Number, ingest_bytes, new_lake, pieces_of, stored
+from ...support import Number, entry_of, ingest_bytes, new_lake, pieces_of, stored
 from ..strange_traces import expected_rows, plain, row_of
 from .hostile import KINDS, SECRET, Case, case
 
@@ -113,9 +112,7 @@ def try_case(lake: Layout, kind: str, seed: int) -> int:
     finally:
         assert time.process_time() - begun < LIMIT
     rows = stored(lake, result.trace_id)
-    [(samples,)] = duckdb.execute(
-        "SELECT samples FROM read_parquet($1)", [str(lake.catalog_file(result.trace_id))]
-    ).fetchall()
+    (samples,) = entry_of(lake, result.trace_id, "samples")
     assert SECRET not in samples
     if events is None or made.flipped:
         return check_damaged(rows, result, made)

@@ -2,10 +2,9 @@
 
 import json
 
-import duckdb
 import pytest
 
-from ...support import comparable, ingest_bytes, new_lake, pieces_of, python_reads, stored, trace_bytes
+from ...support import comparable, entry_of, ingest_bytes, new_lake, pieces_of, python_reads, stored, trace_bytes
 
 SPAN = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "name": "span"}
 
@@ -184,9 +183,8 @@ def test_one_odd_number_late_in_a_file_sends_only_its_piece_the_slow_way(tmp_pat
 
 def stored_entry(lake, trace_id):
     columns = "format, device_name, num_sms, rank, world_size, metadata"
-    return duckdb.execute(f"SELECT {columns} FROM read_parquet('{lake.catalog_file(trace_id)}')").fetchall()
+    return entry_of(lake, trace_id, columns)
 
 
 def stored_samples(lake, trace_id):
-    [(samples,)] = duckdb.execute(f"SELECT samples FROM read_parquet('{lake.catalog_file(trace_id)}')").fetchall()
-    return samples
+    return entry_of(lake, trace_id, "samples")[0]
