@@ -23,6 +23,7 @@ from .commands import (
     simulators,
     summary,
     traces,
+    upkeep,
 )
 from .engine import replicas
 from .version import __version__
@@ -70,7 +71,7 @@ for command in (
     layers.passes, layers.layers, layers.kernels, summary.summary, summary.compare,
     reports.perfetto, reports.report, extract.extract,
     simulators.shapes, simulators.align, models.model, models.hardware,
-    questions.doctor, questions.export,
+    questions.doctor, questions.export, upkeep.compute, upkeep.compact, upkeep.migrate,
 ):  # fmt: skip
     cli.add_command(command)
 for part in (

@@ -40,10 +40,16 @@ class Lake:
     """
 
     def __init__(
-        self, path: _Path, *, create: bool = True, memory_limit: str | None = None, unsafe: bool = False
+        self,
+        path: _Path,
+        *,
+        create: bool = True,
+        memory_limit: str | None = None,
+        unsafe: bool = False,
+        stored: bool | None = None,
     ) -> None:
         """Open the lake at `path`; see `tracelake.engine.store.Store`."""
-        self.store = Store(path, create=create, memory_limit=memory_limit, unsafe=unsafe)
+        self.store = Store(path, create=create, memory_limit=memory_limit, unsafe=unsafe, stored=stored)
 
     def __enter__(self) -> Self:
         return self
@@ -115,6 +121,10 @@ class Lake:
     def compute(self, *named: str, jobs: int | None = None, done: Callable[[int, int], None] | None = None) -> int:
         """Compute the answers of traces again, of those that are stale if none is named; return how many."""
         return self.store.compute([self.resolve(trace) for trace in named], jobs, done)
+
+    def compact(self, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
+        """Merge the files of the tables, drop replaced rows; return the files of each table before and after."""
+        return self.store.compact(vacuum_hours)
 
     def set(self, trace: str, /, **settings: str | int | None) -> None:
         """Set a trace's model, hardware, parallelism, anchor, or any tag. None removes a setting."""

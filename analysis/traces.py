@@ -61,7 +61,9 @@ def ingest(
     if given.get("trace") and len(files) > 1:
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
     results = list(
-        ingest_many(store.layout, files, progress=progress, jobs=jobs, settings=given, answers=not events_only)
+        ingest_many(
+            store.layout, files, progress=progress, jobs=jobs, settings=given, answers=store.stored and not events_only
+        )
     )
     store.refresh()
     name = given.get("trace")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import InputError, UsageError
+from ..engine.layout import FORMAT_VERSION
 from ..reports.output.files import check_target, write_text
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ def cache_lake(name: str = "lake") -> Path:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
         raise UsageError("there is no home folder for a cache: name a lake with --lake or TRACELAKE_LAKE.") from None
-    return cache / "tracelake" / name
+    # A cache of another format is nothing to migrate.
+    return cache / "tracelake" / f"{name}-{FORMAT_VERSION}"
 
 
 def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--name", help="Name of the trace; default: from the file's name.")
 @click.option("--set", "tags", multiple=True, metavar="KEY=VALUE", help="Any other setting or tag.")
 @click.option("--jobs", type=click.IntRange(1), help="Files read at once.")
+@click.option("--events-only", is_flag=True, help="Leave the answers to `tracelake compute`.")
 @click.pass_obj
 def ingest(
     lake: Path | None,
@@ -40,9 +41,10 @@ def ingest(
     name: str | None,
     tags: tuple[str, ...],
     jobs: int | None,
+    events_only: bool,
     **settings: Any,
 ) -> None:
-    """Read trace files, or folders of them, into the lake. `-` is standard input.
+    """Read trace files, or folders of them, into the lake, and compute their answers. `-` is standard input.
 
     Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, plain, gzip or Zstandard. A file whose
     content is in the lake already is not read again; settings given here are stored anyway.
@@ -58,7 +60,7 @@ def ingest(
     opened = open_lake(lake, create=True)
     settings |= _pairs(tags)
     with FileProgress() as progress:
-        results = opened.ingest(*paths, progress=progress, jobs=jobs, trace=name, **settings)
+        results = opened.ingest(*paths, progress=progress, jobs=jobs, events_only=events_only, trace=name, **settings)
     failed = [result for result in results if isinstance(result, Failed)]
     read = [result.trace_id for result in results if not isinstance(result, Failed)]
     for result in results:

@@ -106,6 +106,8 @@ class Catalog:
         self._last: str = ""
         #: What is known of each trace's answers.
         self.states: dict[str, State] = {}
+        #: The formats of traces that there are.
+        self.formats: frozenset[str] = frozenset()
         #: The settings of each trace that has any.
         self.settings: dict[str, dict[str, str]] = {}
         #: Batches of which not all rows count any more: for answers of a trace alone, and for linked ones.
@@ -175,6 +177,8 @@ class Catalog:
             )
             for trace_id, batch, linked, links, rules, names, faults in rows
         }
+        formats = connection.execute("SELECT DISTINCT format FROM _entries").fetchall()
+        self.formats = frozenset(name for (name,) in formats)
         [(last,)] = connection.execute("SELECT max(row_id) FROM _entry_rows").fetchall()
         self._load_settings(connection)
         connection.execute("DROP TABLE _entry_rows")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,10 +204,11 @@ class Worker:
         entry = modules.module(name)
         assert entry is not None
         listed = ", ".join(map(modules.quoted, traces))
+        # A query's own types may be wider than those that are written down: sums are HUGEINT.
+        shown = ", ".join(_cast(column.name, stored_type(column.type)) for column in entry.columns)
         query = (
             # First: a table's log has the ranges of its first columns only.
-            f"SELECT {modules.quoted(work.batch_id)} AS batch_id, {_columns(entry, stored_type)} FROM {name} "
-            f"WHERE trace_id IN ({listed})"
+            f"SELECT {modules.quoted(work.batch_id)} AS batch_id, {shown} FROM {name} WHERE trace_id IN ({listed})"
         )
         if self.connection.execute(f"SELECT 1 FROM ({query}) LIMIT 1").fetchall():
             path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
@@ -223,17 +224,15 @@ def rows_of(entry: modules.Module, source: str) -> str:
     """Return the SELECT of a stored relation's columns from rows of its table; of no rows without a source."""
     if not source:
         return empty_select({column.name: column.type for column in entry.columns})
-    return f"SELECT {_columns(entry, lambda kind: kind)} FROM {source}"
-
-
-def _columns(entry: modules.Module, kind_of: Callable[[str], str]) -> str:
-    """Return the columns of a relation for a SELECT, each cast where it is stored as another type."""
-    return ", ".join(
-        f'"{column.name}"'
-        if stored_type(column.type) == column.type
-        else f'CAST("{column.name}" AS {kind_of(column.type)}) AS "{column.name}"'
+    shown = ", ".join(
+        f'"{column.name}"' if stored_type(column.type) == column.type else _cast(column.name, column.type)
         for column in entry.columns
     )
+    return f"SELECT {shown} FROM {source}"
+
+
+def _cast(column: str, kind: str) -> str:
+    return f'CAST("{column}" AS {kind}) AS "{column}"'
 
 
 def _plan(

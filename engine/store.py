@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, damage, guard, modules, naming, renew
+from . import aside, compact, damage, guard, modules, naming, renew
 from .catalog import Catalog, State, create_tables
 from .connection import connect, set_event_files
 from .errors import InputError, UsageError
@@ -22,6 +22,7 @@ from .layout import Layout, open_layout
 from .lookups import LookupTables
 from .paths import pattern
 from .publish import Rules, current_rows, publish
+from .schema import empty_select
 from .tables import DataFile, Here, Tables
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ _CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlit
 _DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
 #: What is no module, and is filled from the catalog.
 _BASE = frozenset({"_entries", "_catalog", "_settings", "_set_aside", "_event_rows"})
+#: What a lake is opened with where nothing else is asked for.
+STORED = True
 #: Stale traces that a question about all renews before it answers: as many as are computed together.
 RENEWED_AT_ONCE = 16
 
@@ -48,6 +51,7 @@ class Store:
         create: bool = True,
         memory_limit: str | None = None,
         unsafe: bool = False,
+        stored: bool | None = None,
     ) -> None:
         """Open the lake at `path`, making an empty one where nothing is.
 
@@ -56,6 +60,8 @@ class Store:
             create: make one where nothing is.
             memory_limit: DuckDB's, as in "4GB".
             unsafe: questions may do all that DuckDB can: read and write any file, attach databases, change settings.
+            stored: read the answers that are stored, and store those that are missing. Without it each question
+                computes what it needs from the events of all traces, in memory and for this connection alone.
 
         Raises:
             UsageError: no lake is there and `create` is false, or the folder holds other things.
@@ -64,6 +70,7 @@ class Store:
         self.layout: Layout = open_layout(Path(path), create=create)
         self._memory_limit = memory_limit
         self._unsafe = unsafe
+        self.stored = STORED if stored is None else stored
         #: The same lake without the guard, where it was asked for.
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -105,7 +112,9 @@ class Store:
         if self._unsafe:
             return self
         if self._door is None:
-            self._door = Store(self.path, create=False, memory_limit=self._memory_limit, unsafe=True)
+            self._door = Store(
+                self.path, create=False, memory_limit=self._memory_limit, unsafe=True, stored=self.stored
+            )
         return self._door
 
     def _everything(self) -> duckdb.DuckDBPyConnection:
@@ -261,9 +270,9 @@ class Store:
         """
         wanted = self._created.intersection(names)
         for entry in modules.relations():
-            if not entry.in_memory or entry.name not in wanted or self._connection is None:
+            if not self._is_table(entry) or entry.name not in wanted or self._connection is None:
                 continue
-            if any(
+            if not entry.in_memory or any(
                 self._is_stored(other) for other in modules.relations() if other.name in modules.sources(entry.name)
             ):
                 self._created.remove(entry.name)
@@ -289,7 +298,7 @@ class Store:
         naming.check_answerable([row for row in rows if row[0] in modules.sources(relation)], trace_id)
 
     def write_settings(self, trace_id: str, settings: Mapping[str, str | None]) -> None:
-        """Merge settings into those of a trace; what depends on them is computed again before it answers.
+        """Merge settings into those of a trace; answers that depend on them are computed again.
 
         Raises:
             InputError: the lake cannot be written to.
@@ -297,6 +306,20 @@ class Store:
         self._loaded()
         with changing(self.path), exclusive(self.layout.lock), unbroken:
             self._catalog.append_settings({trace_id: settings})
+        self.refresh()
+        if self._catalog.states[trace_id].batch_id:
+            self.renew([trace_id])
+
+    def compact(self, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
+        """Compact the lake's tables; see `compact.compact`.
+
+        Raises:
+            InputError: the lake cannot be written to, or a table cannot be read.
+        """
+        with changing(self.path):
+            done = compact.compact(self.layout, vacuum_hours=vacuum_hours)
+        self.refresh()
+        return done
 
     def remove(self, trace: str) -> str:
         """Remove a trace from the lake and return its id. Its source file is not touched.
@@ -341,7 +364,7 @@ class Store:
             InputError: rows that a user gave a lookup table cannot be read.
         """
         wanted = set(traces)
-        if stale := wanted.intersection(self.stale()):
+        if self.stored and (stale := wanted.intersection(self.stale())):
             self._until_whole(lambda: self._renew(stale))
 
     def compute(
@@ -522,7 +545,15 @@ class Store:
 
     def _is_stored(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was given to this connection alone."""
-        return entry.name in modules.stored() and self.lookups.given.isdisjoint(modules.sources(entry.name))
+        return (
+            self.stored
+            and entry.name in modules.stored()
+            and self.lookups.given.isdisjoint(modules.sources(entry.name))
+        )
+
+    def _is_table(self, entry: modules.Module) -> bool:
+        """Whether a relation's rows are held in memory."""
+        return entry.in_memory or (entry.materialised and not self.stored)
 
     def _loaded(self) -> Catalog:
         """Return the catalog, loaded."""
@@ -564,8 +595,11 @@ class Store:
         """Create a relation whose rows are not in files of its own; a view is bound where a question names it."""
         if entry.kind == "TABLE":
             self.lookups.create(connection, entry)
-        elif entry.in_memory:
-            connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {entry.query}")
+        elif self._is_table(entry):
+            query = entry.query
+            if entry.only_format is not None and entry.only_format not in self._catalog.formats:
+                query = empty_select({column.name: column.type for column in entry.columns})
+            connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {query}")
         else:
             connection.execute(modules.create_statement(entry))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 
 from ..engine.catalog import Catalog, create_tables
+from ..engine.compact import MOST_FILES, compact
 from ..engine.errors import InputError
 from ..engine.event_files import is_whole
 from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
@@ -88,6 +89,8 @@ def land(
                 publish(layout, tables, folder, [replace(batch, entries=entries)])
                 catalog.mend(new.keys())
                 finished(folder)
+        if len(tables.files("traces")) > MOST_FILES:
+            compact(layout)
         fresh = new.keys() - known
         return [replace(one.ingested, new=one is new.get(one.trace_id) and one.trace_id in fresh) for one in staged]
     except OSError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine import store
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import write_gpu
 
@@ -17,6 +17,20 @@ from .support import data_file
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers share the cores: a question takes one.
     os.environ.setdefault("TRACELAKE_THREADS", "1")
+
+
+#: Tests of these folders are about what is stored; those of others compute in memory what they ask for, which is the
+#: same (see engine/test_stored.py) and takes a fraction of the time.
+_OF_WHAT_IS_STORED = ("engine", "cli", "ingest")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def computed_in_memory(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Open lakes without what is stored, where a test is not about that."""
+    folder = request.path.relative_to(Path(__file__).parent).parts[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "STORED", folder in _OF_WHAT_IS_STORED)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -37,18 +51,17 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 @pytest.fixture(scope="session")
 def s1_lake_folder(s1_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake that holds the made-up trace, and every answer that is kept."""
+    """A lake that holds the made-up trace, and its answers."""
     path = tmp_path_factory.mktemp("s1-lake") / "lake"
-    with Lake(path) as made:
+    with Lake(path, stored=True) as made:
         made.ingest(s1_file)
-        made.prepare(" ".join(entry.name for entry in modules.modules() if entry.materialised))
     return path
 
 
 @pytest.fixture
 def s1_lake(s1_lake_folder: Path, tmp_path: Path) -> Iterator[Lake]:
     """A lake of the test's own that holds the made-up trace."""
-    with Lake(shutil.copytree(s1_lake_folder, tmp_path / "lake")) as opened:
+    with Lake(shutil.copytree(s1_lake_folder, tmp_path / "lake"), stored=True) as opened:
         yield opened
 
 
@@ -56,8 +69,8 @@ def s1_lake(s1_lake_folder: Path, tmp_path: Path) -> Iterator[Lake]:
 def real_lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Lake]]:
     """Return what opens the lake of one trace of the shared data, by its path there. Only for reading.
 
-    A trace is read once for all tests, and its answers are computed when the first test asks for them: the workers of
-    a run share the folder, as processes may share a lake.
+    A trace is read, and its answers computed, once for all tests: the workers of a run share the folder, as processes
+    may share a lake.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "real-lakes"
@@ -70,13 +83,13 @@ def real_lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
             path = folder / name.replace("/", "-")
             if not path.exists():
                 beside = folder / uuid.uuid4().hex
-                with Lake(beside) as made:
+                with Lake(beside, stored=True) as made:
                     made.ingest(trace)
                 try:
                     beside.rename(path)
                 except OSError:  # the other worker was first
                     shutil.rmtree(beside)
-            opened[name] = Lake(path)
+            opened[name] = Lake(path, stored=True)
         return opened[name]
 
     yield open_lake

@@ -54,3 +54,35 @@ class FileProgress:
             bars.update(task, completed=read, total=size, events=events)
 
         return report
+
+
+class CountProgress:
+    """One bar of how many are done. Used as the `done` of `Lake.compute`."""
+
+    def __init__(self, what: str) -> None:
+        """Draw nothing yet."""
+        self._what = what
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> CountProgress:
+        """Begin to draw, when stderr is a terminal."""
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._what, total=None)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wipe the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show how many are done."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total)

@@ -246,7 +246,7 @@ def test_a_path_stands_for_a_trace_and_is_read_once_into_a_cache(playground, tmp
     first = run_cli("layers", "mine.json.gz", "--format", "csv", cwd=elsewhere, env=environment)
     assert (first.returncode, len(first.stdout.splitlines())) == (0, 7)
     assert [path.name for path in elsewhere.iterdir()] == ["mine.json.gz"]
-    [cached] = (tmp_path / "cache" / "tracelake" / "lake" / "traces").iterdir()
+    [cached] = (tmp_path / "cache" / "tracelake").glob("lake-*/events/*")
     stamp = cached.stat().st_mtime_ns
     second = run_cli("layers", "mine.json.gz", "--format", "csv", cwd=elsewhere, env=environment)
     assert second.stdout == first.stdout

@@ -1,0 +1,75 @@
+"""Commands that keep a lake in order: compute its answers, compact its tables, migrate it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .common import open_lake, say
+
+
+@click.command()
+@click.argument("traces", nargs=-1, metavar="[TRACE…]")
+@click.option("--jobs", type=click.IntRange(1), help="How many are computed at once.")
+@click.pass_obj
+def compute(lake: Path | None, traces: tuple[str, ...], jobs: int | None) -> None:
+    """Compute the answers of traces again: of those that are named, or of all whose answers are missing or out of date.
+
+    An ingest computes them, unless it was told --events-only. They are out of date after an upgrade with other rules,
+    or when the lake's own rows of a lookup table have changed.
+
+    \b
+    Examples:
+      tracelake compute
+      tracelake compute decode --jobs 4
+    """
+    from ..reports.output.progress import CountProgress
+
+    opened = open_lake(lake)
+    with CountProgress("traces") as progress:
+        count = opened.compute(*traces, jobs=jobs, done=progress)
+    say(f"computed the answers of {count} traces." if count else "all answers are up to date.")
+
+
+@click.command()
+@click.option("--vacuum", is_flag=True, help="Also remove from the disk what is no longer in the tables.")
+@click.option(
+    "--grace", type=click.FloatRange(0), default=24.0, show_default=True, metavar="HOURS",
+    help="With --vacuum: leave what was taken out in the last hours, which a reader may still have open.",
+)  # fmt: skip
+@click.pass_obj
+def compact(lake: Path | None, vacuum: bool, grace: float) -> None:
+    """Merge the files of the lake's tables, and drop rows that newer ones have replaced.
+
+    After it, other tools that read the tables see exactly the current rows.
+
+    \b
+    Examples:
+      tracelake compact
+      tracelake compact --vacuum --grace 1
+    """
+    done = open_lake(lake).compact(vacuum_hours=grace if vacuum else None)
+    before, after = (sum(counts[place] for counts in done.values()) for place in (0, 1))
+    say(f"{len(done)} tables: {before} files before, {after} after.")
+
+
+@click.command()
+@click.option("--jobs", type=click.IntRange(1), help="How many traces are computed at once.")
+@click.pass_obj
+def migrate(lake: Path | None, jobs: int | None) -> None:
+    """Bring a lake of format 1 to the present format: events stay, answers are computed.
+
+    \b
+    Examples:
+      tracelake --lake runs.lake migrate
+    """
+    from ..engine import migrate as former
+    from ..reports.output.progress import CountProgress
+
+    path = lake or Path("tracelake")
+    count = former.migrate(path)
+    say(f"{path}: {count} traces migrated; computing their answers." if count else f"{path}: nothing to migrate.")
+    if count:
+        with CountProgress("traces") as progress:
+            open_lake(lake).compute(jobs=jobs, done=progress)

@@ -1,0 +1,83 @@
+"""A lake of format 1 becomes one of this format: its events stay, its catalog and settings move, answers come anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from .catalog import Catalog
+from .errors import InputError, UsageError
+from .files import exclusive, publish_bytes, remove_folder
+from .layout import FORMAT_VERSION, Layout
+from .paths import TRACE_ID, parquet_rows, plain_files, readable
+from .schema import CATALOG_COLUMNS
+from .tables import Tables
+
+#: What format 1 has beside the events.
+_FORMER = ("traces", "settings", "marts", "aside")
+
+
+def migrate(root: Path) -> int:
+    """Bring a lake of format 1 to this format; return the number of its traces, whose answers are not computed yet.
+
+    A migration that was interrupted begins anew.
+
+    Raises:
+        UsageError: there is no lake of format 1.
+        InputError: an entry of its catalog, or settings, cannot be read.
+    """
+    layout = Layout(root)
+    try:
+        version = json.loads(layout.marker.read_bytes())["version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{root}: no lake that can be migrated: {error}") from error
+    if version == FORMAT_VERSION:
+        return 0
+    if version != 1:
+        raise UsageError(f"{root}: this lake has format {version}, and only format 1 can be migrated.")
+    with exclusive(layout.lock):
+        remove_folder(layout.tables)
+        layout.tables.mkdir()
+        entries = [_entry(path) for path in plain_files(root / "traces", ".parquet") if _trace_of(path)]
+        catalog = Catalog(Tables(layout.tables))
+        catalog.append([{**entry, "removed": False, "batch_id": "", "linked_batch_id": ""} for entry in entries])
+        known = {entry["trace_id"] for entry in entries}
+        settings = {_trace_of(path): _settings(path) for path in plain_files(root / "settings", ".json")}
+        catalog.append_settings({one: given for one, given in settings.items() if one in known})
+        marker = {"format": "tracelake", "version": FORMAT_VERSION}
+        publish_bytes(layout.marker, (json.dumps(marker) + "\n").encode())
+        for name in _FORMER:
+            remove_folder(root / name)
+    return len(entries)
+
+
+def _trace_of(path: Path) -> str:
+    """Return the trace in a file's name; nothing where it names none."""
+    trace_id = path.stem.removeprefix("trace_id=")
+    return trace_id if TRACE_ID.fullmatch(trace_id) else ""
+
+
+def _entry(path: Path) -> dict[str, Any]:
+    with duckdb.connect() as connection:
+        try:
+            found = connection.execute(f"SELECT * FROM {parquet_rows([path])}")
+            names = [column[0] for column in found.description or ()]
+            [row] = found.fetchall()
+        except (duckdb.Error, ValueError) as error:
+            raise InputError(
+                f"{path}: cannot be read as an entry of the catalog: {str(error).partition(chr(10))[0]}. "
+                "Move it away, migrate, and ingest the trace's file again."
+            ) from error
+    entry = {name: value for name, value in zip(names, row, strict=True) if name in CATALOG_COLUMNS}
+    return entry | {"trace_id": _trace_of(path)}
+
+
+def _settings(path: Path) -> dict[str, str | None]:
+    try:
+        found = json.loads(path.read_bytes())
+        return {readable(key): readable(str(value)) for key, value in found.items() if value is not None}
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read as settings, a JSON object: {error}. Repair or remove it.") from error

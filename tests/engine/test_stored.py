@@ -1,0 +1,184 @@
+"""What is stored is what a question computes of the events, in whatever order, form or reader it is asked for."""
+
+import json
+from pathlib import Path
+
+import deltalake
+import duckdb
+import polars
+import pytest
+
+from tracelake.engine import modules, store
+from tracelake.engine.errors import InputError
+from tracelake.engine.migrate import migrate
+from tracelake.engine.schema import CATALOG_COLUMNS
+from tracelake.engine.tables import Tables
+from tracelake.lake import Lake
+from tracelake.synthetic.npu import write_npu
+
+from ..graph_traces import Host
+from ..support import batches, run_cli, trace_bytes
+
+VIEWS = [entry.name for entry in modules.modules() if entry.public and entry.kind == "VIEW"]
+
+
+@pytest.fixture(scope="module")
+def traces(s1_file, tmp_path_factory) -> list[Path]:
+    """A made-up decode, an Ascend table, a replayed graph, its capture, and a tiny trace."""
+    folder = tmp_path_factory.mktemp("traces")
+    write_npu(folder / "kernel_details.csv")
+    kernels = ("rmsnorm", "Cijk_Alik_Bljk", "softmax")
+    replay = Host().replay(*kernels).write(folder / "replay.json")
+    capture = Host().capture(*kernels, dims=[[8, 16], [16, 32]], module="Layer_0").write(folder / "capture.json")
+    tiny = folder / "tiny.json"
+    tiny.write_bytes(trace_bytes([{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2}]))
+    return [s1_file, folder / "kernel_details.csv", replay, capture, tiny]
+
+
+@pytest.fixture(scope="module")
+def filled(traces, tmp_path_factory) -> Path:
+    """A lake of these, read two and three at a time, so that the capture comes after its replay."""
+    with Lake(tmp_path_factory.mktemp("stored") / "lake") as lake:
+        lake.ingest(*traces[:3])
+        lake.ingest(*traces[3:])
+    return lake.path
+
+
+def answers(lake: Lake, *names: str) -> dict[str, list[str]]:
+    """Return the rows of relations, doubles to 9 digits: sums of them depend on their order."""
+    found = {}
+    for name in names:
+        relation = lake.sql(f"FROM {name}")
+        columns = ", ".join(
+            f'CAST(CAST(printf(\'%.9g\', "{column}") AS DOUBLE) AS VARCHAR) AS "{column}"'
+            if kind == "DOUBLE"
+            else f'"{column}"'
+            for column, kind in zip(relation.columns, map(str, relation.types), strict=True)
+        )
+        found[name] = sorted(map(repr, lake.sql(f"SELECT {columns} FROM {name}").fetchall()))
+    return found
+
+
+def test_stored_rows_are_those_that_a_question_computes(filled):
+    with Lake(filled) as stored, Lake(filled, stored=False) as computed:
+        for name in VIEWS:
+            assert answers(stored, name) == answers(computed, name), name
+        # Nothing was compared with nothing.
+        assert sum(bool(stored.rows(f"FROM {name} LIMIT 1")) for name in VIEWS) > 80
+
+
+def test_tables_put_in_order_answer_the_same_and_are_plain_to_other_readers(filled, tmp_path):
+    names = ["layers", "kernels", "collectives", "kernel_roofline", "ascend_operators", "traces", "tags", "gaps"]
+    with Lake(filled) as lake:
+        expected = answers(lake, *names)
+        # What a trace had before is there beside what it has.
+        lake.set("s1", num_layers=3)
+        lake.set("s1", num_layers=None, build="7")
+        assert any(len(Tables(lake.layout.tables).files(name)) > 1 for name in ("_kernels", "traces"))
+        expected["tags"] = answers(lake, "tags")["tags"]
+        done = lake.compact(vacuum_hours=0)
+        assert done["traces"][1] == 1
+        assert lake.compact() == {}
+        assert answers(lake, *names) == expected
+        counted = dict(lake.rows("SELECT trace_id, count(*) FROM _kernels GROUP BY ALL"))
+        with Lake(filled, stored=False) as computed:
+            assert answers(computed, *names) == expected
+    table = filled / "tables" / "_kernels"
+    others = [
+        polars.scan_delta(str(table)).group_by("trace_id").len().collect().rows(),
+        deltalake.DeltaTable(table).to_pyarrow_table().group_by("trace_id").aggregate([([], "count_all")]).to_pylist(),
+        duckdb.execute(f"SELECT trace_id, count(*) FROM read_parquet('{table}/*.parquet') GROUP BY ALL").fetchall(),
+    ]
+    assert [dict(row if isinstance(row, tuple) else tuple(row.values()) for row in rows) for rows in others] == [
+        counted
+    ] * 3
+    assert {path.name for path in table.glob("*.parquet")} == {
+        file.path.name for file in Tables(table.parent).files("_kernels")
+    }
+
+
+def test_what_a_writer_left_that_did_not_come_to_its_end_is_not_seen(filled):
+    """Rows without an entry of the catalog: they count as nothing, before the tables are put in order and after."""
+    with Lake(filled) as lake:
+        before = lake.rows("SELECT count(*) FROM kernels")
+        [file, *_] = Tables(lake.layout.tables).files("_kernels")
+        rows = f"SELECT '9999' AS batch_id, * EXCLUDE (batch_id) FROM read_parquet('{file.path}')"
+        path = filled / ".staging" / "left.parquet"
+        path.parent.mkdir(exist_ok=True)
+        duckdb.execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
+        schema = duckdb.sql(f"FROM '{path}' LIMIT 0").to_arrow_table().schema
+        found = {key: {"trace_id": file.traces[0], "batch_id": "9999"} for key in ("minValues", "maxValues")}
+        Tables(lake.layout.tables).append("_kernels", [(path, {"numRecords": 1} | found)], schema)
+    for _ in range(2):
+        with Lake(filled) as lake:
+            assert lake.rows("SELECT count(*) FROM kernels") == before
+            lake.compact()
+
+
+@pytest.fixture
+def former(filled, tmp_path) -> Path:
+    """A lake of format 1: an entry of the catalog and the settings of each trace are files of their own."""
+    lake = tmp_path / "former"
+    with Lake(filled) as opened:
+        names = ", ".join(CATALOG_COLUMNS)
+        (lake / "traces").mkdir(parents=True)
+        (lake / "settings").mkdir()
+        for (trace_id,) in opened.rows("SELECT trace_id FROM traces"):
+            rows = f"SELECT {names} FROM _catalog WHERE trace_id = '{trace_id}'"
+            opened.connection.execute(f"COPY ({rows}) TO '{lake}/traces/trace_id={trace_id}.parquet' (FORMAT parquet)")
+        (lake / "settings" / f"trace_id={opened.resolve('s1')}.json").write_text(
+            json.dumps({"num_layers": "6", "x": "y"})
+        )
+    (lake / "events").symlink_to(filled / "events")
+    (lake / "marts" / "_kernels").mkdir(parents=True)
+    (lake / "lake.json").write_text('{"format": "tracelake", "version": 1}')
+    return lake
+
+
+def test_a_lake_of_format_1_is_refused_with_what_to_do_and_migrated(former, filled):
+    with pytest.raises(InputError, match=f"format 1.*tracelake --lake {former} migrate"):
+        Lake(former)
+    (former / "events").unlink()
+    (former / "events").mkdir()
+    for folder in (filled / "events").iterdir():
+        (former / "events" / folder.name).mkdir()
+        for file in folder.rglob("*.parquet"):
+            place = former / "events" / folder.name / file.parent.name
+            place.mkdir(exist_ok=True)
+            (place / file.name).hardlink_to(file)
+    ended = run_cli("migrate", lake=former)
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert "5 traces migrated" in ended.stderr
+    assert sorted(path.name for path in former.iterdir() if not path.name.startswith(".")) == [
+        "events",
+        "lake.json",
+        "tables",
+    ]
+    assert migrate(former) == 0
+    with Lake(former) as lake, Lake(filled) as expected:
+        assert answers(lake, "kernels", "events") == answers(expected, "kernels", "events")
+        assert lake.rows("FROM tags ORDER BY ALL") == [
+            (lake.resolve("s1"), "num_layers", "6"),
+            (lake.resolve("s1"), "x", "y"),
+        ]
+        assert lake.store.stale() == []
+
+
+def test_the_events_alone_are_computed_by_the_command_or_by_the_first_question_about_the_trace(
+    tmp_path, traces, monkeypatch
+):
+    monkeypatch.setattr(store, "RENEWED_AT_ONCE", 0)
+    lake = tmp_path / "lake"
+    words = ("ingest", "--events-only", *traces)
+    assert run_cli(*words, lake=lake).returncode == 0
+    with Lake(lake) as opened:
+        assert set(batches(opened).values()) == {""}
+        assert len(opened.layers("s1").fetchall()) == 6
+        after = batches(opened)
+        assert [one for one, batch in after.items() if batch] == [opened.resolve("s1")]
+    said = [run_cli("compute", lake=lake).stderr for _ in range(2)]
+    assert said == ["tracelake: computed the answers of 4 traces.\n", "tracelake: all answers are up to date.\n"]
+    assert run_cli("compute", "tiny", lake=lake).stderr == "tracelake: computed the answers of 1 traces.\n"
+    assert run_cli("compute", "nothing", lake=lake).returncode == 2
+    ended = run_cli("compact", "--vacuum", "--grace", "0", lake=lake)
+    assert (ended.returncode, "files before" in ended.stderr) == (0, True)
