@@ -16,6 +16,7 @@ from tracelake.engine import modules
 from tracelake.ingest.batch import Failed
 from tracelake.lake import Lake
 
+from ..lakes import Files, Own
 from ..support import data_file
 
 #: The real traces that the layers were worked out of by hand, by the name of the case.
@@ -55,18 +56,26 @@ class Captures:
         for capture, result in zip(listed, results, strict=True):
             assert not isinstance(result, Failed), result
             self.ids[capture.name] = result.trace_id
-            given = {"rank": capture.rank, **capture.settings}
-            self._lake.store.write_settings(
-                result.trace_id, {key: None if value is None else str(value) for key, value in given.items()}
-            )
+            self._lake.store.write_settings(result.trace_id, stored_settings(capture))
         self._lake.refresh()
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return a query's rows; `$name` in it, and the name in an answer, stand for the id of that capture."""
-        names = {trace_id: name for name, trace_id in self.ids.items()}
-        asked = {name: self.ids[name] for name in _PARAMETER.findall(query)}
-        found = self._lake.sql(query, **asked).fetchall()
-        return [tuple(names.get(cell, cell) if isinstance(cell, str) else cell for cell in row) for row in found]
+    def sql(self, query: str, **parameters: Any) -> Any:
+        """Return the answer to a query as a DuckDB relation."""
+        return self._lake.sql(query, **parameters)
+
+
+def captured(folder: Path, capture: Capture) -> Files:
+    """Return the file of a capture and its settings, for a test in a lake of several."""
+    path = folder / f"{capture.name}.json"
+    # Equal events of two tests are two traces.
+    path.write_text(as_text(str(path), capture.events))
+    return Files(path, stored=stored_settings(capture))
+
+
+def stored_settings(capture: Capture) -> dict[str, str | None]:
+    """Return the settings of a capture as a lake stores them."""
+    given = {"rank": capture.rank, **capture.settings}
+    return {key: None if value is None else str(value) for key, value in given.items()}
 
 
 def open_lake(captures: Iterable[Capture]) -> Captures:
@@ -74,9 +83,12 @@ def open_lake(captures: Iterable[Capture]) -> Captures:
     return Captures(captures)
 
 
-def rows(lake: Captures, query: str) -> list[tuple[Any, ...]]:
+def rows(lake: Captures | Own, query: str) -> list[tuple[Any, ...]]:
     """Return a query's rows; `$name` in it, and the name in an answer, stand for the id of that capture."""
-    return lake.rows(query)
+    names = {trace_id: name for name, trace_id in lake.ids.items()}
+    asked = {name: lake.ids[name] for name in _PARAMETER.findall(query)}
+    found = lake.sql(query, **asked).fetchall()
+    return [tuple(names.get(cell, cell) if isinstance(cell, str) else cell for cell in row) for row in found]
 
 
 def as_text(name: str, events: Sequence[dict[str, Any]]) -> str:
