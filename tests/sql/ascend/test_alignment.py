@@ -8,6 +8,7 @@ import tracelake
 from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
 
+from ...lakes import in_one_lake
 from ...support import data_file
 from .counters import ask, product, write_table, write_trace
 
@@ -154,15 +155,14 @@ def test_nothing_measured_has_no_m6(lake, tmp_path):
     ]
 
 
-def test_a_fused_call_is_taken_apart_by_its_durations_or_equally(lake, tmp_path):
+@in_one_lake
+def test_a_fused_call_is_taken_apart_by_its_durations_or_equally(tmp_path):
     parts = "[('BatchMatMulV2', 9.0), ('FusedInferAttentionScore', 55.0), ('TransposeBatchMatMul', 13.0)]"
     listed = "BatchMatMulV2,FusedInferAttentionScore,TransposeBatchMatMul"
-    lake.ingest(
-        simulated(
-            tmp_path / "s.json",
-            ("torch.ops.mla.default", 77, hit(listed, sub_kernel_durations=parts, simulation_shapes="[[4, 512]]")),
-            ("mc2", 30, {"kernel_type": "MatMulV2, hcom_allReduce_", "source": "PARTIAL"}),
-        )
+    lake = yield simulated(
+        tmp_path / "s.json",
+        ("torch.ops.mla.default", 77, hit(listed, sub_kernel_durations=parts, simulation_shapes="[[4, 512]]")),
+        ("mc2", 30, {"kernel_type": "MatMulV2, hcom_allReduce_", "source": "PARTIAL"}),
     )
     found = ask(
         lake, "SELECT op_name, kernel_type, part, parts, status, total_us, shape_key FROM simulated_ops ORDER BY ALL"
@@ -189,7 +189,8 @@ def test_an_unmapped_call_goes_by_the_join_table_and_views_of_tensors_are_left_o
     ]  # fmt: skip
 
 
-def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other_weighs(lake, tmp_path):
+@in_one_lake
+def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other_weighs(tmp_path):
     events = [
         {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
         for pid, name in ((1, "Analytic model"), (2, "Profiling model"))
@@ -204,7 +205,7 @@ def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other
         event(4, "aten.view.default", 9, pid=2),
         event(5, "tensor_cast.mlapo.default", 5, pid=2, accepted_miss=True),
     ]  # fmt: skip
-    lake.ingest(write_trace(tmp_path / "s.json", events))
+    lake = yield write_trace(tmp_path / "s.json", events)
     assert ask(lake, "SELECT sum(total_us) FROM simulated_ops WHERE status = 'hit'") == [(70,)]
     found = {
         metric: (hits, total) for metric, hits, total in ask(lake, "SELECT metric, hits, total FROM simulation_metrics")
