@@ -13,15 +13,18 @@ def made_up(tmp_path_factory):
     """The cases with findings, a trace without kernels, and one in which all goes well."""
     folder = tmp_path_factory.mktemp("findings")
     lake = tracelake.open(folder / "lake")
-    for name in "ABG":
-        lake.ingest(cases.write_case(folder / f"{name}.json", getattr(cases, f"CASE_{name}")))
     (folder / "empty.json").write_bytes(trace_bytes([
         {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 5},
     ]))  # fmt: skip
     # Twenty operations of as many names fill 95 % of the time, 4.75 % each; each waits 5 µs for its turn.
     ops = "; ".join(f"op_{chr(97 + nth)} {100 * nth}+95" for nth in range(20))
-    cases.write_case(folder / "even.json", [(1, "/device:TPU:0", {"XLA Ops": ops})])
-    lake.ingest(folder / "empty.json", folder / "even.json")
+    even = [(1, "/device:TPU:0", {"XLA Ops": ops})]
+    # Of 12 steady steps of D1 the median is 101.5, the 90th percentile 214.5. D8: two programs' steps of one length.
+    steps = {name: cases.steps_case(*cases.CASES_D[name]) for name in ("D1", "D8")}
+    written = {"A": cases.CASE_A, "B": cases.CASE_B, "G": cases.CASE_G, "even": even, **steps}
+    lake.ingest(
+        folder / "empty.json", *(cases.write_case(folder / f"{name}.json", case) for name, case in written.items())
+    )
     return lake
 
 

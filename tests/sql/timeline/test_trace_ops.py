@@ -12,6 +12,7 @@ import pytest
 import tracelake
 
 from ...kernel_traces import Trace
+from ...lakes import in_one_lake
 from ...support import data_file
 
 FP8 = "c10::Float8_e4m3fn"
@@ -194,6 +195,7 @@ def test_packed_attention_outside_of_a_pass_has_no_flop(found):
     assert found("packed", "flop, flops_source, m") == (None, "none", 6)
 
 
+@in_one_lake
 def test_of_one_call_the_innermost_operator_counts(tmp_path):
     trace = Trace()
     trace.op("aten::linear", 10, 30, [[2, 4, 8], [16, 8], []])
@@ -205,13 +207,13 @@ def test_of_one_call_the_innermost_operator_counts(tmp_path):
     trace.op("aten::mm", 72, 10)
     # Another thread at the same time.
     trace.op("aten::mm", 14, 10, [[8, 8], [8, 32]], tid=2)
-    lake = in_lake(tmp_path, {"t": trace})
+    lake = yield trace.write(tmp_path / "t.json")
     assert lake.rows("SELECT op, start_ns // 1000, flop FROM trace_ops ORDER BY start_ns, flop") == [
         ("aten::mm", 14, 2048), ("aten::mm", 14, 4096), ("aten::mm", 50, 2048), ("aten::linear", 70, 2048)
     ]  # fmt: skip
-    lake.close()
 
 
+@in_one_lake
 def test_attention_written_out_as_products_gives_way_to_them_and_experts_keep_their_router(tmp_path):
     trace = Trace()
     trace.op("aten::scaled_dot_product_attention", 10, 30, ATTENTION, values=["", "", "", "", "0.", "True", "", ""])
@@ -219,12 +221,11 @@ def test_attention_written_out_as_products_gives_way_to_them_and_experts_keep_th
     trace.op("aten::bmm", 20, 5, [[8, 6, 6], [8, 6, 8]])
     trace.op("vllm::outplace_fused_experts", 50, 30, EXPERTS)
     trace.op("aten::mm", 52, 5, [[6, 16], [16, 8]])
-    lake = in_lake(tmp_path, {"t": trace})
+    lake = yield trace.write(tmp_path / "t.json")
     assert lake.rows("SELECT op, flop FROM trace_ops ORDER BY start_ns") == [
         ("aten::bmm", 2 * 8 * 6 * 6 * 8), ("aten::bmm", 2 * 8 * 6 * 8 * 6),
         ("vllm::outplace_fused_experts", 2 * 12 * (8 * 16 + 16 * 4)), ("aten::mm", 2 * 6 * 8 * 16),
     ]  # fmt: skip
-    lake.close()
 
 
 def specification_fixture(folder):
@@ -259,9 +260,9 @@ def specification_fixture(folder):
     return path
 
 
+@in_one_lake
 def test_the_extractor_fixture_of_the_specification(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(specification_fixture(tmp_path))
+    lake = yield specification_fixture(tmp_path)
     found = lake.rows("SELECT op, layer_id, flop, stage, in_capture, weight_shape FROM trace_ops ORDER BY start_ns")
     assert found == [
         ("aten::mm", 0, 67_108_864, "decode", False, "[4096,2048]"),
@@ -276,7 +277,6 @@ def test_the_extractor_fixture_of_the_specification(tmp_path):
     assert lake.rows("SELECT module FROM trace_ops WHERE layer_id = 1") == [
         ("Qwen3MoeForCausalLM_model_layers_1_mlp_gate_up_proj",)
     ]
-    lake.close()
 
 
 @pytest.fixture(scope="module")
