@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import re
@@ -101,6 +102,7 @@ def as_text(name: str, events: Sequence[dict[str, Any]]) -> str:
     return text.replace('"\\u0001', "").replace('\\u0001"', "")
 
 
+@functools.cache
 def kineto_events(case: str) -> list[dict[str, Any]]:
     """Read the timed events of a case; skip the test where the traces are absent."""
     with gzip.open(data_file(f"kineto/{KINETO_FILES[case]}.json.gz")) as file:

@@ -12,6 +12,7 @@ import pytest
 import tracelake
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
+from ...lakes import Files, in_one_lake
 from ...support import ROOT, data_file, trace_bytes
 from ..captures import sql_of
 
@@ -156,6 +157,7 @@ def test_the_bottleneck_is_the_type_with_most_time_and_its_largest_category(s1):
     assert found == [("C4", 2, 3, 34.822, "mla", 32.68, pytest.approx(100 * 240 / 12240))]
 
 
+@in_one_lake
 def test_communication_that_others_hide_is_no_target(tmp_path):
     def kernel(name, stream, start, end):
         args = {"device": 0, "stream": stream}
@@ -177,8 +179,7 @@ def test_communication_that_others_hide_is_no_target(tmp_path):
         for name, start, end in (("flash_fwd_kernel", 0, 5), ("ncclDevKernel_AllGather", 5, 100), ("sgemm_nn", 10, 90))
     ]
     (tmp_path / "t.json").write_bytes(trace_bytes(events))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(tmp_path / "t.json", anchor="flash_fwd_kernel", anchor_role="begin", num_layers=2)
+    lake = yield Files(tmp_path / "t.json", anchor="flash_fwd_kernel", anchor_role="begin", num_layers=2)
     found = lake.rows("SELECT layers, target, target_pct, idle_pct FROM layer_bottlenecks")
     assert found == [(2, "gemm", 80, 0)]
     assert lake.rows("SELECT DISTINCT category, exposed_us FROM _exposed_layers") == [("communication", 15)]

@@ -7,8 +7,9 @@ import pytest
 from tracelake.engine import modules
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
+from ...lakes import in_one_lake
 from ...lint_sql import read_header
-from ..captures import Capture, open_lake, rows
+from ..captures import Capture, captured, open_lake, rows
 
 EVENTS = gpu_trace()["traceEvents"]
 SETTINGS = {"config": json.dumps(gpu_config())}
@@ -90,8 +91,9 @@ def test_keys_are_unique(full_lake, view):
 
 
 @pytest.mark.parametrize("anchor", ["mhc_post_tilelang", "flash_fwd_mla_combine", "RMSNorm", "AllReduce"])
-def test_every_kernel_of_the_stream_is_in_one_layer_or_one_part(anchor):
-    lake = open_lake([Capture("one", EVENTS, {**SETTINGS, "anchor": anchor})])
+@in_one_lake
+def test_every_kernel_of_the_stream_is_in_one_layer_or_one_part(tmp_path, anchor):
+    lake = yield captured(tmp_path, Capture("one", EVENTS, {**SETTINGS, "anchor": anchor}))
     whole = rows(lake, "SELECT count(*), sum(dur_ns) / 1000.0 FROM kernels")
     parts = rows(
         lake,
