@@ -175,8 +175,8 @@ PARTS = {
 def parts_lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
     with tracelake.open(folder / "lake") as lake:
-        lake.ingest(parts().write(folder / "base.json"))
-        lake.ingest(*[trace.write(folder / f"{name}.json") for name, (trace, _, _) in PARTS.items()])
+        traces = {"base": parts()} | {name: trace for name, (trace, _, _) in PARTS.items()}
+        lake.ingest(*[trace.write(folder / f"{name}.json") for name, trace in traces.items()])
         yield lake
 
 

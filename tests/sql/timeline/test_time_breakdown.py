@@ -6,6 +6,7 @@ import json
 import pytest
 
 import tracelake
+from tracelake.tests.lakes import in_one_lake
 from tracelake.tests.summary_cases import CASE_A, CASE_B, CASE_C, CASE_G, CASES_E, CASES_F, write_case
 from tracelake.tests.support import DATA, data_file
 
@@ -24,16 +25,16 @@ def write(path, operations):
     return path
 
 
+@in_one_lake
 def test_what_compute_hides_is_not_exposed_and_parts_sum_to_the_window(tmp_path):
     # gemm   10..20, 50..60      compute 20
     # nccl        15..40         communication 25, of which 15..20 is hidden
     # memcpy         30..45      memory 15, of which 30..40 runs beside communication
     # idle 45..50
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write(tmp_path / "t.json", [
+    lake = yield write(tmp_path / "t.json", [
         ("kernel", "nvjet_gemm", 10, 20), ("kernel", "ncclDevKernel_AllReduce", 15, 40),
         ("gpu_memcpy", "Memcpy DtoH", 30, 45), ("kernel", "nvjet_gemm", 50, 60),
-    ]))  # fmt: skip
+    ])  # fmt: skip
     names = ("window", "compute", "communication", "exposed_communication", "memory", "exposed_memory", "busy", "idle")
     [found] = lake.sql(f"SELECT {', '.join(f'{name}_us' for name in names)} FROM time_breakdown").fetchall()
     assert dict(zip(names, found, strict=True)) == {
@@ -257,10 +258,10 @@ def test_the_innermost_operation_of_a_line_counts_and_what_is_in_flight_beside_h
     assert xla.rows(query, [case, device]) == [expected]
 
 
+@in_one_lake
 def test_a_transfer_that_starts_before_the_first_operation_counts_from_there(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
     case = [(1, "/device:TPU:0", {"XLA Ops": "dot.1 10+10; dot.2 30+10", "Async XLA Ops": "all-gather-start.1 0+25"})]
-    lake.ingest(write_case(tmp_path / "t.json", case))
+    lake = yield write_case(tmp_path / "t.json", case)
     # 10..20 under dot.1 and 20..25 beside nothing: in flight, it keeps no unit busy.
     assert lake.rows("SELECT window_us, communication_us, hidden_communication_us, idle_us FROM time_breakdown") == [
         (30, 15, 10, 10)
