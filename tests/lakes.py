@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
@@ -30,6 +31,24 @@ from tracelake.lake import Lake
 
 _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*[(.])")
 _WITH = re.compile(r"\s*WITH\b")
+
+
+def ingest_at_once(lake: Lake, files: Mapping[Path, Mapping[str, Any]]) -> list[str]:
+    """Ingest files in one call, then store the settings of each as they are; return the traces' ids."""
+    ids = []
+    for result, settings in zip(lake.ingest(*files), files.values(), strict=True):
+        assert not isinstance(result, Failed), result
+        ids.append(result.trace_id)
+        given = {key: None if value is None else str(value) for key, value in settings.items()}
+        lake.store.write_settings(result.trace_id, given)
+    lake.refresh()
+    return ids
+
+
+def apart(path: Path, *of: object) -> Path:
+    """Make a trace of JSON another one than those of the same events: a key of it says what it is of."""
+    path.write_text(path.read_text().replace("{", f"{{{json.dumps('of')}: {json.dumps(str(of))}, ", 1))
+    return path
 
 
 class Files:

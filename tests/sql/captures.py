@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tracelake.engine import modules
-from tracelake.ingest.batch import Failed
 from tracelake.lake import Lake
 
-from ..lakes import Files, Own
+from ..lakes import Files, Own, ingest_at_once
 from ..support import data_file
 
 #: The real traces that the layers were worked out of by hand, by the name of the case.
@@ -52,13 +51,9 @@ class Captures:
             # The name is part of the content: equal events under two names are two traces.
             (folder / f"{capture.name}.json").write_text(as_text(capture.name, capture.events))
         self._lake = Lake(folder / "lake")
-        results = self._lake.ingest(*(folder / f"{capture.name}.json" for capture in listed))
-        self.ids: dict[str, str] = {}
-        for capture, result in zip(listed, results, strict=True):
-            assert not isinstance(result, Failed), result
-            self.ids[capture.name] = result.trace_id
-            self._lake.store.write_settings(result.trace_id, stored_settings(capture))
-        self._lake.refresh()
+        files = {folder / f"{capture.name}.json": settings_of(capture) for capture in listed}
+        names = [capture.name for capture in listed]
+        self.ids = dict(zip(names, ingest_at_once(self._lake, files), strict=True))
 
     def sql(self, query: str, **parameters: Any) -> Any:
         """Return the answer to a query as a DuckDB relation."""
@@ -70,13 +65,12 @@ def captured(folder: Path, capture: Capture) -> Files:
     path = folder / f"{capture.name}.json"
     # Equal events of two tests are two traces.
     path.write_text(as_text(str(path), capture.events))
-    return Files(path, stored=stored_settings(capture))
+    return Files(path, stored=settings_of(capture))
 
 
-def stored_settings(capture: Capture) -> dict[str, str | None]:
-    """Return the settings of a capture as a lake stores them."""
-    given = {"rank": capture.rank, **capture.settings}
-    return {key: None if value is None else str(value) for key, value in given.items()}
+def settings_of(capture: Capture) -> dict[str, Any]:
+    """Return the settings of a capture, its rank among them."""
+    return {"rank": capture.rank, **capture.settings}
 
 
 def open_lake(captures: Iterable[Capture]) -> Captures:

@@ -5,7 +5,7 @@ import pytest
 
 from tracelake.lake import Lake
 
-from ...lakes import Files, in_one_lake
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table
 
@@ -14,8 +14,10 @@ from .counters import ask, ask_one, product, write_table
 def real(tmp_path_factory):
     """A lake with a training step (arithmetic counters) and an excerpt of another (counters of the pipes)."""
     opened = Lake(tmp_path_factory.mktemp("pmu") / "lake")
-    opened.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="arithmetic")
-    opened.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="pipes")
+    ingest_at_once(opened, {
+        data_file("ascend/kernel_details_training_910b_arithmetic.csv"): {"trace": "arithmetic"},
+        data_file("ascend/kernel_details_excerpt_pipeutilization.csv"): {"trace": "pipes"},
+    })  # fmt: skip
     yield opened
     opened.close()
 

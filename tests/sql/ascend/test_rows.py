@@ -17,24 +17,16 @@ def ask(lake: Lake, query: str) -> list[tuple]:
     return lake.sql(query).fetchall()
 
 
-@pytest.fixture(scope="module")
-def training(tmp_path_factory):
+@pytest.fixture
+def training(real_lake):
     """A lake with a training step of 591 rows, written by an older exporter."""
-    path = data_file("ascend/kernel_details_training_910b_arithmetic.csv")
-    opened = Lake(tmp_path_factory.mktemp("training") / "lake")
-    opened.ingest(path)
-    yield opened
-    opened.close()
+    return real_lake("ascend/kernel_details_training_910b_arithmetic.csv")
 
 
-@pytest.fixture(scope="module")
-def excerpt(tmp_path_factory):
+@pytest.fixture
+def excerpt(real_lake):
     """A lake with 29 rows of a newer exporter, three of them repeated."""
-    path = data_file("ascend/kernel_details_excerpt_pipeutilization.csv")
-    opened = Lake(tmp_path_factory.mktemp("excerpt") / "lake")
-    opened.ingest(path)
-    yield opened
-    opened.close()
+    return real_lake("ascend/kernel_details_excerpt_pipeutilization.csv")
 
 
 def us(text: str) -> int:

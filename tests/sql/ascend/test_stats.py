@@ -7,7 +7,7 @@ import pytest
 
 from tracelake.lake import Lake
 
-from ...lakes import in_one_lake
+from ...lakes import in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table, write_trace
 
@@ -16,9 +16,11 @@ from .counters import ask, ask_one, product, write_table, write_trace
 def real(tmp_path_factory):
     """A lake with a training step, an excerpt, a timeline, and a table without types."""
     opened = Lake(tmp_path_factory.mktemp("stats") / "lake")
-    opened.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="step")
-    opened.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="excerpt", software="CANN 8")
-    opened.ingest(data_file("ascend/trace_view.json"), trace="timeline")
+    ingest_at_once(opened, {
+        data_file("ascend/kernel_details_training_910b_arithmetic.csv"): {"trace": "step"},
+        data_file("ascend/kernel_details_excerpt_pipeutilization.csv"): {"trace": "excerpt", "software": "CANN 8"},
+        data_file("ascend/trace_view.json"): {"trace": "timeline"},
+    })  # fmt: skip
     yield opened
     opened.close()
 
@@ -146,9 +148,11 @@ def test_the_same_work_of_two_traces_is_one_row_and_other_hardware_another(lake,
         rows = (product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": str(us)}) for us in durations)
         return write_table(tmp_path / f"{name}.csv", *rows)
 
-    lake.ingest(write("one", 1, 2, 3), trace="one", hardware="ascend_910b2")
-    lake.ingest(write("two", 4), trace="two", hardware="ascend_910b2")
-    lake.ingest(write("three", 100), trace="three", hardware="ascend_910b3")
+    ingest_at_once(lake, {
+        write("one", 1, 2, 3): {"trace": "one", "hardware": "ascend_910b2"},
+        write("two", 4): {"trace": "two", "hardware": "ascend_910b2"},
+        write("three", 100): {"trace": "three", "hardware": "ascend_910b3"},
+    })  # fmt: skip
     found = ask(
         lake,
         "SELECT hardware, count, traces, sum_us, min_us, avg_us, median_us, p95_us, max_us, first_trace, last_trace "

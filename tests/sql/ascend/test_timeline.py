@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracelake.lake import Lake
-
 from ...lakes import Files, in_one_lake
-from ...support import data_file
 from .files import (
     CANN,
     COLLECTIVES,
@@ -31,14 +28,10 @@ def ask(lake, query):
     return lake.sql(query).fetchall()
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
+@pytest.fixture
+def real(real_lake):
     """A lake with a real timeline of 276 device rows."""
-    path = data_file("ascend/trace_view.json")
-    opened = Lake(tmp_path_factory.mktemp("timeline") / "lake")
-    opened.ingest(path)
-    yield opened
-    opened.close()
+    return real_lake("ascend/trace_view.json")
 
 
 def test_device_rows_of_a_real_timeline(real):

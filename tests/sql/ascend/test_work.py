@@ -5,7 +5,7 @@ import pytest
 
 from tracelake.lake import Lake
 
-from ...lakes import in_one_lake
+from ...lakes import in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table
 
@@ -14,9 +14,11 @@ from .counters import ask, ask_one, product, write_table
 def real(tmp_path_factory):
     """A lake with a training step, an excerpt with altered shapes, and made-up forward passes."""
     opened = Lake(tmp_path_factory.mktemp("work") / "lake")
-    opened.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="step")
-    opened.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="excerpt")
-    opened.ingest(data_file("ascend/synthetic/forward_passes.csv"), trace="passes")
+    ingest_at_once(opened, {
+        data_file("ascend/kernel_details_training_910b_arithmetic.csv"): {"trace": "step"},
+        data_file("ascend/kernel_details_excerpt_pipeutilization.csv"): {"trace": "excerpt"},
+        data_file("ascend/synthetic/forward_passes.csv"): {"trace": "passes"},
+    })  # fmt: skip
     yield opened
     opened.close()
 

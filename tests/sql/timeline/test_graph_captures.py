@@ -12,6 +12,7 @@ import pytest
 from tracelake.lake import Lake
 
 from ...graph_traces import Host
+from ...lakes import ingest_at_once
 from ...support import data_file
 
 REPLAY = "kineto/sglang_qwen3-8b_decode_mi300x.json.gz"
@@ -36,9 +37,11 @@ KNOWN = """
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("real") / "lake")
-    lake.ingest(data_file(REPLAY), trace="replay", num_layers=36, anchor="Li256ELi16")
-    lake.ingest(data_file(CAPTURE), trace="capture")
-    lake.ingest(data_file(OTHER_REPLAY), trace="other")
+    ingest_at_once(lake, {
+        data_file(REPLAY): {"trace": "replay", "num_layers": 36, "anchor": "Li256ELi16"},
+        data_file(CAPTURE): {"trace": "capture"},
+        data_file(OTHER_REPLAY): {"trace": "other"},
+    })  # fmt: skip
     return lake
 
 
