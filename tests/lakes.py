@@ -33,7 +33,7 @@ _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)\b(?!\s*[(.])")
 _WITH = re.compile(r"\s*WITH\b")
 
 
-def ingest_at_once(lake: Lake, files: Mapping[Path, Mapping[str, Any]]) -> list[str]:
+def ingest_at_once(lake: Lake, files: Mapping[Path, Any]) -> list[str]:
     """Ingest files in one call, then store the settings of each as they are; return the traces' ids."""
     ids = []
     for result, settings in zip(lake.ingest(*files), files.values(), strict=True):
@@ -155,9 +155,10 @@ class SharedLake:
         """Ingest the files, at once for those of the same settings; return the trace of each."""
         found: dict[Path, str | Failed] = {}
         settings_of: dict[str, Any] = {}
-        by_settings: dict[Any, list[Path]] = {}
+        by_settings: dict[Any, dict[Path, None]] = {}
         for files in wanted:
-            by_settings.setdefault(tuple(sorted(files.settings.items())), []).extend(files.paths)
+            of_settings = by_settings.setdefault(tuple(sorted(files.settings.items())), {})
+            of_settings.update(dict.fromkeys(files.paths))
         for settings, paths in by_settings.items():
             for path, result in zip(paths, self._lake.ingest(*paths, **dict(settings)), strict=True):
                 found[path] = result if isinstance(result, Failed) else result.trace_id

@@ -59,10 +59,9 @@ def playground_of_files(tmp_path_factory):
     lake = Lake(folder / "tracelake")
     lake.ingest(folder / "decode.json.gz", model=folder / "config.json")
     lake.ingest(folder / "prefill.json.gz", model="llama-3-8b")
-    lake.ingest(folder / "9b02.json", folder / "7cf3.json")
     for nth, name in enumerate(("monday", "tuesday")):
         (folder / f"{name}.json").write_bytes(trace_bytes(events[: 690 + nth]))
-        lake.ingest(folder / f"{name}.json")
+    lake.ingest(*(folder / f"{name}.json" for name in ("9b02", "7cf3", "monday", "tuesday")))
     # With all answers that are kept: else every example computes them anew.
     lake.prepare(" ".join(entry.name for entry in modules.modules() if entry.materialised))
     lake.close()

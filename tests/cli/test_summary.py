@@ -70,9 +70,12 @@ def test_compare_gates_a_change_and_fails_with_one(lake_path):
 
 
 def test_compare_shows_families(lake_path, tmp_path):
-    for name, text in (("before", "fusion.1 0+10; all-reduce.1 10+20"), ("after", "fusion.1 0+15; all-reduce.1 15+20")):
-        path = cases.write_case(tmp_path / f"{name}.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
-        assert run_cli("ingest", path, lake=tmp_path / "lake").returncode == 0
+    texts = {"before": "fusion.1 0+10; all-reduce.1 10+20", "after": "fusion.1 0+15; all-reduce.1 15+20"}
+    paths = [
+        cases.write_case(tmp_path / f"{name}.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
+        for name, text in texts.items()
+    ]
+    assert run_cli("ingest", *paths, lake=tmp_path / "lake").returncode == 0
     done = run_cli("compare", "before", "after", "--families", "--format", "json", lake=tmp_path / "lake")
     assert done.returncode == 0, done.stderr
     rows = [(row["family"], row["change_us"], row["time_ratio"]) for row in json.loads(done.stdout)]

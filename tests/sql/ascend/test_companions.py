@@ -6,7 +6,7 @@ import pytest
 
 from tracelake.lake import Lake
 
-from ...lakes import in_one_lake
+from ...lakes import in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, write_table
 
@@ -163,8 +163,8 @@ def test_a_table_of_a_type_without_phases(real_lake):
 def summaries(tmp_path_factory):
     """A lake with four summaries of a simulator's operators."""
     opened = Lake(tmp_path_factory.mktemp("summaries") / "lake")
-    for name in ("qwen3_32b_decode", "qwen3_32b_prefill", "dsv3_decode", "dsv3_prefill"):
-        opened.ingest(data_file(f"ascend/simulator_op_summary/{name}.json"), trace=name)
+    names = ("qwen3_32b_decode", "qwen3_32b_prefill", "dsv3_decode", "dsv3_prefill")
+    ingest_at_once(opened, {data_file(f"ascend/simulator_op_summary/{name}.json"): {"trace": name} for name in names})
     yield opened
     opened.close()
 

@@ -12,7 +12,7 @@ import pytest
 import tracelake
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
-from ...lakes import Files, in_one_lake
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import ROOT, data_file, trace_bytes
 from ..captures import sql_of
 
@@ -38,22 +38,15 @@ IN_LAYERS = {
 
 
 class Traces:
-    """A lake that ingests a golden case when a test first asks for it."""
+    """A lake of the golden cases."""
 
     def __init__(self, folder):
         self.lake = tracelake.open(folder / "lake")
-        self.folder = folder
-        self.known = set()
-
-    def id(self, case):
-        if case not in self.known:
-            name, layers = CASES[case]
-            self.lake.ingest(data_file(f"kineto/{name}.json.gz"), trace=case, num_layers=layers)
-            self.known.add(case)
-        return self.lake.resolve(case)
+        cases = {data_file(f"kineto/{name}.json.gz"): {"num_layers": layers} for name, layers in CASES.values()}
+        self.ids = dict(zip(CASES, ingest_at_once(self.lake, cases), strict=True))
 
     def rows(self, case, query):
-        return self.lake.rows(query, [self.id(case)])
+        return self.lake.rows(query, [self.ids[case]])
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 import tracelake
 
 from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
-from ...lakes import Files, in_one_lake
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import DATA, data_file
 
 SQUARE = [[1024, 1024], [1024, 1024]]
@@ -277,9 +277,11 @@ def real(tmp_path_factory):
         "hf_qwen1.5-0.5b_h100", "sglang_qwen3-8b_prefill_mi300x", "sglang_qwen3-8b_decode_mi300x",
         "sglang_qwen3-8b_decode_capture_mi300x", "vllm_gpt-oss_prefill_tp_b200", "deepseek-v3_train_h800",
     )  # fmt: skip
-    lake.ingest(*(data_file(f"kineto/{name}.json.gz") for name in names))
-    lake.set("vllm_gpt-oss_prefill_tp_b200", model="openai/gpt-oss-120b", tp=8)
-    lake.set("sglang_qwen3-8b_decode_mi300x", model="Qwen/Qwen3-8B")
+    settings = {
+        "vllm_gpt-oss_prefill_tp_b200": {"model": "openai/gpt-oss-120b", "tp": 8},
+        "sglang_qwen3-8b_decode_mi300x": {"model": "Qwen/Qwen3-8B"},
+    }
+    ingest_at_once(lake, {data_file(f"kineto/{name}.json.gz"): settings.get(name, {}) for name in names})
     yield lake
     lake.close()
 

@@ -7,7 +7,7 @@ import pytest
 import tracelake
 
 from ... import summary_cases as cases
-from ...lakes import Files, in_one_lake
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import trace_bytes
 from ..ascend.files import logical, write_folder
 
@@ -204,10 +204,12 @@ def test_a_rank_that_counts_otherwise_is_matched_with_none(tmp_path):
 
 
 def test_groups_of_one_name_and_other_ranks_are_not_matched(lake, tmp_path):
+    files = {}
     for rank in range(4):
         pair = "[0, 1]" if rank < 2 else "[2, 3]"
         events = [nccl("ncclDevKernel_AllReduce", 10 + rank, 20, "allreduce", 8, 8, size=2, ranks=pair, Seq=1)]
-        lake.ingest(written(tmp_path, f"rank{rank}", events), run="r", rank=rank)
+        files[written(tmp_path, f"rank{rank}", events)] = {"run": "r", "rank": rank}
+    ingest_at_once(lake, files)
     found = lake.rows("SELECT call, list(rank ORDER BY rank) FROM collective_ranks GROUP BY call ORDER BY ALL")
     assert [ranks for _, ranks in found] == [[0, 1], [2, 3]]
 

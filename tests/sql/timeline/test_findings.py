@@ -5,6 +5,7 @@ import pytest
 import tracelake
 
 from ... import summary_cases as cases
+from ...lakes import ingest_at_once
 from ...support import DATA, data_files, trace_bytes
 
 
@@ -19,7 +20,6 @@ def made_up(tmp_path_factory):
     # Twenty operations of as many names fill 95 % of the time, 4.75 % each; each waits 5 µs for its turn.
     ops = "; ".join(f"op_{chr(97 + nth)} {100 * nth}+95" for nth in range(20))
     even = [(1, "/device:TPU:0", {"XLA Ops": ops})]
-    # Of 12 steady steps of D1 the median is 101.5, the 90th percentile 214.5. D8: two programs' steps of one length.
     steps = {name: cases.steps_case(*cases.CASES_D[name]) for name in ("D1", "D8")}
     written = {"A": cases.CASE_A, "B": cases.CASE_B, "G": cases.CASE_G, "even": even, **steps}
     lake.ingest(
@@ -60,13 +60,10 @@ def test_severity_and_gain_follow_from_the_value(made_up):
     assert rows == [("single-hot-op", "high", 160, 40), ("pre-op-gap", "medium", 32, 8)]
 
 
-def test_jitter_counts_steady_steps_of_one_program_alone(tmp_path):
+def test_jitter_counts_steady_steps_of_one_program_alone(made_up):
     # D1: 12 steady steps, median 101.5, 90th percentile 214.5. D6: light and heavy, ratio 1.5 to 125.
-    lake = tracelake.open(tmp_path / "lake")
-    for name in ("D1", "D8"):
-        lake.ingest(cases.write_case(tmp_path / f"{name}.json", cases.steps_case(*cases.CASES_D[name])))
-    assert found_in(lake, "D1")["step-jitter"] == pytest.approx(214.5 / 101.5, abs=0.01)
-    assert "step-jitter" not in found_in(lake, "D8")
+    assert found_in(made_up, "D1")["step-jitter"] == pytest.approx(214.5 / 101.5, abs=0.01)
+    assert "step-jitter" not in found_in(made_up, "D8")
 
 
 def test_a_rank_that_comes_late_by_itself_is_a_straggler(lake, tmp_path):
@@ -79,7 +76,7 @@ def test_a_rank_that_comes_late_by_itself_is_a_straggler(lake, tmp_path):
             for call in range(10)
         ]  # fmt: skip
         (tmp_path / f"rank{rank}.json").write_bytes(trace_bytes(events))
-        lake.ingest(tmp_path / f"rank{rank}.json", run="r", rank=rank)
+    ingest_at_once(lake, {tmp_path / f"rank{rank}.json": {"run": "r", "rank": rank} for rank in range(2)})
     assert "straggler" not in found_in(lake, "rank0")
     # 10 · 100 µs of a window from 100 to 9120 µs.
     assert found_in(lake, "rank1")["straggler"] == pytest.approx(100 * 1000 / 9020, abs=0.01)

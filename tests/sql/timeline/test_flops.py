@@ -170,9 +170,12 @@ def test_instructions_of_xla_tell_their_operations(xla):
 def test_a_product_counts_once_where_another_trace_gives_it_another_category(lake, tmp_path):
     f32 = "f32[4,4]{1,0}"
     said = f"%dot.1 = {f32} dot({f32} %a, {f32} %b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
+    paths = []
     for category in ("convolution", "custom-call"):
         args = json.dumps({"long_name": said, "hlo_category": category})
-        lake.ingest(write_case(tmp_path / f"{category}.json", [(1, "/device:TPU:0", {"XLA Ops": f"dot.1 0+5 {args}"})]))
+        case = [(1, "/device:TPU:0", {"XLA Ops": f"dot.1 0+5 {args}"})]
+        paths.append(write_case(tmp_path / f"{category}.json", case))
+    lake.ingest(*paths)
     # 2 x 4 x 4 x 4.
     assert lake.rows("SELECT trace, calls, flops FROM ops JOIN traces USING (trace_id) ORDER BY trace") == [
         ("convolution", 1, 128), ("custom-call", 1, 128),

@@ -6,7 +6,7 @@ import math
 import pytest
 
 import tracelake
-from tracelake.tests.lakes import in_one_lake
+from tracelake.tests.lakes import in_one_lake, ingest_at_once
 from tracelake.tests.summary_cases import CASE_A, CASE_B, CASE_G, CASES_D, steps_case, write_case
 
 KERNEL = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7}
@@ -98,9 +98,8 @@ def cases(tmp_path_factory):
     files = [write_case(folder / f"{name}.json", case) for name, case in CASES.items()]
     files += [kineto(folder / f"{name}.json", *events) for name, events in KINETO.items()]
     lake = tracelake.open(folder / "lake")
-    lake.ingest(*files)
-    for name, steps in WARM_UP.items():
-        lake.set(name, warm_up_steps=steps)
+    warm_up = {name: {"warm_up_steps": steps} for name, steps in WARM_UP.items()}
+    ingest_at_once(lake, {path: warm_up.get(path.stem, {}) for path in files})
     yield lake
     lake.close()
 
