@@ -45,6 +45,12 @@ def ingest_at_once(lake: Lake, files: Mapping[Path, Any]) -> list[str]:
     return ids
 
 
+def compute_once(lake: Lake, *relations: str) -> None:
+    """Compute relations into tables of this connection, `once_NAME`, for many questions that would each plan them."""
+    for name in relations:
+        lake.rows(f"CREATE OR REPLACE TEMP TABLE once_{name} AS FROM {name}")
+
+
 def apart(path: Path, *of: object) -> Path:
     """Make a trace of JSON another one than those of the same events: a key of it says what it is of."""
     path.write_text(path.read_text().replace("{", f"{{{json.dumps('of')}: {json.dumps(str(of))}, ", 1))

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ...lakes import Files, in_one_lake
+from ...lakes import Files, compute_once, in_one_lake
 from ...launched import union
 from ...summary_cases import CASE_A, CASE_C, CASE_G, write_case
 from ...support import data_file, data_files
@@ -191,11 +191,12 @@ def test_a_kernel_belongs_to_the_modules_around_its_launch_and_a_backward_to_tho
 @pytest.mark.parametrize("name", data_files("jax/*.gz", "kineto/*.gz"))
 def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
     lake = real_lake(name)
-    whole = dict(lake.rows("SELECT device, sum(self_ns) FROM _device_ops WHERE role = 'op' GROUP BY device"))
+    compute_once(lake, "_device_ops", "regions", "op_families", "ops")
+    whole = dict(lake.rows("SELECT device, sum(self_ns) FROM once__device_ops WHERE role = 'op' GROUP BY device"))
     for relation, condition in (("regions", "WHERE depth = 1"), ("op_families", ""), ("ops", "WHERE role = 'op'")):
         us = "inclusive_us" if relation == "regions" else "self_us"
         rows = lake.rows(
-            f"SELECT device, sum({us}), sum(busy_pct), max(busy_pct), sum(window_pct) FROM {relation} {condition} "
+            f"SELECT device, sum({us}), sum(busy_pct), max(busy_pct), sum(window_pct) FROM once_{relation} {condition} "
             "GROUP BY 1"
         )
         assert {device: round(total * 1000) for device, total, *_ in rows} == whole
@@ -204,19 +205,19 @@ def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
             assert largest <= 100.000001
             assert of_window is None or of_window <= 100.000001
     [(worst, below)] = lake.rows(
-        "SELECT max(r.inclusive_us - p.inclusive_us), count(*) FILTER (p.path IS NULL) FROM regions AS r "
-        "LEFT JOIN regions AS p ON p.path = r.parent AND p.phase IS NOT DISTINCT FROM r.phase AND p.device = r.device "
-        "WHERE r.depth > 1"
+        "SELECT max(r.inclusive_us - p.inclusive_us), count(*) FILTER (p.path IS NULL) FROM once_regions AS r "
+        "LEFT JOIN once_regions AS p ON p.path = r.parent AND p.phase IS NOT DISTINCT FROM r.phase "
+        "AND p.device = r.device WHERE r.depth > 1"
     )
     assert (worst or 0) <= 1e-6
     assert below == 0
     # A region is as busy as what is inside it, and no longer than from its first operation to its last.
     [(over, beyond)] = lake.rows(
-        "SELECT count(*) FILTER (busy_us > span_us + 1e-6), count(*) FILTER (start_ns > end_ns) FROM regions"
+        "SELECT count(*) FILTER (busy_us > span_us + 1e-6), count(*) FILTER (start_ns > end_ns) FROM once_regions"
     )
     assert (over, beyond) == (0, 0)
     [(outside,)] = lake.rows(
-        "SELECT count(*) FROM regions AS r JOIN regions AS p ON p.path = r.parent "
+        "SELECT count(*) FROM once_regions AS r JOIN once_regions AS p ON p.path = r.parent "
         "AND p.phase IS NOT DISTINCT FROM r.phase AND p.device = r.device "
         "WHERE r.busy_us > p.busy_us + 1e-6 OR r.start_ns < p.start_ns OR r.end_ns > p.end_ns "
         "OR r.host_us > p.host_us + 1e-6"
@@ -228,7 +229,7 @@ def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
         WITH reached AS (
             SELECT *, max(end_ns) OVER (
                 PARTITION BY pid, tid ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS until_ns FROM _device_ops
+            ) AS until_ns FROM once__device_ops
         ),
         lines_found AS (
             SELECT pid, tid, sum(self_ns) AS own,
