@@ -36,13 +36,18 @@ _WITH = re.compile(r"\s*WITH\b")
 def ingest_at_once(lake: Lake, files: Mapping[Path, Any]) -> list[str]:
     """Ingest files in one call, then store the settings of each as they are; return the traces' ids."""
     ids = []
-    for result, settings in zip(lake.ingest(*files), files.values(), strict=True):
+    for result in lake.ingest(*files):
         assert not isinstance(result, Failed), result
         ids.append(result.trace_id)
-        given = {key: None if value is None else str(value) for key, value in settings.items()}
-        lake.store.write_settings(result.trace_id, given)
-    lake.refresh()
+    _store_settings(lake, zip(ids, files.values(), strict=True))
     return ids
+
+
+def _store_settings(lake: Lake, settings: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    for trace_id, given in settings:
+        texts = {key: None if value is None else str(value) for key, value in given.items()}
+        lake.store.write_settings(trace_id, texts)
+    lake.refresh()
 
 
 def compute_once(lake: Lake, *relations: str) -> None:
@@ -160,7 +165,6 @@ class SharedLake:
     def _ingest(self, wanted: list[Files]) -> dict[Path, str | Failed]:
         """Ingest the files, at once for those of the same settings; return the trace of each."""
         found: dict[Path, str | Failed] = {}
-        settings_of: dict[str, Any] = {}
         by_settings: dict[Any, dict[Path, None]] = {}
         for files in wanted:
             of_settings = by_settings.setdefault(tuple(sorted(files.settings.items())), {})
@@ -168,13 +172,13 @@ class SharedLake:
         for settings, paths in by_settings.items():
             for path, result in zip(paths, self._lake.ingest(*paths, **dict(settings)), strict=True):
                 found[path] = result if isinstance(result, Failed) else result.trace_id
-                if not isinstance(result, Failed):
-                    assert settings_of.setdefault(result.trace_id, settings) == settings, f"one trace twice: {path}"
+        given: dict[str, Files] = {}
         for files in wanted:
-            for trace_id in (found[path] for path in files.paths if files.stored):
-                assert not isinstance(trace_id, Failed), trace_id
-                self._lake.store.write_settings(trace_id, dict(files.stored))
-        self._lake.refresh()
+            for trace_id in (found[path] for path in files.paths if isinstance(found[path], str)):
+                # What has the content of another is the same trace, and can have no settings of its own.
+                other = given.setdefault(trace_id, files)
+                assert (other.settings, other.stored) == (files.settings, files.stored), (other.paths, files.paths)
+        _store_settings(self._lake, ((trace_id, files.stored) for trace_id, files in given.items()))
         return found
 
     def go_on(self, item: pytest.Function) -> None:

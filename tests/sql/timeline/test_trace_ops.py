@@ -13,7 +13,6 @@ import tracelake
 
 from ...kernel_traces import Trace
 from ...lakes import in_one_lake
-from ...support import data_file
 
 FP8 = "c10::Float8_e4m3fn"
 ATTENTION = [[2, 4, 6, 8]] * 3  # two sequences, four heads, six tokens, eight wide
@@ -279,16 +278,6 @@ def test_the_extractor_fixture_of_the_specification(tmp_path):
     ]
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """A lake of the real traces with shapes."""
-    names = {name for name, *_ in REAL}
-    lake = tracelake.open(tmp_path_factory.mktemp("real") / "lake")
-    lake.ingest(*(data_file(f"kineto/{name}.json.gz") for name in sorted(names)))
-    yield lake
-    lake.close()
-
-
 REAL = [
     ("hf_qwen1.5-0.5b_h100", "family = 'product' AND op <> 'aten::bmm'", 168, 5_514_536_681_472),
     ("hf_qwen1.5-0.5b_h100", "op = 'aten::bmm'", 1, 35_776),
@@ -304,20 +293,16 @@ REAL = [
 
 
 @pytest.mark.parametrize(("name", "where", "ops", "flop"), REAL)
-def test_real_traces_have_the_flop_of_the_specification(real, name, where, ops, flop):
-    assert real.rows(
-        f"SELECT count(*), sum(flop) FROM trace_ops WHERE trace_id = $1 AND {where}", [real.resolve(name)]
-    ) == [(ops, flop)]
+def test_real_traces_have_the_flop_of_the_specification(real_lake, name, where, ops, flop):
+    lake = real_lake(f"kineto/{name}.json.gz")
+    assert lake.rows(f"SELECT count(*), sum(flop) FROM trace_ops WHERE {where}") == [(ops, flop)]
 
 
-def test_library_counters_print_full_attention_and_we_keep_both(real):
-    trace_id = real.resolve("hf_qwen1.5-0.5b_h100")
+def test_library_counters_print_full_attention_and_we_keep_both(real_lake):
+    lake = real_lake("kineto/hf_qwen1.5-0.5b_h100.json.gz")
     # 16 x 16 heads, 559 tokens, 64 wide: 4 x 16 x 16 x 559 x 559 x 64.
-    assert real.rows(
-        "SELECT DISTINCT flop_full FROM trace_ops WHERE family = 'sdpa' AND trace_id = $1", [trace_id]
-    ) == [(20_478_754_816,)]
-    assert real.rows(
+    assert lake.rows("SELECT DISTINCT flop_full FROM trace_ops WHERE family = 'sdpa'") == [(20_478_754_816,)]
+    assert lake.rows(
         "SELECT DISTINCT layer_id, module FROM trace_ops WHERE module_path LIKE '%DecoderLayer_23/Qwen2MLP%'"
-        " AND trace_id = $1 ORDER BY ALL",
-        [trace_id],
+        " ORDER BY ALL"
     ) == [(23, "Linear_165"), (23, "Linear_166"), (23, "Linear_167")]
