@@ -63,15 +63,10 @@ def apart(path: Path, *of: object) -> Path:
 
 
 class Files:
-    """The files of a test's traces, and settings of all of them.
+    """The files of a test's traces, and settings of all of them, stored as they are."""
 
-    Files of other settings are ingested by themselves. What is `stored` is not: these settings are written, as they
-    are, when all files are in the lake.
-    """
-
-    def __init__(self, *paths: Path, stored: Mapping[str, Any] | None = None, **settings: str | int) -> None:
+    def __init__(self, *paths: Path, **settings: Any) -> None:
         self.paths = paths
-        self.stored = stored or {}
         self.settings = settings
 
 
@@ -163,22 +158,20 @@ class SharedLake:
         return started, yielded if isinstance(yielded, Files) else Files(yielded)
 
     def _ingest(self, wanted: list[Files]) -> dict[Path, str | Failed]:
-        """Ingest the files, at once for those of the same settings; return the trace of each."""
-        found: dict[Path, str | Failed] = {}
-        by_settings: dict[Any, dict[Path, None]] = {}
-        for files in wanted:
-            of_settings = by_settings.setdefault(tuple(sorted(files.settings.items())), {})
-            of_settings.update(dict.fromkeys(files.paths))
-        for settings, paths in by_settings.items():
-            for path, result in zip(paths, self._lake.ingest(*paths, **dict(settings)), strict=True):
-                found[path] = result if isinstance(result, Failed) else result.trace_id
+        """Ingest all files in one call, and store their settings; return the trace of each."""
+        paths = dict.fromkeys(path for files in wanted for path in files.paths)
+        results = self._lake.ingest(*paths)
+        found = {
+            path: result if isinstance(result, Failed) else result.trace_id
+            for path, result in zip(paths, results, strict=True)
+        }
         given: dict[str, Files] = {}
         for files in wanted:
             for trace_id in (found[path] for path in files.paths if isinstance(found[path], str)):
                 # What has the content of another is the same trace, and can have no settings of its own.
                 other = given.setdefault(trace_id, files)
-                assert (other.settings, other.stored) == (files.settings, files.stored), (other.paths, files.paths)
-        _store_settings(self._lake, ((trace_id, files.stored) for trace_id, files in given.items()))
+                assert other.settings == files.settings, (other.paths, files.paths)
+        _store_settings(self._lake, ((trace_id, files.settings) for trace_id, files in given.items()))
         return found
 
     def go_on(self, item: pytest.Function) -> None:

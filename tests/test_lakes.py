@@ -21,7 +21,7 @@ def test_several_traces_are_told_apart_by_the_names_of_their_files(tmp_path, ker
         for place in range(kernels + nth):
             trace.run(20 * place, 10 + kernels)
     paths = [trace.write(tmp_path / name) for trace, name in zip(traces, ("few.json", "more.json"), strict=True)]
-    lake = yield Files(*paths, stored={"run": "nightly"})
+    lake = yield Files(*paths, run="nightly")
     query = """
         WITH counted AS (SELECT trace_id, count(*) AS kernels FROM kernels GROUP BY ALL)
         SELECT trace_id, run, kernels FROM counted JOIN traces USING (trace_id) ORDER BY kernels

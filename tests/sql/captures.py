@@ -65,7 +65,7 @@ def captured(folder: Path, capture: Capture) -> Files:
     path = folder / f"{capture.name}.json"
     # Equal events of two tests are two traces.
     path.write_text(as_text(str(path), capture.events))
-    return Files(path, stored=settings_of(capture))
+    return Files(path, **settings_of(capture))
 
 
 def settings_of(capture: Capture) -> dict[str, Any]:

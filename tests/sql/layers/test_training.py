@@ -226,7 +226,8 @@ def test_norms_of_a_two_layer_table_are_two_to_a_layer_and_a_final_one():
     # Five LayerNormV3 in forward: two layers of two, and one after them. The table's order: each layer one softmax.
     lake = yield Files(
         data_file("ascend/kernel_details_training_910b_arithmetic.csv"),
-        stored={"anchor": "LayerNorm", "num_layers": "2"},
+        anchor="LayerNorm",
+        num_layers=2,
     )
     found = lake.rows(
         "SELECT layer_id, count(*) FILTER (category = 'attention'), count(*) FILTER (name LIKE 'LayerNorm%') "

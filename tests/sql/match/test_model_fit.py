@@ -85,7 +85,7 @@ def config(**changes):
 @in_one_lake
 def test_what_does_not_fit_is_named_with_what_is_seen(tmp_path, changes, settings, misfits):
     path = apart(one_layer_model(tmp_path, layers=3, heads=8, ffn=768), tmp_path)
-    lake = yield Files(path, stored={"model": "toy", "config": config(**changes), **settings})
+    lake = yield Files(path, model="toy", config=config(**changes), **settings)
     found = {name: (seen, expected) for name, seen, expected, fits in lake.rows(FIT, ["tiny"]) if fits is False}
     assert {name: found.get(name) for name in misfits} == misfits
     assert found.keys() - misfits.keys() <= set()

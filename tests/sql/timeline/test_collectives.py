@@ -162,7 +162,7 @@ def ranks_of_a_run(folder, *, calls=5, numbered=True, leave_out=()):
         around = {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4}, "of": str(folder)}
         paths.append(written(folder, f"rank{rank}", events, **around))
     # A test's run, and its traces, are its own.
-    return Files(*paths, stored={"run": str(folder)})
+    return Files(*paths, run=str(folder))
 
 
 @pytest.mark.parametrize("numbered", [True, False])
