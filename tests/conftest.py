@@ -12,6 +12,7 @@ from tracelake.engine import store
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import write_gpu
 
+from .lakes import SharedLake
 from .support import data_file
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -47,6 +48,16 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
     opened = Lake(tmp_path / "lake")
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def shared_lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
+    """The lake of the module's tests that are marked `in_one_lake`."""
+    tests = (item for item in request.session.items if isinstance(item, pytest.Function))
+    asking = [item for item in tests if item.module is request.module and "shared_lake" in item.fixturenames]
+    shared = SharedLake(tmp_path_factory.mktemp("shared"), asking, request.getfixturevalue)
+    yield shared
+    shared.close()
 
 
 @pytest.fixture(scope="session")

@@ -76,13 +76,16 @@ def launched(path: Path, wanted: Callable[[str], bool]) -> list[Launched]:
         key=lambda mark: (mark[0][0], -mark[0][1]),
     )  # fmt: skip
     outermost = [mark for nth, mark in enumerate(marks) if all(mark[0][1] > before[0][1] for before in marks[:nth])]
-    operations = [event for event in events if event.get("cat") in DEVICE]
+    operations = [
+        (str(call["pid"]), nanoseconds(call["ts"]), int(event["args"]["device"]), interval(event))
+        for event in events
+        if event.get("cat") in DEVICE and (call := calls.get(event["args"].get("correlation"))) is not None
+    ]
     found = []
     for host, pid in outermost:
         work: dict[int, list[Interval]] = {}
-        for event in operations:
-            call = calls.get(event["args"].get("correlation"))
-            if call is not None and str(call["pid"]) == pid and host[0] <= nanoseconds(call["ts"]) < host[1]:
-                work.setdefault(int(event["args"]["device"]), []).append(interval(event))
+        for process, called, device, times in operations:
+            if process == pid and host[0] <= called < host[1]:
+                work.setdefault(device, []).append(times)
         found += [Launched(host, device, tuple(intervals)) for device, intervals in sorted(work.items())]
     return found

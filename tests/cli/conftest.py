@@ -8,11 +8,11 @@ from tracelake.cli import main
 
 
 @pytest.fixture
-def run(lake, monkeypatch, capsys):
-    """Return what runs a command in this process on the module's `lake`: its exit code, stdout and stderr."""
+def call(monkeypatch, capsys):
+    """Return what runs a command in this process: its exit code, stdout and stderr."""
 
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["tracelake", "--lake", str(lake), *map(str, words)])
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["tracelake", *map(str, words)])
         code: object = 0
         try:
             main()
@@ -21,4 +21,10 @@ def run(lake, monkeypatch, capsys):
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
-    return run
+    return call
+
+
+@pytest.fixture
+def run(lake, call):
+    """Return what runs a command on the module's `lake`."""
+    return lambda *words: call("--lake", lake, *words)

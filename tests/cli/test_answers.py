@@ -38,8 +38,7 @@ def lake(tmp_path_factory):
     events = [_kernel(_LONG, 0, 10), _kernel(_LONG, 15, 10), _kernel(_LONGER, 45, 10)]
     (folder / "long.json").write_bytes(trace_bytes(events))
     with Lake(folder / "lake") as opened:
-        for name in ("prefill.json.gz", "npu.csv", "two.json", "long.json"):
-            opened.ingest(folder / name)
+        opened.ingest(*(folder / name for name in ("prefill.json.gz", "npu.csv", "two.json", "long.json")))
     return folder / "lake"
 
 

@@ -17,6 +17,7 @@ from tracelake.synthetic import prefill as synthetic_prefill
 from tracelake.synthetic.gpu import gpu_trace
 
 from ..ascend_captures import HEADER
+from ..lakes import ingest_at_once
 from ..reports.test_names_are_text import ACTS
 
 FORMULA, CONTROL = "=cmd|' /C calc'!A0", "k\x1b[31m\u202e"
@@ -79,17 +80,15 @@ def hostile(tmp_path_factory) -> Path:
     head = f"{HEADER},Input Formats,Output Shapes,Output Data Types,Output Formats"
     (folder / "table" / "kernel_details.csv").write_text("\n".join([head, *rows]) + "\n")
     with Lake(folder / "lake") as lake:
-        for name, path in (
-            ("s1", "s1.json"),
-            ("other", "other.json"),
-            ("simulated", "simulated.json"),
-            ("prefill", "prefill.json"),
-            ("table", "table/kernel_details.csv"),
-        ):
-            [result] = lake.ingest(folder / path, trace=name)
-            assert result.new
-        lake.set("prefill", model=synthetic_prefill.MODEL)
-        lake.set("other", run=FORMULA, tag=CONTROL)
+        settings = {
+            "s1.json": {"trace": "s1"},
+            "other.json": {"trace": "other", "run": FORMULA, "tag": CONTROL},
+            "simulated.json": {"trace": "simulated"},
+            "prefill.json": {"trace": "prefill", "model": synthetic_prefill.MODEL},
+            "table/kernel_details.csv": {"trace": "table"},
+        }
+        ids = ingest_at_once(lake, {folder / path: given for path, given in settings.items()})
+        assert len(set(ids)) == len(settings)
     return folder
 
 

@@ -23,8 +23,7 @@ def lake(tmp_path_factory):
     call = {"ph": "X", "cat": "analytic", "name": "aten.mm.default", "pid": 1, "tid": 1, "ts": 0, "dur": 24,
             "args": {"kernel_type": "MatMulV2", "source": "MEASURED"}}  # fmt: skip
     opened = tracelake.open(folder / "lake")
-    opened.ingest(write_table(folder / "measured.csv", *rows), trace="measured")
-    opened.ingest(write_trace(folder / "simulated.json", [call]), trace="simulated")
+    opened.ingest(write_table(folder / "measured.csv", *rows), write_trace(folder / "simulated.json", [call]))
     opened.close()
     return folder / "lake"
 

@@ -34,8 +34,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake of the one trace, with a model of five times its experts and a chip of a tenth of its bandwidth."""
     path = tmp_path_factory.mktemp("wrong") / "lake"
     with Lake(path) as lake:
-        lake.ingest(data_file(f"kineto/{TRACE}.json.gz"))
-        lake.set(TRACE, model="gpt-oss-120b", hardware="l4")
+        lake.ingest(data_file(f"kineto/{TRACE}.json.gz"), model="gpt-oss-120b", hardware="l4")
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import re
@@ -13,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tracelake.engine import modules
-from tracelake.ingest.batch import Failed
 from tracelake.lake import Lake
 
+from ..lakes import Files, Own, ingest_at_once
 from ..support import data_file
 
 #: The real traces that the layers were worked out of by hand, by the name of the case.
@@ -50,23 +51,26 @@ class Captures:
             # The name is part of the content: equal events under two names are two traces.
             (folder / f"{capture.name}.json").write_text(as_text(capture.name, capture.events))
         self._lake = Lake(folder / "lake")
-        results = self._lake.ingest(*(folder / f"{capture.name}.json" for capture in listed))
-        self.ids: dict[str, str] = {}
-        for capture, result in zip(listed, results, strict=True):
-            assert not isinstance(result, Failed), result
-            self.ids[capture.name] = result.trace_id
-            given = {"rank": capture.rank, **capture.settings}
-            self._lake.store.write_settings(
-                result.trace_id, {key: None if value is None else str(value) for key, value in given.items()}
-            )
-        self._lake.refresh()
+        files = {folder / f"{capture.name}.json": settings_of(capture) for capture in listed}
+        names = [capture.name for capture in listed]
+        self.ids = dict(zip(names, ingest_at_once(self._lake, files), strict=True))
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return a query's rows; `$name` in it, and the name in an answer, stand for the id of that capture."""
-        names = {trace_id: name for name, trace_id in self.ids.items()}
-        asked = {name: self.ids[name] for name in _PARAMETER.findall(query)}
-        found = self._lake.sql(query, **asked).fetchall()
-        return [tuple(names.get(cell, cell) if isinstance(cell, str) else cell for cell in row) for row in found]
+    def sql(self, query: str, **parameters: Any) -> Any:
+        """Return the answer to a query as a DuckDB relation."""
+        return self._lake.sql(query, **parameters)
+
+
+def captured(folder: Path, capture: Capture) -> Files:
+    """Return the file of a capture and its settings, for a test in a lake of several."""
+    path = folder / f"{capture.name}.json"
+    # Equal events of two tests are two traces.
+    path.write_text(as_text(str(path), capture.events))
+    return Files(path, **settings_of(capture))
+
+
+def settings_of(capture: Capture) -> dict[str, Any]:
+    """Return the settings of a capture, its rank among them."""
+    return {"rank": capture.rank, **capture.settings}
 
 
 def open_lake(captures: Iterable[Capture]) -> Captures:
@@ -74,9 +78,12 @@ def open_lake(captures: Iterable[Capture]) -> Captures:
     return Captures(captures)
 
 
-def rows(lake: Captures, query: str) -> list[tuple[Any, ...]]:
+def rows(lake: Captures | Own, query: str) -> list[tuple[Any, ...]]:
     """Return a query's rows; `$name` in it, and the name in an answer, stand for the id of that capture."""
-    return lake.rows(query)
+    names = {trace_id: name for name, trace_id in lake.ids.items()}
+    asked = {name: lake.ids[name] for name in _PARAMETER.findall(query)}
+    found = lake.sql(query, **asked).fetchall()
+    return [tuple(names.get(cell, cell) if isinstance(cell, str) else cell for cell in row) for row in found]
 
 
 def as_text(name: str, events: Sequence[dict[str, Any]]) -> str:
@@ -89,6 +96,7 @@ def as_text(name: str, events: Sequence[dict[str, Any]]) -> str:
     return text.replace('"\\u0001', "").replace('\\u0001"', "")
 
 
+@functools.cache
 def kineto_events(case: str) -> list[dict[str, Any]]:
     """Read the timed events of a case; skip the test where the traces are absent."""
     with gzip.open(data_file(f"kineto/{KINETO_FILES[case]}.json.gz")) as file:

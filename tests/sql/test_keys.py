@@ -1,5 +1,6 @@
 """Keys: no two rows of a public relation agree in its key, and relations that share key columns join with USING."""
 
+import functools
 import json
 
 import pytest
@@ -9,6 +10,7 @@ from tracelake.engine import keys, modules
 from tracelake.reports.trace.layers import types_table
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
+from ..lakes import in_one_lake
 from ..support import data_files
 
 #: Relations with a row for each thing of their kind: joining them keeps every row of what has their key in its own.
@@ -39,12 +41,30 @@ TRACES = [
 OF_TRACES = [entry for entry in keys.keyed() if "trace_id" in entry.key and entry.kind != "TABLE"]
 
 
+@pytest.fixture(scope="module")
+def keys_in(real_lake):
+    """Return what gives the lake of a trace, with a table of the keys of all rows for each relation: `keys_of_passes`.
+
+    Each relation is computed once; the tests ask of its keys alone, many times.
+    """
+
+    @functools.cache
+    def with_tables(name):
+        lake = real_lake(name)
+        for entry in OF_TRACES:
+            columns = ", ".join(f'"{column}"' for column in entry.key)
+            lake.rows(f"CREATE TEMP TABLE keys_of_{entry.name} AS SELECT {columns} FROM {entry.name}")
+        return lake
+
+    return with_tables
+
+
 @pytest.mark.parametrize("name", TRACES)
-def test_every_relation_keeps_its_key(real_lake, name):
-    lake = real_lake(name)
+def test_every_relation_keeps_its_key(keys_in, name):
+    lake = keys_in(name)
     breached = {}
     for entry in OF_TRACES:
-        [(count,)] = lake.rows(keys.breaches(entry))
+        [(count,)] = lake.rows(keys.breaches(entry).replace(f"FROM {entry.name} ", f"FROM keys_of_{entry.name} "))
         if count:
             breached[entry.name] = count
     assert breached == {}
@@ -60,8 +80,8 @@ def test_every_relation_keeps_its_key_where_a_config_gives_the_types_of_layers(t
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_relations_that_share_key_columns_join_and_keep_every_row(real_lake, name):
-    lake = real_lake(name)
+def test_relations_that_share_key_columns_join_and_keep_every_row(keys_in, name):
+    lake = keys_in(name)
     lost = {}
     for home in (modules.module(home) for home in HOMES):
         for entry in OF_TRACES:
@@ -69,8 +89,8 @@ def test_relations_that_share_key_columns_join_and_keep_every_row(real_lake, nam
                 continue
             columns = ", ".join(home.key)
             [(rows, joined)] = lake.rows(
-                f"SELECT (SELECT count(*) FROM {entry.name}), "
-                f"(SELECT count(*) FROM {entry.name} JOIN {home.name} USING ({columns}))"
+                f"SELECT (SELECT count(*) FROM keys_of_{entry.name}), "
+                f"(SELECT count(*) FROM keys_of_{entry.name} JOIN keys_of_{home.name} USING ({columns}))"
             )
             if rows != joined:
                 lost[home.name, entry.name] = (rows, joined)
@@ -128,6 +148,7 @@ def kernel(name, start, pid, **args):
     }
 
 
+@in_one_lake
 def test_devices_without_a_number_are_numbered_in_order_of_appearance(tmp_path):
     events = [
         kernel("b", 10, "GPU b"),
@@ -136,19 +157,14 @@ def test_devices_without_a_number_are_numbered_in_order_of_appearance(tmp_path):
         kernel("c", 40, 7, device=5),
     ]
     (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
-    with tracelake.open(tmp_path / "lake") as lake:
-        lake.ingest(tmp_path / "t.json")
-        assert lake.rows("SELECT name, device FROM kernels ORDER BY start_ns") == [
-            ("b", 0),
-            ("a", 1),
-            ("b", 0),
-            ("c", 5),
-        ]
-        assert lake.rows("SELECT pid, device FROM device_processes ORDER BY device") == [
-            ("GPU b", 0), ("GPU a", 1), ("7", 7),
-        ]  # fmt: skip
+    lake = yield tmp_path / "t.json"
+    assert lake.rows("SELECT name, device FROM kernels ORDER BY start_ns") == [("b", 0), ("a", 1), ("b", 0), ("c", 5)]
+    assert lake.rows("SELECT pid, device FROM device_processes ORDER BY device") == [
+        ("GPU b", 0), ("GPU a", 1), ("7", 7),
+    ]  # fmt: skip
 
 
+@in_one_lake
 def test_layers_of_a_device_without_a_number_have_their_groups(tmp_path):
     """Group columns were 0.0 for every layer type where the device was not numbered."""
     events = []
@@ -160,8 +176,7 @@ def test_layers_of_a_device_without_a_number_have_their_groups(tmp_path):
             events += [kernel("flash_fwd_kernel", start, "GPU x"), kernel("nvjet_ffn_gemm", start + 10, "GPU x")]
         events.append(kernel("argmax_sample", begin + 300, "GPU x"))
     (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
-    with tracelake.open(tmp_path / "lake") as lake:
-        lake.ingest(tmp_path / "t.json")
-        table = types_table(lake.store, lake.resolve("t"), 0)
+    lake = yield tmp_path / "t.json"
+    table = types_table(lake.lake.store, lake.id, 0)
     shares = {column.name: value for column, value in zip(table.columns, table.rows[0], strict=True)}
     assert (shares["layers"], shares["attention_pct"], shares["gemm_pct"]) == (12, 50, 50)

@@ -67,18 +67,18 @@ def test_the_check_of_schemas_finds_faults():
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Cases A, B, C and G, a trace without kernels, and real traces where they are."""
+    """Cases A, B, C and G, a name with a bar, a trace without kernels, and real traces where they are."""
     folder = tmp_path_factory.mktemp("summary")
     lake = tracelake.open(folder / "lake")
-    for name in "ABCG":
-        lake.ingest(cases.write_case(folder / f"{name}.json", getattr(cases, f"CASE_{name}")))
+    barred = [(1, "/device:TPU:0", {"XLA Ops": "a|b 0+10; c 10+5"})]
+    written = {name: getattr(cases, f"CASE_{name}") for name in "ABCG"} | {"bar": barred}
+    files = [cases.write_case(folder / f"{name}.json", case) for name, case in written.items()]
     (folder / "empty.json").write_bytes(trace_bytes([
         {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 5},
     ]))  # fmt: skip
-    lake.ingest(folder / "empty.json")
-    for parameter in data_files("jax/tpu_inference_k1*", "kineto/vllm*b200*", "kineto/hta_trace_filter*0*"):
-        if parameter.values[0]:
-            lake.ingest(DATA / parameter.values[0])
+    names = data_files("jax/tpu_inference_k1*", "kineto/vllm*b200*", "kineto/hta_trace_filter*0*")
+    files += [DATA / parameter.values[0] for parameter in names if parameter.values[0]]
+    lake.ingest(folder / "empty.json", *files)
     return lake
 
 
@@ -163,12 +163,10 @@ def test_long_tables_are_cut_and_say_so(summaries):
     assert f"The first 3 of {total} rows." not in reports.as_markdown(summary, top=0)
 
 
-def test_a_bar_in_a_name_does_not_break_a_table(lake, tmp_path):
-    path = cases.write_case(tmp_path / "bar.json", [(1, "/device:TPU:0", {"XLA Ops": "a|b 0+10; c 10+5"})])
-    lake.ingest(path)
-    [row] = [line for line in lake.summary("bar").splitlines() if line.startswith("| a")]
+def test_a_bar_in_a_name_does_not_break_a_table(summaries):
+    page = reports.as_markdown(summaries["bar"])
+    [row] = [line for line in page.splitlines() if line.startswith("| a")]
     assert row.startswith(r"| a\|b |")
-    lake.remove("bar")
 
 
 def test_what_a_trace_lacks_is_said(summaries):

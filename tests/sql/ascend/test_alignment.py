@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-import tracelake
 from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
 
+from ...lakes import Files, in_one_lake
 from ...support import data_file
 from .counters import ask, product, write_table, write_trace
 
@@ -43,7 +43,6 @@ def published(tmp_path_factory):
     rows += [product("MatMulV2", "16,512;512,5120", "16,5120", **{"Duration(us)": "25"})] * 128
     rows += [collective(place, 100) for place in range(64)]
     rows += [{"Name": "Sort", "Type": "Sort", "Duration(us)": "200"}]
-    opened.ingest(write_table(folder / "measured.csv", *rows), trace="measured")
     attention = hit("FusedInferAttentionScore", simulation_shapes="[[16, 4, 128]]")
     matmul = {"kernel_type": "MatMulV2", "source": "INTERPOLATED", "simulation_shapes": "[[16, 512], [512, 5120]]"}
     calls = [("tensor_cast.attention.default", 53, attention)] * 64 + [("aten.mm.default", 20, matmul)] * 128
@@ -51,7 +50,7 @@ def published(tmp_path_factory):
         ("aten.sort.default", 500, {"kernel_type": "Sort", "source": "EXTRAPOLATED"}),
         ("tensor_cast.all_reduce.default", 70, {}),
     ]
-    opened.ingest(simulated(folder / "simulated.json", *calls), trace="simulated")
+    opened.ingest(write_table(folder / "measured.csv", *rows), simulated(folder / "simulated.json", *calls))
     yield opened
     opened.close()
 
@@ -109,7 +108,13 @@ def test_a_metric_is_a_share_of_calls_functions_and_shapes(published):
     assert found == {"M1": (192, 194), "M4": (2, 4)}
 
 
-def test_collectives_written_twice_count_by_the_rule_asked_for(lake, tmp_path):
+def align(lake, *options, measured="m", **said):
+    """Align the simulation of a test with what it measured."""
+    return lake.lake.align(lake.ids["s"], lake.ids[measured], *options, **said)
+
+
+@in_one_lake
+def test_collectives_written_twice_count_by_the_rule_asked_for(tmp_path):
     start = "1751520000000100"
     rows = [
         collective(0, 100, **{"Start Time(us)": f"{start}.125"}),
@@ -121,48 +126,46 @@ def test_collectives_written_twice_count_by_the_rule_asked_for(lake, tmp_path):
         {"Name": "allreduceAicpuKernel", "Type": "allreduceAicpuKernel", "Accelerator Core": "AI_CPU",
          "Start Time(us)": f"{start}.000", "Duration(us)": "99", "Stream ID": "51"},
     ]  # fmt: skip
-    lake.ingest(write_table(tmp_path / "m.csv", *rows), trace="m")
-    lake.ingest(simulated(tmp_path / "s.json", ("a", 1, hit("Add"))), trace="s")
+    lake = yield Files(write_table(tmp_path / "m.csv", *rows), simulated(tmp_path / "s.json", ("a", 1, hit("Add"))))
     found = {
-        rule: lake.align("s", "m", "summary", dedup=rule).select("compute_us, communication_us").fetchall()[0]
+        rule: align(lake, "summary", dedup=rule).select("compute_us, communication_us").fetchall()[0]
         for rule in ("tracelake", "compat", "none")
     }
     assert found == {"tracelake": (50, 123), "compat": (50, 115), "none": (50, 223)}
 
 
-def test_calibration_and_surplus_add_up_where_types_are_on_one_side_only(lake, tmp_path):
-    lake.ingest(
-        write_table(tmp_path / "m.csv", {"Duration(us)": "100"}, {"Type": "Mul", "Duration(us)": "300"}), trace="m"
+@in_one_lake
+def test_calibration_and_surplus_add_up_where_types_are_on_one_side_only(tmp_path):
+    lake = yield Files(
+        write_table(tmp_path / "m.csv", {"Duration(us)": "100"}, {"Type": "Mul", "Duration(us)": "300"}),
+        simulated(tmp_path / "s.json", ("a", 80, hit("Add")), ("b", 40, hit("Neg")), ("c", 0, hit("Mul"))),
     )
-    lake.ingest(
-        simulated(tmp_path / "s.json", ("a", 80, hit("Add")), ("b", 40, hit("Neg")), ("c", 0, hit("Mul"))), trace="s"
-    )
-    found = lake.align("s", "m", "summary").select("m6, coverage, calibration, surplus").fetchall()
+    found = align(lake, "summary").select("m6, coverage, calibration, surplus").fetchall()
     # Add: 80 for 100. Neg is not measured. A call of no time is no hit.
     assert found == [(0.3, 0.25, 0.8, 0.1)]
-    types = lake.align("s", "m").select("kernel_type, error_pct, count_error_pct, status").fetchall()
+    types = align(lake).select("kernel_type, error_pct, count_error_pct, status").fetchall()
     assert types == [("Mul", -100, 0, "HIT"), ("Add", -20, 0, "HIT"), ("Neg", None, None, "HIT")]
 
 
-def test_nothing_measured_has_no_m6(lake, tmp_path):
-    lake.ingest(
-        write_trace(tmp_path / "m.json", [{"ph": "X", "name": "f", "pid": 1, "tid": 1, "ts": 0, "dur": 1}]), trace="m"
+@in_one_lake
+def test_nothing_measured_has_no_m6(tmp_path):
+    lake = yield Files(
+        write_trace(tmp_path / "m.json", [{"ph": "X", "name": "f", "pid": 1, "tid": 1, "ts": 0, "dur": 1}]),
+        simulated(tmp_path / "s.json", ("a", 80, hit("Add"))),
     )
-    lake.ingest(simulated(tmp_path / "s.json", ("a", 80, hit("Add"))), trace="s")
-    assert lake.align("s", "m", "summary").select("m6, coverage, calibration, surplus, hit_us").fetchall() == [
+    assert align(lake, "summary").select("m6, coverage, calibration, surplus, hit_us").fetchall() == [
         (None, None, None, None, 80)
     ]
 
 
-def test_a_fused_call_is_taken_apart_by_its_durations_or_equally(lake, tmp_path):
+@in_one_lake
+def test_a_fused_call_is_taken_apart_by_its_durations_or_equally(tmp_path):
     parts = "[('BatchMatMulV2', 9.0), ('FusedInferAttentionScore', 55.0), ('TransposeBatchMatMul', 13.0)]"
     listed = "BatchMatMulV2,FusedInferAttentionScore,TransposeBatchMatMul"
-    lake.ingest(
-        simulated(
-            tmp_path / "s.json",
-            ("torch.ops.mla.default", 77, hit(listed, sub_kernel_durations=parts, simulation_shapes="[[4, 512]]")),
-            ("mc2", 30, {"kernel_type": "MatMulV2, hcom_allReduce_", "source": "PARTIAL"}),
-        )
+    lake = yield simulated(
+        tmp_path / "s.json",
+        ("torch.ops.mla.default", 77, hit(listed, sub_kernel_durations=parts, simulation_shapes="[[4, 512]]")),
+        ("mc2", 30, {"kernel_type": "MatMulV2, hcom_allReduce_", "source": "PARTIAL"}),
     )
     found = ask(
         lake, "SELECT op_name, kernel_type, part, parts, status, total_us, shape_key FROM simulated_ops ORDER BY ALL"
@@ -175,21 +178,22 @@ def test_a_fused_call_is_taken_apart_by_its_durations_or_equally(lake, tmp_path)
     ]  # fmt: skip
 
 
-def test_an_unmapped_call_goes_by_the_join_table_and_views_of_tensors_are_left_out(lake, tmp_path):
+@in_one_lake
+def test_an_unmapped_call_goes_by_the_join_table_and_views_of_tensors_are_left_out(tmp_path):
     calls = [
         ("torch.ops.aten.mm.default", 7, {}), ("aten.view.default", 1, {}), ("aten.mm.default", 5, hit("MatMulV2")),
         ("my.own.default", 3, {"kernel_type": "?", "source": ""}),
     ]  # fmt: skip
-    lake.ingest(simulated(tmp_path / "s.json", *calls), trace="s")
-    lake.ingest(write_table(tmp_path / "m.csv", {}), trace="m")
-    found = lake.align("s", "m").select("kernel_type, op_names, simulated_count, hit_count, status").fetchall()
+    lake = yield Files(simulated(tmp_path / "s.json", *calls), write_table(tmp_path / "m.csv", {}))
+    found = align(lake).select("kernel_type, op_names, simulated_count, hit_count, status").fetchall()
     assert found == [
         ("MatMulV2", "aten.mm.default", 2, 1, "PARTIAL"), ("my.own.default", "my.own.default", 1, 0, "MISS"),
         ("Add", None, 0, 0, "not modelled"),
     ]  # fmt: skip
 
 
-def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other_weighs(lake, tmp_path):
+@in_one_lake
+def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other_weighs(tmp_path):
     events = [
         {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
         for pid, name in ((1, "Analytic model"), (2, "Profiling model"))
@@ -204,7 +208,7 @@ def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other
         event(4, "aten.view.default", 9, pid=2),
         event(5, "tensor_cast.mlapo.default", 5, pid=2, accepted_miss=True),
     ]  # fmt: skip
-    lake.ingest(write_trace(tmp_path / "s.json", events))
+    lake = yield write_trace(tmp_path / "s.json", events)
     assert ask(lake, "SELECT sum(total_us) FROM simulated_ops WHERE status = 'hit'") == [(70,)]
     found = {
         metric: (hits, total) for metric, hits, total in ask(lake, "SELECT metric, hits, total FROM simulation_metrics")
@@ -213,15 +217,15 @@ def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other
     assert found == {"M1": (2, 4), "M2": (1, 2), "M3": (1, 1), "M4": (2, 4), "M5": (90, 109)}
 
 
-def test_a_pass_and_its_window_stand_for_the_trace(lake):
+@in_one_lake
+def test_a_pass_and_its_window_stand_for_the_trace(tmp_path):
     measured = data_file("ascend/synthetic/forward_passes.csv")
-    lake.ingest(measured, trace="m")
-    path = lake.path.parent / "s.json"
-    lake.ingest(simulated(path, ("aten.mm.default", 10, hit("MatMulV2"))), trace="s")
+    simulation = simulated(tmp_path / "s.json", ("aten.mm.default", 10, hit("MatMulV2")))
+    lake = yield Files(measured, simulation)
     columns = "compute_us, communication_us"
 
     def sums(*which: object) -> tuple:
-        return lake.align("s", "m", "summary", *which).select(columns).fetchall()[0]
+        return align(lake, "summary", *which, measured="forward_passes").select(columns).fetchall()[0]
 
     assert sums() == (1980, 520)
     assert sums(0, "anchor") == (353, 90)
@@ -233,33 +237,38 @@ def test_a_pass_and_its_window_stand_for_the_trace(lake):
             sums(*wrong)
 
 
-def test_a_summary_of_operators_is_compared_without_hits(lake, tmp_path):
-    lake.ingest(data_file("ascend/simulator_op_summary/qwen3_32b_decode.json"), trace="s")
-    lake.ingest(data_file("ascend/synthetic/forward_passes.csv"), trace="m")
-    found = lake.align("s", "m").select("kernel_type, simulated_us, simulated_count, measured_us, status").fetchall()
+@in_one_lake
+def test_a_summary_of_operators_is_compared_without_hits(tmp_path):
+    lake = yield Files(
+        data_file("ascend/simulator_op_summary/qwen3_32b_decode.json"),
+        data_file("ascend/synthetic/forward_passes.csv"),
+    )
+    sides = lake.ids["qwen3_32b_decode"], lake.ids["forward_passes"]
+    found = lake.lake.align(*sides).select("kernel_type, simulated_us, simulated_count, measured_us, status").fetchall()
     # 129 products alone take 3234 us, 128 with an all-reduce half of 2368 us.
     assert found[0] == ("MatMulV2", 3234 + 1184, 129 + 128, 1328, "SUMMARY")
-    assert lake.align("s", "m", "summary").select("m6, hit_us").fetchall() == [(0, 0)]
+    assert lake.lake.align(*sides, "summary").select("m6, hit_us").fetchall() == [(0, 0)]
 
 
-def test_a_measured_trace_is_no_simulation(lake, tmp_path):
-    lake.ingest(write_table(tmp_path / "m.csv", {}), trace="m")
+@in_one_lake
+def test_a_measured_trace_is_no_simulation(tmp_path):
+    lake = yield write_table(tmp_path / "m.csv", {})
     with pytest.raises(UsageError, match="m: not written by a simulator"):
-        lake.align("m", "m")
+        lake.lake.align(lake.id, lake.id)
     assert ask(lake, "SELECT * FROM simulated_ops") == []
 
 
-def test_kernels_of_other_vendors_can_be_the_measured_side(lake, s1_file, tmp_path):
-    lake.ingest(s1_file, trace="m")
-    lake.ingest(simulated(tmp_path / "s.json", ("aten.mm.default", 10, hit("MatMulV2"))), trace="s")
-    found = lake.align("s", "m", "summary").select("compute_us + communication_us").fetchall()
+@in_one_lake
+def test_kernels_of_other_vendors_can_be_the_measured_side(tmp_path, s1_file):
+    lake = yield Files(s1_file, simulated(tmp_path / "s.json", ("aten.mm.default", 10, hit("MatMulV2"))))
+    found = align(lake, "summary", measured="s1").select("compute_us + communication_us").fetchall()
     assert found == ask(lake, "SELECT sum(dur_ns) / 1000.0 FROM kernels")
 
 
+@in_one_lake
 def test_words_nobody_knows_are_refused(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(simulated(tmp_path / "s.json", ("a", 80, hit("Add"))), trace="s")
+    lake = yield simulated(tmp_path / "s.json", ("a", 80, hit("Add")))
     with pytest.raises(UsageError, match="by=op: expected type, shape, summary or metrics"):
-        lake.align("s", "s", by="op")
+        align(lake, by="op", measured="s")
     with pytest.raises(UsageError, match="dedup=all: expected one of tracelake, compat, none"):
-        lake.align("s", "s", dedup="all")
+        align(lake, dedup="all", measured="s")

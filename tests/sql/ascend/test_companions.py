@@ -6,14 +6,15 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...lakes import in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, write_table
 
 GROUP = "6297232067196334501"
 
 
-def test_ranks_and_stage_of_a_clusters_steps(lake):
-    lake.ingest(data_file("ascend/cluster_step_trace_time.csv"))
+def test_ranks_and_stage_of_a_clusters_steps(real_lake):
+    lake = real_lake("ascend/cluster_step_trace_time.csv")
     ranks = ask(lake, "SELECT rank, gap_us FROM step_trace_times WHERE type = 'rank' ORDER BY rank")
     assert [rank for rank, _ in ranks] == [*range(8)]
     expected = [0.3311, 0.0327, 0.1677, -0.0500, 0.0900, 0.1300, 0.1500, 0.1700]
@@ -34,8 +35,8 @@ def test_ranks_and_stage_of_a_clusters_steps(lake):
     assert ask(lake, "SELECT * FROM step_trace_comparison") == []
 
 
-def test_collectives_of_a_cluster(lake):
-    lake.ingest(data_file("ascend/cluster_communication.json"))
+def test_collectives_of_a_cluster(real_lake):
+    lake = real_lake("ascend/cluster_communication.json")
     found = ask(lake, "SELECT op, rank, elapsed_ms, ranks, step, comm_group FROM communication_ops ORDER BY op, rank")
     names = ["hcom_broadcast__501_0"] * 2 + ["hcom_broadcast__501_1"] * 2
     elapsed = [121.73694384375, 20.798642234375, 27.107999203125, 17.367596484375]
@@ -76,7 +77,8 @@ def entry(elapsed: float, start: str, size: float) -> dict:
     }
 
 
-def test_collectives_find_their_kernels_by_name_and_sums_are_left_out(lake, tmp_path):
+@in_one_lake
+def test_collectives_find_their_kernels_by_name_and_sums_are_left_out(tmp_path):
     def row(name: str, start: int, dur: int) -> dict[str, str]:
         return {
             "Name": name, "Type": "hcom_allReduce_", "Accelerator Core": "COMMUNICATION", "Stream ID": "N/A",
@@ -100,7 +102,7 @@ def test_collectives_find_their_kernels_by_name_and_sums_are_left_out(lake, tmp_
             "step2": {"p2p": {}, "collective": {"hcom_allReduce__428_0_1@77": entry(0.007, "300.000", 4), **total}},
         })
     )  # fmt: skip
-    lake.ingest(output.parent)
+    lake = yield output.parent
     found = ask(
         lake, "SELECT step, op_kind, op, comm_group, transit_mb, elapsed_ms, kernel_ms FROM communication_ops "
               "ORDER BY start_ns"
@@ -112,13 +114,14 @@ def test_collectives_find_their_kernels_by_name_and_sums_are_left_out(lake, tmp_
     assert ask(lake, "SELECT count(*) FROM communication_links") == [(9,)]
 
 
-def test_links_of_a_matrix(lake, tmp_path):
+@in_one_lake
+def test_links_of_a_matrix(tmp_path):
     link = {"Transport Type": "HCCS", "Transit Time(ms)": 0.5, "Transit Size(MB)": 2, "Bandwidth(GB/s)": 4}
     path = tmp_path / "communication_matrix.json"
     ops = {"hcom_allReduce__428_0_1@77": {"0-1": link, "1-0": link | {"Transport Type": "LOCAL"}}, "Total Op Info": {
         "0-1": link}}  # fmt: skip
     path.write_text(json.dumps({"step1": {"collective": ops}}))
-    lake.ingest(path)
+    lake = yield path
     found = ask(
         lake,
         "SELECT step, op_kind, op, comm_group, source_rank, target_rank, transport, size_mb, transit_ms, "
@@ -132,8 +135,8 @@ def test_links_of_a_matrix(lake, tmp_path):
     ]
 
 
-def test_shapes_of_a_profiling_database(lake):
-    lake.ingest(data_file("ascend/profiling_db/FusedInferAttentionScore.csv"))
+def test_shapes_of_a_profiling_database(real_lake):
+    lake = real_lake("ascend/profiling_db/FusedInferAttentionScore.csv")
     found = ask(
         lake,
         "SELECT kernel_type, slots, avg_us, avg_seq_len, tokens, requests, phase FROM profiled_shapes "
@@ -147,8 +150,8 @@ def test_shapes_of_a_profiling_database(lake):
     assert {row[6] for row in found[:4] + found[6:]} == {"decode"}
 
 
-def test_a_table_of_a_type_without_phases(lake):
-    lake.ingest(data_file("ascend/profiling_db/TransposeBatchMatMul.csv"))
+def test_a_table_of_a_type_without_phases(real_lake):
+    lake = real_lake("ascend/profiling_db/TransposeBatchMatMul.csv")
     found = ask(lake, "SELECT kernel_type, shape_key, avg_us, phase FROM profiled_shapes ORDER BY event_id")
     assert found == [
         ("TransposeBatchMatMul", "4,16,128;16,128,512", 15, None),
@@ -160,8 +163,8 @@ def test_a_table_of_a_type_without_phases(lake):
 def summaries(tmp_path_factory):
     """A lake with four summaries of a simulator's operators."""
     opened = Lake(tmp_path_factory.mktemp("summaries") / "lake")
-    for name in ("qwen3_32b_decode", "qwen3_32b_prefill", "dsv3_decode", "dsv3_prefill"):
-        opened.ingest(data_file(f"ascend/simulator_op_summary/{name}.json"), trace=name)
+    names = ("qwen3_32b_decode", "qwen3_32b_prefill", "dsv3_decode", "dsv3_prefill")
+    ingest_at_once(opened, {data_file(f"ascend/simulator_op_summary/{name}.json"): {"trace": name} for name in names})
     yield opened
     opened.close()
 

@@ -8,6 +8,7 @@ import pytest
 
 from tracelake.engine.errors import UsageError
 
+from ...lakes import Files, in_one_lake
 from ...support import data_file
 from .files import logical, physical, service, write_kernels
 
@@ -22,9 +23,13 @@ def ask(lake, query):
     return lake.sql(query).fetchall()
 
 
-def pairs(lake, tmp_path, *rows, **settings):
-    """Return {row: (its owner, the rule)} of the rows that do not count, numbered as written."""
-    lake.ingest(write_kernels(tmp_path / "kernel_details.csv", *rows), **settings)
+def table(folder, *rows, **settings):
+    """Write a table, for a trace of these settings."""
+    return Files(write_kernels(folder / "kernel_details.csv", *rows), **settings)
+
+
+def pairs(lake, *rows):
+    """Return {row: (its owner, the rule)} of the table's rows that do not count, numbered as written."""
     found = ask(lake, "SELECT kernel_id, twin_id, rule FROM kernel_duplicates")
     assert len({kernel_id for kernel_id, _, _ in found}) == len(found)
     # What counts and what does not are the whole, each row once.
@@ -115,39 +120,48 @@ def test_a_rule_nobody_knows_is_refused(vector):
         vector.set(trace_id, dedup="all")
 
 
-def test_the_compat_rule_prefers_the_longest_then_the_first_and_knows_no_device(lake, tmp_path):
+@in_one_lake
+def test_the_compat_rule_prefers_the_longest_then_the_first_and_knows_no_device(tmp_path):
     rows = (
         logical("allReduce", "1_0", "100.999", "5.000"), logical("allReduce", "2_0", "100.000", "7.000", Device_id="1"),
         logical("allReduce", "3_0", "100.500", "7.000"), logical("allReduce", "4_0", "101.000", "1.000"),
         logical("allGather", "5_0", "100.000", "1.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows, dedup="compat") == {0: (1, "compat"), 2: (1, "compat")}
+    lake = yield table(tmp_path, *rows, dedup="compat")
+    assert pairs(lake, *rows) == {0: (1, "compat"), 2: (1, "compat")}
 
 
-def test_logical_rows_are_never_merged(lake, tmp_path):
+@in_one_lake
+def test_logical_rows_are_never_merged(tmp_path):
     same = [logical("allReduce", group, "100.000", "5.000") for group in ("1_0", "2_0", "2_0")]
-    assert pairs(lake, tmp_path, *same) == {}
+    lake = yield table(tmp_path, *same)
+    assert pairs(lake, *same) == {}
 
 
-def test_two_groups_in_one_microsecond_keep_their_own_kernels(lake, tmp_path):
+@in_one_lake
+def test_two_groups_in_one_microsecond_keep_their_own_kernels(tmp_path):
     rows = (
         physical("allReduce", "100.400", "5.000"), physical("allReduce", "100.100", "9.000"),
         logical("allReduce", "1_0", "100.100", "9.000"), logical("allReduce", "2_0", "100.400", "5.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {0: (3, "aiv_exact"), 1: (2, "aiv_exact")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {0: (3, "aiv_exact"), 1: (2, "aiv_exact")}
 
 
-def test_equal_pairs_go_in_file_order_and_the_rest_counts(lake, tmp_path):
+@in_one_lake
+def test_equal_pairs_go_in_file_order_and_the_rest_counts(tmp_path):
     rows = (
         physical("allReduce", "100.000", "5.000"), logical("allReduce", "1_0", "100.000", "5.000"),
         physical("allReduce", "100.000", "5.000"), logical("allReduce", "2_0", "100.000", "5.000"),
         physical("allReduce", "100.000", "5.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {0: (1, "aiv_exact"), 2: (3, "aiv_exact")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {0: (1, "aiv_exact"), 2: (3, "aiv_exact")}
     assert ask(lake, "SELECT kernel_id FROM ascend_kernels WHERE unpaired") == [(4,)]
 
 
-def test_a_pair_may_straddle_a_microsecond_but_not_lie_further_apart_than_one(lake, tmp_path):
+@in_one_lake
+def test_a_pair_may_straddle_a_microsecond_but_not_lie_further_apart_than_one(tmp_path):
     rows = (
         logical("allReduce", "1_0", "99.999", "5.000"), physical("allReduce", "100.000", "5.000"),
         logical("allReduce", "1_1", "200.000", "5.000"), physical("allReduce", "201.000", "5.000"),
@@ -155,37 +169,45 @@ def test_a_pair_may_straddle_a_microsecond_but_not_lie_further_apart_than_one(la
         logical("allReduce", "1_3", "400.000", "5.000"), physical("allReduce", "400.000", "6.001"),
         logical("allReduce", "1_4", "500.000", "5.000"), physical("allReduce", "499.000", "7.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {1: (0, "aiv_near"), 3: (2, "aiv_near"), 9: (8, "aiv_near")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {1: (0, "aiv_near"), 3: (2, "aiv_near"), 9: (8, "aiv_near")}
 
 
-def test_the_closest_pair_of_all_goes_first(lake, tmp_path):
+@in_one_lake
+def test_the_closest_pair_of_all_goes_first(tmp_path):
     # 1 is 600 + 600 ns from 0 and 200 + 200 from 2; 3 is 400 + 400 from 2, and 1200 from 0.
     rows = (
         logical("allReduce", "1_0", "100.000", "5.000"), physical("allReduce", "100.600", "5.000"),
         logical("allReduce", "2_0", "100.800", "5.000"), physical("allReduce", "101.200", "5.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {1: (2, "aiv_near")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {1: (2, "aiv_near")}
     assert ask(lake, "SELECT kernel_id FROM ascend_kernels WHERE unpaired") == [(3,)]
 
 
-def test_who_loses_the_closest_takes_the_next(lake, tmp_path):
+@in_one_lake
+def test_who_loses_the_closest_takes_the_next(tmp_path):
     # Row 0 is 300 from 3 and 500 from 2, row 1 is 100 from 3: rows 1 and 3 pair, then 0 and 2.
     rows = (
         physical("allReduce", "100.300", "5.000"), physical("allReduce", "100.500", "5.000"),
         logical("allReduce", "1_0", "99.800", "5.000"), logical("allReduce", "2_0", "100.600", "5.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {1: (3, "aiv_near"), 0: (2, "aiv_near")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {1: (3, "aiv_near"), 0: (2, "aiv_near")}
 
 
-def test_of_equally_close_rows_the_earlier_in_the_file_pairs(lake, tmp_path):
+@in_one_lake
+def test_of_equally_close_rows_the_earlier_in_the_file_pairs(tmp_path):
     rows = (
         physical("allReduce", "100.400", "5.000"), physical("allReduce", "99.600", "5.000"),
         logical("allReduce", "1_0", "100.000", "5.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {0: (2, "aiv_near")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {0: (2, "aiv_near")}
 
 
-def test_a_chain_of_near_rows_pairs_as_greed_would(lake, tmp_path):
+@in_one_lake
+def test_a_chain_of_near_rows_pairs_as_greed_would(tmp_path):
     # Each gap is smaller than the one before, so that the last pair settles first: rounds follow each other.
     gaps = [700 - 20 * nth for nth in range(30)]
     at, starts = 100_000, []
@@ -196,10 +218,12 @@ def test_a_chain_of_near_rows_pairs_as_greed_would(lake, tmp_path):
         (logical("allReduce", f"1_{nth}", us, "5.000") if nth % 2 else physical("allReduce", us, "5.000"))
         for nth, us in enumerate(f"{start / 1000:.3f}" for start in starts)
     ]
-    assert pairs(lake, tmp_path, *rows) == greedy(rows)
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == greedy(rows)
 
 
-def test_pairs_of_random_rows_are_those_of_greed(lake, tmp_path):
+@in_one_lake
+def test_pairs_of_random_rows_are_those_of_greed(tmp_path):
     seeded = random.Random(7)
     rows = []
     for _ in range(300):
@@ -210,7 +234,8 @@ def test_pairs_of_random_rows_are_those_of_greed(lake, tmp_path):
             lambda kind, *args, **more: service(kind.lower(), *args, **more),
         ])  # fmt: skip
         rows.append(make(kind, f"{start / 1000:.3f}", f"{dur / 1000:.3f}", Device_id=device))
-    found = pairs(lake, tmp_path, *rows)
+    lake = yield table(tmp_path, *rows)
+    found = pairs(lake, *rows)
     assert {rule for _, rule in found.values()} >= {"aiv_near", "aicpu_service"}
     assert found == greedy(rows)
 
@@ -253,7 +278,8 @@ def one_row(nth, row):
     return {"nth": nth, "role": role, "where": (row.get("Device_id", "0"), kind), "start": start, "end": start + dur}
 
 
-def test_devices_and_kinds_pair_apart(lake, tmp_path):
+@in_one_lake
+def test_devices_and_kinds_pair_apart(tmp_path):
     rows = (
         logical("allReduce", "1_0", "100.000", "5.000", Device_id="0"),
         physical("allReduce", "100.000", "5.000", Device_id="1"),
@@ -261,27 +287,33 @@ def test_devices_and_kinds_pair_apart(lake, tmp_path):
         logical("allReduce", "1_2", "300.000", "5.000", Device_id="1"),
         physical("allReduce", "300.000", "5.000", Device_id="1"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {5: (4, "aiv_exact")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {5: (4, "aiv_exact")}
     assert ask(lake, "SELECT device, hcom_rows, counted_rows FROM double_counts ORDER BY ALL") == [(0, 3, 3), (1, 3, 2)]
 
 
-def test_a_capture_of_physical_rows_alone_counts_them_all(lake, tmp_path):
+@in_one_lake
+def test_a_capture_of_physical_rows_alone_counts_them_all(tmp_path):
     rows = [physical("allReduce", f"{100 + nth}.000", "0.500") for nth in range(3)]
-    assert pairs(lake, tmp_path, *rows) == {}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {}
     assert ask(lake, "SELECT counted_rows, unpaired_rows FROM double_counts") == [(3, 3)]
 
 
-def test_a_service_row_pairs_beside_a_vector_kernel(lake, tmp_path):
+@in_one_lake
+def test_a_service_row_pairs_beside_a_vector_kernel(tmp_path):
     rows = (
         logical("allReduce", "1_0", "100.000", "50.000"), physical("allReduce", "100.000", "50.000"),
         service("allreduce", "99.000", "52.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {1: (0, "aiv_exact"), 2: (0, "aicpu_service")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {1: (0, "aiv_exact"), 2: (0, "aicpu_service")}
     found = ask(lake, "SELECT partner_id, partner_stream FROM ascend_kernels WHERE kernel_id = 0")
     assert found == [(1, 47)]  # the kernel is the collective, the AI CPU only serves it
 
 
-def test_a_service_row_pairs_with_the_call_it_overlaps_most_by_half_at_least(lake, tmp_path):
+@in_one_lake
+def test_a_service_row_pairs_with_the_call_it_overlaps_most_by_half_at_least(tmp_path):
     rows = (
         logical("allReduce", "1_0", "100.000", "30.000"), logical("allReduce", "2_0", "110.000", "30.000"),
         service("allreduce", "108.000", "30.000"),  # 22 of 38 with the first, 28 of 32 with the second
@@ -289,21 +321,25 @@ def test_a_service_row_pairs_with_the_call_it_overlaps_most_by_half_at_least(lak
         logical("broadcast", "1_2", "300.000", "10.000"), service("broadcast", "300.000", "20.000"),  # exactly half
         logical("broadcast", "1_3", "400.000", "9.999"), service("broadcast", "400.000", "20.000"),  # just less
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {
         2: (1, "aicpu_service"), 4: (None, "aicpu_service"), 6: (5, "aicpu_service"), 8: (None, "aicpu_service"),
     }  # fmt: skip
     assert ask(lake, "SELECT service_rows, service_us, service_unpaired_rows FROM double_counts") == [(4, 100.0, 2)]
 
 
-def test_a_call_has_one_service_row(lake, tmp_path):
+@in_one_lake
+def test_a_call_has_one_service_row(tmp_path):
     rows = (
         logical("allReduce", "1_0", "100.000", "30.000"), service("allreduce", "101.000", "30.000"),
         service("allreduce", "100.500", "30.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {1: (None, "aicpu_service"), 2: (0, "aicpu_service")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {1: (None, "aicpu_service"), 2: (0, "aicpu_service")}
 
 
-def test_kinds_are_spelled_in_many_ways(lake, tmp_path):
+@in_one_lake
+def test_kinds_are_spelled_in_many_ways(tmp_path):
     names = {
         "hcom_allReduce_": "allreduce", "HcomAllReduce": "allreduce", "hcom_reduceScatter_": "reducescatter",
         "hcom_reduce_scatter_": "reducescatter", "HcomReduceScatter": "reducescatter", "hcom_alltoallvc_": "alltoallvc",
@@ -325,22 +361,25 @@ def test_kinds_are_spelled_in_many_ways(lake, tmp_path):
         {"Type": "N/A", "Name": "AivKernel_reduceScatter", "Start Time(us)": "90"},
         {"Type": "Foo", "Name": "hcom_allReduce__428_0_1_AivKernel", "Start Time(us)": "91"},
     ]
-    lake.ingest(write_kernels(tmp_path / "kernel_details.csv", *rows))
+    lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
     found = ask(lake, "SELECT comm_kind FROM ascend_kernels ORDER BY kernel_id")
     assert [kind for (kind,) in found] == [*names.values(), "reducescatter", "allreduce"]
 
 
-def test_companions_of_fused_operations_serve_and_the_operation_counts(lake, tmp_path):
+@in_one_lake
+def test_companions_of_fused_operations_serve_and_the_operation_counts(tmp_path):
     rows = (
         {"Type": "MatmulReduceScatter", "Name": "aclnnX_y_MatmulReduceScatter", "Accelerator Core": "MIX_AIC"},
         {"Type": "MatmulReduceScatterAicpu", "Name": "MatmulReduceScatterAicpu", "Accelerator Core": "AI_CPU"},
         {"Type": "CastAiCpu", "Name": "aclnnCast_CastAiCpu_Cast", "Accelerator Core": "AI_CPU"},
     )
-    assert pairs(lake, tmp_path, *rows) == {1: (None, "aicpu_service")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {1: (None, "aicpu_service")}
     assert ask(lake, "SELECT category, kind FROM kernels ORDER BY kernel_id")[0] == ("mc2", "compute")
 
 
-def test_parts_of_a_collective_count_only_outside_of_one(lake, tmp_path):
+@in_one_lake
+def test_parts_of_a_collective_count_only_outside_of_one(tmp_path):
     def leaked(start, dur):
         return {
             "Name": "Memcpy", "Type": "Memcpy", "Accelerator Core": "HCCL", "Start Time(us)": start,
@@ -352,20 +391,25 @@ def test_parts_of_a_collective_count_only_outside_of_one(lake, tmp_path):
         leaked("100.000", "10.000"), leaked("145.000", "15.000"), leaked("155.000", "5.001"),
         leaked("300.000", "1.000"),
     )  # fmt: skip
-    assert pairs(lake, tmp_path, *rows) == {2: (None, "small_task"), 3: (None, "small_task")}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {2: (None, "small_task"), 3: (None, "small_task")}
     assert ask(lake, "SELECT small_task_rows, small_task_us FROM double_counts") == [(2, 25.0)]
     assert ask(lake, "SELECT DISTINCT category, kind FROM kernels WHERE stream = 60") == [
         ("communication", "communication")
     ]  # fmt: skip
 
 
-def test_byte_identical_rows_are_reported_and_count(lake, tmp_path):
+@in_one_lake
+def test_byte_identical_rows_are_reported_and_count(tmp_path):
     row = {"Type": "Add", "Start Time(us)": "10.000", "Duration(us)": "2.000"}
-    assert pairs(lake, tmp_path, row, row, row | {"Task ID": "8"}, row | {"Device_id": "1"}) == {}
+    lake = yield table(tmp_path, row, row, row | {"Task ID": "8"}, row | {"Device_id": "1"})
+    assert pairs(lake, row, row, row | {"Task ID": "8"}, row | {"Device_id": "1"}) == {}
     found = ask(lake, "SELECT device, exact_duplicates, exact_duplicates_us FROM double_counts ORDER BY ALL")
     assert found == [(0, 1, 2.0), (1, 0, 0.0)]
 
 
-def test_tasks_of_one_number_and_two_contexts_are_no_duplicates(lake, tmp_path):
+@in_one_lake
+def test_tasks_of_one_number_and_two_contexts_are_no_duplicates(tmp_path):
     rows = [{"Accelerator Core": "MIX_AIV", "Context ID": str(nth), "Type": "NonZero"} for nth in range(2)]
-    assert pairs(lake, tmp_path, *rows) == {}
+    lake = yield table(tmp_path, *rows)
+    assert pairs(lake, *rows) == {}

@@ -12,6 +12,7 @@ import pytest
 from tracelake.lake import Lake
 
 from ...ascend_captures import Capture, Model, Row, chunked, hybrid, latent, norms_of_queries, paged, sparse
+from ...lakes import ingest_at_once
 from ...support import DATA, data_file
 
 Made = Callable[[], Capture]
@@ -188,22 +189,23 @@ def lake(captures: dict[str, Capture], tmp_path_factory: pytest.TempPathFactory)
     opened = Lake(folder / "lake")
     files = {"check": "synthetic/forward_passes.csv", "training": "kernel_details_training_910b_arithmetic.csv"}
     files["excerpt"] = "kernel_details_excerpt_pipeutilization.csv"
-    for trace, name in files.items():
-        if (DATA / "ascend" / name).is_file():
-            opened.ingest(DATA / "ascend" / name, trace=trace)
+    written = {
+        DATA / "ascend" / name: {"trace": trace} for trace, name in files.items() if (DATA / "ascend" / name).is_file()
+    }
     for nth, (name, (_, settings)) in enumerate(CAPTURES.items()):
         # Two captures may be alike; content tells traces apart.
         moved = [replace(row, start=row.start + nth * 10**9) for row in captures[name].rows]
         captures[name].rows = moved
-        opened.ingest(captures[name].write(folder / f"c{nth}.csv"), trace=name, **settings)
+        written[captures[name].write(folder / f"c{nth}.csv")] = {"trace": name, **settings}
     order = {0: 1, 1: 0, 2: 2}
     path = captures[SHUFFLED].write(folder / "s.csv", order=lambda row: (order[row.pass_no or 0], row.start))
-    opened.ingest(path, trace=SHUFFLED)
+    written[path] = {"trace": SHUFFLED}
     one, two = decoding(Model(4), 3), decoding(Model(6, latent), 2)
     lines = [line.replace("0,", "1,", 1) for line in two.text().splitlines()[1:]]
     (folder / "d.csv").write_text(one.text() + "\n".join(lines) + "\n")
     captures |= {"device 0": one, "device 1": two}
-    opened.ingest(folder / "d.csv", trace="two devices")
+    written[folder / "d.csv"] = {"trace": "two devices"}
+    ingest_at_once(opened, written)
     yield opened
     opened.close()
 

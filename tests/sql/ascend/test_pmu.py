@@ -5,6 +5,7 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table
 
@@ -13,8 +14,10 @@ from .counters import ask, ask_one, product, write_table
 def real(tmp_path_factory):
     """A lake with a training step (arithmetic counters) and an excerpt of another (counters of the pipes)."""
     opened = Lake(tmp_path_factory.mktemp("pmu") / "lake")
-    opened.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="arithmetic")
-    opened.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="pipes")
+    ingest_at_once(opened, {
+        data_file("ascend/kernel_details_training_910b_arithmetic.csv"): {"trace": "arithmetic"},
+        data_file("ascend/kernel_details_excerpt_pipeutilization.csv"): {"trace": "pipes"},
+    })  # fmt: skip
     yield opened
     opened.close()
 
@@ -113,10 +116,11 @@ def test_evidence_names_parts_by_cores_and_clock(real):
     ]
 
 
-def test_evidence_contradicts_what_the_user_says_without_overriding_it(lake, tmp_path):
+@in_one_lake
+def test_evidence_contradicts_what_the_user_says_without_overriding_it(tmp_path):
     counted = {"aicore_time(us)": "90", "aic_total_cycles": str(90 * 20 * 1800), "cube_utilization(%)": "90.0"}
     row = product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": "100"}) | counted
-    lake.ingest(write_table(tmp_path / "t.csv", row), hardware="ascend_910b2")
+    lake = yield Files(write_table(tmp_path / "t.csv", row), hardware="ascend_910b2")
     found = ask_one(lake, "SELECT * FROM device_evidence")
     assert (found["hardware"], found["cube_cores"], found["candidates"]) == ("ascend_910b2", 20, ["ascend_910b3"])
     assert found["agrees"] is False
@@ -126,35 +130,36 @@ def test_evidence_contradicts_what_the_user_says_without_overriding_it(lake, tmp
     assert ask(lake, "SELECT hardware FROM traces") == [("ascend_910b2",)]
 
 
-def test_a_clock_that_drops_is_told_and_short_kernels_are_not_asked(lake, tmp_path):
+@in_one_lake
+def test_a_clock_that_drops_is_told_and_short_kernels_are_not_asked(tmp_path):
     def row(us: float, mhz: float) -> dict[str, str]:
         return product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": str(us)}) | {
             "aicore_time(us)": str(us), "aic_total_cycles": str(us * 20 * mhz),
         }  # fmt: skip
 
-    lake.ingest(write_table(tmp_path / "t.csv", row(50, 1800), row(50, 1800), row(50, 1620), row(1, 900)))
+    lake = yield write_table(tmp_path / "t.csv", row(50, 1800), row(50, 1800), row(50, 1620), row(1, 900))
     found = ask(lake, "SELECT severity, round(value, 6) FROM ascend_checks WHERE \"check\" = 'clock_varies'")
     assert found == [("warning", 10)]
 
 
-def test_a_share_of_the_cubes_above_100_names_its_causes(lake, tmp_path):
+@in_one_lake
+def test_a_share_of_the_cubes_above_100_names_its_causes(tmp_path):
     def row(share: str) -> dict[str, str]:
         counted = {"aicore_time(us)": "90", "aic_total_cycles": str(90 * 20 * 1800), "cube_utilization(%)": share}
         return product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": "100"}) | counted
 
-    lake.ingest(write_table(tmp_path / "t.csv", row("100"), row("100.1")))
+    lake = yield write_table(tmp_path / "t.csv", row("100"), row("100.1"))
     assert ask(lake, "SELECT cube_utilization_pct, over_100_causes FROM kernel_pmu ORDER BY kernel_id") == [
         (100, None), (100.1, "counted_at_another_clock;counted_beyond_duration"),
     ]  # fmt: skip
 
 
-def test_names_of_columns_are_read_however_they_are_spelled(lake, tmp_path):
-    lake.ingest(
-        write_table(
-            tmp_path / "t.csv",
-            {"cube_utilization( %)": "50", "Aic_Mac_Ratio": "1.5e-01", "r5a4": "7", "note": "high"},
-            {"cube_utilization( %)": "", "Aic_Mac_Ratio": "N/A"},
-        )
+@in_one_lake
+def test_names_of_columns_are_read_however_they_are_spelled(tmp_path):
+    lake = yield write_table(
+        tmp_path / "t.csv",
+        {"cube_utilization( %)": "50", "Aic_Mac_Ratio": "1.5e-01", "r5a4": "7", "note": "high"},
+        {"cube_utilization( %)": "", "Aic_Mac_Ratio": "N/A"},
     )
     found = ask(
         lake,
@@ -173,33 +178,37 @@ def test_names_of_columns_are_read_however_they_are_spelled(lake, tmp_path):
     ]
 
 
-def test_older_chips_without_a_prefix_have_clock_and_work_too(lake, tmp_path):
+@in_one_lake
+def test_older_chips_without_a_prefix_have_clock_and_work_too(tmp_path):
     row = product("MatMul", "16,64;64,32", "16,32", dtype="FLOAT16", **{"Duration(us)": "100"}) | {
         "aicore_time(us)": "50", "total_cycles": "1000000", "mac_ratio": "0.5", "vec_ratio": "0.1",
     }  # fmt: skip
-    lake.ingest(write_table(tmp_path / "t.csv", row))
+    lake = yield write_table(tmp_path / "t.csv", row)
     found = ask_one(lake, "SELECT cube_mhz, mac_ratio, vector_ratio, pmu_flop, pmu_tflops FROM kernel_pmu")
     # 1e6 cycles / (50 us x 20 blocks) = 1000 MHz; 0.5 x 1e6 x 8192 = 4.096e9 FLOP in 100 us.
     assert found == {"cube_mhz": 1000, "mac_ratio": 0.5, "vector_ratio": 0.1, "pmu_flop": 4.096e9, "pmu_tflops": 40.96}
 
 
 @pytest.mark.parametrize(("dtype", "flop"), [("INT8", 16384), ("DT_BF16", 8192), ("FLOAT", None), ("INT4", None)])
-def test_what_a_cycle_multiplies_depends_on_the_type_of_elements(lake, tmp_path, dtype, flop):
+@in_one_lake
+def test_what_a_cycle_multiplies_depends_on_the_type_of_elements(tmp_path, dtype, flop):
     row = product("MatMulV2", "16,64;64,32", "16,32", dtype=dtype)
     row |= {"aicore_time(us)": "1", "aic_total_cycles": "1000", "aic_mac_ratio": "0.25"}
-    lake.ingest(write_table(tmp_path / "t.csv", row))
+    lake = yield write_table(tmp_path / "t.csv", row)
     assert ask(lake, "SELECT pmu_flop FROM kernel_pmu") == [(flop and flop * 250,)]
 
 
-def test_the_arithmetic_counters_tell_int8_apart(lake, tmp_path):
+@in_one_lake
+def test_the_arithmetic_counters_tell_int8_apart(tmp_path):
     row = product("MatMul", "16,64;64,32", "16,32", dtype="INT8") | {
         "aicore_time(us)": "1", "aic_total_cycles": "1000", "aic_mac_fp16_ratio": "0", "aic_mac_int8_ratio": "0.5",
     }  # fmt: skip
-    lake.ingest(write_table(tmp_path / "t.csv", row))
+    lake = yield write_table(tmp_path / "t.csv", row)
     assert ask(lake, "SELECT pmu_flop, mac_ratio FROM kernel_pmu") == [(500 * 16384, 0.5)]
 
 
-def test_a_mixed_kernel_has_the_blocks_of_its_second_kind_of_core_in_the_other_column(lake, tmp_path):
+@in_one_lake
+def test_a_mixed_kernel_has_the_blocks_of_its_second_kind_of_core_in_the_other_column(tmp_path):
     counted = {
         "aicore_time(us)": "10",
         "aic_total_cycles": "360000",
@@ -208,19 +217,18 @@ def test_a_mixed_kernel_has_the_blocks_of_its_second_kind_of_core_in_the_other_c
     }
     mixed = {"Block Num": "20", "Mix Block Num": "40", **counted}
     turned = {"Block Num": "40", "Mix Block Num": "20", **counted}
-    lake.ingest(
-        write_table(
-            tmp_path / "t.csv",
-            mixed | {"Type": "FusedInferAttentionScore", "Accelerator Core": "MIX_AIC"},
-            turned | {"Type": "NonZero", "Accelerator Core": "MIX_AIV"},
-        )
+    lake = yield write_table(
+        tmp_path / "t.csv",
+        mixed | {"Type": "FusedInferAttentionScore", "Accelerator Core": "MIX_AIC"},
+        turned | {"Type": "NonZero", "Accelerator Core": "MIX_AIV"},
     )
     found = ask(lake, "SELECT cube_blocks, vector_blocks, cube_mhz, vector_mhz FROM kernel_pmu")
     assert found == [(20, 40, 1800, 1800)] * 2
 
 
-def test_a_trace_without_counters_has_none_and_no_evidence(lake, tmp_path):
-    lake.ingest(write_table(tmp_path / "t.csv", {}))
+@in_one_lake
+def test_a_trace_without_counters_has_none_and_no_evidence(tmp_path):
+    lake = yield write_table(tmp_path / "t.csv", {})
     assert ask(lake, "SELECT * FROM pmu_counters") == ask(lake, "SELECT * FROM kernel_pmu") == []
     assert ask(lake, "SELECT * FROM device_evidence") == []
     assert ask(lake, "SELECT * FROM ascend_checks WHERE severity <> 'ok'") == []

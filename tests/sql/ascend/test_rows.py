@@ -8,6 +8,7 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...lakes import in_one_lake
 from ...support import data_file
 from .files import write_kernels
 
@@ -16,24 +17,16 @@ def ask(lake: Lake, query: str) -> list[tuple]:
     return lake.sql(query).fetchall()
 
 
-@pytest.fixture(scope="module")
-def training(tmp_path_factory):
+@pytest.fixture
+def training(real_lake):
     """A lake with a training step of 591 rows, written by an older exporter."""
-    path = data_file("ascend/kernel_details_training_910b_arithmetic.csv")
-    opened = Lake(tmp_path_factory.mktemp("training") / "lake")
-    opened.ingest(path)
-    yield opened
-    opened.close()
+    return real_lake("ascend/kernel_details_training_910b_arithmetic.csv")
 
 
-@pytest.fixture(scope="module")
-def excerpt(tmp_path_factory):
+@pytest.fixture
+def excerpt(real_lake):
     """A lake with 29 rows of a newer exporter, three of them repeated."""
-    path = data_file("ascend/kernel_details_excerpt_pipeutilization.csv")
-    opened = Lake(tmp_path_factory.mktemp("excerpt") / "lake")
-    opened.ingest(path)
-    yield opened
-    opened.close()
+    return real_lake("ascend/kernel_details_excerpt_pipeutilization.csv")
 
 
 def us(text: str) -> int:
@@ -147,8 +140,9 @@ def test_cells_of_the_excerpt_have_their_types(excerpt):
     assert row == (19, 19, 2, 2, "dynamic", us("113.955"), 1736413971411629128, 1736413974268747953, 9, 9)
 
 
-def test_types_of_a_table_without_types_are_in_the_names(lake):
-    lake.ingest(data_file("ascend/kernel_details_level0.csv"))
+@in_one_lake
+def test_types_of_a_table_without_types_are_in_the_names():
+    lake = yield data_file("ascend/kernel_details_level0.csv")
     found = ask(lake, "SELECT name, op_type, op_category, core, core_group FROM ascend_kernels ORDER BY kernel_id")
     assert [row[:3] for row in found] == [
         ("Cast16", "Cast", "cast"), ("trans_Cast_19", "Cast", "cast"), ("trans_TransData_20", "TransData", "memory"),
@@ -181,9 +175,10 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_a_row_without_a_type_is_named_by_its_name(lake, tmp_path):
+@in_one_lake
+def test_a_row_without_a_type_is_named_by_its_name(tmp_path):
     rows = [{"Name": name, "Type": "N/A", "Start Time(us)": str(nth)} for nth, (name, _) in enumerate(NAMES)]
-    lake.ingest(write_kernels(tmp_path / "kernel_details.csv", *rows))
+    lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
     assert ask(lake, "SELECT name, op_type FROM ascend_kernels ORDER BY kernel_id") == NAMES
 
 
@@ -210,9 +205,10 @@ VARIANTS = [
 ]  # fmt: skip
 
 
-def test_variants_fold_into_one_type_with_one_category(lake, tmp_path):
+@in_one_lake
+def test_variants_fold_into_one_type_with_one_category(tmp_path):
     rows = [{"Type": op_type, "Start Time(us)": str(nth)} for nth, (op_type, _, _) in enumerate(VARIANTS)]
-    lake.ingest(write_kernels(tmp_path / "kernel_details.csv", *rows))
+    lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
     found = ask(lake, "SELECT op_type, op_type_folded, op_category FROM ascend_kernels ORDER BY kernel_id")
     assert found == VARIANTS
     # Rows of the AI CPU for collectives do not count.
@@ -262,11 +258,12 @@ CORES = [
 ]  # fmt: skip
 
 
-def test_cores_have_groups_and_control_tasks_are_no_kernels(lake, tmp_path):
+@in_one_lake
+def test_cores_have_groups_and_control_tasks_are_no_kernels(tmp_path):
     rows = [
         {"Type": "Foo", "Accelerator Core": core, "Start Time(us)": str(nth)} for nth, (core, _) in enumerate(CORES)
     ]
-    lake.ingest(write_kernels(tmp_path / "kernel_details.csv", *rows))
+    lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
     found = ask(lake, "SELECT core_group, counted FROM ascend_kernels ORDER BY kernel_id")
     assert found == [(group, group != "control") for _, group in CORES]
     kernels = [nth for nth, (_, group) in enumerate(CORES) if group != "control"]
@@ -288,12 +285,13 @@ SLOTS = [
 ]  # fmt: skip
 
 
-def test_slots_of_shapes_keep_their_places(lake, tmp_path):
+@in_one_lake
+def test_slots_of_shapes_keep_their_places(tmp_path):
     rows = [
         {"Output Shapes": shapes, "Output Data Types": types, "Input Shapes": shapes, "Input Data Types": types,
          "Start Time(us)": str(nth)} for nth, (shapes, types, _) in enumerate(SLOTS)
     ]  # fmt: skip
-    lake.ingest(write_kernels(tmp_path / "kernel_details.csv", *rows))
+    lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
     wanted = [(dims,) for _, _, dims in SLOTS]
     assert ask(lake, "SELECT output_dims FROM ascend_kernels ORDER BY kernel_id") == wanted
     assert ask(lake, "SELECT input_dims FROM kernels ORDER BY kernel_id") == ask(
@@ -301,13 +299,14 @@ def test_slots_of_shapes_keep_their_places(lake, tmp_path):
     )
 
 
-def test_missing_cells_are_null_and_the_row_stays(lake, tmp_path):
+@in_one_lake
+def test_missing_cells_are_null_and_the_row_stays(tmp_path):
     row = {
         "Task ID": "N/A", "Stream ID": "", "Block Num": "N/A", "Wait Time(us)": "N/A", "OP State": "N/A",
         "Model ID": "12", "Mix Block Num": "",
     }  # fmt: skip
     path: Path = write_kernels(tmp_path / "kernel_details.csv", row)
-    lake.ingest(path)
+    lake = yield path
     found = ask(
         lake,
         "SELECT task_id, stream, block_num, wait_ns, op_state, mix_block_num, context_id, input_types, model_id,"
@@ -316,13 +315,14 @@ def test_missing_cells_are_null_and_the_row_stays(lake, tmp_path):
     assert found == [(None, None, None, None, None, None, None, None, 12, True)]
 
 
-def test_nothing_but_the_needed_columns_is_enough(lake, tmp_path):
+@in_one_lake
+def test_nothing_but_the_needed_columns_is_enough(tmp_path):
     path = write_kernels(
         tmp_path / "kernel_details.csv", {"Type": "MatMulV2"}, {"Type": "Cast", "Start Time(us)": "5"},
         drop=("Device_id", "Model ID", "Task ID", "Stream ID", "Name", "OP State", "Accelerator Core", "Wait Time(us)",
               "Block Num", "Mix Block Num", "Input Shapes", "Input Data Types", "Input Formats", "Output Shapes",
               "Output Data Types", "Output Formats", "Context ID"),
     )  # fmt: skip
-    lake.ingest(path)
+    lake = yield path
     found = ask(lake, "SELECT device, op_type, category, kind FROM kernels ORDER BY kernel_id")
     assert found == [(0, "MatMulV2", "gemm", "compute"), (0, "Cast", "cast", "compute")]

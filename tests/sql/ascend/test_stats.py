@@ -7,6 +7,7 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...lakes import in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table, write_trace
 
@@ -15,9 +16,11 @@ from .counters import ask, ask_one, product, write_table, write_trace
 def real(tmp_path_factory):
     """A lake with a training step, an excerpt, a timeline, and a table without types."""
     opened = Lake(tmp_path_factory.mktemp("stats") / "lake")
-    opened.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="step")
-    opened.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="excerpt", software="CANN 8")
-    opened.ingest(data_file("ascend/trace_view.json"), trace="timeline")
+    ingest_at_once(opened, {
+        data_file("ascend/kernel_details_training_910b_arithmetic.csv"): {"trace": "step"},
+        data_file("ascend/kernel_details_excerpt_pipeutilization.csv"): {"trace": "excerpt", "software": "CANN 8"},
+        data_file("ascend/trace_view.json"): {"trace": "timeline"},
+    })  # fmt: skip
     yield opened
     opened.close()
 
@@ -51,8 +54,8 @@ def test_sums_per_type_and_core_are_those_of_op_statistic(real):
     assert whole == {"types": 43, "rows": 591, "us": pytest.approx(396807.04), "pct": pytest.approx(100), "removed": 0}
 
 
-def test_double_rows_are_in_the_sums_as_in_the_file_and_told_apart(lake):
-    lake.ingest(data_file("ascend/synthetic/hcom_pairs.csv"))
+def test_double_rows_are_in_the_sums_as_in_the_file_and_told_apart(real_lake):
+    lake = real_lake("ascend/synthetic/hcom_pairs.csv")
     found = ask(
         lake,
         "SELECT sum(total_us) FILTER (op_type LIKE 'hcom%'), sum(counted_us) FILTER (op_type LIKE 'hcom%'), "
@@ -77,13 +80,14 @@ OP_STATISTIC = """Device_id,Model Name,OP Type,Core Type,Count,Total Time(us),Mi
 """  # noqa: E501
 
 
-def test_op_statistic_beside_the_kernels_is_compared_row_by_row(lake, tmp_path):
+@in_one_lake
+def test_op_statistic_beside_the_kernels_is_compared_row_by_row(tmp_path):
     rows = [
         product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": "10"}),
         product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": "20"}),
         {"Duration(us)": "10"},
     ]
-    lake.ingest(profiler_folder(tmp_path, rows, op_statistic=OP_STATISTIC))
+    lake = yield profiler_folder(tmp_path, rows, op_statistic=OP_STATISTIC)
     found = ask(lake, "SELECT op_type, core, file_count, kernel_count, file_us, kernel_us, diff_us, "
                       "round(diff_pct, 3) FROM op_statistic_comparison ORDER BY op_type")  # fmt: skip
     assert found == [
@@ -144,9 +148,11 @@ def test_the_same_work_of_two_traces_is_one_row_and_other_hardware_another(lake,
         rows = (product("MatMulV2", "16,64;64,32", "16,32", **{"Duration(us)": str(us)}) for us in durations)
         return write_table(tmp_path / f"{name}.csv", *rows)
 
-    lake.ingest(write("one", 1, 2, 3), trace="one", hardware="ascend_910b2")
-    lake.ingest(write("two", 4), trace="two", hardware="ascend_910b2")
-    lake.ingest(write("three", 100), trace="three", hardware="ascend_910b3")
+    ingest_at_once(lake, {
+        write("one", 1, 2, 3): {"trace": "one", "hardware": "ascend_910b2"},
+        write("two", 4): {"trace": "two", "hardware": "ascend_910b2"},
+        write("three", 100): {"trace": "three", "hardware": "ascend_910b3"},
+    })  # fmt: skip
     found = ask(
         lake,
         "SELECT hardware, count, traces, sum_us, min_us, avg_us, median_us, p95_us, max_us, first_trace, last_trace "
@@ -199,13 +205,14 @@ def write_kernels_of(path, kernels):
     ])  # fmt: skip
 
 
-def test_a_category_is_exposed_where_it_runs_alone_and_united_where_it_runs_twice(lake, tmp_path):
+@in_one_lake
+def test_a_category_is_exposed_where_it_runs_alone_and_united_where_it_runs_twice(tmp_path):
     # gemm 0..10, 5..15 and 15..18: alone 0..8. norm 8..20: alone 19..20. all-reduce 17..19, 30..31: alone 30..31.
-    lake.ingest(write_kernels_of(tmp_path / "t.json", [
+    lake = yield write_kernels_of(tmp_path / "t.json", [
         ("nvjet_gemm", "kernel", 0, 10), ("nvjet_gemm", "kernel", 5, 15), ("nvjet_gemm", "kernel", 15, 18),
         ("rmsnorm_kernel", "kernel", 8, 20), ("ncclDevKernel_AllReduce", "kernel", 17, 19),
         ("ncclDevKernel_AllReduce", "kernel", 30, 31), ("nvjet_gemm", "kernel", 40, 40),
-    ]))  # fmt: skip
+    ])  # fmt: skip
     found = ask(
         lake,
         "SELECT category, kind, kernels, sum_us, union_us, exposed_us, round(sum_pct, 6) FROM category_times "
@@ -227,7 +234,8 @@ NAMES = {
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_sweeping_equals_counting_every_moment(lake, tmp_path, seed):
+@in_one_lake
+def test_sweeping_equals_counting_every_moment(tmp_path, seed):
     import random
 
     dice = random.Random(seed)
@@ -235,9 +243,9 @@ def test_sweeping_equals_counting_every_moment(lake, tmp_path, seed):
     for _ in range(60):
         start = dice.randrange(100)
         kernels.append((dice.choice([*NAMES]), start, start + dice.randrange(9)))
-    lake.ingest(write_kernels_of(tmp_path / "t.json", [
+    lake = yield write_kernels_of(tmp_path / "t.json", [
         (NAMES[category], "kernel", start, end) for category, start, end in kernels
-    ]))  # fmt: skip
+    ])  # fmt: skip
     running = [{category for category, start, end in kernels if start <= at < end} for at in range(120)]
     expected = {
         category: (sum(category in now for now in running), sum(now == {category} for now in running))
@@ -247,9 +255,10 @@ def test_sweeping_equals_counting_every_moment(lake, tmp_path, seed):
     assert {category: tuple(times) for category, *times in found} == expected
 
 
-def test_devices_are_swept_apart(lake, tmp_path):
+@in_one_lake
+def test_devices_are_swept_apart(tmp_path):
     rows = ({"Device_id": str(device), "Start Time(us)": "0", "Duration(us)": "10"} for device in (0, 1, 1))
-    lake.ingest(write_table(tmp_path / "t.csv", *rows))
+    lake = yield write_table(tmp_path / "t.csv", *rows)
     found = ask(lake, "SELECT device, kernels, sum_us, union_us, exposed_us FROM category_times ORDER BY device")
     assert found == [(0, 1, 10, 10, 10), (1, 2, 20, 10, 10)]
 
@@ -285,21 +294,20 @@ def test_the_profilers_own_lanes_say_the_same_as_the_kernels(real):
     assert computing == pytest.approx(1788.2505, abs=274 * 0.0001)
 
 
-def test_receiving_is_the_bubble_and_a_copy_is_free_time(lake, tmp_path):
+@in_one_lake
+def test_receiving_is_the_bubble_and_a_copy_is_free_time(tmp_path):
     def row(name: str, start: int, dur: int, core: str = "COMMUNICATION", **more: str) -> dict[str, str]:
         return {
             "Name": name, "Type": name.split("__", maxsplit=1)[0] + "_" * ("__" in name), "Accelerator Core": core,
             "Start Time(us)": str(start), "Duration(us)": str(dur), "Step Id": "3", **more,
         }  # fmt: skip
 
-    lake.ingest(
-        write_table(
-            tmp_path / "t.csv",
-            row("Add", 0, 10, "AI_VECTOR_CORE"),
-            row("hcom_receive__777_0_1", 5, 20, **{"Stream ID": "N/A"}),
-            row("MEMCPY_ASYNC", 30, 5, "MEMCPY_ASYNC"),
-            row("Add", 40, 10, "AI_VECTOR_CORE"),
-        )
+    lake = yield write_table(
+        tmp_path / "t.csv",
+        row("Add", 0, 10, "AI_VECTOR_CORE"),
+        row("hcom_receive__777_0_1", 5, 20, **{"Stream ID": "N/A"}),
+        row("MEMCPY_ASYNC", 30, 5, "MEMCPY_ASYNC"),
+        row("Add", 40, 10, "AI_VECTOR_CORE"),
     )
     found = ask_one(lake, "SELECT * EXCLUDE (trace_id, rank, device, start_ns, end_ns) FROM msprof_breakdown")
     assert found == {
@@ -315,12 +323,13 @@ STEPS = """Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Com
 """  # noqa: E501
 
 
-def test_the_files_steps_are_compared_with_the_kernels_of_each(lake, tmp_path):
+@in_one_lake
+def test_the_files_steps_are_compared_with_the_kernels_of_each(tmp_path):
     def rows():
         for step, start, dur in (("7", 0, 10), ("7", 30, 10), ("8", 50, 9)):
             yield {"Step Id": step, "Start Time(us)": str(start), "Duration(us)": str(dur)}
 
-    lake.ingest(profiler_folder(tmp_path, [*rows()], step_trace_time=STEPS))
+    lake = yield profiler_folder(tmp_path, [*rows()], step_trace_time=STEPS)
     found = ask(lake, "SELECT step, term, file_us, kernel_us, diff_us, diff_pct FROM step_trace_comparison "
                       "WHERE term IN ('computing', 'free') ORDER BY step, term")  # fmt: skip
     assert found == [

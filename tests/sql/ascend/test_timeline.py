@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracelake.lake import Lake
-
-from ...support import data_file
+from ...lakes import Files, in_one_lake
 from .files import (
     CANN,
     COLLECTIVES,
@@ -30,14 +28,10 @@ def ask(lake, query):
     return lake.sql(query).fetchall()
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
+@pytest.fixture
+def real(real_lake):
     """A lake with a real timeline of 276 device rows."""
-    path = data_file("ascend/trace_view.json")
-    opened = Lake(tmp_path_factory.mktemp("timeline") / "lake")
-    opened.ingest(path)
-    yield opened
-    opened.close()
+    return real_lake("ascend/trace_view.json")
 
 
 def test_device_rows_of_a_real_timeline(real):
@@ -86,17 +80,19 @@ def test_every_kernel_of_a_real_timeline_has_its_launch_and_its_operator(real):
     assert alone == [("MEMCPY_ASYNC",)]
 
 
-def test_a_device_is_the_one_of_its_label_not_its_process(lake, tmp_path):
-    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(task("Add", "100.000", 5.0), npu="NPU 3")))
+@in_one_lake
+def test_a_device_is_the_one_of_its_label_not_its_process(tmp_path):
+    lake = yield write_timeline(tmp_path / "trace_view.json", timeline(task("Add", "100.000", 5.0), npu="NPU 3"))
     assert ask(lake, "SELECT device, stream FROM kernels") == [(3, 2)]
 
 
-def test_control_tasks_are_rows_and_no_kernels(lake, tmp_path):
+@in_one_lake
+def test_control_tasks_are_rows_and_no_kernels(tmp_path):
     events = [
         task("EVENT_WAIT", "100.000", 5.0, kind="EVENT_WAIT"), task("NOTIFY_WAIT_SQE", "110.000", 5.0, kind="Other"),
         task("MEMCPY_ASYNC", "120.000", 5.0, kind="MEMCPY_ASYNC"), task("Add", "130.000", 5.0),
     ]  # fmt: skip
-    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(*events)))
+    lake = yield write_timeline(tmp_path / "trace_view.json", timeline(*events))
     found = ask(lake, "SELECT name, core_group, counted FROM ascend_kernels ORDER BY start_ns")
     assert found == [
         ("EVENT_WAIT", "control", False), ("NOTIFY_WAIT_SQE", "control", False), ("MEMCPY_ASYNC", "memory", True),
@@ -107,7 +103,8 @@ def test_control_tasks_are_rows_and_no_kernels(lake, tmp_path):
     ]  # fmt: skip
 
 
-def test_groups_are_collectives_and_planes_are_their_parts(lake, tmp_path):
+@in_one_lake
+def test_groups_are_collectives_and_planes_are_their_parts(tmp_path):
     events = [
         collective("hcom_allReduce__428_0_1", "100.000", 50.0),
         part("Notify_Wait", "100.000", 20.0, stream=47, number=3), part("Memcpy", "120.000", 20.0, stream=47, number=4),
@@ -118,7 +115,7 @@ def test_groups_are_collectives_and_planes_are_their_parts(lake, tmp_path):
         task("MEMCPY_ASYNC", "121.000", 20.0, stream=2, number=6, kind="MEMCPY_ASYNC"),
         task("SDMA", "149.000", 5.0, stream=47, number=8, kind="SDMA_SQE"),
     ]  # fmt: skip
-    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(*events)))
+    lake = yield write_timeline(tmp_path / "trace_view.json", timeline(*events))
     found = ask(lake, "SELECT start_ns, kind, stream FROM kernels ORDER BY ALL")
     assert found == [(100000, "communication", None), (121000, "memory", 2), (149000, "memory", 47)]
     found = ask(lake, "SELECT start_ns, rule, twin_id FROM kernel_duplicates ORDER BY ALL")
@@ -162,19 +159,21 @@ LAUNCHED = [
 ]
 
 
-def test_arrows_lead_to_the_innermost_call_and_operator(lake, tmp_path):
-    lake.ingest(write_timeline(tmp_path / "trace_view.json", timeline(*launched())))
+@in_one_lake
+def test_arrows_lead_to_the_innermost_call_and_operator(tmp_path):
+    lake = yield write_timeline(tmp_path / "trace_view.json", timeline(*launched()))
     assert ask(lake, LAUNCHES) == LAUNCHED
 
 
-def test_rows_of_a_table_take_over_what_their_twins_show(lake, tmp_path):
+@in_one_lake
+def test_rows_of_a_table_take_over_what_their_twins_show(tmp_path):
     rows = [
         {"Name": "aclnnMm_MatMulV2_MatMulV2", "Type": "MatMulV2", "Task ID": "7", "Start Time(us)": "100.000"},
         {"Name": "aclnnAdd_Add_Add", "Type": "Add", "Task ID": "8", "Start Time(us)": "110.000",
          "Input Shapes": '"4,2"', "Input Data Types": "FLOAT"},
         {"Name": "aclnnAdd_Cast_Cast", "Type": "Cast", "Task ID": "9", "Start Time(us)": "116.000"},
     ]  # fmt: skip
-    lake.ingest(write_folder(tmp_path, [row | {"Duration(us)": "5.000"} for row in rows], launched()))
+    lake = yield write_folder(tmp_path, [row | {"Duration(us)": "5.000"} for row in rows], launched())
     found = ask(lake, LAUNCHES)
     assert [row[:4] for row in found] == [row[:4] for row in LAUNCHED]
     assert found[1][4] == "[[4,2]]"  # its own, as its table writes them
@@ -183,7 +182,8 @@ def test_rows_of_a_table_take_over_what_their_twins_show(lake, tmp_path):
     assert ask(lake, "SELECT DISTINCT rule FROM kernel_duplicates") == [("timeline_twin",)]
 
 
-def test_twins_are_rows_of_one_device_stream_task_and_start(lake, tmp_path):
+@in_one_lake
+def test_twins_are_rows_of_one_device_stream_task_and_start(tmp_path):
     def row(number, start, **more):
         return {"Task ID": number, "Start Time(us)": start, "Duration(us)": "5.000", **more}
 
@@ -193,7 +193,7 @@ def test_twins_are_rows_of_one_device_stream_task_and_start(lake, tmp_path):
         task("Add", "300.372", 5.0, number=9),
         task("Add", "400.000", 5.0, number=10, stream=47), task("Add", "401.001", 5.0, number=10),
     ]  # fmt: skip
-    lake.ingest(write_folder(tmp_path, rows, events))
+    lake = yield write_folder(tmp_path, rows, events)
     found = ask(
         lake,
         "SELECT twin_id, start_ns FROM kernel_duplicates WHERE rule = 'timeline_twin' ORDER BY ALL",
@@ -204,7 +204,8 @@ def test_twins_are_rows_of_one_device_stream_task_and_start(lake, tmp_path):
     assert left == [(200000, 2), (400000, 47), (401001, 2)]
 
 
-def test_a_collective_of_folder_counts_once_however_often_it_is_shown(lake, tmp_path):
+@in_one_lake
+def test_a_collective_of_folder_counts_once_however_often_it_is_shown(tmp_path):
     rows = [
         logical("allReduce", "428_0_1", "100.000", "50.000"),
         physical("allReduce", "100.000", "50.000", **{"Task ID": "3"}),
@@ -216,7 +217,7 @@ def test_a_collective_of_folder_counts_once_however_often_it_is_shown(lake, tmp_
         *arrow("HostToDevice", "21474836479", (CANN, 1, "16.000"), (HARDWARE, 47, "100.000")),
         *arrow("async_npu", "100000", (PYTHON, 1, "12.000"), (COLLECTIVES, 0, "100.000")),
     ]  # fmt: skip
-    lake.ingest(write_folder(tmp_path, rows, events))
+    lake = yield write_folder(tmp_path, rows, events)
     found = ask(lake, "SELECT kernel_id, stream, op_name, launch_id IS NOT NULL, input_dims IS NOT NULL FROM kernels")
     assert found == [(0, 47, "c10d::allreduce_", True, True)]
     rules = ask(lake, "SELECT rule, twin_id FROM kernel_duplicates ORDER BY ALL")
@@ -228,17 +229,19 @@ def test_a_collective_of_folder_counts_once_however_often_it_is_shown(lake, tmp_
 @pytest.mark.parametrize(
     ("listed", "npu", "device"), [("5", "NPU", 5), (None, "NPU 3", 3), ("3", "NPU 3", 3), (None, "NPU", 0)]
 )
-def test_files_of_a_folder_are_of_one_device_whichever_says_it(lake, tmp_path, listed, npu, device):
+@in_one_lake
+def test_files_of_a_folder_are_of_one_device_whichever_says_it(tmp_path, listed, npu, device):
     row = {"Task ID": "7", "Start Time(us)": "100.000", "Duration(us)": "5.000"} | (
         {"Device_id": listed} if listed else {}
     )
     events = [task("Add", "100.000", 5.0, number=7), task("MEMCPY_ASYNC", "110.000", 5.0, kind="MEMCPY_ASYNC")]
-    lake.ingest(write_folder(tmp_path, [row], events, npu=npu, drop=() if listed else ("Device_id",)))
+    lake = yield write_folder(tmp_path, [row], events, npu=npu, drop=() if listed else ("Device_id",))
     assert ask(lake, "SELECT kernel_id, device FROM kernels ORDER BY start_ns")[0] == (0, device)
     assert ask(lake, "SELECT count(*), count(DISTINCT device) FROM kernels") == [(2, 1)]
 
 
-def test_without_a_rule_the_timeline_still_shows_nothing_twice(lake, tmp_path):
+@in_one_lake
+def test_without_a_rule_the_timeline_still_shows_nothing_twice(tmp_path):
     rows = [{"Task ID": "7", "Start Time(us)": "100.000", "Duration(us)": "5.000"}]
-    lake.ingest(write_folder(tmp_path, rows, [task("Add", "100.000", 5.0, number=7)]), dedup="none")
+    lake = yield Files(write_folder(tmp_path, rows, [task("Add", "100.000", 5.0, number=7)]), dedup="none")
     assert ask(lake, "SELECT kernel_id FROM kernels") == [(0,)]

@@ -5,6 +5,7 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...lakes import in_one_lake, ingest_at_once
 from ...support import data_file
 from .counters import ask, ask_one, product, write_table
 
@@ -13,9 +14,11 @@ from .counters import ask, ask_one, product, write_table
 def real(tmp_path_factory):
     """A lake with a training step, an excerpt with altered shapes, and made-up forward passes."""
     opened = Lake(tmp_path_factory.mktemp("work") / "lake")
-    opened.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="step")
-    opened.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="excerpt")
-    opened.ingest(data_file("ascend/synthetic/forward_passes.csv"), trace="passes")
+    ingest_at_once(opened, {
+        data_file("ascend/kernel_details_training_910b_arithmetic.csv"): {"trace": "step"},
+        data_file("ascend/kernel_details_excerpt_pipeutilization.csv"): {"trace": "excerpt"},
+        data_file("ascend/synthetic/forward_passes.csv"): {"trace": "passes"},
+    })  # fmt: skip
     yield opened
     opened.close()
 
@@ -171,35 +174,38 @@ def test_the_inner_dimension_fits_both_matrices_and_the_result_or_there_is_none(
         assert products[name] == (m, n, k, 2 * m * n * k, False)
 
 
-def test_blocked_storage_is_undone(lake, tmp_path):
+@in_one_lake
+def test_blocked_storage_is_undone(tmp_path):
     # 5120 x 640 in blocks of 16 x 16: 40 columns of blocks, 320 rows of blocks.
     blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640") | {"Input Formats": "ND;FRACTAL_NZ"}
     # INT8 has blocks of 16 rows and 32 columns.
     narrow = product("QuantBatchMatmulV3", "16,5120;20,320,16,32", "16,640", dtype="INT8")
     narrow |= {"Input Formats": "FORMAT_ND;FORMAT_FRACTAL_NZ", "Output Data Types": "FLOAT16"}
     not_blocked = product("MatMulV2", "16,5120;40,320,16,16", "16,640")
-    lake.ingest(write_table(tmp_path / "t.csv", blocked, narrow, not_blocked))
+    lake = yield write_table(tmp_path / "t.csv", blocked, narrow, not_blocked)
     found = ask(lake, "SELECT k, flop, in_bytes, shape_inconsistent FROM ascend_operators ORDER BY kernel_id")
     flop = 2 * 16 * 640 * 5120
     size = 16 * 5120 + 5120 * 640
     assert found == [(5120, flop, 2 * size, False), (5120, flop, size, False), (None, None, 2 * size, True)]
 
 
-def test_scalars_have_one_element_and_absent_tensors_none(lake, tmp_path):
+@in_one_lake
+def test_scalars_have_one_element_and_absent_tensors_none(tmp_path):
     row = product("Add", "4,5;;", "4,5") | {
         "Accelerator Core": "AI_VECTOR_CORE", "Input Data Types": "FLOAT;INT64;DT_UNDEFINED",
         "Input Formats": "ND;ND;NULL", "Output Data Types": "FLOAT16",
     }  # fmt: skip
-    lake.ingest(write_table(tmp_path / "t.csv", row))
+    lake = yield write_table(tmp_path / "t.csv", row)
     assert ask(lake, "SELECT in_bytes, out_bytes, bytes, flop_note, shape_inconsistent FROM ascend_operators") == [
         (4 * 20 + 8, 2 * 20, 4 * 20 + 8 + 40, "no_rule", False)
     ]
 
 
-def test_bytes_with_an_unknown_type_of_elements_are_null_and_told(lake, tmp_path):
+@in_one_lake
+def test_bytes_with_an_unknown_type_of_elements_are_null_and_told(tmp_path):
     odd = product("MatMulV2", "16,64;64,32", "16,32") | {"Input Data Types": "DT_BF16;DT_ODD7"}
     half = product("MatMulV2", "16,64;64,32", "16,32") | {"Input Data Types": "DT_BF16;INT4"}
-    lake.ingest(write_table(tmp_path / "t.csv", odd, half))
+    lake = yield write_table(tmp_path / "t.csv", odd, half)
     found = ask(
         lake, "SELECT in_bytes, out_bytes, bytes, unknown_dtypes, flop FROM ascend_operators ORDER BY kernel_id"
     )
@@ -208,25 +214,27 @@ def test_bytes_with_an_unknown_type_of_elements_are_null_and_told(lake, tmp_path
     assert ask(lake, "SELECT value FROM ascend_checks WHERE \"check\" = 'unknown_dtype'") == [(1,)]
 
 
-def test_counters_that_contradict_shapes_are_told(lake, tmp_path):
+@in_one_lake
+def test_counters_that_contradict_shapes_are_told(tmp_path):
     def row(cycles: int) -> dict[str, str]:
         counted = {"aicore_time(us)": "1", "aic_total_cycles": str(cycles), "aic_mac_ratio": "1"}
         return product("MatMulV2", "128,128;128,128", "128,128") | counted
 
     # 2 x 128^3 FLOP are 512 cycles of a core.
-    lake.ingest(write_table(tmp_path / "t.csv", row(512), row(540), row(700), row(400)))
+    lake = yield write_table(tmp_path / "t.csv", row(512), row(540), row(700), row(400))
     found = ask(lake, "SELECT round(pmu_ratio, 3), flop_mismatch FROM ascend_operators ORDER BY kernel_id")
     assert found == [(1, False), (1.055, False), (1.367, True), (0.781, True)]
     assert ask(lake, "SELECT severity, value FROM ascend_checks WHERE \"check\" = 'flop_mismatch'") == [("warning", 2)]
 
 
-def test_attention_of_a_prefill_without_a_cache_of_one_request(lake, tmp_path):
+@in_one_lake
+def test_attention_of_a_prefill_without_a_cache_of_one_request(tmp_path):
     def row(requests: int, mask: str) -> dict[str, str]:
         shapes = f"64,4,128;64,1,128;64,1,128;;{mask};{requests};{requests}"
         types = f"DT_BF16;DT_BF16;DT_BF16;DT_UNDEFINED;{'INT8' if mask else 'DT_UNDEFINED'};INT64;INT64"
         return product("FusedInferAttentionScore", shapes, "64,4,128") | {"Input Data Types": types}
 
-    lake.ingest(write_table(tmp_path / "t.csv", row(1, "2048,2048"), row(1, ""), row(3, "2048,2048")))
+    lake = yield write_table(tmp_path / "t.csv", row(1, "2048,2048"), row(1, ""), row(3, "2048,2048"))
     found = ask(lake, "SELECT flop, causal, flop_note FROM ascend_operators ORDER BY kernel_id")
     whole = 2 * 4 * 64 * 64 * 256
     assert found == [(whole / 2, True, None), (whole, False, None), (None, None, "lengths_unknown")]
@@ -343,14 +351,16 @@ def test_no_pass_uses_more_memory_than_it_has_time_for(real):
     real.set("passes", hardware=None, model=None, tp=None)
 
 
-def test_tables_of_gathers_and_pools_of_caches_carry_a_caveat(lake, tmp_path):
+@in_one_lake
+def test_tables_of_gathers_and_pools_of_caches_carry_a_caveat(tmp_path):
     rows = (product(name, "151936,5120;128", "128,5120") for name in ("GatherV2", "ReshapeAndCacheNdKernel", "Mul"))
-    lake.ingest(write_table(tmp_path / "t.csv", *rows))
+    lake = yield write_table(tmp_path / "t.csv", *rows)
     found = ask(lake, "SELECT op_type, bytes_caveat IS NOT NULL FROM ascend_operators ORDER BY kernel_id")
     assert found == [("GatherV2", True), ("ReshapeAndCacheNdKernel", True), ("Mul", False)]
 
 
-def test_enormous_dimensions_are_no_error(lake, tmp_path):
+@in_one_lake
+def test_enormous_dimensions_are_no_error(tmp_path):
     huge = "9000000000000,9000000000000"
-    lake.ingest(write_table(tmp_path / "t.csv", product("MatMulV2", f"{huge};{huge}", huge)))
+    lake = yield write_table(tmp_path / "t.csv", product("MatMulV2", f"{huge};{huge}", huge))
     assert ask(lake, "SELECT flop FROM ascend_operators") == [(pytest.approx(2 * 9e12**3),)]

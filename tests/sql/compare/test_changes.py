@@ -11,6 +11,7 @@ import tracelake
 from tracelake.engine.errors import UsageError
 
 from ... import summary_cases as cases
+from ...lakes import in_one_lake
 
 
 def steady(steps, fusion, all_reduce, program="train"):
@@ -46,8 +47,8 @@ CASES = {
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("changes")
     lake = tracelake.open(folder / "lake")
-    for name, processes in (CASES | cases.CASES_I).items():
-        lake.ingest(cases.write_case(folder / f"{name}.json", processes))
+    written = (CASES | cases.CASES_I).items()
+    lake.ingest(*(cases.write_case(folder / f"{name}.json", processes) for name, processes in written))
     return lake
 
 
@@ -91,8 +92,8 @@ def test_two_steady_steps_have_no_spread(lake):
 
 def test_the_lake_is_the_history_of_what_has_a_baseline(tmp_path):
     lake = tracelake.open(tmp_path / "lake")
-    for name in ("before", "same", "slower", "program"):
-        lake.ingest(cases.write_case(tmp_path / f"{name}.json", CASES[name]))
+    names = ("before", "same", "slower", "program")
+    lake.ingest(*(cases.write_case(tmp_path / f"{name}.json", CASES[name]) for name in names))
     for trace in ("same", "slower", "program"):
         lake.set(trace, baseline="before")
     lake.set("before", baseline="last year")
@@ -210,6 +211,7 @@ def test_families_of_the_published_report(tmp_path):
     assert found["collective"][::2] == (120, 7880048640)
 
 
+@in_one_lake
 def test_shares_of_the_published_report_and_what_they_are(tmp_path):
     """Eight devices, of which the report takes one for the whole."""
     window, compute, communication, hot = 4035577866, 3423731901, 70639619, 10168257583
@@ -221,8 +223,7 @@ def test_shares_of_the_published_report_and_what_they_are(tmp_path):
             f"all-reduce.1 {compute / 1000:.3f}+{communication / 1000:.3f}; fusion.2 {(window - 1) / 1000:.3f}+0.001"
         )
         devices.append((nth + 1, f"/device:TPU:{nth}", {"XLA Ops": text}))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(cases.write_case(tmp_path / "published.json", devices))
+    lake = yield cases.write_case(tmp_path / "published.json", devices)
     parts = dict(
         lake.rows(
             "SELECT category, total_us FROM compat_time_breakdown WHERE mode = 'exclusive_global' AND total_us > 0"

@@ -175,8 +175,8 @@ PARTS = {
 def parts_lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
     with tracelake.open(folder / "lake") as lake:
-        lake.ingest(parts().write(folder / "base.json"))
-        lake.ingest(*[trace.write(folder / f"{name}.json") for name, (trace, _, _) in PARTS.items()])
+        traces = {"base": parts()} | {name: trace for name, (trace, _, _) in PARTS.items()}
+        lake.ingest(*[trace.write(folder / f"{name}.json") for name, trace in traces.items()])
         yield lake
 
 
@@ -234,8 +234,8 @@ def gate(lake, *arguments):
 
 
 def test_the_gate_s_exit_status_and_reason(lake, tmp_path):
-    for name in ("one", "one the same", "prefill", "no device"):
-        assert run_cli("ingest", CASES[name].write(tmp_path / f"{name}.json"), lake=tmp_path / "lake").returncode == 0
+    paths = [CASES[name].write(tmp_path / f"{name}.json") for name in ("one", "one the same", "prefill", "no device")]
+    assert run_cli("ingest", *paths, lake=tmp_path / "lake").returncode == 0
     done = gate(tmp_path / "lake", "one", "one the same", "--gate")
     assert done.returncode == 1
     assert "one step: one has one steady step" in done.stderr

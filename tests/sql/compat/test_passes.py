@@ -11,7 +11,8 @@ import tracelake
 from tracelake.cli import main
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
-from ...support import DATA
+from ...lakes import ingest_at_once
+from ...support import data_file
 from ..captures import KINETO_FILES
 
 FILES = {**KINETO_FILES, "G7": "deepseek-v3_train_h800"}
@@ -102,13 +103,8 @@ def about(microseconds):
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traces")
     lake = tracelake.open(folder / "lake")
-    for case, name in FILES.items():
-        path = DATA / "kineto" / f"{name}.json.gz"
-        if not path.exists():
-            pytest.skip(f"golden case {case} needs the trace {path}")
-        link = folder / f"{case}.json.gz"
-        link.symlink_to(path)
-        lake.ingest(link)
+    files = {data_file(f"kineto/{name}.json.gz"): {"trace": case} for case, name in FILES.items()}
+    ingest_at_once(lake, files)
     return lake
 
 

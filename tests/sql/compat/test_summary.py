@@ -6,7 +6,6 @@ import tracelake
 from tracelake.engine.errors import UsageError
 
 from ... import summary_cases as cases
-from ...support import data_file
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +95,8 @@ def test_operations_are_compared_by_name(lake):
     assert found == [("all-reduce.1", 6), ("fusion.1", -6)]
 
 
-def test_collectives_of_a_real_trace(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file("jax/tpu_inference_k1.trace.json.gz"))
+def test_collectives_of_a_real_trace(real_lake):
+    lake = real_lake("jax/tpu_inference_k1.trace.json.gz")
     found = lake.rows("SELECT kind, calls, total_us FROM compat_collectives ORDER BY place")
     # 1 ns an event: times are stored in nanoseconds.
     assert found == [("all-reduce", 258, pytest.approx(6888.667, abs=0.258)),

@@ -5,24 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.lake import Lake
+from ...lakes import in_one_lake
 
 
 def event(cat: str, name: str, ts: float, dur: float, pid: int = 1, tid: int = 1, **args: object) -> dict[str, object]:
     return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid, "args": args}
 
 
-def ingest(lake: Lake, folder: Path, *events: dict[str, object]) -> None:
+def written(folder: Path, *events: dict[str, object]) -> Path:
     path = folder / "trace.json"
     path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": list(events)}))
-    list(lake.ingest(path))
+    return path
 
 
-def test_what_an_mtia_card_ran_are_device_operations_with_their_launches_and_operators(
-    lake: Lake, tmp_path: Path
-) -> None:
-    ingest(
-        lake, tmp_path,
+@in_one_lake
+def test_what_an_mtia_card_ran_are_device_operations_with_their_launches_and_operators(tmp_path):
+    lake = yield written(
+        tmp_path,
         event("cpu_op", "aten::addmm", 0, 50, **{"External id": 5}),
         event("mtia_runtime", "runFunction - job_prep_and_submit_for_execution", 10, 5, correlation=9),
         event("mtia_ccp_events", "fc_kernel_0", 30, 20, pid=2, tid=3, device=2, stream=3, correlation=9),
@@ -44,12 +43,11 @@ def test_what_an_mtia_card_ran_are_device_operations_with_their_launches_and_ope
 
 @pytest.mark.parametrize("call", ["cuda_driver", "xpu_runtime", "privateuse1_runtime", "hpu_op", "a_new_runtime"])
 @pytest.mark.parametrize("other", ["cuda_sync", "overhead", "user_annotation", "mtia_insight"])
-def test_a_launch_is_a_call_and_nothing_else_of_the_host_that_shares_its_id(
-    lake: Lake, tmp_path: Path, call: str, other: str
-) -> None:
+@in_one_lake
+def test_a_launch_is_a_call_and_nothing_else_of_the_host_that_shares_its_id(tmp_path, call, other):
     # The other event comes first in the file, and would be taken for the earlier of two views of one call.
-    ingest(
-        lake, tmp_path,
+    lake = yield written(
+        tmp_path,
         event(other, "something", 1, 90, correlation=9),
         event(call, "launch", 10, 5, correlation=9),
         event("kernel", "a", 30, 20, pid=0, tid=7, device=0, stream=7, correlation=9),
@@ -58,6 +56,7 @@ def test_a_launch_is_a_call_and_nothing_else_of_the_host_that_shares_its_id(
 
 
 @pytest.mark.parametrize("copy", ["gpu_memcpy", "memcpy", "mlu_memcpy", "gcu_memcpy"])
-def test_copies_of_every_accelerator_are_device_operations(lake: Lake, tmp_path: Path, copy: str) -> None:
-    ingest(lake, tmp_path, event(copy, "Memcpy HtoD", 30, 20, pid=0, tid=7))
+@in_one_lake
+def test_copies_of_every_accelerator_are_device_operations(tmp_path, copy):
+    lake = yield written(tmp_path, event(copy, "Memcpy HtoD", 30, 20, pid=0, tid=7))
     assert lake.sql("SELECT kind, category FROM kernels").fetchall() == [("memory", "memcpy")]

@@ -1,9 +1,8 @@
 """What an operation of XLA counts as: by the category that XLA gives it."""
 
-from pathlib import Path
-
 from tracelake.lake import Lake
 
+from ...lakes import in_one_lake
 from ...summary_cases import write_case
 
 # The categories that XLA's profiler names itself (xla_op_utils.h), but for what holds other instructions.
@@ -36,9 +35,8 @@ def test_every_category_of_xla_has_one_of_ours(lake: Lake) -> None:
     )
 
 
-def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_called(
-    lake: Lake, tmp_path: Path
-) -> None:
+@in_one_lake
+def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_called(tmp_path):
     operations = [
         ("convolution_add_fusion.1", "loop fusion", "fused", "compute", "hlo"),
         ("all-reduce_fusion.2", "non-fusion elementwise", "elementwise", "compute", "hlo"),
@@ -54,7 +52,7 @@ def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_ca
     text = "; ".join(
         f'{name} {10 * nth}+5 {{"hlo_category": "{word}"}}' for nth, (name, word, *_) in enumerate(operations)
     )
-    lake.ingest(write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})]))
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
     expected = [(name, *rest) for name, _, *rest in operations]
     query = "SELECT name, category, kind, category_source FROM kernels ORDER BY start_ns"
     assert lake.sql(query).fetchall() == expected

@@ -19,8 +19,8 @@ def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpu")
     (pid, process, streams), *host = CASE_G
     with Lake(folder / "lake") as made:
-        made.ingest(write_case(folder / "streams.json", CASE_G))
-        made.ingest(write_case(folder / "drawn.json", [(pid, process, {**DRAWN, **streams}), *host]))
+        drawn = [(pid, process, {**DRAWN, **streams}), *host]
+        made.ingest(write_case(folder / "streams.json", CASE_G), write_case(folder / "drawn.json", drawn))
         yield made
 
 

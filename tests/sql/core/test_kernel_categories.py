@@ -1,13 +1,12 @@
 """What a kernel counts as: by the operator that launched it, by its name where no operator is known."""
 
-from pathlib import Path
-
 import pytest
 
 from tracelake.engine.modules import quoted
 from tracelake.lake import Lake
 
 from ...kernel_traces import Trace
+from ...lakes import in_one_lake
 
 # Names as the public code of these libraries compiles them, or as its profiles print them.
 NAMES = """
@@ -123,15 +122,14 @@ aten::mm | ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int) | communication | name 
 """  # noqa: E501
 
 
-def test_the_operator_decides_where_it_is_known_and_never_turns_communication_into_computing(
-    lake: Lake, tmp_path: Path
-) -> None:
+@in_one_lake
+def test_the_operator_decides_where_it_is_known_and_never_turns_communication_into_computing(tmp_path):
     cases = [line.split(" | ") for line in CASES.strip().splitlines()]
     trace = Trace()
     for nth, (op, name, *_) in enumerate(cases):
         trace.op(op, 100 * nth, 50)
         trace.kernel(name, launched=100 * nth + 10, start=100 * nth + 20, dur=10)
-    lake.ingest(trace.write(tmp_path / "trace.json"))
+    lake = yield trace.write(tmp_path / "trace.json")
     found = lake.sql(
         "SELECT op_name, name, category, coalesce(category_source, '-'), is_contradicted, kind FROM kernels"
         " ORDER BY start_ns"
@@ -152,25 +150,27 @@ def test_the_operator_decides_where_it_is_known_and_never_turns_communication_in
     ).fetchall() == [("warning", 8.33)]
 
 
-def test_a_fill_or_copy_of_the_driver_stays_memory_whatever_launched_it(lake: Lake, tmp_path: Path) -> None:
+@in_one_lake
+def test_a_fill_or_copy_of_the_driver_stays_memory_whatever_launched_it(tmp_path):
     trace = Trace()
     trace.op("aten::addmm", 0, 50)
     trace.kernel("Memset (Device)", launched=10, start=20, dur=10, cat="gpu_memset")
     trace.op("aten::copy_", 100, 50)
     trace.kernel("__amd_rocclr_copyBuffer", launched=110, start=120, dur=10)
-    lake.ingest(trace.write(tmp_path / "trace.json"))
+    lake = yield trace.write(tmp_path / "trace.json")
     assert lake.sql("SELECT category, kind, category_source FROM kernels ORDER BY start_ns").fetchall() == [
         ("memset", "memory", "name"),
         ("memcpy", "memory", "name"),
     ]
 
 
-def test_an_operator_around_a_graph_says_nothing_of_its_kernels(lake: Lake, tmp_path: Path) -> None:
+@in_one_lake
+def test_an_operator_around_a_graph_says_nothing_of_its_kernels(tmp_path):
     trace = Trace()
     trace.op("aten::addmm", 0, 50)
     trace.kernel("kernel_a", launched=10, start=20, dur=10)
     trace.events.append(trace.events[-1] | {"name": "kernel_b", "ts": 30})
-    lake.ingest(trace.write(tmp_path / "trace.json"))
+    lake = yield trace.write(tmp_path / "trace.json")
     assert lake.sql("SELECT category, category_source FROM kernels").fetchall() == [("other", None)] * 2
 
 

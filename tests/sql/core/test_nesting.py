@@ -6,8 +6,7 @@ import random
 import duckdb
 import pytest
 
-import tracelake
-
+from ...lakes import in_one_lake
 from ...summary_cases import CASES_F, write_case
 from ..captures import sql_of
 
@@ -91,9 +90,9 @@ def test_lines_do_not_nest_in_each_other():
         ("F4", {"p": 0, "a": 5_000, "b": 10_000}, True),
     ],
 )
+@in_one_lake
 def test_the_edges_of_nesting(tmp_path, case, own, overlapping):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "case.json", CASES_F[case]))
+    lake = yield write_case(tmp_path / "case.json", CASES_F[case])
     rows = lake.sql("SELECT name, self_us, overlapping_calls FROM ops").fetchall()
     assert {name: round(us * 1000) for name, us, _ in rows} == own
     assert any(overlaps for _, _, overlaps in rows) is overlapping

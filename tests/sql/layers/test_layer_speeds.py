@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import tracelake
 from tracelake.engine import modules
 
+from ...lakes import in_one_lake
 from ...support import DATA
 from ..captures import KINETO_FILES, sql_of
 
@@ -162,6 +162,7 @@ def test_other_shapes_of_the_attention_are_another_kind():
     assert typed([[layers(*[SLIDING] * 6, shapes=shapes)]]) == [("AAAAAA", "kernels")]
 
 
+@in_one_lake
 def test_a_decode_step_whose_attentions_have_one_name_keeps_its_two_kinds(tmp_path):
     """In gpt-oss's decode two kernels and a reduction tell sliding from full; here one name does, and no reduction."""
     source = DATA / "kineto" / f"{KINETO_FILES['G3']}.json.gz"
@@ -177,9 +178,8 @@ def test_a_decode_step_whose_attentions_have_one_name_keeps_its_two_kinds(tmp_pa
             kept.append(event)
     trace["traceEvents"] = kept
     (tmp_path / "one.json").write_text(json.dumps(trace))
-    with tracelake.open(tmp_path / "lake") as lake:
-        lake.ingest(tmp_path / "one.json")
-        found = lake.rows("SELECT layer_kind, kind_reason, layer_ids FROM layer_types ORDER BY 1")
+    lake = yield tmp_path / "one.json"
+    found = lake.rows("SELECT layer_kind, kind_reason, layer_ids FROM layer_types ORDER BY 1")
     assert found == [("A", "times", [*range(0, 24, 2)]), ("B", "times", [*range(1, 24, 2)])]
 
 

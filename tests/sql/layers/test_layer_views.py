@@ -12,6 +12,7 @@ import pytest
 import tracelake
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import ROOT, data_file, trace_bytes
 from ..captures import sql_of
 
@@ -37,22 +38,15 @@ IN_LAYERS = {
 
 
 class Traces:
-    """A lake that ingests a golden case when a test first asks for it."""
+    """A lake of the golden cases."""
 
     def __init__(self, folder):
         self.lake = tracelake.open(folder / "lake")
-        self.folder = folder
-        self.known = set()
-
-    def id(self, case):
-        if case not in self.known:
-            name, layers = CASES[case]
-            self.lake.ingest(data_file(f"kineto/{name}.json.gz"), trace=case, num_layers=layers)
-            self.known.add(case)
-        return self.lake.resolve(case)
+        cases = {data_file(f"kineto/{name}.json.gz"): {"num_layers": layers} for name, layers in CASES.values()}
+        self.ids = dict(zip(CASES, ingest_at_once(self.lake, cases), strict=True))
 
     def rows(self, case, query):
-        return self.lake.rows(query, [self.id(case)])
+        return self.lake.rows(query, [self.ids[case]])
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +150,7 @@ def test_the_bottleneck_is_the_type_with_most_time_and_its_largest_category(s1):
     assert found == [("C4", 2, 3, 34.822, "mla", 32.68, pytest.approx(100 * 240 / 12240))]
 
 
+@in_one_lake
 def test_communication_that_others_hide_is_no_target(tmp_path):
     def kernel(name, stream, start, end):
         args = {"device": 0, "stream": stream}
@@ -177,8 +172,7 @@ def test_communication_that_others_hide_is_no_target(tmp_path):
         for name, start, end in (("flash_fwd_kernel", 0, 5), ("ncclDevKernel_AllGather", 5, 100), ("sgemm_nn", 10, 90))
     ]
     (tmp_path / "t.json").write_bytes(trace_bytes(events))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(tmp_path / "t.json", anchor="flash_fwd_kernel", anchor_role="begin", num_layers=2)
+    lake = yield Files(tmp_path / "t.json", anchor="flash_fwd_kernel", anchor_role="begin", num_layers=2)
     found = lake.rows("SELECT layers, target, target_pct, idle_pct FROM layer_bottlenecks")
     assert found == [(2, "gemm", 80, 0)]
     assert lake.rows("SELECT DISTINCT category, exposed_us FROM _exposed_layers") == [("communication", 15)]

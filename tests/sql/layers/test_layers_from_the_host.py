@@ -5,7 +5,8 @@ A model of three layers: each launches two norms, attention and two products. Ti
 
 import pytest
 
-from ..captures import Capture, open_lake, rows
+from ...lakes import in_one_lake
+from ..captures import Capture, captured, rows
 
 KERNELS = ("rms_norm_kernel", "flash_fwd_kernel", "nvjet_o", "rms_norm_kernel", "nvjet_ffn")
 
@@ -48,8 +49,8 @@ class Model:
             self.within(f"nn.Module: {name}", self.layer)
         self.launch("nvjet_head")
 
-    def lake(self, **settings):
-        return open_lake([Capture("toy", self.events, settings)])
+    def written(self, folder, **settings):
+        return captured(folder, Capture("toy", self.events, settings))
 
 
 def passes(lake):
@@ -68,65 +69,77 @@ WHOLE = [(number, "module scopes", 3, 3, True) for number in range(2)]
 ALL_LAYERS = [(number, layer, 5) for number in range(2) for layer in range(3)]
 
 
-def test_each_run_of_instances_from_0_is_a_pass():
+@in_one_lake
+def test_each_run_of_instances_from_0_is_a_pass(tmp_path):
     model = Model()
     model.call()
     model.call()
-    lake = model.lake()
+    lake = yield model.written(tmp_path)
     assert passes(lake) == WHOLE
     assert counts(lake) == ALL_LAYERS
 
 
-def test_launches_match_by_time_where_frames_are_on_threads_numbered_apart():
+@in_one_lake
+def test_launches_match_by_time_where_frames_are_on_threads_numbered_apart(tmp_path):
     model = Model(tid=0, launch_tid=4711)
     model.call()
     model.call()
-    assert counts(model.lake()) == ALL_LAYERS
+    lake = yield model.written(tmp_path)
+    assert counts(lake) == ALL_LAYERS
 
 
-def test_frames_inside_a_layers_frame_are_parts_of_it():
+@in_one_lake
+def test_frames_inside_a_layers_frame_are_parts_of_it(tmp_path):
     model = Model()
     original = model.layer
     model.layer = lambda: model.within("nn.Module: ExpertDecoderLayer_0", original)
     model.call()
     model.call()
-    assert counts(model.lake()) == ALL_LAYERS
+    lake = yield model.written(tmp_path)
+    assert counts(lake) == ALL_LAYERS
 
 
-def test_layers_of_two_classes_that_do_not_take_turns_are_two_models():
+@in_one_lake
+def test_layers_of_two_classes_that_do_not_take_turns_are_two_models(tmp_path):
     model = Model()
     model.call(("ToyLayer_0", "ToyLayer_1", "ToyLayer_2"))
     model.call()
-    lake = model.lake()
+    lake = yield model.written(tmp_path)
     assert passes(lake) == WHOLE
     assert counts(lake) == ALL_LAYERS
     assert series(lake) == ["ToyLayer", "ToyDecoderLayer"]
 
 
-def test_classes_that_take_turns_are_numbered_by_place():
+@in_one_lake
+def test_classes_that_take_turns_are_numbered_by_place(tmp_path):
     model = Model()
     for _ in range(2):
         model.call(("LinearDecoderLayer_0", "FullDecoderLayer_0", "LinearDecoderLayer_1"))
-    lake = model.lake()
+    lake = yield model.written(tmp_path)
     assert passes(lake) == WHOLE
     assert counts(lake) == ALL_LAYERS
 
 
-def test_instances_with_a_hole_are_no_call_of_the_model():
+@in_one_lake
+def test_instances_with_a_hole_are_no_call_of_the_model(tmp_path):
     model = Model()
     model.call(("ToyDecoderLayer_0", "ToyDecoderLayer_2", "ToyDecoderLayer_5"))
-    found = rows(model.lake(), "SELECT pass_source FROM passes")
+    lake = yield model.written(tmp_path)
+    found = rows(lake, "SELECT pass_source FROM passes")
     assert ("module scopes",) not in found
 
 
-def test_the_first_call_may_have_begun_before_the_capture():
+@in_one_lake
+def test_the_first_call_may_have_begun_before_the_capture(tmp_path):
     model = Model()
     model.call(("ToyDecoderLayer_1", "ToyDecoderLayer_2"))
     model.call()
-    assert passes(model.lake()) == [(0, "module scopes", 3, 2, False), (1, "module scopes", 3, 3, True)]
+    lake = yield model.written(tmp_path)
+    assert passes(lake) == [(0, "module scopes", 3, 2, False), (1, "module scopes", 3, 3, True)]
 
 
-def test_a_kernel_of_another_stream_belongs_to_the_layer_that_launched_it():
+@in_one_lake
+def test_a_kernel_of_another_stream_belongs_to_the_layer_that_launched_it(tmp_path):
     model = Model()
     original = model.layer
 
@@ -136,16 +149,17 @@ def test_a_kernel_of_another_stream_belongs_to_the_layer_that_launched_it():
 
     model.layer = layer
     model.call()
-    lake = model.lake()
+    lake = yield model.written(tmp_path)
     assert counts(lake) == [(0, layer, 6) for layer in range(3)]
     assert rows(lake, "SELECT DISTINCT stream FROM layers") == [(1,)]
 
 
-def test_the_users_anchor_stands_over_what_the_host_shows():
+@in_one_lake
+def test_the_users_anchor_stands_over_what_the_host_shows(tmp_path):
     model = Model()
     model.call()
     model.call()
-    lake = model.lake(anchor="flash_fwd_kernel", num_layers=2)
+    lake = yield model.written(tmp_path, anchor="flash_fwd_kernel", num_layers=2)
     assert {row[1] for row in passes(lake)} == {"anchor count"}
     assert [row[2] for row in passes(lake)] == [2, 2, 2]
 
@@ -170,10 +184,11 @@ def annotated(model, names, turns):
         (("attn", "mlp", "attn"), 4, 0),  # one name at two places
     ],
 )
-def test_annotations_in_a_fixed_cycle_are_layers(names, turns, layers):
+@in_one_lake
+def test_annotations_in_a_fixed_cycle_are_layers(tmp_path, names, turns, layers):
     model = Model()
     annotated(model, names, turns)
-    lake = model.lake()
+    lake = yield model.written(tmp_path)
     found = rows(
         lake,
         "SELECT layer_id, count(DISTINCT component) FROM layer_components GROUP BY layer_id ORDER BY layer_id",
@@ -181,7 +196,8 @@ def test_annotations_in_a_fixed_cycle_are_layers(names, turns, layers):
     assert found == [(layer, len(names)) for layer in range(layers)]
 
 
-def test_steps_of_a_training_loop_are_a_cycle_but_no_layers():
+@in_one_lake
+def test_steps_of_a_training_loop_are_a_cycle_but_no_layers(tmp_path):
     # Forward of six layers, backward, optimizer, over and over: a cycle whose turns have six attentions.
     model = Model()
 
@@ -195,4 +211,5 @@ def test_steps_of_a_training_loop_are_a_cycle_but_no_layers():
             model.within("optimizer", lambda: model.launch("adam"), "user_annotation")
 
     model.within("epoch", epoch, "user_annotation")
-    assert rows(model.lake(), "SELECT 1 FROM passes WHERE pass_source = 'annotations'") == []
+    lake = yield model.written(tmp_path)
+    assert rows(lake, "SELECT 1 FROM passes WHERE pass_source = 'annotations'") == []

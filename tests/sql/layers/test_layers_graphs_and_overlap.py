@@ -9,7 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from ..captures import Capture, kineto_events, open_lake, rows
+from ...lakes import in_one_lake
+from ..captures import Capture, captured, kineto_events, open_lake, rows
 
 SETTINGS = {
     "G2": {"anchor": "Li256ELi16", "num_layers": 36},
@@ -136,9 +137,10 @@ def test_the_short_first_layer_does_not_shift_the_alternating_ones(lake):
 
 
 @pytest.mark.parametrize(("case", "sliding", "full"), [("G3", 408.507, 455.867), ("G5", 2287.542, 1797.376)])
-def test_average_walls_by_the_types_that_the_config_names(case, sliding, full):
+@in_one_lake
+def test_average_walls_by_the_types_that_the_config_names(tmp_path, case, sliding, full):
     settings = {**SETTINGS[case], "config": ALTERNATING}
-    lake = open_lake([Capture(case, kineto_events(case), settings)])
+    lake = yield captured(tmp_path, Capture(case, kineto_events(case), settings))
     found = rows(lake, "SELECT layer_type, round(avg(wall_us), 3) FROM layers GROUP BY 1 ORDER BY 1")
     assert found == [("FULL_ATTN", full), ("SLIDING_ATTN", sliding)]
 
@@ -155,12 +157,13 @@ def test_each_layer_of_a_tensor_parallel_model_has_two_collectives(lake):
     assert rows(lake, "SELECT DISTINCT comm_count FROM layers WHERE trace_id = $G5") == [(2,)]
 
 
-def test_the_embeddings_all_reduce_stays_outside_when_the_capture_misses_the_last_one(lake):
+@in_one_lake
+def test_the_embeddings_all_reduce_stays_outside_when_the_capture_misses_the_last_one(tmp_path, lake):
     # 72 all-reduces are 36 layers of two by count; that attention comes after the first one says otherwise.
     events = kineto_events("G5")
     last = max((event for event in events if "all_reduce_kernel" in event["name"]), key=lambda event: event["ts"])
     cut = [event for event in events if event["ts"] < last["ts"]]
-    other = open_lake([Capture("G5", cut, {"anchor": "all_reduce", "num_layers": 36})])
+    other = yield captured(tmp_path, Capture("G5", cut, {"anchor": "all_reduce", "num_layers": 36}))
     assert rows(other, "SELECT complete, layer_count FROM passes") == [(False, 36)]
     query = "FROM layers WHERE trace_id = $G5 AND layer_id < 35 ORDER BY layer_id"
     without_last_gap = "SELECT * EXCLUDE (series) REPLACE (if(layer_id < 34, gap_after_us, 0) AS gap_after_us) "
@@ -179,9 +182,10 @@ def test_the_embeddings_all_reduce_stays_outside_when_the_capture_misses_the_las
         ("G5", {"profile": "vllm_nvidia"}),
     ],
 )
-def test_any_good_anchor_gives_the_same_layers(lake, case, settings):
+@in_one_lake
+def test_any_good_anchor_gives_the_same_layers(tmp_path, lake, case, settings):
     num_layers = SETTINGS[case]["num_layers"]
-    other = open_lake([Capture(case, kineto_events(case), {"num_layers": num_layers, **settings})])
+    other = yield captured(tmp_path, Capture(case, kineto_events(case), {"num_layers": num_layers, **settings}))
     # Of the copy behind the pass's last kernel only the module scopes know that it is the last layer's.
     copies = ", sum_us, memory_count, memory_us" if "profile" in settings and case == "G5" else ""
     query = f"SELECT * EXCLUDE (series{copies}) FROM layers WHERE trace_id = ${case} ORDER BY layer_id"

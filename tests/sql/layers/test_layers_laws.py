@@ -1,14 +1,17 @@
 """Laws of the layer views: traces and ranks do not mix, order is no matter, parts sum to the whole."""
 
 import json
+import shutil
 
 import pytest
 
 from tracelake.engine import modules
+from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
+from ...lakes import Own, in_one_lake, ingest_at_once
 from ...lint_sql import read_header
-from ..captures import Capture, open_lake, rows
+from ..captures import Capture, as_text, captured, open_lake, rows
 
 EVENTS = gpu_trace()["traceEvents"]
 SETTINGS = {"config": json.dumps(gpu_config())}
@@ -90,8 +93,9 @@ def test_keys_are_unique(full_lake, view):
 
 
 @pytest.mark.parametrize("anchor", ["mhc_post_tilelang", "flash_fwd_mla_combine", "RMSNorm", "AllReduce"])
-def test_every_kernel_of_the_stream_is_in_one_layer_or_one_part(anchor):
-    lake = open_lake([Capture("one", EVENTS, {**SETTINGS, "anchor": anchor})])
+@in_one_lake
+def test_every_kernel_of_the_stream_is_in_one_layer_or_one_part(tmp_path, anchor):
+    lake = yield captured(tmp_path, Capture("one", EVENTS, {**SETTINGS, "anchor": anchor}))
     whole = rows(lake, "SELECT count(*), sum(dur_ns) / 1000.0 FROM kernels")
     parts = rows(
         lake,
@@ -120,21 +124,36 @@ def test_one_pass_is_chosen_per_device(full_lake):
     assert found == [(1,)] * 6
 
 
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory):
+    """A folder with a lake of one trace for every seventh kernel as the last, and the traces' ids."""
+    folder = tmp_path_factory.mktemp("cuts")
+    paths = []
+    for end in [*range(20, len(EVENTS), 7), len(EVENTS) - 1]:
+        paths.append(folder / f"{end:03}.json")
+        paths[-1].write_text(as_text(f"{end:03}", EVENTS[: end + 1]))
+    with Lake(folder / "lake") as made:
+        ids = ingest_at_once(made, {path: {} for path in paths})
+    return folder / "lake", dict(zip((path.stem for path in paths), ids, strict=True))
+
+
 @pytest.mark.parametrize(
     "anchor",
     [{}, {"anchor": "mhc_post_tilelang"}, {"anchor": "flash_fwd_mla_combine", "anchor_role": "inside"}],
 )
-def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake, anchor):
-    # One trace for every seventh kernel as the last; without an anchor those of the profile are tried.
-    given = SETTINGS | anchor
-    ends = [*range(20, len(EVENTS), 7), len(EVENTS) - 1]
-    cuts = open_lake([Capture(f"{end:03}", EVENTS[: end + 1], given) for end in ends])
+def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake, cuts, tmp_path, anchor):
+    # Without an anchor those of the profile are tried.
+    folder, ids = cuts
     complete = "SELECT DISTINCT trace_id, pass_id FROM passes WHERE complete"
     layers = "SELECT * EXCLUDE (trace_id, series) FROM layers"
-    found = rows(cuts, f"{layers} SEMI JOIN ({complete}) AS p USING (trace_id, pass_id)")
-    assert set(found) == set(rows(lake, layers))
-    partial = "SELECT trace_id FROM passes WHERE NOT complete GROUP BY trace_id HAVING count(*) > 1"
-    assert rows(cuts, partial) == []
+    with Lake(shutil.copytree(folder, tmp_path / "lake")) as made:
+        for trace_id in ids.values():
+            made.store.write_settings(trace_id, SETTINGS | anchor)
+        own = Own(made, ids)
+        found = rows(own, f"{layers} SEMI JOIN ({complete}) AS p USING (trace_id, pass_id)")
+        assert set(found) == set(rows(lake, layers))
+        partial = "SELECT trace_id FROM passes WHERE NOT complete GROUP BY trace_id HAVING count(*) > 1"
+        assert rows(own, partial) == []
 
 
 @pytest.mark.parametrize("view", FILES)

@@ -10,7 +10,8 @@ import pytest
 
 from tracelake.synthetic.gpu import gpu_config, gpu_trace, write_gpu
 
-from ..captures import Capture, open_lake, rows
+from ...lakes import in_one_lake
+from ..captures import Capture, captured, open_lake, rows
 
 CONFIG = json.dumps(gpu_config())
 
@@ -240,8 +241,9 @@ def test_prologue_epilogue_and_gap_of_every_pass(lake):
         {"anchor": "flash_fwd_splitkv_mla"},
     ],
 )
-def test_an_attention_kernel_in_the_middle_of_the_layer_gives_the_same_layers(lake, settings):
-    other = open_lake([s1(**settings)])
+@in_one_lake
+def test_an_attention_kernel_in_the_middle_of_the_layer_gives_the_same_layers(tmp_path, lake, settings):
+    other = yield captured(tmp_path, s1(**settings))
     query = "SELECT * EXCLUDE (series) FROM layers ORDER BY pass_id, layer_id"
     assert rows(other, query) == rows(lake, query)
     query = "SELECT * EXCLUDE (anchor_count, series) FROM passes ORDER BY pass_id"
@@ -255,8 +257,9 @@ def test_an_attention_kernel_in_the_middle_of_the_layer_gives_the_same_layers(la
         gpu_config() | {"compress_ratios": [0, 0, 4, 128, 4, 128]},  # without the draft layer's entry
     ],
 )
-def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(lake, config):
-    other = open_lake([s1(config=json.dumps(config))])
+@in_one_lake
+def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(tmp_path, lake, config):
+    other = yield captured(tmp_path, s1(config=json.dumps(config)))
     query = "FROM layers ORDER BY pass_id, layer_id"
     assert rows(other, query) == rows(lake, query)
 
@@ -282,21 +285,24 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(lake, confi
         ({}, [None] * 6),
     ],
 )
-def test_layer_types_from_other_configs(config, types):
-    lake = open_lake([s1(profile="dsv4_csa_hca", config=json.dumps({"num_hidden_layers": 6, **config}))])
+@in_one_lake
+def test_layer_types_from_other_configs(tmp_path, config, types):
+    lake = yield captured(tmp_path, s1(profile="dsv4_csa_hca", config=json.dumps({"num_hidden_layers": 6, **config})))
     found = rows(lake, "SELECT layer_type FROM layers WHERE pass_id = 0 ORDER BY layer_id")
     assert [layer_type for (layer_type,) in found] == types
 
 
 @pytest.mark.parametrize("config", [None, "", "{not json", "[]", "null", '{"num_hidden_layers": null}'])
-def test_a_config_that_says_nothing_is_no_error(config):
-    lake = open_lake([s1(profile="dsv4_csa_hca", num_layers=6, config=config)])
+@in_one_lake
+def test_a_config_that_says_nothing_is_no_error(tmp_path, config):
+    lake = yield captured(tmp_path, s1(profile="dsv4_csa_hca", num_layers=6, config=config))
     assert rows(lake, "SELECT count(*) FROM layers") == [(30,)]
 
 
-def test_a_capture_cut_in_the_last_pass_keeps_four_passes_and_marks_the_fifth_incomplete(lake):
+@in_one_lake
+def test_a_capture_cut_in_the_last_pass_keeps_four_passes_and_marks_the_fifth_incomplete(tmp_path, lake):
     events = [event for event in gpu_trace()["traceEvents"] if event["ts"] < 300000]
-    other = open_lake([Capture("s1", events, {"config": CONFIG})])
+    other = yield captured(tmp_path, Capture("s1", events, {"config": CONFIG}))
     query = "SELECT pass_id, complete, start_ns, span_us, chosen FROM passes WHERE pass_id < 4 ORDER BY pass_id"
     assert rows(other, query) == rows(lake, query)
     found = rows(other, "SELECT complete, note, chosen, anchor_count, remainder FROM passes WHERE pass_id = 4")

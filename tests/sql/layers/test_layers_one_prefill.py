@@ -8,7 +8,8 @@ from decimal import Decimal
 
 import pytest
 
-from ..captures import Capture, device_events, kineto_events, open_lake, rows
+from ...lakes import in_one_lake
+from ..captures import Capture, captured, device_events, kineto_events, open_lake, rows
 
 BY_NORM = Capture("g1", (), {"anchor": "Li256ELi16", "num_layers": 36})
 
@@ -192,46 +193,52 @@ def test_kernels_of_another_stream_belong_to_no_layer(lake):
         ({}, 2),  # every known pattern is tried
     ],
 )
-def test_any_good_anchor_gives_the_same_layers(lake, events, settings, halves):
-    other = open_lake([Capture("g1", events, {"num_layers": 36, **settings})])
+@in_one_lake
+def test_any_good_anchor_gives_the_same_layers(tmp_path, lake, events, settings, halves):
+    other = yield captured(tmp_path, Capture("g1", events, {"num_layers": 36, **settings}))
     assert rows(other, BUT_SERIES) == rows(lake, BUT_SERIES)
     query = "SELECT part, start_ns, end_ns, kernel_count FROM pass_parts ORDER BY start_ns"
     assert rows(other, query) == rows(lake, query)
     assert rows(other, "SELECT count(*) FROM layer_halves") == [(36 * halves,)]
 
 
-def test_without_the_final_norm_the_last_half_ends_where_the_others_do(lake, events):
+@in_one_lake
+def test_without_the_final_norm_the_last_half_ends_where_the_others_do(tmp_path, lake, events):
     norms = [event for event in events if "Li256ELi16" in event["name"]]
     last = max(norms, key=lambda event: event["ts"])
     kept = [event if event is not last else {**event, "cat": "cpu_op"} for event in events]
-    other = open_lake([Capture("g1", kept, BY_NORM.settings)])
+    other = yield captured(tmp_path, Capture("g1", kept, BY_NORM.settings))
     assert rows(other, BUT_SERIES) == rows(lake, BUT_SERIES)
     assert rows(other, "SELECT part, kernel_count FROM pass_parts ORDER BY start_ns") == [
         ("prologue", 12), ("epilogue", 8),
     ]  # fmt: skip
 
 
-def test_an_anchor_count_that_no_pass_length_divides_is_reported(events):
-    lake = open_lake([Capture("g1", events, {"anchor": "FmhaBatchPrefill", "num_layers": 20})])
+@in_one_lake
+def test_an_anchor_count_that_no_pass_length_divides_is_reported(tmp_path, events):
+    lake = yield captured(tmp_path, Capture("g1", events, {"anchor": "FmhaBatchPrefill", "num_layers": 20}))
     found = rows(lake, "SELECT complete, layer_count, note, chosen, remainder FROM passes ORDER BY pass_id")
     assert found == [(True, 20, "single-pass", True, 16), (False, 16, "partial", False, 16)]
 
 
-def test_an_anchor_that_does_not_occur_gives_no_rows_rather_than_wrong_ones(events):
-    lake = open_lake([Capture("g1", events, {"anchor": "no_such_kernel", "num_layers": 36})])
+@in_one_lake
+def test_an_anchor_that_does_not_occur_gives_no_rows_rather_than_wrong_ones(tmp_path, events):
+    lake = yield captured(tmp_path, Capture("g1", events, {"anchor": "no_such_kernel", "num_layers": 36}))
     assert rows(lake, "FROM anchors") == rows(lake, "FROM passes") == rows(lake, "FROM layers") == []
 
 
 @pytest.mark.parametrize("settings", [{"anchor": "Li256ELi16"}, {}])
-def test_without_a_layer_count_the_attention_kernels_tell_it(lake, events, settings):
-    other = open_lake([Capture("g1", events, settings)])
+@in_one_lake
+def test_without_a_layer_count_the_attention_kernels_tell_it(tmp_path, lake, events, settings):
+    other = yield captured(tmp_path, Capture("g1", events, settings))
     assert rows(other, BUT_SERIES) == rows(lake, BUT_SERIES)
     assert rows(other, "SELECT stage FROM passes") == [("prefill",)]
 
 
-def test_no_attention_and_no_layer_count_give_anchors_but_no_passes(events):
+@in_one_lake
+def test_no_attention_and_no_layer_count_give_anchors_but_no_passes(tmp_path, events):
     kept = [event if "FmhaBatchPrefill" not in event["name"] else {**event, "cat": "cpu_op"} for event in events]
     kept = [event for event in kept if event.get("cat") != "python_function"]
-    lake = open_lake([Capture("g1", kept, {"anchor": "Li256ELi16"})])
+    lake = yield captured(tmp_path, Capture("g1", kept, {"anchor": "Li256ELi16"}))
     assert rows(lake, "SELECT count(*) FROM anchors") == [(73,)]
     assert rows(lake, "FROM passes") == []

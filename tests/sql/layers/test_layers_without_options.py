@@ -15,6 +15,7 @@ import pytest
 import tracelake
 from tracelake.synthetic.gpu import gpu_trace
 
+from ...lakes import in_one_lake
 from ...support import DATA
 from ..captures import KINETO_FILES
 
@@ -84,7 +85,6 @@ def lake(tmp_path_factory):
             pytest.skip(f"golden case {case} needs the trace {path}")
         link = folder / f"{case}.json.gz"
         link.symlink_to(path)
-        lake.ingest(link)
     events = gpu_trace()["traceEvents"]
     second = [{**event, "args": {**event["args"], "device": 1}} for event in events if event["cat"] == "kernel"]
     traces = {
@@ -95,14 +95,13 @@ def lake(tmp_path_factory):
     }
     for name, trace in traces.items():
         (folder / f"{name}.json").write_text(json.dumps(trace))
-        lake.ingest(folder / f"{name}.json")
     # G6 again, as a profiler without Python stacks and steps would have written it.
     with gzip.open(DATA / "kineto" / f"{KINETO_FILES['G6']}.json.gz") as file:
         trace = json.load(file, parse_float=str, parse_int=str)
     kept = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cpu_op")
     trace["traceEvents"] = [event for event in trace["traceEvents"] if event.get("cat") in kept]
     (folder / "G6-bare.json").write_text(json.dumps(trace))
-    lake.ingest(folder / "G6-bare.json")
+    lake.ingest(*sorted(folder.glob("*.json*")))
     return lake
 
 
@@ -378,6 +377,7 @@ KERNELS_OF_A_PASS = {"G1": 504, "G2": 540, "G3": 419, "G5": 756, "G6": 1008}
 
 
 @pytest.mark.parametrize(("case", "first", "last", "expected"), WINDOWS)
+@in_one_lake
 def test_a_capture_of_kernels_alone_may_begin_and_end_anywhere(tmp_path, case, first, last, expected):
     with gzip.open(DATA / "kineto" / f"{KINETO_FILES[case]}.json.gz") as file:
         events = json.load(file, parse_float=Decimal)["traceEvents"]
@@ -392,8 +392,7 @@ def test_a_capture_of_kernels_alone_may_begin_and_end_anywhere(tmp_path, case, f
     ]  # fmt: skip
     window = passes[int(first * len(kernels)) : int(last * len(kernels))]
     (tmp_path / "window.json").write_text(json.dumps({"traceEvents": window}))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(tmp_path / "window.json")
+    lake = yield tmp_path / "window.json"
     found = lake.sql(
         "SELECT layer_count, complete, sum(kernel_count) FROM passes JOIN layers USING (trace_id, pass_id) "
         "GROUP BY pass_id, layer_count, complete ORDER BY pass_id"

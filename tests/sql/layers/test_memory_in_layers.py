@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
+from ...lakes import Own, in_one_lake
 from ...support import DATA
-from ..captures import KINETO_FILES, Capture, open_lake, rows
+from ..captures import KINETO_FILES, Capture, captured, open_lake, rows
 from .test_layers_from_the_host import KERNELS, Model
 
 S1 = gpu_trace()["traceEvents"]
@@ -61,10 +62,8 @@ def test_what_a_layer_launches_is_its_own_on_any_stream_and_moves_no_limit():
         one.call()
         one.call()
     model.copy(1)  # by nobody's layer
-    lake = model.lake()
-    assert rows(lake, f"SELECT {LIMITS} FROM layers ORDER BY 1, 2") == rows(
-        plain.lake(), f"SELECT {LIMITS} FROM layers ORDER BY 1, 2"
-    )
+    lake, alone = apart(open_lake([Capture("copying", model.events), Capture("plain", plain.events)]))
+    assert limits(lake) == limits(alone)
     # Five kernels of 5 us and two copies of 3 us, the later one after the layer: busy is what lies within the layer.
     found = rows(lake, "SELECT DISTINCT kernel_count, memory_count, memory_us, sum_us, busy_us FROM layers")
     assert found == [(5, 2, 6.0, 31.0, 28.0)]
@@ -78,18 +77,20 @@ def test_what_a_layer_launches_is_its_own_on_any_stream_and_moves_no_limit():
     assert rows(lake, query)[0] == (1, 1, 8.0)
 
 
-def test_a_layer_of_copies_alone_is_none():
+@in_one_lake
+def test_a_layer_of_copies_alone_is_none(tmp_path):
     model = Model()
     model.call()
     device_1 = [copy(event["ts"], 3, 4, correlation=event["args"]["correlation"]) for event in model.events
                 if event["cat"] == "kernel"]  # fmt: skip
     for event in device_1:
         event["args"]["device"] = 1
-    lake = open_lake([Capture("toy", model.events + device_1)])
+    lake = yield captured(tmp_path, Capture("toy", model.events + device_1))
     assert rows(lake, "SELECT DISTINCT device FROM layers") == [(0,)]
 
 
-def test_a_copy_before_the_next_pass_is_no_idle_time():
+@in_one_lake
+def test_a_copy_before_the_next_pass_is_no_idle_time(tmp_path):
     # Between the passes the device waits 900 us, then copies for 3, then waits 90 and begins.
     model = Model()
     model.call()
@@ -98,7 +99,7 @@ def test_a_copy_before_the_next_pass_is_no_idle_time():
     model.now += 93
     model.call()
     query = "SELECT part, kernel_count, memory_count FROM pass_parts WHERE part <> 'gap' ORDER BY pass_id, start_ns"
-    lake = model.lake()
+    lake = yield model.written(tmp_path)
     assert rows(lake, query) == [("prologue", 1, 0), ("epilogue", 1, 0), ("prologue", 1, 1), ("epilogue", 1, 0)]
     assert rows(lake, "SELECT wall_us FROM pass_parts WHERE part = 'gap'") == [(905.0,)]
 
@@ -108,16 +109,28 @@ def without_copies():
     return limits(open_lake([Capture("one", S1, S1_SETTINGS)]))
 
 
+def apart(lake):
+    """Return what answers questions about each of a lake's captures alone."""
+    return [Own(lake, {name: trace_id}) for name, trace_id in lake.ids.items()]
+
+
 def limits(lake):
     return rows(lake, f"SELECT {LIMITS} FROM layers ORDER BY 1, 2")
 
 
-@settings(max_examples=6, deadline=None)
-@given(st.lists(st.integers(0, len(S1_KERNELS) - 1), min_size=1, max_size=40))
-def test_copies_anywhere_on_the_stream_are_in_one_layer_or_part_each_and_change_no_limit(without_copies, places):
+@settings(max_examples=2, deadline=None)
+@given(st.lists(st.lists(st.integers(0, len(S1_KERNELS) - 1), min_size=1, max_size=40), min_size=4, max_size=8))
+def test_copies_anywhere_on_the_stream_are_in_one_layer_or_part_each_and_change_no_limit(without_copies, examples):
     stream = S1_KERNELS[0]["args"]["stream"]
-    copies = [copy(S1_KERNELS[place]["ts"] + 1, 2, stream) for place in places]
-    lake = open_lake([Capture("one", S1 + copies, S1_SETTINGS)])
+    captures = [
+        Capture(f"example_{nth}", S1 + [copy(S1_KERNELS[place]["ts"] + 1, 2, stream) for place in places], S1_SETTINGS)
+        for nth, places in enumerate(examples)
+    ]
+    for lake in apart(open_lake(captures)):
+        check_copies(lake, without_copies)
+
+
+def check_copies(lake, without_copies):
     assert limits(lake) == without_copies
     whole = rows(lake, "SELECT count(*) FILTER (kind <> 'memory'), count(*) FILTER (kind = 'memory'), sum(dur_ns) "
                  "FROM kernels")  # fmt: skip

@@ -11,8 +11,7 @@ from decimal import Decimal
 
 import pytest
 
-import tracelake
-
+from ...lakes import in_one_lake
 from ...summary_cases import write_case
 from ...support import DATA
 
@@ -53,14 +52,11 @@ class Program:
             for kernel, duration, more in body:
                 self.add(kernel, duration, more)
 
-    def lake(self, tmp_path, **settings):
+    def written(self, folder):
         lines = {"XLA Modules": "; ".join(self.modules), "XLA Ops": "; ".join(self.operations)}
-        path = write_case(
-            tmp_path / "made.trace.json", [(3, "/device:TPU:0", lines), (701, "/host:CPU", {"main": "f 0+1"})]
+        return write_case(
+            folder / "made.trace.json", [(3, "/device:TPU:0", lines), (701, "/host:CPU", {"main": "f 0+1"})]
         )
-        lake = tracelake.open(tmp_path / "lake")
-        lake.ingest(path, **settings)
-        return lake
 
 
 def forward(layers, *, first=LAYER):
@@ -75,40 +71,44 @@ PASSES = "SELECT pass_id, pass_source, complete, num_layers, layer_count FROM pa
 PARTS = "SELECT pass_id, part, kernel_count, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY pass_id, start_ns"
 
 
+@in_one_lake
 def test_each_run_of_a_program_with_equal_stretches_is_a_pass(tmp_path):
     program = Program()
     for _ in range(3):
         program.run("jit_step", *forward(8))
         program.run("jit_sample", (("sort", 6, ""), ("fusion", 2, PRODUCT)))
-    with program.lake(tmp_path) as lake:
-        assert lake.rows(PASSES) == [(number, "program run", True, 8, 8) for number in range(3)]
-        # 2 + 5 + 9 + 3 + 8 us of kernels and 1 us of copying; the first norm counts though its name is another.
-        found = lake.rows("SELECT DISTINCT kernel_count, memory_count, sum_us, wall_us FROM layers")
-        assert found == [(5, 1, 28.0, 27.0)]
-        assert lake.rows(PARTS) == [
-            row for number in range(3) for row in [(number, "prologue", 2, 11.0), (number, "epilogue", 2, 3.0)]
-        ]
-        # Layers and parts are the run: 11 + 8 * 28 + 3 us.
-        assert lake.rows("SELECT DISTINCT dur_us FROM programs WHERE program = 'jit_step'") == [(238.0,)]
-        assert lake.rows("SELECT list(DISTINCT layer_kind) FROM layer_types") == [(["A"],)]
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(number, "program run", True, 8, 8) for number in range(3)]
+    # 2 + 5 + 9 + 3 + 8 us of kernels and 1 us of copying; the first norm counts though its name is another.
+    found = lake.rows("SELECT DISTINCT kernel_count, memory_count, sum_us, wall_us FROM layers")
+    assert found == [(5, 1, 28.0, 27.0)]
+    assert lake.rows(PARTS) == [
+        row for number in range(3) for row in [(number, "prologue", 2, 11.0), (number, "epilogue", 2, 3.0)]
+    ]
+    # Layers and parts are the run: 11 + 8 * 28 + 3 us.
+    assert lake.rows("SELECT DISTINCT dur_us FROM programs WHERE program = 'jit_step'") == [(238.0,)]
+    assert lake.rows("SELECT list(DISTINCT layer_kind) FROM layer_types") == [(["A"],)]
 
 
+@in_one_lake
 def test_two_programs_of_one_model_have_passes_each(tmp_path):
     program = Program()
     for name in ("jit_prefill", "jit_decode", "jit_decode"):
         program.run(name, *forward(6))
-    with program.lake(tmp_path) as lake:
-        assert lake.rows(PASSES) == [(number, "program run", True, 6, 6) for number in range(3)]
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(number, "program run", True, 6, 6) for number in range(3)]
 
 
+@in_one_lake
 def test_programs_of_other_lengths_keep_their_own_number_of_layers(tmp_path):
     program = Program()
     program.run("jit_draft", *forward(4))
     program.run("jit_target", *forward(9))
-    with program.lake(tmp_path) as lake:
-        assert lake.rows(PASSES) == [(0, "program run", True, 4, 4), (1, "program run", True, 9, 9)]
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(0, "program run", True, 4, 4), (1, "program run", True, 9, 9)]
 
 
+@in_one_lake
 def test_the_turns_of_a_loop_are_layers_and_the_loop_itself_is_no_operation_of_them(tmp_path):
     program = Program()
     body = [kernel for kernel in LAYER if kernel[0] != "copy-start"]
@@ -116,19 +116,20 @@ def test_the_turns_of_a_loop_are_layers_and_the_loop_itself_is_no_operation_of_t
     program.loop("while.3", body, 12)
     program.add("tanh_fusion", 1, "")
     program.modules.append(f"jit_scan(4711) 0+{program.now}")
-    with program.lake(tmp_path) as lake:
-        assert lake.rows(PASSES) == [(0, "program run", True, 12, 12)]
-        assert lake.rows("SELECT DISTINCT kernel_count, sum_us, wall_us FROM layers") == [(5, 27.0, 27.0)]
-        assert lake.rows(PARTS) == [(0, "prologue", 1, 7.0), (0, "epilogue", 1, 1.0)]
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(0, "program run", True, 12, 12)]
+    assert lake.rows("SELECT DISTINCT kernel_count, sum_us, wall_us FROM layers") == [(5, 27.0, 27.0)]
+    assert lake.rows(PARTS) == [(0, "prologue", 1, 7.0), (0, "epilogue", 1, 1.0)]
 
 
+@in_one_lake
 def test_without_attention_what_repeats_tells_the_layers(tmp_path):
     program = Program()
     mixer = tuple(("scan_fusion" if kernel[0].startswith("RPA") else kernel[0], *kernel[1:]) for kernel in LAYER)
     program.run("jit_step", (("gather_fusion", 7, ""),), *[mixer] * 10, (("tanh_fusion", 1, ""),))
-    with program.lake(tmp_path) as lake:
-        assert lake.rows(PASSES) == [(0, "program run", True, 10, 10)]
-        assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(5, 28.0)]
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(0, "program run", True, 10, 10)]
+    assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(5, 28.0)]
 
 
 @pytest.mark.parametrize(
@@ -140,23 +141,25 @@ def test_without_attention_what_repeats_tells_the_layers(tmp_path):
         [*[LAYER] * 5, [("fusion", 900, PRODUCT)]],  # a tenth of the run
     ],
 )
+@in_one_lake
 def test_a_program_that_holds_no_equal_stretches_has_no_passes_and_doctor_says_so(tmp_path, parts):
     program = Program()
     program.run("jit_step", *parts)
-    with program.lake(tmp_path) as lake:
-        assert lake.rows(PASSES) == []
-        [(severity,)] = lake.rows("SELECT severity FROM layer_checks WHERE \"check\" = 'no_passes'")
-        assert severity != "ok"
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == []
+    [(severity,)] = lake.rows("SELECT severity FROM layer_checks WHERE \"check\" = 'no_passes'")
+    assert severity != "ok"
 
 
+@in_one_lake
 def test_a_run_that_the_capture_cuts_is_no_pass_but_counted(tmp_path):
     program = Program()
     for _ in range(3):
         program.run("jit_step", *forward(8))
     program.run("jit_step", *forward(8)[:4])
-    with program.lake(tmp_path) as lake:
-        assert lake.rows(PASSES) == [(number, "program run", True, 8, 8) for number in range(3)]
-        assert lake.rows("SELECT DISTINCT remainder FROM passes") == [(3,)]
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(number, "program run", True, 8, 8) for number in range(3)]
+    assert lake.rows("SELECT DISTINCT remainder FROM passes") == [(3,)]
 
 
 def test_a_tpus_step_has_64_layers_on_each_device_and_they_are_the_run(real_lake):

@@ -11,6 +11,7 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...lakes import Files, in_one_lake
 from ...support import data_file
 
 LAYERS = 3
@@ -96,9 +97,11 @@ class Step:
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("training")
     with Lake(folder / "lake") as made:
-        made.ingest(Step().write(folder / "shown.json"))
-        made.ingest(Step(modules=False).write(folder / "hidden.json"))
-        made.ingest(Step(marked=False, steps=4).write(folder / "unmarked.json"))
+        made.ingest(
+            Step().write(folder / "shown.json"),
+            Step(modules=False).write(folder / "hidden.json"),
+            Step(marked=False, steps=4).write(folder / "unmarked.json"),
+        )
         yield made
 
 
@@ -183,24 +186,25 @@ def test_without_marks_a_training_step_is_a_forward_pass_and_what_follows_it(lak
     assert {us for _, us, _ in steps} == {(last - first) / 1000}
 
 
+@in_one_lake
 def test_interleaved_microbatches_without_a_mark_are_one_step(tmp_path):
     with gzip.open(data_file("kineto/deepseek-v3_train_h800.json.gz")) as file:
         trace = json.load(file)
     [step] = [event for event in trace["traceEvents"] if str(event.get("name")).startswith("ProfilerStep")]
     trace["traceEvents"].remove(step)
     (tmp_path / "unmarked.json").write_text(json.dumps(trace))
-    with Lake(tmp_path / "lake") as lake:
-        lake.ingest(tmp_path / "unmarked.json")
-        rows = lake.rows("SELECT step_source, program, dur_us, ops FROM steps")
+    lake = yield tmp_path / "unmarked.json"
+    rows = lake.rows("SELECT step_source, program, dur_us, ops FROM steps")
     # As the mark has it, which spans all 983 kernels.
     assert rows == [("pass", None, 129012.0, 983)]
 
 
-def test_a_table_of_training_has_no_passes_but_names_the_step(lake):
-    lake.ingest(data_file("ascend/kernel_details_excerpt_pipeutilization.csv"), trace="table")
-    assert ask(lake, "SELECT 1 FROM passes WHERE trace_id = $1", "table") == []
+@in_one_lake
+def test_a_table_of_training_has_no_passes_but_names_the_step():
+    lake = yield data_file("ascend/kernel_details_excerpt_pipeutilization.csv")
+    assert lake.rows("SELECT 1 FROM passes") == []
     # Four FlashAttentionScoreGrad by the table itself: 762.215 + 763.215 + 757.095 + 755.915.
-    found = ask(lake, "SELECT busy_us FROM training_phases WHERE trace_id = $1 AND phase = 'backward'", "table")
+    found = lake.rows("SELECT busy_us FROM training_phases WHERE phase = 'backward'")
     assert found == [(3038.44,)]
 
 
@@ -217,14 +221,16 @@ def test_a_real_step_without_layers_says_what_it_saw(real_lake, trace):
     assert ", optimizer " in message
 
 
-def test_norms_of_a_two_layer_table_are_two_to_a_layer_and_a_final_one(tmp_path):
+@in_one_lake
+def test_norms_of_a_two_layer_table_are_two_to_a_layer_and_a_final_one():
     # Five LayerNormV3 in forward: two layers of two, and one after them. The table's order: each layer one softmax.
-    with Lake(tmp_path / "lake") as made:
-        made.ingest(
-            data_file("ascend/kernel_details_training_910b_arithmetic.csv"), trace="t", anchor="LayerNorm", num_layers=2
-        )
-        found = made.rows(
-            "SELECT layer_id, count(*) FILTER (category = 'attention'), count(*) FILTER (name LIKE 'LayerNorm%') "
-            "FROM layer_kernels GROUP BY ALL ORDER BY 1"
-        )
-        assert found == [(0, 1, 2), (1, 1, 2)]
+    lake = yield Files(
+        data_file("ascend/kernel_details_training_910b_arithmetic.csv"),
+        anchor="LayerNorm",
+        num_layers=2,
+    )
+    found = lake.rows(
+        "SELECT layer_id, count(*) FILTER (category = 'attention'), count(*) FILTER (name LIKE 'LayerNorm%') "
+        "FROM layer_kernels GROUP BY ALL ORDER BY 1"
+    )
+    assert found == [(0, 1, 2), (1, 1, 2)]

@@ -10,6 +10,7 @@ import pytest
 import tracelake
 
 from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import DATA, data_file
 
 SQUARE = [[1024, 1024], [1024, 1024]]
@@ -276,9 +277,11 @@ def real(tmp_path_factory):
         "hf_qwen1.5-0.5b_h100", "sglang_qwen3-8b_prefill_mi300x", "sglang_qwen3-8b_decode_mi300x",
         "sglang_qwen3-8b_decode_capture_mi300x", "vllm_gpt-oss_prefill_tp_b200", "deepseek-v3_train_h800",
     )  # fmt: skip
-    lake.ingest(*(data_file(f"kineto/{name}.json.gz") for name in names))
-    lake.set("vllm_gpt-oss_prefill_tp_b200", model="openai/gpt-oss-120b", tp=8)
-    lake.set("sglang_qwen3-8b_decode_mi300x", model="Qwen/Qwen3-8B")
+    settings = {
+        "vllm_gpt-oss_prefill_tp_b200": {"model": "openai/gpt-oss-120b", "tp": 8},
+        "sglang_qwen3-8b_decode_mi300x": {"model": "Qwen/Qwen3-8B"},
+    }
+    ingest_at_once(lake, {data_file(f"kineto/{name}.json.gz"): settings.get(name, {}) for name in names})
     yield lake
     lake.close()
 
@@ -397,9 +400,9 @@ def test_products_are_as_tracelens_prints_them_on_an_h100_but_for_fills_and_bias
         assert ours[key][1] <= us
 
 
+@in_one_lake
 def test_kernels_of_an_npu_have_the_work_of_their_own_row(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), hardware="ascend_910b2")
+    lake = yield Files(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), hardware="ascend_910b2")
     # MatMul91: 4096 x 12288 by the transpose of 4608 x 12288, half precision, 1478.18 µs; the chip has 376 TFLOP/s.
     [found] = lake.rows(
         "SELECT m, n, k, flop, bytes, dtype, mfu, map_rule, flops_source FROM kernel_roofline"
@@ -409,12 +412,11 @@ def test_kernels_of_an_npu_have_the_work_of_their_own_row(tmp_path):
     moved = 2 * (4096 * 12288 + 4608 * 12288 + 4096 * 4608)
     mfu = pytest.approx(flop / 1478.18e-6 / 376e12)
     assert found == (4096, 4608, 12288, flop, moved, "fp16", mfu, "correlation", "shape")
-    lake.close()
 
 
+@in_one_lake
 def test_operations_of_a_tpu_have_the_work_that_their_events_tell(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file("jax/tpu_inference_k1.trace.json.gz"), hardware="tpu_v6e")
+    lake = yield Files(data_file("jax/tpu_inference_k1.trace.json.gz"), hardware="tpu_v6e")
     [(flop, source, rule)] = lake.rows(
         "SELECT sum(flop), any_value(flops_source), any_value(map_rule) FROM kernel_roofline WHERE category = 'gemm'"
     )
@@ -423,7 +425,6 @@ def test_operations_of_a_tpu_have_the_work_that_their_events_tell(tmp_path):
         " WHERE event_id = kernel_id AND kernels.category = 'gemm'"
     )
     assert (flop, source, rule) == (told[0][0], "profiler", "correlation")
-    lake.close()
 
 
 def test_layers_and_passes_add_up_what_their_kernels_tell(real):

@@ -8,6 +8,7 @@ from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
 
 from ...kernel_traces import GEMM, Trace
+from ...lakes import ingest_at_once
 from ...support import data_file
 
 TRACES = {
@@ -33,8 +34,7 @@ PREFILL = {
 def lake(tmp_path_factory):
     files = {name: data_file(f"kineto/{name}.json.gz") for name in TRACES}
     with Lake(tmp_path_factory.mktemp("measured") / "lake") as opened:
-        for name, settings in TRACES.items():
-            opened.ingest(files[name], **settings)
+        ingest_at_once(opened, {files[name]: settings for name, settings in TRACES.items()})
         yield opened
 
 

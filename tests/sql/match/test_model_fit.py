@@ -7,6 +7,7 @@ import pytest
 from tracelake.lake import Lake
 
 from ...kernel_traces import one_layer_model
+from ...lakes import Files, apart, in_one_lake
 from ...support import data_file
 
 DECODE = "vllm_gpt-oss_decode_mi300x"
@@ -18,8 +19,8 @@ FIT = "SELECT property, seen, expected, fits FROM model_fit JOIN traces USING (t
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     with Lake(tmp_path_factory.mktemp("fit") / "lake") as opened:
-        for name in (DECODE, "vllm_gpt-oss_decode_capture_mi300x"):
-            opened.ingest(data_file(f"kineto/{name}.json.gz"))
+        names = (DECODE, "vllm_gpt-oss_decode_capture_mi300x")
+        opened.ingest(*(data_file(f"kineto/{name}.json.gz") for name in names))
         yield opened
 
 
@@ -66,14 +67,6 @@ def config(**changes):
     })  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("toy")
-    with Lake(folder / "lake") as opened:
-        opened.ingest(one_layer_model(folder, layers=3, heads=8, ffn=768))
-        yield opened
-
-
 @pytest.mark.parametrize(
     ("changes", "settings", "misfits"),
     [
@@ -89,9 +82,10 @@ def toy(tmp_path_factory):
         ({"intermediate_size": 900}, {}, {"intermediate_size": ("512, 768, 1000, 1536", "900")}),
     ],
 )
-def test_what_does_not_fit_is_named_with_what_is_seen(toy, tmp_path, changes, settings, misfits):
-    (tmp_path / "config.json").write_text(config(**changes))
-    toy.set("tiny", model=str(tmp_path / "config.json"), tp=settings.get("tp"))
-    found = {name: (seen, expected) for name, seen, expected, fits in toy.rows(FIT, ["tiny"]) if fits is False}
+@in_one_lake
+def test_what_does_not_fit_is_named_with_what_is_seen(tmp_path, changes, settings, misfits):
+    path = apart(one_layer_model(tmp_path, layers=3, heads=8, ffn=768), tmp_path)
+    lake = yield Files(path, model="toy", config=config(**changes), **settings)
+    found = {name: (seen, expected) for name, seen, expected, fits in lake.rows(FIT, ["tiny"]) if fits is False}
     assert {name: found.get(name) for name in misfits} == misfits
     assert found.keys() - misfits.keys() <= set()

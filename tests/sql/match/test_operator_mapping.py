@@ -1,6 +1,7 @@
 """Which operator of a model a kernel runs, and whether a trace computes what the model's template says."""
 
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -10,6 +11,7 @@ from tracelake.engine.errors import InputError, UsageError
 from tracelake.lake import Lake
 
 from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
+from ...lakes import ingest_at_once
 from ...support import data_file
 
 QWEN = {"model": "Qwen/Qwen3-8B"}
@@ -26,9 +28,7 @@ REAL = {
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("real") / "lake")
-    lake.ingest(*(data_file(f"kineto/{name}.json.gz") for name in REAL))
-    for name, said in REAL.items():
-        lake.set(name, **said)
+    ingest_at_once(lake, {data_file(f"kineto/{name}.json.gz"): said for name, said in REAL.items()})
     yield lake
     lake.close()
 
@@ -123,11 +123,19 @@ def test_every_kernel_is_in_the_bridge_and_its_shares_sum_to_one(real):
     )
 
 
+@pytest.fixture(scope="module")
+def tiny_folder(tmp_path_factory):
+    """A folder with a lake of made-up traces."""
+    folder = tmp_path_factory.mktemp("tiny")
+    with Lake(folder / "lake") as lake:
+        lake.ingest(one_layer_model(folder, "right"), one_layer_model(folder, "wrong", ffn_in_trace=480))
+    return folder
+
+
 @pytest.fixture
-def tiny(tmp_path):
-    """A lake of made-up traces and the config.json of their model."""
-    lake = Lake(tmp_path / "lake")
-    lake.ingest(one_layer_model(tmp_path, "right"), one_layer_model(tmp_path, "wrong", ffn_in_trace=480))
+def tiny(tiny_folder, tmp_path):
+    """A lake of made-up traces of the test's own, and the config.json of their model."""
+    lake = Lake(shutil.copytree(tiny_folder / "lake", tmp_path / "lake"))
     yield lake, tiny_config(tmp_path)
     lake.close()
 

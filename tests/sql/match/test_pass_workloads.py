@@ -5,7 +5,6 @@ import pytest
 import tracelake
 
 from ...kernel_traces import one_layer_model
-from ...support import data_file
 
 COLUMNS = "phase, requests, new_tokens, cached_tokens, pairs, pairs_full, logit_rows, source"
 NOTES = {
@@ -95,17 +94,13 @@ def test_a_mixed_pass_tells_no_flop_of_attention_only_where_forms_differ(lake):
         ]),
     ],
 )  # fmt: skip
-def test_real_passes(tmp_path, name, expected):
-    with_lake = tracelake.open(tmp_path / "lake")
-    with_lake.ingest(data_file(f"kineto/{name}.json.gz"))
+def test_real_passes(real_lake, name, expected):
+    with_lake = real_lake(f"kineto/{name}.json.gz")
     assert with_lake.rows(f"SELECT {COLUMNS} FROM pass_workloads ORDER BY pass_id") == expected
-    with_lake.close()
 
 
-def test_a_table_of_an_npu_tells_tokens_and_requests(tmp_path):
-    with_lake = tracelake.open(tmp_path / "lake")
-    with_lake.ingest(data_file("ascend/synthetic/forward_passes.csv"))
+def test_a_table_of_an_npu_tells_tokens_and_requests(real_lake):
+    with_lake = real_lake("ascend/synthetic/forward_passes.csv")
     found = with_lake.rows(f"SELECT {COLUMNS} FROM pass_workloads ORDER BY pass_id")
     assert found[0] == ("prefill", 1, 128, None, None, None, 1, "shapes of tokens")
     assert set(found[1:]) == {("decode", 16, 16, None, None, None, 16, "shapes of tokens")}
-    with_lake.close()

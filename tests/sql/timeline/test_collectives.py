@@ -7,6 +7,7 @@ import pytest
 import tracelake
 
 from ... import summary_cases as cases
+from ...lakes import Files, in_one_lake, ingest_at_once
 from ...support import trace_bytes
 from ..ascend.files import logical, write_folder
 
@@ -33,13 +34,11 @@ def rows(lake, query):
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
-def ingest(lake, folder, name, events, **around):
-    """Ingest events as a trace."""
-    settings = around.pop("settings", {})
+def written(folder, name, events, **around):
+    """Write events as a trace."""
     path = folder / f"{name}.json"
     path.write_bytes(trace_bytes(events, **around))
-    [result] = lake.ingest(path, **settings)
-    return result.trace_id
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +46,7 @@ def jax(tmp_path_factory):
     """Cases A, B and G."""
     folder = tmp_path_factory.mktemp("jax")
     lake = tracelake.open(folder / "lake")
-    for name in "ABG":
-        lake.ingest(cases.write_case(folder / f"{name}.json", getattr(cases, f"CASE_{name}")))
+    lake.ingest(*(cases.write_case(folder / f"{name}.json", getattr(cases, f"CASE_{name}")) for name in "ABG"))
     return lake
 
 
@@ -71,18 +69,18 @@ def test_time_is_exposed_once_and_hidden_where_the_device_computes(jax, case, ex
     assert {kind: tuple(figures) for kind, *figures in found} == expected
 
 
+@in_one_lake
 def test_start_and_done_are_one_call_from_the_first_to_the_last(tmp_path):
     # The start lasts 1, the transfer runs beside two fusions, the done waits 9; another start of the same name follows
     # in the next run. A done whose start lies before the trace stands alone.
     done = '{"long_name": "%ag-done.9 = bf16[8,16]{1,0} all-gather-done(bf16[8,16]{1,0} %all-gather-start.1)"}'
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(cases.write_case(tmp_path / "t.json", [
+    lake = yield cases.write_case(tmp_path / "t.json", [
         (1, "/device:TPU:0", {
             "XLA Modules": 'jit_f(1) 10+60 {"run_id": "1"}; jit_f(1) 100+60 {"run_id": "2"}',
             "XLA Ops": f"all-gather-start.1 10+1; fusion.1 11+19; fusion.2 30+10; all-gather-done.9 40+9 {done}; "
                        f"all-gather-start.1 100+1; fusion.1 101+19; all-gather-done.9 120+4 {done}",
         }),
-    ]))  # fmt: skip
+    ])  # fmt: skip
     found = rows(lake, "SELECT name, operations, dur_us, exposed_us, hidden_us FROM collectives ORDER BY start_ns")
     assert found == [
         {"name": "all-gather-start.1", "operations": 2, "dur_us": 39, "exposed_us": 10, "hidden_us": 29},
@@ -90,14 +88,14 @@ def test_start_and_done_are_one_call_from_the_first_to_the_last(tmp_path):
     ]
 
 
+@in_one_lake
 def test_the_flight_that_a_line_of_its_own_shows_belongs_to_the_call(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(cases.write_case(tmp_path / "t.json", [
+    lake = yield cases.write_case(tmp_path / "t.json", [
         (1, "/device:TPU:0", {
             "XLA Ops": "all-gather-start.1 10+1; fusion.1 11+19; all-gather-done.1 30+2",
             "Async XLA Ops": "all-gather-start.1 10+21",
         }),
-    ]))  # fmt: skip
+    ])  # fmt: skip
     [found] = rows(lake, "SELECT operations, dur_us, exposed_us, hidden_us FROM collectives")
     assert found == {"operations": 3, "dur_us": 22, "exposed_us": 3, "hidden_us": 19}
 
@@ -114,9 +112,10 @@ def test_the_flight_that_a_line_of_its_own_shows_belongs_to_the_call(tmp_path):
         ("send", 1000, 0, 2000, 1),
     ],
 )
-def test_bandwidths_are_those_of_nccl_tests(lake, tmp_path, kind, elements_in, elements_out, size_bytes, factor):
+@in_one_lake
+def test_bandwidths_are_those_of_nccl_tests(tmp_path, kind, elements_in, elements_out, size_bytes, factor):
     event = nccl("ncclDevKernel_SendRecv", 0, 100, kind, elements_in, elements_out, size=8)
-    ingest(lake, tmp_path, "t", [event])
+    lake = yield written(tmp_path, "t", [event])
     [found] = rows(lake, "SELECT bytes, algorithm_gbps, bus_gbps, bytes_source FROM collectives")
     assert found["bytes"] == size_bytes
     assert found["algorithm_gbps"] == pytest.approx(size_bytes / 100e3)
@@ -124,7 +123,8 @@ def test_bandwidths_are_those_of_nccl_tests(lake, tmp_path, kind, elements_in, e
     assert found["bytes_source"] == "arguments"
 
 
-def test_an_older_trace_tells_kind_and_size_by_the_annotation_around_the_launch(lake, tmp_path):
+@in_one_lake
+def test_an_older_trace_tells_kind_and_size_by_the_annotation_around_the_launch(tmp_path):
     events = [
         {"ph": "X", "cat": "user_annotation", "name": "nccl:all_to_all", "pid": 9, "tid": 9, "ts": 0, "dur": 10,
          "args": {"Input Dims": [[4, 250]], "Input type": ["float"]}},
@@ -136,7 +136,7 @@ def test_an_older_trace_tells_kind_and_size_by_the_annotation_around_the_launch(
         kineto("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)", 20, 40, correlation=7),
         kineto("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)", 80, 40, correlation=8),
     ]  # fmt: skip
-    ingest(lake, tmp_path, "t", events)
+    lake = yield written(tmp_path, "t", events)
     found = rows(lake, "SELECT kind, bytes, bytes_source, bus_gbps FROM collectives ORDER BY start_ns")
     assert found == [
         {"kind": "all-to-all", "bytes": 4000, "bytes_source": "annotation", "bus_gbps": None},
@@ -150,22 +150,26 @@ CLOCKS = (0, 5000, -3000, 7)
 ARRIVALS = (0, 2, 30, 1)
 
 
-def ranks_of_a_run(lake, folder, *, calls=5, numbered=True, leave_out=()):
-    """Ingest four ranks; of the calls each ends 20 µs after the last, rank 2, has come."""
+def ranks_of_a_run(folder, *, calls=5, numbered=True, leave_out=()):
+    """Return the traces of four ranks; of the calls each ends 20 µs after the last, rank 2, has come."""
+    paths = []
     for rank, (clock, arrival) in enumerate(zip(CLOCKS, ARRIVALS, strict=True)):
         events = [
             nccl("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 100_000 + 1000 * call + clock + arrival, 50 - arrival,
                  "allreduce", 1_000_000, 1_000_000, **({"Seq": call} if numbered else {}))
             for call in range(calls) if (rank, call) not in leave_out
         ]  # fmt: skip
-        around = {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4}}
-        ingest(lake, folder, f"rank{rank}", events, settings={"run": "r"}, **around)
+        around = {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4}, "of": str(folder)}
+        paths.append(written(folder, f"rank{rank}", events, **around))
+    # A test's run, and its traces, are its own.
+    return Files(*paths, run=str(folder))
 
 
 @pytest.mark.parametrize("numbered", [True, False])
-def test_ranks_of_a_run_are_matched_and_their_clocks_compared_by_the_ends(lake, tmp_path, numbered):
-    ranks_of_a_run(lake, tmp_path, numbered=numbered)
-    found = rows(lake, "SELECT * FROM collective_calls ORDER BY first_ns")
+@in_one_lake
+def test_ranks_of_a_run_are_matched_and_their_clocks_compared_by_the_ends(tmp_path, numbered):
+    lake = yield ranks_of_a_run(tmp_path, numbered=numbered)
+    found = rows(lake, f"SELECT * FROM collective_calls WHERE run = '{tmp_path}' ORDER BY first_ns")
     assert len(found) == 5
     for call in found:
         assert call["matched_by"] == ("sequence" if numbered else "order")
@@ -183,30 +187,39 @@ def test_ranks_of_a_run_are_matched_and_their_clocks_compared_by_the_ends(lake, 
     assert [row["caused_us"] for row in late] == [0, 0, 140, 0]
 
 
-def test_ranks_are_matched_by_number_though_one_of_them_missed_a_call(lake, tmp_path):
-    ranks_of_a_run(lake, tmp_path, leave_out={(3, 0)})
-    found = lake.rows("SELECT participants, skew_us FROM collective_calls ORDER BY first_ns")
+@in_one_lake
+def test_ranks_are_matched_by_number_though_one_of_them_missed_a_call(tmp_path):
+    lake = yield ranks_of_a_run(tmp_path, leave_out={(3, 0)})
+    found = lake.rows(
+        "SELECT participants, skew_us FROM collective_calls WHERE run = $1 ORDER BY first_ns", [str(tmp_path)]
+    )
     assert found == [(3, 30), (4, 30), (4, 30), (4, 30), (4, 30)]
 
 
-def test_a_rank_that_counts_otherwise_is_matched_with_none(lake, tmp_path):
-    ranks_of_a_run(lake, tmp_path, numbered=False, leave_out={(3, 0)})
-    assert lake.rows("SELECT DISTINCT participants FROM collective_calls") == [(3,)]
+@in_one_lake
+def test_a_rank_that_counts_otherwise_is_matched_with_none(tmp_path):
+    lake = yield ranks_of_a_run(tmp_path, numbered=False, leave_out={(3, 0)})
+    assert lake.rows("SELECT DISTINCT participants FROM collective_calls WHERE run = $1", [str(tmp_path)]) == [(3,)]
     assert lake.rows("SELECT DISTINCT rank FROM collective_ranks ORDER BY ALL") == [(0,), (1,), (2,)]
 
 
 def test_groups_of_one_name_and_other_ranks_are_not_matched(lake, tmp_path):
+    files = {}
     for rank in range(4):
         pair = "[0, 1]" if rank < 2 else "[2, 3]"
         events = [nccl("ncclDevKernel_AllReduce", 10 + rank, 20, "allreduce", 8, 8, size=2, ranks=pair, Seq=1)]
-        ingest(lake, tmp_path, f"rank{rank}", events, settings={"run": "r", "rank": rank})
+        files[written(tmp_path, f"rank{rank}", events)] = {"run": "r", "rank": rank}
+    ingest_at_once(lake, files)
     found = lake.rows("SELECT call, list(rank ORDER BY rank) FROM collective_ranks GROUP BY call ORDER BY ALL")
     assert [ranks for _, ranks in found] == [[0, 1], [2, 3]]
 
 
-def test_traces_of_no_run_are_not_matched(lake, tmp_path):
-    for rank in range(2):
-        ingest(lake, tmp_path, f"rank{rank}", [nccl("ncclDevKernel_AllReduce", rank, 20, "allreduce", 8, 8, Seq=1)])
+@in_one_lake
+def test_traces_of_no_run_are_not_matched(tmp_path):
+    lake = yield Files(*(
+        written(tmp_path, f"rank{rank}", [nccl("ncclDevKernel_AllReduce", rank, 20, "allreduce", 8, 8, Seq=1)])
+        for rank in range(2)
+    ))  # fmt: skip
     assert lake.rows("SELECT count(*) FROM collective_ranks") == [(0,)]
 
 
@@ -250,7 +263,8 @@ def test_a_real_trace_of_an_older_pytorch_has_all_to_alls_and_no_messages(real_l
     assert factor == pytest.approx(2 * 7 / 8)
 
 
-def test_the_worlds_size_is_a_groups_where_nothing_names_one_and_never_a_messages(lake, tmp_path):
+@in_one_lake
+def test_the_worlds_size_is_a_groups_where_nothing_names_one_and_never_a_messages(tmp_path):
     def anonymous(kind, start, **args):
         return kineto(f"ncclDevKernel_{kind}", start, 10, **{"In msg nelems": 8, "Out msg nelems": 8,
                                                              "dtype": "Float", **args})  # fmt: skip
@@ -261,7 +275,7 @@ def test_the_worlds_size_is_a_groups_where_nothing_names_one_and_never_a_message
         anonymous("AllReduce", 60, **{"Process Group Name": "tp", "Process Group Ranks": "[0, 1, 2]"}),
         anonymous("AllReduce", 80, **{"Group size": 2}),
     ]  # fmt: skip
-    ingest(lake, tmp_path, "t", events, distributedInfo={"rank": 0, "world_size": 16})
+    lake = yield written(tmp_path, "t", events, distributedInfo={"rank": 0, "world_size": 16})
     found = lake.rows("SELECT group_size, group_size_source FROM collectives ORDER BY start_ns")
     assert found == [(16, "world size"), (None, None), (None, None), (3, "ranks"), (2, "arguments")]
     assert checks(lake)["collectives_of_the_world"] == 20
@@ -284,14 +298,20 @@ def checks(lake):
         ({"numbered": True, "leave_out": {(0, 0), (1, 0), (2, 0)}}, {"collectives_unmatched": 1}),
     ],
 )
-def test_doctor_says_why_collectives_are_matched_with_none(lake, tmp_path, settings, expected):
-    ranks_of_a_run(lake, tmp_path, **settings)
+@in_one_lake
+def test_doctor_says_why_collectives_are_matched_with_none(tmp_path, settings, expected):
+    lake = yield ranks_of_a_run(tmp_path, **settings)
     assert checks(lake) == expected
 
 
-def test_doctor_says_that_the_other_ranks_are_not_there_and_that_sizes_are_missing(lake, tmp_path):
-    ingest(lake, tmp_path, "t", [kineto("ncclDevKernel_AllReduce", 0, 10), kineto("ncclDevKernel_SendRecv", 20, 10)])
-    assert lake.rows("FROM collective_calls") == lake.rows("FROM stragglers") == []
+@in_one_lake
+def test_doctor_says_that_the_other_ranks_are_not_there_and_that_sizes_are_missing(tmp_path):
+    lake = yield written(
+        tmp_path, "t", [kineto("ncclDevKernel_AllReduce", 0, 10), kineto("ncclDevKernel_SendRecv", 20, 10)]
+    )
+    # Of no run, a trace is compared with itself.
+    assert lake.rows("SELECT * FROM collective_calls WHERE run = $1", [lake.id]) == []
+    assert lake.rows("FROM stragglers") == []
     assert checks(lake) == {"collectives_alone": 1, "collectives_point_to_point": 1, "collectives_unsized": 100,
                             "collectives_of_unknown_group": 50}  # fmt: skip
 
@@ -369,8 +389,9 @@ def npu_folder(folder):
     return written
 
 
-def test_what_a_rank_of_npus_moved_gives_the_bus_bandwidth(lake, tmp_path):
-    lake.ingest(npu_folder(tmp_path))
+@in_one_lake
+def test_what_a_rank_of_npus_moved_gives_the_bus_bandwidth(tmp_path):
+    lake = yield npu_folder(tmp_path)
     query = "SELECT moved_bytes, bytes, bytes_source, algorithm_gbps, bus_gbps FROM collectives ORDER BY start_ns"
     # 10 µs: a MB is 100 GB/s. How many ranks shared it nothing tells.
     assert lake.rows(query) == [
@@ -379,11 +400,10 @@ def test_what_a_rank_of_npus_moved_gives_the_bus_bandwidth(lake, tmp_path):
 
 
 def test_the_group_of_a_cluster_s_file_gives_the_size_of_what_was_exchanged(lake, tmp_path):
-    lake.ingest(npu_folder(tmp_path), run="r")
     cluster = tmp_path / "cluster_communication.json"
     groups = {f"hcom_x__42{n}_0@77{n}": {"0": transfer(10, 1)} for n in range(len(TRANSFERS))}
     cluster.write_text(json.dumps({"(0, 1, 2, 3)": {"step1": groups}}))
-    lake.ingest(cluster, run="r")
+    lake.ingest(npu_folder(tmp_path), cluster, run="r")
     found = lake.rows(
         "SELECT kind, group_size, bytes, bytes_source, algorithm_gbps, bus_gbps FROM collectives ORDER BY start_ns"
     )

@@ -4,8 +4,8 @@ import pytest
 
 import tracelake
 
+from ...lakes import in_one_lake
 from ...summary_cases import write_case
-from ...support import data_file
 
 #: Family, shapes, and the reference's floating-point operations of a call.
 PROXIES = [
@@ -21,19 +21,19 @@ PROXIES = [
 ]
 
 
-def opened(tmp_path, text):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})]))
-    return lake
+def written(folder, text):
+    return write_case(folder / "case.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
 
 
+@in_one_lake
 def test_the_reference_s_work_of_a_call(tmp_path):
-    lake = opened(tmp_path, "a 0+1")
+    lake = yield written(tmp_path, "a 0+1")
     for family, shapes, expected in PROXIES:
         [(found,)] = lake.rows("SELECT _compat_proxy($1, $2)", [family, shapes])
         assert found == expected, (family, shapes)
 
 
+@in_one_lake
 def test_families_are_of_all_operations_and_the_reference_s_of_its_list(tmp_path):
     text = """
         splash_mha_fwd.1 0+50; fusion.1 50+30; all-reduce.1 80+10; psum.2 90+5;
@@ -41,7 +41,7 @@ def test_families_are_of_all_operations_and_the_reference_s_of_its_list(tmp_path
         custom.4 120+20 {"hlo_category": "custom-call", "model_flops": "0"};
         op.5 140+10 {"tf_op": "jit(step)/optimizer_update/mul"}
     """
-    lake = opened(tmp_path, text)
+    lake = yield written(tmp_path, text)
     rows = lake.rows("SELECT family, self_us, flops_known_pct, achieved_tflops FROM op_families ORDER BY family")
     assert rows == [
         ("attention", 50, 0, None),
@@ -52,31 +52,29 @@ def test_families_are_of_all_operations_and_the_reference_s_of_its_list(tmp_path
         ("matmul", 20, 100, pytest.approx(2)),
         ("optimizer", 10, 0, None),
     ]
-    trace = lake.rows("SELECT trace_id FROM traces")[0][0]
     query = "SELECT family, exclusive_us, calls, share FROM compat_families($1, $2, 0) ORDER BY place"
-    assert lake.rows(query, [trace, 25]) == [
+    assert lake.rows(query, [lake.id, 25]) == [
         ("other", 85, 5, pytest.approx(85 / 145)), ("attention_splash", 50, 1, pytest.approx(50 / 145)),
         ("collective", 10, 1, pytest.approx(10 / 145)),
     ]  # fmt: skip
-    assert lake.rows(query, [trace, 2]) == [
+    assert lake.rows(query, [lake.id, 2]) == [
         ("attention_splash", 50, 1, pytest.approx(50 / 80)), ("other", 30, 1, pytest.approx(30 / 80)),
     ]  # fmt: skip
-    [(share,)] = lake.rows("SELECT share FROM compat_families($1, 25, 290) WHERE family = 'other'", [trace])
+    [(share,)] = lake.rows("SELECT share FROM compat_families($1, 25, 290) WHERE family = 'other'", [lake.id])
     assert share == pytest.approx(85 / 290)
 
 
 def test_a_rule_of_the_lake_s_own_comes_first(tmp_path):
     folder = tmp_path / "lake" / "lookup"
-    tracelake.open(tmp_path / "lake").close()
+    lake = tracelake.open(tmp_path / "lake")
     folder.mkdir(exist_ok=True)
     (folder / "family_rules.csv").write_text("priority,field,pattern,family,comment\n1,name,^fusion,mine,\n")
-    lake = opened(tmp_path, "fusion.1 0+10; dot.1 10+10")
+    lake.ingest(written(tmp_path, "fusion.1 0+10; dot.1 10+10"))
     assert dict(lake.rows("SELECT family, self_us FROM op_families")) == {"mine": 10, "matmul": 10}
 
 
-def test_a_real_tpu_trace(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file("jax/tpu_inference_k1.trace.json.gz"))
+def test_a_real_tpu_trace(real_lake):
+    lake = real_lake("jax/tpu_inference_k1.trace.json.gz")
     rows = dict(lake.rows("SELECT family, sum(self_us) FROM op_families GROUP BY 1"))
     # By hlo_category: convolution fusions 84 561.535, all-reduce 6 888.667 and all-gather 7.967.
     assert rows["matmul"] == pytest.approx(84561.535, abs=0.6)

@@ -5,6 +5,7 @@ import pytest
 import tracelake
 
 from ... import summary_cases as cases
+from ...lakes import ingest_at_once
 from ...support import DATA, data_files, trace_bytes
 
 
@@ -13,15 +14,17 @@ def made_up(tmp_path_factory):
     """The cases with findings, a trace without kernels, and one in which all goes well."""
     folder = tmp_path_factory.mktemp("findings")
     lake = tracelake.open(folder / "lake")
-    for name in "ABG":
-        lake.ingest(cases.write_case(folder / f"{name}.json", getattr(cases, f"CASE_{name}")))
     (folder / "empty.json").write_bytes(trace_bytes([
         {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 5},
     ]))  # fmt: skip
     # Twenty operations of as many names fill 95 % of the time, 4.75 % each; each waits 5 µs for its turn.
     ops = "; ".join(f"op_{chr(97 + nth)} {100 * nth}+95" for nth in range(20))
-    cases.write_case(folder / "even.json", [(1, "/device:TPU:0", {"XLA Ops": ops})])
-    lake.ingest(folder / "empty.json", folder / "even.json")
+    even = [(1, "/device:TPU:0", {"XLA Ops": ops})]
+    steps = {name: cases.steps_case(*cases.CASES_D[name]) for name in ("D1", "D8")}
+    written = {"A": cases.CASE_A, "B": cases.CASE_B, "G": cases.CASE_G, "even": even, **steps}
+    lake.ingest(
+        folder / "empty.json", *(cases.write_case(folder / f"{name}.json", case) for name, case in written.items())
+    )
     return lake
 
 
@@ -57,13 +60,10 @@ def test_severity_and_gain_follow_from_the_value(made_up):
     assert rows == [("single-hot-op", "high", 160, 40), ("pre-op-gap", "medium", 32, 8)]
 
 
-def test_jitter_counts_steady_steps_of_one_program_alone(tmp_path):
+def test_jitter_counts_steady_steps_of_one_program_alone(made_up):
     # D1: 12 steady steps, median 101.5, 90th percentile 214.5. D6: light and heavy, ratio 1.5 to 125.
-    lake = tracelake.open(tmp_path / "lake")
-    for name in ("D1", "D8"):
-        lake.ingest(cases.write_case(tmp_path / f"{name}.json", cases.steps_case(*cases.CASES_D[name])))
-    assert found_in(lake, "D1")["step-jitter"] == pytest.approx(214.5 / 101.5, abs=0.01)
-    assert "step-jitter" not in found_in(lake, "D8")
+    assert found_in(made_up, "D1")["step-jitter"] == pytest.approx(214.5 / 101.5, abs=0.01)
+    assert "step-jitter" not in found_in(made_up, "D8")
 
 
 def test_a_rank_that_comes_late_by_itself_is_a_straggler(lake, tmp_path):
@@ -76,7 +76,7 @@ def test_a_rank_that_comes_late_by_itself_is_a_straggler(lake, tmp_path):
             for call in range(10)
         ]  # fmt: skip
         (tmp_path / f"rank{rank}.json").write_bytes(trace_bytes(events))
-        lake.ingest(tmp_path / f"rank{rank}.json", run="r", rank=rank)
+    ingest_at_once(lake, {tmp_path / f"rank{rank}.json": {"run": "r", "rank": rank} for rank in range(2)})
     assert "straggler" not in found_in(lake, "rank0")
     # 10 · 100 µs of a window from 100 to 9120 µs.
     assert found_in(lake, "rank1")["straggler"] == pytest.approx(100 * 1000 / 9020, abs=0.01)

@@ -8,8 +8,9 @@ import pytest
 import tracelake
 
 from ...kernel_traces import GEMM, Trace
+from ...lakes import in_one_lake
 from ...summary_cases import write_case
-from ...support import DATA, data_file, trace_bytes
+from ...support import DATA, trace_bytes
 
 #: Instructions of XLA, their category, XLA's count, and the operations with where they are from.
 INSTRUCTIONS = {
@@ -169,9 +170,12 @@ def test_instructions_of_xla_tell_their_operations(xla):
 def test_a_product_counts_once_where_another_trace_gives_it_another_category(lake, tmp_path):
     f32 = "f32[4,4]{1,0}"
     said = f"%dot.1 = {f32} dot({f32} %a, {f32} %b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
+    paths = []
     for category in ("convolution", "custom-call"):
         args = json.dumps({"long_name": said, "hlo_category": category})
-        lake.ingest(write_case(tmp_path / f"{category}.json", [(1, "/device:TPU:0", {"XLA Ops": f"dot.1 0+5 {args}"})]))
+        case = [(1, "/device:TPU:0", {"XLA Ops": f"dot.1 0+5 {args}"})]
+        paths.append(write_case(tmp_path / f"{category}.json", case))
+    lake.ingest(*paths)
     # 2 x 4 x 4 x 4.
     assert lake.rows("SELECT trace, calls, flops FROM ops JOIN traces USING (trace_id) ORDER BY trace") == [
         ("convolution", 1, 128), ("custom-call", 1, 128),
@@ -196,10 +200,10 @@ def test_a_family_says_whether_shapes_or_xla_tell_its_operations(xla):
     assert rate == pytest.approx(flops / 40e-6 / 1e12)
 
 
+@in_one_lake
 def test_operators_tell_the_operations_of_their_kernels(tmp_path):
     (tmp_path / "trace.json").write_bytes(trace_bytes(list(operator_events())))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(tmp_path / "trace.json")
+    lake = yield tmp_path / "trace.json"
     rows = lake.rows("SELECT start_ns // 100000, flops, flops_source FROM _device_ops ORDER BY start_ns")
     found = [[] for _ in OPERATORS]
     for nth, flops, source in rows:
@@ -208,6 +212,7 @@ def test_operators_tell_the_operations_of_their_kernels(tmp_path):
     assert found == [expected for *_, expected in OPERATORS]
 
 
+@in_one_lake
 def test_a_call_counts_once_whichever_of_its_operators_launch_kernels(tmp_path):
     trace = Trace()
     around = trace.op("aten::linear", 10, 30, [[4, 8], [16, 8], [16]])
@@ -219,31 +224,26 @@ def test_a_call_counts_once_whichever_of_its_operators_launch_kernels(tmp_path):
     for nth in range(2):
         trace.kernel(GEMM, 52, 200 + 10 * nth, 4, graph)
     trace.events[-1]["args"]["correlation"] = trace.events[-3]["args"]["correlation"]
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(trace.write(tmp_path / "trace.json"))
+    lake = yield trace.write(tmp_path / "trace.json")
     assert lake.rows("SELECT start_ns // 1000, flops FROM _device_ops ORDER BY start_ns") == [
         (100, 1024), (110, None), (200, None), (210, None)
     ]  # fmt: skip
     assert lake.rows("SELECT start_ns // 1000, group_flop FROM kernel_roofline ORDER BY start_ns") == [
         (100, 1024), (110, None), (200, None), (210, None)
     ]  # fmt: skip
-    lake.close()
 
 
 @pytest.mark.parametrize("trace", ["hf_qwen1.5-0.5b_h100", "sglang_qwen3-8b_prefill_mi300x"])
-def test_kernels_have_the_operations_of_the_operators_that_the_shapes_tell(tmp_path, trace):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file(f"kineto/{trace}.json.gz"))
+def test_kernels_have_the_operations_of_the_operators_that_the_shapes_tell(real_lake, trace):
+    lake = real_lake(f"kineto/{trace}.json.gz")
     [(kernels, operators)] = lake.rows(
         "SELECT (SELECT sum(flops) FROM ops), (SELECT sum(flop) FROM trace_ops WHERE flops_source = 'shape')"
     )
     assert kernels == operators > 0
-    lake.close()
 
 
-def test_xla_counts_no_less_than_the_products_alone_and_hardly_more(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file("jax/tpu_inference_k1.trace.json.gz"))
+def test_xla_counts_no_less_than_the_products_alone_and_hardly_more(real_lake):
+    lake = real_lake("jax/tpu_inference_k1.trace.json.gz")
     [(texts, found, least, most)] = lake.rows(
         "SELECT count(*), count(shape_flops), min(shape_flops / model_flops), max(shape_flops / model_flops) "
         "FROM _op_texts WHERE hlo_category = 'convolution fusion'"
@@ -269,9 +269,8 @@ def gigaflops(trace, table):
 
 
 @pytest.mark.parametrize("trace", ["hf_qwen1.5-0.5b_h100", "sglang_qwen3-8b_prefill_mi300x"])
-def test_tracelens_counts_the_same_products(tmp_path, trace):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file(f"kineto/{trace}.json.gz"))
+def test_tracelens_counts_the_same_products(real_lake, trace):
+    lake = real_lake(f"kineto/{trace}.json.gz")
     expected = {}
     for name, calls, gflop, row in gigaflops(trace, "GEMM"):
         # It counts the addition of the bias; and under another name what calls aten::mm once more.
@@ -288,10 +287,9 @@ def test_tracelens_counts_the_same_products(tmp_path, trace):
     assert found
 
 
-def test_tracelens_takes_half_of_all_pairs_for_causal_attention(tmp_path):
+def test_tracelens_takes_half_of_all_pairs_for_causal_attention(real_lake):
     trace = "hf_qwen1.5-0.5b_h100"
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file(f"kineto/{trace}.json.gz"))
+    lake = real_lake(f"kineto/{trace}.json.gz")
     [(_, calls, gflop, _)] = gigaflops(trace, "SDPA_fwd")
     [(found,)] = lake.rows("SELECT sum(flops) / 1e9 FROM ops WHERE category = 'attention'")
     # 559 tokens: 559 x 560 / 2 pairs against 559 x 559 / 2.

@@ -9,6 +9,7 @@ import pytest
 
 import tracelake
 
+from ...lakes import Files, in_one_lake
 from ...summary_cases import CASE_A, CASE_B, CASE_C, CASE_G, CASES_E, write_case
 from ...support import DATA, data_file
 
@@ -334,6 +335,7 @@ def test_a_gap_has_one_row_and_names_what_is_around_it(lake):
     """) == [(0, 0, 0, True)]
 
 
+@in_one_lake
 def test_what_ran_before_a_gap_is_the_same_in_any_order_of_the_file(tmp_path):
     # Two streams run from 0 to 50, and one goes on at 200: before the gap is the operation of the last stream.
     def kernel(name, start, end, stream):
@@ -343,8 +345,9 @@ def test_what_ran_before_a_gap_is_the_same_in_any_order_of_the_file(tmp_path):
         }  # fmt: skip
 
     events = [kernel("a", 0, 50, 7), kernel("b", 0, 50, 20), kernel("c", 200, 250, 7)]
-    for nth, ordered in enumerate((events, events[::-1])):
-        (tmp_path / f"{nth}.json").write_text(json.dumps({"traceEvents": ordered}))
-        with tracelake.open(tmp_path / f"lake {nth}") as lake:
-            lake.ingest(tmp_path / f"{nth}.json")
-            assert lake.rows("SELECT previous_name, marker_name FROM gaps") == [("b", "c")]
+    paths = tmp_path / "forth.json", tmp_path / "back.json"
+    for path, ordered in zip(paths, (events, events[::-1]), strict=True):
+        path.write_text(json.dumps({"traceEvents": ordered}))
+    lake = yield Files(*paths)
+    for trace_id in lake.ids.values():
+        assert lake.rows("SELECT previous_name, marker_name FROM gaps WHERE trace_id = $1", [trace_id]) == [("b", "c")]

@@ -12,6 +12,7 @@ import pytest
 from tracelake.lake import Lake
 
 from ...graph_traces import Host
+from ...lakes import ingest_at_once
 from ...support import data_file
 
 REPLAY = "kineto/sglang_qwen3-8b_decode_mi300x.json.gz"
@@ -36,9 +37,11 @@ KNOWN = """
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("real") / "lake")
-    lake.ingest(data_file(REPLAY), trace="replay", num_layers=36, anchor="Li256ELi16")
-    lake.ingest(data_file(CAPTURE), trace="capture")
-    lake.ingest(data_file(OTHER_REPLAY), trace="other")
+    ingest_at_once(lake, {
+        data_file(REPLAY): {"trace": "replay", "num_layers": 36, "anchor": "Li256ELi16"},
+        data_file(CAPTURE): {"trace": "capture"},
+        data_file(OTHER_REPLAY): {"trace": "other"},
+    })  # fmt: skip
     return lake
 
 
@@ -127,8 +130,7 @@ def test_a_replay_has_no_rows_before_its_capture_comes_and_after_it_goes(tmp_pat
 def lake_of(tmp_path):
     def made(**hosts):
         lake = Lake(tmp_path / "lake")
-        for name, host in hosts.items():
-            lake.ingest(host.write(tmp_path / f"{name}.json"))
+        lake.ingest(*(host.write(tmp_path / f"{name}.json") for name, host in hosts.items()))
         return lake
 
     return made
@@ -300,8 +302,7 @@ def test_a_real_replay_whose_product_has_another_variant_keeps_the_shapes_of_all
             event["name"] = "Cijk_Alik_Bljk_BBS_BH_MT32x32x64_tuned"
     (tmp_path / "tuned.json").write_text(json.dumps(trace))
     lake = Lake(tmp_path / "lake")
-    lake.ingest(tmp_path / "tuned.json")
-    lake.ingest(data_file(OTHER_CAPTURE))
+    lake.ingest(tmp_path / "tuned.json", data_file(OTHER_CAPTURE))
     assert lake.rows(SHARES) == [(421, 421, 421, 24, 94.3, 100)]
     query = "SELECT DISTINCT op_name, input_dims FROM captured_kernels WHERE is_renamed"
     assert lake.rows(query) == [("aten::addmm", "[[32],[32,2880],[2880,32],[],[]]")]

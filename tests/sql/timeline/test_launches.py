@@ -6,6 +6,7 @@ import pytest
 
 import tracelake
 
+from ...lakes import Files, in_one_lake
 from ...support import DATA
 
 
@@ -54,6 +55,7 @@ def test_latency_is_told_apart_into_the_stream_s_queue_and_what_is_left(small):
     ]  # fmt: skip
 
 
+@in_one_lake
 def test_an_operator_as_long_as_its_caller_has_its_launches_in_any_order_of_the_file(tmp_path):
     # Clocks of microseconds: caller and callee start and end together. Operators and launches are numbered apart.
     events = [
@@ -61,11 +63,13 @@ def test_an_operator_as_long_as_its_caller_has_its_launches_in_any_order_of_the_
         event("cpu_op", "aten::native_layer_norm", 0, 9, **{"External id": 8}),
         launch("cudaLaunchKernel", 2, 5, 1), event("kernel", "k1", 6, 20, correlation=1),
     ]  # fmt: skip
-    for name, ordered in (("forth", events), ("back", events[::-1])):
-        (tmp_path / f"{name}.json").write_text(json.dumps({"traceEvents": ordered}))
-        with tracelake.open(tmp_path / name) as lake:
-            lake.ingest(tmp_path / f"{name}.json")
-            assert lake.rows("SELECT op_name FROM kernels") == [("aten::native_layer_norm",)]
+    paths = tmp_path / "forth.json", tmp_path / "back.json"
+    for path, ordered in zip(paths, (events, events[::-1]), strict=True):
+        path.write_text(json.dumps({"traceEvents": ordered}))
+    lake = yield Files(*paths)
+    for trace_id in lake.ids.values():
+        found = lake.rows("SELECT op_name FROM kernels WHERE trace_id = $1", [trace_id])
+        assert found == [("aten::native_layer_norm",)]
 
 
 def test_a_graph_s_call_counts_once_and_its_kernels_each(small):

@@ -6,6 +6,7 @@ import pytest
 
 import tracelake
 
+from ...lakes import in_one_lake
 from ...summary_cases import CASE_A, CASE_B, CASE_C, CASE_G, write_case
 
 CASES = {"A": CASE_A, "B": CASE_B, "C": CASE_C, "G": CASE_G}
@@ -15,8 +16,7 @@ CASES = {"A": CASE_A, "B": CASE_B, "C": CASE_C, "G": CASE_G}
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("named")
     lake = tracelake.open(folder / "lake")
-    for name, case in CASES.items():
-        lake.ingest(write_case(folder / f"{name}.json", case))
+    lake.ingest(*(write_case(folder / f"{name}.json", case) for name, case in CASES.items()))
     return lake
 
 
@@ -34,14 +34,14 @@ def test_top_operations_are_those_of_all_devices(lake):
     assert lake.rows("SELECT count(*), min(trace_id) FROM top_ops($1, how_many := 3)", [trace_id]) == [(3, trace_id)]
 
 
+@in_one_lake
 def test_copies_of_an_operation_are_one_where_the_compiler_says_so(tmp_path):
     said = json.dumps({"deduplicated_name": "dot.1", "hlo_category": "dot", "model_flops": "3000000"})
     unsaid = json.dumps({"hlo_category": "dot", "long_name": "%dot.3 = f32[100,100]{1,0} dot(f32[100,50]{1,0} %a, "
                          "f32[50,100]{1,0} %b), lhs_contracting_dims={1}"})  # fmt: skip
     text = f"dot.1 0+10 {said}; dot.2 10+20 {said}; dot.3 40+5 {unsaid}; add.1 50+1; add.2 60+1"
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "t.json", [(1, "/device:TPU:0", {"XLA Ops": text})]))
-    rows = lake.rows("SELECT op, calls, self_us, flops, flops_source, achieved_tflops FROM top_ops('t')")
+    lake = yield write_case(tmp_path / "copies.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
+    rows = lake.rows("SELECT op, calls, self_us, flops, flops_source, achieved_tflops FROM top_ops('copies')")
     assert rows == [
         ("dot.1", 2, 30, 6e6, "model_flops", pytest.approx(0.2)),
         ("dot", 1, 5, 1e6, "shapes", pytest.approx(0.2)),
@@ -64,9 +64,9 @@ def test_compute_against_communication(lake, case, expected):
     assert found == [pytest.approx(value, abs=1e-4) if isinstance(value, float) else value for value in expected]
 
 
+@in_one_lake
 def test_communication_dominates_where_more_of_it_is_exposed_than_is_computed(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "t.json", [(1, "/device:TPU:0", {"XLA Ops": "a 0+10; all-reduce.1 10+11"})]))
+    lake = yield write_case(tmp_path / "t.json", [(1, "/device:TPU:0", {"XLA Ops": "a 0+10; all-reduce.1 10+11"})])
     assert lake.rows("SELECT dominant FROM compute_and_communication('t')") == [("communication",)]
 
 

@@ -4,10 +4,8 @@ import json
 
 import pytest
 
-import tracelake
-
+from ...lakes import in_one_lake
 from ...summary_cases import CASE_A, CASE_B, write_case
-from ...support import data_file
 
 #: Names, what they count as, and the reference's family and category.
 NAMES = {
@@ -51,10 +49,8 @@ INSTRUCTIONS = [
 ]  # fmt: skip
 
 
-def opened(tmp_path, case):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "case.json", case))
-    return lake
+def written(folder, case):
+    return write_case(folder / "case.json", case)
 
 
 def line_of(described):
@@ -65,8 +61,9 @@ def line_of(described):
     return [(1, "/device:TPU:0", {"XLA Ops": text})]
 
 
+@in_one_lake
 def test_names(tmp_path):
-    lake = opened(tmp_path, line_of([(name, None) for name in NAMES]))
+    lake = yield written(tmp_path, line_of([(name, None) for name in NAMES]))
     found = {
         row[0]: row[1:]
         for row in lake.rows(
@@ -77,9 +74,11 @@ def test_names(tmp_path):
     assert found == NAMES
 
 
+@in_one_lake
 def test_shapes(tmp_path):
     described = [(f"op{n}.1", {"long_name": long_name}) for n, (long_name, *_) in enumerate(INSTRUCTIONS)]
-    rows = opened(tmp_path, line_of(described)).rows(
+    lake = yield written(tmp_path, line_of(described))
+    rows = lake.rows(
         "SELECT ops.name, ops.shape, ops.dtype, r.shape FROM ops JOIN compat_ops AS r USING (trace_id, name)"
     )
     assert {row[0]: row[1:] for row in rows} == {
@@ -87,8 +86,9 @@ def test_shapes(tmp_path):
     }
 
 
+@in_one_lake
 def test_own_times_and_the_reference_s_order(tmp_path):
-    lake = opened(tmp_path, CASE_A)
+    lake = yield written(tmp_path, CASE_A)
     own = {
         "while.7": 15, "fusion.1": 70, "fusion.2": 105, "all-reduce.1": 20, "psum.9": 20, "barrier-wait.3": 15,
     }  # fmt: skip
@@ -100,8 +100,9 @@ def test_own_times_and_the_reference_s_order(tmp_path):
     assert dict(rows) == own
 
 
+@in_one_lake
 def test_shares_are_of_devices_and_window_and_programs_are_apart(tmp_path):
-    lake = opened(tmp_path, CASE_B)
+    lake = yield written(tmp_path, CASE_B)
     rows = lake.rows(
         "SELECT program, sum(self_us), sum(calls), sum(window_pct) / 2, sum(self_us) / 350 * 100 FROM ops "
         "WHERE name = 'fusion.1' GROUP BY program"
@@ -117,9 +118,11 @@ def test_shares_are_of_devices_and_window_and_programs_are_apart(tmp_path):
     assert total == 160
 
 
+@in_one_lake
 def test_shares_of_streams_that_run_at_once_do_not_pass_a_hundred(tmp_path):
     lines = {"Stream #1(Kernel)": "a 0+100", "Stream #2(Kernel)": "b 0+100", "Stream #3(Kernel)": "c 0+50; d 150+50"}
-    rows = opened(tmp_path, [(1, "/device:GPU:0", lines)]).rows("SELECT name, busy_pct, window_pct FROM ops ORDER BY 1")
+    lake = yield written(tmp_path, [(1, "/device:GPU:0", lines)])
+    rows = lake.rows("SELECT name, busy_pct, window_pct FROM ops ORDER BY 1")
     # 300 in all; of the window of 200 the device is busy for 150.
     assert [row[0] for row in rows] == ["a", "b", "c", "d"]
     assert [row[1] for row in rows] == pytest.approx([100 / 3, 100 / 3, 50 / 3, 50 / 3])
@@ -127,9 +130,8 @@ def test_shares_of_streams_that_run_at_once_do_not_pass_a_hundred(tmp_path):
 
 
 # Figures of the public TPU trace; a nanosecond for each event.
-def test_a_real_tpu_trace(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file("jax/tpu_inference_k1.trace.json.gz"))
+def test_a_real_tpu_trace(real_lake):
+    lake = real_lake("jax/tpu_inference_k1.trace.json.gz")
     assert [round(us) for (us,) in lake.rows("SELECT sum(self_us) FROM ops GROUP BY device ORDER BY device")] == [
         67209, 67207,
     ]  # fmt: skip

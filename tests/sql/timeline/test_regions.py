@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-import tracelake
-
+from ...lakes import Files, compute_once, in_one_lake
 from ...launched import union
 from ...summary_cases import CASE_A, CASE_C, CASE_G, write_case
 from ...support import data_file, data_files
@@ -14,14 +13,14 @@ from ...support import data_file, data_files
 LAYER = "_train_step=>Transformer=>layer_0=>attn=>bsh,hm->bsm=>dot_general"
 
 
-def opened(tmp_path, case):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "case.json", case))
-    return lake
+def written(folder, case):
+    return write_case(folder / "case.json", case)
 
 
+@in_one_lake
 def test_roots_share_one_whole_and_what_has_no_path_is_unattributed(tmp_path):
-    roots = opened(tmp_path, CASE_C).sql(
+    lake = yield written(tmp_path, CASE_C)
+    roots = lake.sql(
         "SELECT path, sum(inclusive_us), sum(calls), round(sum(busy_pct), 4) FROM regions WHERE depth = 1 GROUP BY path"
     )
     # 175 in all; fusion.10 without a path joins the one that has it.
@@ -34,8 +33,9 @@ def test_roots_share_one_whole_and_what_has_no_path_is_unattributed(tmp_path):
     }
 
 
+@in_one_lake
 def test_phases_are_told_apart_and_scopes_of_the_user_stay(tmp_path):
-    lake = opened(tmp_path, CASE_C)
+    lake = yield written(tmp_path, CASE_C)
     phases = lake.sql("SELECT phase, sum(exclusive_us) FROM regions GROUP BY phase").fetchall()
     assert dict(phases) == {"forward": 60, "backward": 30, "recompute": 9, None: 76}
     leaves = dict(lake.sql("SELECT path, exclusive_us FROM regions WHERE phase IS NULL").fetchall())
@@ -45,18 +45,18 @@ def test_phases_are_told_apart_and_scopes_of_the_user_stay(tmp_path):
     assert forward == 60
 
 
+@in_one_lake
 def test_a_chain_is_marked_and_layers_have_one_key(tmp_path):
-    rows = (
-        opened(tmp_path, CASE_C)
-        .sql("SELECT path, layer_key, is_unary_chain FROM regions WHERE phase = 'backward' ORDER BY depth")
-        .fetchall()
-    )
+    lake = yield written(tmp_path, CASE_C)
+    rows = lake.rows("SELECT path, layer_key, is_unary_chain FROM regions WHERE phase = 'backward' ORDER BY depth")
     assert [chain for _, _, chain in rows] == [True] * 5 + [False]
     assert rows[-1][:2] == (LAYER, LAYER.replace("layer_0", "layer_#"))
 
 
+@in_one_lake
 def test_kernels_with_nothing_but_a_module_for_a_path_are_unattributed(tmp_path):
-    rows = opened(tmp_path, CASE_G).sql("SELECT path, inclusive_us FROM regions WHERE depth = 1").fetchall()
+    lake = yield written(tmp_path, CASE_G)
+    rows = lake.rows("SELECT path, inclusive_us FROM regions WHERE depth = 1")
     # fusion_1 100, two collectives 90, a copy 10; gemm_fusion_dot_3 has a path.
     assert dict(rows) == {"(unattributed)": 200, "train": 80}
 
@@ -80,28 +80,26 @@ REFERENCE_C = [
 ]
 
 
+@in_one_lake
 def test_the_reference_s_regions(tmp_path):
-    rows = (
-        opened(tmp_path, CASE_C)
-        .sql(
-            "SELECT path, depth, calls, inclusive_us, round(root_pct, 6), exclusive_us FROM compat_regions "
-            "ORDER BY place"
-        )
-        .fetchall()
+    lake = yield written(tmp_path, CASE_C)
+    rows = lake.rows(
+        "SELECT path, depth, calls, inclusive_us, round(root_pct, 6), exclusive_us FROM compat_regions ORDER BY place"
     )
     assert rows == REFERENCE_C
 
 
+@in_one_lake
 def test_the_reference_s_regions_of_bare_names_and_of_streams(tmp_path):
-    lake = opened(tmp_path, CASE_A)
-    rows = lake.sql("SELECT path, inclusive_us, calls, root_pct FROM compat_regions ORDER BY place").fetchall()
+    lake = yield Files(write_case(tmp_path / "a.json", CASE_A), write_case(tmp_path / "g.json", CASE_G))
+    of_one = "FROM compat_regions WHERE trace_id = $1 ORDER BY place"
+    a, g = lake.ids.values()
+    rows = lake.rows(f"SELECT path, inclusive_us, calls, root_pct {of_one}", [a])
     assert rows == [
         ("fusion", 175, 4, 100), ("all-reduce", 20, 1, 100), ("psum", 20, 1, 100), ("barrier-wait", 15, 1, 100),
         ("while", 15, 1, 100),
     ]  # fmt: skip
-    (tmp_path / "g").mkdir()
-    lake = opened(tmp_path / "g", CASE_G)
-    rows = lake.sql("SELECT path, inclusive_us FROM compat_regions ORDER BY place").fetchall()
+    rows = lake.rows(f"SELECT path, inclusive_us {of_one}", [g])
     assert rows == [
         ("XlaModule", 100), ("train=>mlp=>dot_general", 80), ("train", 80),
         ("ncclDevKernel_AllGather_RING_LL", 50), ("ncclDevKernel_ReduceScatter_RING_LL", 40), ("MemcpyD2D", 10),
@@ -119,14 +117,17 @@ PIECES = {
 REFERENCE_PIECES = PIECES | {"remat(x)(y)": "x)(y", "tpu_flash_attention": None}
 
 
+@in_one_lake
 def test_pieces_of_paths(tmp_path):
     operations = "; ".join(
         f"op.{n} {n * 10}+5 {json.dumps({'tf_op': 'root/' + piece})}" for n, piece in enumerate(PIECES)
     )
-    lake = opened(tmp_path, [(1, "/device:TPU:0", {"XLA Ops": operations})])
+    lake = yield written(tmp_path, [(1, "/device:TPU:0", {"XLA Ops": operations})])
     found = dict(lake.rows("SELECT name, path FROM _device_ops"))
     assert found == {f"op.{n}": "root" + (f"=>{piece}" if piece else "") for n, piece in enumerate(PIECES.values())}
-    read = dict(lake.rows("SELECT tf_op, array_to_string(scopes, '=>') FROM _compat_paths"))
+    read = dict(
+        lake.rows("SELECT tf_op, array_to_string(scopes, '=>') FROM _compat_paths WHERE starts_with(tf_op, 'root/')")
+    )
     assert read == {
         f"root/{piece}": "root" + (f"=>{scope}" if scope else "") for piece, scope in REFERENCE_PIECES.items()
     }
@@ -145,6 +146,7 @@ def launch(ts, correlation, tid=1):
     return host("cuda_runtime", "cudaLaunchKernel", ts, 1, tid, correlation=correlation)
 
 
+@in_one_lake
 def test_a_kernel_belongs_to_the_modules_around_its_launch_and_a_backward_to_those_of_its_forward(tmp_path):
     engine = "autograd::engine::evaluate_function: "
     events = [
@@ -166,8 +168,7 @@ def test_a_kernel_belongs_to_the_modules_around_its_launch_and_a_backward_to_tho
     ]
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"traceEvents": events}))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(path)
+    lake = yield path
     rows = lake.rows("SELECT name, path, phase FROM _device_ops ORDER BY name")
     assert rows == [
         ("k1", "Model_0=>Linear_4", "forward"),
@@ -190,11 +191,12 @@ def test_a_kernel_belongs_to_the_modules_around_its_launch_and_a_backward_to_tho
 @pytest.mark.parametrize("name", data_files("jax/*.gz", "kineto/*.gz"))
 def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
     lake = real_lake(name)
-    whole = dict(lake.rows("SELECT device, sum(self_ns) FROM _device_ops WHERE role = 'op' GROUP BY device"))
+    compute_once(lake, "_device_ops", "regions", "op_families", "ops")
+    whole = dict(lake.rows("SELECT device, sum(self_ns) FROM once__device_ops WHERE role = 'op' GROUP BY device"))
     for relation, condition in (("regions", "WHERE depth = 1"), ("op_families", ""), ("ops", "WHERE role = 'op'")):
         us = "inclusive_us" if relation == "regions" else "self_us"
         rows = lake.rows(
-            f"SELECT device, sum({us}), sum(busy_pct), max(busy_pct), sum(window_pct) FROM {relation} {condition} "
+            f"SELECT device, sum({us}), sum(busy_pct), max(busy_pct), sum(window_pct) FROM once_{relation} {condition} "
             "GROUP BY 1"
         )
         assert {device: round(total * 1000) for device, total, *_ in rows} == whole
@@ -203,19 +205,19 @@ def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
             assert largest <= 100.000001
             assert of_window is None or of_window <= 100.000001
     [(worst, below)] = lake.rows(
-        "SELECT max(r.inclusive_us - p.inclusive_us), count(*) FILTER (p.path IS NULL) FROM regions AS r "
-        "LEFT JOIN regions AS p ON p.path = r.parent AND p.phase IS NOT DISTINCT FROM r.phase AND p.device = r.device "
-        "WHERE r.depth > 1"
+        "SELECT max(r.inclusive_us - p.inclusive_us), count(*) FILTER (p.path IS NULL) FROM once_regions AS r "
+        "LEFT JOIN once_regions AS p ON p.path = r.parent AND p.phase IS NOT DISTINCT FROM r.phase "
+        "AND p.device = r.device WHERE r.depth > 1"
     )
     assert (worst or 0) <= 1e-6
     assert below == 0
     # A region is as busy as what is inside it, and no longer than from its first operation to its last.
     [(over, beyond)] = lake.rows(
-        "SELECT count(*) FILTER (busy_us > span_us + 1e-6), count(*) FILTER (start_ns > end_ns) FROM regions"
+        "SELECT count(*) FILTER (busy_us > span_us + 1e-6), count(*) FILTER (start_ns > end_ns) FROM once_regions"
     )
     assert (over, beyond) == (0, 0)
     [(outside,)] = lake.rows(
-        "SELECT count(*) FROM regions AS r JOIN regions AS p ON p.path = r.parent "
+        "SELECT count(*) FROM once_regions AS r JOIN once_regions AS p ON p.path = r.parent "
         "AND p.phase IS NOT DISTINCT FROM r.phase AND p.device = r.device "
         "WHERE r.busy_us > p.busy_us + 1e-6 OR r.start_ns < p.start_ns OR r.end_ns > p.end_ns "
         "OR r.host_us > p.host_us + 1e-6"
@@ -227,7 +229,7 @@ def test_parts_sum_to_wholes_on_real_traces(real_lake, name):
         WITH reached AS (
             SELECT *, max(end_ns) OVER (
                 PARTITION BY pid, tid ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS until_ns FROM _device_ops
+            ) AS until_ns FROM once__device_ops
         ),
         lines_found AS (
             SELECT pid, tid, sum(self_ns) AS own,
@@ -244,6 +246,7 @@ def numbered(name, ts, dur, number, tid=1, made_by=0):
     return host("cpu_op", name, ts, dur, tid, **{"Sequence number": number, "Fwd thread id": made_by})
 
 
+@in_one_lake
 def test_numbers_of_autograd_tell_forward_from_backward_without_modules(tmp_path):
     events = [
         # Makes no node: the next operator has the same number.
@@ -267,8 +270,7 @@ def test_numbers_of_autograd_tell_forward_from_backward_without_modules(tmp_path
     ]  # fmt: skip
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"traceEvents": events}))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(path)
+    lake = yield path
     assert [phase for (phase,) in lake.rows("SELECT phase FROM _device_ops ORDER BY name")] == [
         None, "forward", "forward", None, None, None, "backward", "recompute", "backward", None,
     ]  # fmt: skip
@@ -306,6 +308,7 @@ def test_phases_agree_with_the_annotations_of_training_loops(real_lake, name):
         assert (other, "backward") not in found
 
 
+@in_one_lake
 def test_a_region_s_time_is_that_of_what_it_launched_and_its_calls_are_beside_it(tmp_path):
     engine = "autograd::engine::evaluate_function: "
     events = [
@@ -327,8 +330,7 @@ def test_a_region_s_time_is_that_of_what_it_launched_and_its_calls_are_beside_it
     events[-3]["args"]["stream"] = 8
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"traceEvents": events}))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(path)
+    lake = yield path
     rows = lake.rows(
         "SELECT path, phase, calls, span_us, busy_us, inclusive_us, host_us FROM regions ORDER BY phase, depth"
     )

@@ -2,8 +2,7 @@
 
 import pytest
 
-import tracelake
-
+from ...lakes import in_one_lake
 from ...summary_cases import CASE_A, CASE_B, CASE_G, write_case
 from ...support import data_files
 
@@ -22,10 +21,10 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("case", EXPECTED)
+@in_one_lake
 def test_parts_of_a_step(tmp_path, case):
     processes, expected = EXPECTED[case]
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "case.json", processes))
+    lake = yield write_case(tmp_path / "case.json", processes)
     rows = lake.rows(
         f"SELECT pid, step_id, dur_us, {PARTS} FROM step_states "
         "JOIN (SELECT DISTINCT device, pid FROM lines) USING (device)"
@@ -34,10 +33,10 @@ def test_parts_of_a_step(tmp_path, case):
     assert all(dur == sum(parts) for _, _, dur, *parts in rows)
 
 
+@in_one_lake
 def test_a_step_that_ends_before_the_first_operation_is_idle(tmp_path):
     lines = {"Steps": "1 0+50; 2 50+100", "XLA Ops": "fusion.1 60+30"}
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write_case(tmp_path / "case.json", [(1, "/device:TPU:0", lines)]))
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", lines)])
     rows = lake.rows(f"SELECT {PARTS} FROM step_states ORDER BY step_id")
     assert rows == [(0, 0, 0, 0, 50), (30, 0, 0, 0, 70)]
 

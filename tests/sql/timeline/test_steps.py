@@ -6,8 +6,8 @@ import math
 import pytest
 
 import tracelake
+from tracelake.tests.lakes import in_one_lake, ingest_at_once
 from tracelake.tests.summary_cases import CASE_A, CASE_B, CASE_G, CASES_D, steps_case, write_case
-from tracelake.tests.support import data_file
 
 KERNEL = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7}
 STATS = "steps, mean_us, median_us, p90_us, min_us, max_us"
@@ -98,9 +98,8 @@ def cases(tmp_path_factory):
     files = [write_case(folder / f"{name}.json", case) for name, case in CASES.items()]
     files += [kineto(folder / f"{name}.json", *events) for name, events in KINETO.items()]
     lake = tracelake.open(folder / "lake")
-    lake.ingest(*files)
-    for name, steps in WARM_UP.items():
-        lake.set(name, warm_up_steps=steps)
+    warm_up = {name: {"warm_up_steps": steps} for name, steps in WARM_UP.items()}
+    ingest_at_once(lake, {path: warm_up.get(path.stem, {}) for path in files})
     yield lake
     lake.close()
 
@@ -201,13 +200,15 @@ def test_passes_are_the_steps_of_a_trace_that_marks_none(s1_lake):
     assert steps == passes
 
 
-def test_kineto_files_have_profiler_steps_or_engine_steps(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    names = ("hta_trace_diff_control_control", "vllm_gpt-oss_prefill_tp_b200", "deepseek-v3_train_h800")
-    for name in names:
-        lake.ingest(data_file(f"kineto/{name}.json.gz"))
+def test_kineto_files_have_profiler_steps_or_engine_steps(real_lake):
     columns = "trace, step_number, step_source, program, host_us, dur_us, ops"
-    rows = lake.rows(f"SELECT {columns} FROM steps JOIN traces USING (trace_id) ORDER BY ALL")
+    rows = [
+        row
+        for name in ("deepseek-v3_train_h800", "hta_trace_diff_control_control", "vllm_gpt-oss_prefill_tp_b200")
+        for row in real_lake(f"kineto/{name}.json.gz").rows(
+            f"SELECT {columns} FROM steps JOIN traces USING (trace_id) ORDER BY ALL"
+        )
+    ]
     # Of the host, the durations of the annotations in the files; of the device, by launches, as plain Python has them.
     host = (75473, 76940, 76212, 76727, 78473, 81120)
     device = (75103, 76422, 75725, 76226, 77915, 80585)
@@ -347,19 +348,18 @@ def test_steps_of_case_a_by_rank_and_by_number_are_the_same(cases):
     ("name", "number", "dur_us"),
     [("training_910b_arithmetic", 1, 516_885.54), ("excerpt_pipeutilization", 19, 2_857_120.405)],
 )
-def test_a_table_of_kernels_names_the_step_of_its_rows(tmp_path, name, number, dur_us):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(data_file(f"ascend/kernel_details_{name}.csv"))
+def test_a_table_of_kernels_names_the_step_of_its_rows(real_lake, name, number, dur_us):
+    lake = real_lake(f"ascend/kernel_details_{name}.csv")
     steps = lake.sql("SELECT step_source, step_number, dur_us FROM steps").fetchall()
     assert steps == [("profiler step", number, dur_us)]
 
 
+@in_one_lake
 def test_steps_of_a_table_follow_its_numbers(tmp_path):
     rows = [(1, 10, 5), (1, 16, 4), (2, 30, 10), ("N/A", 45, 1), (3, 50, 10), (3, 62, 8)]
     header = "Step Id,Name,Type,Stream ID,Start Time(us),Duration(us)\n"
     lines = (f"{step},Add{nth},Add,2,{start},{dur}\n" for nth, (step, start, dur) in enumerate(rows))
     (tmp_path / "kernel_details.csv").write_text(header + "".join(lines))
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(tmp_path / "kernel_details.csv")
+    lake = yield tmp_path / "kernel_details.csv"
     steps = lake.sql("SELECT step_number, dur_us FROM steps ORDER BY step_id").fetchall()
     assert steps == [(1, 10), (2, 10), (3, 20)]

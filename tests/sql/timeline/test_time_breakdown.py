@@ -6,6 +6,7 @@ import json
 import pytest
 
 import tracelake
+from tracelake.tests.lakes import in_one_lake
 from tracelake.tests.summary_cases import CASE_A, CASE_B, CASE_C, CASE_G, CASES_E, CASES_F, write_case
 from tracelake.tests.support import DATA, data_file
 
@@ -24,16 +25,16 @@ def write(path, operations):
     return path
 
 
+@in_one_lake
 def test_what_compute_hides_is_not_exposed_and_parts_sum_to_the_window(tmp_path):
     # gemm   10..20, 50..60      compute 20
     # nccl        15..40         communication 25, of which 15..20 is hidden
     # memcpy         30..45      memory 15, of which 30..40 runs beside communication
     # idle 45..50
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(write(tmp_path / "t.json", [
+    lake = yield write(tmp_path / "t.json", [
         ("kernel", "nvjet_gemm", 10, 20), ("kernel", "ncclDevKernel_AllReduce", 15, 40),
         ("gpu_memcpy", "Memcpy DtoH", 30, 45), ("kernel", "nvjet_gemm", 50, 60),
-    ]))  # fmt: skip
+    ])  # fmt: skip
     names = ("window", "compute", "communication", "exposed_communication", "memory", "exposed_memory", "busy", "idle")
     [found] = lake.sql(f"SELECT {', '.join(f'{name}_us' for name in names)} FROM time_breakdown").fetchall()
     assert dict(zip(names, found, strict=True)) == {
@@ -58,67 +59,75 @@ def length(intervals):
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory):
+def lakes(real_lake):
+    """The lake of each trace of Kineto, by its name."""
     files = sorted(DATA.glob("kineto/*.json.gz"))
     if not files:
         pytest.skip(f"no traces in {DATA}")
-    lake = tracelake.open(tmp_path_factory.mktemp("breakdown") / "lake")
-    lake.ingest(*files)
-    yield lake
-    lake.close()
+    return {path.name.removesuffix(".json.gz"): real_lake(f"kineto/{path.name}") for path in files}
 
 
-def test_a_device_s_breakdown_is_that_of_its_merged_intervals(lake):
+def test_a_device_s_breakdown_is_that_of_its_merged_intervals(lakes):
+    assert sum(map(check_breakdown, lakes.values())) >= 16
+
+
+def check_breakdown(lake):
+    """Compare each device of a trace; return how many there are."""
     measures = ("window", "compute", "communication", "exposed_communication", "memory", "exposed_memory", "busy",
                 "wait", "idle")  # fmt: skip
-    rows = lake.rows(f"SELECT trace_id, device, {', '.join(f'{name}_us' for name in measures)} FROM time_breakdown")
-    assert {row[:2] for row in rows} == set(lake.rows("SELECT DISTINCT trace_id, device FROM kernels"))
-    assert len(rows) >= 16
-    windows = dict(lake.rows("SELECT trace_id, max(end_ns) - min(start_ns) FROM kernels WHERE dur_ns > 0 GROUP BY ALL"))
-    query = (
-        "SELECT CASE category WHEN 'wait' THEN 'wait' ELSE kind END, start_ns, end_ns FROM kernels "
-        "WHERE trace_id = $1 AND device = $2 AND end_ns > start_ns"
+    rows = lake.rows(f"SELECT device, {', '.join(f'{name}_us' for name in measures)} FROM time_breakdown")
+    kernels_of = lake.rows(
+        "SELECT device, CASE category WHEN 'wait' THEN 'wait' ELSE kind END, start_ns, end_ns FROM kernels"
     )
-    for trace_id, device, *found in rows:
+    assert {device for device, *_ in rows} == {device for device, *_ in kernels_of}
+    timed = [kernel for kernel in kernels_of if kernel[3] > kernel[2]]
+    window = max((end for *_, end in timed), default=0) - min((start for *_, start, _ in timed), default=0)
+    for device, *found in rows:
         spans = {"compute": [], "communication": [], "memory": [], "wait": []}
-        for kind, start, end in lake.rows(query, [trace_id, device]):
-            spans[kind].append((start, end))
+        for on, kind, start, end in timed:
+            if on == device:
+                spans[kind].append((start, end))
         kernels = spans["compute"] + spans["communication"]
         working = kernels + spans["memory"]
         expected = [
-            windows[trace_id],
+            window,
             length(spans["compute"]), length(spans["communication"]), length(kernels) - length(spans["compute"]),
             length(spans["memory"]), length(working) - length(kernels), length(working),
-            length(working + spans["wait"]) - length(working), windows[trace_id] - length(working),
+            length(working + spans["wait"]) - length(working), window - length(working),
         ]  # fmt: skip
         ns = [round(us * US) for us in found]
         assert ns == expected
         assert ns[1] + ns[3] + ns[5] + ns[8] == ns[0]
+    return len(rows)
 
 
-def test_stretches_of_a_device_fill_its_window_without_a_gap(lake):
+def test_stretches_of_a_device_fill_its_window_without_a_gap(lakes):
     gaps = """
         SELECT count(*) FROM (
             SELECT start_ns <> lag(end_ns, 1, start_ns) OVER (PARTITION BY trace_id, device ORDER BY start_ns) AS is_gap
             FROM device_states
         ) WHERE is_gap
     """
-    assert lake.rows(gaps) == [(0,)]
     sums = """
         SELECT trace_id, device, sum(d.end_ns - d.start_ns) = round(any_value(window_us) * 1000)
         FROM device_states AS d JOIN time_breakdown USING (trace_id, device) GROUP BY ALL
     """
-    assert {equal for *_, equal in lake.rows(sums)} == {True}
+    assert {count for lake in lakes.values() for (count,) in lake.rows(gaps)} == {0}
+    assert {equal for lake in lakes.values() for *_, equal in lake.rows(sums)} == {True}
 
 
-def test_idle_time_is_waiting_host_bound_and_other(lake):
+def test_idle_time_is_waiting_host_bound_and_other(lakes):
     query = "SELECT idle_us - wait_us - host_bound_idle_us - other_idle_us, least(wait_us, other_idle_us) "
-    for rest, least in lake.rows(query + "FROM time_breakdown WHERE host_bound_idle_us IS NOT NULL"):
+    query += "FROM time_breakdown WHERE host_bound_idle_us IS NOT NULL"
+    rows = [row for lake in lakes.values() for row in lake.rows(query)]
+    assert rows
+    for rest, least in rows:
         assert abs(rest) < 1e-6
         assert least >= 0
 
 
-def test_deepseek_hides_all_but_four_milliseconds_of_its_communication(lake):
+def test_deepseek_hides_all_but_four_milliseconds_of_its_communication(real_lake):
+    lake = real_lake("kineto/deepseek-v3_train_h800.json.gz")
     # Section 8.10 of the layer specification: 113 030 µs, of which 108 868 (96.3 %) run beside other kernels.
     [row] = lake.rows(
         "SELECT communication_us, exposed_communication_us, hidden_communication_us, compute_us "
@@ -136,9 +145,10 @@ def gpu_timeline(trace):
         return {row["type"]: 1000 * float(row["time ms"]) for row in csv.DictReader(file)}
 
 
-def test_tracelens_has_the_same_timeline_of_a_whole_trace(lake):
+def test_tracelens_has_the_same_timeline_of_a_whole_trace(real_lake):
     # It adds times that are doubles of epoch microseconds, which are 0.25 ns to 0.25 µs apart, in order of size.
     trace = "sglang_qwen3-8b_prefill_mi300x"
+    lake = real_lake(f"kineto/{trace}.json.gz")
     golden = gpu_timeline(trace)
     [row] = lake.rows(
         "SELECT compute_us, exposed_communication_us, exposed_memory_us, busy_us, idle_us, window_us, "
@@ -148,8 +158,9 @@ def test_tracelens_has_the_same_timeline_of_a_whole_trace(lake):
     assert row == pytest.approx(tuple(golden.values()), abs=0.02)
 
 
-def test_tracelens_looks_at_the_profiler_s_step_alone_and_takes_fills_for_computing(lake):
+def test_tracelens_looks_at_the_profiler_s_step_alone_and_takes_fills_for_computing(real_lake):
     trace = "hf_qwen1.5-0.5b_h100"
+    lake = real_lake(f"kineto/{trace}.json.gz")
     golden = gpu_timeline(trace)
     step = "FROM {} AS d JOIN steps USING (trace_id, device) JOIN traces USING (trace_id) WHERE trace = $1"
     states = dict(lake.rows(
@@ -180,8 +191,8 @@ HTA = {
 
 
 @pytest.mark.parametrize("trace", HTA)
-def test_hta_has_the_same_idle_compute_and_other_time(lake, trace):
-    data_file(f"kineto/{trace}.json.gz")
+def test_hta_has_the_same_idle_compute_and_other_time(real_lake, trace):
+    lake = real_lake(f"kineto/{trace}.json.gz")
     query = (
         "SELECT idle_us, compute_us, exposed_communication_us + exposed_memory_us "
         "FROM time_breakdown JOIN traces USING (trace_id) WHERE trace = $1"
@@ -189,8 +200,8 @@ def test_hta_has_the_same_idle_compute_and_other_time(lake, trace):
     assert lake.rows(query, [trace]) == [HTA[trace]]
 
 
-def test_hta_leaves_out_kernels_whose_launch_is_not_in_the_trace(lake):
-    data_file("kineto/hta_trace_diff_test_test.json.gz")
+def test_hta_leaves_out_kernels_whose_launch_is_not_in_the_trace(real_lake):
+    lake = real_lake("kineto/hta_trace_diff_test_test.json.gz")
     rows = lake.rows(
         "SELECT kind, k.start_ns // 1000, k.end_ns // 1000, launch_id FROM kernels AS k JOIN traces USING (trace_id) "
         "WHERE trace = 'hta_trace_diff_test_test'"
@@ -257,10 +268,10 @@ def test_the_innermost_operation_of_a_line_counts_and_what_is_in_flight_beside_h
     assert xla.rows(query, [case, device]) == [expected]
 
 
+@in_one_lake
 def test_a_transfer_that_starts_before_the_first_operation_counts_from_there(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
     case = [(1, "/device:TPU:0", {"XLA Ops": "dot.1 10+10; dot.2 30+10", "Async XLA Ops": "all-gather-start.1 0+25"})]
-    lake.ingest(write_case(tmp_path / "t.json", case))
+    lake = yield write_case(tmp_path / "t.json", case)
     # 10..20 under dot.1 and 20..25 beside nothing: in flight, it keeps no unit busy.
     assert lake.rows("SELECT window_us, communication_us, hidden_communication_us, idle_us FROM time_breakdown") == [
         (30, 15, 10, 10)

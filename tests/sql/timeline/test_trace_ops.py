@@ -12,7 +12,7 @@ import pytest
 import tracelake
 
 from ...kernel_traces import Trace
-from ...support import data_file
+from ...lakes import in_one_lake
 
 FP8 = "c10::Float8_e4m3fn"
 ATTENTION = [[2, 4, 6, 8]] * 3  # two sequences, four heads, six tokens, eight wide
@@ -194,6 +194,7 @@ def test_packed_attention_outside_of_a_pass_has_no_flop(found):
     assert found("packed", "flop, flops_source, m") == (None, "none", 6)
 
 
+@in_one_lake
 def test_of_one_call_the_innermost_operator_counts(tmp_path):
     trace = Trace()
     trace.op("aten::linear", 10, 30, [[2, 4, 8], [16, 8], []])
@@ -205,13 +206,13 @@ def test_of_one_call_the_innermost_operator_counts(tmp_path):
     trace.op("aten::mm", 72, 10)
     # Another thread at the same time.
     trace.op("aten::mm", 14, 10, [[8, 8], [8, 32]], tid=2)
-    lake = in_lake(tmp_path, {"t": trace})
+    lake = yield trace.write(tmp_path / "t.json")
     assert lake.rows("SELECT op, start_ns // 1000, flop FROM trace_ops ORDER BY start_ns, flop") == [
         ("aten::mm", 14, 2048), ("aten::mm", 14, 4096), ("aten::mm", 50, 2048), ("aten::linear", 70, 2048)
     ]  # fmt: skip
-    lake.close()
 
 
+@in_one_lake
 def test_attention_written_out_as_products_gives_way_to_them_and_experts_keep_their_router(tmp_path):
     trace = Trace()
     trace.op("aten::scaled_dot_product_attention", 10, 30, ATTENTION, values=["", "", "", "", "0.", "True", "", ""])
@@ -219,12 +220,11 @@ def test_attention_written_out_as_products_gives_way_to_them_and_experts_keep_th
     trace.op("aten::bmm", 20, 5, [[8, 6, 6], [8, 6, 8]])
     trace.op("vllm::outplace_fused_experts", 50, 30, EXPERTS)
     trace.op("aten::mm", 52, 5, [[6, 16], [16, 8]])
-    lake = in_lake(tmp_path, {"t": trace})
+    lake = yield trace.write(tmp_path / "t.json")
     assert lake.rows("SELECT op, flop FROM trace_ops ORDER BY start_ns") == [
         ("aten::bmm", 2 * 8 * 6 * 6 * 8), ("aten::bmm", 2 * 8 * 6 * 8 * 6),
         ("vllm::outplace_fused_experts", 2 * 12 * (8 * 16 + 16 * 4)), ("aten::mm", 2 * 6 * 8 * 16),
     ]  # fmt: skip
-    lake.close()
 
 
 def specification_fixture(folder):
@@ -259,9 +259,9 @@ def specification_fixture(folder):
     return path
 
 
+@in_one_lake
 def test_the_extractor_fixture_of_the_specification(tmp_path):
-    lake = tracelake.open(tmp_path / "lake")
-    lake.ingest(specification_fixture(tmp_path))
+    lake = yield specification_fixture(tmp_path)
     found = lake.rows("SELECT op, layer_id, flop, stage, in_capture, weight_shape FROM trace_ops ORDER BY start_ns")
     assert found == [
         ("aten::mm", 0, 67_108_864, "decode", False, "[4096,2048]"),
@@ -276,17 +276,6 @@ def test_the_extractor_fixture_of_the_specification(tmp_path):
     assert lake.rows("SELECT module FROM trace_ops WHERE layer_id = 1") == [
         ("Qwen3MoeForCausalLM_model_layers_1_mlp_gate_up_proj",)
     ]
-    lake.close()
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """A lake of the real traces with shapes."""
-    names = {name for name, *_ in REAL}
-    lake = tracelake.open(tmp_path_factory.mktemp("real") / "lake")
-    lake.ingest(*(data_file(f"kineto/{name}.json.gz") for name in sorted(names)))
-    yield lake
-    lake.close()
 
 
 REAL = [
@@ -304,20 +293,16 @@ REAL = [
 
 
 @pytest.mark.parametrize(("name", "where", "ops", "flop"), REAL)
-def test_real_traces_have_the_flop_of_the_specification(real, name, where, ops, flop):
-    assert real.rows(
-        f"SELECT count(*), sum(flop) FROM trace_ops WHERE trace_id = $1 AND {where}", [real.resolve(name)]
-    ) == [(ops, flop)]
+def test_real_traces_have_the_flop_of_the_specification(real_lake, name, where, ops, flop):
+    lake = real_lake(f"kineto/{name}.json.gz")
+    assert lake.rows(f"SELECT count(*), sum(flop) FROM trace_ops WHERE {where}") == [(ops, flop)]
 
 
-def test_library_counters_print_full_attention_and_we_keep_both(real):
-    trace_id = real.resolve("hf_qwen1.5-0.5b_h100")
+def test_library_counters_print_full_attention_and_we_keep_both(real_lake):
+    lake = real_lake("kineto/hf_qwen1.5-0.5b_h100.json.gz")
     # 16 x 16 heads, 559 tokens, 64 wide: 4 x 16 x 16 x 559 x 559 x 64.
-    assert real.rows(
-        "SELECT DISTINCT flop_full FROM trace_ops WHERE family = 'sdpa' AND trace_id = $1", [trace_id]
-    ) == [(20_478_754_816,)]
-    assert real.rows(
+    assert lake.rows("SELECT DISTINCT flop_full FROM trace_ops WHERE family = 'sdpa'") == [(20_478_754_816,)]
+    assert lake.rows(
         "SELECT DISTINCT layer_id, module FROM trace_ops WHERE module_path LIKE '%DecoderLayer_23/Qwen2MLP%'"
-        " AND trace_id = $1 ORDER BY ALL",
-        [trace_id],
+        " ORDER BY ALL"
     ) == [(23, "Linear_165"), (23, "Linear_166"), (23, "Linear_167")]
