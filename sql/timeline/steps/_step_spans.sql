@@ -295,9 +295,9 @@ unmarked_steps AS (
     -- In training a step goes from a forward pass to the next one behind backward passes, once all
     -- of these have ended: where micro-batches overlap, none of them is a stretch of its own.
     SELECT
-        trace_id, device, sum(requests) FILTER (direction = 'forward'),
-        sum(tokens) FILTER (direction = 'forward'), min(start_ns), max(end_ns), bool_and(complete),
-        NULL
+        trace_id, device, CAST(sum(requests) FILTER (direction = 'forward') AS BIGINT),
+        CAST(sum(tokens) FILTER (direction = 'forward') AS BIGINT), min(start_ns), max(end_ns),
+        bool_and(complete), NULL
     FROM (
         SELECT
             trace_id, device, direction, requests, tokens, start_ns, end_ns, complete,
