@@ -13,7 +13,7 @@ from .analysis.comparison import Comparison
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
 from .analysis.sweeps import Sweep
-from .engine import export, invariants, replicas
+from .engine import changes, export, invariants, replicas
 from .engine.layout import Layout
 from .engine.store import Store
 
@@ -120,11 +120,11 @@ class Lake:
 
     def compute(self, *named: str, jobs: int | None = None, done: Callable[[int, int], None] | None = None) -> int:
         """Compute the answers of traces again, of those that are stale if none is named; return how many."""
-        return self.store.compute([self.resolve(trace) for trace in named], jobs, done)
+        return changes.compute(self.store, named, jobs, done)
 
     def compact(self, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
         """Merge the files of the tables, drop replaced rows; return the files of each table before and after."""
-        return self.store.compact(vacuum_hours)
+        return changes.compact(self.store, vacuum_hours)
 
     def set(self, trace: str, /, **settings: str | int | None) -> None:
         """Set a trace's model, hardware, parallelism, anchor, or any tag. None removes a setting."""
@@ -136,7 +136,7 @@ class Lake:
 
     def remove(self, trace: str) -> str:
         """Remove a trace from the lake and return its id. Its source file is not touched."""
-        return self.store.remove(trace)
+        return changes.remove(self.store, trace)
 
     def resolve(self, trace: str) -> str:
         """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ..engine import changes
 from ..engine.errors import InputError, UsageError
 from ..engine.store import Store
 from ..ingest.model import names_config
@@ -51,7 +52,7 @@ def explain(store: Store, trace: str, model: str | os.PathLike[str]) -> str:
         check_config(store, model, str(given["config"]))
     else:
         resolve_model(store, model)
-    store.write_settings(trace_id, given)
+    changes.write_settings(store, trace_id, given)
     store.refresh()
     [(known,)] = store.rows("SELECT model FROM _trace_models WHERE trace_id = $1", [trace_id])
     return str(known)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import modules
+from ..engine import changes, modules
 from ..engine.errors import InputError, UsageError
 from ..engine.paths import readable
 from ..engine.secrets import redact
@@ -83,7 +83,7 @@ def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | 
         given = settings_of_model(store, model) | given
     elif "model" in settings:
         given |= {"model": None, "config": None}
-    store.write_settings(trace_id, given)
+    changes.write_settings(store, trace_id, given)
     store.refresh()
 
 

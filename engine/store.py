@@ -6,24 +6,22 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, compact, damage, guard, modules, naming, renew
-from .catalog import Catalog, State, create_tables
+from . import aside, damage, guard, modules, naming, renew
+from .catalog import Catalog, create_tables
 from .connection import connect, set_event_files
-from .errors import InputError, UsageError
+from .errors import UsageError
 from .event_files import EVENTS, EventFiles
-from .files import Staging, changing, exclusive, remove_dead_staging, remove_folder, unbroken
+from .files import exclusive, remove_dead_staging
 from .layout import Layout, open_layout
 from .lookups import LookupTables
-from .paths import pattern
-from .publish import Rules, current_rows, publish
 from .schema import empty_select
-from .tables import DataFile, Here, Tables
+from .stored import Stored
 
 T = TypeVar("T")
 #: Words of a question about all relations, and of one about all unless it names some.
@@ -68,14 +66,13 @@ class Store:
             InputError: the lake is of a newer format, or cannot be read.
         """
         self.layout: Layout = open_layout(Path(path), create=create)
-        self._memory_limit = memory_limit
+        self.memory_limit = memory_limit
         self._unsafe = unsafe
         self.stored = STORED if stored is None else stored
         #: The same lake without the guard, where it was asked for.
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
-        self._tables: Tables = Tables(self.layout.tables)
-        self._catalog = Catalog(self._tables)
+        self.answers = Stored(self.layout)
         self._event_files = EventFiles(self.layout)
         #: Relations are being made ready: what fails there is tried again there.
         self._making = False
@@ -83,12 +80,8 @@ class Store:
         self._renewing = False
         self._created: set[str] = set()
         self._commented: set[str] = set()
-        #: Stored relations that read the files of the catalog as it is loaded.
-        self._pointed: set[str] = set()
         #: The events read those of the catalog as it is loaded.
         self._events_pointed = False
-        #: Files of tables that cannot be read.
-        self._lost: set[Path] = set()
         self.lookups = LookupTables(self.layout)
 
     @property
@@ -112,9 +105,7 @@ class Store:
         if self._unsafe:
             return self
         if self._door is None:
-            self._door = Store(
-                self.path, create=False, memory_limit=self._memory_limit, unsafe=True, stored=self.stored
-            )
+            self._door = Store(self.path, create=False, memory_limit=self.memory_limit, unsafe=True, stored=self.stored)
         return self._door
 
     def _everything(self) -> duckdb.DuckDBPyConnection:
@@ -192,9 +183,9 @@ class Store:
         if self._connection is None:
             self._connection = self._connect()
         connection = self._connection
-        if not self._catalog.load(connection):
+        if not self.answers.catalog.load(connection):
             return
-        self._pointed.clear()
+        self.answers.pointed.clear()
         self._events_pointed = False
         self._set_aside(connection)
         self._recompute(entry.name for entry in modules.relations())
@@ -202,9 +193,9 @@ class Store:
     def _set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
         """List what cannot be computed, as the catalog says."""
         aside.create_table(connection)
-        for trace_id, reason in self._catalog.damaged.items():
+        for trace_id, reason in self.answers.catalog.damaged.items():
             aside.put(connection, self.layout, trace_id, "traces", reason)
-        for trace_id, state in self._catalog.states.items():
+        for trace_id, state in self.answers.catalog.states.items():
             for relation, reason in state.faults.items():
                 aside.put(connection, self.layout, trace_id, relation, reason)
 
@@ -224,10 +215,10 @@ class Store:
         """
         if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
             return self._door is not None and self._door.recover(error)
-        if not self._catalog.is_current():
+        if not self.answers.catalog.is_current():
             # Another process took away what was to be read, or replaced it.
             found = damage.Found(fatal=damage.is_fatal(error))
-        elif not (found := self._find_damage(error, self._pointed)):
+        elif not (found := self._find_damage(error, self.answers.pointed)):
             return self._door is not None and self._door.recover(error)
         if self._making:
             raise damage.DamagedError(found) from error
@@ -235,18 +226,18 @@ class Store:
         return True
 
     def _find_damage(self, error: Exception, relations: Iterable[str]) -> damage.Found:
-        events = {one: self.layout.event_files(one) for one in self._catalog.states if self._events_pointed}
+        events = {one: self.layout.event_files(one) for one in self.answers.catalog.states if self._events_pointed}
         entries = [entry for name in relations if (entry := modules.module(name))]
-        stored = [(entry, file.path) for entry in entries for file in self._files(entry)[0]]
+        stored = [(entry, file.path) for entry in entries for file in self.answers.files(entry)[0]]
         return damage.find(events, stored, error)
 
     def _take_away(self, found: damage.Found) -> None:
-        self._lost.update(found.stored)
+        self.answers.lost.update(found.stored)
         for trace_id, reason in found.events.items():
             self._event_files.condemn(trace_id, reason)
         if found.fatal:
             self._disconnect()
-        self._catalog.forget()
+        self.answers.catalog.forget()
 
     def _until_whole(self, step: Callable[[], T]) -> T:
         """Take a step, and again without the damaged files that it meets."""
@@ -297,64 +288,28 @@ class Store:
         rows = self.rows("SELECT relation, reason FROM _set_aside WHERE trace_id = $1", [trace_id])
         naming.check_answerable([row for row in rows if row[0] in modules.sources(relation)], trace_id)
 
-    def write_settings(self, trace_id: str, settings: Mapping[str, str | None]) -> None:
-        """Merge settings into those of a trace; answers that depend on them are computed again.
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog, loaded."""
+        self._ready(_BASE - {"_event_rows"})
+        return self.answers.catalog
 
-        Raises:
-            InputError: the lake cannot be written to.
-        """
-        self._loaded()
-        with changing(self.path), exclusive(self.layout.lock), unbroken:
-            self._catalog.append_settings({trace_id: settings})
-        self.refresh()
-        if self._catalog.states[trace_id].batch_id:
-            self.renew([trace_id])
+    @property
+    def catalog_connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection with the catalog."""
+        return self._ready(_BASE - {"_event_rows"})
 
-    def compact(self, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
-        """Compact the lake's tables; see `compact.compact`.
-
-        Raises:
-            InputError: the lake cannot be written to, or a table cannot be read.
-        """
-        with changing(self.path):
-            done = compact.compact(self.layout, vacuum_hours=vacuum_hours)
-        self.refresh()
-        return done
-
-    def remove(self, trace: str) -> str:
-        """Remove a trace from the lake and return its id. Its source file is not touched.
-
-        Raises:
-            UsageError: no trace, or more than one, is so named.
-            InputError: the lake cannot be written to.
-        """
-        trace_id = naming.damaged_one(trace, self._loaded().damaged) or self.resolve(trace)
-        with changing(self.path), exclusive(self.layout.lock), Staging(self.layout.staging) as folder:
-            # The catalog first: without it the rest is invisible.
-            publish(self.layout, self._tables, folder, removed=[trace_id], memory_limit=self._memory_limit)
-            self._catalog.mend({trace_id})
-            remove_folder(self.layout.event_dir(trace_id))
-            self.layout.verdict_file(trace_id).unlink(missing_ok=True)
-        self.refresh()
-        return trace_id
-
-    def stale(self) -> list[str]:
+    def answers_stale(self) -> set[str]:
         """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
-        catalog, rules = self._loaded(), Rules(self.layout)
-        return [one for one, state in catalog.states.items() if state.rules != rules.of(catalog.relevant(one))]
+        self._ready(_BASE - {"_event_rows"})
+        return set(self.answers.stale())
 
-    def _without_rows(self, entry: modules.Module) -> set[str]:
-        """Return the traces of which a stored relation has rows by the catalog, and no file that can be read."""
-        files = self._files(entry)[0]
-        batches = {file.batches[0] for file in files if file.batches[0] == file.batches[1]}
-        merged = [file.batches for file in files if file.batches[0] != file.batches[1]]
-        return {
-            one
-            for one, state in self._catalog.states.items()
-            if f",{entry.name}," in state.relations
-            and (batch := _batch_of(entry.name, state)) not in batches
-            and not any(first <= batch <= last for first, last in merged)
-        }
+    def computable(self, traces: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+        """Return those of some traces whose events can be read, and of the others what is wrong."""
+        wanted = sorted(traces)
+        damaged = self._event_files.point(self.catalog_connection, wanted)
+        self._events_pointed = False
+        return [one for one in wanted if one not in damaged], damaged
 
     def renew(self, traces: Iterable[str]) -> None:
         """Compute the answers of those traces again that are stale.
@@ -364,56 +319,14 @@ class Store:
             InputError: rows that a user gave a lookup table cannot be read.
         """
         wanted = set(traces)
-        if self.stored and (stale := wanted.intersection(self.stale())):
+        if self.stored and (stale := wanted & self.answers_stale()):
             self._until_whole(lambda: self._renew(stale))
-
-    def compute(
-        self, traces: Sequence[str] = (), jobs: int | None = None, done: Callable[[int, int], None] | None = None
-    ) -> int:
-        """Compute the answers of traces again, several at once; of those that are stale where none is named.
-
-        Args:
-            traces: ids of traces.
-            jobs: how many are computed at once; as many as the machine has cores, up to 8, when not given.
-            done: called with how many are done, and how many there are.
-
-        Returns:
-            The number of traces.
-
-        Raises:
-            InputError: the lake cannot be written to, or the events of a trace cannot be read.
-        """
-        self._loaded()
-        assert self._connection is not None
-        damaged = self._event_files.point(self._connection, traces or None)
-        self._events_pointed = False
-        wanted = [one for one in traces or self.stale() if one not in damaged]
-        finished = 0
-
-        def count(more: int) -> None:
-            nonlocal finished
-            finished += more
-            if done:
-                done(finished, len(wanted))
-
-        jobs = max(1, min(jobs or os.cpu_count() or 1, 8, len(wanted)))
-        with changing(self.path):
-            try:
-                renew.renew_side_by_side(
-                    self.layout, self._catalog, self._connection, wanted, jobs, count, self._memory_limit
-                )
-            except damage.DamagedError as met:
-                self._take_away(met.found)
-                raise InputError(next(iter(met.found.events.values()), str(met))) from met
-        self.refresh()
-        return len(wanted)
 
     def _renew(self, wanted: Set[str], lost: Set[str] = frozenset()) -> None:
         """Compute answers that are stale or lost; where the lake cannot be written to, for this connection alone."""
-        self._loaded()
-        here = isinstance(self._tables, Here) or not os.access(self.path, os.W_OK)
-        if here and not isinstance(self._tables, Here):
-            self._see_here()
+        here = self.answers.is_here or not os.access(self.path, os.W_OK)
+        if here and not self.answers.is_here:
+            self.answers.see_here()
         try:
             with contextlib.nullcontext() if here else exclusive(self.layout.lock):
                 # Another process may have done it meanwhile.
@@ -423,24 +336,20 @@ class Store:
                 for trace_id, reason in damaged.items():
                     aside.put(self._connection, self.layout, trace_id, EVENTS, reason)
                 self._events_pointed = False
-                stale = wanted & set(self.stale()) | lost & self._catalog.states.keys()
+                stale = wanted & set(self.answers.stale()) | lost & self.answers.catalog.states.keys()
                 traces = sorted(stale - damaged.keys())
-                renew.renew(self.layout, self._tables, self._catalog, self._connection, traces, self._memory_limit)
+                renew.renew(
+                    self.layout, self.answers.tables, self.answers.catalog, self._connection, traces, self.memory_limit
+                )
         except (OSError, duckdb.IOException) as error:
             if here:
                 raise
             # A full disk, a folder of somebody else's: the question has its answer all the same.
             aside.warn_unwritable(self.path, error)
-            self._see_here()
+            self.answers.see_here()
             self._renew(wanted, lost)
             return
-        self._catalog.forget()
-        self._refresh()
-
-    def _see_here(self) -> None:
-        """Have what is computed from now on seen by this connection alone."""
-        self._tables = Here(self.layout.tables, guard.scratch())
-        self._catalog = Catalog(self._tables)
+        self.answers.catalog.forget()
         self._refresh()
 
     def __enter__(self) -> Self:
@@ -460,9 +369,9 @@ class Store:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-            self._catalog.forget()
+            self.answers.catalog.forget()
             self._events_pointed = False
-            for known in (self._created, self._commented, self._pointed, self.lookups):
+            for known in (self._created, self._commented, self.answers.pointed, self.lookups):
                 known.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
@@ -482,17 +391,17 @@ class Store:
         order = [entry for entry in modules.relations() if entry.name in used]
         base = names.union(*(entry.uses for entry in order if not self._is_stored(entry))) & _BASE
         stored = [entry for entry in order if self._is_stored(entry)]
-        if (base or stored) and not self._catalog.loaded:
+        if (base or stored) and not self.answers.catalog.loaded:
             self._refresh()
             connection = self._connection
         if stored:
-            self._bring_up_to_date([entry for entry in stored if entry.name not in self._pointed])
+            self._bring_up_to_date([entry for entry in stored if entry.name not in self.answers.pointed])
             connection = self._connection
         if "_event_rows" in base and not self._events_pointed:
             self._point_at_events(connection)
         for entry in order:
             if self._is_stored(entry):
-                if entry.name not in self._pointed:
+                if entry.name not in self.answers.pointed:
                     self._point(connection, entry)
             elif entry.name not in self._created:
                 self._create(connection, entry)
@@ -503,10 +412,10 @@ class Store:
         """Renew what is stale, where that is not much, and what is lost of some relations; say what is not renewed."""
         if self._renewing:
             return
-        stale = set(self.stale())
-        lost = set[str]().union(*(self._without_rows(entry) for entry in entries))
+        stale = set(self.answers.stale())
+        lost = set[str]().union(*(self.answers.without_rows(entry) for entry in entries))
         if len(stale) > RENEWED_AT_ONCE:
-            aside.warn_stale(self.path, len(stale), len(self._catalog.states))
+            aside.warn_stale(self.path, len(stale), len(self.answers.catalog.states))
             stale = set()
         if stale or lost:
             self._renewing = True
@@ -517,31 +426,15 @@ class Store:
 
     def _point(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
         """Have a stored relation read the files that count."""
-        files, mixed = self._files(entry)
-        source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
-        connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
         try:
-            connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {current_rows(entry, source, mixed=mixed)}")
+            self.answers.point(connection, entry)
         except duckdb.Error as error:
             # DuckDB looks into the first of the files.
             suspected = damage.may_be_damage(error) or isinstance(error, duckdb.BinderException)
             if suspected and (found := self._find_damage(error, [entry.name])):
                 raise damage.DamagedError(found) from error
             raise
-        self._pointed.add(entry.name)
         self._commented.discard(entry.name)
-
-    def _files(self, entry: modules.Module) -> tuple[list[DataFile], bool]:
-        """Return the files of a stored relation that have rows which count, and whether they have others, too."""
-        linked = entry.name in modules.linked()
-        former = self._catalog.former[linked]
-        current = {_batch_of(entry.name, state) for state in self._catalog.states.values()}
-        files = [
-            file
-            for file in self._tables.files(entry.name)
-            if file.path not in self._lost and (file.batches[0] < file.batches[1] or file.batches[0] in current)
-        ]
-        return files, any(file.batches[0] <= batch <= file.batches[1] for file in files for batch in former)
 
     def _is_stored(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was given to this connection alone."""
@@ -554,12 +447,6 @@ class Store:
     def _is_table(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are held in memory."""
         return entry.in_memory or (entry.materialised and not self.stored)
-
-    def _loaded(self) -> Catalog:
-        """Return the catalog, loaded."""
-        if self._connection is None or not self._catalog.loaded:
-            self._refresh()
-        return self._catalog
 
     def expire(self, names: Iterable[str]) -> None:
         """Have relations that are held in memory computed again by the next query that needs them."""
@@ -575,14 +462,14 @@ class Store:
         """Have all that is made from a lookup table see its rows; return what waits for the next question."""
         above = {entry.name for entry in modules.relations() if table in modules.sources(entry.name)}
         self._recompute(above)
-        stored = above & self._pointed
-        for names in (self._pointed, self._created, self._commented):
+        stored = above & self.answers.pointed
+        for names in (self.answers.pointed, self._created, self._commented):
             names.difference_update(stored)
         return stored
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
-        connection = connect(self._memory_limit)
+        connection = connect(self.memory_limit)
         create_tables(connection)
         aside.create_table(connection)
         connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
@@ -597,7 +484,7 @@ class Store:
             self.lookups.create(connection, entry)
         elif self._is_table(entry):
             query = entry.query
-            if entry.only_format is not None and entry.only_format not in self._catalog.formats:
+            if entry.only_format is not None and entry.only_format not in self.answers.catalog.formats:
                 query = empty_select({column.name: column.type for column in entry.columns})
             connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {query}")
         else:
@@ -607,8 +494,3 @@ class Store:
 def _named(query: str) -> set[str]:
     """Return the relations, and what the catalog fills, that a query may name."""
     return modules.names_in(query) | {name for name in _BASE if name in query}
-
-
-def _batch_of(relation: str, state: State) -> str:
-    """Return the batch that computed the rows of a relation for a trace."""
-    return state.linked_batch_id if relation in modules.linked() else state.batch_id

@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine import changes, modules
 from tracelake.ingest.batch import Failed
 from tracelake.lake import Lake
 
@@ -46,7 +46,7 @@ def ingest_at_once(lake: Lake, files: Mapping[Path, Any]) -> list[str]:
 def _store_settings(lake: Lake, settings: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     for trace_id, given in settings:
         texts = {key: None if value is None else str(value) for key, value in given.items()}
-        lake.store.write_settings(trace_id, texts)
+        changes.write_settings(lake.store, trace_id, texts)
     lake.refresh()
 
 

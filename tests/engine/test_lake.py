@@ -247,8 +247,7 @@ def test_what_was_computed_by_settings_of_before_is_never_taken_for_a_later_answ
     # A process computes, and publishes when another one has set something else.
     older = Lake(s1_lake.path).store
     [trace_id] = trace_ids(s1_lake)
-    older.stale()
-    entries = older._catalog.entries(older.connection, [trace_id])
+    entries = older.catalog.entries(older.catalog_connection, [trace_id])
     events = {trace_id: older.layout.event_files(trace_id)}
     batch = publish.compute(older.layout, entries, {}, events, tmp_path)
     Lake(s1_lake.path).set("s1", profile="dsv4_csa_hca")

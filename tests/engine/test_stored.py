@@ -161,7 +161,7 @@ def test_a_lake_of_format_1_is_refused_with_what_to_do_and_migrated(former, fill
             (lake.resolve("s1"), "num_layers", "6"),
             (lake.resolve("s1"), "x", "y"),
         ]
-        assert lake.store.stale() == []
+        assert lake.store.answers_stale() == set()
 
 
 def test_the_events_alone_are_computed_by_the_command_or_by_the_first_question_about_the_trace(

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tracelake.engine import changes
 from tracelake.engine.errors import UsageError
 
 from ...lakes import Files, in_one_lake
@@ -100,7 +101,7 @@ def test_the_former_name_of_the_rule_is_accepted_and_read_in_stored_settings(vec
     [(trace_id,)] = ask(vector, "SELECT trace_id FROM traces")
     vector.set(trace_id, dedup="seed")
     assert ask(vector, "SELECT value FROM tags WHERE key = 'dedup'") == [("compat",)]
-    vector.store.write_settings(trace_id, {"dedup": "seed"})
+    changes.write_settings(vector.store, trace_id, {"dedup": "seed"})
     vector.refresh()
     assert ask(vector, "SELECT dedup, counted_rows FROM double_counts") == [("compat", 7)]
 

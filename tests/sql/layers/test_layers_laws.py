@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine import changes, modules
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
@@ -148,7 +148,7 @@ def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake
     layers = "SELECT * EXCLUDE (trace_id, series) FROM layers"
     with Lake(shutil.copytree(folder, tmp_path / "lake")) as made:
         for trace_id in ids.values():
-            made.store.write_settings(trace_id, SETTINGS | anchor)
+            changes.write_settings(made.store, trace_id, SETTINGS | anchor)
         own = Own(made, ids)
         found = rows(own, f"{layers} SEMI JOIN ({complete}) AS p USING (trace_id, pass_id)")
         assert set(found) == set(rows(lake, layers))

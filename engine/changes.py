@@ -1,0 +1,103 @@
+"""What changes a lake, other than an ingest: settings, removals, answers computed again, tables put in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from . import compact as tidy
+from . import damage, naming, renew
+from .errors import InputError
+from .files import Staging, changing, exclusive, remove_folder, unbroken
+from .publish import publish
+from .store import Store
+
+
+def write_settings(store: Store, trace_id: str, settings: Mapping[str, str | None]) -> None:
+    """Merge settings into those of a trace; answers that depend on them are computed again.
+
+    Raises:
+        InputError: the lake cannot be written to.
+    """
+    catalog = store.catalog
+    with changing(store.path), exclusive(store.layout.lock), unbroken:
+        catalog.append_settings({trace_id: settings})
+    store.refresh()
+    if store.catalog.states[trace_id].batch_id:
+        store.renew([trace_id])
+
+
+def remove(store: Store, trace: str) -> str:
+    """Remove a trace from the lake and return its id. Its source file is not touched.
+
+    Raises:
+        UsageError: no trace, or more than one, is so named.
+        InputError: the lake cannot be written to.
+    """
+    trace_id = naming.damaged_one(trace, store.catalog.damaged) or store.resolve(trace)
+    layout, tables = store.layout, store.answers.tables
+    with changing(store.path), exclusive(layout.lock), Staging(layout.staging) as folder:
+        # The catalog first: without it the rest is invisible.
+        publish(layout, tables, folder, removed=[trace_id], memory_limit=store.memory_limit)
+        store.catalog.mend({trace_id})
+        remove_folder(layout.event_dir(trace_id))
+        layout.verdict_file(trace_id).unlink(missing_ok=True)
+    store.refresh()
+    return trace_id
+
+
+def compact(store: Store, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
+    """Compact the lake's tables; see `compact.compact`.
+
+    Raises:
+        InputError: the lake cannot be written to, or a table cannot be read.
+    """
+    with changing(store.path):
+        done = tidy.compact(store.layout, vacuum_hours=vacuum_hours)
+    store.refresh()
+    return done
+
+
+def compute(
+    store: Store,
+    traces: Sequence[str] = (),
+    jobs: int | None = None,
+    done: Callable[[int, int], None] | None = None,
+) -> int:
+    """Compute the answers of traces again, several at once; of those that are stale where none is named.
+
+    Args:
+        store: the lake.
+        traces: names or ids of traces.
+        jobs: how many are computed at once; as many as the machine has cores, up to 8, when not given.
+        done: called with how many are done, and how many there are.
+
+    Returns:
+        The number of traces.
+
+    Raises:
+        UsageError: no trace, or more than one, is so named.
+        InputError: the lake cannot be written to, or the events of a trace that is named cannot be read.
+    """
+    named = [store.resolve(trace) for trace in traces]
+    wanted, damaged = store.computable(named or store.answers_stale())
+    if named and damaged:
+        raise InputError("\n".join(f"{one}: cannot be computed: {reason}" for one, reason in damaged.items()))
+    finished = 0
+
+    def count(more: int) -> None:
+        nonlocal finished
+        finished += more
+        if done:
+            done(finished, len(wanted))
+
+    jobs = max(1, min(jobs or os.cpu_count() or 1, 8, len(wanted)))
+    with changing(store.path):
+        try:
+            renew.renew_side_by_side(
+                store.layout, store.catalog, store.catalog_connection, wanted, jobs, count, store.memory_limit
+            )
+        except damage.DamagedError as met:
+            raise InputError("\n".join(met.found.events.values())) from met
+    store.refresh()
+    return len(wanted)

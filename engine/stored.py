@@ -1,0 +1,89 @@
+"""The stored answers of a lake, as one connection reads them: of which files, and whose are stale or lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import guard, modules
+from .catalog import Catalog, State
+from .layout import Layout
+from .paths import pattern
+from .publish import Rules, current_rows
+from .tables import DataFile, Here, Tables
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Stored:
+    """The tables and the catalog of a lake, and the views of a connection that read them."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Read nothing yet."""
+        self._layout = layout
+        self.tables: Tables = Tables(layout.tables)
+        self.catalog = Catalog(self.tables)
+        #: Files of tables that cannot be read.
+        self.lost: set[Path] = set()
+        #: Relations whose views read the files of the catalog as it is loaded.
+        self.pointed: set[str] = set()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether what is computed is seen by this connection alone."""
+        return isinstance(self.tables, Here)
+
+    def see_here(self) -> None:
+        """Have what is computed from now on seen by this connection alone; the catalog is to be loaded again."""
+        self.tables = Here(self._layout.tables, guard.scratch())
+        self.catalog = Catalog(self.tables)
+
+    def stale(self) -> list[str]:
+        """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
+        rules = Rules(self._layout)
+        return [
+            one for one, state in self.catalog.states.items() if state.rules != rules.of(self.catalog.relevant(one))
+        ]
+
+    def without_rows(self, entry: modules.Module) -> set[str]:
+        """Return the traces of which a stored relation has rows by the catalog, and no file that can be read."""
+        files = self.files(entry)[0]
+        batches = {file.batches[0] for file in files if file.batches[0] == file.batches[1]}
+        merged = [file.batches for file in files if file.batches[0] != file.batches[1]]
+        return {
+            one
+            for one, state in self.catalog.states.items()
+            if f",{entry.name}," in state.relations
+            and (batch := batch_of(entry.name, state)) not in batches
+            and not any(first <= batch <= last for first, last in merged)
+        }
+
+    def files(self, entry: modules.Module) -> tuple[list[DataFile], bool]:
+        """Return the files of a stored relation that have rows which count, and whether they have others, too."""
+        linked = entry.name in modules.linked()
+        former = self.catalog.former[linked]
+        current = {batch_of(entry.name, state) for state in self.catalog.states.values()}
+        files = [
+            file
+            for file in self.tables.files(entry.name)
+            if file.path not in self.lost and (file.batches[0] < file.batches[1] or file.batches[0] in current)
+        ]
+        return files, any(file.batches[0] <= batch <= file.batches[1] for file in files for batch in former)
+
+    def point(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
+        """Have a stored relation read the files that count.
+
+        Raises:
+            duckdb.Error: the first of the files cannot be read, or has no such columns.
+        """
+        files, mixed = self.files(entry)
+        source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
+        connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
+        connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {current_rows(entry, source, mixed=mixed)}")
+        self.pointed.add(entry.name)
+
+
+def batch_of(relation: str, state: State) -> str:
+    """Return the batch that computed the rows of a relation for a trace."""
+    return state.linked_batch_id if relation in modules.linked() else state.batch_id
