@@ -21,8 +21,8 @@ from .parse import EVENT_KEYS, FORMAT_KEYS, Dialect, sample_events
 
 #: Bytes read first: they hold the header, and what they teach about the file holds for the rest.
 FIRST_BYTES = 1 << 20
-#: Bytes looked at in every piece for keys and number formats.
-_SAMPLE_BYTES = 64 << 10
+#: Bytes looked at in every piece for keys and number formats; more until they have shown what separates two events.
+_SAMPLE_BYTES, _FIRST_SAMPLE_BYTES = 16 << 10, 64 << 10
 #: Bytes searched for the event array.
 _HEADER_LIMIT = 64 << 20
 #: An event longer than this is taken for damage.
@@ -111,7 +111,8 @@ class Cutter:
             self._blank = b"," if b"," in self.lead else b" "
             return None
         slot.put(slot.start, b" " * (begin - slot.start))
-        self._learn(slot.copy(begin, min(filled, begin + _SAMPLE_BYTES)))
+        sample = _SAMPLE_BYTES if self.separators else _FIRST_SAMPLE_BYTES
+        self._learn(slot.copy(begin, min(filled, begin + sample)))
         end = self._last(slot, filled) if self._exhausted and not self._carry else self._cut(slot, filled)
         self._beyond = 0
         if begin >= end:
