@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine import secrets
 from ..engine.modules import quoted
-from ..engine.paths import file_literal
+from ..engine.paths import file_literal, parquet_rows
 from ..engine.schema import EVENT_COLUMNS, LANES, column_list
 
 if TYPE_CHECKING:
@@ -69,6 +69,13 @@ GROUP BY lane"""
 
 
 @functools.cache
+def _suspected_names() -> str:
+    """Return the question for names with a credential's literal, in rows of their own, but for where they are."""
+    # An aggregate, since a condition would be asked of every row and not of every name.
+    return f"SELECT unnest(list(name) FILTER ({secrets.suspected('name')})) FROM (SELECT DISTINCT name FROM {{file}})"
+
+
+@functools.cache
 def _arguments_held() -> str:
     """Return the question for arguments with a credential's literal."""
     return f"SELECT args FROM batch WHERE {secrets.suspected('args', json=True)} LIMIT {_FEW}"
@@ -112,12 +119,14 @@ class Batch:
         rejected: rows that are no events.
         suspect: a value of it may not be what the file says.
         redacted: credentials in it that were replaced.
+        base: the number of its first event, where it is stored already.
     """
 
     rows: int
     rejected: int
     suspect: bool
     redacted: int = 0
+    base: int | None = None
 
 
 class LaneWriter:
@@ -221,6 +230,26 @@ class LaneWriter:
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
         wanted = f"lane = '{lane}' AND NOT suspect" + ("" if searched else f" AND NOT {secrets.found('args')}")
         return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE {wanted}", lane)
+
+    def write(self, query: str, lane: str) -> int | None:
+        """Write rows of a query with all event columns straight to a file of one lane, and return how many.
+
+        Of the text only the names are looked at, in the file, where each stands once: where one holds a credential, the
+        file is removed and the answer is None.
+
+        Raises:
+            duckdb.Error: the query failed; nothing is written.
+        """
+        try:
+            rows = self._copy(query, lane)
+        except BaseException:
+            self.undo(lane)
+            raise
+        file = parquet_rows([self._path(lane, self._files - 1)])
+        if any(map(secrets.holds_any, self.column(_suspected_names().replace("{file}", file)))):
+            self.undo(lane)
+            return None
+        return rows
 
     def undo(self, lane: str) -> None:
         """Remove the file that was written last."""
