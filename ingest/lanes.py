@@ -20,7 +20,8 @@ ROW_GROUP = 122_880
 #: Lanes whose rows are gathered over several batches, so that a small share of the events does not make a small file of
 #: every batch. Python frames are most of a batch and are written straight away.
 _GATHERED = ("device", "host", "flow", "meta", "pair")
-#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane.
+#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane. Half
+#: as many of one batch are written straight away, too.
 _GATHERED_ROWS = ROW_GROUP // 4
 _BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
 #: Nanoseconds from zero, 146 years, within which all events of a trace lie: whatever two times are taken from each
@@ -205,17 +206,18 @@ class LaneWriter:
     def store(self, base: int) -> None:
         """Write the batch held; its first row is event `base` of the file."""
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
-        lanes = self._lanes
-        if lanes.get("python"):
-            self._copy(f"SELECT {columns} FROM batch WHERE lane = 'python'", "python")
-        for lane in _GATHERED:
-            if lanes.get(lane):
+        for lane in (*LANES, PAIR_LANE):
+            rows = self._lanes.get(lane, 0)
+            query = f"SELECT {columns} FROM batch WHERE lane = '{lane}'"
+            if rows and (lane not in self._pending or rows >= _GATHERED_ROWS // 2):
+                self._copy(query, lane)
+            elif rows:
                 if not self._pending[lane]:
                     self._cursor.execute(
                         f"CREATE TEMP TABLE IF NOT EXISTS pending_{lane} ({column_list(EVENT_COLUMNS)})"
                     )
-                self._cursor.execute(f"INSERT INTO pending_{lane} SELECT {columns} FROM batch WHERE lane = '{lane}'")
-                self._pending[lane] += lanes[lane]
+                self._cursor.execute(f"INSERT INTO pending_{lane} {query}")
+                self._pending[lane] += rows
                 if self._pending[lane] >= _GATHERED_ROWS:
                     self._flush(lane)
         self._cursor.execute("DROP TABLE batch")
@@ -255,11 +257,15 @@ class LaneWriter:
         """Remove the file that was written last."""
         self._path(lane, self._files - 1).unlink(missing_ok=True)
 
-    def close(self) -> None:
-        """Write what is gathered and free the memory."""
+    def flush(self) -> None:
+        """Write what is gathered."""
         for lane, rows in self._pending.items():
             if rows:
                 self._flush(lane)
+
+    def close(self) -> None:
+        """Write what is gathered and free the memory."""
+        self.flush()
         self._cursor.close()
 
     def _flush(self, lane: str) -> None:

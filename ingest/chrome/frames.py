@@ -37,10 +37,25 @@ HEAD = f"[{json.dumps(_KINDS | {'args': []})},{json.dumps({'args': 1})},".encode
 
 def likely(slot: Slot, end: int, separators: Collection[bytes]) -> bool:
     """Whether the first and the last event of a piece are frames, and so, as a rule, are all others."""
+    return all(_ends(slot, end, separators))
+
+
+def border(slot: Slot, end: int, separators: Collection[bytes]) -> int | None:
+    """Return where a piece that frames begin or end has others, between two events; None where it has not."""
+    first, last = _ends(slot, end, separators)
+    if first == last:
+        return None
+    if last:
+        return 1 + max((slot.find_last(one, slot.find(_MARK, slot.start, end)) for one in separators), default=-1)
+    behind = slot.find_last(_MARK, end)
+    return 1 + min((at for one in separators if (at := slot.find(one, behind, end)) >= 0), default=-1)
+
+
+def _ends(slot: Slot, end: int, separators: Collection[bytes]) -> tuple[bool, bool]:
     first = slot.copy(slot.start, min(end, slot.start + _END_BYTES))
     last = slot.copy(max(slot.start, end - _END_BYTES), end)
     begins = min((at for one in separators if (at := first.find(one)) >= 0), default=len(first))
-    return 0 <= first.find(_MARK) < begins and last.rfind(_MARK) > max(map(last.rfind, separators), default=-1)
+    return 0 <= first.find(_MARK) < begins, last.rfind(_MARK) > max(map(last.rfind, separators), default=-1)
 
 
 def count(slot: Slot, end: int, separators: Collection[bytes]) -> int:

@@ -145,6 +145,7 @@ class ChromeReader:
                 self._read_rest(pool)
                 for worker in workers:
                     worker.wait()
+                list(pool.map(lambda worker: worker.writer.flush(), workers))
         finally:
             for worker in workers:
                 worker.slot.close()

@@ -125,22 +125,36 @@ def test_the_short_way_is_given_up_where_it_fails_again_and_again(tmp_path, writ
     assert 4 <= written["tried"] <= 6
 
 
-@pytest.mark.parametrize(("events", "expected"), [
-    ([frame(1), frame(2)], True),
-    ([frame(1)], True),
-    ([frame(1), KERNEL], False),
-    ([KERNEL, frame(1)], False),
-    ([KERNEL, frame(1), KERNEL], False),
-    ([frame(1), KERNEL, frame(2)], True),  # a guess
-    ([{**KERNEL, "args": {"note": '"python_function"'}}, frame(1)], False),
+@pytest.mark.parametrize(("events", "expected", "border"), [
+    ([frame(1), frame(2)], True, None),
+    ([frame(1)], True, None),
+    ([KERNEL], False, None),
+    ([frame(1), frame(2), KERNEL, KERNEL], False, 2),
+    ([KERNEL, frame(1), frame(2)], False, 1),
+    ([KERNEL, frame(1), KERNEL], False, None),
+    ([frame(1), KERNEL, frame(2)], True, None),  # a guess
+    ([{**KERNEL, "args": {"note": '"python_function"'}}, frame(1)], False, 1),
 ])  # fmt: skip
-def test_a_piece_is_likely_to_hold_frames_alone_where_it_begins_and_ends_with_one(events, expected):
-    text = b",\n".join(json.dumps(event).encode() for event in events)
-    slot = Slot(len(text) + 2)
+def test_where_a_piece_begins_and_ends_with_a_frame_the_rest_are_likely_to_be_frames(events, expected, border):
+    texts = [json.dumps(event).encode() for event in events]
+    separators = [b'},\n{"ph":', b'},{"ph":']
+    slot = Slot(5000)
     try:
-        slot.fill(text)
-        end = slot.start + len(text)
-        assert frames.likely(slot, end, [b'},\n{"ph":']) is expected
-        assert frames.count(slot, end, [b'},\n{"ph":', b'},{"ph":']) == len(events)
+        slot.fill(b",\n".join(texts))
+        end = slot.start + len(b",\n".join(texts))
+        assert frames.likely(slot, end, separators) is expected
+        assert frames.count(slot, end, separators) == len(events)
+        at = None if border is None else slot.start + len(b",\n".join(texts[:border]))
+        assert frames.border(slot, end, separators) == at
     finally:
         slot.close()
+
+
+def test_frames_are_cut_from_what_stands_before_and_behind_them(tmp_path, written):
+    runs = [[{**KERNEL, "ts": nth}] * 20 + [frame(100 * nth + more) for more in range(12)] for nth in range(8)]
+    _, result, rows = rows_of(tmp_path / "lake", trace_bytes([event for run in runs for event in run]), size=3600)
+    assert [row["event_id"] for row in rows] == list(range(8 * 32))
+    assert result.events == 8 * 32
+    # Cut by their size alone, no piece would hold frames alone.
+    assert written["written"] >= 6
+    assert written["undone"] == 0
