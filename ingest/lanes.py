@@ -203,13 +203,13 @@ class LaneWriter:
         self._cursor.execute(f"UPDATE batch SET lane = 'device' WHERE lane = 'host' AND pid IN ({pids})")
         self._lanes = dict(self._cursor.execute("SELECT lane, count(*) FROM batch GROUP BY lane").fetchall())
 
-    def store(self, base: int) -> None:
-        """Write the batch held; its first row is event `base` of the file."""
+    def store(self, base: int, *, last: bool = False) -> None:
+        """Write the batch held; its first row is event `base` of the file. With the `last` no row waits for others."""
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
         for lane in (*LANES, PAIR_LANE):
             rows = self._lanes.get(lane, 0)
             query = f"SELECT {columns} FROM batch WHERE lane = '{lane}'"
-            if rows and (lane not in self._pending or rows >= _GATHERED_ROWS // 2):
+            if rows and (last or lane not in self._pending or rows >= _GATHERED_ROWS // 2):
                 self._copy(query, lane)
             elif rows:
                 if not self._pending[lane]:

@@ -19,7 +19,7 @@ from . import frames, scan
 from .outline import Outline
 from .parse import EVENT_KEYS, FORMAT_KEYS, Dialect, sample_events
 
-#: Bytes read first: they hold the header, and what they teach about the file holds for the rest.
+#: Bytes looked at first for the event array, and at once for what follows it.
 FIRST_BYTES = 1 << 20
 #: Bytes looked at in every piece for keys and number formats; more until they have shown what separates two events.
 _SAMPLE_BYTES, _FIRST_SAMPLE_BYTES = 16 << 10, 64 << 10

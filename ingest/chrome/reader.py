@@ -24,7 +24,7 @@ from ..reader import Reading
 from ..slots import Slot
 from ..source import Source
 from . import frames, scan
-from .cutter import EVENT_LIMIT, FIRST_BYTES, Cutter
+from .cutter import EVENT_LIMIT, Cutter
 from .mend import Unmendable, mend
 from .parse import EVENT_KEYS, HEAD_BYTES, Clock, Dialect, head, quote_times, segment_query
 from .relane import DEVICE_PROCESSES
@@ -32,6 +32,8 @@ from .samples import sample
 
 #: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
 PIECE_BYTES = 16 << 20
+#: Bytes of the first piece: it shows what holds for the rest, which waits for it. Small files are one piece.
+_FIRST_PIECE_BYTES = 4 << 20
 #: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
 _REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
 #: Stands in a batch for an element that is no event, so that those after it keep their places.
@@ -156,7 +158,7 @@ class ChromeReader:
     def _read_first(self) -> None:
         """Read a small piece alone: it shows which processes are devices."""
         worker = self._idle[0]
-        end = self.cutter.fill(worker.slot, min(FIRST_BYTES, self.piece_bytes))
+        end = self.cutter.fill(worker.slot, min(_FIRST_PIECE_BYTES, self.piece_bytes))
         if end is None:
             return
         batch = self._settle(_Piece(worker, end, _done(self._parse, worker, end, self._dialect())))
@@ -167,7 +169,7 @@ class ChromeReader:
                 worker.writer.relane(self.dialect.device_pids)
         self._number(worker, batch)
         if batch.rows:
-            worker.writer.store(self.events - batch.rows)
+            worker.writer.store(self.events - batch.rows, last=self.cutter.done)
 
     def _read_rest(self, pool: ThreadPoolExecutor) -> None:
         while True:
