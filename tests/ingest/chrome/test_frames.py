@@ -6,13 +6,17 @@ from collections import Counter
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tracelake.ingest.chrome import frames
 from tracelake.ingest.lanes import LaneWriter
 from tracelake.ingest.slots import Slot
 
-from ...support import ingest_bytes, new_lake, pieces_of, stored, trace_bytes
+from ...support import Number, ingest_bytes, new_lake, pieces_of, python_reads, stored, trace_bytes
 from ..credentials import token
+from ..strange_traces import Pairs, events, expected_rows, rendered, row_of, times, words
+from ..test_laws import empty_lake, slowly
 from ..test_secrets import everything_in
 
 SECRET = token("gh" + "p_", 36, 5)
@@ -158,3 +162,40 @@ def test_frames_are_cut_from_what_stands_before_and_behind_them(tmp_path, writte
     # Cut by their size alone, no piece would hold frames alone.
     assert written["written"] >= 6
     assert written["undone"] == 0
+
+
+@st.composite
+def runs(draw):
+    """Runs of frames, in which one may be strange, with strange events between them."""
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        begins, count = draw(st.integers(0, 10**12)), draw(st.integers(5, 40))
+        alike = [
+            ("ph", "X"),
+            ("cat", "python_function"),
+            ("pid", Number(1)),
+            ("tid", Number(1)),
+            ("dur", Number("0.5")),
+        ]
+        run = [
+            [*alike, ("name", f"f {nth}"), ("ts", Number(f"{begins + nth}.{nth:03d}")), ("args", Pairs([("id", nth)]))]
+            for nth in range(count)
+        ]
+        for nth in draw(st.lists(st.integers(0, count - 1), max_size=1)):
+            strange = {"name": words, "ts": times.map(Number), "dur": times.map(Number), "args": events(), "new": words}
+            key = draw(st.sampled_from(sorted(strange)))
+            run[nth] = [*(pair for pair in run[nth] if pair[0] != key), (key, draw(strange[key]))]
+        found += [Pairs(pairs) for pairs in run] + draw(st.lists(events(), max_size=2))
+    return found
+
+
+@given(runs(), st.integers(300, 3000))
+@slowly
+def test_runs_of_frames_are_the_rows_that_python_reads_whatever_the_size_of_the_pieces(elements, size):
+    content = b'{"traceEvents": [' + ",\n  ".join(map(rendered, elements)).encode("utf-8", "replace") + b"]}"
+    reading = python_reads(content)
+    rows = expected_rows(reading.events)
+    with empty_lake() as lake, pieces_of(size):
+        result = ingest_bytes(lake, content)
+        assert [row_of(row) for row in stored(lake, result.trace_id)] == rows
+        assert (result.events, result.rejected) == (len(rows), len(reading.events) - len(rows))
