@@ -33,6 +33,20 @@ data = isal.igzip.decompress(open(sys.argv[1], "rb").read())
 simdjson.Parser().parse(data)
 print(time.perf_counter() - begun)
 """
+#: From file to published events, of which nothing is computed.
+EVENTS_ALONE = """
+import os, shutil, sys, time
+import tracelake
+from tracelake.ingest.one import ingest_one
+threads = {threads}
+if threads == 1 and hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+shutil.rmtree(sys.argv[2] + "/events", ignore_errors=True)
+layout = tracelake.open(sys.argv[2] + "/events").store.layout
+begun = time.perf_counter()
+ingest_one(layout, sys.argv[1], threads=threads)
+print(time.perf_counter() - begun)
+"""
 ORJSON = """
 import gc, isal.igzip, orjson, sys, time
 gc.disable()
@@ -77,6 +91,9 @@ def bench(size: int, folder: Path, cache: Path) -> dict[str, float]:
     results["parquet_per_gz_byte"] = parquet / trace.stat().st_size
     print(f"  ingest                      {ingest:6.2f} s   peak {peak:5.0f} MB")
     print(f"  Parquet per byte of gz      {results['parquet_per_gz_byte']:6.2f}")
+    for key, threads in (("events_s", None), ("events_one_core_s", 1)):
+        results[key], _ = measure(EVENTS_ALONE.format(threads=threads), trace, folder)
+    shutil.rmtree(folder / "events")
     query, _ = measure(QUERY, trace, folder)
     results["warm_query_s"] = query
     print(f"  warm SELECT over kernels    {query * 1000:6.1f} ms")
@@ -89,6 +106,10 @@ def bench(size: int, folder: Path, cache: Path) -> dict[str, float]:
         seconds, memory = measure(program, trace, folder)
         results[f"ingest / {name}"] = ingest / seconds
         print(f"  / {name:<25} {ingest / seconds:6.2f} x   ({seconds:.2f} s, peak {memory:.0f} MB)", flush=True)
+        if program is YARDSTICK:
+            for key, words in (("events_s", "events alone"), ("events_one_core_s", "events alone, one core")):
+                results[f"{words} / {name}"] = results[key] / seconds
+                print(f"    {words:<25} {results[key] / seconds:6.2f} x   ({results[key]:.2f} s)")
     return results
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine import secrets
 from ..engine.modules import quoted
-from ..engine.paths import file_literal
+from ..engine.paths import file_literal, parquet_rows
 from ..engine.schema import EVENT_COLUMNS, LANES, column_list
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ ROW_GROUP = 122_880
 #: Lanes whose rows are gathered over several batches, so that a small share of the events does not make a small file of
 #: every batch. Python frames are most of a batch and are written straight away.
 _GATHERED = ("device", "host", "flow", "meta", "pair")
-#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane.
+#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane. Half
+#: as many of one batch are written straight away, too.
 _GATHERED_ROWS = ROW_GROUP // 4
 _BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
 #: Nanoseconds from zero, 146 years, within which all events of a trace lie: whatever two times are taken from each
@@ -69,6 +70,13 @@ GROUP BY lane"""
 
 
 @functools.cache
+def _suspected_names() -> str:
+    """Return the question for names with a credential's literal, in rows of their own, but for where they are."""
+    # An aggregate, since a condition would be asked of every row and not of every name.
+    return f"SELECT unnest(list(name) FILTER ({secrets.suspected('name')})) FROM (SELECT DISTINCT name FROM {{file}})"
+
+
+@functools.cache
 def _arguments_held() -> str:
     """Return the question for arguments with a credential's literal."""
     return f"SELECT args FROM batch WHERE {secrets.suspected('args', json=True)} LIMIT {_FEW}"
@@ -112,12 +120,14 @@ class Batch:
         rejected: rows that are no events.
         suspect: a value of it may not be what the file says.
         redacted: credentials in it that were replaced.
+        base: the number of its first event, where it is stored already.
     """
 
     rows: int
     rejected: int
     suspect: bool
     redacted: int = 0
+    base: int | None = None
 
 
 class LaneWriter:
@@ -193,20 +203,21 @@ class LaneWriter:
         self._cursor.execute(f"UPDATE batch SET lane = 'device' WHERE lane = 'host' AND pid IN ({pids})")
         self._lanes = dict(self._cursor.execute("SELECT lane, count(*) FROM batch GROUP BY lane").fetchall())
 
-    def store(self, base: int) -> None:
-        """Write the batch held; its first row is event `base` of the file."""
+    def store(self, base: int, *, last: bool = False) -> None:
+        """Write the batch held; its first row is event `base` of the file. With the `last` no row waits for others."""
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
-        lanes = self._lanes
-        if lanes.get("python"):
-            self._copy(f"SELECT {columns} FROM batch WHERE lane = 'python'", "python")
-        for lane in _GATHERED:
-            if lanes.get(lane):
+        for lane in (*LANES, PAIR_LANE):
+            rows = self._lanes.get(lane, 0)
+            query = f"SELECT {columns} FROM batch WHERE lane = '{lane}'"
+            if rows and (last or lane not in self._pending or rows >= _GATHERED_ROWS // 2):
+                self._copy(query, lane)
+            elif rows:
                 if not self._pending[lane]:
                     self._cursor.execute(
                         f"CREATE TEMP TABLE IF NOT EXISTS pending_{lane} ({column_list(EVENT_COLUMNS)})"
                     )
-                self._cursor.execute(f"INSERT INTO pending_{lane} SELECT {columns} FROM batch WHERE lane = '{lane}'")
-                self._pending[lane] += lanes[lane]
+                self._cursor.execute(f"INSERT INTO pending_{lane} {query}")
+                self._pending[lane] += rows
                 if self._pending[lane] >= _GATHERED_ROWS:
                     self._flush(lane)
         self._cursor.execute("DROP TABLE batch")
@@ -222,15 +233,39 @@ class LaneWriter:
         wanted = f"lane = '{lane}' AND NOT suspect" + ("" if searched else f" AND NOT {secrets.found('args')}")
         return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE {wanted}", lane)
 
+    def write(self, query: str, lane: str) -> int | None:
+        """Write rows of a query with all event columns straight to a file of one lane, and return how many.
+
+        Of the text only the names are looked at, in the file, where each stands once: where one holds a credential, the
+        file is removed and the answer is None.
+
+        Raises:
+            duckdb.Error: the query failed; nothing is written.
+        """
+        try:
+            rows = self._copy(query, lane)
+        except BaseException:
+            self.undo(lane)
+            raise
+        file = parquet_rows([self._path(lane, self._files - 1)])
+        if any(map(secrets.holds_any, self.column(_suspected_names().replace("{file}", file)))):
+            self.undo(lane)
+            return None
+        return rows
+
     def undo(self, lane: str) -> None:
         """Remove the file that was written last."""
         self._path(lane, self._files - 1).unlink(missing_ok=True)
 
-    def close(self) -> None:
-        """Write what is gathered and free the memory."""
+    def flush(self) -> None:
+        """Write what is gathered."""
         for lane, rows in self._pending.items():
             if rows:
                 self._flush(lane)
+
+    def close(self) -> None:
+        """Write what is gathered and free the memory."""
+        self.flush()
         self._cursor.close()
 
     def _flush(self, lane: str) -> None:

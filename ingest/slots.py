@@ -37,6 +37,10 @@ class Slot:
         """Return a writable window; the caller releases it before the slot is closed or grown."""
         return memoryview(self._map)[start:end]
 
+    def find(self, text: bytes, start: int, end: int) -> int:
+        """Return the offset of the first `text` in [start, end), -1 where it is missing."""
+        return self._map.find(text, start, end)
+
     def find_last(self, text: bytes, end: int) -> int:
         """Return the offset of the last `text` behind the opening and before `end`, -1 where it is missing."""
         return self._map.rfind(text, self.start, end)

@@ -15,18 +15,20 @@ from ...engine.secrets import redact
 from ..describe import KEPT_KEYS
 from ..slots import Slot
 from ..source import Source
-from . import scan
+from . import frames, scan
 from .outline import Outline
 from .parse import EVENT_KEYS, FORMAT_KEYS, Dialect, sample_events
 
-#: Bytes read first: they hold the header, and what they teach about the file holds for the rest.
+#: Bytes looked at first for the event array, and at once for what follows it.
 FIRST_BYTES = 1 << 20
-#: Bytes looked at in every piece for keys and number formats.
-_SAMPLE_BYTES = 64 << 10
+#: Bytes looked at in every piece for keys and number formats; more until they have shown what separates two events.
+_SAMPLE_BYTES, _FIRST_SAMPLE_BYTES = 16 << 10, 64 << 10
 #: Bytes searched for the event array.
 _HEADER_LIMIT = 64 << 20
 #: An event longer than this is taken for damage.
 EVENT_LIMIT = 64 << 20
+#: Less than this part of a piece is not worth one of its own.
+_SMALL_PART = 8
 #: Separators to look for, and bytes of one: looking backwards for a text costs its length where it nearly fits.
 _SEPARATORS = 8
 _SEPARATOR_BYTES = 64
@@ -111,8 +113,11 @@ class Cutter:
             self._blank = b"," if b"," in self.lead else b" "
             return None
         slot.put(slot.start, b" " * (begin - slot.start))
-        self._learn(slot.copy(begin, min(filled, begin + _SAMPLE_BYTES)))
-        end = self._last(slot, filled) if self._exhausted and not self._carry else self._cut(slot, filled)
+        sample = _SAMPLE_BYTES if self.separators else _FIRST_SAMPLE_BYTES
+        self._learn(slot.copy(begin, min(filled, begin + sample)))
+        end = self._part(slot, filled)
+        if end is None:
+            end = self._last(slot, filled) if self._exhausted and not self._carry else self._cut(slot, filled)
         self._beyond = 0
         if begin >= end:
             return None
@@ -166,6 +171,16 @@ class Cutter:
         finally:
             view.release()
         return filled
+
+    def _part(self, slot: Slot, filled: int) -> int | None:
+        """Cut where frames begin or end, so that they are pieces of their own; not for a small part of a piece."""
+        if self._careful or self._beyond:
+            return None
+        cut = frames.border(slot, filled, self.separators)
+        if cut is None or cut - slot.start < (filled - slot.start) // _SMALL_PART:
+            return None
+        self._carry = slot.copy(cut, filled) + self._carry
+        return cut
 
     def _cut(self, slot: Slot, filled: int) -> int:
         """Cut at the last separator; without one, look carefully, and take more bytes where that fails too."""

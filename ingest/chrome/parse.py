@@ -41,7 +41,7 @@ _KEY_BYTES = 2048
 REST = "tracelake:rest"
 #: Bytes before the events of a piece: rows that give the keys and their types.
 HEAD_BYTES = 8192
-_HEAD_ROWS = 2
+HEAD_ROWS = 2
 
 #: DuckDB reads through a buffer of twice the largest event it is set to expect. A piece that holds a larger one does
 #: not parse, and is read again with room for it.
@@ -212,7 +212,7 @@ SELECT
     extra
 FROM (
     SELECT
-        row_number() OVER () - {_HEAD_ROWS + 1} AS nth,
+        row_number() OVER () - {HEAD_ROWS + 1} AS nth,
         ph, lower(cat) AS category, name, pid, tid, ts, dur, {start} AS start_ns, {end} AS end_ns, {beyond} AS beyond,
         id,
         CASE WHEN args IS NOT NULL AND ph IN ('X', 'B', 'i', 'I') AND cat IS DISTINCT FROM 'python_function' THEN
@@ -227,7 +227,7 @@ FROM (
         END AS extra
     FROM read_json(
         {quoted(path)}, format = 'array', records = true, maximum_object_size = {largest_event},
-        sample_size = {_HEAD_ROWS}, maximum_depth = 2
+        sample_size = {HEAD_ROWS}, maximum_depth = 2
     )
 )
 WHERE nth >= 0"""

@@ -13,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import duckdb
@@ -22,8 +23,8 @@ from ..notes import LIMIT, Notes
 from ..reader import Reading
 from ..slots import Slot
 from ..source import Source
-from . import scan
-from .cutter import EVENT_LIMIT, FIRST_BYTES, Cutter
+from . import frames, scan
+from .cutter import EVENT_LIMIT, Cutter
 from .mend import Unmendable, mend
 from .parse import EVENT_KEYS, HEAD_BYTES, Clock, Dialect, head, quote_times, segment_query
 from .relane import DEVICE_PROCESSES
@@ -31,12 +32,16 @@ from .samples import sample
 
 #: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
 PIECE_BYTES = 16 << 20
+#: Bytes of the first piece: it shows what holds for the rest, which waits for it. Small files are one piece.
+_FIRST_PIECE_BYTES = 4 << 20
 #: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
 _REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
 #: Stands in a batch for an element that is no event, so that those after it keep their places.
 _IN_ITS_PLACE = b"{}"
 #: Why the parser's `rejected` rows are.
 _NO_EVENT = "no ph, or no time within 2^62 nanoseconds of zero"
+#: Pieces that may fail on the short way of frames before no other is sent there.
+_DETOURS = 4
 #: How an array ends whose writer closes it with an empty object, as JAX and XProf do to have a comma after every event.
 _CLOSING = re.compile(rb"\{\s*+\}\s*+\Z")
 #: Bytes of a piece's end that show whether its last element is such an object.
@@ -74,6 +79,10 @@ class _Piece:
     worker: _Worker
     end: int
     batch: Future[Batch]
+    #: The number of its first event, foretold, where it takes the short way of frames.
+    base: int | None = None
+    #: Events it seems to have; None where nobody asked.
+    events: int | None = None
     #: What stood before its text, where its slot has spaces: a comma, or nothing where a piece was cut in an event.
     lead: bytes = b""
 
@@ -108,6 +117,8 @@ class ChromeReader:
     events: int = 0
     _next_bytes: int = 0
     _refused: dict[int, tuple[str, bytes]] = field(default_factory=dict)
+    #: Pieces that failed on the short way of frames.
+    _detours: int = 0
     #: The last element read is an empty object, and not the first of the file.
     _closing: bool = False
     #: The last bytes were passed over, and what they are part of may go on.
@@ -136,6 +147,7 @@ class ChromeReader:
                 self._read_rest(pool)
                 for worker in workers:
                     worker.wait()
+                list(pool.map(lambda worker: worker.writer.flush(), workers))
         finally:
             for worker in workers:
                 worker.slot.close()
@@ -146,7 +158,7 @@ class ChromeReader:
     def _read_first(self) -> None:
         """Read a small piece alone: it shows which processes are devices."""
         worker = self._idle[0]
-        end = self.cutter.fill(worker.slot, min(FIRST_BYTES, self.piece_bytes))
+        end = self.cutter.fill(worker.slot, min(_FIRST_PIECE_BYTES, self.piece_bytes))
         if end is None:
             return
         batch = self._settle(_Piece(worker, end, _done(self._parse, worker, end, self._dialect())))
@@ -157,7 +169,7 @@ class ChromeReader:
                 worker.writer.relane(self.dialect.device_pids)
         self._number(worker, batch)
         if batch.rows:
-            worker.writer.store(self.events - batch.rows)
+            worker.writer.store(self.events - batch.rows, last=self.cutter.done)
 
     def _read_rest(self, pool: ThreadPoolExecutor) -> None:
         while True:
@@ -173,14 +185,15 @@ class ChromeReader:
                 if end is None:
                     self._idle.append(worker)
                     continue
-                parsing = pool.submit(self._parse, worker, end, self._dialect())
-                self._flying.append(_Piece(worker, end, parsing, self.cutter.lead))
+                base = self._foretell(worker.slot, end)
+                parsing = pool.submit(self._parse, worker, end, self._dialect(), base)
+                self._flying.append(_Piece(worker, end, parsing, base, lead=self.cutter.lead))
                 if self._idle and not self._flying[0].batch.done():
                     continue
             piece = self._flying.popleft()
             batch = self._settle(piece)
             self._number(piece.worker, batch)
-            if batch.rows:
+            if batch.rows and batch.base is None:
                 piece.worker.storing = pool.submit(piece.worker.writer.store, self.events - batch.rows)
             self._idle.append(piece.worker)
 
@@ -189,10 +202,25 @@ class ChromeReader:
         known = self.dialect
         return replace(known, extra_keys=dict(known.extra_keys), device_pids=set(known.device_pids))
 
-    def _parse(self, worker: _Worker, end: int, dialect: Dialect) -> Batch:
-        """Parse the piece that ends at `end` of the worker's slot."""
+    def _foretell(self, slot: Slot, end: int) -> int | None:
+        """Return the number that the first event of a piece should have, where the piece should hold frames alone."""
+        separators = self.cutter.separators
+        if self.dialect.clock is Clock.EXACT or self._detours >= _DETOURS or not frames.likely(slot, end, separators):
+            return None
+        for piece in self._flying:
+            if piece.events is None:
+                piece.events = frames.count(piece.worker.slot, piece.end, separators)
+        return self.events + sum(piece.events or 0 for piece in self._flying)
+
+    def _parse(self, worker: _Worker, end: int, dialect: Dialect, base: int | None = None) -> Batch:
+        """Parse the piece that ends at `end` of the worker's slot; where `base` is given, try the short way first."""
         if dialect.clock is Clock.EXACT:
             return self._parse_text(worker, worker.slot.copy(worker.slot.start, end), dialect)
+        if base is not None:
+            worker.slot.put(0, frames.HEAD.ljust(HEAD_BYTES))
+            with suppress(*_REFUSALS):
+                if rows := worker.writer.write(frames.query(worker.slot.path, base), frames.LANE):
+                    return Batch(rows, 0, suspect=False, base=base)
         worker.slot.put(0, head(dialect).ljust(HEAD_BYTES))
         return worker.parse(segment_query(worker.slot.path, dialect))
 
@@ -214,6 +242,12 @@ class ChromeReader:
         self._see_end(piece.tail)
         try:
             batch = piece.batch.result()
+            if piece.base is not None and batch.base is None:
+                self._detours += 1
+            if batch.base not in (None, self.events):
+                # Those before it are not as many as was foretold.
+                piece.worker.writer.undo(frames.LANE)
+                batch = self._parse(piece.worker, piece.end, self._dialect())
             self._passing = False
             return batch
         except _Suspect:
@@ -284,7 +318,8 @@ class ChromeReader:
         taken = b""
         while self._flying:
             piece = self._flying.popleft()
-            piece.batch.exception()
+            if piece.batch.exception() is None and piece.batch.result().base is not None:
+                piece.worker.writer.undo(frames.LANE)
             taken += piece.lead + piece.text.lstrip(b" ")
             self._idle.append(piece.worker)
         return taken

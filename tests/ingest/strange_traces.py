@@ -1,5 +1,6 @@
 """Traces that hypothesis makes up: whatever JSON allows and profilers, hand edits and crashes leave in files."""
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
@@ -173,7 +174,8 @@ def _utf8(text: str | None) -> str | None:
 def _thread(value: Any) -> str | None:
     """Return the text of what should be a process's or thread's number: of no text its JSON, fractions as doubles."""
     if isinstance(value, str) and value.startswith(("[", "{")):
-        value = json.loads(value)
+        with contextlib.suppress(ValueError):  # text that only begins like JSON
+            value = json.loads(value)
     if not isinstance(value, str | None):
         return json.dumps(plain(value))
     return str(float(value)) if value and _FRACTION.fullmatch(value) else _utf8(value)
