@@ -17,10 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from . import modules
 from .catalog import Catalog, new_id, put
 from .compute import Answers, Work, Worker, rows_of, worker
-from .damage import DamagedError
+from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
 from .paths import parquet_rows
 from .tables import Tables
@@ -151,9 +153,15 @@ def _renew_links(
     """Compute the rows again that rest on other traces than they were computed from."""
     broken: set[str] = set()
     while True:
+        catalog.forget()
         catalog.load(lent.connection)
         put(lent.connection, changed.values(), gone | broken)
-        others = _links(tables, lent)
+        try:
+            others = _links(tables, lent)
+        except duckdb.Error as error:
+            if _lose(tables, modules.links(), error):
+                continue
+            raise
         rows = lent.connection.execute("SELECT trace_id, batch_id, links FROM _entries WHERE batch_id <> ''").fetchall()
         batches = {trace_id: batch for trace_id, batch, _ in rows}
         texts = {one: ",".join(f"{other}:{batches[other]}" for other in sorted(others.get(one, ()))) for one in batches}
@@ -167,8 +175,6 @@ def _renew_links(
             stale, {one: layout.event_files(one) for one in sorted(read)}, list(known.values()),
             _settings(catalog, read), relations, batch_id, folder, _given(tables, relations, read),
         )  # fmt: skip
-        # The work fills the connection's catalog with what it reads alone.
-        catalog.forget()
         try:
             answers = lent.compute(work)
             break
@@ -178,6 +184,9 @@ def _renew_links(
                 raise
             # Nothing rests on what cannot be read.
             broken |= found
+        except duckdb.Error as error:
+            if not _lose(tables, relations, error):
+                raise
     for name, files in answers.files.items():
         tables.append(name, files, answers.schemas[name])
     for one in stale:
@@ -188,6 +197,18 @@ def _renew_links(
             "linked_batch_id": batch_id, "links": texts[one], "relations": _listed([*names, *answers.files]),
             "faults": json.dumps(own | answers.faults.get(one, {})),
         }  # fmt: skip
+
+
+def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:
+    """Leave files out that a query over stored rows failed of, if they did; their traces are renewed when asked for."""
+    if is_fatal(error) or not (may_be_damage(error) or isinstance(error, duckdb.BinderException)):
+        return False
+    own = modules.stored() - modules.linked()
+    needed = modules.closure(names, lambda entry: entry.name in own) & own
+    entries = [entry for name in sorted(needed) if (entry := modules.module(name))]
+    found = find({}, [(entry, file.path) for entry in entries for file in tables.files(entry.name)], error)
+    tables.lost.update(found.stored)
+    return bool(found.stored)
 
 
 def _listed(relations: Iterable[str]) -> str:

@@ -215,7 +215,7 @@ class Store:
         """
         if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
             return self._door is not None and self._door.recover(error)
-        if not self.answers.catalog.is_current():
+        if self.answers.catalog.loaded and not self.answers.catalog.is_current():
             # Another process took away what was to be read, or replaced it.
             found = damage.Found(fatal=damage.is_fatal(error))
         elif not (found := self._find_damage(error, self.answers.pointed)):
@@ -232,7 +232,7 @@ class Store:
         return damage.find(events, stored, error)
 
     def _take_away(self, found: damage.Found) -> None:
-        self.answers.lost.update(found.stored)
+        self.answers.tables.lost.update(found.stored)
         for trace_id, reason in found.events.items():
             self._event_files.condemn(trace_id, reason)
         if found.fatal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import guard, modules
@@ -24,8 +23,6 @@ class Stored:
         self._layout = layout
         self.tables: Tables = Tables(layout.tables)
         self.catalog = Catalog(self.tables)
-        #: Files of tables that cannot be read.
-        self.lost: set[Path] = set()
         #: Relations whose views read the files of the catalog as it is loaded.
         self.pointed: set[str] = set()
 
@@ -67,7 +64,7 @@ class Stored:
         files = [
             file
             for file in self.tables.files(entry.name)
-            if file.path not in self.lost and (file.batches[0] < file.batches[1] or file.batches[0] in current)
+            if file.batches[0] < file.batches[1] or file.batches[0] in current
         ]
         return files, any(file.batches[0] <= batch <= file.batches[1] for file in files for batch in former)
 

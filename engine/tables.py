@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .errors import InputError
 from .files import fsync_path
@@ -54,6 +54,9 @@ def stored_type(kind: str) -> str:
 class Tables:
     """The Delta tables in a folder, by name."""
 
+    #: Files that cannot be read: for all of this process, they are not among those of their table any more.
+    lost: ClassVar[set[Path]] = set()
+
     def __init__(self, root: Path) -> None:
         """Read nothing yet."""
         self._root = root
@@ -87,7 +90,7 @@ class Tables:
         known = self._known.get(name)
         if known is None or known[0] != version:
             known = self._known[name] = (version, [] if version < 0 else self._read(name))
-        return known[1]
+        return [file for file in known[1] if file.path not in self.lost]
 
     def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
         """Move files of Parquet into a table, made first where it is not there.
