@@ -62,7 +62,8 @@ def migrate(lake: Path | None, jobs: int | None) -> None:
 
     \b
     Examples:
-      tracelake --lake runs.lake migrate
+      tracelake migrate
+      tracelake migrate --jobs 4
     """
     from ..engine import migrate as former
     from ..reports.output.progress import CountProgress

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 
@@ -26,9 +26,6 @@ from .lookups import LookupTables
 from .paths import file_literal
 from .schema import column_list, empty_select
 from .tables import statistics, stored_type
-
-if TYPE_CHECKING:
-    import pyarrow
 
 #: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
 _NEVER_TABLES = frozenset({"events"})
@@ -44,12 +41,10 @@ class Answers:
 
     Attributes:
         files: for each relation with rows its files, each with the statistics that a table's log has of it.
-        schemas: the columns of these.
         faults: for each trace the relations that cannot be computed of it, and why.
     """
 
     files: dict[str, list[tuple[Path, dict[str, Any]]]] = field(default_factory=dict)
-    schemas: dict[str, pyarrow.Schema] = field(default_factory=dict)
     faults: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
@@ -91,6 +86,8 @@ class Worker:
         self.lookups = LookupTables(layout)
         #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
         self._there: dict[str, tuple[str, bool]] = {}
+        #: How many rows the tables of this batch have.
+        self._rows: dict[str, int] = {}
         create_tables(self.connection)
         aside.create_table(self.connection)
         self.connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
@@ -177,7 +174,7 @@ class Worker:
         if name in given:
             self.connection.execute(f"CREATE VIEW {name} AS {given[name]}")
         elif as_table:
-            self.connection.execute(f"CREATE TABLE {name} AS {entry.query}")
+            [(self._rows[name],)] = self.connection.execute(f"CREATE TABLE {name} AS {entry.query}").fetchall()
         elif kind == "TABLE":
             self.lookups.create(self.connection, entry)
         else:
@@ -193,6 +190,7 @@ class Worker:
             columns = {name: kind for name, kind, *_ in self.connection.execute(f"DESCRIBE {entry.query}").fetchall()}
         self.connection.execute(f"CREATE TABLE {entry.name} ({column_list(columns)})")
         self._there[entry.name] = "TABLE", True
+        self._rows[entry.name] = 0
 
     def _drop(self, name: str) -> None:
         if name in self._there:
@@ -201,6 +199,8 @@ class Worker:
 
     def _write(self, work: Work, name: str, traces: Sequence[str], answers: Answers) -> None:
         """Write the rows of a relation to a file; none where there are no rows."""
+        if not self._rows[name]:
+            return
         entry = modules.module(name)
         assert entry is not None
         listed = ", ".join(map(modules.quoted, traces))
@@ -210,14 +210,13 @@ class Worker:
             # First: a table's log has the ranges of its first columns only.
             f"SELECT {modules.quoted(work.batch_id)} AS batch_id, {shown} FROM {name} WHERE trace_id IN ({listed})"
         )
-        if self.connection.execute(f"SELECT 1 FROM ({query}) LIMIT 1").fetchall():
-            path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
-            [(rows,)] = self.connection.execute(
-                f"COPY ({query} ORDER BY trace_id) TO {file_literal(path)} "
-                "(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
-            ).fetchall()
+        path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
+        [(rows,)] = self.connection.execute(
+            f"COPY ({query} ORDER BY trace_id) TO {file_literal(path)} "
+            "(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
+        ).fetchall()
+        if rows:
             answers.files.setdefault(name, []).append((path, statistics(rows, traces, [work.batch_id])))
-            answers.schemas.setdefault(name, self.connection.sql(f"{query} LIMIT 0").to_arrow_table().schema)
 
 
 def rows_of(entry: modules.Module, source: str) -> str:

@@ -119,7 +119,7 @@ def publish(
     changed: dict[str, dict[str, Any]] = {}
     for batch in batches:
         for name, files in batch.answers.files.items():
-            tables.append(name, files, batch.answers.schemas[name])
+            tables.append(name, files, _columns(name))
         for entry in batch.entries:
             trace_id = entry["trace_id"]
             changed[trace_id] = {
@@ -188,7 +188,7 @@ def _renew_links(
             if not _lose(tables, relations, error):
                 raise
     for name, files in answers.files.items():
-        tables.append(name, files, answers.schemas[name])
+        tables.append(name, files, _columns(name))
     for one in stale:
         faults = json.loads(known[one]["faults"] or "{}")
         own = {name: reason for name, reason in faults.items() if not modules.others(name)}
@@ -197,6 +197,13 @@ def _renew_links(
             "linked_batch_id": batch_id, "links": texts[one], "relations": _listed([*names, *answers.files]),
             "faults": json.dumps(own | answers.faults.get(one, {})),
         }  # fmt: skip
+
+
+def _columns(name: str) -> dict[str, str]:
+    """Return the columns of a stored relation's files."""
+    entry = modules.module(name)
+    assert entry is not None
+    return {"batch_id": "VARCHAR"} | {column.name: column.type for column in entry.columns}
 
 
 def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:

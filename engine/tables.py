@@ -92,14 +92,14 @@ class Tables:
             known = self._known[name] = (version, [] if version < 0 else self._read(name))
         return [file for file in known[1] if file.path not in self.lost]
 
-    def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
+    def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], columns: Mapping[str, str]) -> None:
         """Move files of Parquet into a table, made first where it is not there.
 
         Args:
             name: the table.
             files: files on the same file system, each with its statistics by Delta's words: numRecords, minValues,
                 maxValues.
-            schema: the columns; those that the table does not have yet are added.
+            columns: the columns and DuckDB's types of them; those that the table does not have yet are added.
         """
         from deltalake import DeltaTable, Schema
         from deltalake.transaction import create_table_with_add_actions
@@ -107,7 +107,7 @@ class Tables:
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
         actions = [_moved(file, folder, found) for file, found in files]
-        wanted = Schema.from_arrow(schema)
+        wanted = Schema.from_arrow(_schema(columns))
         if self.version(name) < 0:
             create_table_with_add_actions(as_text(folder), wanted, actions)
             return
@@ -206,7 +206,12 @@ class Here(Tables):
         """Return the files of a table, those that were added here among them."""
         return [*super().files(name), *self._added.get(name, ())]
 
-    def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:  # noqa: ARG002
+    def append(
+        self,
+        name: str,
+        files: Iterable[tuple[Path, Mapping[str, Any]]],
+        columns: Mapping[str, str],  # noqa: ARG002
+    ) -> None:
         """Add files."""
         for file, found in files:
             moved = file.replace(self.folder / f"{uuid.uuid4().hex}.parquet")
@@ -227,12 +232,24 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pya
     """Return rows, given by column, as Arrow has them; NULL where one is missing."""
     import pyarrow
 
+    schema = _schema(columns)
+    return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
+
+
+def _schema(columns: Mapping[str, str]) -> pyarrow.Schema:
+    """Return the columns of a table, given by DuckDB's types, as Arrow has them."""
+    import pyarrow
+
     kinds = {
         "VARCHAR": pyarrow.string(), "BIGINT": pyarrow.int64(), "INTEGER": pyarrow.int32(),
-        "BOOLEAN": pyarrow.bool_(), "TIMESTAMP": pyarrow.timestamp("us", "UTC"),
+        "BOOLEAN": pyarrow.bool_(), "DOUBLE": pyarrow.float64(), "TIMESTAMP": pyarrow.timestamp("us", "UTC"),
+        "UBIGINT": pyarrow.decimal128(20, 0), "HUGEINT": pyarrow.decimal128(38, 0),
     }  # fmt: skip
-    schema = pyarrow.schema([(column, kinds[kind]) for column, kind in columns.items()])
-    return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
+
+    def arrow(kind: str) -> pyarrow.DataType:
+        return pyarrow.list_(arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else kinds[kind]
+
+    return pyarrow.schema([(name, arrow(kind)) for name, kind in columns.items()])
 
 
 def _moved(file: Path, folder: Path, found: Mapping[str, Any]) -> Any:

@@ -280,7 +280,7 @@ def test_an_answer_goes_to_a_file_anywhere(place, tmp_path, format_):
     assert read == ([{"n": 695}] if format_ == "parquet" else "n\n695\n")
 
 
-@pytest.mark.parametrize("name", ["a lake with a 'quote'", "l*ke[0]", "läke"])
+@pytest.mark.parametrize("name", ["a lake with a 'quote'", "l*ke(0)", "läke"])
 def test_a_lake_is_read_whatever_its_folder_is_called_and_by_a_link_to_it(tmp_path, s1_file, name, monkeypatch):
     (tmp_path / "far").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "far")

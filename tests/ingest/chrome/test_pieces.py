@@ -97,7 +97,7 @@ def test_the_keys_around_the_array_are_read_on_both_sides_of_it(tmp_path):
     lake = new_lake(tmp_path / "lake")
     with pieces_of(300):
         result = ingest_bytes(lake, (head + lines + tail).encode())
-    [entry] = stored_entry(lake, result.trace_id)
+    entry = stored_entry(lake, result.trace_id)
     assert entry[:5] == ("kineto", "NVIDIA H100", 132, 3, 8)
     assert json.loads(entry[5]).keys() == {"schemaVersion", "deviceProperties", "distributedInfo", "traceName"}
 
