@@ -261,13 +261,13 @@ def test_a_question_names_the_traces_that_it_does_not_renew(s1_lake, monkeypatch
     monkeypatch.setattr(store, "RENEWED_AT_ONCE", 0)
     monkeypatch.setattr(aside, "_warned", set())
     first = batches(s1_lake)
-    s1_lake.set("s1", profile="dsv4_csa_hca")
-    s1_lake.refresh()
-    assert s1_lake.rows("SELECT count(*) FROM kernels WHERE category = 'mla'") == [(0,)]
+    (s1_lake.path / "lookup").mkdir()
+    (s1_lake.path / "lookup" / "category_rules.csv").write_text(f'{RULE}\n1,mine,"My own",compute,^nvjet\n')
+    assert s1_lake.rows("SELECT count(*) FROM kernels WHERE category = 'mine'") == [(0,)]
     assert "1 of 1 traces have no answers by the rules and settings of now" in caplog.text
     assert batches(s1_lake) == first
     # A question about the trace renews it.
-    assert s1_lake.kernels("s1").filter("category = 'mla'").count("*").fetchall() == [(30,)]
+    assert s1_lake.kernels("s1").filter("category = 'mine'").count("*").fetchall() == [(35,)]
     assert batches(s1_lake) != first
 
 

@@ -178,7 +178,7 @@ def test_a_damaged_catalog_row_is_named_and_the_command_ends_without_a_traceback
     trace = tmp_path / "good.json"
     trace.write_bytes(TRACE)
     assert run_cli("ingest", trace, lake=tmp_path / "lake").returncode == 0
-    [row] = (tmp_path / "lake" / "traces").glob("*.parquet")
+    [row] = (tmp_path / "lake" / "tables" / "traces").glob("*.parquet")
     row.write_bytes(b"PAR1 no more")
     ended = run_cli("traces", lake=tmp_path / "lake")
     # The other traces of the lake are answered.
