@@ -86,7 +86,7 @@ def measured(store: Store, model: str | os.PathLike[str], **given: Unpack[Worklo
         connection.execute("DELETE FROM scenarios WHERE scenario = $1", [scenario])
         for table in _TIMES:
             connection.execute(f"DELETE FROM {table} WHERE request = $1", [scenario])
-        store.expire(_DERIVED)
+        store.relations.expire(_DERIVED)
 
 
 def add_times(
@@ -108,7 +108,7 @@ def add_times(
     """
     connection = store.prepare(" ".join([*_TIMES, "scenarios"]))
     insert_times(connection, scenario, times, measured_ms=measured_ms, per_layer_ms=per_layer_ms)
-    store.expire(_DERIVED)
+    store.relations.expire(_DERIVED)
 
 
 def taken_times(values: dict[str, Any]) -> tuple[Times | None, dict[str, float | None]]:

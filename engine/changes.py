@@ -80,7 +80,10 @@ def compute(
         InputError: the lake cannot be written to, or the events of a trace that is named cannot be read.
     """
     named = [store.resolve(trace) for trace in traces]
-    wanted, damaged = store.computable(named or store.answers_stale())
+    connection = store.catalog_connection
+    wanted = named or store.answers.stale()
+    damaged = store.event_files.damaged(connection, wanted)
+    wanted = [one for one in wanted if one not in damaged]
     if named and damaged:
         raise InputError("\n".join(f"{one}: cannot be computed: {reason}" for one, reason in damaged.items()))
     finished = 0

@@ -33,12 +33,8 @@ class EventFiles:
         #: What the files of a trace were when they were looked at, and what is wrong with them.
         self._seen: dict[str, tuple[str, str | None]] = {}
 
-    def point(self, connection: duckdb.DuckDBPyConnection, traces: Collection[str] | None = None) -> dict[str, str]:
+    def point(self, connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
         """Have the relation of all events read the files that can be read; return the traces with others, and why.
-
-        Args:
-            connection: a connection with its catalog.
-            traces: those whose events are read; all that are in the catalog if not given.
 
         Raises:
             DamagedError: files that looked sound are not.
@@ -46,8 +42,7 @@ class EventFiles:
         import duckdb
 
         rows = connection.execute("SELECT trace_id, event_count, event_bytes FROM _catalog ORDER BY ALL").fetchall()
-        wanted = {one: (count, size) for one, count, size in rows if traces is None or one in traces}
-        found, damaged = self._read(wanted)
+        found, damaged = self._read({one: (count, size) for one, count, size in rows})
         try:
             set_event_files(connection, [path for files in found.values() for path in files])
         except duckdb.Error as error:
@@ -56,6 +51,11 @@ class EventFiles:
                 raise DamagedError(fault) from error
             raise
         return damaged
+
+    def damaged(self, connection: duckdb.DuckDBPyConnection, traces: Collection[str]) -> dict[str, str]:
+        """Return those of some traces of a connection's catalog whose events cannot be read, and why."""
+        rows = connection.execute("SELECT trace_id, event_count, event_bytes FROM _catalog").fetchall()
+        return self._read({one: (count, size) for one, count, size in rows if one in traces})[1]
 
     def _read(
         self, traces: Mapping[str, tuple[int | None, int | None]]

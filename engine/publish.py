@@ -120,13 +120,7 @@ def publish(
     for batch in batches:
         for name, files in batch.answers.files.items():
             tables.append(name, files, _columns(name))
-        for entry in batch.entries:
-            trace_id = entry["trace_id"]
-            changed[trace_id] = {
-                **entry, "removed": False, "batch_id": batch.batch_id, "linked_batch_id": batch.batch_id,
-                "links": "", "rules": batch.rules.get(trace_id, ""), "relations": _listed(batch.answers.files),
-                "faults": json.dumps(batch.answers.faults.get(trace_id, {})),
-            }  # fmt: skip
+        changed |= entries_of(batch)
     with worker(layout, memory_limit) as lent:
         catalog = Catalog(tables)
         catalog.load(lent.connection)
@@ -139,6 +133,18 @@ def publish(
         if len(answered) > 1 or any(state.links for state in catalog.states.values()):
             _renew_links(layout, tables, folder, lent, catalog, changed, gone)
         catalog.append([*changed.values(), *({"trace_id": one, "removed": True} for one in sorted(gone))])
+
+
+def entries_of(batch: Batch) -> dict[str, dict[str, Any]]:
+    """Return the catalog's entry of each trace of a batch, with what says that its answers are of the batch."""
+    return {
+        entry["trace_id"]: {
+            **entry, "removed": False, "batch_id": batch.batch_id, "linked_batch_id": batch.batch_id, "links": "",
+            "rules": batch.rules.get(entry["trace_id"], ""), "relations": _listed(batch.answers.files),
+            "faults": json.dumps(batch.answers.faults.get(entry["trace_id"], {})),
+        }
+        for entry in batch.entries
+    }  # fmt: skip
 
 
 def _renew_links(

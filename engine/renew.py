@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import duckdb
+
+from . import aside
 from .catalog import Catalog
+from .event_files import EVENTS, EventFiles
 from .files import Staging, exclusive, unbroken
 from .layout import Layout
 from .publish import Batch, compute, publish
+from .stored import Stored
 from .tables import Here, Tables
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: Traces that are computed together: planning queries costs as much as a small trace's rows.
 AT_ONCE = 32
@@ -24,15 +26,59 @@ AT_ONCE = 32
 BYTES_AT_ONCE = 64 << 20
 
 
+def bring(
+    layout: Layout,
+    answers: Stored,
+    event_files: EventFiles,
+    refreshed: Callable[[], duckdb.DuckDBPyConnection],
+    stale: Set[str],
+    lost: Set[str],
+    memory_limit: str | None = None,
+) -> None:
+    """Compute answers before a question; where the lake cannot be written to, for this process alone.
+
+    Args:
+        layout: the lake.
+        answers: its stored answers.
+        event_files: what is known of its files of events.
+        refreshed: returns the connection, with the catalog as it is now.
+        stale: traces with stale answers.
+        lost: traces of which rows are lost.
+        memory_limit: DuckDB's.
+
+    Raises:
+        DamagedError: files of events cannot be read.
+        InputError: rows that a user gave a lookup table cannot be read.
+    """
+    here = answers.is_here or not os.access(layout.root, os.W_OK)
+    if here and not answers.is_here:
+        answers.see_here()
+    try:
+        with nullcontext() if here else exclusive(layout.lock):
+            # Another process may have done it meanwhile.
+            connection = refreshed()
+            wanted, damaged = answers.to_renew(connection, event_files, stale, lost)
+            for trace_id, reason in damaged.items():
+                aside.put(connection, layout, trace_id, EVENTS, reason)
+            renew(layout, answers, connection, wanted, memory_limit)
+    except (OSError, duckdb.IOException) as error:
+        if here:
+            raise
+        # A full disk, a folder of somebody else's: the question has its answer all the same.
+        aside.warn_unwritable(layout.root, error)
+        answers.see_here()
+        bring(layout, answers, event_files, refreshed, stale, lost, memory_limit)
+
+
 def renew(
     layout: Layout,
-    tables: Tables,
-    catalog: Catalog,
+    answers: Stored,
     connection: duckdb.DuckDBPyConnection,
     traces: Sequence[str],
     memory_limit: str | None = None,
 ) -> None:
     """Compute the answers of some traces, and publish them. The lake's lock is held, where it is written to."""
+    tables, catalog = answers.tables, answers.catalog
     for chunk in chunks(layout, traces):
         with _folder(layout, tables) as folder:
             batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
@@ -17,10 +16,10 @@ from .catalog import Catalog, create_tables
 from .connection import connect, set_event_files
 from .errors import UsageError
 from .event_files import EVENTS, EventFiles
-from .files import exclusive, remove_dead_staging
+from .files import remove_dead_staging
 from .layout import Layout, open_layout
 from .lookups import LookupTables
-from .schema import empty_select
+from .relations import Relations
 from .stored import Stored
 
 T = TypeVar("T")
@@ -73,16 +72,15 @@ class Store:
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.answers = Stored(self.layout)
-        self._event_files = EventFiles(self.layout)
+        self.event_files = EventFiles(self.layout)
         #: Relations are being made ready: what fails there is tried again there.
         self._making = False
         #: Answers are being computed: what is asked meanwhile is asked of those that are there.
         self._renewing = False
-        self._created: set[str] = set()
-        self._commented: set[str] = set()
         #: The events read those of the catalog as it is loaded.
         self._events_pointed = False
         self.lookups = LookupTables(self.layout)
+        self.relations = Relations(self.lookups, self.answers, stored=self.stored)
 
     @property
     def path(self) -> Path:
@@ -112,9 +110,9 @@ class Store:
         """Return the connection, with all relations created, commented and up to date."""
         connection = self._ready([*_BASE, *(entry.name for entry in modules.relations())])
         # The schema of twins has no readers but our views; a comment on a column has DuckDB bind the whole view.
-        plain = [entry for entry in modules.modules() if entry.name not in self._commented]
+        plain = [entry for entry in modules.modules() if entry.name not in self.relations.commented]
         connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
-        self._commented.update(entry.name for entry in plain)
+        self.relations.commented.update(entry.name for entry in plain)
         return connection
 
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
@@ -174,21 +172,20 @@ class Store:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
         if self._door is not None:
             self._door.refresh()
-        if self._connection is None:
-            # Nobody has looked yet: the first question will.
-            return
-        self._until_whole(self._refresh)
+        if self._connection is not None:
+            self._until_whole(self._refresh)
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> duckdb.DuckDBPyConnection:
+        """Return the connection, with the catalog as it is now."""
         if self._connection is None:
             self._connection = self._connect()
         connection = self._connection
-        if not self.answers.catalog.load(connection):
-            return
-        self.answers.pointed.clear()
-        self._events_pointed = False
-        self._set_aside(connection)
-        self._recompute(entry.name for entry in modules.relations())
+        if self.answers.catalog.load(connection):
+            self.answers.pointed.clear()
+            self._events_pointed = False
+            self._set_aside(connection)
+            self.relations.recompute(connection, (entry.name for entry in modules.relations()))
+        return connection
 
     def _set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
         """List what cannot be computed, as the catalog says."""
@@ -201,7 +198,7 @@ class Store:
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
-        for trace_id, reason in self._event_files.point(connection).items():
+        for trace_id, reason in self.event_files.point(connection).items():
             aside.put(connection, self.layout, trace_id, EVENTS, reason)
         self._events_pointed = True
 
@@ -234,7 +231,7 @@ class Store:
     def _take_away(self, found: damage.Found) -> None:
         self.answers.tables.lost.update(found.stored)
         for trace_id, reason in found.events.items():
-            self._event_files.condemn(trace_id, reason)
+            self.event_files.condemn(trace_id, reason)
         if found.fatal:
             self._disconnect()
         self.answers.catalog.forget()
@@ -253,23 +250,6 @@ class Store:
                 self._take_away(met.found)
             finally:
                 self._making = False
-
-    def _recompute(self, names: Iterable[str]) -> None:
-        """Compute those relations anew that are held in memory, of some names that are there.
-
-        Those that rest on files of other relations wait for the next question, which brings these up to date.
-        """
-        wanted = self._created.intersection(names)
-        for entry in modules.relations():
-            if not self._is_table(entry) or entry.name not in wanted or self._connection is None:
-                continue
-            if not entry.in_memory or any(
-                self._is_stored(other) for other in modules.relations() if other.name in modules.sources(entry.name)
-            ):
-                self._created.remove(entry.name)
-                self._commented.discard(entry.name)
-            else:
-                self._connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
 
     def resolve(self, trace: str) -> str:
         """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id.
@@ -291,25 +271,13 @@ class Store:
     @property
     def catalog(self) -> Catalog:
         """The catalog, loaded."""
-        self._ready(_BASE - {"_event_rows"})
+        self._ready(["_catalog"])
         return self.answers.catalog
 
     @property
     def catalog_connection(self) -> duckdb.DuckDBPyConnection:
         """The connection with the catalog."""
-        return self._ready(_BASE - {"_event_rows"})
-
-    def answers_stale(self) -> set[str]:
-        """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
-        self._ready(_BASE - {"_event_rows"})
-        return set(self.answers.stale())
-
-    def computable(self, traces: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-        """Return those of some traces whose events can be read, and of the others what is wrong."""
-        wanted = sorted(traces)
-        damaged = self._event_files.point(self.catalog_connection, wanted)
-        self._events_pointed = False
-        return [one for one in wanted if one not in damaged], damaged
+        return self._ready(["_catalog"])
 
     def renew(self, traces: Iterable[str]) -> None:
         """Compute the answers of those traces again that are stale.
@@ -318,37 +286,12 @@ class Store:
             DamagedError: files of events cannot be read.
             InputError: rows that a user gave a lookup table cannot be read.
         """
-        wanted = set(traces)
-        if self.stored and (stale := wanted & self.answers_stale()):
+        if self.stored and self.catalog.loaded and (stale := {*traces} & {*self.answers.stale()}):
             self._until_whole(lambda: self._renew(stale))
 
-    def _renew(self, wanted: Set[str], lost: Set[str] = frozenset()) -> None:
-        """Compute answers that are stale or lost; where the lake cannot be written to, for this connection alone."""
-        here = self.answers.is_here or not os.access(self.path, os.W_OK)
-        if here and not self.answers.is_here:
-            self.answers.see_here()
-        try:
-            with contextlib.nullcontext() if here else exclusive(self.layout.lock):
-                # Another process may have done it meanwhile.
-                self._refresh()
-                assert self._connection is not None
-                damaged = self._event_files.point(self._connection, wanted | lost)
-                for trace_id, reason in damaged.items():
-                    aside.put(self._connection, self.layout, trace_id, EVENTS, reason)
-                self._events_pointed = False
-                stale = wanted & set(self.answers.stale()) | lost & self.answers.catalog.states.keys()
-                traces = sorted(stale - damaged.keys())
-                renew.renew(
-                    self.layout, self.answers.tables, self.answers.catalog, self._connection, traces, self.memory_limit
-                )
-        except (OSError, duckdb.IOException) as error:
-            if here:
-                raise
-            # A full disk, a folder of somebody else's: the question has its answer all the same.
-            aside.warn_unwritable(self.path, error)
-            self.answers.see_here()
-            self._renew(wanted, lost)
-            return
+    def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
+        """Compute answers that are stale or lost."""
+        renew.bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
         self.answers.catalog.forget()
         self._refresh()
 
@@ -371,41 +314,39 @@ class Store:
             self._connection = None
             self.answers.catalog.forget()
             self._events_pointed = False
-            for known in (self._created, self._commented, self.answers.pointed, self.lookups):
+            for known in (self.relations, self.answers.pointed, self.lookups):
                 known.clear()
 
     def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """Return the connection, with these relations created and what they rest on materialised."""
+        """Return the connection, with these relations created and what they rest on up to date."""
         wanted = set(names)
         return self._until_whole(lambda: self._make_ready(wanted))
 
-    def _make_ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
+    def _make_ready(self, names: set[str]) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = self._connect()
         connection = self._connection
         for table in self.lookups.reread(connection):
-            self._renew_above(table)
-        names = set(names)
+            self.relations.renew_above(connection, table)
         # What stored rows were made from is not needed to read them, and to create it takes longer than that.
-        used = modules.closure(names, self._is_stored)
+        used = modules.closure(names, self.relations.is_stored)
         order = [entry for entry in modules.relations() if entry.name in used]
-        base = names.union(*(entry.uses for entry in order if not self._is_stored(entry))) & _BASE
-        stored = [entry for entry in order if self._is_stored(entry)]
+        base = names.union(*(entry.uses for entry in order if not self.relations.is_stored(entry))) & _BASE
+        stored = [entry for entry in order if self.relations.is_stored(entry)]
         if (base or stored) and not self.answers.catalog.loaded:
-            self._refresh()
-            connection = self._connection
+            connection = self._refresh()
         if stored:
             self._bring_up_to_date([entry for entry in stored if entry.name not in self.answers.pointed])
             connection = self._connection
         if "_event_rows" in base and not self._events_pointed:
             self._point_at_events(connection)
         for entry in order:
-            if self._is_stored(entry):
+            if self.relations.is_stored(entry):
                 if entry.name not in self.answers.pointed:
                     self._point(connection, entry)
-            elif entry.name not in self._created:
-                self._create(connection, entry)
-            self._created.add(entry.name)
+            elif entry.name not in self.relations.created:
+                self.relations.create(connection, entry)
+            self.relations.created.add(entry.name)
         return connection
 
     def _bring_up_to_date(self, entries: Iterable[modules.Module]) -> None:
@@ -434,38 +375,13 @@ class Store:
             if suspected and (found := self._find_damage(error, [entry.name])):
                 raise damage.DamagedError(found) from error
             raise
-        self._commented.discard(entry.name)
-
-    def _is_stored(self, entry: modules.Module) -> bool:
-        """Whether a relation's rows are files: not where they rest on what was given to this connection alone."""
-        return (
-            self.stored
-            and entry.name in modules.stored()
-            and self.lookups.given.isdisjoint(modules.sources(entry.name))
-        )
-
-    def _is_table(self, entry: modules.Module) -> bool:
-        """Whether a relation's rows are held in memory."""
-        return entry.in_memory or (entry.materialised and not self.stored)
-
-    def expire(self, names: Iterable[str]) -> None:
-        """Have relations that are held in memory computed again by the next query that needs them."""
-        for known in (self._created, self._commented):
-            known.difference_update(names)
+        self.relations.commented.discard(entry.name)
 
     def give(self, table: str, *row: str) -> None:
         """Put a row into a lookup table, in the place of one of its key, for as long as the lake is open."""
-        self.lookups.give(self._ready([table]), table, row)
-        self._ready(self._renew_above(table))
-
-    def _renew_above(self, table: str) -> set[str]:
-        """Have all that is made from a lookup table see its rows; return what waits for the next question."""
-        above = {entry.name for entry in modules.relations() if table in modules.sources(entry.name)}
-        self._recompute(above)
-        stored = above & self.answers.pointed
-        for names in (self.answers.pointed, self._created, self._commented):
-            names.difference_update(stored)
-        return stored
+        connection = self._ready([table])
+        self.lookups.give(connection, table, row)
+        self._ready(self.relations.renew_above(connection, table))
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
@@ -477,18 +393,6 @@ class Store:
         if not self._unsafe:
             guard.lock(connection, (*self.layout.read, self.layout.staging, modules.SQL_ROOT))
         return connection
-
-    def _create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Create a relation whose rows are not in files of its own; a view is bound where a question names it."""
-        if entry.kind == "TABLE":
-            self.lookups.create(connection, entry)
-        elif self._is_table(entry):
-            query = entry.query
-            if entry.only_format is not None and entry.only_format not in self.answers.catalog.formats:
-                query = empty_select({column.name: column.type for column in entry.columns})
-            connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {query}")
-        else:
-            connection.execute(modules.create_statement(entry))
 
 
 def _named(query: str) -> set[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from . import guard, modules
 from .catalog import Catalog, State
+from .event_files import EventFiles
 from .layout import Layout
 from .paths import pattern
 from .publish import Rules, current_rows
@@ -79,6 +81,21 @@ class Stored:
         connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
         connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {current_rows(entry, source, mixed=mixed)}")
         self.pointed.add(entry.name)
+
+    def to_renew(
+        self, connection: duckdb.DuckDBPyConnection, event_files: EventFiles, stale: Set[str], lost: Set[str]
+    ) -> tuple[list[str], dict[str, str]]:
+        """Return which traces are to be computed, and those whose events cannot be read, and why.
+
+        Args:
+            connection: the connection with the catalog.
+            event_files: what is known of files of events.
+            stale: traces that were stale; those that still are count.
+            lost: traces whose rows are lost.
+        """
+        wanted = sorted(stale & set(self.stale()) | lost & self.catalog.states.keys())
+        damaged = event_files.damaged(connection, wanted)
+        return [one for one in wanted if one not in damaged], damaged
 
 
 def batch_of(relation: str, state: State) -> str:

@@ -16,7 +16,7 @@ from ..engine.errors import InputError
 from ..engine.event_files import is_whole
 from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
 from ..engine.layout import Layout
-from ..engine.publish import Batch, compute, publish
+from ..engine.publish import Batch, compute, entries_of, publish
 from ..engine.settings import changes_answers
 from ..engine.tables import Tables
 from .one import Ingested, Progress, Staged, read_one
@@ -86,7 +86,12 @@ def land(
                 entries = [one.entry for key, one in new.items() if key not in known]
                 if batch.batch_id:
                     entries += catalog.entries(connection, known)
-                publish(layout, tables, folder, [replace(batch, entries=entries)])
+                batch = replace(batch, entries=entries)
+                if batch.batch_id:
+                    publish(layout, tables, folder, [batch])
+                else:
+                    # Nothing rests on events alone.
+                    catalog.append(list(entries_of(batch).values()))
                 catalog.mend(new.keys())
                 finished(folder)
         if len(tables.files("traces")) > MOST_FILES:

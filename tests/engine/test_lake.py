@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tracelake
-from tracelake.engine import aside, modules, publish, store
+from tracelake.engine import aside, modules, publish, renew, store
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.engine.tables import Tables
 from tracelake.lake import Lake
@@ -295,7 +295,7 @@ def test_a_lake_that_cannot_be_written_to_answers_all_the_same(s1_lake, s1_file,
     kernels = s1_lake.sql("FROM layers ORDER BY ALL").fetchall()
     with Lake(tmp_path / "events") as made:
         made.ingest(s1_file, events_only=True)
-    monkeypatch.setattr(store.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(renew.os, "access", lambda path, mode: False)
     before = sorted((tmp_path / "events").rglob("*"))
     with Lake(tmp_path / "events") as opened:
         assert opened.sql("FROM layers ORDER BY ALL").fetchall() == kernels

@@ -42,7 +42,7 @@ def test_a_lake_below_any_folder_answers_as_it_does_elsewhere(tmp_path, name):
             "SELECT trace_id, count(*) FROM _kernels GROUP BY ALL",
             "SELECT count(*) FROM prices WHERE offer = 'mine'",
         )
-        lake.set("three", run="nightly")
+        lake.set("three", build="nightly")
         answers = [lake.rows(question) for question in asked]
         assert answers == [
             [(result.trace_id, "device", "k", nth * 1000) for nth in range(3)],

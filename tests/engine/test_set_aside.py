@@ -51,7 +51,7 @@ def poisoned(tmp_path: Path) -> Lake:
 @pytest.mark.parametrize("writable", [True, False])
 def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable):
     if not writable:
-        monkeypatch.setattr("tracelake.engine.store.os.access", lambda path, mode: mode != os.W_OK)
+        monkeypatch.setattr("tracelake.engine.renew.os.access", lambda path, mode: mode != os.W_OK)
     kernels = "SELECT trace, count(*) FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
     ops = "SELECT trace, sum(calls) FROM traces JOIN ops USING (trace_id) GROUP BY ALL ORDER BY ALL"
     with caplog.at_level(logging.WARNING, "tracelake"):

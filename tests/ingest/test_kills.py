@@ -30,7 +30,7 @@ elif what == "question":
     lake.rows("SELECT count(*) FROM kernels")
 elif what == "set":
     for n in range(20):
-        lake.set("kept", run=f"r{n}", num_layers=n + 1)
+        lake.set("kept", build=f"b{n}", host=f"h{n}")
 elif what == "remove":
     lake.remove("gone")
 elif what == "export":
@@ -66,9 +66,9 @@ def check(lake: Path, what: str) -> None:
         if what != "remove":
             assert listed.get("gone") == EVENTS
         assert listed.get("more", EVENTS) == EVENTS
-        runs = opened.rows("SELECT run, num_layers FROM traces WHERE trace = 'kept'")
+        tags = dict(opened.rows("SELECT key, value[2:] FROM tags JOIN traces USING (trace_id) WHERE trace = 'kept'"))
         # Both of a `set`, or neither.
-        assert runs == [(None, None)] or runs[0][0] == f"r{runs[0][1] - 1}"
+        assert not tags or tags["build"] == tags["host"]
         assert opened.rows("SELECT count(*) FROM _set_aside") == [(0,)]
         if what == "question":
             assert opened.rows("SELECT count(*) FROM kernels") == [(EVENTS * len(listed),)]
@@ -110,7 +110,7 @@ import sys
 from tracelake.lake import Lake
 lake = Lake(sys.argv[1])
 lake.ingest(*sys.argv[2:], jobs=1)
-lake.set(sys.argv[2].rsplit("/", 1)[-1].removesuffix(".json"), run="set")
+lake.set(sys.argv[2].rsplit("/", 1)[-1].removesuffix(".json"), build="set")
 """
 READER = """
 import sys, time
@@ -149,9 +149,10 @@ def test_eight_writers_and_two_readers_at_once_give_what_one_after_the_other_giv
     with Lake(tmp_path / "serial") as serial, Lake(lake) as together:
         serial.ingest(*own, shared)
         for nth in range(writers):
-            serial.set(f"own{nth}", run="set")
+            serial.set(f"own{nth}", build="set")
         for question in (
-            "SELECT trace_id, trace, run, event_count FROM traces ORDER BY ALL",
+            "SELECT trace_id, trace, event_count FROM traces ORDER BY ALL",
+            "FROM tags ORDER BY ALL",
             "SELECT * EXCLUDE (event_id) FROM events ORDER BY ALL",
             "FROM kernels ORDER BY ALL",
         ):
