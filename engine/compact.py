@@ -82,7 +82,7 @@ def _rewrite(
         "PARQUET_VERSION v2)"
     )
     written = parquet_rows([path])
-    batch = "batch_id" if name in modules.stored() else "''"
+    batch = "batch_id" if name in modules.stored() else "NULL"
     found = connection.execute(
         f"SELECT count(*), min(trace_id), max(trace_id), min({batch}), max({batch}) FROM {written}"
     ).fetchall()
@@ -91,7 +91,7 @@ def _rewrite(
     if not count:
         tables.rewrite(name, [], schema)
         return 0
-    tables.rewrite(name, [(path, statistics(count, [first, last], [earliest, latest]))], schema)
+    tables.rewrite(name, [(path, statistics(count, [first, last], [earliest, latest] if earliest else []))], schema)
     return 1
 
 

@@ -7,11 +7,13 @@ the files that they name, which is why each file's range of traces stands in the
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -108,24 +110,35 @@ class Tables:
         folder.mkdir(parents=True, exist_ok=True)
         actions = [_moved(file, folder, found) for file, found in files]
         wanted = Schema.from_arrow(_schema(columns))
-        if self.version(name) < 0:
-            create_table_with_add_actions(as_text(folder), wanted, actions)
-            return
-        table = DeltaTable(as_text(folder))
-        there = {field.name: field.type for field in table.schema().fields}
-        if any(there.get(field.name, field.type) != field.type for field in wanted.fields):
-            # Columns of other types: what is there was computed by other rules, and is renewed.
-            table.create_write_transaction(actions, "overwrite", wanted)
-            return
-        if new := [field for field in wanted.fields if field.name not in there]:
-            table.alter.add_columns(new)
-        table.create_write_transaction(actions, "append", table.schema())
+        with _committing():
+            if self.version(name) < 0:
+                create_table_with_add_actions(as_text(folder), wanted, actions)
+                return
+            table = DeltaTable(as_text(folder))
+            there = {field.name: field.type for field in table.schema().fields}
+            if any(there.get(field.name, field.type) != field.type for field in wanted.fields):
+                # Columns of other types: what is there was computed by other rules, and is renewed.
+                table.create_write_transaction(actions, "overwrite", wanted)
+                return
+            if new := [field for field in wanted.fields if field.name not in there]:
+                table.alter.add_columns(new)
+            table.create_write_transaction(actions, "append", table.schema())
 
     def insert(self, name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
-        """Append a few rows, given by column; NULL where one is missing."""
-        from deltalake import write_deltalake
+        """Append a few rows, given by column, each of a trace; NULL where one is missing."""
+        import pyarrow.parquet
 
-        write_deltalake(as_text(self.path(name)), _table(rows, columns), mode="append", schema_mode="merge")
+        folder = self.path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f".{uuid.uuid4().hex}"
+        try:
+            # Opened here: whatever the locale is, the name's bytes stay what they are.
+            with path.open("wb") as out:
+                pyarrow.parquet.write_table(_table(rows, columns), out, compression="zstd")
+            traces = [str(row["trace_id"]) for row in rows]
+            self.append(name, [(path, statistics(len(rows), traces))], columns)
+        finally:
+            path.unlink(missing_ok=True)
 
     def rewrite(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
         """Put files in the place of all that a table has."""
@@ -133,8 +146,9 @@ class Tables:
 
         folder = self.path(name)
         actions = [_moved(file, folder, found) for file, found in files]
-        DeltaTable(as_text(folder)).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
-        DeltaTable(as_text(folder)).create_checkpoint()
+        with _committing():
+            DeltaTable(as_text(folder)).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
+            DeltaTable(as_text(folder)).create_checkpoint()
 
     def drop(self, name: str, files: Iterable[DataFile]) -> None:
         """Take files out of a table."""
@@ -144,8 +158,9 @@ class Tables:
         gone: list[AddAction | RemoveAction] = [
             RemoveAction(file.path.name, data_change=True, deletion_timestamp=int(time.time() * 1000)) for file in files
         ]
-        table = DeltaTable(as_text(self.path(name)))
-        table.create_write_transaction(gone, "append", table.schema())
+        with _committing():
+            table = DeltaTable(as_text(self.path(name)))
+            table.create_write_transaction(gone, "append", table.schema())
 
     def vacuum(self, name: str, hours: float) -> int:
         """Remove files that no version of the last hours names; return how many."""
@@ -224,7 +239,8 @@ class Here(Tables):
 
         self.folder.mkdir(mode=0o700, exist_ok=True)
         path = self.folder / f"{uuid.uuid4().hex}.parquet"
-        pyarrow.parquet.write_table(_table(rows, columns), path)
+        with path.open("wb") as out:
+            pyarrow.parquet.write_table(_table(rows, columns), out)
         self._added.setdefault(name, []).append(DataFile(path))
 
 
@@ -234,6 +250,17 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pya
 
     schema = _schema(columns)
     return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
+
+
+@contextlib.contextmanager
+def _committing() -> Iterator[None]:
+    """Have what a disk refuses be an error of the disk."""
+    from deltalake.exceptions import DeltaError
+
+    try:
+        yield
+    except DeltaError as error:
+        raise OSError(errno.EIO, f"a table's log cannot be written: {str(error).partition(chr(10))[0]}") from error
 
 
 def _schema(columns: Mapping[str, str]) -> pyarrow.Schema:
@@ -262,11 +289,12 @@ def _moved(file: Path, folder: Path, found: Mapping[str, Any]) -> Any:
     return AddAction(moved.name, moved.stat().st_size, {}, int(time.time() * 1000), True, json.dumps(found))
 
 
-def statistics(rows: int, traces: Sequence[str], batches: Sequence[str]) -> dict[str, Any]:
+def statistics(rows: int, traces: Sequence[str], batches: Sequence[str] = ()) -> dict[str, Any]:
     """Return what a log says of a file: its rows, and the range of its traces and batches."""
+    ranges = {"trace_id": traces} | ({"batch_id": batches} if batches else {})
     return {
         "numRecords": rows,
-        "minValues": {"trace_id": min(traces), "batch_id": min(batches)},
-        "maxValues": {"trace_id": max(traces), "batch_id": max(batches)},
-        "nullCount": {"trace_id": 0, "batch_id": 0},
+        "minValues": {column: min(values) for column, values in ranges.items()},
+        "maxValues": {column: max(values) for column, values in ranges.items()},
+        "nullCount": dict.fromkeys(ranges, 0),
     }
