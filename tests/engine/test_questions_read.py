@@ -301,6 +301,6 @@ def test_what_does_not_fit_memory_goes_to_a_folder_of_this_process(tmp_path):
 def test_to_describe_one_relation_readies_no_others_and_to_list_them_all_does(lake):
     columns = [row[0] for row in lake.sql("DESCRIBE traces").fetchall()]
     assert columns[0] == "trace_id"
-    assert "kernels" not in lake.store._created
+    assert "kernels" not in lake.store.relations.created
     listed = {row[0] for row in lake.sql("SHOW TABLES").fetchall()}
     assert {"traces", "kernels", "operators"} <= listed
