@@ -66,6 +66,9 @@ def ingest(
         )
     )
     store.refresh()
+    if not events_only:
+        # Of a trace that was there the settings may have changed, or its answers be missing.
+        store.renew(one.trace_id for one in results if not isinstance(one, Failed) and not one.new)
     name = given.get("trace")
     return [one if isinstance(one, Failed) else replace(one, trace=name or one.trace) for one in results]
 

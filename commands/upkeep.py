@@ -16,8 +16,8 @@ from .common import open_lake, say
 def compute(lake: Path | None, traces: tuple[str, ...], jobs: int | None) -> None:
     """Compute the answers of traces again: of those that are named, or of all whose answers are missing or out of date.
 
-    An ingest computes them, unless it was told --events-only. They are out of date after an upgrade with other rules,
-    or when the lake's own rows of a lookup table have changed.
+    An ingest computes them, unless --events-only is given. They are out of date after an upgrade with other rules, or
+    when the lake's own rows of a lookup table have changed.
 
     \b
     Examples:
@@ -29,17 +29,17 @@ def compute(lake: Path | None, traces: tuple[str, ...], jobs: int | None) -> Non
     opened = open_lake(lake)
     with CountProgress("traces") as progress:
         count = opened.compute(*traces, jobs=jobs, done=progress)
-    say(f"computed the answers of {count} traces." if count else "all answers are up to date.")
+    say(f"computed the answers of {count} traces." if count else "nothing to compute.")
 
 
 @click.command()
 @click.option("--vacuum", is_flag=True, help="Also remove from the disk what is no longer in the tables.")
 @click.option(
-    "--grace", type=click.FloatRange(0), default=24.0, show_default=True, metavar="HOURS",
+    "--grace", type=click.IntRange(0), default=24, show_default=True, metavar="HOURS",
     help="With --vacuum: leave what was taken out in the last hours, which a reader may still have open.",
 )  # fmt: skip
 @click.pass_obj
-def compact(lake: Path | None, vacuum: bool, grace: float) -> None:
+def compact(lake: Path | None, vacuum: bool, grace: int) -> None:
     """Merge the files of the lake's tables, and drop rows that newer ones have replaced.
 
     After it, other tools that read the tables see exactly the current rows.

@@ -119,6 +119,11 @@ class Catalog:
         return self._seen is not None
 
     @property
+    def is_damaged(self) -> bool:
+        """Whether a file of it cannot be read."""
+        return bool(self._lost)
+
+    @property
     def damaged(self) -> dict[str, str]:
         """The traces whose entry or settings alone are in a file that cannot be read, and why."""
         return {

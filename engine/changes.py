@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from . import aside, damage, naming, renew
 from . import compact as tidy
-from . import damage, naming, renew
 from .errors import InputError
+from .event_files import EVENTS
 from .files import Staging, changing, exclusive, remove_folder, unbroken
 from .publish import publish
 from .store import Store
@@ -86,6 +87,8 @@ def compute(
     wanted = [one for one in wanted if one not in damaged]
     if named and damaged:
         raise InputError("\n".join(f"{one}: cannot be computed: {reason}" for one, reason in damaged.items()))
+    for one, reason in damaged.items():
+        aside.put(connection, store.layout, one, EVENTS, reason)
     finished = 0
 
     def count(more: int) -> None:
@@ -98,7 +101,7 @@ def compute(
     with changing(store.path):
         try:
             renew.renew_side_by_side(
-                store.layout, store.catalog, store.catalog_connection, wanted, jobs, count, store.memory_limit
+                store.layout, store.answers.catalog, connection, wanted, jobs, count, store.memory_limit
             )
         except damage.DamagedError as met:
             raise InputError("\n".join(met.found.events.values())) from met

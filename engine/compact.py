@@ -21,8 +21,6 @@ from .tables import DataFile, Tables, statistics
 
 #: Files of the catalog from which on a writer compacts, when it is done.
 MOST_FILES = 100
-#: Hours for which a reader may go on with the files that it has begun with.
-GRACE_HOURS = 24.0
 
 
 def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
@@ -47,6 +45,9 @@ def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, t
         # The catalog last: until then it names rows of before, which are no longer there, and nothing else.
         for name in sorted(tables.names(), key=lambda name: (name == TRACES, name)):
             files = tables.files(name)
+            if name in (TRACES, SETTINGS) and catalog.is_damaged:
+                # What a file has that cannot be read now is not to be given up.
+                continue
             if len(files) > 1 or (name in modules.stored() and any(catalog.former)):
                 after = _rewrite(tables, connection, folder, name, files)
                 done[name] = (len(files), after)

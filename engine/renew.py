@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 
@@ -20,6 +21,7 @@ from .publish import Batch, compute, publish
 from .stored import Stored
 from .tables import Here, Tables
 
+T = TypeVar("T")
 #: Traces that are computed together: planning queries costs as much as a small trace's rows.
 AT_ONCE = 32
 #: Bytes of event files from which on a trace is computed by itself.
@@ -79,7 +81,7 @@ def renew(
 ) -> None:
     """Compute the answers of some traces, and publish them. The lake's lock is held, where it is written to."""
     tables, catalog = answers.tables, answers.catalog
-    for chunk in chunks(layout, traces):
+    for chunk in _chunks(layout, traces):
         with _folder(layout, tables) as folder:
             batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
             publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)
@@ -116,23 +118,32 @@ def renew_side_by_side(
 
     with ThreadPoolExecutor(jobs, "tracelake-answers") as pool, ExitStack() as stack:
         stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        for count in pool.map(one, list(chunks(layout, traces, -(-len(traces) // jobs)))):
+        for count in pool.map(one, list(_chunks(layout, traces, jobs))):
             done(count)
 
 
-def chunks(layout: Layout, traces: Sequence[str], most: int | None = None) -> Iterator[list[str]]:
-    """Yield traces to be computed together: small ones to save the planning of queries, large ones by themselves."""
-    chunk: list[str] = []
+def together(items: Iterable[T], size_of: Callable[[T], int], most: int, most_bytes: int) -> Iterator[list[T]]:
+    """Yield items that are taken together: small ones to save what each group costs, large ones by themselves."""
+    group: list[T] = []
     total = 0
-    for trace_id in traces:
-        size = sum(file.stat().st_size for file in layout.event_files(trace_id))
-        if chunk and (len(chunk) >= min(AT_ONCE, most or AT_ONCE) or total + size > BYTES_AT_ONCE):
-            yield chunk
-            chunk, total = [], 0
-        chunk.append(trace_id)
+    for item in items:
+        size = size_of(item)
+        if group and (len(group) >= most or total + size > most_bytes):
+            yield group
+            group, total = [], 0
+        group.append(item)
         total += size
-    if chunk:
-        yield chunk
+    if group:
+        yield group
+
+
+def _chunks(layout: Layout, traces: Sequence[str], jobs: int = 1) -> Iterator[list[str]]:
+    """Yield traces to be computed together."""
+
+    def size(trace_id: str) -> int:
+        return sum(file.stat().st_size for file in layout.event_files(trace_id))
+
+    return together(traces, size, min(AT_ONCE, -(-len(traces) // jobs)), BYTES_AT_ONCE)
 
 
 def _compute(

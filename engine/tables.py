@@ -77,7 +77,8 @@ class Tables:
         """Return the number of the last change of a table, -1 where it is not there."""
         log = self.path(name) / "_delta_log"
         try:
-            numbers = [entry[:20] for entry in os.listdir(log) if entry.endswith(".json")]  # noqa: PTH208
+            # Of old changes only a checkpoint may be left.
+            numbers = [entry[:20] for entry in os.listdir(log)]  # noqa: PTH208
         except FileNotFoundError:
             return -1
         return max((int(number) for number in numbers if number.isdecimal()), default=-1)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from ..engine.errors import InputError
 from ..engine.files import Staging, remove_dead_staging
 from ..engine.layout import Layout
-from ..engine.renew import AT_ONCE
+from ..engine.renew import AT_ONCE, together
 from ..engine.secrets import redact
 from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
@@ -184,19 +184,8 @@ def _caught(path: str, work: Callable[[], T]) -> T | Failed:
 
 
 def _chunks(files: Sequence[str | Failed], at_once: int) -> Iterator[list[str | Failed]]:
-    """Yield files that one worker takes together: small ones as many as leave work for all workers."""
-    most = max(1, min(AT_ONCE, -(-len(files) // at_once)))
-    chunk: list[str | Failed] = []
-    total = 0
-    for file in files:
-        size = _size(file)
-        if chunk and (len(chunk) == most or total + size > _BYTES_AT_ONCE):
-            yield chunk
-            chunk, total = [], 0
-        chunk.append(file)
-        total += size
-    if chunk:
-        yield chunk
+    """Yield files that one worker takes together, as many as leave work for all workers."""
+    return together(files, _size, max(1, min(AT_ONCE, -(-len(files) // at_once))), _BYTES_AT_ONCE)
 
 
 def _size(file: str | Failed) -> int:

@@ -178,7 +178,7 @@ def test_the_events_alone_are_computed_by_the_command_or_by_the_first_question_a
         after = batches(opened)
         assert [one for one, batch in after.items() if batch] == [opened.resolve("s1")]
     said = [run_cli("compute", lake=lake).stderr for _ in range(2)]
-    assert said == ["tracelake: computed the answers of 4 traces.\n", "tracelake: all answers are up to date.\n"]
+    assert said == ["tracelake: computed the answers of 4 traces.\n", "tracelake: nothing to compute.\n"]
     assert run_cli("compute", "tiny", lake=lake).stderr == "tracelake: computed the answers of 1 traces.\n"
     assert run_cli("compute", "nothing", lake=lake).returncode == 2
     ended = run_cli("compact", "--vacuum", "--grace", "0", lake=lake)
