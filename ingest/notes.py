@@ -69,8 +69,8 @@ class Notes:
         return json.dumps(self._samples, ensure_ascii=False)
 
     def clean(self, text: str) -> str:
-        """Return text to be stored with its credentials replaced, and count them."""
-        cleaned, count = redacted(text)
+        """Return text to be stored: its credentials replaced, which are counted, and half surrogate pairs too."""
+        cleaned, count = redacted(text.encode("utf-8", "replace").decode())
         self.redacted += count
         return cleaned
 

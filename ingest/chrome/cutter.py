@@ -49,6 +49,7 @@ class Cutter:
         partial: an event that the end of the file cuts off.
         ended: the array has ended, and what follows it is not looked at yet: `go_on` does.
         lead: what stood between the latest piece and the one before, and is blank in its slot.
+        between: the latest piece ends between two elements or at the bracket, not where the bytes at hand do.
     """
 
     source: Source
@@ -57,6 +58,7 @@ class Cutter:
     partial: bytes = b""
     ended: bool = False
     lead: bytes = b""
+    between: bool = False
     separators: dict[bytes, None] = field(default_factory=dict)
     _carry: bytes = b""
     #: What stands for pieces that were blank: no piece has them.
@@ -115,6 +117,7 @@ class Cutter:
         slot.put(slot.start, b" " * (begin - slot.start))
         sample = _SAMPLE_BYTES if self.separators else _FIRST_SAMPLE_BYTES
         self._learn(slot.copy(begin, min(filled, begin + sample)))
+        self.between = True
         end = self._part(slot, filled)
         if end is None:
             end = self._last(slot, filled) if self._exhausted and not self._carry else self._cut(slot, filled)
@@ -196,13 +199,13 @@ class Cutter:
                 return slot.start + found.end
             if found.rest == len(text) or found.faults:
                 # What is damaged is not cut: less text might look like an event that goes on.
-                return filled
-            if found.spans:
-                end = slot.start + found.spans[-1][1]
+                return self._uncut(filled)
+            end = slot.start + (found.spans[-1][1] if found.spans else 0)
+            if end > slot.start + self._beyond:
                 self._carry = slot.copy(end, filled) + self._carry
                 return end
             if filled - slot.start >= EVENT_LIMIT:
-                return filled
+                return self._uncut(filled)
             slot.grow(max(slot.size, 2 * filled))
             taken, self._carry = self._carry[: slot.size - 1 - filled], self._carry[slot.size - 1 - filled :]
             slot.put(filled, taken)
@@ -213,7 +216,7 @@ class Cutter:
     def _last(self, slot: Slot, filled: int) -> int:
         """Find the end of the array in the last bytes of the file, looking from the last separator on."""
         if self._careful:
-            return filled
+            return self._uncut(filled)
         last = 1 + max((slot.find_last(separator, filled) for separator in self.separators), default=-1)
         for begin in dict.fromkeys((last or slot.start, slot.start)):
             text = slot.copy(begin, filled)
@@ -226,6 +229,11 @@ class Cutter:
             if begin == slot.start and found.end is None:
                 return self._cut_off(text, found, begin)
         # Damage, which the parser finds: what is to be done is decided then.
+        return self._uncut(filled)
+
+    def _uncut(self, filled: int) -> int:
+        """Return the end of the bytes at hand, wherever it is."""
+        self.between = False
         return filled
 
     def _cut_off(self, text: bytes, found: scan.Elements, begin: int) -> int:

@@ -85,6 +85,8 @@ class _Piece:
     events: int | None = None
     #: What stood before its text, where its slot has spaces: a comma, or nothing where a piece was cut in an event.
     lead: bytes = b""
+    #: It ends between two elements, and not anywhere.
+    between: bool = False
 
     @property
     def text(self) -> bytes:
@@ -161,7 +163,8 @@ class ChromeReader:
         end = self.cutter.fill(worker.slot, min(_FIRST_PIECE_BYTES, self.piece_bytes))
         if end is None:
             return
-        batch = self._settle(_Piece(worker, end, _done(self._parse, worker, end, self._dialect())))
+        parsed = _done(self._parse, worker, end, self._dialect())
+        batch = self._settle(_Piece(worker, end, parsed, between=self.cutter.between))
         if batch.rows:
             processes = DEVICE_PROCESSES.format(source="batch")
             self.dialect.device_pids.update(worker.writer.column(f"SELECT pid FROM ({processes})"))
@@ -187,7 +190,8 @@ class ChromeReader:
                     continue
                 base = self._foretell(worker.slot, end)
                 parsing = pool.submit(self._parse, worker, end, self._dialect(), base)
-                self._flying.append(_Piece(worker, end, parsing, base, lead=self.cutter.lead))
+                lead, between = self.cutter.lead, self.cutter.between
+                self._flying.append(_Piece(worker, end, parsing, base, lead=lead, between=between))
                 if self._idle and not self._flying[0].batch.done():
                     continue
             piece = self._flying.popleft()
@@ -258,7 +262,7 @@ class ChromeReader:
         try:
             return self._parse_text(piece.worker, text)
         except _REFUSALS:
-            return self._recover(piece.worker, text)
+            return self._recover(piece.worker, text, between=piece.between)
 
     def _parse_text(self, worker: _Worker, text: bytes, dialect: Dialect | None = None, *, rest: bool = False) -> Batch:
         """Parse a piece whose times need their text; `rest` where it may have fields without a column."""
@@ -271,10 +275,10 @@ class ChromeReader:
         finally:
             slot.close()
 
-    def _recover(self, worker: _Worker, text: bytes) -> Batch:
+    def _recover(self, worker: _Worker, text: bytes, *, between: bool) -> Batch:
         """Read a piece that does not parse: take back what does not belong to it, mend or reject the damaged."""
         cutter = self.cutter
-        found = scan.elements(text, bare=cutter.outline.bare)
+        found = scan.elements(text, between=between, bare=cutter.outline.bare)
         wrong_cut = found.end is not None or found.rest < len(text)
         following, passing = self._take_back() if wrong_cut else b"", False
         if found.end is None and wrong_cut:

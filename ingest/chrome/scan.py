@@ -151,7 +151,7 @@ class Elements:
     skipped: int = 0
 
 
-def elements(text: bytes, *, final: bool = False, bare: bool = False) -> Elements:
+def elements(text: bytes, *, final: bool = False, between: bool = False, bare: bool = False) -> Elements:
     """Split the inside of a JSON array, given from the start of an element, into its elements.
 
     What is damaged reaches to the next event that is whole. The bytes walked are at most a fixed multiple of the text.
@@ -159,16 +159,17 @@ def elements(text: bytes, *, final: bool = False, bare: bool = False) -> Element
     Args:
         text: the inside of the array, and what follows it.
         final: no more text follows, so what is open here stays open.
+        between: the text ends between two elements, so a number that it ends in does not go on behind it.
         bare: the array is all of the file, with no object around it.
     """
-    return _Walk(text, final=final, bare=bare).elements()
+    return _Walk(text, final=final, between=between, bare=bare).elements()
 
 
 class _Walk:
     """The state of `elements`."""
 
-    def __init__(self, text: bytes, *, final: bool, bare: bool) -> None:
-        self.text, self.final, self.bare = text, final, bare
+    def __init__(self, text: bytes, *, final: bool, between: bool, bare: bool) -> None:
+        self.text, self.final, self.between, self.bare = text, final, between, bare
         self.found = Elements(rest=len(text))
         self.spare = _TRIES * len(text)
         #: Empty, but while an element is walked over.
@@ -214,13 +215,15 @@ class _Walk:
         after = _end(_BLANK, text, end)
         if text[at] != _OPEN_ARRAY:
             if after == len(text):
-                return (Outcome.WHOLE, end) if self.final else (Outcome.OPEN, after)
+                return (Outcome.WHOLE, end) if self.final or self.between else (Outcome.OPEN, after)
             return (outcome, end) if text[after] in (_COMMA, _CLOSE_ARRAY) else (Outcome.FAULT, after)
         if self.spare < 0 or self._begin(at + 1, end) is None:
             return outcome, end
         # Events in an array among the events: where the other bracket is missing, this one is too many.
         after = _end(_BETWEEN, text, end)
         if after == len(text):
+            if self.between:
+                return outcome, end
             return (Outcome.FAULT, at) if self.final else (Outcome.OPEN, after)
         if text[after] not in b'"}':
             return outcome, end

@@ -75,3 +75,14 @@ def test_what_stands_behind_the_events_is_passed_over_whatever_its_size(tmp_path
     result = ingest_bytes(lake, text.encode())
     (metadata,) = entry_of(lake, result.trace_id, "metadata")
     assert (result.events, result.truncated, json.loads(metadata)) == (2, False, {"with_stack": 1})
+
+
+def test_half_a_surrogate_pair_beside_the_events_is_stored_as_a_question_mark(lake, tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text(
+        json.dumps({"traceEvents": [SPAN], "with_stack": "\ud83d", "deviceProperties": [{"name": "\udc00"}]})
+    )
+    [result] = lake.ingest(path)
+    [(metadata,)] = lake.sql(f"SELECT metadata FROM traces WHERE trace_id = '{result.trace_id}'").fetchall()
+    assert json.loads(metadata) == {"with_stack": "?", "deviceProperties": [{"name": "?"}]}
+    assert lake.sql("SELECT count(*) FROM events").fetchall() == [(1,)]

@@ -188,3 +188,12 @@ def stored_entry(lake, trace_id):
 
 def stored_samples(lake, trace_id):
     return entry_of(lake, trace_id, "samples")[0]
+
+
+def test_a_number_before_an_event_longer_than_a_piece_is_passed_over_once(tmp_path):
+    # The number alone may go on in what follows, so its piece is taken back: the next is cut behind more than it.
+    long = {**SPAN, "name": "long" * 100}
+    lake = new_lake(tmp_path / "lake")
+    with pieces_of(150):
+        result = ingest_bytes(lake, trace_bytes([-905.1608, long, long, 7, long]))
+    assert (result.events, result.rejected) == (3, 2)
