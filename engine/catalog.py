@@ -257,11 +257,17 @@ class Catalog:
                 "FROM read_parquet($1, union_by_name = true, hive_partitioning = false)",
                 [[pattern(file.path) for file in files]],
             )
+            [(strange,)] = connection.execute(f"SELECT count(*) FROM {into} WHERE row_id IS NULL").fetchall()
+            if strange:
+                connection.execute(f"DELETE FROM {into}")
+                raise duckdb.InvalidInputException("a file has no ids of rows")
         except duckdb.Error as error:
             if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException):
                 raise
             with Probe() as probe:
-                found = {file: (table, why) for file in files if (why := probe.fault([file.path], whole=True))}
+                key = ("trace_id", "row_id")
+                faults = ((file, probe.fault([file.path], whole=True, columns=key)) for file in files)
+                found = {file: (table, why) for file, why in faults if why}
             if not found:
                 raise
             self._lost |= found

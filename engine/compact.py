@@ -20,7 +20,7 @@ from .paths import TRACE_ID, file_literal, parquet_rows, plain_folders
 from .tables import DataFile, Tables, statistics
 
 #: Files of the catalog from which on a writer compacts, when it is done.
-MOST_FILES = 100
+MOST_FILES = 32
 
 
 def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:

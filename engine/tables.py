@@ -24,9 +24,13 @@ from .paths import as_text, is_plain_folder
 
 if TYPE_CHECKING:
     import pyarrow
+    from deltalake import DeltaTable
 
 #: DuckDB's types that Delta does not have, and those that hold all their values.
 _STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
+
+#: Changes from which on a table's log is summed up: to open it costs what has come since.
+_CONFIGURATION = {"delta.checkpointInterval": "10"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class Tables:
         self._root = root
         #: What was read of a table's log, and the version it was.
         self._known: dict[str, tuple[int, list[DataFile]]] = {}
+        #: The tables whose logs were read: of these only what is new is read again.
+        self._open: dict[str, DeltaTable] = {}
 
     def path(self, name: str) -> Path:
         """Return the folder of a table."""
@@ -104,7 +110,7 @@ class Tables:
                 maxValues.
             columns: the columns and DuckDB's types of them; those that the table does not have yet are added.
         """
-        from deltalake import DeltaTable, Schema
+        from deltalake import Schema
         from deltalake.transaction import create_table_with_add_actions
 
         folder = self.path(name)
@@ -113,9 +119,9 @@ class Tables:
         wanted = Schema.from_arrow(_schema(columns))
         with _committing():
             if self.version(name) < 0:
-                create_table_with_add_actions(as_text(folder), wanted, actions)
+                create_table_with_add_actions(as_text(folder), wanted, actions, configuration=_CONFIGURATION)
                 return
-            table = DeltaTable(as_text(folder))
+            table = self._table(name)
             there = {field.name: field.type for field in table.schema().fields}
             if any(there.get(field.name, field.type) != field.type for field in wanted.fields):
                 # Columns of other types: what is there was computed by other rules, and is renewed.
@@ -143,43 +149,45 @@ class Tables:
 
     def rewrite(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
         """Put files in the place of all that a table has."""
-        from deltalake import DeltaTable, Schema
+        from deltalake import Schema
 
-        folder = self.path(name)
-        actions = [_moved(file, folder, found) for file, found in files]
+        actions = [_moved(file, self.path(name), found) for file, found in files]
         with _committing():
-            DeltaTable(as_text(folder)).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
-            DeltaTable(as_text(folder)).create_checkpoint()
+            self._table(name).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
+            self._table(name).create_checkpoint()
 
     def drop(self, name: str, files: Iterable[DataFile]) -> None:
         """Take files out of a table."""
-        from deltalake import DeltaTable
         from deltalake.transaction import AddAction, RemoveAction
 
         gone: list[AddAction | RemoveAction] = [
             RemoveAction(file.path.name, data_change=True, deletion_timestamp=int(time.time() * 1000)) for file in files
         ]
         with _committing():
-            table = DeltaTable(as_text(self.path(name)))
+            table = self._table(name)
             table.create_write_transaction(gone, "append", table.schema())
 
     def vacuum(self, name: str, hours: float) -> int:
         """Remove files that no version of the last hours names; return how many."""
+        table = self._table(name)
+        return len(table.vacuum(retention_hours=int(hours), dry_run=False, enforce_retention_duration=False))
+
+    def _table(self, name: str) -> DeltaTable:
+        """Return a table as it is now."""
         from deltalake import DeltaTable
 
-        return len(
-            DeltaTable(as_text(self.path(name))).vacuum(
-                retention_hours=int(hours), dry_run=False, enforce_retention_duration=False
-            )
-        )
+        if name in self._open:
+            self._open[name].update_incremental()
+        else:
+            self._open[name] = DeltaTable(as_text(self.path(name)))
+        return self._open[name]
 
     def _read(self, name: str) -> list[DataFile]:
-        from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
         folder = self.path(name)
         try:
-            actions = DeltaTable(as_text(folder)).get_add_actions(flatten=True)
+            actions = self._table(name).get_add_actions(flatten=True)
         except (DeltaError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"{folder}: the table's log cannot be read: {reason}") from error
