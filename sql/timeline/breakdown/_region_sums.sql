@@ -30,7 +30,7 @@ WITH ops AS (
 ),
 scopes AS (
     -- A call is one, whichever of its operations are differentiated.
-    SELECT trace_id, pid, path, start_ns, end_ns, nullif(phase, 'forward') AS phase
+    SELECT trace_id, pid, path, start_ns, end_ns, nullif(phase, 'forward') AS phase, covered
     FROM _scope_paths
     WHERE kind IN ('module', 'annotation', 'backward') AND path IS NOT NULL
 ),
@@ -75,6 +75,7 @@ shown AS (
     GROUP BY trace_id, region_id
 ),
 called AS (
+    -- What lies in a scope of the same region adds nothing to the union.
     SELECT
         trace_id, pid, phase, region_id, start_ns, end_ns,
         max(end_ns) OVER (
@@ -82,7 +83,7 @@ called AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS until_ns
     FROM scopes
-    JOIN prefixes USING (path)
+    JOIN prefixes ON prefixes.path = scopes.path AND prefixes.depth > scopes.covered
 ),
 hosts AS (
     SELECT

@@ -62,6 +62,8 @@ WHERE NOT (kind IN ('annotation', 'device') AND regexp_matches(name, '^ProfilerS
 --                    outside of modules and of what is differentiated
 -- start_ns  BIGINT   start of a scope, ns
 -- end_ns    BIGINT   end of a scope, ns
+-- covered   BIGINT   scopes of the path that a scope around it has too, in the same phase and for
+--                    all of its time; 0 where none does
 CREATE VIEW _scope_paths AS
 WITH RECURSIVE scoped_traces AS (
     SELECT trace_id, bool_or(kind = 'backward') AS has_backward FROM _scopes GROUP BY trace_id
@@ -141,9 +143,14 @@ paths (trace_id, scope_id, function_id, path, outer_path, in_forward) AS (
     FROM paths
     JOIN placed AS p ON p.trace_id = paths.trace_id AND p.outer_id = paths.scope_id
 ),
+causes AS (
+    SELECT l.trace_id, l.function_id, forward.path
+    FROM autograd_links AS l
+    JOIN paths AS forward ON forward.trace_id = l.trace_id AND forward.scope_id = l.op_id
+),
 resolved AS (
     SELECT
-        p.trace_id, p.scope_id, coalesce(p.path, forward.path, p.outer_path) AS path,
+        p.trace_id, p.scope_id, coalesce(p.path, causes.path, p.outer_path) AS path,
         CASE
             WHEN p.function_id IS NOT NULL AND p.in_forward THEN 'recompute'
             WHEN p.function_id IS NOT NULL THEN 'backward'
@@ -151,16 +158,29 @@ resolved AS (
         END AS phase
     FROM paths AS p
     JOIN scoped_traces USING (trace_id)
-    LEFT JOIN autograd_links AS causes
-        ON causes.trace_id = p.trace_id AND causes.function_id = p.function_id
-    LEFT JOIN paths AS forward
-        ON forward.trace_id = causes.trace_id AND forward.scope_id = causes.op_id
+    LEFT JOIN causes ON causes.trace_id = p.trace_id AND causes.function_id = p.function_id
+),
+scopes AS (
+    SELECT
+        trace_id, scope_id, outer_id, kind, pid, path, phase, start_ns, end_ns,
+        CAST(len(string_split(path, '=>')) AS BIGINT) AS depth
+    FROM placed
+    JOIN resolved USING (trace_id, scope_id)
 )
-SELECT trace_id, scope_id AS id, kind, pid, path, phase, start_ns, end_ns
-FROM placed
-JOIN resolved USING (trace_id, scope_id)
+SELECT
+    s.trace_id, s.scope_id AS id, s.kind, s.pid, s.path, s.phase, s.start_ns, s.end_ns,
+    CASE
+        WHEN
+            a.end_ns >= s.end_ns AND a.kind IN ('module', 'annotation', 'backward')
+            AND nullif(a.phase, 'forward') IS NOT DISTINCT FROM nullif(s.phase, 'forward')
+            AND (a.path = s.path OR starts_with(s.path, a.path || '=>'))
+        THEN a.depth
+        ELSE 0
+    END AS covered
+FROM scopes AS s
+LEFT JOIN scopes AS a ON a.trace_id = s.trace_id AND a.scope_id = s.outer_id
 UNION ALL
-SELECT a.trace_id, a.id, 'point', NULL, path, phase, NULL, NULL
+SELECT a.trace_id, a.id, 'point', NULL, path, phase, NULL, NULL, NULL
 FROM around AS a
 JOIN resolved AS r ON r.trace_id = a.trace_id AND r.scope_id = a.outer_id
 WHERE a.turn = 2;
