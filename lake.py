@@ -13,7 +13,7 @@ from .analysis.comparison import Comparison
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
 from .analysis.sweeps import Sweep
-from .engine import changes, export, invariants, replicas
+from .engine import changes, checks, export, invariants, replicas
 from .engine.layout import Layout
 from .engine.store import Store
 
@@ -101,6 +101,10 @@ class Lake:
     def broken_invariants(self) -> list[tuple[str, int]]:
         """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold."""
         return invariants.broken(self.store)
+
+    def file_faults(self) -> list[str]:
+        """Return what is wrong with the lake's files, a sentence each: all of its tables are read. Empty when sound."""
+        return checks.faults(self.store.layout)
 
     # Traces
 

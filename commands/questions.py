@@ -78,9 +78,10 @@ def schema(lake: Path | None, relation: str | None, tree: bool) -> None:  # noqa
 @format_options
 @click.pass_obj
 def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | None, limit: int) -> None:
-    """Check one trace, or all, and the invariants of the lake.
+    """Check one trace, or all, the invariants of the lake and its files.
 
-    Exits with 1 if a check finds an error or an invariant is violated.
+    Exits with 1 if a check finds an error, an invariant is violated, or, where
+    no trace is given, a file is not what the lake's tables and catalog name.
 
     \b
     Examples:
@@ -88,6 +89,7 @@ def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | No
       tracelake doctor decode.json.gz
     """
     opened = open_lake(lake, trace=trace)
+    faults = [] if trace else opened.file_faults()
     answer = opened.doctor(trace)
     if format_ == "table" and output is None and not answer.limit(1).fetchall():
         say("nothing noteworthy.")
@@ -96,7 +98,9 @@ def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | No
     broken = opened.broken_invariants()
     for law, rows in broken:
         say(f"violated: {law} ({rows} rows)")
-    if broken or answer.filter("severity = 'error'").fetchall():
+    for fault in faults:
+        say(f"damaged: {fault}")
+    if broken or faults or answer.filter("severity = 'error'").fetchall():
         raise SystemExit(1)
 
 

@@ -62,13 +62,14 @@ def new_id(after: Iterable[str] = ()) -> str:
     return f"{max(time.time_ns(), last + 1):019d}-{uuid.uuid4().hex[:8]}"
 
 
-def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
+def create_tables(connection: duckdb.DuckDBPyConnection, *, temporary: bool = False) -> None:
     """Create what `load` fills: `_entries`, `_settings`, and `_catalog` that shows the entries to the SQL modules."""
+    create = "CREATE TEMP" if temporary else "CREATE"
     shown = ", ".join(f'"{name}"' for name in CATALOG_COLUMNS)
     connection.execute(
-        f"CREATE TABLE _entries ({column_list(_COLUMNS)});"
-        f"CREATE VIEW _catalog AS SELECT {shown} FROM _entries;"
-        f"CREATE TABLE _settings ({column_list(SETTING_COLUMNS)})"
+        f"{create} TABLE _entries ({column_list(_COLUMNS)});"
+        f"{create} VIEW _catalog AS SELECT {shown} FROM _entries;"
+        f"{create} TABLE _settings ({column_list(SETTING_COLUMNS)})"
     )
 
 

@@ -90,16 +90,20 @@ class Tables:
         return max((int(number) for number in numbers if number.isdecimal()), default=-1)
 
     def files(self, name: str) -> list[DataFile]:
-        """Return the files of a table as it is now; none where it is not there.
+        """Return the files of a table as it is now, of those that can be read; none where it is not there.
 
         Raises:
             InputError: its log cannot be read.
         """
+        return [file for file in self.named(name) if file.path not in self.lost]
+
+    def named(self, name: str) -> list[DataFile]:
+        """Return the files that a table's log names."""
         version = Tables.version(self, name)
         known = self._known.get(name)
         if known is None or known[0] != version:
             known = self._known[name] = (version, [] if version < 0 else self._read(name))
-        return [file for file in known[1] if file.path not in self.lost]
+        return known[1]
 
     def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], columns: Mapping[str, str]) -> None:
         """Move files of Parquet into a table, made first where it is not there.

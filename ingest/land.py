@@ -12,6 +12,7 @@ import duckdb
 
 from ..engine.catalog import Catalog, create_tables
 from ..engine.compact import MOST_FILES, compact
+from ..engine.connection import database
 from ..engine.errors import InputError
 from ..engine.event_files import is_whole
 from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
@@ -67,8 +68,8 @@ def land(
     given = dict(settings or {})
     try:
         tables = Tables(layout.tables)
-        with duckdb.connect(config={"threads": 1}) as connection:
-            create_tables(connection)
+        with database(1) as connection:
+            create_tables(connection, temporary=True)
             catalog = Catalog(tables)
             catalog.load(connection)
             new = {one.trace_id: one for one in staged if not _is_known(layout, catalog, connection, one)}

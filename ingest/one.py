@@ -14,9 +14,10 @@ from typing import Any
 import duckdb
 import xxhash
 
+from ..engine.connection import database
 from ..engine.errors import InputError
 from ..engine.layout import Layout
-from ..engine.paths import file_literal, parquet_rows, readable
+from ..engine.paths import parquet_rows, readable
 from ..version import __version__
 from .chrome.pairs import join_pairs
 from .chrome.relane import relane
@@ -124,8 +125,7 @@ def read_one(
     what = input_of(path)
     try:
         threads = threads or min(_MAX_THREADS, os.cpu_count() or 1)
-        with duckdb.connect(config={"threads": threads, "preserve_insertion_order": False}) as connection:
-            connection.execute(f"SET temp_directory = {file_literal(folder / 'spill')}; SET TimeZone = 'UTC'")
+        with database(threads, folder / "spill") as connection:
             writers = [LaneWriter(connection, folder / "events", number) for number in range(threads + 1)]
             return _read_into(what, folder, connection, writers, progress, name)
     except OSError as error:

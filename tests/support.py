@@ -16,9 +16,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
+from tracelake.engine.connection import database
 from tracelake.engine.layout import Layout, open_layout
 from tracelake.engine.tables import Tables
 from tracelake.ingest import formats
@@ -211,7 +211,7 @@ def stored(layout: Layout, trace_id: str, columns: str = EVENT_COLUMNS) -> list[
     files = [str(path) for path in layout.event_dir(trace_id).rglob("*.parquet")]
     if not files:
         return []
-    with duckdb.connect() as connection:
+    with database(1) as connection:
         rows = connection.execute(f"SELECT {columns} FROM read_parquet($1) ORDER BY event_id", [files])
         names = [column[0] for column in rows.description or []]
         return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
@@ -220,7 +220,7 @@ def stored(layout: Layout, trace_id: str, columns: str = EVENT_COLUMNS) -> list[
 def entry_of(layout: Layout, trace_id: str, columns: str) -> tuple[Any, ...]:
     """Return columns of a trace's latest entry in the catalog, straight from its table."""
     files = [str(file.path) for file in Tables(layout.tables).files("traces")]
-    with duckdb.connect() as connection:
+    with database(1) as connection:
         [row] = connection.execute(
             f"SELECT {columns} FROM read_parquet($1, union_by_name = true) WHERE trace_id = $2 "
             "ORDER BY row_id DESC LIMIT 1", [files, trace_id],

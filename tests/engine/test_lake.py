@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,12 +28,24 @@ def small(name: str) -> bytes:
 
 
 @pytest.fixture
-def three(lake: Lake, tmp_path: Path) -> Lake:
-    """A lake of three one-kernel traces: decode, decode_graph, prefill."""
+def bare(tmp_path: Path) -> Iterator[Lake]:
+    """A new lake that stores no answers, for what is about its catalog alone."""
+    with Lake(tmp_path / "events-lake", stored=False) as opened:
+        yield opened
+
+
+def put_three_into(lake: Lake, folder: Path) -> Lake:
+    """Ingest three one-kernel traces: decode, decode_graph, prefill."""
     for name in ("decode", "decode_graph", "prefill"):
-        (tmp_path / f"{name}.json").write_bytes(small(name))
-    lake.ingest(*sorted(tmp_path.glob("*.json")))
+        (folder / f"{name}.json").write_bytes(small(name))
+    lake.ingest(*sorted(folder.glob("*.json")))
     return lake
+
+
+@pytest.fixture
+def three(bare: Lake, tmp_path: Path) -> Lake:
+    """A lake of these without their answers."""
+    return put_three_into(bare, tmp_path)
 
 
 def test_the_same_content_again_stores_nothing_and_says_so(s1_lake, s1_file, tmp_path):
@@ -74,17 +87,20 @@ def test_what_the_catalog_says_of_a_file_is_true_of_it(s1_lake, s1_file):
     )  # fmt: skip
 
 
-def test_settings_merge_override_the_file_and_are_taken_back_by_an_empty_value(lake, tmp_path):
+def test_settings_merge_override_the_file_and_are_taken_back_by_an_empty_value(bare, tmp_path):
     path = tmp_path / "rank3.json"
     path.write_bytes(small("gemm"))
-    lake.ingest(path, run="a", tp=2, build="17")
+    bare.ingest(path, run="a", tp=2, build="17")
     said = "SELECT run, tp, rank, rank_source, num_layers FROM traces"
-    assert lake.sql(said).fetchall() == [("a", 2, 3, "file name", None)]
-    lake.set("rank3", rank=0, tp=4, num_layers=36)
-    assert lake.sql(said).fetchall() == [("a", 4, 0, "user", 36)]
-    lake.set("rank3", rank="", run=None, tp="")
-    assert lake.sql(said).fetchall() == [(None, None, 3, "file name", 36)]
-    assert lake.sql("SELECT key, value FROM tags ORDER BY key").fetchall() == [("build", "17"), ("num_layers", "36")]
+    assert bare.sql(said).fetchall() == [("a", 2, 3, "file name", None)]
+    bare.set("rank3", rank=0, tp=4, num_layers=36)
+    assert bare.sql(said).fetchall() == [("a", 4, 0, "user", 36)]
+    bare.set("rank3", rank="", run=None, tp="")
+    assert bare.sql(said).fetchall() == [(None, None, 3, "file name", 36)]
+    assert bare.sql("SELECT key, value FROM tags ORDER BY key").fetchall() == [
+        ("build", "17"),
+        ("num_layers", "36"),
+    ]
 
 
 def test_a_trace_may_be_renamed(s1_lake):
@@ -113,24 +129,24 @@ def test_what_a_setting_cannot_be_is_refused_and_changes_nothing(s1_lake, s1_fil
     assert s1_lake.sql("FROM tags").fetchall() == []
 
 
-def test_a_model_is_a_name_or_its_config_file(lake, s1_file, tmp_path):
+def test_a_model_is_a_name_or_its_config_file(bare, s1_file, tmp_path):
     config = tmp_path / "deepseek" / "config.json"
     config.parent.mkdir()
     config.write_text(json.dumps(gpu_config()))
-    lake.ingest(s1_file, model=config)
+    bare.ingest(s1_file, model=config)
     # By its fields: 6 layers, and compress_ratios call for the profile.
-    assert lake.sql("SELECT model, num_layers, profile FROM traces").fetchall() == [("deepseek", 6, "dsv4_csa_hca")]
-    lake.set("s1", model="my-model")
-    assert lake.sql("SELECT model FROM traces").fetchall() == [("my-model",)]
+    assert bare.sql("SELECT model, num_layers, profile FROM traces").fetchall() == [("deepseek", 6, "dsv4_csa_hca")]
+    bare.set("s1", model="my-model")
+    assert bare.sql("SELECT model FROM traces").fetchall() == [("my-model",)]
     for wrong, message in ((tmp_path / "absent.json", "no such file"), (s1_file, "not a model's config.json")):
         with pytest.raises(InputError, match=message):
-            lake.set("s1", model=str(wrong))
+            bare.set("s1", model=str(wrong))
 
 
-def test_one_name_is_not_given_to_several_files(lake, s1_file, tmp_path):
+def test_one_name_is_not_given_to_several_files(bare, s1_file, tmp_path):
     (tmp_path / "other.json").write_bytes(small("other"))
     with pytest.raises(UsageError, match="one name for 2 files"):
-        lake.ingest(s1_file, tmp_path / "other.json", trace="both")
+        bare.ingest(s1_file, tmp_path / "other.json", trace="both")
 
 
 def test_a_trace_is_found_by_its_name_its_id_and_the_beginning_of_either(three):
@@ -152,7 +168,8 @@ def test_a_name_that_fits_several_traces_or_none_is_refused_with_what_there_is(t
         Lake(three.path.with_name("empty")).resolve("nope")
 
 
-def test_removing_a_trace_leaves_nothing_of_it_and_all_of_the_others(three, tmp_path):
+def test_removing_a_trace_leaves_nothing_of_it_and_all_of_the_others(lake, tmp_path):
+    three = put_three_into(lake, tmp_path)
     three.set("prefill", run="x")
     gone = three.remove("prefill")
     assert not [path for path in three.path.rglob("*") if gone in path.name]
@@ -164,23 +181,23 @@ def test_removing_a_trace_leaves_nothing_of_it_and_all_of_the_others(three, tmp_
     assert three.sql("SELECT count(*), count(run) FROM traces JOIN kernels USING (trace_id)").fetchall() == [(3, 0)]
 
 
-def test_a_path_is_read_once_and_again_only_when_the_file_changed(lake, tmp_path):
+def test_a_path_is_read_once_and_again_only_when_the_file_changed(bare, tmp_path):
     path = tmp_path / "decode.json"
     path.write_bytes(small("first"))
-    first = lake.locate(str(path))
-    [at] = lake.sql("SELECT ingested_at FROM traces").fetchall()
-    assert lake.locate(str(path)) == first
-    assert lake.sql("SELECT ingested_at FROM traces").fetchall() == [at]
+    first = bare.locate(str(path))
+    [at] = bare.sql("SELECT ingested_at FROM traces").fetchall()
+    assert bare.locate(str(path)) == first
+    assert bare.sql("SELECT ingested_at FROM traces").fetchall() == [at]
     path.write_bytes(small("second, and longer"))
-    assert lake.locate(str(path)) != first
-    assert lake.sql("SELECT count(*) FROM traces").fetchall() == [(2,)]
+    assert bare.locate(str(path)) != first
+    assert bare.sql("SELECT count(*) FROM traces").fetchall() == [(2,)]
 
 
-def test_a_name_is_not_looked_up_as_a_path_of_a_file_that_is_no_trace(lake, tmp_path):
+def test_a_name_is_not_looked_up_as_a_path_of_a_file_that_is_no_trace(bare, tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("no trace")
     with pytest.raises(InputError, match=r"notes\.txt: not a trace"):
-        lake.locate(str(path))
+        bare.locate(str(path))
 
 
 def test_two_lakes_know_nothing_of_each_other(tmp_path, s1_file):

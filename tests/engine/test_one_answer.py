@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracelake.engine import renew
+from tracelake.engine import modules, renew
 from tracelake.lake import Lake
 
 from ..graph_traces import Host
@@ -30,6 +30,20 @@ GROUPS = {
         ("collectives", "collective_ranks", "stragglers"),
     ),
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def asked_alone():
+    """Have lakes store what the questions here rest on alone: most of others have no such tie."""
+    asked = modules.closure([*(name for *_, names in GROUPS.values() for name in names), "kernel_roofline"])
+    stored = modules.stored() & asked
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(modules, "stored", lambda: stored)
+        for cached in (modules.linked, modules.links, modules.fingerprint):
+            cached.cache_clear()
+        yield stored
+    for cached in (modules.linked, modules.links, modules.fingerprint):
+        cached.cache_clear()
 
 
 @pytest.fixture(scope="module")

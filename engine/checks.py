@@ -1,0 +1,48 @@
+"""Whether the files of a lake are what its tables and its catalog say: what `doctor` looks at beside the answers."""
+
+from __future__ import annotations
+
+from . import modules
+from .catalog import create_tables
+from .connection import database
+from .damage import Probe
+from .errors import InputError
+from .layout import Layout
+from .paths import plain_folders
+from .stored import Stored
+
+
+def faults(layout: Layout) -> list[str]:
+    """Return what is wrong with the files of a lake, a sentence each: all that the tables name are read whole."""
+    answers = Stored(layout)
+    tables = answers.tables
+    found = []
+    with Probe() as probe:
+        for name in tables.names():
+            try:
+                files = tables.named(name)
+            except InputError as error:
+                found.append(str(error))
+                continue
+            reasons = (probe.fault([file.path], whole=True, columns=("trace_id",)) for file in files)
+            found += [reason for reason in reasons if reason]
+    if found:
+        # What cannot be read is not compared with.
+        return found
+    with database(1) as connection:
+        create_tables(connection, temporary=True)
+        answers.catalog.load(connection)
+    for entry in modules.relations():
+        if entry.name not in modules.stored():
+            continue
+        found += [
+            f"{one}: rows of {entry.name} are missing. Compute them: tracelake compute {one}"
+            for one in sorted(answers.without_rows(entry))
+        ]
+    of_traces = {layout.event_dir(one) for one in answers.catalog.states}
+    found += [
+        f"{folder}: events of no trace in the catalog, which nothing reads. Ingest the trace again, or remove them."
+        for folder in plain_folders(layout.events)
+        if folder not in of_traces
+    ]
+    return found
