@@ -129,6 +129,18 @@ def say(text: str) -> None:
     click.echo(printable(f"tracelake: {redact(text)}"), err=True)
 
 
+def open_at(lake: Path | None, trace: str) -> Lake:
+    """Open the given lake, as `open_lake` does, for queries about one trace: only its files are read.
+
+    Raises:
+        InputError: the trace is a path that does not exist, or cannot be ingested.
+        UsageError: no trace, or more than one, is so named.
+    """
+    opened = open_lake(lake, trace=trace)
+    opened.store.focus(opened.locate(trace))
+    return opened
+
+
 def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = None, unsafe: bool = False) -> Lake:
     """Open the given lake; without one the default, or a cache if the trace is a path.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..engine.errors import UsageError
-from .common import find_one_pass, open_default, open_lake, render_rows, say, write_answer
+from .common import find_one_pass, open_at, open_default, render_rows, say, write_answer
 from .summary import summary_format
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _layer(
         raise UsageError("a layer is missing: give --layer N.")
     if others["compare_layer"] is not None or others["compare_pass"] is not None:
         raise UsageError("compat-json holds one layer; --format json compares two.")
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     pass_id = find_one_pass(opened, trace, pass_)
     opened.check_layers(trace, pass_id, (layer,))
     found = layer_json(opened.store, opened.locate(trace), pass_id, layer)
@@ -127,7 +127,7 @@ def _summary(
     lake: Path | None, given: dict[str, Any], trace: str, format_: str | None, output: Path | None, top: int
 ) -> None:
     known = {name: value for name, value in given.items() if value is not None}
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     write_answer(opened.compat.summary(trace, summary_format(format_, output), top=top, **known), output)
 
 
@@ -164,7 +164,7 @@ def _counts(
 ) -> None:
     """Print passes, or for a command with a pass its layers; end with 1 where there is no pass."""
     given: Given = (words["anchor"], words["num_layers"], words["blocks_per_layer"])
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     passes = opened.compat.passes(trace, *given)
     chosen = dict(passes.select("pass_id, chosen").fetchall())
     if not chosen:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from .common import OUTPUT, for_spreadsheets, open_lake, say, spreadsheet_option
+from .common import OUTPUT, for_spreadsheets, open_at, say, spreadsheet_option
 
 
 @click.command()
@@ -46,7 +46,7 @@ def extract(
       tracelake extract kernel_details.csv --pass 2 -o pass.csv
       tracelake extract kernel_details.csv --window anchor --without-duplicates -o pass.csv
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     if window == "whole" and pass_ is not None:
         raise UsageError("--window whole includes all passes; omit --pass.")
     about = opened.extract(

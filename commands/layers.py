@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.errors import UsageError
-from .common import FORMATS, find_one_pass, find_pass, format_options, open_lake, output_options, print_rows, say
+from .common import FORMATS, find_one_pass, find_pass, format_options, open_at, output_options, print_rows, say
 
 if TYPE_CHECKING:
     from ..lake import Lake
@@ -32,7 +32,7 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
       tracelake passes decode
       tracelake passes decode.json.gz --format json
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     find_pass(opened, trace, "all")
     if format_ not in ("table", "markdown"):
         _say_coverage(opened, trace, "all")
@@ -63,7 +63,7 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
       tracelake layers decode
       tracelake layers decode.json.gz --pass all --format csv
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     chosen = find_pass(opened, trace, pass_)
     answer = opened.layers(trace, chosen)
     if format_ not in ("table", "markdown"):
@@ -107,7 +107,7 @@ def kernels(
       tracelake kernels decode --layer 2 --format compute-flow
       tracelake kernels decode --format parquet -o kernels.parquet
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     compares = compare_layer is not None or compare_pass is not None
     if layer is None and (compares or format_ not in FORMATS):
         raise UsageError("a layer is missing: give --layer N.")

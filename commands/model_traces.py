@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import FORMATS, OUTPUT, RANKS, device_column, find_one_pass, format_options, open_lake, render_rows, say
+from .common import FORMATS, OUTPUT, RANKS, device_column, find_one_pass, format_options, open_at, render_rows, say
 
 if TYPE_CHECKING:
     import duckdb
@@ -72,7 +72,7 @@ def validate(
       tracelake model validate prefill
       tracelake model validate prefill --operators --format json
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     if model is not None:
         say(f"{trace}: model set to {opened.explain(trace, model)}.")
     if tp is not None or ep is not None:
@@ -118,7 +118,7 @@ def roofline_of(
       tracelake model kernels prefill
       tracelake model kernels prefill --pass 0 --limit 20
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     pass_id = None if pass_ is None else find_one_pass(opened, trace, pass_)
     answer = opened.roofline_of(trace, pass_id)
     _warn(opened, trace)

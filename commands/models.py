@@ -16,6 +16,7 @@ from .common import (
     device_column,
     find_one_pass,
     format_options,
+    open_at,
     open_default,
     open_lake,
     render_rows,
@@ -161,7 +162,7 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
     """
     from ..analysis.calibration import MEASURED_COLUMNS
 
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     opened.check_modelled(trace)
     compared = opened.measured_vs_modelled(trace)
     answer = compared.rows

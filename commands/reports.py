@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from .common import OUTPUT, find_one_pass, find_pass, listed, open_lake, output_options, print_rows, say
+from .common import OUTPUT, find_one_pass, find_pass, listed, open_at, output_options, print_rows, say
 
 
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:  # noqa: ARG001
@@ -42,7 +42,7 @@ def perfetto(
       tracelake perfetto decode
       tracelake perfetto decode --layers 2,3 -o layers.json
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     if output is None:
         chosen = find_pass(opened, trace, pass_)
         opened.check_layers(trace, chosen, layers)
@@ -75,7 +75,7 @@ def report(lake: Path | None, trace: str, pass_: int | None, output: Path | None
       tracelake report decode -o decode.md
       tracelake report decode.json.gz -o decode.json
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     text = opened.report(trace, output, pass_)
     if output is None:
         click.echo(text, nl=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from .common import FORMATS, OUTPUT, open_lake, render_rows, say, say_losses, write_answer
+from .common import FORMATS, OUTPUT, open_at, open_lake, render_rows, say, say_losses, write_answer
 
 
 @click.command()
@@ -26,7 +26,7 @@ def summary(lake: Path | None, trace: str, format_: str | None, output: Path | N
       tracelake summary decode
       tracelake summary decode.json.gz --format json -o decode.json
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     write_answer(opened.summary(trace, summary_format(format_, output), top=top), output)
 
 

@@ -23,6 +23,8 @@ from .paths import is_plain_file
 if TYPE_CHECKING:
     import duckdb
 
+    from .catalog import Catalog
+
 _log = logging.getLogger("tracelake")
 #: Warnings printed already: a process prints each once.
 _warned: set[tuple[object, ...]] = set()
@@ -48,6 +50,16 @@ def warn_stale(root: Path, stale: int, traces: int) -> None:
 def create_table(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the table of traces set aside, empty."""
     connection.execute("CREATE OR REPLACE TABLE _set_aside (trace_id VARCHAR, relation VARCHAR, reason VARCHAR)")
+
+
+def fill(connection: duckdb.DuckDBPyConnection, layout: Layout, catalog: Catalog) -> None:
+    """List what cannot be computed, as the catalog has it."""
+    create_table(connection)
+    for trace_id, reason in catalog.damaged.items():
+        put(connection, layout, trace_id, "traces", reason)
+    for trace_id, state in catalog.states.items():
+        for relation, reason in state.faults.items():
+            put(connection, layout, trace_id, relation, reason)
 
 
 def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, relation: str, reason: str) -> None:

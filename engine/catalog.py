@@ -192,6 +192,11 @@ class Catalog:
         self._seen = seen
         return True
 
+    def leave(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> None:
+        """Take all traces but some away from a connection that is loaded."""
+        for table in ("_entries", "_settings"):
+            connection.execute(f"DELETE FROM {table} WHERE NOT list_contains($1, trace_id)", [sorted(traces)])
+
     def entries(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> list[dict[str, Any]]:
         """Return the entries of some traces, as `append` takes them."""
         found = connection.execute("SELECT * FROM _entries WHERE list_contains($1, trace_id)", [list(traces)])

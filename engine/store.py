@@ -180,21 +180,21 @@ class Store:
         if self._connection is None:
             self._connection = self._connect()
         connection = self._connection
-        if self.answers.catalog.load(connection):
-            self.answers.pointed.clear()
-            self._events_pointed = False
-            self._set_aside(connection)
-            self.relations.recompute(connection, (entry.name for entry in modules.relations()))
+        if self.answers.load(connection):
+            self._see_catalog(connection)
         return connection
 
-    def _set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """List what cannot be computed, as the catalog says."""
-        aside.create_table(connection)
-        for trace_id, reason in self.answers.catalog.damaged.items():
-            aside.put(connection, self.layout, trace_id, "traces", reason)
-        for trace_id, state in self.answers.catalog.states.items():
-            for relation, reason in state.faults.items():
-                aside.put(connection, self.layout, trace_id, relation, reason)
+    def focus(self, trace_id: str) -> None:
+        """Be asked about one trace from now on: no file is read but of it and of those that its answers rest on."""
+        connection = self.catalog_connection
+        self.answers.focus = self.answers.related(trace_id)
+        self.answers.see(connection)
+        self._see_catalog(connection)
+
+    def _see_catalog(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._events_pointed = False
+        aside.fill(connection, self.layout, self.answers.catalog)
+        self.relations.recompute(connection, (entry.name for entry in modules.relations()))
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""

@@ -27,6 +27,8 @@ class Stored:
         self.catalog = Catalog(self.tables)
         #: Relations whose views read the files of the catalog as it is loaded.
         self.pointed: set[str] = set()
+        #: The traces that are asked about; all where it is None.
+        self.focus: frozenset[str] | None = None
 
     @property
     def is_here(self) -> bool:
@@ -38,12 +40,35 @@ class Stored:
         self.tables = Here(self._layout.tables, guard.scratch())
         self.catalog = Catalog(self.tables)
 
+    def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Fill a connection's catalog, with what is asked about; return whether anything had changed."""
+        if not self.catalog.load(connection):
+            return False
+        self.see(connection)
+        return True
+
+    def see(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Have a connection's catalog hold what is asked about, and views read its files."""
+        self.pointed.clear()
+        if self.focus is not None:
+            self.catalog.leave(connection, self.focus)
+
     def stale(self) -> list[str]:
         """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
         rules = Rules(self._layout)
-        return [
-            one for one, state in self.catalog.states.items() if state.rules != rules.of(self.catalog.relevant(one))
-        ]
+        return [one for one, state in self._asked().items() if state.rules != rules.of(self.catalog.relevant(one))]
+
+    def related(self, trace_id: str) -> frozenset[str]:
+        """Return a trace and those that its answers may rest on: of its run, its captures, and what names its ranks."""
+        settings, state = self.catalog.settings, self.catalog.states[trace_id]
+        run = settings.get(trace_id, {}).get("run")
+        same_run = (one for one in self.catalog.states if run and settings.get(one, {}).get("run") == run)
+        linked = (link.partition(":")[0] for link in state.links.split(",") if link)
+        return frozenset({trace_id, *same_run, *linked})
+
+    def _asked(self) -> dict[str, State]:
+        states = self.catalog.states
+        return states if self.focus is None else {one: states[one] for one in self.focus & states.keys()}
 
     def without_rows(self, entry: modules.Module) -> set[str]:
         """Return the traces of which a stored relation has rows by the catalog, and no file that can be read."""
@@ -52,7 +77,7 @@ class Stored:
         merged = [file.batches for file in files if file.batches[0] != file.batches[1]]
         return {
             one
-            for one, state in self.catalog.states.items()
+            for one, state in self._asked().items()
             if f",{entry.name}," in state.relations
             and (batch := batch_of(entry.name, state)) not in batches
             and not any(first <= batch <= last for first, last in merged)
@@ -62,11 +87,12 @@ class Stored:
         """Return the files of a stored relation that have rows which count, and whether they have others, too."""
         linked = entry.name in modules.linked()
         former = self.catalog.former[linked]
-        current = {batch_of(entry.name, state) for state in self.catalog.states.values()}
+        current = {batch_of(entry.name, state) for state in self._asked().values()}
         files = [
             file
             for file in self.tables.files(entry.name)
             if file.batches[0] < file.batches[1] or file.batches[0] in current
+            if self.focus is None or any(map(file.may_have, self.focus))
         ]
         return files, any(file.batches[0] <= batch <= file.batches[1] for file in files for batch in former)
 
@@ -79,7 +105,10 @@ class Stored:
         files, mixed = self.files(entry)
         source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
         connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
-        connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {current_rows(entry, source, mixed=mixed)}")
+        rows = current_rows(entry, source, mixed=mixed)
+        if self.focus is not None:
+            rows = f"SELECT * FROM ({rows}) WHERE trace_id IN ({', '.join(map(modules.quoted, sorted(self.focus)))})"
+        connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {rows}")
         self.pointed.add(entry.name)
 
     def to_renew(
