@@ -1,5 +1,7 @@
 """A question about one trace: what is read is its files and those its answers rest on, and the answers are the same."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tracelake.lake import Lake
@@ -18,7 +20,7 @@ ASKED = (
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory) -> Lake:
+def filled(tmp_path_factory) -> Iterator[Lake]:
     """A lake of a decode, a replayed graph, its capture, and two ranks of a run."""
     folder = tmp_path_factory.mktemp("traces")
     write_gpu(folder / "decode.json.gz")
