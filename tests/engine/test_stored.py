@@ -67,6 +67,17 @@ def test_stored_rows_are_those_that_a_question_computes(filled):
         assert sum(bool(stored.rows(f"FROM {name} LIMIT 1")) for name in VIEWS) > 80
 
 
+def test_a_replay_that_comes_with_its_capture_has_its_rows_once(traces, tmp_path):
+    # What rests on the capture is computed twice before the replay has an entry: with its own rows, and then again.
+    names = ("captured_kernels", "kernel_roofline", "comparison_bases", "regions")
+    with Lake(tmp_path / "lake") as stored, Lake(tmp_path / "lake", stored=False) as computed:
+        stored.ingest(traces[2], traces[3], jobs=1)
+        assert len({state.batch_id for state in stored.store.catalog.states.values()}) == 1
+        assert answers(stored, *names) == answers(computed, *names)
+        assert stored.rows("SELECT count(*) FROM captured_kernels") != [(0,)]
+        assert stored.broken_invariants() == []
+
+
 def test_tables_put_in_order_answer_the_same_and_are_plain_to_other_readers(filled, tmp_path):
     names = ["layers", "kernels", "collectives", "kernel_roofline", "ascend_operators", "traces", "tags", "gaps"]
     with Lake(filled) as lake:
