@@ -60,10 +60,8 @@ def ingest(
     given = (settings_of_model(store, model) if model is not None else {}) | given
     if given.get("trace") and len(files) > 1:
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
-    results = list(
-        ingest_many(
-            store.layout, files, progress=progress, jobs=jobs, settings=given, answers=store.stored and not events_only
-        )
+    results = ingest_many(
+        store.layout, files, progress=progress, jobs=jobs, settings=given, answers=store.stored and not events_only
     )
     store.refresh()
     if not events_only:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 
-from . import aside, damage, naming, renew
+from . import aside, naming, renew
 from . import compact as tidy
 from .errors import InputError
 from .event_files import EVENTS
+from .executors import Threads
 from .files import Staging, changing, exclusive, remove_folder, unbroken
 from .publish import publish
 from .store import Store
@@ -97,13 +97,7 @@ def compute(
         if done:
             done(finished, len(wanted))
 
-    jobs = max(1, min(jobs or os.cpu_count() or 1, 8, len(wanted)))
     with changing(store.path):
-        try:
-            renew.renew_side_by_side(
-                store.layout, store.answers.catalog, connection, wanted, jobs, count, store.memory_limit
-            )
-        except damage.DamagedError as met:
-            raise InputError("\n".join(met.found.events.values())) from met
+        renew.renew_side_by_side(store.layout, wanted, Threads(jobs), count, store.memory_limit)
     store.refresh()
     return len(wanted)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from ..engine.errors import InputError
+from ..engine.executors import Threads
 from ..engine.files import Staging, remove_dead_staging
 from ..engine.layout import Layout
 from ..engine.renew import AT_ONCE, together
@@ -113,8 +113,8 @@ def ingest_many(
     jobs: int | None = None,
     settings: Settings | None = None,
     answers: bool = True,
-) -> Iterator[Ingested | Failed]:
-    """Ingest files and yield what became of each, in the order given.
+) -> list[Ingested | Failed]:
+    """Ingest files and return what became of each, in the order given.
 
     Small files are read and computed several at a time, and get into the lake together.
 
@@ -126,45 +126,66 @@ def ingest_many(
         settings: settings of all the traces.
         answers: whether to compute the answers now.
     """
-    cores = min(8, os.cpu_count() or 1)
-    at_once = max(1, min(jobs or cores, len(files)))
-    threads = max(1, cores // at_once)
-    stopped = threading.Event()
+    executor = Threads(jobs)
+    at_once = max(1, min(executor.at_once, len(files)))
 
-    def read(path: str, folder: Path) -> Staged | Failed:
-        show = progress(path) if progress else lambda read, size, events: None
+    def watched(path: str) -> Progress:
+        show = progress(path) if progress else _unseen
 
         def report(read: int, size: int | None, events: int) -> None:
-            if stopped.is_set():
+            # Whoever waits for the files does so no longer: those under way end at their next piece.
+            if executor.stopped.is_set():
                 raise _Stopped
             show(read, size, events)
 
-        folder.mkdir()
-        return _caught(path, lambda: read_one(layout, path, folder, progress=report, threads=threads))
+        return report
 
-    def ingest(chunk: Sequence[str | Failed]) -> list[Ingested | Failed]:
-        paths = [path for path in chunk if not isinstance(path, Failed)]
-        with Staging(layout.staging, ", ".join(paths)) as folder:
-            found = [
-                path if isinstance(path, Failed) else read(path, folder / str(nth)) for nth, path in enumerate(chunk)
-            ]
-            staged = [one for one in found if isinstance(one, Staged)]
-            landed = _caught(", ".join(paths), lambda: land(layout, folder, staged, settings, answers=answers))
-            if isinstance(landed, Failed):
-                return [Failed(one.ingested.source, landed.reason) if isinstance(one, Staged) else one for one in found]
-            done = iter(landed)
-            return [next(done) if isinstance(one, Staged) else one for one in found]
-
+    work = partial(
+        ingest_chunk, settings=settings, answers=answers, threads=executor.threads(at_once), progress=watched
+    )
     remove_dead_staging(layout.staging)
-    with ThreadPoolExecutor(at_once, "tracelake-file") as pool:
-        try:
-            for results in pool.map(ingest, _chunks(files, at_once)):
-                yield from results
-        except BaseException:
-            # Whoever waits for the files does so no longer: those under way end at their next piece.
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    chunks = list(_chunks(files, at_once))
+    done = dict(executor.run(work, layout, chunks))
+    return [one for nth, chunk in enumerate(chunks) for one in _of_each(chunk, done[nth])]
+
+
+def _of_each(
+    chunk: Sequence[str | Failed], results: Sequence[Ingested | Failed] | InputError
+) -> Sequence[Ingested | Failed]:
+    """Return what became of each file of a chunk, also where whoever read them died."""
+    if not isinstance(results, InputError):
+        return results
+    return [path if isinstance(path, Failed) else Failed(path, f"{path}: {results}") for path in chunk]
+
+
+def ingest_chunk(
+    layout: Layout,
+    chunk: Sequence[str | Failed],
+    *,
+    settings: Settings | None,
+    answers: bool,
+    threads: int,
+    progress: Callable[[str], Progress] = lambda path: _unseen,
+) -> list[Ingested | Failed]:
+    """Read files, compute their answers together, and publish all of it in one step; for the arguments see above."""
+    paths = [path for path in chunk if not isinstance(path, Failed)]
+
+    def read(path: str, folder: Path) -> Staged | Failed:
+        folder.mkdir()
+        return _caught(path, lambda: read_one(layout, path, folder, progress=progress(path), threads=threads))
+
+    with Staging(layout.staging, ", ".join(paths)) as folder:
+        found = [path if isinstance(path, Failed) else read(path, folder / str(nth)) for nth, path in enumerate(chunk)]
+        staged = [one for one in found if isinstance(one, Staged)]
+        landed = _caught(", ".join(paths), lambda: land(layout, folder, staged, settings, answers=answers))
+        if isinstance(landed, Failed):
+            return [Failed(one.ingested.source, landed.reason) if isinstance(one, Staged) else one for one in found]
+        done = iter(landed)
+        return [next(done) if isinstance(one, Staged) else one for one in found]
+
+
+def _unseen(read: int, size: int | None, events: int) -> None:
+    """Show nothing of a file's progress."""
 
 
 def _caught(path: str, work: Callable[[], T]) -> T | Failed:
