@@ -67,6 +67,15 @@ def test_stored_rows_are_those_that_a_question_computes(filled):
         assert sum(bool(stored.rows(f"FROM {name} LIMIT 1")) for name in VIEWS) > 80
 
 
+def test_a_replay_that_comes_with_its_capture_and_others_has_each_row_once(traces, filled, tmp_path):
+    """Its rows are computed again before any were published, and those of the others in the batch are not."""
+    names = ["kernel_roofline", "kernels", "ops", "step_op_times"]
+    with Lake(tmp_path / "lake") as together, Lake(filled) as apart:
+        together.ingest(*traces, jobs=1)
+        assert answers(together, *names) == answers(apart, *names)
+        assert together.broken_invariants() == []
+
+
 def test_tables_put_in_order_answer_the_same_and_are_plain_to_other_readers(filled, tmp_path):
     names = ["layers", "kernels", "collectives", "kernel_roofline", "ascend_operators", "traces", "tags", "gaps"]
     with Lake(filled) as lake:
