@@ -22,12 +22,9 @@ class Executor(Protocol):
 
     Attributes:
         at_once: chunks that are done at once.
-        threads: threads that the work on each may take.
-        is_local: the work is done in this process: it may call back, and sees this machine's files.
     """
 
     at_once: int
-    is_local: bool
 
     def threads(self, at_once: int) -> int:
         """Return how many threads each of some chunks that are done at once may take."""
@@ -48,8 +45,6 @@ class Executor(Protocol):
 
 class Threads:
     """Threads of this process."""
-
-    is_local = True
 
     def __init__(self, jobs: int | None = None) -> None:
         """Start nothing yet.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..engine.errors import InputError
-from ..engine.executors import Threads
+from ..engine.executors import Executor, Threads
 from ..engine.files import Staging, remove_dead_staging
 from ..engine.layout import Layout
 from ..engine.renew import AT_ONCE, together
@@ -19,6 +21,7 @@ from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
 from .foreign import ENDINGS, foreign
 from .formats import kind_of
+from .inputs import input_of
 from .land import Settings, land
 from .one import Ingested, Progress, Staged, read_one
 from .source import STDIN, Source
@@ -110,7 +113,7 @@ def ingest_many(
     files: Sequence[str | Failed],
     *,
     progress: Callable[[str], Progress] | None = None,
-    jobs: int | None = None,
+    executor: Executor | None = None,
     settings: Settings | None = None,
     answers: bool = True,
 ) -> list[Ingested | Failed]:
@@ -122,31 +125,30 @@ def ingest_many(
         layout: the lake.
         files: paths, or `-`; what has failed already keeps its place.
         progress: gives the progress callback of a file.
-        jobs: files read at once; as many as the machine has cores, up to 8, when not given.
+        executor: reads them; threads of this process when not given.
         settings: settings of all the traces.
         answers: whether to compute the answers now.
+
+    Raises:
+        InputError: a node of the cluster cannot do the work.
     """
-    executor = Threads(jobs)
+    executor = executor or Threads()
+    progress = progress or (lambda path: _unseen)
+    of_chunk: Callable[..., list[Ingested | Failed]] = ingest_on_node
+    if isinstance(executor, Threads):
+        of_chunk = partial(ingest_chunk, progress=_until(executor.stopped, progress))
+    else:
+        files = [_as_nodes_name(file) for file in files]
     at_once = max(1, min(executor.at_once, len(files)))
-
-    def watched(path: str) -> Progress:
-        show = progress(path) if progress else _unseen
-
-        def report(read: int, size: int | None, events: int) -> None:
-            # Whoever waits for the files does so no longer: those under way end at their next piece.
-            if executor.stopped.is_set():
-                raise _Stopped
-            show(read, size, events)
-
-        return report
-
-    work = partial(
-        ingest_chunk, settings=settings, answers=answers, threads=executor.threads(at_once), progress=watched
-    )
+    work = partial(of_chunk, settings=settings, answers=answers, threads=executor.threads(at_once))
     remove_dead_staging(layout.staging)
     chunks = list(_chunks(files, at_once))
-    done = dict(executor.run(work, layout, chunks))
-    return [one for nth, chunk in enumerate(chunks) for one in _of_each(chunk, done[nth])]
+    done: dict[int, Sequence[Ingested | Failed]] = {}
+    for nth, results in executor.run(work, layout, chunks):
+        done[nth] = _of_each(chunks[nth], results)
+        if not isinstance(executor, Threads):
+            _show(done[nth], progress)
+    return [one for nth in range(len(chunks)) for one in done[nth]]
 
 
 def _of_each(
@@ -182,6 +184,55 @@ def ingest_chunk(
             return [Failed(one.ingested.source, landed.reason) if isinstance(one, Staged) else one for one in found]
         done = iter(landed)
         return [next(done) if isinstance(one, Staged) else one for one in found]
+
+
+def ingest_on_node(layout: Layout, chunk: Sequence[str | Failed], **rest: Any) -> list[Ingested | Failed]:
+    """Ingest files that another machine named; those that this one does not see fail."""
+
+    def seen(path: str) -> str | Failed:
+        if os.path.lexists(path):
+            return path
+        where = "Traces must lie on a file system that all nodes share, under the same path."
+        return Failed(path, f"{path}: node {socket.gethostname()} does not see this file. {where}")
+
+    return ingest_chunk(layout, [one if isinstance(one, Failed) else seen(one) for one in chunk], **rest)
+
+
+def _as_nodes_name(file: str | Failed) -> str | Failed:
+    """Return the path of a file from wherever one stands; what is wrong with it here needs no other machine."""
+    if isinstance(file, Failed):
+        return file
+    if file == STDIN:
+        return Failed(file, "standard input cannot be read by a cluster; write it to a file that all nodes see.")
+    try:
+        input_of(file)
+    except InputError as error:
+        return Failed(file, str(error))
+    return str(Path(file).absolute())
+
+
+def _until(stopped: threading.Event, progress: Callable[[str], Progress]) -> Callable[[str], Progress]:
+    """Have the reading of files end at their next piece when nobody waits for it any more."""
+
+    def of_file(path: str) -> Progress:
+        show = progress(path)
+
+        def report(read: int, size: int | None, events: int) -> None:
+            if stopped.is_set():
+                raise _Stopped
+            show(read, size, events)
+
+        return report
+
+    return of_file
+
+
+def _show(results: Sequence[Ingested | Failed], progress: Callable[[str], Progress]) -> None:
+    """Show the progress of files that were read elsewhere: all of it at once."""
+    for one in results:
+        if isinstance(one, Ingested):
+            size = _size(one.source)
+            progress(one.source)(size, size, one.events)
 
 
 def _unseen(read: int, size: int | None, events: int) -> None:
