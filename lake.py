@@ -115,16 +115,22 @@ class Lake:
         progress: Callable[[str], Progress] | None = None,
         jobs: int | None = None,
         events_only: bool = False,
+        ray: str | None = None,
+        ray_options: Mapping[str, Any] | None = None,
         **settings: str | int | None,
     ) -> list[Ingested | Failed]:
         """Read trace files into the lake and compute their answers. Content that is there already is not read again."""
         return traces.ingest(
-            self.store, paths, model=model, progress=progress, jobs=jobs, events_only=events_only, settings=settings
-        )
+            self.store, paths, model=model, progress=progress, jobs=jobs, events_only=events_only, ray=ray,
+            ray_options=ray_options, settings=settings,
+        )  # fmt: skip
 
-    def compute(self, *named: str, jobs: int | None = None, done: Callable[[int, int], None] | None = None) -> int:
+    def compute(
+        self, *named: str, jobs: int | None = None, done: Callable[[int, int], None] | None = None,
+        ray: str | None = None, ray_options: Mapping[str, Any] | None = None,
+    ) -> int:  # fmt: skip
         """Compute the answers of traces again, of those that are stale if none is named; return how many."""
-        return changes.compute(self.store, named, jobs, done)
+        return changes.compute(self.store, named, jobs, done, ray, ray_options)
 
     def compact(self, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
         """Merge the files of the tables, drop replaced rows; return the files of each table before and after."""

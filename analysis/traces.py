@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import changes, modules
+from ..engine import changes, cluster, modules
 from ..engine.errors import InputError, UsageError
 from ..engine.paths import readable
 from ..engine.secrets import redact
@@ -31,6 +31,8 @@ def ingest(
     progress: Callable[[str], Progress] | None = None,
     jobs: int | None = None,
     events_only: bool = False,
+    ray: str | None = None,
+    ray_options: Mapping[str, Any] | None = None,
     settings: Mapping[str, str | int | None],
 ) -> list[Ingested | Failed]:
     """Read trace files into the lake. A file whose content is there already is not stored again.
@@ -42,6 +44,8 @@ def ingest(
         progress: called with a file's path, gives the callback that gets bytes and events read.
         jobs: files read at once.
         events_only: leave the answers to be computed later, by `compute` or the first question about the trace.
+        ray: the address of the Ray cluster that reads the files; see `cluster.executor`.
+        ray_options: Ray's options for each of its tasks.
         settings: settings of the traces: run, rank, profile, anchor, anchor_role, blocks_per_layer, num_layers,
             hardware, tp, ep, dp, pp, dedup, or any tag.
 
@@ -49,8 +53,8 @@ def ingest(
         What became of each file, in order.
 
     Raises:
-        UsageError: a setting's value is not of its type.
-        InputError: the model's config.json cannot be read.
+        UsageError: a setting's value is not of its type, or Ray's options are invalid.
+        InputError: the model's config.json cannot be read, or the cluster cannot do the work.
     """
     # The readers: only where something is read.
     from ..ingest.batch import Failed, expand, ingest_many
@@ -60,11 +64,11 @@ def ingest(
     given = (settings_of_model(store, model) if model is not None else {}) | given
     if given.get("trace") and len(files) > 1:
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
-    results = list(
-        ingest_many(
-            store.layout, files, progress=progress, jobs=jobs, settings=given, answers=store.stored and not events_only
+    answers = store.stored and not events_only
+    with cluster.executor(jobs, ray, ray_options) as executor:
+        results = ingest_many(
+            store.layout, files, progress=progress, executor=executor, settings=given, answers=answers
         )
-    )
     store.refresh()
     if not events_only:
         # Of a trace that was there the settings may have changed, or its answers be missing.

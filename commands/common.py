@@ -75,6 +75,32 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
     return add
 
 
+def ray_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --ray and --ray-option to a command."""
+    command = click.option(
+        "--ray-option", "ray_options", multiple=True, metavar="KEY=VALUE",
+        help="An option of Ray for each task: num_cpus, memory (bytes), resources, max_retries, runtime_env.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--ray", metavar="ADDRESS", help="Do the work on a Ray cluster: auto, HOST:PORT or ray://HOST:PORT."
+    )(command)
+
+
+def pairs(settings: tuple[str, ...]) -> dict[str, str]:
+    """Return the keys and values of words KEY=VALUE.
+
+    Raises:
+        UsageError: a word has no equals sign.
+    """
+    found = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"{setting}: expected KEY=VALUE, as in num_layers=36.")
+        found[key.strip()] = value.strip()
+    return found
+
+
 def spreadsheet_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --spreadsheet to a command; `for_spreadsheets` returns its value."""
     return click.option(

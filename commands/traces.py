@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine.errors import UsageError
-from .common import RANKS, format_options, open_lake, print_rows, say
+from .common import RANKS, format_options, open_lake, pairs, print_rows, ray_options, say
 
 if TYPE_CHECKING:
     from ..lake import Lake
@@ -31,8 +30,9 @@ if TYPE_CHECKING:
 @click.option("--dedup", metavar="tracelake|compat|none", help="Which of an Ascend collective's rows count.")
 @click.option("--name", help="Name of the trace; default: from the file's name.")
 @click.option("--set", "tags", multiple=True, metavar="KEY=VALUE", help="Any other setting or tag.")
-@click.option("--jobs", type=click.IntRange(1), help="Files read at once.")
+@click.option("--jobs", type=click.IntRange(1), help="Files read at once; with --ray, tasks.")
 @click.option("--events-only", is_flag=True, help="Leave the answers to `tracelake compute`.")
+@ray_options
 @click.pass_obj
 def ingest(
     lake: Path | None,
@@ -42,6 +42,8 @@ def ingest(
     tags: tuple[str, ...],
     jobs: int | None,
     events_only: bool,
+    ray: str | None,
+    ray_options: tuple[str, ...],
     **settings: Any,
 ) -> None:
     """Read trace files, or folders of them, into the lake, and compute their answers. `-` is standard input.
@@ -53,14 +55,18 @@ def ingest(
     Examples:
       tracelake ingest rank*.json.gz --run nightly --model config.json
       tracelake ingest decode.json.gz --anchor Rmsnorm2dFwd --num-layers 24
+      tracelake ingest traces/ --ray auto --ray-option num_cpus=4
     """
     from ..ingest.batch import Failed
     from ..reports.output.progress import FileProgress
 
     opened = open_lake(lake, create=True)
-    settings |= _pairs(tags)
+    settings |= pairs(tags)
     with FileProgress() as progress:
-        results = opened.ingest(*paths, progress=progress, jobs=jobs, events_only=events_only, trace=name, **settings)
+        results = opened.ingest(
+            *paths, progress=progress, jobs=jobs, events_only=events_only, ray=ray, ray_options=pairs(ray_options),
+            trace=name, **settings,
+        )  # fmt: skip
     failed = [result for result in results if isinstance(result, Failed)]
     read = [result.trace_id for result in results if not isinstance(result, Failed)]
     for result in results:
@@ -109,7 +115,7 @@ def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
       tracelake set decode dedup=compat
     """
     opened = open_lake(lake, trace=trace)
-    given = _pairs(settings)
+    given = pairs(settings)
     opened.set(trace, **given)
     if given.get("model"):
         _say_of_model(opened, opened.locate(trace))
@@ -129,16 +135,6 @@ def remove(lake: Path | None, traces_: tuple[str, ...]) -> None:
     opened = open_lake(lake)
     for trace in traces_:
         say(f"removed {opened.remove(trace)}")
-
-
-def _pairs(settings: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"{setting}: expected KEY=VALUE, as in num_layers=36.")
-        pairs[key.strip()] = value.strip()
-    return pairs
 
 
 def _say_of_model(opened: Lake, *trace_ids: str) -> None:

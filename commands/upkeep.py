@@ -6,14 +6,17 @@ from pathlib import Path
 
 import click
 
-from .common import open_lake, say
+from .common import open_lake, pairs, ray_options, say
 
 
 @click.command()
 @click.argument("traces", nargs=-1, metavar="[TRACE…]")
-@click.option("--jobs", type=click.IntRange(1), help="How many are computed at once.")
+@click.option("--jobs", type=click.IntRange(1), help="How many are computed at once; with --ray, tasks.")
+@ray_options
 @click.pass_obj
-def compute(lake: Path | None, traces: tuple[str, ...], jobs: int | None) -> None:
+def compute(
+    lake: Path | None, traces: tuple[str, ...], jobs: int | None, ray: str | None, ray_options: tuple[str, ...]
+) -> None:
     """Compute the answers of traces again: of those that are named, or of all whose answers are missing or out of date.
 
     An ingest computes them, unless --events-only is given. They are out of date after an upgrade with other rules, or
@@ -23,12 +26,13 @@ def compute(lake: Path | None, traces: tuple[str, ...], jobs: int | None) -> Non
     Examples:
       tracelake compute
       tracelake compute decode --jobs 4
+      tracelake compute --ray auto
     """
     from ..reports.output.progress import CountProgress
 
     opened = open_lake(lake)
     with CountProgress("traces") as progress:
-        count = opened.compute(*traces, jobs=jobs, done=progress)
+        count = opened.compute(*traces, jobs=jobs, done=progress, ray=ray, ray_options=pairs(ray_options))
     say(f"computed the answers of {count} traces." if count else "nothing to compute.")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from . import aside, damage, naming, renew
+from . import aside, cluster, naming, renew
 from . import compact as tidy
 from .errors import InputError
 from .event_files import EVENTS
@@ -64,6 +64,8 @@ def compute(
     traces: Sequence[str] = (),
     jobs: int | None = None,
     done: Callable[[int, int], None] | None = None,
+    ray: str | None = None,
+    ray_options: Mapping[str, Any] | None = None,
 ) -> int:
     """Compute the answers of traces again, several at once; of those that are stale where none is named.
 
@@ -72,13 +74,16 @@ def compute(
         traces: names or ids of traces.
         jobs: how many are computed at once; as many as the machine has cores, up to 8, when not given.
         done: called with how many are done, and how many there are.
+        ray: the address of the Ray cluster that computes them; see `cluster.executor`.
+        ray_options: Ray's options for each of its tasks.
 
     Returns:
         The number of traces.
 
     Raises:
-        UsageError: no trace, or more than one, is so named.
-        InputError: the lake cannot be written to, or the events of a trace that is named cannot be read.
+        UsageError: no trace, or more than one, is so named; or Ray's options are invalid.
+        InputError: the lake cannot be written to, the events of a trace that is named cannot be read, or the cluster
+            cannot do the work.
     """
     named = [store.resolve(trace) for trace in traces]
     connection = store.catalog_connection
@@ -97,13 +102,7 @@ def compute(
         if done:
             done(finished, len(wanted))
 
-    jobs = max(1, min(jobs or os.cpu_count() or 1, 8, len(wanted)))
-    with changing(store.path):
-        try:
-            renew.renew_side_by_side(
-                store.layout, store.answers.catalog, connection, wanted, jobs, count, store.memory_limit
-            )
-        except damage.DamagedError as met:
-            raise InputError("\n".join(met.found.events.values())) from met
+    with changing(store.path), cluster.executor(jobs, ray, ray_options) as executor:
+        renew.renew_side_by_side(store.layout, wanted, executor, count, store.memory_limit)
     store.refresh()
     return len(wanted)

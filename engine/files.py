@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .errors import InputError
@@ -58,6 +58,16 @@ def exclusive(path: Path) -> Iterator[None]:
         yield
 
 
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds a lock file."""
+    with path.open("ab") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
 def remove_folder(folder: Path) -> None:
     """Remove a folder with what is in it; of one that is a link, the link."""
     if folder.is_symlink():
@@ -69,10 +79,14 @@ def remove_folder(folder: Path) -> None:
 #: Held for a step that must not be torn by an interrupt.
 unbroken = threading.Lock()
 _under_way: list[Staging] = []
+#: Called when this process is about to end in the midst of its work: they end what others do for it.
+at_abandon: list[Callable[[], None]] = []
 
 
 def abandon() -> list[str]:
     """Remove all that this process has under way, for it is about to end; return what that was for."""
+    for end in tuple(at_abandon):
+        end()
     labels = []
     for staging in tuple(_under_way):
         # Threads may still write: a folder that is gone takes no more files.

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
 
 from . import aside
-from .catalog import Catalog
+from .catalog import Catalog, create_tables
+from .damage import DamagedError
+from .errors import InputError
 from .event_files import EVENTS, EventFiles
+from .executors import Executor
 from .files import Staging, exclusive, unbroken
 from .layout import Layout
 from .publish import Batch, compute, publish
@@ -89,10 +92,8 @@ def renew(
 
 def renew_side_by_side(
     layout: Layout,
-    catalog: Catalog,
-    connection: duckdb.DuckDBPyConnection,
     traces: Sequence[str],
-    jobs: int,
+    executor: Executor,
     done: Callable[[int], None],
     memory_limit: str | None = None,
 ) -> None:
@@ -100,26 +101,39 @@ def renew_side_by_side(
 
     Args:
         layout: the lake, whose lock is free.
-        catalog: its catalog, loaded.
-        connection: the connection with the catalog.
         traces: the traces.
-        jobs: how many are computed at once, each with the traces that are computed with it.
+        executor: does it, for several traces together.
         done: called with the number of traces that were published.
         memory_limit: DuckDB's.
+
+    Raises:
+        InputError: files of events, or rows that a user gave a lookup table, cannot be read.
+    """
+    chunks = list(_chunks(layout, traces, max(1, min(executor.at_once, len(traces)))))
+    for nth, result in executor.run(partial(renew_chunk, memory_limit=memory_limit), layout, chunks):
+        if isinstance(result, InputError):
+            raise result
+        done(len(chunks[nth]))
+
+
+def renew_chunk(layout: Layout, chunk: Sequence[str], memory_limit: str | None = None) -> None:
+    """Compute the answers of some traces together, and publish them.
+
+    Raises:
+        InputError: files of events, or rows that a user gave a lookup table, cannot be read.
     """
     tables = Tables(layout.tables)
-
-    def one(chunk: Sequence[str]) -> int:
-        with Staging(layout.staging) as folder, connection.cursor() as cursor:
-            batch = _compute(layout, catalog, cursor, chunk, folder, memory_limit)
+    catalog = Catalog(tables)
+    try:
+        with Staging(layout.staging) as folder:
+            with duckdb.connect(config={"threads": 1}) as connection:
+                create_tables(connection)
+                catalog.load(connection)
+                batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
             with exclusive(layout.lock), unbroken:
                 publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)
-        return len(chunk)
-
-    with ThreadPoolExecutor(jobs, "tracelake-answers") as pool, ExitStack() as stack:
-        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        for count in pool.map(one, list(_chunks(layout, traces, jobs))):
-            done(count)
+    except DamagedError as met:
+        raise InputError("\n".join(met.found.events.values())) from met
 
 
 def together(items: Iterable[T], size_of: Callable[[T], int], most: int, most_bytes: int) -> Iterator[list[T]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..engine.errors import InputError
+from ..engine.executors import Executor, Threads
 from ..engine.files import Staging, remove_dead_staging
 from ..engine.layout import Layout
 from ..engine.renew import AT_ONCE, together
@@ -19,6 +21,7 @@ from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
 from .foreign import ENDINGS, foreign
 from .formats import kind_of
+from .inputs import input_of
 from .land import Settings, land
 from .one import Ingested, Progress, Staged, read_one
 from .source import STDIN, Source
@@ -110,11 +113,11 @@ def ingest_many(
     files: Sequence[str | Failed],
     *,
     progress: Callable[[str], Progress] | None = None,
-    jobs: int | None = None,
+    executor: Executor | None = None,
     settings: Settings | None = None,
     answers: bool = True,
-) -> Iterator[Ingested | Failed]:
-    """Ingest files and yield what became of each, in the order given.
+) -> list[Ingested | Failed]:
+    """Ingest files and return what became of each, in the order given.
 
     Small files are read and computed several at a time, and get into the lake together.
 
@@ -122,49 +125,118 @@ def ingest_many(
         layout: the lake.
         files: paths, or `-`; what has failed already keeps its place.
         progress: gives the progress callback of a file.
-        jobs: files read at once; as many as the machine has cores, up to 8, when not given.
+        executor: reads them; threads of this process when not given.
         settings: settings of all the traces.
         answers: whether to compute the answers now.
+
+    Raises:
+        InputError: a node of the cluster cannot do the work.
     """
-    cores = min(8, os.cpu_count() or 1)
-    at_once = max(1, min(jobs or cores, len(files)))
-    threads = max(1, cores // at_once)
-    stopped = threading.Event()
+    executor = executor or Threads()
+    progress = progress or (lambda path: _unseen)
+    of_chunk: Callable[..., list[Ingested | Failed]] = ingest_on_node
+    if isinstance(executor, Threads):
+        of_chunk = partial(ingest_chunk, progress=_until(executor.stopped, progress))
+    else:
+        files = [_as_nodes_name(file) for file in files]
+    at_once = max(1, min(executor.at_once, len(files)))
+    work = partial(of_chunk, settings=settings, answers=answers, threads=executor.threads(at_once))
+    remove_dead_staging(layout.staging)
+    chunks = list(_chunks(files, at_once))
+    done: dict[int, Sequence[Ingested | Failed]] = {}
+    for nth, results in executor.run(work, layout, chunks):
+        done[nth] = _of_each(chunks[nth], results)
+        if not isinstance(executor, Threads):
+            _show(done[nth], progress)
+    return [one for nth in range(len(chunks)) for one in done[nth]]
+
+
+def _of_each(
+    chunk: Sequence[str | Failed], results: Sequence[Ingested | Failed] | InputError
+) -> Sequence[Ingested | Failed]:
+    """Return what became of each file of a chunk, also where whoever read them died."""
+    if not isinstance(results, InputError):
+        return results
+    return [path if isinstance(path, Failed) else Failed(path, f"{path}: {results}") for path in chunk]
+
+
+def ingest_chunk(
+    layout: Layout,
+    chunk: Sequence[str | Failed],
+    *,
+    settings: Settings | None,
+    answers: bool,
+    threads: int,
+    progress: Callable[[str], Progress] = lambda path: _unseen,
+) -> list[Ingested | Failed]:
+    """Read files, compute their answers together, and publish all of it in one step; for the arguments see above."""
+    paths = [path for path in chunk if not isinstance(path, Failed)]
 
     def read(path: str, folder: Path) -> Staged | Failed:
-        show = progress(path) if progress else lambda read, size, events: None
+        folder.mkdir()
+        return _caught(path, lambda: read_one(layout, path, folder, progress=progress(path), threads=threads))
+
+    with Staging(layout.staging, ", ".join(paths)) as folder:
+        found = [path if isinstance(path, Failed) else read(path, folder / str(nth)) for nth, path in enumerate(chunk)]
+        staged = [one for one in found if isinstance(one, Staged)]
+        landed = _caught(", ".join(paths), lambda: land(layout, folder, staged, settings, answers=answers))
+        if isinstance(landed, Failed):
+            return [Failed(one.ingested.source, landed.reason) if isinstance(one, Staged) else one for one in found]
+        done = iter(landed)
+        return [next(done) if isinstance(one, Staged) else one for one in found]
+
+
+def ingest_on_node(layout: Layout, chunk: Sequence[str | Failed], **rest: Any) -> list[Ingested | Failed]:
+    """Ingest files that another machine named; those that this one does not see fail."""
+
+    def seen(path: str) -> str | Failed:
+        if os.path.lexists(path):
+            return path
+        where = "Traces must lie on a file system that all nodes share, under the same path."
+        return Failed(path, f"{path}: node {socket.gethostname()} does not see this file. {where}")
+
+    return ingest_chunk(layout, [one if isinstance(one, Failed) else seen(one) for one in chunk], **rest)
+
+
+def _as_nodes_name(file: str | Failed) -> str | Failed:
+    """Return the path of a file from wherever one stands; what is wrong with it here needs no other machine."""
+    if isinstance(file, Failed):
+        return file
+    if file == STDIN:
+        return Failed(file, "standard input cannot be read by a cluster; write it to a file that all nodes see.")
+    try:
+        input_of(file)
+    except InputError as error:
+        return Failed(file, str(error))
+    return str(Path(file).absolute())
+
+
+def _until(stopped: threading.Event, progress: Callable[[str], Progress]) -> Callable[[str], Progress]:
+    """Have the reading of files end at their next piece when nobody waits for it any more."""
+
+    def of_file(path: str) -> Progress:
+        show = progress(path)
 
         def report(read: int, size: int | None, events: int) -> None:
             if stopped.is_set():
                 raise _Stopped
             show(read, size, events)
 
-        folder.mkdir()
-        return _caught(path, lambda: read_one(layout, path, folder, progress=report, threads=threads))
+        return report
 
-    def ingest(chunk: Sequence[str | Failed]) -> list[Ingested | Failed]:
-        paths = [path for path in chunk if not isinstance(path, Failed)]
-        with Staging(layout.staging, ", ".join(paths)) as folder:
-            found = [
-                path if isinstance(path, Failed) else read(path, folder / str(nth)) for nth, path in enumerate(chunk)
-            ]
-            staged = [one for one in found if isinstance(one, Staged)]
-            landed = _caught(", ".join(paths), lambda: land(layout, folder, staged, settings, answers=answers))
-            if isinstance(landed, Failed):
-                return [Failed(one.ingested.source, landed.reason) if isinstance(one, Staged) else one for one in found]
-            done = iter(landed)
-            return [next(done) if isinstance(one, Staged) else one for one in found]
+    return of_file
 
-    remove_dead_staging(layout.staging)
-    with ThreadPoolExecutor(at_once, "tracelake-file") as pool:
-        try:
-            for results in pool.map(ingest, _chunks(files, at_once)):
-                yield from results
-        except BaseException:
-            # Whoever waits for the files does so no longer: those under way end at their next piece.
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+
+def _show(results: Sequence[Ingested | Failed], progress: Callable[[str], Progress]) -> None:
+    """Show the progress of files that were read elsewhere: all of it at once."""
+    for one in results:
+        if isinstance(one, Ingested):
+            size = _size(one.source)
+            progress(one.source)(size, size, one.events)
+
+
+def _unseen(read: int, size: int | None, events: int) -> None:
+    """Show nothing of a file's progress."""
 
 
 def _caught(path: str, work: Callable[[], T]) -> T | Failed:
