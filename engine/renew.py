@@ -16,10 +16,11 @@ from . import aside
 from .catalog import Catalog
 from .event_files import EVENTS, EventFiles
 from .files import Staging, exclusive, unbroken
+from .here import Here
 from .layout import Layout
 from .publish import Batch, compute, publish
 from .stored import Stored
-from .tables import Here, Tables
+from .tables import Tables
 
 T = TypeVar("T")
 #: Traces that are computed together: planning queries costs as much as a small trace's rows.
@@ -52,7 +53,8 @@ def bring(
         DamagedError: files of events cannot be read.
         InputError: rows that a user gave a lookup table cannot be read.
     """
-    here = answers.is_here or not os.access(layout.root, os.W_OK)
+    # A store says only when it is written to whether one may.
+    here = answers.is_here or not (layout.is_remote or os.access(str(layout.root), os.W_OK))
     if here and not answers.is_here:
         answers.see_here()
     try:
@@ -81,7 +83,7 @@ def renew(
 ) -> None:
     """Compute the answers of some traces, and publish them. The lake's lock is held, where it is written to."""
     tables, catalog = answers.tables, answers.catalog
-    for chunk in _chunks(layout, traces):
+    for chunk in _chunks(layout, catalog, traces):
         with _folder(layout, tables) as folder:
             batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
             publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)
@@ -118,7 +120,7 @@ def renew_side_by_side(
 
     with ThreadPoolExecutor(jobs, "tracelake-answers") as pool, ExitStack() as stack:
         stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        for count in pool.map(one, list(_chunks(layout, traces, jobs))):
+        for count in pool.map(one, list(_chunks(layout, catalog, traces, jobs))):
             done(count)
 
 
@@ -137,11 +139,12 @@ def together(items: Iterable[T], size_of: Callable[[T], int], most: int, most_by
         yield group
 
 
-def _chunks(layout: Layout, traces: Sequence[str], jobs: int = 1) -> Iterator[list[str]]:
+def _chunks(layout: Layout, catalog: Catalog, traces: Sequence[str], jobs: int = 1) -> Iterator[list[str]]:
     """Yield traces to be computed together."""
 
     def size(trace_id: str) -> int:
-        return sum(file.stat().st_size for file in layout.event_files(trace_id))
+        listed = catalog.states[trace_id].event_files
+        return sum(file.stat().st_size for file in layout.event_files(trace_id, listed))
 
     return together(traces, size, min(AT_ONCE, -(-len(traces) // jobs)), BYTES_AT_ONCE)
 
@@ -155,7 +158,7 @@ def _compute(
     memory_limit: str | None,
 ) -> Batch:
     settings = {one: catalog.relevant(one) for one in chunk}
-    events = {one: layout.event_files(one) for one in chunk}
+    events = {one: layout.event_files(one, catalog.states[one].event_files) for one in chunk}
     return compute(layout, catalog.entries(connection, chunk), settings, events, folder, memory_limit)
 
 

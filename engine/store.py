@@ -6,19 +6,20 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Set
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import duckdb
 
 from . import aside, damage, guard, modules, naming, renew
 from .catalog import Catalog, create_tables
-from .connection import connect, set_event_files
+from .connection import connect, have_read, set_event_files
 from .errors import UsageError
 from .event_files import EVENTS, EventFiles
 from .files import remove_dead_staging
 from .layout import Layout, open_layout
 from .lookups import LookupTables
+from .objects import ObjectPath
+from .paths import Place
 from .relations import Relations
 from .stored import Stored
 
@@ -43,7 +44,7 @@ class Store:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | ObjectPath,
         *,
         create: bool = True,
         memory_limit: str | None = None,
@@ -53,7 +54,7 @@ class Store:
         """Open the lake at `path`, making an empty one where nothing is.
 
         Args:
-            path: the lake's folder.
+            path: the lake's folder, or its address in an object store.
             create: make one where nothing is.
             memory_limit: DuckDB's, as in "4GB".
             unsafe: questions may do all that DuckDB can: read and write any file, attach databases, change settings.
@@ -64,7 +65,7 @@ class Store:
             UsageError: no lake is there and `create` is false, or the folder holds other things.
             InputError: the lake is of a newer format, or cannot be read.
         """
-        self.layout: Layout = open_layout(Path(path), create=create)
+        self.layout: Layout = open_layout(path, create=create)
         self.memory_limit = memory_limit
         self._unsafe = unsafe
         self.stored = STORED if stored is None else stored
@@ -83,7 +84,7 @@ class Store:
         self.relations = Relations(self.lookups, self.answers, stored=self.stored)
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Place:
         """The lake's folder."""
         return self.layout.root
 
@@ -183,18 +184,9 @@ class Store:
         if self.answers.catalog.load(connection):
             self.answers.pointed.clear()
             self._events_pointed = False
-            self._set_aside(connection)
+            aside.fill(connection, self.layout, self.answers.catalog)
             self.relations.recompute(connection, (entry.name for entry in modules.relations()))
         return connection
-
-    def _set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """List what cannot be computed, as the catalog says."""
-        aside.create_table(connection)
-        for trace_id, reason in self.answers.catalog.damaged.items():
-            aside.put(connection, self.layout, trace_id, "traces", reason)
-        for trace_id, state in self.answers.catalog.states.items():
-            for relation, reason in state.faults.items():
-                aside.put(connection, self.layout, trace_id, relation, reason)
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
@@ -209,7 +201,9 @@ class Store:
 
         Raises:
             DamagedError: relations are being made ready: the question is not to be asked again here.
+            InputError: an object store cannot be used.
         """
+        damage.check_reachable(error)
         if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
             return self._door is not None and self._door.recover(error)
         if self.answers.catalog.loaded and not self.answers.catalog.is_current():
@@ -223,7 +217,8 @@ class Store:
         return True
 
     def _find_damage(self, error: Exception, relations: Iterable[str]) -> damage.Found:
-        events = {one: self.layout.event_files(one) for one in self.answers.catalog.states if self._events_pointed}
+        states = self.answers.catalog.states if self._events_pointed else {}
+        events = {one: self.layout.event_files(one, state.event_files) for one, state in states.items()}
         entries = [entry for name in relations if (entry := modules.module(name))]
         stored = [(entry, file.path) for entry in entries for file in self.answers.files(entry)[0]]
         return damage.find(events, stored, error)
@@ -231,7 +226,7 @@ class Store:
     def _take_away(self, found: damage.Found) -> None:
         self.answers.tables.lost.update(found.stored)
         for trace_id, reason in found.events.items():
-            self.event_files.condemn(trace_id, reason)
+            self.event_files.condemn(trace_id, reason, self.answers.catalog.states[trace_id].event_files)
         if found.fatal:
             self._disconnect()
         self.answers.catalog.forget()
@@ -336,6 +331,7 @@ class Store:
         if (base or stored) and not self.answers.catalog.loaded:
             connection = self._refresh()
         if stored:
+            self.answers.tables.look(entry.name for entry in stored)
             self._bring_up_to_date([entry for entry in stored if entry.name not in self.answers.pointed])
             connection = self._connection
         if "_event_rows" in base and not self._events_pointed:
@@ -386,6 +382,7 @@ class Store:
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
         connection = connect(self.memory_limit)
+        have_read(connection, self.layout.root)
         create_tables(connection)
         aside.create_table(connection)
         connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
