@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .damage import DamagedError, Found, Probe, is_fatal
+from .objects import fetch
 from .paths import TRACE_ID, pattern
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
 from .settings import changes_answers
@@ -265,6 +266,7 @@ class Catalog:
         files = [file for file in self._tables.files(table) if file not in self._lost]
         if not files:
             return
+        fetch(file.path for file in files)
         # Columns of a later version are left alone, those of an earlier one are NULL.
         named = ", ".join(f"'{name}'" for name in columns)
         try:

@@ -127,8 +127,9 @@ class Layout:
 
     def lookup_files(self) -> dict[str, Place]:
         """Return the user's own rows of lookup tables, by the table's name."""
-        former = () if self.is_remote else plain_files(self.former_lookup, ".csv")
-        files = (*former, *plain_files(self.lookup, ".csv"))
+        if isinstance(self.root, ObjectPath):
+            return {path.stem: path for path in (self.root / "lookup").recent() if path.name.endswith(".csv")}
+        files = (*plain_files(self.former_lookup, ".csv"), *plain_files(self.lookup, ".csv"))
         return {path.stem: path for path in files}
 
     def verdict_file(self, trace_id: str) -> Place:
@@ -218,9 +219,20 @@ def _check_own(folder: Path) -> None:
 
 
 def mark(layout: Layout) -> None:
-    """Make a folder a lake of this format."""
-    marker = {"format": "tracelake", "version": FORMAT_VERSION}
-    publish_bytes(layout.marker, (json.dumps(marker) + "\n").encode())
+    """Make a place a lake of this format.
+
+    Raises:
+        InputError: the object store would let two writers overwrite each other's entries.
+    """
+    marker = (json.dumps({"format": "tracelake", "version": FORMAT_VERSION}) + "\n").encode()
+    if not isinstance(layout.marker, ObjectPath):
+        publish_bytes(layout.marker, marker)
+    elif layout.marker.create(marker) and layout.marker.create(marker):
+        layout.marker.unlink()
+        raise InputError(
+            f"{layout.root}: cannot make a lake there: the object store has no conditional puts (If-None-Match), and "
+            "writers would overwrite each other's entries."
+        )
 
 
 def _check_version(layout: Layout) -> None:

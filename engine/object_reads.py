@@ -77,3 +77,5 @@ def register(connection: Any) -> None:
     """Have a connection of DuckDB read objects; it may do so already."""
     if not connection.filesystem_is_registered("s3"):
         connection.register_filesystem(_Reads())
+        # Files of up to so many bytes are read as a whole, of others what is asked for; by default it is twice as much.
+        connection.execute(f"SET external_file_cache_remote_max_block_size = {1 << 20}")

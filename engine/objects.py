@@ -12,6 +12,7 @@ import errno
 import functools
 import importlib.util
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,11 @@ T = TypeVar("T")
 _lasting: dict[str, Info] = {}
 #: When these were written, for all that anybody needs to know: DuckDB caches what it reads of old files.
 _LONG_AGO_NS = 10**18
+#: Bytes up to which an object is read as a whole: to wait for a request takes longer than to move them.
+_SMALL = 1 << 16
+#: Listings of some folders that were just made, and when: a report asks dozens of questions, each of the same folder.
+_recent: dict[str, tuple[float, list[ObjectPath]]] = {}
+_RECENT_SECONDS = 1.0
 #: A place in an object store; what else a name may hold, some library on the way takes for something else.
 _ADDRESS = re.compile(r"(s3|gs|az)://[a-z0-9][a-z0-9._-]+(/[\w.=-]+)*/?", re.ASCII)
 #: How often a request is tried again, and for how long: after errors of the store, and where it cannot be reached.
@@ -210,6 +216,8 @@ class ObjectPath:
         """Return a part of its content, shorter where it ends before."""
         import obstore
 
+        if self.url in _lasting and _lasting[self.url].st_size <= _SMALL:
+            return _small(self)[start : start + length]
         with self._asking():
             return bytes(obstore.get_range(_bucket(self.url), self.key, start=start, length=length))
 
@@ -224,7 +232,24 @@ class ObjectPath:
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
         with self._asking():
             obstore.put(_bucket(self.url), self.key, content)
+        _recent.pop(self.parent.url, None)
         return ObjectPath(self.url, Info(size))
+
+    def create(self, content: bytes) -> bool:
+        """Write bytes where nothing is; return whether nothing was.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with self._asking():
+            try:
+                obstore.put(_bucket(self.url), self.key, content, mode="create")
+            except AlreadyExistsError:
+                return False
+        return True
 
     def unlink(self, *, missing_ok: bool = True) -> None:  # noqa: ARG002
         """Remove it; one that is not there stays away."""
@@ -236,18 +261,28 @@ class ObjectPath:
 
         with self._asking():
             found = obstore.list_with_delimiter(_bucket(self.url), self.key or None)
-        start = self.url.removesuffix(self.key)
-        yield from (ObjectPath(start + one["path"], _info(one)) for one in found["objects"])
-        yield from (ObjectPath(start + prefix.rstrip("/")) for prefix in found["common_prefixes"])
+        yield from (self._named(one["path"], _info(one)) for one in found["objects"])
+        yield from (self._named(prefix.rstrip("/")) for prefix in found["common_prefixes"])
+
+    def recent(self) -> list[ObjectPath]:
+        """Return what is in it, or was a second ago but for what this process wrote."""
+        now = time.monotonic()
+        if (known := _recent.get(self.url)) is None or now - known[0] > _RECENT_SECONDS:
+            known = _recent[self.url] = (now, list(self.iterdir()))
+        return known[1]
 
     def below(self, after: str = "") -> Iterator[ObjectPath]:
         """Yield all objects in it and in its folders, with sizes and times, from a name in it on."""
         import obstore
 
-        start = self.url.removesuffix(self.key)
+        offset = f"{self.key}/{after}" if after else None
         with self._asking():
-            for chunk in obstore.list(_bucket(self.url), self.key, offset=f"{self.key}/{after}" if after else None):
-                yield from (ObjectPath(start + one["path"], _info(one)) for one in chunk)
+            for chunk in obstore.list(_bucket(self.url), self.key or None, offset=offset):
+                yield from (self._named(one["path"], _info(one)) for one in chunk)
+
+    def _named(self, key: str, info: Info | None = None) -> ObjectPath:
+        """Return another object of the bucket."""
+        return ObjectPath("/".join([*self.url.split("/", 3)[:3], key]), info)
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
@@ -277,6 +312,25 @@ def remove(objects: Iterable[ObjectPath]) -> None:
     if found := list(objects):
         with found[0]._asking():  # noqa: SLF001
             obstore.delete(_bucket(found[0].url), [one.key for one in found])
+        for one in found:
+            _recent.pop(one.parent.url, None)
+
+
+def fetch(objects: Iterable[object]) -> None:
+    """Read those that are small and stay as they are, many at once: whoever reads them next need not wait.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+
+    def one(path: ObjectPath) -> None:
+        # What is not there is for the reader to find out.
+        with contextlib.suppress(FileNotFoundError):
+            _small(path)
+
+    found = [one for one in objects if isinstance(one, ObjectPath) and one.info and one.info.st_size <= _SMALL]
+    if len(found) > 1:
+        each(one, found)
 
 
 def each(work: Callable[[T], object], items: Iterable[T]) -> None:
@@ -295,6 +349,11 @@ def each(work: Callable[[T], object], items: Iterable[T]) -> None:
 def storage_options() -> dict[str, str]:
     """Return what the library of the lake's tables is to be given beside its address."""
     return {"max_retries": str(RETRIES), "retry_timeout": f"{RETRIED_SECONDS}s"}
+
+
+@functools.lru_cache(maxsize=512)
+def _small(path: ObjectPath) -> bytes:
+    return path.read_bytes()
 
 
 def _info(found: Any) -> Info:

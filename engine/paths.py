@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
-from .errors import InputError
+from .errors import InputError, UsageError
 from .objects import ObjectPath, is_address
 
 #: Where a lake may lie, and what is in it.
@@ -30,11 +30,15 @@ def place_of(path: str | os.PathLike[str] | ObjectPath) -> Place:
     """Return the place that a user names: an address with `://` in an object store, all else in a folder.
 
     Raises:
-        UsageError: an address that is none of a lake.
+        UsageError: an address that is none of a lake, or has become a path.
     """
     if isinstance(path, ObjectPath):
         return path
-    return ObjectPath.parse(path) if isinstance(path, str) and is_address(path) else Path(path)
+    if isinstance(path, str) and is_address(path):
+        return ObjectPath.parse(path)
+    if not isinstance(path, str) and re.match(r"(s3|gs|az):/", str(path)):
+        raise UsageError(f"{path}: a path has lost a part of this address; give it as text.")
+    return Path(path)
 
 
 def check_usable(path: Path) -> None:

@@ -34,19 +34,25 @@ class Request:
 
 
 class ObjectServer:
-    """The server, in a thread of this process; its one bucket is `BUCKET`."""
+    """The server, in a thread of this process, with a bucket `BUCKET`."""
 
     def __init__(self) -> None:
         """Start serving."""
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        s3_backends["123456789012"]["aws"].create_bucket(BUCKET, "us-east-1")
+        self.make_bucket(BUCKET)
         self._app = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         self._fault: Fault = lambda method, path: None
+        #: Whether conditions of a put are kept, as every store should.
+        self.conditional = True
         #: All requests, in order.
         self.requests: list[Request] = []
+
+    def make_bucket(self, name: str) -> None:
+        """Make a bucket."""
+        s3_backends["123456789012"]["aws"].create_bucket(name, "us-east-1")
 
     @property
     def environment(self) -> dict[str, str]:
@@ -81,6 +87,9 @@ class ObjectServer:
         if status := self._fault(asked.method, asked.path):
             start(status, [("Content-Type", "application/xml")])
             return [b"<Error><Code>Injected</Code></Error>"]
+
+        if not self.conditional:
+            environ.pop("HTTP_IF_NONE_MATCH", None)
 
         def begin(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
             asked.length = int(dict(headers).get("Content-Length", 0))

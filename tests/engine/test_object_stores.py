@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import uuid
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,9 @@ def server():
 
 
 @pytest.fixture
-def url(server, request) -> str:
+def url(server) -> str:
     """A place of the test's own."""
-    return f"s3://{BUCKET}/{re.sub('[^a-z0-9]+', '-', request.node.name)[:60]}/lake"
+    return f"s3://{BUCKET}/{uuid.uuid4().hex}/lake"
 
 
 def write_trace(path: Path, kernels: int, name: str = "k") -> Path:
@@ -308,7 +309,12 @@ def test_a_compaction_takes_nothing_of_a_writer_under_way(server, url, tmp_path)
 
 def test_a_query_reads_the_lake_and_nothing_else_of_its_bucket(url):
     with Lake(url) as lake:
-        for place in (f"{url}-other/events/x.parquet", f"{url}/lake.json", f"s3://{BUCKET}/x.parquet"):
+        for place in (
+            f"{url}-other/events/x.parquet",
+            f"{url}/events-x/x.parquet",
+            f"{url}/lake.json",
+            f"s3://{BUCKET}/x.parquet",
+        ):
             with pytest.raises(UsageError, match="the lake's own files only"):
                 lake.sql(f"FROM read_parquet('{place}')")
 
@@ -319,6 +325,26 @@ def test_a_place_that_holds_other_things_is_no_lake(url):
         Lake(url)
     with pytest.raises(UsageError, match="no lake in s3://"):
         Lake(url + "2", create=False)
+    with pytest.raises(UsageError, match="give it as text"):
+        Lake(Path(url))
+
+
+def test_a_store_without_conditional_puts_is_refused(server, url, monkeypatch):
+    monkeypatch.setattr(server, "conditional", False)
+    with pytest.raises(InputError, match="no conditional puts"):
+        Lake(url)
+    with pytest.raises(UsageError, match="no lake in"):
+        Lake(url, create=False)
+
+
+def test_a_lake_may_be_all_of_a_bucket(server, tmp_path):
+    server.make_bucket("whole-bucket")
+    with Lake("s3://whole-bucket/") as lake:
+        ingest(lake, write_trace(tmp_path / "three.json", 3))
+        assert lake.rows("SELECT count(*) FROM events") == [(3,)]
+        lake.remove("three")
+        assert below(lake, "events") == []
+        assert {path.name for path in lake.path.iterdir()} == {"lake.json", "tables"}
 
 
 def test_a_users_own_rows_of_a_lookup_table_count_and_are_read_again_when_they_change(url):
