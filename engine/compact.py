@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import duckdb
@@ -26,6 +26,14 @@ from .tables import DataFile, OvertakenError, Tables, statistics
 MOST_FILES = 100
 #: How long a writer may take from its first row in a table to its entry in the catalog, where there is no lock.
 UNDER_WAY_NS = 24 * 3600 * 10**9
+#: Settings of traces that are about to have an entry: they are written before it.
+_SETTINGS_UNDER_WAY = """
+UNION ALL
+SELECT r.* FROM {settings} AS r
+ANTI JOIN _entries AS e ON e.trace_id = r.trace_id
+ANTI JOIN {entries} AS gone ON gone.trace_id = r.trace_id AND gone.removed AND gone.row_id > r.row_id
+WHERE r.row_id >= '{since:019d}'
+"""
 
 
 def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
@@ -67,7 +75,7 @@ def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, t
 def _is_under_way(tables: Tables, catalog: Catalog, name: str, file: DataFile) -> bool:
     """Whether a file is of a batch that the catalog may be about to name: without a lock, others write meanwhile."""
     first, last = file.batches
-    if not tables.is_remote or name not in modules.stored() or first != last:
+    if not tables.is_remote or name not in modules.stored() or first != last or not first[:19].isdecimal():
         return False
     known = catalog.former[name in modules.linked()] | {batch_of(name, state) for state in catalog.states.values()}
     return first not in known and time.time_ns() - int(first[:19]) < UNDER_WAY_NS
@@ -77,7 +85,7 @@ def _rewrite(
     tables: Tables, connection: duckdb.DuckDBPyConnection, folder: Path, name: str, files: list[DataFile]
 ) -> int:
     """Write the rows of a table that count to one file, and put it in the place of all others; return its files."""
-    source = f"{parquet_rows([file.path for file in files])[:-1]}, union_by_name = true)"
+    source = _rows(files)
     if name == TRACES:
         # Of Delta's types only the one with a zone is known to every reader.
         left_out = "" if tables.is_remote else "EXCLUDE (event_files) "
@@ -87,6 +95,11 @@ def _rewrite(
             f"SELECT r.* FROM {source} AS r SEMI JOIN _settings AS s USING (trace_id, key) "
             "QUALIFY row_number() OVER (PARTITION BY trace_id, key ORDER BY row_id DESC) = 1"
         )
+        if tables.is_remote:
+            rows += _SETTINGS_UNDER_WAY.format(
+                settings=source, entries=_rows(tables.files(TRACES)),
+                since=time.time_ns() - UNDER_WAY_NS,
+            )  # fmt: skip
     else:
         batch = "linked_batch_id" if name in modules.linked() else "batch_id"
         rows = (
@@ -111,6 +124,11 @@ def _rewrite(
     found_of = statistics(count, [first, last], [earliest, latest] if earliest else [])
     tables.rewrite(name, [(path, found_of)], schema, files)
     return 1
+
+
+def _rows(files: Iterable[DataFile]) -> str:
+    """Return what reads files of a table; a column that one does not have is NULL there."""
+    return f"{parquet_rows(file.path for file in files)[:-1]}, union_by_name = true)"
 
 
 def _remove_orphans(layout: Layout, traces: Mapping[str, State], hours: float) -> None:

@@ -83,7 +83,8 @@ def may_be_damage(error: BaseException) -> bool:
         duckdb.InvalidInputException, duckdb.IOException, duckdb.InternalException, duckdb.FatalException,
         duckdb.SerializationException,
     )  # fmt: skip
-    return (isinstance(error, kinds) or type(error) is duckdb.Error) and not told(error)
+    found = (isinstance(error, kinds) and not isinstance(error, duckdb.HTTPException)) or type(error) is duckdb.Error
+    return found and not told(error)
 
 
 def is_fatal(error: BaseException) -> bool:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .paths import Place
-from .tables import DataFile, Tables, arrow_table
+from .table_types import arrow_table
+from .tables import DataFile, Tables
 
 
 class Here(Tables):

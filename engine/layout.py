@@ -110,9 +110,7 @@ class Layout:
         """
         folder = self.event_dir(trace_id)
         if isinstance(folder, ObjectPath):
-            # A lake may be a stranger's: what it reads lies inside it.
-            found = [(name, size) for name, size in json.loads(listed or "[]") if _LISTED.fullmatch(name)]
-            return [ObjectPath.lasting(f"{folder}/{name}", size) for name, size in found]
+            return [ObjectPath.lasting(f"{folder}/{name}", size) for name, size in _listed(listed or "[]")]
         lanes = (folder / f"lane={lane}" for lane in LANES)
         # A linked folder leads out of the lake, wherever on the way down it is.
         return [file for lane in lanes if is_plain_folder(folder) for file in plain_files(lane, ".parquet")]
@@ -140,6 +138,14 @@ class Layout:
 def listing(files: Iterable[tuple[ObjectPath, int]]) -> str:
     """Return the files of a trace's events, each with its bytes, as its entry in the catalog lists them."""
     return json.dumps([[f"{file.parent.name}/{file.name}", size] for file, size in files])
+
+
+def _listed(text: str) -> list[tuple[str, int]]:
+    """Return the files that an entry lists. A lake may be a stranger's: what it reads lies inside it."""
+    try:
+        return [(name, int(size)) for name, size in json.loads(text) if _LISTED.fullmatch(name)]
+    except (ValueError, TypeError, RecursionError):
+        return []
 
 
 def _named(trace_id: str) -> str:

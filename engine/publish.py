@@ -22,12 +22,12 @@ from typing import Any
 import duckdb
 
 from . import modules
-from .catalog import Catalog, new_id, put
+from .catalog import TRACES, Catalog, new_id, put
 from .compute import Answers, Work, Worker, rows_of, worker
 from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
 from .paths import Place, parquet_rows
-from .tables import OvertakenError, Tables
+from .tables import MOST_CONFLICTS, OvertakenError, Tables, overtaken
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,11 @@ def publish(
     for batch in batches:
         _append(tables, batch.answers)
     with worker(layout, memory_limit) as lent:
-        while True:
+        for _ in range(MOST_CONFLICTS):
             changed = {one: entry for batch in batches for one, entry in entries_of(batch).items()}
             with contextlib.suppress(OvertakenError):
                 return _publish(layout, tables, folder, lent, changed, gone, renewed=renewed)
+    raise overtaken(TRACES)
 
 
 def _publish(

@@ -26,15 +26,14 @@ from .errors import InputError
 from .files import fsync_path
 from .objects import ObjectPath, StoreError, each, reason_of, storage_options
 from .paths import Place, as_text, is_plain_folder, plain_folders
+from .table_types import arrow_schema, arrow_table
 
 if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
 #: Changes of a table that are tried again where another writer was faster, before it is called an error.
-_MOST_CONFLICTS = 20
-#: DuckDB's types that Delta does not have, and those that hold all their values.
-_STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
+MOST_CONFLICTS = 100
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,9 @@ class OvertakenError(Exception):
     """Another writer has changed a table since it was looked at."""
 
 
-def stored_type(kind: str) -> str:
-    """Return the type in which a column of a DuckDB type is stored."""
-    return _STORED_AS.get(kind, kind)
+def overtaken(name: str) -> OSError:
+    """Return the error of a writer that was overtaken too often."""
+    return OSError(errno.EIO, f"the log of {name} cannot be written: others write to it all the time")
 
 
 class Tables:
@@ -148,10 +147,10 @@ class Tables:
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
         actions = [_moved(file, folder, found) for file, found in files]
-        for _ in range(_MOST_CONFLICTS):
+        for _ in range(MOST_CONFLICTS):
             with contextlib.suppress(OvertakenError):
                 return self._commit(name, actions, columns)
-        raise OSError(errno.EIO, f"a table's log cannot be written: others write to {name} all the time")
+        raise overtaken(name)
 
     def _commit(self, name: str, actions: Sequence[Any], columns: Mapping[str, str], after: int | None = None) -> None:
         """Have a table's log name files, made first where it is not there.
@@ -169,7 +168,7 @@ class Tables:
         from deltalake import CommitProperties, Schema
         from deltalake.transaction import create_table_with_add_actions
 
-        wanted = Schema.from_arrow(_schema(columns))
+        wanted = Schema.from_arrow(arrow_schema(columns))
         with _committing(self.path(name)):
             version = Tables.version(self, name)
             if after not in (None, version):
@@ -209,19 +208,19 @@ class Tables:
 
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.gettempdir()) if isinstance(folder, ObjectPath) else folder
-        path = beside / f".{uuid.uuid4().hex}"
-        try:
-            # Opened here: whatever the locale is, the name's bytes stay what they are.
-            with path.open("wb") as out:
-                pyarrow.parquet.write_table(arrow_table(rows, columns), out, compression="zstd")
-            found = statistics(len(rows), [str(row["trace_id"]) for row in rows])
-            if after is None:
-                self.append(name, [(path, found)], columns)
-            else:
-                self._commit(name, [_moved(path, folder, found)], columns, after)
-        finally:
-            path.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory() if self.is_remote else contextlib.nullcontext(str(folder)) as beside:
+            path = Path(beside) / f".{uuid.uuid4().hex}"
+            try:
+                # Opened here: whatever the locale is, the name's bytes stay what they are.
+                with path.open("wb") as out:
+                    pyarrow.parquet.write_table(arrow_table(rows, columns), out, compression="zstd")
+                found = statistics(len(rows), [str(row["trace_id"]) for row in rows])
+                if after is None:
+                    self.append(name, [(path, found)], columns)
+                else:
+                    self._commit(name, [_moved(path, folder, found)], columns, after)
+            finally:
+                path.unlink(missing_ok=True)
 
     def rewrite(
         self,
@@ -246,7 +245,8 @@ class Tables:
                 table.create_write_transaction([*actions, *map(_removed, former)], "append", table.schema())
             else:
                 table.create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
-            table.create_checkpoint()
+            # Anew: a table that was opened before the change would write a checkpoint of before it.
+            self._open(name).create_checkpoint()
 
     def drop(self, name: str, files: Iterable[DataFile]) -> None:
         """Take files out of a table; those that another process takes out at once are gone as well."""
@@ -258,6 +258,9 @@ class Tables:
         """Remove files that no version of the last hours names, of all tables."""
 
         def one(name: str) -> None:
+            if self.version(name) < 0:
+                # A writer that was killed has left a file, and no table.
+                return
             with contextlib.suppress(OvertakenError), _committing(self.path(name)):
                 self._open(name).vacuum(retention_hours=int(hours), dry_run=False, enforce_retention_duration=False)
 
@@ -303,14 +306,6 @@ class Tables:
         ]
 
 
-def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pyarrow.Table:
-    """Return rows, given by column, as Arrow has them; NULL where one is missing."""
-    import pyarrow
-
-    schema = _schema(columns)
-    return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
-
-
 def _address(folder: Place) -> str:
     """Return where a table lies, as Delta's library takes it."""
     return folder.url if isinstance(folder, ObjectPath) else as_text(folder)
@@ -345,22 +340,6 @@ def _committing(folder: Place) -> Iterator[None]:
         if isinstance(error, OSError):
             raise
         raise OSError(errno.EIO, f"a table's log cannot be written: {str(error).partition(chr(10))[0]}") from error
-
-
-def _schema(columns: Mapping[str, str]) -> pyarrow.Schema:
-    """Return the columns of a table, given by DuckDB's types, as Arrow has them."""
-    import pyarrow
-
-    kinds = {
-        "VARCHAR": pyarrow.string(), "BIGINT": pyarrow.int64(), "INTEGER": pyarrow.int32(),
-        "BOOLEAN": pyarrow.bool_(), "DOUBLE": pyarrow.float64(), "TIMESTAMP": pyarrow.timestamp("us", "UTC"),
-        "UBIGINT": pyarrow.decimal128(20, 0), "HUGEINT": pyarrow.decimal128(38, 0),
-    }  # fmt: skip
-
-    def arrow(kind: str) -> pyarrow.DataType:
-        return pyarrow.list_(arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else kinds[kind]
-
-    return pyarrow.schema([(name, arrow(kind)) for name, kind in columns.items()])
 
 
 def _moved(file: Path, folder: Place, found: Mapping[str, Any]) -> Any:

@@ -92,9 +92,10 @@ def test_a_lake_of_objects_answers_as_a_folder_does_through_all_that_changes_it(
         assert lake.rows("SELECT max(layer_id) FROM layers") < s1_lake.rows("SELECT max(layer_id) FROM layers")
         lake.set("s1", num_layers=None)
         assert lake.compact()["_kernels"] == (2, 1)
-        assert answers(lake) == answers(s1_lake)
+        expected = answers(s1_lake)
+        assert answers(lake) == expected
     with Lake(url) as lake:
-        assert lake.export(tmp_path / "out", relations=["layers"]) == s1_lake.export(tmp_path, relations=["layers"])
+        assert lake.export(tmp_path, relations=["passes"]) == [("passes", len(expected["passes"]))]
         lake.remove("s1")
         assert names(lake) == below(lake, "events") == []
 
@@ -214,9 +215,9 @@ def test_events_that_are_gone_are_set_aside_and_the_others_answer(url, tmp_path)
         assert lake.rows("SELECT count(*) FROM events") == [(6,)]
 
 
-def writer(url: str, path: Path) -> subprocess.Popen[str]:
+def writer(url: str, path: Path, *options: str) -> subprocess.Popen[str]:
     """Start a process that ingests a trace and computes its answers."""
-    words = [sys.executable, "-m", "tracelake", "--lake", url, "ingest", str(path)]
+    words = [sys.executable, "-m", "tracelake", "--lake", url, "ingest", str(path), *options]
     return subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
 
 
@@ -292,17 +293,22 @@ def test_a_compaction_takes_nothing_of_a_writer_under_way(server, url, tmp_path)
         return
 
     with Lake(url) as lake:
-        ingest(lake, write_trace(tmp_path / "one.json", 1, "o"))
-        ingest(lake, write_trace(tmp_path / "two.json", 2, "t"))
+        lake.ingest(write_trace(tmp_path / "one.json", 1, "o"), run="first")
+        lake.ingest(write_trace(tmp_path / "two.json", 2, "t"), events_only=True, run="second")
         with server.failing(hold):
-            writing = writer(url, write_trace(tmp_path / "three.json", 3))
+            writing = writer(url, write_trace(tmp_path / "three.json", 3), "--run", "third")
             assert about_to.wait(60)
-            assert lake.compact(vacuum_hours=1)["traces"] == (2, 1)
+            done = lake.compact(vacuum_hours=1)
+            assert (done["traces"], done["settings"]) == ((2, 1), (3, 1))
+            # The file of the first trace is by itself what it was: that of the third is not looked at.
+            assert "_kernels" not in done
             may.set()
             _, said = writing.communicate(timeout=120)
             assert writing.returncode == 0, said
         lake.refresh()
-        assert names(lake) == ["one", "three", "two"]
+        assert lake.rows("SELECT trace, run FROM traces ORDER BY ALL") == [
+            ("one", "first"), ("three", "third"), ("two", "second"),
+        ]  # fmt: skip
         three = "SELECT count(*) FROM _kernels SEMI JOIN (FROM _catalog WHERE trace = 'three') USING (trace_id)"
         assert lake.rows(three) == [(3,)]
 
