@@ -19,7 +19,7 @@ def open(  # noqa: A001
     """Open the lake at `path`, making an empty one where nothing is.
 
     Args:
-        path: the lake's folder.
+        path: the lake's folder, or its address in an object store: `s3://bucket/name`, `gs://`, `az://`.
         create: make one where nothing is.
         unsafe: `sql` may do all that DuckDB can: read and write any file, attach databases, change settings.
 

@@ -26,6 +26,7 @@ from .commands import (
     upkeep,
 )
 from .engine import replicas
+from .engine.paths import Place
 from .version import __version__
 
 
@@ -47,13 +48,13 @@ class _Group(click.Group):
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--lake", envvar="TRACELAKE_LAKE", type=click.Path(path_type=Path), help="The lake's folder.")
+@click.option("--lake", envvar="TRACELAKE_LAKE", type=common.LAKE, help="The lake's folder, or s3://, gs://, az://.")
 @click.version_option(__version__, prog_name="tracelake")
 @click.pass_context
-def cli(ctx: click.Context, lake: Path | None) -> None:
+def cli(ctx: click.Context, lake: Place | None) -> None:
     """Profiler traces of LLM training and serving as Parquet tables, and the SQL that explains them.
 
-    The lake is the folder named by --lake or TRACELAKE_LAKE, else ./tracelake. Where a command takes a TRACE, it
+    The lake is the place named by --lake or TRACELAKE_LAKE, else ./tracelake. Where a command takes a TRACE, it
     takes a trace's name, its id or the beginning of one, or the path of a file; a file that is not in the lake is
     ingested first, into a cache when there is no lake. A query uses all cores, or TRACELAKE_THREADS of them.
 

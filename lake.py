@@ -15,6 +15,8 @@ from .analysis.passes import Pass
 from .analysis.sweeps import Sweep
 from .engine import changes, checks, export, invariants, replicas
 from .engine.layout import Layout
+from .engine.objects import ObjectPath
+from .engine.paths import Place
 from .engine.store import Store
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Lake:
 
     def __init__(
         self,
-        path: _Path,
+        path: _Path | ObjectPath,
         *,
         create: bool = True,
         memory_limit: str | None = None,
@@ -62,8 +64,8 @@ class Lake:
         self.store.close()
 
     @property
-    def path(self) -> Path:
-        """The lake's folder."""
+    def path(self) -> Place:
+        """The lake's folder, or its address in an object store."""
         return self.store.path
 
     @property

@@ -10,6 +10,7 @@ import click
 
 from ..engine.errors import InputError, UsageError
 from ..engine.layout import FORMAT_VERSION
+from ..engine.paths import Place, place_of
 from ..reports.output.files import check_target, write_text
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ class _OutputFile(click.Path):
         return path
 
 
+class _LakePlace(click.Path):
+    """A folder, or an address in an object store."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return place_of(value) if isinstance(value, str) else super().convert(value, param, ctx)
+
+
+#: The type of --lake.
+LAKE = _LakePlace(path_type=Path)
 #: The type of every -o that names a file.
 OUTPUT = _OutputFile(dir_okay=False, path_type=Path)
 #: The types of options that count what a workload has: sequences or tokens of it, and ranks.
@@ -155,7 +165,7 @@ def say(text: str) -> None:
     click.echo(printable(f"tracelake: {redact(text)}"), err=True)
 
 
-def open_at(lake: Path | None, trace: str) -> Lake:
+def open_at(lake: Place | None, trace: str) -> Lake:
     """Open the given lake, as `open_lake` does, for queries about one trace: only its files are read.
 
     Raises:
@@ -167,7 +177,7 @@ def open_at(lake: Path | None, trace: str) -> Lake:
     return opened
 
 
-def open_lake(lake: Path | None, *, create: bool = False, trace: str | None = None, unsafe: bool = False) -> Lake:
+def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = None, unsafe: bool = False) -> Lake:
     """Open the given lake; without one the default, or a cache if the trace is a path.
 
     Raises:
@@ -207,7 +217,7 @@ def say_losses(lake: Lake, trace: str) -> None:
         say(f"{trace}: {', '.join(losses)}; answers are about the rest. Details: `tracelake doctor {trace}`.")
 
 
-def open_default(lake: Path | None) -> Lake:
+def open_default(lake: Place | None) -> Lake:
     """Open the given lake, else the default if it exists, else the cache: for queries about no trace."""
     from ..lake import Lake
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import find_one_pass, open_at, open_default, render_rows, say, write_answer
 from .summary import summary_format
 
@@ -73,7 +74,7 @@ def _add(
     plain = cast("Answer", command.callback)
 
     @click.pass_obj
-    def run(lake: Path | None, /, **words: Any) -> None:
+    def run(lake: Place | None, /, **words: Any) -> None:
         switched = words.pop(str(switch.name)) in WORDS
         given = {option: words.pop(str(option.name)) for option in options}
         if switched:
@@ -96,7 +97,7 @@ def _add_format(command: click.Command) -> None:
     option.help = f"{option.help} compat-json: a layer as one nested object, the input of layer simulators."
 
     @click.pass_obj
-    def run(lake: Path | None, /, **words: Any) -> None:
+    def run(lake: Place | None, /, **words: Any) -> None:
         if words["format_"] in JSON:
             _layer(lake, **words)
         else:
@@ -106,7 +107,7 @@ def _add_format(command: click.Command) -> None:
 
 
 def _layer(
-    lake: Path | None, trace: str, pass_: str | None, layer: int | None, output: Path | None, **others: Any
+    lake: Place | None, trace: str, pass_: str | None, layer: int | None, output: Path | None, **others: Any
 ) -> None:
     """Print a layer as one nested object, the input of layer simulators."""
     from ..engine.text import json_text
@@ -124,7 +125,7 @@ def _layer(
 
 
 def _summary(
-    lake: Path | None, given: dict[str, Any], trace: str, format_: str | None, output: Path | None, top: int
+    lake: Place | None, given: dict[str, Any], trace: str, format_: str | None, output: Path | None, top: int
 ) -> None:
     known = {name: value for name, value in given.items() if value is not None}
     opened = open_at(lake, trace)
@@ -132,7 +133,7 @@ def _summary(
 
 
 def _mfu(
-    lake: Path | None, _: dict[str, Any], name: str, pass_: str | None, format_: str, output: Path | None, **words: Any
+    lake: Place | None, _: dict[str, Any], name: str, pass_: str | None, format_: str, output: Path | None, **words: Any
 ) -> None:
     given = {key: value for key, value in words.items() if value is not None}
     for key in ("phase", "kv_len", "pp", "mla_mode"):
@@ -154,7 +155,7 @@ def _mfu(
 
 
 def _counts(
-    lake: Path | None,
+    lake: Place | None,
     words: dict[str, Any],
     trace: str,
     format_: str,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import OUTPUT, for_spreadsheets, open_at, say, spreadsheet_option
 
 
@@ -28,7 +29,7 @@ from .common import OUTPUT, for_spreadsheets, open_at, say, spreadsheet_option
 @click.option("-o", "--output", type=OUTPUT, required=True, help="The CSV file to write.")
 @click.pass_obj
 def extract(
-    lake: Path | None,
+    lake: Place | None,
     trace: str,
     pass_: int | None,
     window: str,

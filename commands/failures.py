@@ -11,6 +11,7 @@ import sys
 import click
 
 from ..engine.errors import InputError, TracelakeError
+from ..engine.objects import StoreError, told
 from ..engine.secrets import redact
 from .common import say
 
@@ -98,6 +99,8 @@ def _described(error: BaseException) -> tuple[str, int]:
             return f"{_first(error)}\n  There is not enough memory. TRACELAKE_THREADS=1 needs less.", _UNUSABLE
         if isinstance(error, duckdb.DataError):
             return f"{error}\n  A number is too large to compute with, or a value is not of its type.", 2
+        if reason := told(error):
+            return f"{reason}.", _UNUSABLE
         if isinstance(error, duckdb.IOException):
             full = "\n  The disk is full." if _FULL in str(error) else ""
             return f"cannot be read or written: {_first(error)}{full}", _UNUSABLE
@@ -110,6 +113,8 @@ def _described(error: BaseException) -> tuple[str, int]:
 
 
 def _of_storage(error: OSError) -> str:
+    if isinstance(error, StoreError):
+        return str(error)
     place = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     reason = error.strerror or str(error)
     what = "cannot be read" if error.errno == errno.ENOENT else "cannot be used"

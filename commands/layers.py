@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import FORMATS, find_one_pass, find_pass, format_options, open_at, output_options, print_rows, say
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("trace")
 @format_options
 @click.pass_obj
-def passes(lake: Path | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
+def passes(lake: Place | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
     """List the forward passes of a trace.
 
     A pass is its layers: span_ms is from the first layer's start to the last one's end. The wall time of `model mfu`
@@ -51,7 +52,7 @@ def passes(lake: Path | None, trace: str, format_: str, output: Path | None, lim
 @click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; default: the chosen one.")
 @format_options
 @click.pass_obj
-def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
+def layers(lake: Place | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
     """List the layers of a pass, with their time; below them, as a table, a comparison of layer types.
 
     Without types from a config.json, layers that run the same kernels are one kind: A, B and so on. The pass
@@ -85,7 +86,7 @@ def layers(lake: Path | None, trace: str, pass_: str | None, format_: str, outpu
 @output_options("compute-flow")
 @click.pass_obj
 def kernels(
-    lake: Path | None,
+    lake: Place | None,
     trace: str,
     pass_: str | None,
     layer: int | None,

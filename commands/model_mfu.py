@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, find_pass, open_default, open_lake, write_answer
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_options
 @click.pass_obj
 def mfu(
-    lake: Path | None,
+    lake: Place | None,
     /,
     name: str,
     pass_: str | None,

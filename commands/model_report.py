@@ -9,6 +9,7 @@ import click
 
 from ..analysis.formulas import known
 from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import (
     MOST_RANKS,
     MOST_TOKENS,
@@ -86,7 +87,7 @@ _FORMULAS = click.option(
 @click.option("--csv", type=_FOLDER, help="Write the relations behind the tables to this folder, as CSV.")
 @click.option("--parquet", type=_FOLDER, help="The same as Parquet.")
 @click.pass_obj
-def report(lake: Path | None, /, name: str, hardware: list[str], output: Path | None, **work: Any) -> None:
+def report(lake: Place | None, /, name: str, hardware: list[str], output: Path | None, **work: Any) -> None:
     """Write a report on a model's cost on a chip: what limits training, prefill and decode, and what would help.
 
     Nothing is measured: figures follow from dimensions and data sheets. Charts of a Markdown report are SVG files
@@ -115,7 +116,7 @@ def report(lake: Path | None, /, name: str, hardware: list[str], output: Path | 
 @format_options
 @click.pass_obj
 def roofline(
-    lake: Path | None,
+    lake: Place | None,
     /,
     name: str,
     hardware: str | None,
@@ -168,7 +169,7 @@ def roofline(
 @format_options
 @click.pass_obj
 def sweep(
-    lake: Path | None,
+    lake: Place | None,
     /,
     name: str,
     hardware: list[str],

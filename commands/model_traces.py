@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..engine.paths import Place
 from .common import FORMATS, OUTPUT, RANKS, device_column, find_one_pass, format_options, open_at, render_rows, say
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _UNITS = (
 @click.option("--limit", default=200, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
 @click.pass_obj
 def validate(
-    lake: Path | None,
+    lake: Place | None,
     trace: str,
     model: str | None,
     tp: int | None,
@@ -106,7 +107,7 @@ def _by_unit(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 @format_options
 @click.pass_obj
 def roofline_of(
-    lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int
+    lake: Place | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int
 ) -> None:
     """Compare what the operators of a trace compute and move with the chip's peaks, by operator and shape.
 

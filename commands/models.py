@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..engine.paths import Place
 from .common import (
     CACHED_TOKENS,
     FORMATS,
@@ -79,7 +80,7 @@ def model() -> None:
 @model.command("list")
 @format_options
 @click.pass_obj
-def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
+def list_(lake: Place | None, format_: str, output: Path | None, limit: int) -> None:
     """List the models known by name. For any other, give the path of its config.json.
 
     active_b are the parameters that a token is multiplied with, in billions, counted from the operators;
@@ -99,7 +100,7 @@ def list_(lake: Path | None, format_: str, output: Path | None, limit: int) -> N
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="Format.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
 @click.pass_obj
-def show(lake: Path | None, name: str, format_: str, output: Path | None) -> None:
+def show(lake: Place | None, name: str, format_: str, output: Path | None) -> None:
     """Show a model's dimensions, as published or from its config.json, and the kinds of its layers.
 
     Names that end in _b are billions of parameters, as in `model list`; difference_pct is that of the nearer of the
@@ -119,7 +120,7 @@ def show(lake: Path | None, name: str, format_: str, output: Path | None) -> Non
 @workload_options
 @format_options
 @click.pass_obj
-def operators(lake: Path | None, /, name: str, format_: str, output: Path | None, limit: int, **work: Any) -> None:
+def operators(lake: Place | None, /, name: str, format_: str, output: Path | None, limit: int, **work: Any) -> None:
     """List what each operator of a model should cost, for each kind of layer, on one rank.
 
     FLOP count 2 for a multiplication with its addition. Times are bounds: by the dense peak of the type it computes in,
@@ -148,7 +149,7 @@ def operators(lake: Path | None, /, name: str, format_: str, output: Path | None
 @click.option("--pass", "pass_", metavar="P", help="One pass instead of all complete ones.")
 @format_options
 @click.pass_obj
-def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
+def measured(lake: Place | None, trace: str, pass_: str | None, format_: str, output: Path | None, limit: int) -> None:
     """Compare the time of a trace's forward passes with the lower bound of its model, part by part.
 
     The trace needs a model: `tracelake set TRACE model=NAME`, or a config.json. The measured parts, overlap with a
@@ -182,7 +183,7 @@ def measured(lake: Path | None, trace: str, pass_: str | None, format_: str, out
 @click.argument("name")
 @click.option("--hardware", "chip", required=True, help="Chip whose kernels in the lake count.")
 @click.pass_obj
-def calibrate(lake: Path | None, name: str, chip: str) -> None:
+def calibrate(lake: Place | None, name: str, chip: str) -> None:
     """Store the share of a chip's peaks that kernels of the lake's traces reach, as execution profile NAME.
 
     One fraction of the matrix peak and one of the memory's bandwidth: the least time of all kernels whose FLOP or bytes
@@ -214,7 +215,7 @@ def hardware() -> None:
 @hardware.command("list")
 @format_options
 @click.pass_obj
-def list_hardware(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
+def list_hardware(lake: Place | None, format_: str, output: Path | None, limit: int) -> None:
     """List the accelerators known: dense peaks, memory, links, and where the figures are from.
 
     `trusted` is false if a figure is not from the vendor's own data sheet.

@@ -8,7 +8,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.guard import refusals
-from ..engine.paths import readable
+from ..engine.paths import Place, readable
 from .common import format_options, open_lake, render_rows, say
 
 
@@ -19,7 +19,7 @@ from .common import format_options, open_lake, render_rows, say
 @format_options
 @click.pass_obj
 def sql(
-    lake: Path | None,
+    lake: Place | None,
     query: str | None,
     file: Path | None,
     unsafe: bool,
@@ -54,7 +54,7 @@ def sql(
 @click.argument("relation", required=False)
 @click.option("--tree", is_flag=True, help="Show the relations it depends on instead.")
 @click.pass_obj
-def schema(lake: Path | None, relation: str | None, tree: bool) -> None:  # noqa: ARG001
+def schema(lake: Place | None, relation: str | None, tree: bool) -> None:  # noqa: ARG001
     """List the relations; for one, show what a row is, its key, its columns and its SQL.
 
     \b
@@ -77,7 +77,7 @@ def schema(lake: Path | None, relation: str | None, tree: bool) -> None:  # noqa
 @click.argument("trace", required=False)
 @format_options
 @click.pass_obj
-def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | None, limit: int) -> None:
+def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | None, limit: int) -> None:
     """Check one trace, or all, the invariants of the lake and its files.
 
     Exits with 1 if a check finds an error, an invariant is violated, or, where
@@ -111,7 +111,7 @@ def doctor(lake: Path | None, trace: str | None, format_: str, output: Path | No
     "--format", "format_", type=click.Choice(["parquet", "csv", "duckdb"]), default="parquet", show_default=True
 )
 @click.pass_obj
-def export(lake: Path | None, relations: tuple[str, ...], output: Path, format_: str) -> None:
+def export(lake: Place | None, relations: tuple[str, ...], output: Path, format_: str) -> None:
     """Write relations for other tools: the given ones, default: every public one but `events`.
 
     \b

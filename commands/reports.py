@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import OUTPUT, find_one_pass, find_pass, listed, open_at, output_options, print_rows, say
 
 
@@ -24,7 +25,7 @@ def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 @output_options(output="Write a small Chrome trace of the pass or layers to this file; gzipped when it ends in .gz.")
 @click.pass_obj
 def perfetto(
-    lake: Path | None,
+    lake: Place | None,
     trace: str,
     pass_: str | None,
     layers: tuple[int, ...],
@@ -65,7 +66,7 @@ def perfetto(
     help="File to write, .md or .json; default: Markdown on stdout.",
 )
 @click.pass_obj
-def report(lake: Path | None, trace: str, pass_: int | None, output: Path | None) -> None:
+def report(lake: Place | None, trace: str, pass_: int | None, output: Path | None) -> None:
     """Write a report on a trace: device, model, passes, layers, kernels, and what to look at next.
 
     What a trace does not record is reported as unknown, with the reason.

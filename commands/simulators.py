@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..engine.paths import Place
 from .common import (
     FORMATS,
     for_spreadsheets,
@@ -32,7 +33,7 @@ from .common import (
 )
 @spreadsheet_option
 @click.pass_obj
-def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | None, limit: int) -> None:
+def shapes(lake: Place | None, trace: str, format_: str | None, output: Path | None, limit: int) -> None:
     """List the kernel times of a trace by shape.
 
     A row for each type of operation, shapes, types of elements, formats, kind of core and number of blocks; the
@@ -81,7 +82,7 @@ def shapes(lake: Path | None, trace: str, format_: str | None, output: Path | No
 @output_options()
 @click.pass_obj
 def align(
-    lake: Path | None,
+    lake: Place | None,
     simulated: str,
     measured: str,
     pass_: int | None,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import FORMATS, OUTPUT, open_at, open_lake, render_rows, say, say_losses, write_answer
 
 
@@ -16,7 +17,7 @@ from .common import FORMATS, OUTPUT, open_at, open_lake, render_rows, say, say_l
 @click.option("-o", "--output", type=OUTPUT, help="File to write; default: stdout.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Rows of long tables; 0 for all.")
 @click.pass_obj
-def summary(lake: Path | None, trace: str, format_: str | None, output: Path | None, top: int) -> None:
+def summary(lake: Place | None, trace: str, format_: str | None, output: Path | None, top: int) -> None:
     """Show where the time of a trace goes: steps, breakdown, regions, operations, collectives, gaps, and what to do.
 
     Every table states what its shares are of. JSON has all rows; its schema is published with the package.
@@ -55,7 +56,7 @@ def summary_format(format_: str | None, output: Path | None) -> str:
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
 @click.pass_obj
 def compare(
-    lake: Path | None,
+    lake: Place | None,
     before: str,
     after: str,
     ops: bool,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..engine.paths import Place
 from .common import RANKS, format_options, open_lake, pairs, print_rows, ray_options, say
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @ray_options
 @click.pass_obj
 def ingest(
-    lake: Path | None,
+    lake: Place | None,
     /,
     paths: tuple[str, ...],
     name: str | None,
@@ -86,7 +87,7 @@ def ingest(
 @click.command()
 @format_options
 @click.pass_obj
-def traces(lake: Path | None, format_: str, output: Path | None, limit: int) -> None:
+def traces(lake: Place | None, format_: str, output: Path | None, limit: int) -> None:
     """List the traces in the lake.
 
     \b
@@ -102,7 +103,7 @@ def traces(lake: Path | None, format_: str, output: Path | None, limit: int) -> 
 @click.argument("trace")
 @click.argument("settings", nargs=-1, required=True, metavar="KEY=VALUE…")
 @click.pass_obj
-def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
+def set_(lake: Place | None, trace: str, settings: tuple[str, ...]) -> None:
     """Set properties of a trace: run, rank, model, profile, anchor, num_layers, hardware, tp, ep, dp, pp, or any tag.
 
     An empty value removes a setting. For Ascend, dedup sets which of several rows of one collective count: tracelake
@@ -124,7 +125,7 @@ def set_(lake: Path | None, trace: str, settings: tuple[str, ...]) -> None:
 @click.command()
 @click.argument("traces_", nargs=-1, required=True, metavar="TRACE…")
 @click.pass_obj
-def remove(lake: Path | None, traces_: tuple[str, ...]) -> None:
+def remove(lake: Place | None, traces_: tuple[str, ...]) -> None:
     """Remove traces from the lake. The files they were read from are not touched.
 
     \b

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from ..engine.errors import UsageError
+from ..engine.paths import Place
 from .common import open_lake, pairs, ray_options, say
 
 
@@ -15,7 +17,7 @@ from .common import open_lake, pairs, ray_options, say
 @ray_options
 @click.pass_obj
 def compute(
-    lake: Path | None, traces: tuple[str, ...], jobs: int | None, ray: str | None, ray_options: tuple[str, ...]
+    lake: Place | None, traces: tuple[str, ...], jobs: int | None, ray: str | None, ray_options: tuple[str, ...]
 ) -> None:
     """Compute the answers of traces again: of those that are named, or of all whose answers are missing or out of date.
 
@@ -43,7 +45,7 @@ def compute(
     help="With --vacuum: leave what was taken out in the last hours, which a reader may still have open.",
 )  # fmt: skip
 @click.pass_obj
-def compact(lake: Path | None, vacuum: bool, grace: int) -> None:
+def compact(lake: Place | None, vacuum: bool, grace: int) -> None:
     """Merge the files of the lake's tables, and drop rows that newer ones have replaced.
 
     After it, other tools that read the tables see exactly the current rows.
@@ -61,7 +63,7 @@ def compact(lake: Path | None, vacuum: bool, grace: int) -> None:
 @click.command()
 @click.option("--jobs", type=click.IntRange(1), help="How many traces are computed at once.")
 @click.pass_obj
-def migrate(lake: Path | None, jobs: int | None) -> None:
+def migrate(lake: Place | None, jobs: int | None) -> None:
     """Bring a lake of format 1 to the present format: events stay, answers are computed.
 
     \b
@@ -73,6 +75,8 @@ def migrate(lake: Path | None, jobs: int | None) -> None:
     from ..reports.output.progress import CountProgress
 
     path = lake or Path("tracelake")
+    if not isinstance(path, Path):
+        raise UsageError(f"{path}: only a lake in a folder can be of format 1.")
     count = former.migrate(path)
     say(f"{path}: {count} traces migrated; computing their answers." if count else f"{path}: nothing to migrate.")
     if count:

@@ -11,14 +11,13 @@ import contextlib
 import hashlib
 import json
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..version import __version__
 from .damage import reason_of
 from .files import publish_bytes
 from .layout import Layout
-from .paths import is_plain_file
+from .paths import Place, is_plain_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,14 +29,14 @@ _log = logging.getLogger("tracelake")
 _warned: set[tuple[object, ...]] = set()
 
 
-def warn_unwritable(root: Path, error: Exception) -> None:
+def warn_unwritable(root: Place, error: Exception) -> None:
     """Say, once, that answers cannot be stored."""
     if not _warned_before(root, "unwritable"):
         reason = getattr(error, "strerror", None) or reason_of(error)
         _log.warning("%s: cannot be written to: %s. Results are not stored.", root, reason)
 
 
-def warn_stale(root: Path, stale: int, traces: int) -> None:
+def warn_stale(root: Place, stale: int, traces: int) -> None:
     """Say, once, that traces are missing in answers, or answered by rules of before."""
     if not _warned_before(root, "stale", stale):
         _log.warning(
@@ -87,17 +86,20 @@ def _warned_before(*warning: object) -> bool:
 
 
 class Verdicts:
-    """Why the events of traces cannot be read, each stored with what the trace's files were."""
+    """Why the events of traces cannot be read, each stored with what the trace's files were.
+
+    In an object store nothing is stored: there, what is read is what was written, or is not there.
+    """
 
     def __init__(self, layout: Layout) -> None:
         """Look at nothing yet."""
         self._layout = layout
 
-    def state(self, trace_id: str) -> str:
+    def state(self, trace_id: str, listed: str | None = None) -> str:
         """Return what a trace's files are: equal states, equal content. A repaired file has another."""
         files = [
             (path.parent.name, path.name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-            for path in self._layout.event_files(trace_id)
+            for path in self._layout.event_files(trace_id, listed)
             for stat in [path.stat()]
         ]
         return repr(files)
@@ -105,7 +107,7 @@ class Verdicts:
     def recall(self, trace_id: str) -> str | None:
         """Return why the events of a trace cannot be read; None where that is not known."""
         path = self._layout.verdict_file(trace_id)
-        if not is_plain_file(path):
+        if self._layout.is_remote or not is_plain_file(path):
             return None
         try:
             key, reason = json.loads(path.read_bytes())
@@ -115,6 +117,8 @@ class Verdicts:
 
     def store(self, trace_id: str, reason: str) -> None:
         """Store why the events of a trace cannot be read; where the lake cannot be written to, do nothing."""
+        if self._layout.is_remote:
+            return
         path = self._layout.verdict_file(trace_id)
         with contextlib.suppress(OSError):
             publish_bytes(path, json.dumps([self._key(trace_id), reason]).encode())

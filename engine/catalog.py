@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .damage import DamagedError, Found, Probe, is_fatal
+from .objects import fetch
 from .paths import TRACE_ID, pattern
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
 from .settings import changes_answers
@@ -48,6 +49,7 @@ class State:
         rules: the fingerprint of the rules and settings that they were computed by.
         relations: the stored relations with rows of these batches, separated and enclosed by commas.
         faults: relations that cannot be computed, and why.
+        event_files: in an object store the files of its events, see `layout.listing`.
     """
 
     batch_id: str = ""
@@ -56,6 +58,7 @@ class State:
     rules: str = ""
     relations: str = ""
     faults: Mapping[str, str] = field(default_factory=dict)
+    event_files: str | None = None
 
 
 def new_id(after: Iterable[str] = ()) -> str:
@@ -122,6 +125,11 @@ class Catalog:
         return self._seen is not None
 
     @property
+    def version(self) -> int:
+        """The change of `traces` that is loaded; -1 where there is none."""
+        return self._seen[0] if self._seen else -1
+
+    @property
     def is_damaged(self) -> bool:
         """Whether a file of it cannot be read."""
         return bool(self._lost)
@@ -160,6 +168,7 @@ class Catalog:
         seen = self._versions()
         if seen == self._seen:
             return False
+        self._tables.look_again()
         connection.execute(f"CREATE OR REPLACE TEMP TABLE _entry_rows ({column_list(_COLUMNS)})")
         self._insert(connection, TRACES, "_entry_rows", _COLUMNS)
         # Paths are made of ids, and a lake may be a stranger's.
@@ -176,14 +185,14 @@ class Catalog:
             for batch in ("batch_id", "linked_batch_id")
         )
         rows = connection.execute(
-            "SELECT trace_id, batch_id, linked_batch_id, links, rules, relations, faults FROM _entries "
+            "SELECT trace_id, batch_id, linked_batch_id, links, rules, relations, faults, event_files FROM _entries "
             "ORDER BY trace_id"
         ).fetchall()
         self.states = {
             trace_id: State(
-                batch or "", linked or "", links or "", rules or "", names or "", json.loads(faults or "{}")
+                batch or "", linked or "", links or "", rules or "", names or "", json.loads(faults or "{}"), listed
             )
-            for trace_id, batch, linked, links, rules, names, faults in rows
+            for trace_id, batch, linked, links, rules, names, faults, listed in rows
         }
         formats = connection.execute("SELECT DISTINCT format FROM _entries").fetchall()
         self.formats = frozenset(name for (name,) in formats)
@@ -206,10 +215,18 @@ class Catalog:
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def append(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Write entries, each later than all that are there: from then on they count."""
+        """Write entries, each later than all that are there: from then on they count.
+
+        Raises:
+            OvertakenError: in an object store, another writer has appended entries since these were loaded.
+        """
         if entries:
             row_id = self._last = new_id([self._last])
-            self._tables.insert(TRACES, [{**entry, "row_id": row_id} for entry in entries], _COLUMNS)
+            after = self.version if self._tables.is_remote else None
+            # A column that none has is not made in lakes that do without.
+            listed = any(entry.get("event_files") for entry in entries)
+            columns = {name: kind for name, kind in _COLUMNS.items() if listed or name != "event_files"}
+            self._tables.insert(TRACES, [{**entry, "row_id": row_id} for entry in entries], columns, after)
 
     def append_settings(self, settings: Mapping[str, Mapping[str, str | None]]) -> None:
         """Write settings of traces, where they are others than those that are loaded; None takes one away."""
@@ -257,6 +274,7 @@ class Catalog:
         files = [file for file in self._tables.files(table) if file not in self._lost]
         if not files:
             return
+        fetch(file.path for file in files)
         # Columns of a later version are left alone, those of an earlier one are NULL.
         named = ", ".join(f"'{name}'" for name in columns)
         try:

@@ -9,7 +9,7 @@ from . import aside, cluster, naming, renew
 from . import compact as tidy
 from .errors import InputError
 from .event_files import EVENTS
-from .files import Staging, changing, exclusive, remove_folder, unbroken
+from .files import Staging, changing, exclusive, unbroken
 from .publish import publish
 from .store import Store
 
@@ -37,12 +37,12 @@ def remove(store: Store, trace: str) -> str:
     """
     trace_id = naming.damaged_one(trace, store.catalog.damaged) or store.resolve(trace)
     layout, tables = store.layout, store.answers.tables
+    listed = store.catalog.states[trace_id].event_files if trace_id in store.catalog.states else None
     with changing(store.path), exclusive(layout.lock), Staging(layout.staging) as folder:
         # The catalog first: without it the rest is invisible.
         publish(layout, tables, folder, removed=[trace_id], memory_limit=store.memory_limit)
         store.catalog.mend({trace_id})
-        remove_folder(layout.event_dir(trace_id))
-        layout.verdict_file(trace_id).unlink(missing_ok=True)
+        layout.remove_events(trace_id, listed)
     store.refresh()
     return trace_id
 
@@ -103,6 +103,6 @@ def compute(
             done(finished, len(wanted))
 
     with changing(store.path), cluster.executor(jobs, ray, ray_options) as executor:
-        renew.renew_side_by_side(store.layout, wanted, executor, count, store.memory_limit)
+        renew.renew_side_by_side(store.layout, store.answers.catalog, wanted, executor, count, store.memory_limit)
     store.refresh()
     return len(wanted)

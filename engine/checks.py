@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import modules
 from .catalog import create_tables
-from .connection import database
+from .connection import database, have_read
 from .damage import Probe
 from .errors import InputError
 from .layout import Layout
@@ -30,6 +30,7 @@ def faults(layout: Layout) -> list[str]:
         # What cannot be read is not compared with.
         return found
     with database(1) as connection:
+        have_read(connection, layout.root)
         create_tables(connection, temporary=True)
         answers.catalog.load(connection)
     for entry in modules.relations():
@@ -41,7 +42,7 @@ def faults(layout: Layout) -> list[str]:
         ]
     of_traces = {layout.event_dir(one) for one in answers.catalog.states}
     found += [
-        f"{folder}: events of no trace in the catalog, which nothing reads. Ingest the trace again, or remove them."
+        f"{folder}: events of no trace in the catalog, which nothing reads. `compact --vacuum` removes them."
         for folder in plain_folders(layout.events)
         if folder not in of_traces
     ]

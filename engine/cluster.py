@@ -24,6 +24,7 @@ from .errors import InputError, UsageError
 from .executors import Executor, Threads
 from .files import Staging, at_abandon, is_locked
 from .layout import Layout
+from .paths import Place
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -74,13 +75,13 @@ class _Sender:
 
     Attributes:
         lake: the lake.
-        locked: a file of it that the sender holds locked meanwhile.
+        locked: a file of it that the sender holds locked meanwhile; None in an object store, which needs no locks.
         version: of tracelake.
         rules: the fingerprint of its SQL.
     """
 
-    lake: Path
-    locked: Path
+    lake: Place
+    locked: Path | None
     version: str
     rules: str
 
@@ -96,6 +97,8 @@ class _Sender:
                 f"node {node} has another tracelake ({__version__}, SQL {modules.fingerprint()}) than the sender "
                 f"({self.version}, SQL {self.rules}). Install the same on all nodes."
             )
+        if self.locked is None:
+            return
         if not self.locked.is_file():
             raise InputError(
                 f"{self.lake}: node {node} does not see this lake. It must lie on a file system that all nodes share, "
@@ -150,7 +153,8 @@ class Cluster:
         Raises:
             InputError: a node cannot do the work.
         """
-        layout = Layout(layout.root.absolute())
+        if isinstance(layout.root, Path):
+            layout = Layout(layout.root.absolute())
         left = iter(enumerate(chunks))
         under_way: dict[Any, int] = {}
 
@@ -160,7 +164,8 @@ class Cluster:
                     self._ray.cancel(reference, force=True)
 
         with Staging(layout.staging) as folder:
-            sender = _Sender(layout.root, folder.with_suffix(".lock"), __version__, modules.fingerprint())
+            locked = None if layout.is_remote else folder.with_suffix(".lock")
+            sender = _Sender(layout.root, locked, __version__, modules.fingerprint())
             at_abandon.append(cancel)
             try:
                 while True:

@@ -5,22 +5,35 @@ After it, whatever reads Delta tables, or the files of a folder, sees exactly th
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import duckdb
 
 from . import modules
-from .catalog import SETTINGS, TRACES, Catalog, create_tables
-from .files import Staging, exclusive, unbroken
+from .catalog import SETTINGS, TRACES, Catalog, State, create_tables
+from .connection import have_read
+from .files import Staging, exclusive, remove_folder, unbroken
 from .layout import Layout
+from .objects import ObjectPath, remove
 from .paths import TRACE_ID, file_literal, parquet_rows, plain_folders
-from .tables import DataFile, Tables, statistics
+from .stored import batch_of
+from .tables import DataFile, OvertakenError, Tables, statistics
 
 #: Files of the catalog from which on a writer compacts, when it is done.
 MOST_FILES = 32
+#: How long a writer may take from its first row in a table to its entry in the catalog, where there is no lock.
+UNDER_WAY_NS = 24 * 3600 * 10**9
+#: Settings of traces that are about to have an entry: they are written before it.
+_SETTINGS_UNDER_WAY = """
+UNION ALL
+SELECT r.* FROM {settings} AS r
+ANTI JOIN _entries AS e ON e.trace_id = r.trace_id
+ANTI JOIN {entries} AS gone ON gone.trace_id = r.trace_id AND gone.removed AND gone.row_id > r.row_id
+WHERE r.row_id >= '{since:019d}'
+"""
 
 
 def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
@@ -38,39 +51,55 @@ def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, t
     tables = Tables(layout.tables)
     done = {}
     with exclusive(layout.lock), unbroken, Staging(layout.staging) as folder, duckdb.connect() as connection:
+        have_read(connection, layout.root)
         connection.execute(f"SET TimeZone = 'UTC'; SET temp_directory = {file_literal(folder / 'spill')}")
         create_tables(connection)
         catalog = Catalog(tables)
         catalog.load(connection)
         # The catalog last: until then it names rows of before, which are no longer there, and nothing else.
         for name in sorted(tables.names(), key=lambda name: (name == TRACES, name)):
-            files = tables.files(name)
+            files = [file for file in tables.files(name) if not _is_under_way(tables, catalog, name, file)]
             if name in (TRACES, SETTINGS) and catalog.is_damaged:
                 # What a file has that cannot be read now is not to be given up.
                 continue
             if len(files) > 1 or (name in modules.stored() and any(catalog.former)):
-                after = _rewrite(tables, connection, folder, name, files)
-                done[name] = (len(files), after)
+                # Of what another writer is about to change, and nobody loses by it.
+                with contextlib.suppress(OvertakenError):
+                    done[name] = (len(files), _rewrite(tables, connection, folder, name, files))
         if vacuum_hours is not None:
-            for name in tables.names():
-                tables.vacuum(name, vacuum_hours)
+            tables.vacuum(vacuum_hours)
             _remove_orphans(layout, catalog.states, vacuum_hours)
     return done
+
+
+def _is_under_way(tables: Tables, catalog: Catalog, name: str, file: DataFile) -> bool:
+    """Whether a file is of a batch that the catalog may be about to name: without a lock, others write meanwhile."""
+    first, last = file.batches
+    if not tables.is_remote or name not in modules.stored() or first != last or not first[:19].isdecimal():
+        return False
+    known = catalog.former[name in modules.linked()] | {batch_of(name, state) for state in catalog.states.values()}
+    return first not in known and time.time_ns() - int(first[:19]) < UNDER_WAY_NS
 
 
 def _rewrite(
     tables: Tables, connection: duckdb.DuckDBPyConnection, folder: Path, name: str, files: list[DataFile]
 ) -> int:
     """Write the rows of a table that count to one file, and put it in the place of all others; return its files."""
-    source = f"{parquet_rows([file.path for file in files])[:-1]}, union_by_name = true)"
+    source = _rows(files)
     if name == TRACES:
         # Of Delta's types only the one with a zone is known to every reader.
-        rows = "SELECT * REPLACE (CAST(ingested_at AS TIMESTAMPTZ) AS ingested_at) FROM _entries"
+        left_out = "" if tables.is_remote else "EXCLUDE (event_files) "
+        rows = f"SELECT * {left_out}REPLACE (CAST(ingested_at AS TIMESTAMPTZ) AS ingested_at) FROM _entries"
     elif name == SETTINGS:
         rows = (
             f"SELECT r.* FROM {source} AS r SEMI JOIN _settings AS s USING (trace_id, key) "
             "QUALIFY row_number() OVER (PARTITION BY trace_id, key ORDER BY row_id DESC) = 1"
         )
+        if tables.is_remote:
+            rows += _SETTINGS_UNDER_WAY.format(
+                settings=source, entries=_rows(tables.files(TRACES)),
+                since=time.time_ns() - UNDER_WAY_NS,
+            )  # fmt: skip
     else:
         batch = "linked_batch_id" if name in modules.linked() else "batch_id"
         rows = (
@@ -90,16 +119,27 @@ def _rewrite(
     [(count, first, last, earliest, latest)] = found
     schema = connection.sql(f"FROM {written} LIMIT 0").to_arrow_table().schema
     if not count:
-        tables.rewrite(name, [], schema)
+        tables.rewrite(name, [], schema, files)
         return 0
-    tables.rewrite(name, [(path, statistics(count, [first, last], [earliest, latest] if earliest else []))], schema)
+    found_of = statistics(count, [first, last], [earliest, latest] if earliest else [])
+    tables.rewrite(name, [(path, found_of)], schema, files)
     return 1
 
 
-def _remove_orphans(layout: Layout, traces: Mapping[str, object], hours: float) -> None:
+def _rows(files: Iterable[DataFile]) -> str:
+    """Return what reads files of a table; a column that one does not have is NULL there."""
+    return f"{parquet_rows(file.path for file in files)[:-1]}, union_by_name = true)"
+
+
+def _remove_orphans(layout: Layout, traces: Mapping[str, State], hours: float) -> None:
     """Remove events that no entry of the catalog names, and that nobody has touched for some hours."""
+    before = time.time_ns() - hours * 3600e9
+    if isinstance(layout.events, ObjectPath):
+        named = {file for one, state in traces.items() for file in layout.event_files(one, state.event_files)}
+        remove(one for one in layout.events.below() if one not in named and one.stat().st_mtime_ns <= before)
+        return
     for folder in plain_folders(layout.events):
         trace_id = folder.name.removeprefix("trace_id=")
-        old = time.time() - folder.stat().st_mtime >= hours * 3600
+        old = folder.stat().st_mtime_ns <= before
         if old and TRACE_ID.fullmatch(trace_id) and trace_id not in traces:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)

@@ -19,13 +19,14 @@ import duckdb
 
 from . import aside, modules
 from .catalog import create_tables, fill
-from .connection import connect, set_event_files
+from .connection import connect, have_read, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .layout import Layout
 from .lookups import LookupTables
-from .paths import file_literal
+from .paths import Place, file_literal
 from .schema import column_list, empty_select
-from .tables import statistics, stored_type
+from .table_types import stored_type
+from .tables import statistics
 
 #: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
 _NEVER_TABLES = frozenset({"events"})
@@ -64,7 +65,7 @@ class Work:
     """
 
     traces: Sequence[str]
-    events: Mapping[str, Sequence[Path]]
+    events: Mapping[str, Sequence[Place]]
     entries: Sequence[Mapping[str, Any]]
     settings: Sequence[tuple[str, str, str]]
     relations: frozenset[str]
@@ -277,6 +278,7 @@ def worker(layout: Layout, memory_limit: str | None = None) -> Iterator[Worker]:
         lent = Worker(layout, memory_limit)
     whole = False
     try:
+        have_read(lent.connection, layout.root)
         yield lent
         whole = True
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import duckdb
 
 from .errors import UsageError
 from .guard import scratch
-from .paths import TRACE_ID, file_literal, pattern, readable
+from .objects import ObjectPath
+from .paths import TRACE_ID, Place, file_literal, pattern, readable
 from .schema import EVENT_COLUMNS, empty_select
 
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
@@ -100,10 +101,19 @@ def _new(threads: int) -> duckdb.DuckDBPyConnection:
     return opened
 
 
-def set_event_files(connection: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
+def have_read(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Have a connection read what lies in a place; it may do so already."""
+    if isinstance(place, ObjectPath):
+        from .object_reads import register
+
+        register(connection)
+
+
+def set_event_files(connection: duckdb.DuckDBPyConnection, files: Sequence[Place]) -> None:
     """Point the rows of all events at a list of files, or at nothing."""
     source = empty_select(_EVENT_ROW_COLUMNS)
     if files:
         connection.execute("SET VARIABLE event_files = $1", [[pattern(file) for file in files]])
-        source = _BY_FOLDER if "=" in str(files[0].parents[2].absolute()) else _BY_KEY
+        # The lake's own are the last two of a file.
+        source = _BY_FOLDER if pattern(files[0]).count("=") > 2 else _BY_KEY
     connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {source}")

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import modules
-from .paths import TRACE_ID, parquet_rows
+from .connection import have_read
+from .errors import InputError
+from .objects import told
+from .paths import TRACE_ID, Place, parquet_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 SHOWN = 200
 #: A file of the lake in a message: of events, or of a table.
 _NAMED = re.compile(rf"events/trace_id=({TRACE_ID.pattern})|tables/\w+/([0-9a-f]+\.parquet)")
+_RAISED = re.compile(r"^[\w.]+Error: (?:\[Errno \d+\] )?(.+)$", re.MULTILINE)
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Found:
     """
 
     events: dict[str, str] = field(default_factory=dict)
-    stored: list[Path] = field(default_factory=list)
+    stored: list[Place] = field(default_factory=list)
     fatal: bool = False
 
     def __bool__(self) -> bool:
@@ -53,13 +56,26 @@ class DamagedError(Exception):
         self.found = found
 
 
-def reason_of(error: BaseException) -> str:
-    """Return the first line of what the database says: the others quote the query."""
-    return str(error).partition("\n")[0][:SHOWN]
+def reason_of(error: BaseException | str) -> str:
+    """Return the line of what the database says that has the reason: the others quote the query, or code."""
+    text = str(error)
+    # What fails in the reading of an object is Python's, which shows the way to it first.
+    raised = _RAISED.search(text) if text.startswith("Traceback") else None
+    return (raised[1] if raised else text.partition("\n")[0])[:SHOWN]
+
+
+def check_reachable(error: BaseException) -> None:
+    """Check that an error is not that of an object store that cannot be used.
+
+    Raises:
+        InputError: it is, and says nothing of any file.
+    """
+    if reason := told(error):
+        raise InputError(f"{reason}.") from error
 
 
 def may_be_damage(error: BaseException) -> bool:
-    """Whether a query may have failed by a damaged file, and not by a value, memory or an interrupt."""
+    """Whether a query may have failed by a damaged file, and not by a value, memory, an interrupt or a network."""
     import duckdb
 
     # What its Parquet reader throws is often of no class of its own.
@@ -67,7 +83,8 @@ def may_be_damage(error: BaseException) -> bool:
         duckdb.InvalidInputException, duckdb.IOException, duckdb.InternalException, duckdb.FatalException,
         duckdb.SerializationException,
     )  # fmt: skip
-    return (isinstance(error, kinds) and not isinstance(error, duckdb.HTTPException)) or type(error) is duckdb.Error
+    found = (isinstance(error, kinds) and not isinstance(error, duckdb.HTTPException)) or type(error) is duckdb.Error
+    return found and not told(error)
 
 
 def is_fatal(error: BaseException) -> bool:
@@ -93,7 +110,7 @@ class Probe:
             self._connection = None
 
     def fault(
-        self, files: Iterable[Path], *, rows: int | None = None, whole: bool = False, columns: Iterable[str] = ()
+        self, files: Iterable[Place], *, rows: int | None = None, whole: bool = False, columns: Iterable[str] = ()
     ) -> str | None:
         """Return what is wrong with files of Parquet; None where nothing is.
 
@@ -102,6 +119,9 @@ class Probe:
             rows: how many rows they have together; any number where not given.
             whole: read all of each, and not only how many rows it says it has.
             columns: columns that each has.
+
+        Raises:
+            InputError: an object store cannot be used.
         """
         import duckdb
 
@@ -111,27 +131,34 @@ class Probe:
                 counted += self._rows(path, whole=whole, columns=columns)
             except (duckdb.Error, UnicodeDecodeError) as error:
                 self.__exit__()
+                check_reachable(error)
                 # Where DuckDB names the file, it is not named twice.
                 reason = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
-                return f"{path}: {reason.partition(chr(10))[0][:SHOWN]}"
+                return f"{path}: {reason_of(reason)}"
         return f"{counted} of {rows} events are there" if rows not in (None, counted) else None
 
-    def fault_of_all(self, files: Sequence[Path], *, rows: int) -> str | None:
-        """Return what is wrong with many files, looked at together; it may be wrong with any of them."""
+    def fault_of_all(self, files: Sequence[Place], *, rows: int) -> str | None:
+        """Return what is wrong with many files, looked at together; it may be wrong with any of them.
+
+        Raises:
+            InputError: an object store cannot be used.
+        """
         import duckdb
 
         try:
             counted = self._rows(*files) if files else 0
         except (duckdb.Error, UnicodeDecodeError) as error:
             self.__exit__()
+            check_reachable(error)
             return reason_of(error)
         return None if counted == rows else f"{counted} of {rows} events are there"
 
-    def _rows(self, *files: Path, whole: bool = False, columns: Iterable[str] = ()) -> int:
+    def _rows(self, *files: Place, whole: bool = False, columns: Iterable[str] = ()) -> int:
         import duckdb
 
         if self._connection is None:
             self._connection = duckdb.connect(config={"threads": 1})
+        have_read(self._connection, files[0])
         source = parquet_rows(files)
         if named := ", ".join(f'"{column}"' for column in columns):
             self._connection.execute(f"SELECT {named} FROM {source} LIMIT 0")
@@ -142,7 +169,7 @@ class Probe:
 
 
 def find(
-    events: Mapping[str, Sequence[Path]], stored: Iterable[tuple[modules.Module, Path]], error: BaseException
+    events: Mapping[str, Sequence[Place]], stored: Iterable[tuple[modules.Module, Place]], error: BaseException
 ) -> Found:
     """Return what cannot be read of some files.
 

@@ -7,20 +7,21 @@ costs a look at each file's size; what was found to be damaged is stored with wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .aside import Verdicts
 from .connection import set_event_files
 from .damage import DamagedError, Probe, find, may_be_damage
 from .layout import Layout
+from .paths import Place
 
 if TYPE_CHECKING:
     import duckdb
 
 #: The relation that all of a trace's answers are made from.
 EVENTS = "events"
+_EVENTS_OF = "SELECT trace_id, event_count, event_bytes, event_files FROM _entries"
 
 
 class EventFiles:
@@ -41,8 +42,8 @@ class EventFiles:
         """
         import duckdb
 
-        rows = connection.execute("SELECT trace_id, event_count, event_bytes FROM _catalog ORDER BY ALL").fetchall()
-        found, damaged = self._read({one: (count, size) for one, count, size in rows})
+        rows = connection.execute(f"{_EVENTS_OF} ORDER BY ALL").fetchall()
+        found, damaged = self._read({one: known for one, *known in rows})
         try:
             set_event_files(connection, [path for files in found.values() for path in files])
         except duckdb.Error as error:
@@ -54,22 +55,21 @@ class EventFiles:
 
     def damaged(self, connection: duckdb.DuckDBPyConnection, traces: Collection[str]) -> dict[str, str]:
         """Return those of some traces of a connection's catalog whose events cannot be read, and why."""
-        rows = connection.execute("SELECT trace_id, event_count, event_bytes FROM _catalog").fetchall()
-        return self._read({one: (count, size) for one, count, size in rows if one in traces})[1]
+        rows = connection.execute(_EVENTS_OF).fetchall()
+        return self._read({one: known for one, *known in rows if one in traces})[1]
 
-    def _read(
-        self, traces: Mapping[str, tuple[int | None, int | None]]
-    ) -> tuple[dict[str, list[Path]], dict[str, str]]:
+    def _read(self, traces: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Sequence[Place]], dict[str, str]]:
         """Return the files of traces whose events can be read, and of the others what is wrong.
 
         Args:
-            traces: for each trace the events and the bytes of their files by the catalog; None where it has none.
+            traces: for each trace its events, the bytes of their files, and in an object store the files, by the
+                catalog; None where it has none.
         """
-        found, unknown = dict[str, list[Path]](), dict[str, int | None]()
-        for trace_id, (events, size) in traces.items():
+        found, unknown = dict[str, Sequence[Place]](), dict[str, int | None]()
+        for trace_id, (events, size, listed) in traces.items():
             try:
-                files = self._layout.event_files(trace_id)
-                state = self._verdicts.state(trace_id)
+                files = self._layout.event_files(trace_id, listed)
+                state = self._verdicts.state(trace_id, listed)
                 there = sum(path.stat().st_size for path in files)
             except FileNotFoundError:  # another process takes the trace away
                 continue
@@ -84,12 +84,12 @@ class EventFiles:
         faults = {one: reason for one in found if (reason := self._seen[one][1])}
         return {one: files for one, files in found.items() if one not in faults}, faults
 
-    def condemn(self, trace_id: str, reason: str) -> None:
+    def condemn(self, trace_id: str, reason: str, listed: str | None = None) -> None:
         """Remember that events of a trace cannot be read, until its files change."""
-        self._seen[trace_id] = (self._verdicts.state(trace_id), reason)
+        self._seen[trace_id] = (self._verdicts.state(trace_id, listed), reason)
         self._verdicts.store(trace_id, reason)
 
-    def _look(self, found: Mapping[str, list[Path]], unknown: Mapping[str, int | None]) -> None:
+    def _look(self, found: Mapping[str, Sequence[Place]], unknown: Mapping[str, int | None]) -> None:
         """Read how many rows the files of some traces have."""
         with Probe() as probe:
             # Traces of older lakes have no size in the catalog: all at once, they are quick to look at.
@@ -102,9 +102,9 @@ class EventFiles:
                     self._seen[trace_id] = (self._seen[trace_id][0], reason)
 
 
-def is_whole(layout: Layout, trace_id: str, events: int | None) -> bool:
+def is_whole(layout: Layout, trace_id: str, events: int | None, listed: str | None = None) -> bool:
     """Whether the events of a trace are there, as many as its entry in the catalog has, and can be read."""
     if Verdicts(layout).recall(trace_id):
         return False
     with Probe() as probe:
-        return events is not None and probe.fault(layout.event_files(trace_id), rows=events) is None
+        return events is not None and probe.fault(layout.event_files(trace_id, listed), rows=events) is None

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .errors import InputError
-from .paths import plain_files
+from .objects import ObjectPath, remove
+from .paths import Place, plain_files
 
 
 def fsync_path(path: Path) -> None:
@@ -26,8 +27,11 @@ def fsync_path(path: Path) -> None:
             os.close(handle)
 
 
-def publish_bytes(path: Path, data: bytes) -> None:
+def publish_bytes(path: Place, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees the old content or the new, never a part."""
+    if isinstance(path, ObjectPath):
+        path.write(data)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
@@ -41,17 +45,12 @@ def publish_bytes(path: Path, data: bytes) -> None:
     fsync_path(path.parent)
 
 
-def publish_file(beside: Path, path: Path) -> None:
-    """Move a finished file into place; both must lie on one file system."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fsync_path(beside)
-    beside.replace(path)
-    fsync_path(path.parent)
-
-
 @contextlib.contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, waiting for another process that holds it."""
+def exclusive(path: Place) -> Iterator[None]:
+    """Hold the lock file `path`, waiting for another process that holds it; among objects there are no locks."""
+    if isinstance(path, ObjectPath):
+        yield
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -68,9 +67,11 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def remove_folder(folder: Path) -> None:
+def remove_folder(folder: Place) -> None:
     """Remove a folder with what is in it; of one that is a link, the link."""
-    if folder.is_symlink():
+    if isinstance(folder, ObjectPath):
+        remove(folder.below())
+    elif folder.is_symlink():
         folder.unlink(missing_ok=True)
     else:
         shutil.rmtree(folder, ignore_errors=True)
@@ -115,7 +116,7 @@ def remove_spilled() -> None:
 
 
 @contextlib.contextmanager
-def changing(root: Path) -> Iterator[None]:
+def changing(root: Place) -> Iterator[None]:
     """Turn what a disk refuses into a line for people.
 
     Raises:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
-from .paths import file_literal, pattern, readable
+from .objects import ObjectPath
+from .paths import Place, file_literal, pattern, readable
 
 if TYPE_CHECKING:
     import duckdb
@@ -62,15 +63,13 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path, o
         shutil.copyfile(beside, path)
 
 
-def lock(connection: duckdb.DuckDBPyConnection, folders: Iterable[Path]) -> None:
+def lock(connection: duckdb.DuckDBPyConnection, folders: Iterable[Place]) -> None:
     """Keep a connection inside some folders and its temporary one, for as long as it lives.
 
     DuckDB follows symbolic links before it compares: a link that leads out of the folders is refused.
     """
     # DuckDB compares what it is asked to read, which may be a pattern that stands for one file.
-    allowed = {
-        text for folder in folders for text in (readable(folder.resolve()), pattern(folder), pattern(folder.resolve()))
-    }
+    allowed = {text for folder in folders for text in (pattern(folder), *_resolved(folder))}
     listed = ", ".join("'" + text.replace("'", "''") + "'" for text in sorted(allowed))
     connection.execute(
         f"SET allowed_directories = [{listed}];"
@@ -81,6 +80,12 @@ def lock(connection: duckdb.DuckDBPyConnection, folders: Iterable[Path]) -> None
         "SET enable_external_access = false;"
         "SET lock_configuration = true"
     )
+
+
+def _resolved(folder: Place) -> list[str]:
+    if isinstance(folder, ObjectPath):
+        return []
+    return [readable(folder.resolve()), pattern(folder.resolve())]
 
 
 def check(connection: duckdb.DuckDBPyConnection, query: str) -> None:

@@ -9,95 +9,143 @@
 <lake>/aside/<trace_id>.json                       why the events of a trace cannot be read, a cache
 <lake>/.lock                                       locked by whoever changes the lake, for that moment
 <lake>/.staging/<random>/                          work under way
+
+In an object store the catalog lists the events of each trace, and what lies beside them is nobody's: a writer that was
+killed left it. There is no lock: see `publish`. Work under way lies in a folder of the machine that does it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InputError, UsageError
-from .files import publish_bytes
-from .paths import TRACE_ID, check_table_path, check_usable, is_plain_folder, plain_files
+from .files import publish_bytes, remove_folder
+from .objects import ObjectPath, StoreError, remove
+from .paths import TRACE_ID, Place, check_table_path, check_usable, is_plain_folder, place_of, plain_files
 from .schema import LANES
 
 #: Raised when the files below change their meaning. A lake of a newer version is refused.
 FORMAT_VERSION = 2
 #: What a lake has before its marker makes it one.
 _BEGINNINGS = ("events", "tables", ".staging", ".lock", "lake.json")
+_LISTED = re.compile(r"lane=[a-z]+/[\w-]+\.parquet")
 
 
 @dataclass(frozen=True)
 class Layout:
     """Paths of one lake."""
 
-    root: Path
+    root: Place
 
     @property
-    def marker(self) -> Path:
+    def marker(self) -> Place:
         """The file that makes a folder a lake."""
         return self.root / "lake.json"
 
     @property
-    def events(self) -> Path:
+    def events(self) -> Place:
         """The event tables."""
         return self.root / "events"
 
     @property
-    def tables(self) -> Path:
+    def tables(self) -> Place:
         """The Delta tables: catalog, settings, stored relations."""
         return self.root / "tables"
 
     @property
-    def lookup(self) -> Path:
+    def lookup(self) -> Place:
         """The user's own rows of lookup tables."""
         return self.root / "lookup"
 
     @property
-    def former_lookup(self) -> Path:
+    def former_lookup(self) -> Place:
         """Where these rows were before: they are still read there."""
         return self.root / "reference"
 
     @property
-    def aside(self) -> Path:
+    def aside(self) -> Place:
         """What is known of damaged events."""
         return self.root / "aside"
 
     @property
-    def read(self) -> tuple[Path, ...]:
+    def read(self) -> tuple[Place, ...]:
         """The folders that questions read."""
         return self.events, self.tables, self.lookup, self.former_lookup
 
     @property
+    def is_remote(self) -> bool:
+        """Whether the lake lies in an object store."""
+        return isinstance(self.root, ObjectPath)
+
+    @property
     def staging(self) -> Path:
         """Ingests under way."""
+        if isinstance(self.root, ObjectPath):
+            return Path(tempfile.gettempdir()) / f"tracelake-staging-{os.getuid()}"
         return self.root / ".staging"
 
     @property
-    def lock(self) -> Path:
+    def lock(self) -> Place:
         """The file that whoever changes the lake locks meanwhile."""
         return self.root / ".lock"
 
-    def event_dir(self, trace_id: str) -> Path:
+    def event_dir(self, trace_id: str) -> Place:
         """Return the folder of one trace's events."""
         return self.events / _named(trace_id)
 
-    def event_files(self, trace_id: str) -> list[Path]:
-        """Return the files of one trace's events, lane by lane."""
+    def event_files(self, trace_id: str, listed: str | None = None) -> Sequence[Place]:
+        """Return the files of one trace's events, lane by lane.
+
+        Args:
+            trace_id: the trace.
+            listed: those that its entry in the catalog lists; a folder has others.
+        """
         folder = self.event_dir(trace_id)
+        if isinstance(folder, ObjectPath):
+            return [ObjectPath.lasting(f"{folder}/{name}", size) for name, size in _listed(listed or "[]")]
         lanes = (folder / f"lane={lane}" for lane in LANES)
         # A linked folder leads out of the lake, wherever on the way down it is.
         return [file for lane in lanes if is_plain_folder(folder) for file in plain_files(lane, ".parquet")]
 
-    def lookup_files(self) -> dict[str, Path]:
+    def remove_events(self, trace_id: str, listed: str | None) -> None:
+        """Remove a trace's events; in an object store those listed, for another writer may just bring others."""
+        if self.is_remote:
+            remove(file for file in self.event_files(trace_id, listed) if isinstance(file, ObjectPath))
+        else:
+            remove_folder(self.event_dir(trace_id))
+            self.verdict_file(trace_id).unlink(missing_ok=True)
+
+    def lookup_files(self) -> dict[str, Place]:
         """Return the user's own rows of lookup tables, by the table's name."""
+        if isinstance(self.root, ObjectPath):
+            return {path.stem: path for path in (self.root / "lookup").recent() if path.name.endswith(".csv")}
         files = (*plain_files(self.former_lookup, ".csv"), *plain_files(self.lookup, ".csv"))
         return {path.stem: path for path in files}
 
-    def verdict_file(self, trace_id: str) -> Path:
+    def verdict_file(self, trace_id: str) -> Place:
         """Return where it is stored that the events of a trace cannot be read, and why."""
         return self.aside / f"{_named(trace_id)}.json"
+
+
+def listing(files: Iterable[tuple[ObjectPath, int]]) -> str:
+    """Return the files of a trace's events, each with its bytes, as its entry in the catalog lists them."""
+    return json.dumps([[f"{file.parent.name}/{file.name}", size] for file, size in files])
+
+
+def _listed(text: str) -> list[tuple[str, int]]:
+    """Return the files that an entry lists. A lake may be a stranger's: what it reads lies inside it."""
+    try:
+        return [(name, int(size)) for name, size in json.loads(text) if _LISTED.fullmatch(name)]
+    except (ValueError, TypeError, RecursionError):
+        return []
 
 
 def _named(trace_id: str) -> str:
@@ -111,19 +159,22 @@ def _named(trace_id: str) -> str:
     return f"trace_id={trace_id}"
 
 
-def open_layout(root: Path, *, create: bool) -> Layout:
-    """Return the layout of the lake at `root`, made first where `create` is set and nothing is there.
+def open_layout(place: str | os.PathLike[str] | ObjectPath, *, create: bool) -> Layout:
+    """Return the layout of the lake at a place, made first where `create` is set and nothing is there.
 
     Raises:
         UsageError: there is no lake and none may be made, or the folder holds other things.
         InputError: the lake has another format, or its marker cannot be read.
     """
+    root = place_of(place)
+    layout = Layout(root)
+    if isinstance(root, ObjectPath):
+        return _open_objects(layout, root, create=create)
     check_usable(root)
     check_table_path(root)
-    layout = Layout(root)
     if layout.marker.is_file():
         _check_version(layout)
-        _check_folders(layout)
+        _check_folders(layout, root / "tables")
         return layout
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root}: not a lake: it is a file. A lake is a folder; give another --lake.")
@@ -135,17 +186,67 @@ def open_layout(root: Path, *, create: bool) -> Layout:
     try:
         for folder in (layout.events, layout.tables, layout.staging):
             folder.mkdir(parents=True, exist_ok=True)
-        marker = {"format": "tracelake", "version": FORMAT_VERSION}
-        publish_bytes(layout.marker, (json.dumps(marker) + "\n").encode())
+        mark(layout)
     except OSError as error:
         raise InputError(f"{root}: cannot make a lake there: {error.strerror or error}") from error
     return layout
+
+
+def _open_objects(layout: Layout, root: ObjectPath, *, create: bool) -> Layout:
+    """Return the layout of a lake in an object store; see `open_layout`."""
+    _check_own(layout.staging)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            _check_version(layout)
+            return layout
+        if not create:
+            raise UsageError(f"no lake in {root}. Make one with: tracelake --lake {root} ingest TRACE")
+        if not all(path.name in _BEGINNINGS or path == layout.lookup for path in root.iterdir()):
+            raise UsageError(f"{root}: not a lake, and not empty. Give another name with --lake.")
+        mark(layout)
+    except OSError as error:
+        raise InputError(f"{root}: cannot be opened: {error.strerror or error}.") from error
+    return layout
+
+
+def _check_own(folder: Path) -> None:
+    """Check that a folder among everybody's temporary ones is this user's, made first where it is not there.
+
+    Raises:
+        InputError: it is somebody else's, or cannot be made.
+    """
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be used for work under way: {error.strerror}.") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise InputError(f"{folder}: is not a folder of yours. Set TMPDIR to another place for work under way.")
+
+
+def mark(layout: Layout) -> None:
+    """Make a place a lake of this format.
+
+    Raises:
+        InputError: the object store would let two writers overwrite each other's entries.
+    """
+    marker = (json.dumps({"format": "tracelake", "version": FORMAT_VERSION}) + "\n").encode()
+    if not isinstance(layout.marker, ObjectPath):
+        publish_bytes(layout.marker, marker)
+    elif layout.marker.create(marker) and layout.marker.create(marker):
+        layout.marker.unlink()
+        raise InputError(
+            f"{layout.root}: cannot make a lake there: the object store has no conditional puts (If-None-Match), and "
+            "writers would overwrite each other's entries."
+        )
 
 
 def _check_version(layout: Layout) -> None:
     try:
         version = json.loads(layout.marker.read_bytes())["version"]
         newer = version > FORMAT_VERSION
+    except (StoreError, FileNotFoundError):
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{layout.marker}: cannot be read as a lake's marker: {error}") from error
     if version == 1:
@@ -165,12 +266,12 @@ def _is_begun(path: Path) -> bool:
     return path.name in _BEGINNINGS or path.name.startswith(".lake.json.")
 
 
-def _check_folders(layout: Layout) -> None:
+def _check_folders(layout: Layout, tables: Path) -> None:
     """Check that what is written into, and removed from, is the lake's own.
 
     Raises:
         InputError: a folder of the lake, or its lock, is a link to elsewhere.
     """
-    for path in (*layout.read, layout.aside, layout.staging, layout.lock, *layout.tables.glob("*")):
+    for path in (*layout.read, layout.aside, layout.staging, layout.lock, *tables.glob("*")):
         if path.is_symlink():
             raise InputError(f"{path}: is a symbolic link; what is inside a lake lies inside it. Remove the link.")

@@ -8,8 +8,10 @@ import duckdb
 
 from . import modules
 from .errors import InputError
+from .guard import scratch_folder
 from .layout import Layout
-from .paths import pattern
+from .objects import ObjectPath
+from .paths import Place, pattern
 from .rules import create_rule_function
 
 
@@ -21,8 +23,8 @@ class LookupTables:
         self._layout = layout
         #: Tables with rows that were given to this connection and are in no file.
         self.given: set[str] = set()
-        #: The tables that are filled, each with the time of the lake's own file that its rows are from.
-        self._times: dict[str, int] = {}
+        #: The tables that are filled, each with the state of the lake's own file that its rows are from.
+        self._seen: dict[str, object] = {}
         #: Tables that hold more than their files.
         self._held: set[str] = set()
 
@@ -33,14 +35,14 @@ class LookupTables:
 
     def hold(self, table: str) -> None:
         """Have a table stay as it is: from here on it holds more than its files."""
-        self._times.pop(table, None)
+        self._seen.pop(table, None)
         self._held.add(table)
 
     def clear(self) -> None:
         """Forget a connection that was closed."""
         self.given.clear()
         self._held.clear()
-        self._times.clear()
+        self._seen.clear()
 
     def create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
         """Create a table and fill it.
@@ -61,10 +63,8 @@ class LookupTables:
         Raises:
             InputError: a file cannot be read; its table stays as it was.
         """
-        times = {table: path.stat().st_mtime_ns for table, path in self._layout.lookup_files().items()}
-        changed = [
-            table for table, seen in self._times.items() if times.get(table, 0) != seen and table not in self.given
-        ]
+        states = {table: _state(path) for table, path in self._layout.lookup_files().items()}
+        changed = [table for table, seen in self._seen.items() if states.get(table) != seen and table not in self.given]
         for table in changed:
             connection.begin()
             try:
@@ -85,17 +85,32 @@ class LookupTables:
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
         """Fill a table from the shipped CSV file, then from the lake's own."""
         own = self._layout.lookup_files().get(table)
-        seen = own.stat().st_mtime_ns if own else 0
+        seen = _state(own) if own else None
         for path in (modules.csv_file(table), own):
             # What a connection is given ships no rows.
-            if path is not None and path.exists():
-                _read(connection, table, path)
+            if isinstance(path, ObjectPath):
+                with scratch_folder() as folder:
+                    copy = folder / path.name
+                    copy.write_bytes(path.read_bytes())
+                    _read(connection, table, copy, path)
+            elif path is not None and path.exists():
+                _read(connection, table, path, path)
         if table in modules.RULE_FUNCTIONS.values():
             create_rule_function(connection, table)
-        self._times[table] = seen
+        self._seen[table] = seen
 
 
-def _read(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
+def _state(path: Place) -> object:
+    """Return what a file has another of when it has changed: of objects, the times are to the second."""
+    return path.stat() if isinstance(path, ObjectPath) else path.stat().st_mtime_ns
+
+
+def _read(connection: duckdb.DuckDBPyConnection, table: str, path: Path, named: Place) -> None:
+    """Read rows from a file; in an error it has another name.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
         connection.execute(
             f"INSERT OR REPLACE INTO {table} BY NAME "
@@ -104,4 +119,4 @@ def _read(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None
             [pattern(path)],
         )
     except duckdb.Error as error:
-        raise InputError(f"{path}: cannot be read as rows of {table}: {error}") from error
+        raise InputError(f"{named}: cannot be read as rows of {table}: {error}") from error

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Any
 
 from .errors import InputError, UsageError
-from .paths import readable
+from .paths import Place, readable
 
 #: Runs a query with parameters and returns its rows.
 Ask = Callable[[str, list[Any]], list[tuple[Any, ...]]]
 
 
-def resolve(ask: Ask, lake: Path, trace: str) -> str:
+def resolve(ask: Ask, lake: Place, trace: str) -> str:
     """Return the id of the trace that `trace` names.
 
     Raises:

@@ -1,7 +1,8 @@
 """Paths as DuckDB takes them, and what may stand inside a lake: plain files and folders, never a link out of it.
 
 DuckDB takes `*`, `?` and `[` of a file to read for patterns, `key=value` of a folder for a column, and words such as
-`s3:` for a place elsewhere. A lake lies wherever its user put it, so what is literal is written as such.
+`s3:` for a place elsewhere. A lake lies wherever its user put it, so what is literal is written as such. A lake in an
+object store has objects in the place of files, and the same functions know them.
 """
 
 from __future__ import annotations
@@ -9,16 +10,35 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import overload
 
-from .errors import InputError
+from .errors import InputError, UsageError
+from .objects import ObjectPath, is_address
 
+#: Where a lake may lie, and what is in it.
+Place = Path | ObjectPath
 #: An id of a trace: the beginning of a digest. Whatever else stands in its place makes no path.
 TRACE_ID = re.compile(r"[0-9a-f]{16}")
 _WILD = re.compile(r"[*?\[]")
 #: Tried with deltalake 1.6: it parses paths as URLs, whatever is done to quote them.
 _NOT_OF_TABLES = re.compile(r"[%\[\]\\^|\x00-\x1f\x7f]")
+
+
+def place_of(path: str | os.PathLike[str] | ObjectPath) -> Place:
+    """Return the place that a user names: an address with `://` in an object store, all else in a folder.
+
+    Raises:
+        UsageError: an address that is none of a lake, or has become a path.
+    """
+    if isinstance(path, ObjectPath):
+        return path
+    if isinstance(path, str) and is_address(path):
+        return ObjectPath.parse(path)
+    if not isinstance(path, str) and re.match(r"(s3|gs|az):/", str(path)):
+        raise UsageError(f"{path}: a path has lost a part of this address; give it as text.")
+    return Path(path)
 
 
 def check_usable(path: Path) -> None:
@@ -57,8 +77,10 @@ def readable(path: str | os.PathLike[str]) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def pattern(path: Path) -> str:
+def pattern(path: Place) -> str:
     """Return the pattern that stands for one file and nothing else, for DuckDB's readers."""
+    if isinstance(path, ObjectPath):
+        return path.url
     return _WILD.sub(r"[\g<0>]", as_text(path))
 
 
@@ -67,14 +89,16 @@ def file_literal(path: Path) -> str:
     return "'" + as_text(path).replace("'", "''") + "'"
 
 
-def parquet_rows(files: Iterable[Path]) -> str:
+def parquet_rows(files: Iterable[Place]) -> str:
     """Return the table function that reads these Parquet files, and of their paths nothing."""
     listed = ", ".join("'" + pattern(path).replace("'", "''") + "'" for path in files)
     return f"read_parquet([{listed}], hive_partitioning = false)"
 
 
-def is_plain_file(path: Path) -> bool:
+def is_plain_file(path: Place) -> bool:
     """Whether a file is there and is a file itself, not a link to one."""
+    if isinstance(path, ObjectPath):
+        return path.is_file()
     return _kind(path) == stat.S_IFREG
 
 
@@ -83,13 +107,21 @@ def is_plain_folder(path: Path) -> bool:
     return _kind(path) == stat.S_IFDIR
 
 
-def plain_files(folder: Path, suffix: str) -> list[Path]:
+@overload
+def plain_files(folder: Path, suffix: str) -> list[Path]: ...
+@overload
+def plain_files(folder: Place, suffix: str) -> Sequence[Place]: ...
+def plain_files(folder: Place, suffix: str) -> Sequence[Place]:
     """Return the files of a folder that end in `suffix`, sorted; links, and files in a linked folder, are left out."""
+    if isinstance(folder, ObjectPath):
+        return sorted(path for path in folder.iterdir() if path.info and path.name.endswith(suffix))
     return sorted(path for path in _inside(folder) if path.name.endswith(suffix) and is_plain_file(path))
 
 
-def plain_folders(folder: Path) -> list[Path]:
+def plain_folders(folder: Place) -> Sequence[Place]:
     """Return the folders in a folder, sorted; links are left out."""
+    if isinstance(folder, ObjectPath):
+        return sorted(path for path in folder.iterdir() if not path.info)
     return sorted(path for path in _inside(folder) if is_plain_folder(path))
 
 

@@ -5,11 +5,13 @@ relations say that a header names, `-- others: RELATION`. When traces come, chan
 now rest on which, and where that is not what the catalog has, these rows are computed again: in one step with the rest,
 so that no answer depends on the order in which traces came.
 
-All of it happens under the lake's lock, but for the computing of a trace's own rows.
+All of it happens under the lake's lock, but for the computing of a trace's own rows. In an object store there is no
+lock: whoever was overtaken by another writer looks again, and only who was not appends to the catalog.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -20,12 +22,12 @@ from typing import Any
 import duckdb
 
 from . import modules
-from .catalog import Catalog, new_id, put
+from .catalog import TRACES, Catalog, new_id, put
 from .compute import Answers, Work, Worker, rows_of, worker
 from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
-from .paths import parquet_rows
-from .tables import Tables
+from .paths import Place, parquet_rows
+from .tables import MOST_CONFLICTS, OvertakenError, Tables, overtaken
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def compute(
     layout: Layout,
     entries: Sequence[Mapping[str, Any]],
     settings: Mapping[str, Mapping[str, str]],
-    events: Mapping[str, Sequence[Path]],
+    events: Mapping[str, Sequence[Place]],
     folder: Path,
     memory_limit: str | None = None,
 ) -> Batch:
@@ -107,7 +109,7 @@ def publish(
     """Make computed traces count, take others away, and renew what rests on any of them.
 
     Args:
-        layout: the lake, whose lock is held; the events of the traces are in their places.
+        layout: the lake, whose lock is held where it has one; the events of the traces are in their places.
         tables: its tables.
         folder: for files on their way into a table.
         batches: what was computed.
@@ -116,23 +118,53 @@ def publish(
         renewed: the traces were in the lake before, and those that no longer are stay away.
     """
     gone = set(removed)
-    changed: dict[str, dict[str, Any]] = {}
     for batch in batches:
-        for name, files in batch.answers.files.items():
-            tables.append(name, files, _columns(name))
-        changed |= entries_of(batch)
+        _append(tables, batch.answers)
     with worker(layout, memory_limit) as lent:
-        catalog = Catalog(tables)
-        catalog.load(lent.connection)
-        if renewed:
-            # Said of their rows, that none of them counts.
-            away = changed.keys() - catalog.states.keys()
-            catalog.append([changed.pop(one) | {"removed": True} for one in sorted(away)])
-        answered = {one for one, state in catalog.states.items() if state.batch_id} - gone
-        answered |= {one for one, entry in changed.items() if entry["batch_id"]}
-        if len(answered) > 1 or any(state.links for state in catalog.states.values()):
-            _renew_links(layout, tables, folder, lent, catalog, changed, gone)
-        catalog.append([*changed.values(), *({"trace_id": one, "removed": True} for one in sorted(gone))])
+        for _ in range(MOST_CONFLICTS):
+            changed = {one: entry for batch in batches for one, entry in entries_of(batch).items()}
+            with contextlib.suppress(OvertakenError):
+                return _publish(layout, tables, folder, lent, changed, gone, renewed=renewed)
+    raise overtaken(TRACES)
+
+
+def _publish(
+    layout: Layout,
+    tables: Tables,
+    folder: Path,
+    lent: Worker,
+    changed: dict[str, dict[str, Any]],
+    gone: Set[str],
+    *,
+    renewed: bool,
+) -> None:
+    """Write the entries of traces, with those of all that rest on any of them.
+
+    Raises:
+        OvertakenError: another writer was faster, and nothing counts yet.
+    """
+    catalog = Catalog(tables)
+    catalog.load(lent.connection)
+    seen, away = catalog.version, []
+    if renewed:
+        # Said of their rows, that none of them counts.
+        away = [changed.pop(one) | {"removed": True} for one in sorted(changed.keys() - catalog.states.keys())]
+    answered = {one for one, state in catalog.states.items() if state.batch_id} - gone
+    answered |= {one for one, entry in changed.items() if entry["batch_id"]}
+    if len(answered) > 1 or any(state.links for state in catalog.states.values()):
+        _renew_links(layout, tables, folder, lent, catalog, changed, gone)
+    if catalog.version != seen:
+        raise OvertakenError
+    catalog.append([*away, *changed.values(), *({"trace_id": one, "removed": True} for one in sorted(gone))])
+
+
+def _append(tables: Tables, answers: Answers) -> None:
+    """Append computed rows to their tables: nobody reads them before the catalog names their batch."""
+
+    def one(name: str) -> None:
+        tables.append(name, answers.files[name], _columns(name))
+
+    tables.each(one, answers.files)
 
 
 def entries_of(batch: Batch) -> dict[str, dict[str, Any]]:
@@ -178,7 +210,8 @@ def _renew_links(
         known = {entry["trace_id"]: entry for entry in catalog.entries(lent.connection, read)}
         batch_id, relations = new_id(), modules.linked()
         work = Work(
-            stale, {one: layout.event_files(one) for one in sorted(read)}, list(known.values()),
+            stale, {one: layout.event_files(one, known[one]["event_files"]) for one in sorted(read)},
+            list(known.values()),
             _settings(catalog, read), relations, batch_id, folder, _given(tables, relations, read),
         )  # fmt: skip
         try:
@@ -193,8 +226,7 @@ def _renew_links(
         except duckdb.Error as error:
             if not _lose(tables, relations, error):
                 raise
-    for name, files in answers.files.items():
-        tables.append(name, files, _columns(name))
+    _append(tables, answers)
     for one in stale:
         faults = json.loads(known[one]["faults"] or "{}")
         own = {name: reason for name, reason in faults.items() if not modules.others(name)}

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     import duckdb
 
 
+#: What is no module, and is filled from the catalog.
+BASE = frozenset({"_entries", "_catalog", "_settings", "_set_aside", "_event_rows"})
+
+
+def named(query: str) -> set[str]:
+    """Return the relations, and what the catalog fills, that a query may name."""
+    return modules.names_in(query) | {name for name in BASE if name in query}
+
+
 class Relations:
     """Which relations a connection has, and whether they are still what they rest on."""
 

@@ -14,15 +14,17 @@ import duckdb
 
 from . import aside
 from .catalog import Catalog, create_tables
+from .connection import database, have_read
 from .damage import DamagedError
 from .errors import InputError
 from .event_files import EVENTS, EventFiles
 from .executors import Executor
 from .files import Staging, exclusive, unbroken
+from .here import Here
 from .layout import Layout
 from .publish import Batch, compute, publish
 from .stored import Stored
-from .tables import Here, Tables
+from .tables import Tables
 
 T = TypeVar("T")
 #: Traces that are computed together: planning queries costs as much as a small trace's rows.
@@ -55,7 +57,8 @@ def bring(
         DamagedError: files of events cannot be read.
         InputError: rows that a user gave a lookup table cannot be read.
     """
-    here = answers.is_here or not os.access(layout.root, os.W_OK)
+    # A store says only when it is written to whether one may.
+    here = answers.is_here or not (layout.is_remote or os.access(str(layout.root), os.W_OK))
     if here and not answers.is_here:
         answers.see_here()
     try:
@@ -84,7 +87,7 @@ def renew(
 ) -> None:
     """Compute the answers of some traces, and publish them. The lake's lock is held, where it is written to."""
     tables, catalog = answers.tables, answers.catalog
-    for chunk in _chunks(layout, traces):
+    for chunk in _chunks(layout, catalog, traces):
         with _folder(layout, tables) as folder:
             batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
             publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)
@@ -92,6 +95,7 @@ def renew(
 
 def renew_side_by_side(
     layout: Layout,
+    catalog: Catalog,
     traces: Sequence[str],
     executor: Executor,
     done: Callable[[int], None],
@@ -101,6 +105,7 @@ def renew_side_by_side(
 
     Args:
         layout: the lake, whose lock is free.
+        catalog: its catalog, loaded.
         traces: the traces.
         executor: does it, for several traces together.
         done: called with the number of traces that were published.
@@ -109,7 +114,7 @@ def renew_side_by_side(
     Raises:
         InputError: files of events, or rows that a user gave a lookup table, cannot be read.
     """
-    chunks = list(_chunks(layout, traces, max(1, min(executor.at_once, len(traces)))))
+    chunks = list(_chunks(layout, catalog, traces, max(1, min(executor.at_once, len(traces)))))
     for nth, result in executor.run(partial(renew_chunk, memory_limit=memory_limit), layout, chunks):
         if isinstance(result, InputError):
             raise result
@@ -126,8 +131,9 @@ def renew_chunk(layout: Layout, chunk: Sequence[str], memory_limit: str | None =
     catalog = Catalog(tables)
     try:
         with Staging(layout.staging) as folder:
-            with duckdb.connect(config={"threads": 1}) as connection:
-                create_tables(connection)
+            with database(1) as connection:
+                have_read(connection, layout.root)
+                create_tables(connection, temporary=True)
                 catalog.load(connection)
                 batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
             with exclusive(layout.lock), unbroken:
@@ -151,11 +157,12 @@ def together(items: Iterable[T], size_of: Callable[[T], int], most: int, most_by
         yield group
 
 
-def _chunks(layout: Layout, traces: Sequence[str], jobs: int = 1) -> Iterator[list[str]]:
+def _chunks(layout: Layout, catalog: Catalog, traces: Sequence[str], jobs: int = 1) -> Iterator[list[str]]:
     """Yield traces to be computed together."""
 
     def size(trace_id: str) -> int:
-        return sum(file.stat().st_size for file in layout.event_files(trace_id))
+        listed = catalog.states[trace_id].event_files
+        return sum(file.stat().st_size for file in layout.event_files(trace_id, listed))
 
     return together(traces, size, min(AT_ONCE, -(-len(traces) // jobs)), BYTES_AT_ONCE)
 
@@ -169,7 +176,7 @@ def _compute(
     memory_limit: str | None,
 ) -> Batch:
     settings = {one: catalog.relevant(one) for one in chunk}
-    events = {one: layout.event_files(one) for one in chunk}
+    events = {one: layout.event_files(one, catalog.states[one].event_files) for one in chunk}
     return compute(layout, catalog.entries(connection, chunk), settings, events, folder, memory_limit)
 
 

@@ -86,6 +86,7 @@ STATE_COLUMNS: dict[str, str] = {
     "rules": "VARCHAR",
     "relations": "VARCHAR",
     "faults": "VARCHAR",
+    "event_files": "VARCHAR",
 }
 
 #: Columns of a setting.

@@ -6,28 +6,27 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Set
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import duckdb
 
 from . import aside, damage, guard, modules, naming, renew
 from .catalog import Catalog, create_tables
-from .connection import connect, set_event_files
+from .connection import connect, have_read, set_event_files
 from .errors import UsageError
 from .event_files import EVENTS, EventFiles
 from .files import remove_dead_staging
 from .layout import Layout, open_layout
 from .lookups import LookupTables
-from .relations import Relations
+from .objects import ObjectPath
+from .paths import Place
+from .relations import BASE, Relations, named
 from .stored import Stored
 
 T = TypeVar("T")
 #: Words of a question about all relations, and of one about all unless it names some.
 _CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE)
 _DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
-#: What is no module, and is filled from the catalog.
-_BASE = frozenset({"_entries", "_catalog", "_settings", "_set_aside", "_event_rows"})
 #: What a lake is opened with where nothing else is asked for.
 STORED = True
 #: Stale traces that a question about all renews before it answers: as many as are computed together.
@@ -43,7 +42,7 @@ class Store:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | ObjectPath,
         *,
         create: bool = True,
         memory_limit: str | None = None,
@@ -53,7 +52,7 @@ class Store:
         """Open the lake at `path`, making an empty one where nothing is.
 
         Args:
-            path: the lake's folder.
+            path: the lake's folder, or its address in an object store.
             create: make one where nothing is.
             memory_limit: DuckDB's, as in "4GB".
             unsafe: questions may do all that DuckDB can: read and write any file, attach databases, change settings.
@@ -64,7 +63,7 @@ class Store:
             UsageError: no lake is there and `create` is false, or the folder holds other things.
             InputError: the lake is of a newer format, or cannot be read.
         """
-        self.layout: Layout = open_layout(Path(path), create=create)
+        self.layout: Layout = open_layout(path, create=create)
         self.memory_limit = memory_limit
         self._unsafe = unsafe
         self.stored = STORED if stored is None else stored
@@ -83,7 +82,7 @@ class Store:
         self.relations = Relations(self.lookups, self.answers, stored=self.stored)
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Place:
         """The lake's folder."""
         return self.layout.root
 
@@ -108,7 +107,7 @@ class Store:
 
     def _everything(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, with all relations created, commented and up to date."""
-        connection = self._ready([*_BASE, *(entry.name for entry in modules.relations())])
+        connection = self._ready([*BASE, *(entry.name for entry in modules.relations())])
         # The schema of twins has no readers but our views; a comment on a column has DuckDB bind the whole view.
         plain = [entry for entry in modules.modules() if entry.name not in self.relations.commented]
         connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
@@ -130,8 +129,8 @@ class Store:
         """
         if not self._unsafe:
             guard.check(self._ready(()), query)
-        named = _named(query)
-        of_all = bool(_CATALOG.search(query) or (not named and _DESCRIPTION.search(query)))
+        names = named(query)
+        of_all = bool(_CATALOG.search(query) or (not names and _DESCRIPTION.search(query)))
         connection = self._everything() if of_all else self._ready(named)
         try:
             with guard.refusals():
@@ -159,14 +158,14 @@ class Store:
         """Return all rows of a small question; files that turn out to be damaged are left out, see `recover`."""
         while True:
             try:
-                return self._ready(_named(query)).execute(query, parameters or []).fetchall()
+                return self._ready(named(query)).execute(query, parameters or []).fetchall()
             except duckdb.Error as error:
                 if not self.recover(error):
                     raise
 
     def prepare(self, query: str) -> duckdb.DuckDBPyConnection:
         """Have what a question names ready, for one that is asked of an answer or of the connection returned."""
-        return self._ready(_named(query))
+        return self._ready(named(query))
 
     def refresh(self) -> None:
         """See what other processes, or an ingest of this one, have published or removed since the last look."""
@@ -209,7 +208,9 @@ class Store:
 
         Raises:
             DamagedError: relations are being made ready: the question is not to be asked again here.
+            InputError: an object store cannot be used.
         """
+        damage.check_reachable(error)
         if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
             return self._door is not None and self._door.recover(error)
         if self.answers.catalog.loaded and not self.answers.catalog.is_current():
@@ -223,7 +224,8 @@ class Store:
         return True
 
     def _find_damage(self, error: Exception, relations: Iterable[str]) -> damage.Found:
-        events = {one: self.layout.event_files(one) for one in self.answers.catalog.states if self._events_pointed}
+        states = self.answers.catalog.states if self._events_pointed else {}
+        events = {one: self.layout.event_files(one, state.event_files) for one, state in states.items()}
         entries = [entry for name in relations if (entry := modules.module(name))]
         stored = [(entry, file.path) for entry in entries for file in self.answers.files(entry)[0]]
         return damage.find(events, stored, error)
@@ -231,7 +233,7 @@ class Store:
     def _take_away(self, found: damage.Found) -> None:
         self.answers.tables.lost.update(found.stored)
         for trace_id, reason in found.events.items():
-            self.event_files.condemn(trace_id, reason)
+            self.event_files.condemn(trace_id, reason, self.answers.catalog.states[trace_id].event_files)
         if found.fatal:
             self._disconnect()
         self.answers.catalog.forget()
@@ -331,11 +333,12 @@ class Store:
         # What stored rows were made from is not needed to read them, and to create it takes longer than that.
         used = modules.closure(names, self.relations.is_stored)
         order = [entry for entry in modules.relations() if entry.name in used]
-        base = names.union(*(entry.uses for entry in order if not self.relations.is_stored(entry))) & _BASE
+        base = names.union(*(entry.uses for entry in order if not self.relations.is_stored(entry))) & BASE
         stored = [entry for entry in order if self.relations.is_stored(entry)]
         if (base or stored) and not self.answers.catalog.loaded:
             connection = self._refresh()
         if stored:
+            self.answers.tables.look(entry.name for entry in stored)
             self._bring_up_to_date([entry for entry in stored if entry.name not in self.answers.pointed])
             connection = self._connection
         if "_event_rows" in base and not self._events_pointed:
@@ -386,6 +389,7 @@ class Store:
     def _connect(self) -> duckdb.DuckDBPyConnection:
         remove_dead_staging(self.layout.staging)
         connection = connect(self.memory_limit)
+        have_read(connection, self.layout.root)
         create_tables(connection)
         aside.create_table(connection)
         connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
@@ -393,8 +397,3 @@ class Store:
         if not self._unsafe:
             guard.lock(connection, (*self.layout.read, self.layout.staging, modules.SQL_ROOT))
         return connection
-
-
-def _named(query: str) -> set[str]:
-    """Return the relations, and what the catalog fills, that a query may name."""
-    return modules.names_in(query) | {name for name in _BASE if name in query}

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from . import guard, modules
 from .catalog import Catalog, State
 from .event_files import EventFiles
+from .here import Here
 from .layout import Layout
 from .paths import pattern
 from .publish import Rules, current_rows
-from .tables import DataFile, Here, Tables
+from .tables import DataFile, Tables
 
 if TYPE_CHECKING:
     import duckdb

@@ -3,6 +3,9 @@
 A file of rows is written first, beside the table; then the table's log names it, in one step. What a log does not name
 is not there: a writer that was killed leaves a file that nobody reads. Delta's own library keeps the logs; DuckDB reads
 the files that they name, which is why each file's range of traces stands in the log.
+
+Among objects the log is written by conditional puts, so that of two writers one is later: each adds to what the other
+wrote. The catalog alone is written on condition that nobody was faster, see `insert`.
 """
 
 from __future__ import annotations
@@ -11,23 +14,26 @@ import contextlib
 import errno
 import json
 import os
+import tempfile
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .errors import InputError
 from .files import fsync_path
-from .paths import as_text, is_plain_folder
+from .objects import ObjectPath, StoreError, each, reason_of, storage_options
+from .paths import Place, as_text, is_plain_folder, plain_folders
+from .table_types import arrow_schema, arrow_table
 
 if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
-#: DuckDB's types that Delta does not have, and those that hold all their values.
-_STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
+#: Changes of a table that are tried again where another writer was faster, before it is called an error.
+MOST_CONFLICTS = 100
 
 #: Changes from which on a table's log is summed up: to open it costs what has come since.
 _CONFIGURATION = {"delta.checkpointInterval": "10"}
@@ -43,7 +49,7 @@ class DataFile:
         batches: the first and the last batch that computed its rows.
     """
 
-    path: Path
+    path: Place
     traces: tuple[str, str] = ("", "g")
     batches: tuple[str, str] = ("", "")
 
@@ -52,36 +58,53 @@ class DataFile:
         return self.traces[0] <= trace_id <= self.traces[1]
 
 
-def stored_type(kind: str) -> str:
-    """Return the type in which a column of a DuckDB type is stored."""
-    return _STORED_AS.get(kind, kind)
+class OvertakenError(Exception):
+    """Another writer has changed a table since it was looked at."""
+
+
+def overtaken(name: str) -> OSError:
+    """Return the error of a writer that was overtaken too often."""
+    return OSError(errno.EIO, f"the log of {name} cannot be written: others write to it all the time")
 
 
 class Tables:
     """The Delta tables in a folder, by name."""
 
     #: Files that cannot be read: for all of this process, they are not among those of their table any more.
-    lost: ClassVar[set[Path]] = set()
+    lost: ClassVar[set[Place]] = set()
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Place) -> None:
         """Read nothing yet."""
         self._root = root
         #: What was read of a table's log, and the version it was.
         self._known: dict[str, tuple[int, list[DataFile]]] = {}
-        #: The tables whose logs were read: of these only what is new is read again.
-        self._open: dict[str, DeltaTable] = {}
+        #: Tables in a folder whose logs were read: of these only what is new is read again.
+        self._handles: dict[str, DeltaTable] = {}
+        #: Tables in an object store that were looked at since `look_again`.
+        self._looked: set[str] = set()
 
-    def path(self, name: str) -> Path:
+    @property
+    def is_remote(self) -> bool:
+        """Whether the tables lie in an object store, where others may write to them at any time."""
+        return isinstance(self._root, ObjectPath)
+
+    def path(self, name: str) -> Place:
         """Return the folder of a table."""
         return self._root / name
 
     def names(self) -> list[str]:
         """Return the tables that are there."""
+        if isinstance(self._root, ObjectPath):
+            return [path.name for path in plain_folders(self._root)]
         return sorted(path.name for path in self._root.glob("*") if is_plain_folder(path / "_delta_log"))
 
     def version(self, name: str) -> int:
         """Return the number of the last change of a table, -1 where it is not there."""
         log = self.path(name) / "_delta_log"
+        if isinstance(log, ObjectPath):
+            last = self._known[name][0] if name in self._known else -1
+            later = [path.name[:20] for path in log.below(f"{last:020d}~" if last >= 0 else "")]
+            return max((int(number) for number in later if number.isdecimal()), default=last)
         try:
             # Of old changes only a checkpoint may be left.
             numbers = [entry[:20] for entry in os.listdir(log)]  # noqa: PTH208
@@ -99,11 +122,27 @@ class Tables:
 
     def named(self, name: str) -> list[DataFile]:
         """Return the files that a table's log names."""
-        version = Tables.version(self, name)
         known = self._known.get(name)
-        if known is None or known[0] != version:
-            known = self._known[name] = (version, [] if version < 0 else self._read(name))
+        if known is None or name not in self._looked:
+            version = Tables.version(self, name)
+            if known is None or known[0] != version:
+                known = self._known[name] = (version, [] if version < 0 else self._read(name))
+            if self.is_remote:
+                self._looked.add(name)
         return known[1]
+
+    def look(self, names: Iterable[str]) -> None:
+        """Read the logs of tables that are about to be asked for: in an object store many at once take as long as one.
+
+        Raises:
+            InputError: a log cannot be read.
+        """
+        if self.is_remote and (new := [name for name in names if name not in self._looked]):
+            each(self.files, new)
+
+    def look_again(self) -> None:
+        """Have the tables looked at again; in an object store that is a request for each."""
+        self._looked.clear()
 
     def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], columns: Mapping[str, str]) -> None:
         """Move files of Parquet into a table, made first where it is not there.
@@ -114,86 +153,158 @@ class Tables:
                 maxValues.
             columns: the columns and DuckDB's types of them; those that the table does not have yet are added.
         """
-        from deltalake import Schema
-        from deltalake.transaction import create_table_with_add_actions
-
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
         actions = [_moved(file, folder, found) for file, found in files]
-        wanted = Schema.from_arrow(_schema(columns))
-        with _committing():
-            if self.version(name) < 0:
-                create_table_with_add_actions(as_text(folder), wanted, actions, configuration=_CONFIGURATION)
+        for _ in range(MOST_CONFLICTS):
+            with contextlib.suppress(OvertakenError):
+                return self._commit(name, actions, columns)
+        raise overtaken(name)
+
+    def _commit(self, name: str, actions: Sequence[Any], columns: Mapping[str, str], after: int | None = None) -> None:
+        """Have a table's log name files, made first where it is not there.
+
+        Args:
+            name: the table.
+            actions: what adds the files to the log.
+            columns: the columns and DuckDB's types of them.
+            after: the last change that the writer knows of.
+
+        Raises:
+            OvertakenError: another writer was faster; without `after`, where what it did does not go with this.
+            OSError: the log cannot be written.
+        """
+        from deltalake import CommitProperties, Schema
+        from deltalake.transaction import create_table_with_add_actions
+
+        wanted = Schema.from_arrow(arrow_schema(columns))
+        with _committing(self.path(name)):
+            version = Tables.version(self, name)
+            if after not in (None, version):
+                raise OvertakenError
+            if version < 0:
+                folder = self.path(name)
+                create_table_with_add_actions(
+                    _address(folder), wanted, [*actions], storage_options=_options(folder), configuration=_CONFIGURATION
+                )
                 return
-            table = self._table(name)
+            table = self._open(name, after)
             there = {field.name: field.type for field in table.schema().fields}
             if any(there.get(field.name, field.type) != field.type for field in wanted.fields):
                 # Columns of other types: what is there was computed by other rules, and is renewed.
-                table.create_write_transaction(actions, "overwrite", wanted)
+                table.create_write_transaction([*actions], "overwrite", wanted)
                 return
             if new := [field for field in wanted.fields if field.name not in there]:
                 table.alter.add_columns(new)
-            table.create_write_transaction(actions, "append", table.schema())
+                if after is not None:
+                    raise OvertakenError
+            once = None if after is None else CommitProperties(max_commit_retries=0)
+            table.create_write_transaction([*actions], "append", table.schema(), commit_properties=once)
 
-    def insert(self, name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
-        """Append a few rows, given by column, each of a trace; NULL where one is missing."""
+    def insert(
+        self, name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], after: int | None = None
+    ) -> None:
+        """Append a few rows, given by column, each of a trace; NULL where one is missing.
+
+        Args:
+            name: the table.
+            rows: the rows.
+            columns: the columns and DuckDB's types of them; those that the table does not have yet are added.
+            after: in an object store, the last change that the writer knows of.
+
+        Raises:
+            OvertakenError: there are later changes, and nothing was appended.
+        """
         import pyarrow.parquet
 
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f".{uuid.uuid4().hex}"
-        try:
-            # Opened here: whatever the locale is, the name's bytes stay what they are.
-            with path.open("wb") as out:
-                pyarrow.parquet.write_table(_table(rows, columns), out, compression="zstd")
-            traces = [str(row["trace_id"]) for row in rows]
-            self.append(name, [(path, statistics(len(rows), traces))], columns)
-        finally:
-            path.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory() if self.is_remote else contextlib.nullcontext(str(folder)) as beside:
+            path = Path(beside) / f".{uuid.uuid4().hex}"
+            try:
+                # Opened here: whatever the locale is, the name's bytes stay what they are.
+                with path.open("wb") as out:
+                    pyarrow.parquet.write_table(arrow_table(rows, columns), out, compression="zstd")
+                found = statistics(len(rows), [str(row["trace_id"]) for row in rows])
+                if after is None:
+                    self.append(name, [(path, found)], columns)
+                else:
+                    self._commit(name, [_moved(path, folder, found)], columns, after)
+            finally:
+                path.unlink(missing_ok=True)
 
-    def rewrite(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], schema: pyarrow.Schema) -> None:
-        """Put files in the place of all that a table has."""
+    def rewrite(
+        self,
+        name: str,
+        files: Iterable[tuple[Path, Mapping[str, Any]]],
+        schema: pyarrow.Schema,
+        former: Iterable[DataFile],
+    ) -> None:
+        """Put files in the place of those that a table had when it was looked at.
+
+        Raises:
+            OvertakenError: another process has taken some of these out.
+        """
         from deltalake import Schema
 
-        actions = [_moved(file, self.path(name), found) for file, found in files]
-        with _committing():
-            self._table(name).create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
-            self._table(name).create_checkpoint()
+        folder = self.path(name)
+        actions = [_moved(file, folder, found) for file, found in files]
+        with _committing(folder):
+            table = self._open(name, self._known[name][0] if self.is_remote else None)
+            if self.is_remote:
+                # What others have added meanwhile stays.
+                table.create_write_transaction([*actions, *map(_removed, former)], "append", table.schema())
+            else:
+                table.create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
+            # Anew: a table that was opened before the change would write a checkpoint of before it.
+            self._open(name).create_checkpoint()
 
     def drop(self, name: str, files: Iterable[DataFile]) -> None:
-        """Take files out of a table."""
-        from deltalake.transaction import AddAction, RemoveAction
+        """Take files out of a table; those that another process takes out at once are gone as well."""
+        with contextlib.suppress(OvertakenError), _committing(self.path(name)):
+            table = self._open(name)
+            table.create_write_transaction([*map(_removed, files)], "append", table.schema())
 
-        gone: list[AddAction | RemoveAction] = [
-            RemoveAction(file.path.name, data_change=True, deletion_timestamp=int(time.time() * 1000)) for file in files
-        ]
-        with _committing():
-            table = self._table(name)
-            table.create_write_transaction(gone, "append", table.schema())
+    def vacuum(self, hours: float) -> None:
+        """Remove files that no version of the last hours names, of all tables."""
 
-    def vacuum(self, name: str, hours: float) -> int:
-        """Remove files that no version of the last hours names; return how many."""
-        table = self._table(name)
-        return len(table.vacuum(retention_hours=int(hours), dry_run=False, enforce_retention_duration=False))
+        def one(name: str) -> None:
+            if self.version(name) < 0:
+                # A writer that was killed has left a file, and no table.
+                return
+            with contextlib.suppress(OvertakenError), _committing(self.path(name)):
+                self._open(name).vacuum(retention_hours=int(hours), dry_run=False, enforce_retention_duration=False)
 
-    def _table(self, name: str) -> DeltaTable:
-        """Return a table as it is now."""
+        self.each(one, self.names())
+
+    def each(self, work: Callable[[str], None], names: Iterable[str]) -> None:
+        """Do work on tables; in an object store, where it waits, on many at once."""
+        if self.is_remote:
+            each(work, names)
+        else:
+            for name in names:
+                work(name)
+
+    def _open(self, name: str, version: int | None = None) -> DeltaTable:
         from deltalake import DeltaTable
 
-        if name in self._open:
-            self._open[name].update_incremental()
-        else:
-            self._open[name] = DeltaTable(as_text(self.path(name)))
-        return self._open[name]
+        if version is None and name in self._handles:
+            self._handles[name].update_incremental()
+            return self._handles[name]
+        folder = self.path(name)
+        opened = DeltaTable(_address(folder), version, storage_options=_options(folder))
+        if version is None and not self.is_remote:
+            self._handles[name] = opened
+        return opened
 
     def _read(self, name: str) -> list[DataFile]:
         from deltalake.exceptions import DeltaError
 
         folder = self.path(name)
         try:
-            actions = self._table(name).get_add_actions(flatten=True)
+            actions = self._open(name).get_add_actions(flatten=True)
         except (DeltaError, OSError, ValueError) as error:
-            reason = str(error).partition("\n")[0]
+            reason = reason_of(error) if self.is_remote else str(error).partition("\n")[0]
             raise InputError(f"{folder}: the table's log cannot be read: {reason}") from error
         import pyarrow
 
@@ -204,7 +315,7 @@ class Tables:
                 raise InputError(f"{folder}: the table's log names a file elsewhere: {row['path']!r}.")
         return [
             DataFile(
-                folder / row["path"],
+                _file(folder, row["path"], row["size_bytes"]),
                 (row.get("min.trace_id") or "", row.get("max.trace_id") or "g"),
                 (row.get("min.batch_id") or "", row.get("max.batch_id") or ""),
             )
@@ -212,94 +323,61 @@ class Tables:
         ]
 
 
-class Here(Tables):
-    """The tables of a lake that cannot be written to, with rows of this process on top."""
-
-    def __init__(self, root: Path, folder: Path) -> None:
-        """Add nothing yet.
-
-        Args:
-            root: the folder of the tables.
-            folder: where the files go that are added.
-        """
-        super().__init__(root)
-        self.folder = folder
-        self._added: dict[str, list[DataFile]] = {}
-
-    def version(self, name: str) -> int:
-        """Return a number that another change of a table gives another."""
-        return super().version(name) + len(self._added.get(name, ()))
-
-    def files(self, name: str) -> list[DataFile]:
-        """Return the files of a table, those that were added here among them."""
-        return [*super().files(name), *self._added.get(name, ())]
-
-    def append(
-        self,
-        name: str,
-        files: Iterable[tuple[Path, Mapping[str, Any]]],
-        columns: Mapping[str, str],  # noqa: ARG002
-    ) -> None:
-        """Add files."""
-        for file, found in files:
-            moved = file.replace(self.folder / f"{uuid.uuid4().hex}.parquet")
-            traces, batches = ((found["minValues"][key], found["maxValues"][key]) for key in ("trace_id", "batch_id"))
-            self._added.setdefault(name, []).append(DataFile(moved, traces, batches))
-
-    def insert(self, name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
-        """Add a few rows, given by column."""
-        import pyarrow.parquet
-
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        path = self.folder / f"{uuid.uuid4().hex}.parquet"
-        with path.open("wb") as out:
-            pyarrow.parquet.write_table(_table(rows, columns), out)
-        self._added.setdefault(name, []).append(DataFile(path))
+def _address(folder: Place) -> str:
+    """Return where a table lies, as Delta's library takes it."""
+    return folder.url if isinstance(folder, ObjectPath) else as_text(folder)
 
 
-def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pyarrow.Table:
-    """Return rows, given by column, as Arrow has them; NULL where one is missing."""
-    import pyarrow
+def _options(folder: Place) -> dict[str, str] | None:
+    return storage_options() if isinstance(folder, ObjectPath) else None
 
-    schema = _schema(columns)
-    return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
+
+def _file(folder: Place, name: str, size: int) -> Place:
+    """Return a file of a table: no other is ever written under its name."""
+    return ObjectPath.lasting(f"{folder}/{name}", size) if isinstance(folder, ObjectPath) else folder / name
 
 
 @contextlib.contextmanager
-def _committing() -> Iterator[None]:
-    """Have what a disk refuses be an error of the disk."""
-    from deltalake.exceptions import DeltaError
+def _committing(folder: Place) -> Iterator[None]:
+    """Have what a disk or a store refuses be an error of it.
+
+    Raises:
+        OvertakenError: among objects another writer was faster.
+        OSError: the table's log cannot be written.
+    """
+    from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
         yield
-    except DeltaError as error:
+    except (DeltaError, OSError) as error:
+        if isinstance(folder, ObjectPath):
+            if isinstance(error, CommitFailedError) or "already exists" in str(error):
+                raise OvertakenError from error
+            raise StoreError(folder.url, error) from error
+        if isinstance(error, OSError):
+            raise
         raise OSError(errno.EIO, f"a table's log cannot be written: {str(error).partition(chr(10))[0]}") from error
 
 
-def _schema(columns: Mapping[str, str]) -> pyarrow.Schema:
-    """Return the columns of a table, given by DuckDB's types, as Arrow has them."""
-    import pyarrow
-
-    kinds = {
-        "VARCHAR": pyarrow.string(), "BIGINT": pyarrow.int64(), "INTEGER": pyarrow.int32(),
-        "BOOLEAN": pyarrow.bool_(), "DOUBLE": pyarrow.float64(), "TIMESTAMP": pyarrow.timestamp("us", "UTC"),
-        "UBIGINT": pyarrow.decimal128(20, 0), "HUGEINT": pyarrow.decimal128(38, 0),
-    }  # fmt: skip
-
-    def arrow(kind: str) -> pyarrow.DataType:
-        return pyarrow.list_(arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else kinds[kind]
-
-    return pyarrow.schema([(name, arrow(kind)) for name, kind in columns.items()])
-
-
-def _moved(file: Path, folder: Path, found: Mapping[str, Any]) -> Any:
+def _moved(file: Path, folder: Place, found: Mapping[str, Any]) -> Any:
     """Move a file into a table's folder and return what adds it to the log."""
     from deltalake.transaction import AddAction
 
     moved = folder / f"{uuid.uuid4().hex}.parquet"
-    fsync_path(file)
-    file.replace(moved)
-    return AddAction(moved.name, moved.stat().st_size, {}, int(time.time() * 1000), True, json.dumps(found))
+    size = file.stat().st_size
+    if isinstance(moved, ObjectPath):
+        moved.write(file)
+    else:
+        fsync_path(file)
+        file.replace(moved)
+    return AddAction(moved.name, size, {}, int(time.time() * 1000), True, json.dumps(found))
+
+
+def _removed(file: DataFile) -> Any:
+    """Return what takes a file out of a table's log."""
+    from deltalake.transaction import RemoveAction
+
+    return RemoveAction(file.path.name, data_change=True, deletion_timestamp=int(time.time() * 1000))
 
 
 def statistics(rows: int, traces: Sequence[str], batches: Sequence[str] = ()) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,12 @@ import duckdb
 
 from ..engine.catalog import Catalog, create_tables
 from ..engine.compact import MOST_FILES, compact
-from ..engine.connection import database
+from ..engine.connection import database, have_read
 from ..engine.errors import InputError
 from ..engine.event_files import is_whole
 from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
-from ..engine.layout import Layout
+from ..engine.layout import Layout, listing
+from ..engine.objects import ObjectPath, each
 from ..engine.publish import Batch, compute, entries_of, publish
 from ..engine.settings import changes_answers
 from ..engine.tables import Tables
@@ -69,6 +71,7 @@ def land(
     try:
         tables = Tables(layout.tables)
         with database(1) as connection:
+            have_read(connection, layout.root)
             create_tables(connection, temporary=True)
             catalog = Catalog(tables)
             catalog.load(connection)
@@ -81,14 +84,13 @@ def land(
                 catalog.load(connection)
                 # Another process may have been faster: its trace stays, and has the answers that were computed here.
                 known = {key for key, one in new.items() if _is_known(layout, catalog, connection, one)}
-                for key in new.keys() - known:
-                    _put_in_place(layout, new[key])
+                _put_in_place(layout, [new[key] for key in new.keys() - known])
                 catalog.append_settings({one.trace_id: given for one in staged})
                 entries = [one.entry for key, one in new.items() if key not in known]
                 if batch.batch_id:
                     entries += catalog.entries(connection, known)
                 batch = replace(batch, entries=entries)
-                if batch.batch_id:
+                if batch.batch_id or layout.is_remote:
                     publish(layout, tables, folder, [batch])
                 else:
                     # Nothing rests on events alone.
@@ -110,7 +112,7 @@ def _is_known(layout: Layout, catalog: Catalog, connection: duckdb.DuckDBPyConne
     if staged.trace_id not in catalog.states:
         return False
     [entry] = catalog.entries(connection, [staged.trace_id])
-    return is_whole(layout, staged.trace_id, entry["event_count"])
+    return is_whole(layout, staged.trace_id, entry["event_count"], entry["event_files"])
 
 
 def _compute(layout: Layout, folder: Path, new: Sequence[Staged], given: Settings, *, answers: bool) -> Batch:
@@ -131,12 +133,22 @@ def _compute(layout: Layout, folder: Path, new: Sequence[Staged], given: Setting
         return Batch([one.entry for one in new])
 
 
-def _put_in_place(layout: Layout, staged: Staged) -> None:
-    """Move the events of a trace to where they stay; without an entry in the catalog nobody sees them there."""
-    target = layout.event_dir(staged.trace_id)
-    if target.exists():
-        # A process died between this and the entry, or the events are damaged.
-        remove_folder(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staged.events.rename(target)
-    fsync_path(target.parent)
+def _put_in_place(layout: Layout, staged: Sequence[Staged]) -> None:
+    """Move the events of traces to where they stay; without an entry in the catalog nobody sees them there."""
+    uploads: list[tuple[Path, ObjectPath]] = []
+    for one in staged:
+        target = layout.event_dir(one.trace_id)
+        if isinstance(target, ObjectPath):
+            # Under names of their own: another writer may bring the same trace, and the later entry counts.
+            batch = uuid.uuid4().hex
+            moves = [(file, target / file.parent.name / f"{batch}-{file.name}") for file in one.files]
+            one.entry["event_files"] = listing((to, file.stat().st_size) for file, to in moves)
+            uploads += moves
+            continue
+        if target.exists():
+            # A process died between this and the entry, or the events are damaged.
+            remove_folder(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        one.events.rename(target)
+        fsync_path(target.parent)
+    each(lambda move: move[1].write(move[0]), uploads)

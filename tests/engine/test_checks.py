@@ -19,7 +19,7 @@ def damaged(s1_lake_folder, tmp_path) -> Path:
 
 def of_table(folder: Path, name: str) -> Path:
     [file] = Tables(folder / "tables").files(name)
-    return file.path
+    return Path(str(file.path))
 
 
 def faults(folder: Path) -> list[str]:

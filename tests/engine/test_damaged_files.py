@@ -69,7 +69,8 @@ def file_of(lake: Path, kind: str, trace_id: str) -> Path:
     if kind in ("device", "host"):
         return next((lake / "events" / f"trace_id={trace_id}" / f"lane={kind}").glob("*.parquet"))
     table = {"catalog": "traces", "stored": "_kernels", "settings": "settings"}[kind]
-    return next(file.path for file in Tables(lake / "tables").files(table) if file.traces == (trace_id, trace_id))
+    files = Tables(lake / "tables").files(table)
+    return next(Path(str(file.path)) for file in files if file.traces == (trace_id, trace_id))
 
 
 @pytest.fixture(scope="module")
@@ -241,8 +242,8 @@ def test_what_a_sound_lake_costs_is_a_look_at_the_size_of_its_files(sound, monke
 def test_a_lake_whose_catalog_has_no_sizes_is_read_once_for_each_process(tmp_path, sound, ids, caplog):
     lake = Lake(shutil.copytree(sound, tmp_path / "lake"))
     files = EventFiles(lake.layout)
-    assert files._read(dict.fromkeys(ids.values(), (None, None)))[1] == {}
-    events = {trace_id: (2 * int(trace[1:]), None) for trace, trace_id in ids.items()}
+    assert files._read(dict.fromkeys(ids.values(), (None, None, None)))[1] == {}
+    events = {trace_id: (2 * int(trace[1:]), None, None) for trace, trace_id in ids.items()}
     assert EventFiles(lake.layout)._read(events)[1] == {}
     file_of(lake.path, "host", ids["t3"]).unlink()
     assert EventFiles(lake.layout)._read(events)[1] == {ids["t3"]: "3 of 6 events are there"}

@@ -207,7 +207,7 @@ def test_two_lakes_know_nothing_of_each_other(tmp_path, s1_file):
     other.ingest(tmp_path / "small.json")
     assert one.sql("SELECT trace FROM traces").fetchall() == [("s1",)]
     assert other.sql("SELECT trace FROM traces").fetchall() == [("small",)]
-    shutil.copytree(one.path / "events", other.path / "events", dirs_exist_ok=True)
+    shutil.copytree(str(one.path / "events"), str(other.path / "events"), dirs_exist_ok=True)
     assert tracelake.open(other.path).sql("SELECT count(*) FROM events").fetchall() == [(1,)]
 
 

@@ -41,7 +41,7 @@ def filled(traces, tmp_path_factory) -> Path:
     with Lake(tmp_path_factory.mktemp("stored") / "lake") as lake:
         lake.ingest(*traces[:3])
         lake.ingest(*traces[3:])
-    return lake.path
+    return Path(str(lake.path))
 
 
 def answers(lake: Lake, *names: str) -> dict[str, list[str]]:

@@ -1,0 +1,41 @@
+"""The types of the tables' columns: DuckDB's, Delta's, Arrow's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: DuckDB's types that Delta does not have, and those that hold all their values.
+_STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
+
+
+def stored_type(kind: str) -> str:
+    """Return the type in which a column of a DuckDB type is stored."""
+    return _STORED_AS.get(kind, kind)
+
+
+def arrow_schema(columns: Mapping[str, str]) -> pyarrow.Schema:
+    """Return the columns of a table, given by DuckDB's types, as Arrow has them."""
+    import pyarrow
+
+    kinds = {
+        "VARCHAR": pyarrow.string(), "BIGINT": pyarrow.int64(), "INTEGER": pyarrow.int32(),
+        "BOOLEAN": pyarrow.bool_(), "DOUBLE": pyarrow.float64(), "TIMESTAMP": pyarrow.timestamp("us", "UTC"),
+        "UBIGINT": pyarrow.decimal128(20, 0), "HUGEINT": pyarrow.decimal128(38, 0),
+    }  # fmt: skip
+
+    def arrow(kind: str) -> pyarrow.DataType:
+        return pyarrow.list_(arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else kinds[kind]
+
+    return pyarrow.schema([(name, arrow(kind)) for name, kind in columns.items()])
+
+
+def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pyarrow.Table:
+    """Return rows, given by column, as Arrow has them; NULL where one is missing."""
+    import pyarrow
+
+    schema = arrow_schema(columns)
+    return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
