@@ -131,7 +131,7 @@ class Store:
             guard.check(self._ready(()), query)
         names = named(query)
         of_all = bool(_CATALOG.search(query) or (not names and _DESCRIPTION.search(query)))
-        connection = self._everything() if of_all else self._ready(named)
+        connection = self._everything() if of_all else self._ready(names)
         try:
             with guard.refusals():
                 return connection.sql(query, params=parameters or None)
