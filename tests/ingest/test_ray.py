@@ -37,6 +37,8 @@ RELATIONS = ("events", "kernels", "passes", "layers", "collectives", "kernel_roo
 def address() -> Iterator[str]:
     """The address of a cluster of two nodes."""
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'tracelake[ray]'")
+    if sys.platform != "linux":
+        pytest.skip("needs more than one address on the loopback interface")
     from ray.cluster_utils import Cluster
 
     # Each has an address of its own on the loopback interface; 127.0.0.1 Ray takes for the machine's other one.
