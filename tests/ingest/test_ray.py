@@ -37,6 +37,8 @@ RELATIONS = ("events", "kernels", "passes", "layers", "collectives", "kernel_roo
 def address() -> Iterator[str]:
     """The address of a cluster of two nodes."""
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'tracelake[ray]'")
+    if sys.platform != "linux":
+        pytest.skip("needs more than one address on the loopback interface")
     from ray.cluster_utils import Cluster
 
     # Each has an address of its own on the loopback interface; 127.0.0.1 Ray takes for the machine's other one.
@@ -74,7 +76,7 @@ def traces(s1_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path
 def local(traces, tmp_path_factory) -> dict[str, list[str]]:
     """What a lake answers that this machine filled."""
     with Lake(tmp_path_factory.mktemp("local") / "lake", stored=True) as lake:
-        lake.ingest(*traces, run="nightly")
+        lake.ingest(*traces, run="nightly", jobs=1)
         return rows(lake)
 
 
@@ -135,7 +137,7 @@ def test_answers_that_nodes_compute_are_those_of_one_machine(address, traces, lo
     counts = []
     with Lake(tmp_path / "lake", stored=True) as lake:
         lake.ingest(*traces, run="nightly", events_only=True)
-        assert lake.compute(ray=address, done=lambda *count: counts.append(count)) == len(traces)
+        assert lake.compute(ray=address, jobs=1, done=lambda *count: counts.append(count)) == len(traces)
         assert lake.compute(ray=address) == 0
     assert counts[-1] == (len(traces), len(traces))
     assert_filled_once(tmp_path / "lake", local)
@@ -163,13 +165,20 @@ def killed_once(moment, marker, work, layout, chunk):
     return result
 
 
-@pytest.mark.parametrize("moment", ["before it begins", "before its entries in the catalog", "before it says so"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param("before it begins", marks=pytest.mark.slow),
+        "before its entries in the catalog",
+        "before it says so",
+    ],
+)
 def test_of_a_worker_that_is_killed_nothing_is_lost_and_nothing_comes_twice(
     address, traces, local, tmp_path, monkeypatch, moment
 ):
     send(monkeypatch, partial(killed_once, moment, tmp_path / "killed"))
     with Lake(tmp_path / "lake", stored=True) as lake:
-        done = lake.ingest(*traces, run="nightly", ray=address)
+        done = lake.ingest(*traces, run="nightly", ray=address, jobs=1)
     assert (tmp_path / "killed").exists()
     assert [one for one in done if isinstance(one, Failed)] == []
     assert_filled_once(tmp_path / "lake", local)
@@ -185,7 +194,7 @@ def test_files_whose_task_dies_each_time_fail_and_the_others_are_stored(address,
     send(monkeypatch, partial(killed_with, "a.json"))
     with Lake(tmp_path / "lake", stored=True) as lake:
         good, bad = traces[4], traces[3]
-        [stored, failed] = lake.ingest(good, bad, ray=address, ray_options={"max_retries": 1})
+        [stored, failed] = lake.ingest(good, bad, events_only=True, ray=address, ray_options={"max_retries": 1})
         assert stored.new
         assert failed.reason.startswith(f"{bad}: its task died on the cluster each time that it was tried: ")
         assert lake.rows("SELECT trace FROM traces") == [("b",)]
@@ -194,7 +203,7 @@ def test_files_whose_task_dies_each_time_fail_and_the_others_are_stored(address,
 def test_files_that_fail_do_so_in_the_words_and_with_the_exit_code_of_one_machine(address, tmp_path):
     (tmp_path / "good.json").write_bytes(trace_bytes([KERNEL, {"ph": "X"}]))
     (tmp_path / "bad.json").write_text(json.dumps({"nodes": []}))
-    words = ("ingest", *(tmp_path / name for name in ("good.json", "bad.json", "missing.json")))
+    words = ("ingest", "--events-only", *(tmp_path / name for name in ("good.json", "bad.json", "missing.json")))
     here, there = (
         run_cli(*words, *more, lake=tmp_path / name) for name, more in (("here", ()), ("there", ("--ray", address)))
     )
@@ -220,7 +229,7 @@ def test_what_a_node_warns_of_and_what_no_node_has_is_said_here(address, traces,
     monkeypatch.setattr(cluster._log, "warning", lambda message, *words: said.append(message % words))
     send(monkeypatch, warning)
     with Lake(tmp_path / "lake", stored=True) as lake:
-        lake.ingest(traces[3], ray=address, ray_options={"memory": "1e6", "runtime_env": "{}"})
+        lake.ingest(traces[3], events_only=True, ray=address, ray_options={"memory": "1e6", "runtime_env": "{}"})
     assert said == ["the disk of a node is slow"]
     with cluster.executor(None, address, {"num_cpus": 2, "resources": '{"disk": 1}'}) as executor:
         assert executor.at_once == 1
