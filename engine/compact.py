@@ -62,7 +62,7 @@ def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, t
             if name in (TRACES, SETTINGS) and catalog.is_damaged:
                 # What a file has that cannot be read now is not to be given up.
                 continue
-            if len(files) > 1 or (name in modules.stored() and any(catalog.former)):
+            if len(files) > 1 or (files and name in modules.stored() and any(catalog.former)):
                 # Of what another writer is about to change, and nobody loses by it.
                 with contextlib.suppress(OvertakenError):
                     done[name] = (len(files), _rewrite(tables, connection, folder, name, files))

@@ -8,8 +8,7 @@ from typing import Any
 
 import fsspec
 
-from .errors import UsageError
-from .objects import ObjectPath
+from .objects import ObjectPath, StoreError
 
 _EPOCH = datetime.datetime.fromtimestamp(0, datetime.UTC)
 
@@ -21,14 +20,22 @@ class _Reads(fsspec.AbstractFileSystem):  # type: ignore[misc]
     cachable = False
 
     def open(self, path: str, mode: str = "rb", **_: Any) -> _Handle:
-        """Open an object; no request is made."""
+        """Open an object to read it; no request is made.
+
+        Raises:
+            StoreError: it is to be written.
+        """
         if mode != "rb":
-            raise UsageError(f"{path}: only tracelake writes to a lake in an object store.")
+            raise StoreError(path, "a query reads objects and writes none; write to a file")
         return _Handle(ObjectPath.at(path))
 
     def glob(self, path: str, **_: Any) -> list[str]:
         """Return the path: those of a lake name one object each."""
         return [path]
+
+    def isdir(self, path: str) -> bool:  # noqa: ARG002
+        """Say no: what begins with a path is nothing that DuckDB would find."""
+        return False
 
     def exists(self, path: str, **_: Any) -> bool:
         """Whether an object is there."""

@@ -221,19 +221,17 @@ class ObjectPath:
         with self._asking():
             return bytes(obstore.get_range(_bucket(self.url), self.key, start=start, length=length))
 
-    def write(self, content: bytes | Path) -> ObjectPath:
-        """Write bytes, or a file's, in the place of what is there; return the object with its size.
+    def write(self, content: bytes | Path) -> None:
+        """Write bytes, or a file's, in the place of what is there.
 
         Raises:
             StoreError: the store cannot be used.
         """
         import obstore
 
-        size = len(content) if isinstance(content, bytes) else content.stat().st_size
         with self._asking():
             obstore.put(_bucket(self.url), self.key, content)
         _recent.pop(self.parent.url, None)
-        return ObjectPath(self.url, Info(size))
 
     def create(self, content: bytes) -> bool:
         """Write bytes where nothing is; return whether nothing was.
@@ -261,7 +259,9 @@ class ObjectPath:
 
         with self._asking():
             found = obstore.list_with_delimiter(_bucket(self.url), self.key or None)
-        yield from (self._named(one["path"], _info(one)) for one in found["objects"])
+        # A store's own console makes a folder by an empty object of its name.
+        objects = (one for one in found["objects"] if one["path"] != self.key)
+        yield from (self._named(one["path"], _info(one)) for one in objects)
         yield from (self._named(prefix.rstrip("/")) for prefix in found["common_prefixes"])
 
     def recent(self) -> list[ObjectPath]:

@@ -9,10 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from moto.s3.models import s3_backends
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
-
 BUCKET = "lakes"
 #: What the next request is to be answered with, as in "503 Slow Down"; None for what the store says.
 Fault = Callable[[str, str], str | None]
@@ -38,6 +34,10 @@ class ObjectServer:
 
     def __init__(self) -> None:
         """Start serving."""
+        # Here: they take long to import, and every worker of a run collects all tests.
+        from moto.server import DomainDispatcherApplication, create_backend_app
+        from werkzeug.serving import make_server
+
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.make_bucket(BUCKET)
         self._app = DomainDispatcherApplication(create_backend_app)
@@ -50,9 +50,13 @@ class ObjectServer:
         #: All requests, in order.
         self.requests: list[Request] = []
 
-    def make_bucket(self, name: str) -> None:
-        """Make a bucket."""
+    def make_bucket(self, name: str, *empty: str) -> None:
+        """Make a bucket, with some empty objects in it."""
+        from moto.s3.models import s3_backends
+
         s3_backends["123456789012"]["aws"].create_bucket(name, "us-east-1")
+        for key in empty:
+            s3_backends["123456789012"]["aws"].put_object(name, key, b"")
 
     @property
     def environment(self) -> dict[str, str]:

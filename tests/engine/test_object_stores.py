@@ -13,6 +13,7 @@ import threading
 import uuid
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tracelake.engine import damage, objects
@@ -293,15 +294,16 @@ def test_a_compaction_takes_nothing_of_a_writer_under_way(server, url, tmp_path)
         return
 
     with Lake(url) as lake:
-        lake.ingest(write_trace(tmp_path / "one.json", 1, "o"), run="first")
+        # Rows of a trace that was taken away have every table rewritten.
+        ingest(lake, write_trace(tmp_path / "zero.json", 9, "z"))
+        lake.remove("zero")
+        lake.ingest(write_trace(tmp_path / "one.json", 1, "o"), events_only=True, run="first")
         lake.ingest(write_trace(tmp_path / "two.json", 2, "t"), events_only=True, run="second")
         with server.failing(hold):
             writing = writer(url, write_trace(tmp_path / "three.json", 3), "--run", "third")
             assert about_to.wait(60)
             done = lake.compact(vacuum_hours=1)
-            assert (done["traces"], done["settings"]) == ((2, 1), (3, 1))
-            # The file of the first trace is by itself what it was: that of the third is not looked at.
-            assert "_kernels" not in done
+            assert done == {"traces": (4, 1), "settings": (3, 1)}
             may.set()
             _, said = writing.communicate(timeout=120)
             assert writing.returncode == 0, said
@@ -325,6 +327,13 @@ def test_a_query_reads_the_lake_and_nothing_else_of_its_bucket(url):
                 lake.sql(f"FROM read_parquet('{place}')")
 
 
+def test_an_unsafe_query_reads_objects_and_writes_none(url):
+    with Lake(url, unsafe=True) as lake:
+        assert lake.sql(f"SELECT version FROM read_json('{url}/lake.json')").fetchall() == [(2,)]
+        with pytest.raises(InputError, match="a query reads objects and writes none; write to a file"):
+            lake.sql(f"COPY (SELECT 1) TO '{url}/x.parquet'")
+
+
 def test_a_place_that_holds_other_things_is_no_lake(url):
     (objects.ObjectPath.parse(url) / "notes.txt").write(b"mine")
     with pytest.raises(UsageError, match="not a lake, and not empty"):
@@ -341,6 +350,12 @@ def test_a_store_without_conditional_puts_is_refused(server, url, monkeypatch):
         Lake(url)
     with pytest.raises(UsageError, match="no lake in"):
         Lake(url, create=False)
+
+
+def test_a_folder_made_in_the_console_of_the_store_may_become_a_lake(server):
+    server.make_bucket("console", "new/", "new/lake/")
+    with Lake("s3://console/new/lake") as lake:
+        assert lake.rows("SELECT count(*) FROM events") == [(0,)]
 
 
 def test_a_lake_may_be_all_of_a_bucket(server, tmp_path):
@@ -386,8 +401,6 @@ def test_an_error_of_the_libraries_is_shortened_to_a_sentence_without_secrets(te
 
 
 def test_an_error_of_a_store_is_told_from_a_damaged_file():
-    import duckdb
-
     text = f"Traceback (most recent call last):\n  File\n{objects.StoreError('s3://b/x', 'HTTP error')!s}"
     lost = duckdb.Error(text.replace("s3://", "tracelake.engine.objects.StoreError: s3://"))
     assert not damage.may_be_damage(lost)

@@ -108,6 +108,14 @@ def test_tables_put_in_order_answer_the_same_and_are_plain_to_other_readers(fill
     }
 
 
+def test_tables_without_any_row_left_are_no_hindrance_to_putting_others_in_order(s1_lake, traces):
+    s1_lake.remove("s1")
+    assert s1_lake.compact()["_kernels"] == (1, 0)
+    s1_lake.ingest(traces[-1], events_only=True)
+    s1_lake.remove("tiny")
+    assert s1_lake.compact() == {"traces": (2, 0)}
+
+
 def test_what_a_writer_left_that_did_not_come_to_its_end_is_not_seen(filled):
     """Rows without an entry of the catalog: they count as nothing, before the tables are put in order and after."""
     with Lake(filled) as lake:
