@@ -27,13 +27,11 @@ _log = logging.getLogger("tracelake")
 TRACES, SETTINGS = "traces", "settings"
 _COLUMNS = CATALOG_COLUMNS | STATE_COLUMNS
 _WHAT = {TRACES: "Entries", SETTINGS: "Settings"}
-#: The rows of before, of which a batch may still have files. What rests on other traces was first computed in the batch
-#: of the trace itself, and may have been again before the trace had an entry.
+#: The rows of before, of which a batch may still have files.
 _FORMER = """
-SELECT DISTINCT r.batch
-FROM (SELECT trace_id, unnest([batch_id, {batch}]) AS batch FROM _entry_rows) AS r
-ANTI JOIN _entries AS e ON e.trace_id = r.trace_id AND e.{batch} = r.batch
-WHERE r.batch IS NOT NULL
+SELECT DISTINCT r.{batch} FROM _entry_rows AS r
+ANTI JOIN _entries AS e ON e.trace_id = r.trace_id AND e.{batch} = r.{batch}
+WHERE r.{batch} IS NOT NULL
 """
 
 

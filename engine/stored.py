@@ -87,6 +87,10 @@ class Stored:
         """Return the files of a stored relation that have rows which count, and whether they have others, too."""
         linked = entry.name in modules.linked()
         former = self.catalog.former[linked]
+        if linked:
+            # Rows of a trace that were computed with its own, and again before any were published: others count there.
+            states = self.catalog.states.values()
+            former |= {state.batch_id for state in states if state.batch_id != state.linked_batch_id}
         current = {batch_of(entry.name, state) for state in self._asked().values()}
         files = [
             file
