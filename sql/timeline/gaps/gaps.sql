@@ -125,7 +125,7 @@ WHERE followed.behind <= look_ahead
 -- previous_program       VARCHAR  program of the operation before
 -- previous_execution_id  BIGINT   run of that program
 -- next_program           VARCHAR  program of the operation after
--- next_execution_id      VARCHAR  run of that program
+-- next_execution_id      BIGINT   run of that program
 -- step_id                BIGINT   step of the operation after it, NULL if that is of none
 -- launch_id              BIGINT   host call that launched the marker, NULL if not shown
 CREATE VIEW gaps AS
