@@ -11,7 +11,7 @@ import sys
 import click
 
 from ..engine.errors import InputError, TracelakeError
-from ..engine.objects import StoreError, told
+from ..engine.objects import StoreError, store_reason
 from ..engine.secrets import redact
 from .common import say
 
@@ -99,7 +99,7 @@ def _described(error: BaseException) -> tuple[str, int]:
             return f"{_first(error)}\n  There is not enough memory. TRACELAKE_THREADS=1 needs less.", _UNUSABLE
         if isinstance(error, duckdb.DataError):
             return f"{error}\n  A number is too large to compute with, or a value is not of its type.", 2
-        if reason := told(error):
+        if reason := store_reason(error):
             return f"{reason}.", _UNUSABLE
         if isinstance(error, duckdb.IOException):
             full = "\n  The disk is full." if _FULL in str(error) else ""

@@ -101,6 +101,7 @@ def _of_trace(opened: Lake, name: str, given: dict[str, Any], pass_: str | None,
         times = any(key in _TIMES for key in given)
         more = " To use your own times, give a model." if times else ""
         raise UsageError(f"{option}: {name} is a trace, which has its own work and times.{more}")
+    opened.store.focus(opened.locate(name))
     chosen = find_pass(opened, name, pass_)
     return opened.trace_mfu(name, None if chosen == "all" else chosen, format=format_)
 

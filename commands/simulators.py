@@ -10,6 +10,7 @@ from ..engine.paths import Place
 from .common import (
     FORMATS,
     for_spreadsheets,
+    open_at,
     open_lake,
     output_options,
     print_rows,
@@ -46,7 +47,7 @@ def shapes(lake: Place | None, trace: str, format_: str | None, output: Path | N
       tracelake shapes decode --format csv -o shapes.csv
       tracelake shapes kernel_details.csv -o database
     """
-    opened = open_lake(lake, trace=trace)
+    opened = open_at(lake, trace)
     if output is None or format_ is not None:
         print_rows(opened, "shapes", opened.shapes(trace), format_ or "table", output, limit)
         return

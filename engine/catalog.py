@@ -6,17 +6,19 @@ Two Delta tables, only ever appended to: of a trace the latest row of `traces` c
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import time
 import uuid
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .connection import database, have_read
 from .damage import DamagedError, Found, Probe, is_fatal
 from .objects import fetch
-from .paths import TRACE_ID, pattern
+from .paths import TRACE_ID, Place, pattern
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
 from .settings import changes_answers
 from .tables import DataFile, Tables
@@ -98,6 +100,21 @@ def fill(
         connection.executemany("INSERT INTO _settings VALUES (?, ?, ?)", rows)
 
 
+@contextlib.contextmanager
+def reading(tables: Tables, root: Place) -> Iterator[tuple[Catalog, duckdb.DuckDBPyConnection]]:
+    """Load the catalog of a lake into a connection that is lent for as long as it is needed.
+
+    Raises:
+        InputError: the log of a table cannot be read.
+    """
+    with database(1) as connection:
+        have_read(connection, root)
+        create_tables(connection, temporary=True)
+        catalog = Catalog(tables)
+        catalog.load(connection)
+        yield catalog, connection
+
+
 class Catalog:
     """The catalog as it was when it was last loaded."""
 
@@ -124,7 +141,7 @@ class Catalog:
 
     @property
     def version(self) -> int:
-        """The change of `traces` that is loaded; -1 where there is none."""
+        """The version of the table `traces` that was loaded; -1 before any."""
         return self._seen[0] if self._seen else -1
 
     @property

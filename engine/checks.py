@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from . import modules
-from .catalog import create_tables
-from .connection import database, have_read
+from .catalog import reading
 from .damage import Probe
 from .errors import InputError
 from .layout import Layout
@@ -29,10 +28,8 @@ def faults(layout: Layout) -> list[str]:
     if found:
         # What cannot be read is not compared with.
         return found
-    with database(1) as connection:
-        have_read(connection, layout.root)
-        create_tables(connection, temporary=True)
-        answers.catalog.load(connection)
+    with reading(tables, layout.root) as (catalog, _):
+        answers.catalog = catalog
     for entry in modules.relations():
         if entry.name not in modules.stored():
             continue

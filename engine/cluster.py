@@ -47,7 +47,7 @@ def executor(jobs: int | None, address: str | None, options: Mapping[str, Any] |
         options: Ray's options for each task, see `OPTIONS`; a value may be given as JSON.
 
     Raises:
-        UsageError: Ray is not installed, the address is none, or an option is unknown or has an invalid value.
+        UsageError: Ray is not installed, the address is invalid, or an option is unknown or has an invalid value.
         InputError: no cluster answers at the address.
     """
     if address is None:

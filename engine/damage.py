@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from . import modules
 from .connection import have_read
 from .errors import InputError
-from .objects import told
+from .objects import store_reason
 from .paths import TRACE_ID, Place, parquet_rows
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def check_reachable(error: BaseException) -> None:
     Raises:
         InputError: it is, and says nothing of any file.
     """
-    if reason := told(error):
+    if reason := store_reason(error):
         raise InputError(f"{reason}.") from error
 
 
@@ -84,7 +84,7 @@ def may_be_damage(error: BaseException) -> bool:
         duckdb.SerializationException,
     )  # fmt: skip
     found = (isinstance(error, kinds) and not isinstance(error, duckdb.HTTPException)) or type(error) is duckdb.Error
-    return found and not told(error)
+    return found and not store_reason(error)
 
 
 def is_fatal(error: BaseException) -> bool:

@@ -72,8 +72,8 @@ def reason_of(error: BaseException | str) -> str:
     return re.sub(r"\?\S+", "", text.partition(" Debug source")[0].partition(" <")[0])[:200].rstrip(". ")
 
 
-def told(error: BaseException) -> str | None:
-    """Return what a database's error says of an object store that cannot be used; None where it is about no such."""
+def store_reason(error: BaseException) -> str | None:
+    """Return why an object store cannot be used, as a database's error has it; None where it is about another thing."""
     found = re.search(rf"{StoreError.__name__}: (.+)\.", str(error))
     return found[1] if found else None
 

@@ -30,7 +30,7 @@ def place_of(path: str | os.PathLike[str] | ObjectPath) -> Place:
     """Return the place that a user names: an address with `://` in an object store, all else in a folder.
 
     Raises:
-        UsageError: an address that is none of a lake, or has become a path.
+        UsageError: the address is not one of a lake, or was made a path.
     """
     if isinstance(path, ObjectPath):
         return path

@@ -147,7 +147,7 @@ def _publish(
     catalog.load(lent.connection)
     seen, away = catalog.version, []
     if renewed:
-        # Said of their rows, that none of them counts.
+        # Removed again, with their batch: so its rows of them do not count.
         away = [changed.pop(one) | {"removed": True} for one in sorted(changed.keys() - catalog.states.keys())]
     answered = {one for one, state in catalog.states.items() if state.batch_id} - gone
     answered |= {one for one, entry in changed.items() if entry["batch_id"]}

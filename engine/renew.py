@@ -13,8 +13,7 @@ from typing import TypeVar
 import duckdb
 
 from . import aside
-from .catalog import Catalog, create_tables
-from .connection import database, have_read
+from .catalog import Catalog, reading
 from .damage import DamagedError
 from .errors import InputError
 from .event_files import EVENTS, EventFiles
@@ -128,13 +127,9 @@ def renew_chunk(layout: Layout, chunk: Sequence[str], memory_limit: str | None =
         InputError: files of events, or rows that a user gave a lookup table, cannot be read.
     """
     tables = Tables(layout.tables)
-    catalog = Catalog(tables)
     try:
         with Staging(layout.staging) as folder:
-            with database(1) as connection:
-                have_read(connection, layout.root)
-                create_tables(connection, temporary=True)
-                catalog.load(connection)
+            with reading(tables, layout.root) as (catalog, connection):
                 batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
             with exclusive(layout.lock), unbroken:
                 publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)

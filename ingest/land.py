@@ -11,9 +11,8 @@ from pathlib import Path
 
 import duckdb
 
-from ..engine.catalog import Catalog, create_tables
+from ..engine.catalog import Catalog, reading
 from ..engine.compact import MOST_FILES, compact
-from ..engine.connection import database, have_read
 from ..engine.errors import InputError
 from ..engine.event_files import is_whole
 from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
@@ -70,11 +69,7 @@ def land(
     given = dict(settings or {})
     try:
         tables = Tables(layout.tables)
-        with database(1) as connection:
-            have_read(connection, layout.root)
-            create_tables(connection, temporary=True)
-            catalog = Catalog(tables)
-            catalog.load(connection)
+        with reading(tables, layout.root) as (catalog, connection):
             new = {one.trace_id: one for one in staged if not _is_known(layout, catalog, connection, one)}
             batch = _compute(layout, folder, list(new.values()), given, answers=answers)
             for one in new.values():

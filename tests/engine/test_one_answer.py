@@ -34,7 +34,7 @@ GROUPS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def asked_alone():
-    """Have lakes store what the questions here rest on alone: most of others have no such tie."""
+    """Have lakes store only what the questions here rest on: most other relations have no such tie."""
     asked = modules.closure([*(name for *_, names in GROUPS.values() for name in names), "kernel_roofline"])
     stored = modules.stored() & asked
     with pytest.MonkeyPatch.context() as patch:
