@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from .commands import (
+    check,
     common,
+    compare,
     extract,
     failures,
     interrupts,
@@ -69,7 +71,7 @@ def cli(ctx: click.Context, lake: Place | None) -> None:
 for command in (
     traces.ingest, traces.traces, traces.set_, traces.remove,
     questions.sql, questions.schema,
-    layers.passes, layers.layers, layers.kernels, summary.summary, summary.compare,
+    layers.passes, layers.layers, layers.kernels, summary.summary, compare.compare, check.check,
     reports.perfetto, reports.report, extract.extract,
     simulators.shapes, simulators.align, models.model, models.hardware,
     questions.doctor, questions.export, upkeep.compute, upkeep.compact, upkeep.migrate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -80,6 +81,13 @@ class LookupTables:
         """Put a row into a table, in the place of one of its key, for as long as the connection is open."""
         marks = ", ".join("?" for _ in row)
         connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
+        self.given.add(table)
+
+    def give_all(self, connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
+        """Have a table hold these rows and no others, for as long as the connection is open."""
+        connection.execute(f"DELETE FROM {table}")
+        if rows:
+            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in rows[0])})", rows)
         self.given.add(table)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, Self, TypeVar
 
 import duckdb
@@ -183,10 +183,10 @@ class Store:
             self._see_catalog(connection)
         return connection
 
-    def focus(self, trace_id: str) -> None:
-        """Be asked about one trace from now on: no file is read but of it and of those that its answers rest on."""
+    def focus(self, *trace_ids: str) -> None:
+        """Be asked about these traces from now on: no file is read but theirs and of those that they rest on."""
         connection = self.catalog_connection
-        self.answers.focus = self.answers.related(trace_id)
+        self.answers.focus = frozenset().union(*map(self.answers.related, trace_ids))
         self.answers.see(connection)
         self._see_catalog(connection)
 
@@ -384,6 +384,12 @@ class Store:
         """Put a row into a lookup table, in the place of one of its key, for as long as the lake is open."""
         connection = self._ready([table])
         self.lookups.give(connection, table, row)
+        self._ready(self.relations.renew_above(connection, table))
+
+    def give_all(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        """Have a lookup table hold these rows and no others, for as long as the lake is open."""
+        connection = self._ready([table])
+        self.lookups.give_all(connection, table, rows)
         self._ready(self.relations.renew_above(connection, table))
 
     def _connect(self) -> duckdb.DuckDBPyConnection:

@@ -62,6 +62,26 @@ _TABLES = {
         FROM rows
         ORDER BY rank, device, pass_id, layer_id, hot_rank
         """,
+    "comparisons": """
+        SELECT
+            side, traces, runs, steps, round(before_ns / 1e6, 3) AS before_ms, round(after_ns / 1e6, 3) AS after_ms,
+            round(delta_ns / 1e6, 3) AS delta_ms, round(delta_pct, 2) AS delta_pct,
+            round(detectable_pct, 2) AS noise_pct, verdict, round(before_matched_pct, 1) AS before_matched_pct,
+            round(after_matched_pct, 1) AS after_matched_pct, doubts
+        FROM rows
+        """,
+    "comparison_terms": """
+        SELECT
+            side,
+            repeat('  ', list_position(['step', 'part', 'category', 'module', 'operator'], level) - 1)
+            || if(name = '', '(unknown)', name) AS term,
+            round(before_ns / 1e6, 3) AS before_ms, round(after_ns / 1e6, 3) AS after_ms,
+            round(delta_ns / 1e6, 3) AS delta_ms, round(more_work_ns / 1e6, 3) AS more_work_ms,
+            round(slower_work_ns / 1e6, 3) AS slower_work_ms, round(detectable_ns / 1e6, 3) AS noise_ms,
+            round(matched_pct, 1) AS matched_pct, verdict
+        FROM rows
+        ORDER BY side, place
+        """,
     "layer_diff": """
         SELECT
             device, side, category, display_name AS name, a_count, b_count, round(a_us, 3) AS a_us,

@@ -137,7 +137,8 @@ usual AS (
 captured AS (
     SELECT
         trace_id, kernel_id,
-        replace(regexp_replace(module_path, '^nn\.Module: ', ''), '/nn.Module: ', '=>') AS path
+        -- A module's name is that of its class.
+        replace(replace(module_path, 'nn.Module: ', ''), '/', '=>') AS path
     FROM captured_kernels
     WHERE module_path IS NOT NULL
 ),

@@ -1,0 +1,138 @@
+"""Budgets: what a team will not let a trace exceed, each an SQL query with a name, a threshold and a sentence."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..engine.errors import InputError, UsageError
+from ..engine.modules import quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..engine.store import Store
+
+#: Keys of a budget, and whether it must have them.
+_KEYS = {"name": True, "sentence": True, "query": True, "threshold": False, "unit": False, "worse": False}
+#: Columns that a budget's query may give, and the value of one that it does not.
+_COLUMNS = {"item": "''", "value": None, "threshold": "NULL", "noise": "0"}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A budget.
+
+    Attributes:
+        file: the file that it is from.
+        name: its name, one of its own in the file.
+        sentence: what it promises, for people.
+        query: SQL that gives a row per thing judged: `value`, and if it likes `item` (what the value is of),
+            `threshold` and `noise` (how far beyond the threshold says nothing; NULL: unknown).
+        threshold: what the value must not exceed, for rows without one of their own.
+        unit: of the value.
+        worse: higher, or lower where the value must not fall below the threshold.
+    """
+
+    file: str
+    name: str
+    sentence: str
+    query: str
+    threshold: float | None = None
+    unit: str = ""
+    worse: str = "higher"
+
+
+def read(paths: Sequence[Path]) -> list[Budget]:
+    """Read files of budgets.
+
+    Raises:
+        InputError: a file cannot be read, is no TOML, or has something other than budgets.
+    """
+    return [budget for path in paths for budget in _read(path)]
+
+
+def judge(store: Store, budgets: Sequence[Budget]) -> duckdb.DuckDBPyRelation:
+    """Return a row per budget and thing judged: budget, item, value, threshold, noise, unit, verdict, sentence, file.
+
+    The verdict is pass, fail, or cannot judge: the query gave no row, no value, no threshold or no noise, or the value
+    is beyond the threshold by no more than the noise.
+
+    Raises:
+        InputError: a budget's query is invalid.
+    """
+    return store.sql(" UNION ALL ".join(f"({_judged(store, budget)})" for budget in budgets))
+
+
+def _read(path: Path) -> list[Budget]:
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not TOML: {error}.") from None
+    listed = entries.pop("budget", None)
+    if entries or not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+        found = ", ".join(entries) or "nothing of that"
+        raise InputError(f"{path}: expected [[budget]] tables, found {found}. `docs/guide/ci-gate.md` has examples.")
+    budgets = [_budget(path, entry) for entry in listed]
+    names = [budget.name for budget in budgets]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InputError(f"{path}: two budgets have the name {', '.join(sorted(twice))}.")
+    return budgets
+
+
+def _budget(path: Path, entry: dict[str, Any]) -> Budget:
+    name = entry.get("name", "?")
+    missing = [key for key, needed in _KEYS.items() if needed and key not in entry]
+    unknown = [key for key in entry if key not in _KEYS]
+    if missing or unknown:
+        what = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(unknown)}, which is no key of a budget"
+        raise InputError(f"{path}: budget {name} {what}. Keys: {', '.join(_KEYS)}.")
+    texts = {key: value for key, value in entry.items() if key != "threshold"}
+    if bad := [key for key, value in texts.items() if not isinstance(value, str) or not value.strip()]:
+        raise InputError(f"{path}: budget {name}: {', '.join(bad)} must be text.")
+    threshold = entry.get("threshold")
+    is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and math.isfinite(threshold)
+    if threshold is not None and not is_number:
+        raise InputError(f"{path}: budget {name}: threshold must be a number, found {threshold!r}.")
+    if entry.get("worse", "higher") not in ("higher", "lower"):
+        raise InputError(f"{path}: budget {name}: worse must be higher or lower, found {entry['worse']!r}.")
+    return Budget(str(path), **entry)
+
+
+def _judged(store: Store, budget: Budget) -> str:
+    """Return the SQL that judges a budget's rows."""
+    query = budget.query.strip().rstrip(";")
+    try:
+        columns = store.sql(query).columns
+    except UsageError as error:
+        raise InputError(f"{budget.file}: budget {budget.name}: {error}") from None
+    if "value" not in columns:
+        raise InputError(f"{budget.file}: budget {budget.name}: its query gives no column value, but {columns}.")
+    asked = ", ".join(f"{name if name in columns else other} AS {name}" for name, other in _COLUMNS.items())
+    default = "NULL" if budget.threshold is None else repr(float(budget.threshold))
+    sign = "-1" if budget.worse == "lower" else "1"
+    return f"""
+        WITH asked AS (SELECT {asked} FROM ({query})),
+        rows AS (
+            SELECT
+                CAST(item AS VARCHAR) AS item, CAST(value AS DOUBLE) AS value,
+                coalesce(CAST(threshold AS DOUBLE), {default}) AS threshold,
+                CAST(noise AS DOUBLE) AS noise
+            FROM (SELECT 1) LEFT JOIN asked ON TRUE
+        )
+        SELECT
+            {quoted(budget.name)} AS budget, item, value, threshold, noise, {quoted(budget.unit)} AS unit,
+            CASE
+                WHEN value + threshold + noise IS NULL OR isnan(value + threshold + noise) THEN 'cannot judge'
+                WHEN {sign} * (value - threshold) <= 0 THEN 'pass'
+                WHEN {sign} * (value - threshold) <= noise THEN 'cannot judge'
+                ELSE 'fail'
+            END AS verdict,
+            {quoted(budget.sentence)} AS sentence, {quoted(budget.file)} AS file
+        FROM rows"""

@@ -1,0 +1,192 @@
+"""Sides of a comparison: which traces a word names, and what the lake answers about them beside each other."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..engine.errors import UsageError
+from ..ingest.inputs import names_input
+from .traces import locate
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..engine.store import Store
+
+
+@dataclass(frozen=True)
+class Side:
+    """A side of a comparison.
+
+    Attributes:
+        name: what it is called in the answer: the word that named it, or a value of the attribute that split them.
+        traces: ids of its traces.
+    """
+
+    name: str
+    traces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SideComparison:
+    """Sides beside a baseline. Times are of one device in one step, exclusive: see `step_costs`.
+
+    Attributes:
+        sides: a row per side, the relation `comparisons`: its step beside the baseline's, with interval and verdict.
+        terms: a row per term of each side's waterfall, the relation `comparison_terms`; a level sums to its parent.
+        ops: a row per kind of work of each side, the relation `comparison_ops`, the largest difference first.
+        matches: a row per side and way in which work was matched, the relation `comparison_matches`.
+        left_out: what was named and has nothing to compare, in words.
+    """
+
+    sides: duckdb.DuckDBPyRelation
+    terms: duckdb.DuckDBPyRelation
+    ops: duckdb.DuckDBPyRelation
+    matches: duckdb.DuckDBPyRelation
+    left_out: tuple[str, ...]
+
+
+def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseline: str | None = None) -> list[Side]:
+    """Return the sides that words name, the baseline first.
+
+    Args:
+        store: the lake.
+        words: each a trace (a name, an id, a path), a run, or a filter like `run=nightly-* hardware=h100_sxm`: what of
+            `trace_labels` must hold, * and ? standing for any text.
+        by: split the traces of all words, or all of the lake, by this attribute of `trace_labels`: a side per value.
+        baseline: the side that the others are compared with; the first without it.
+
+    Raises:
+        UsageError: a word names nothing; there are fewer than two sides; no side is the baseline.
+    """
+    named = [Side(_unique(words, place), _traces(store, word)) for place, word in enumerate(words)]
+    sides = _split(store, {one for side in named for one in side.traces} if words else None, by) if by else named
+    if baseline is not None:
+        first = [side for side in sides if side.name == baseline]
+        if not first and not by:
+            first = [Side(baseline, _traces(store, baseline))]
+        if not first:
+            raise UsageError(f"{baseline} is none of the sides: {', '.join(side.name for side in sides)}.")
+        sides = first + [side for side in sides if side.name != baseline]
+    if len(sides) < 2:
+        found = f"one, {sides[0].name}" if sides else "none"
+        raise UsageError(
+            f"a comparison needs two sides or more, and there is {found}: name others, or split with --by."
+        )
+    return sides
+
+
+def compare(store: Store, sides: Sequence[Side], *, anyway: bool = False) -> SideComparison:
+    """Put sides beside the first of them.
+
+    Args:
+        store: the lake.
+        sides: from `resolve`.
+        anyway: compare also what is measured in different ways, as a step with a whole trace.
+
+    Raises:
+        UsageError: a side has no device operation; sides are measured in different ways, and not anyway.
+    """
+    store.renew(one for side in sides for one in side.traces)
+    store.give_all("given_sides", [(side.name, one, place) for place, side in enumerate(sides) for one in side.traces])
+    measured = {name for (name,) in store.rows("SELECT side FROM _side_sizes")}
+    empty = [side.name for side in sides if side.name not in measured]
+    if sides[0].name in empty or len(measured) < 2:
+        raise UsageError(f"{', '.join(empty)}: no device operation takes time: nothing to compare.")
+    doubted = store.rows("SELECT side, baseline, basis FROM comparisons WHERE NOT is_comparable ORDER BY side")
+    if doubted and not anyway:
+        side, other, basis = doubted[0]
+        raise UsageError(
+            f"{other} and {side} are measured in different ways ({basis}): their times cannot be compared. Profile "
+            "both the same way, or add --anyway to show each in its own measure."
+        )
+    order = "ORDER BY list_position($names, side)"
+    names = [side.name for side in sides]
+    return SideComparison(
+        sides=store.sql(f"SELECT * FROM comparisons {order}", names=names),
+        terms=store.sql("SELECT * FROM comparison_terms"),
+        ops=store.sql("SELECT * FROM comparison_ops ORDER BY side, abs(delta_ns) DESC, part, operator, shape"),
+        matches=store.sql(f"SELECT * FROM comparison_matches {order}, before_ns + after_ns DESC", names=names),
+        left_out=tuple(f"{name} has no device operation that takes time" for name in empty),
+    )
+
+
+def judge(store: Store, words: Sequence[str]) -> None:
+    """Have these sides judged by budgets, beside the baseline that their traces were set, if any.
+
+    Raises:
+        UsageError: a word names nothing, or the traces were set several baselines.
+    """
+    sides = [Side(_unique(words, place), _traces(store, word)) for place, word in enumerate(words)]
+    traces = [one for side in sides for one in side.traces]
+    found = store.rows(
+        "SELECT DISTINCT value FROM tags WHERE key = 'baseline' AND list_contains($1, trace_id) ORDER BY value",
+        [traces],
+    )
+    if len(found) > 1:
+        names = ", ".join(value for (value,) in found)
+        raise UsageError(f"these traces were set several baselines ({names}): give one with --baseline.")
+    first = [Side(name, _traces(store, name)) for (name,) in found]
+    store.renew([*traces, *(one for side in first for one in side.traces)])
+    rows = [(side.name, one, 0) for side in first for one in side.traces]
+    store.give_all("given_sides", rows + [(side.name, one, 1) for side in sides for one in side.traces])
+
+
+def _unique(words: Sequence[str], place: int) -> str:
+    """Return a side's name: a word that is given again has its number behind."""
+    before = words[:place].count(words[place])
+    return f"{words[place]} ({before + 1})" if before else words[place]
+
+
+def _traces(store: Store, word: str) -> tuple[str, ...]:
+    """Return the traces that a word names."""
+    if "=" in word and not names_input(word):
+        return _filtered(store, word)
+    runs = [] if names_input(word) else store.rows("SELECT trace_id FROM traces WHERE run = $1 ORDER BY 1", [word])
+    try:
+        return (locate(store, word),)
+    except UsageError:
+        # A run's name that several of its traces have, too, or none.
+        if runs:
+            return tuple(one for (one,) in runs)
+        raise
+
+
+def _filtered(store: Store, word: str) -> tuple[str, ...]:
+    terms = [term.partition("=")[::2] for term in word.split()]
+    if any(not key or not value for key, value in terms):
+        raise UsageError(f"{word}: expected KEY=VALUE, as in hardware=h100_sxm; several with spaces between.")
+    found: set[str] | None = None
+    for key, value in terms:
+        _check_label(store, key)
+        rows = store.rows("SELECT trace_id FROM trace_labels WHERE key = $1 AND value GLOB $2", [key, value])
+        found = {one for (one,) in rows} if found is None else found & {one for (one,) in rows}
+    if not found:
+        values = store.rows(
+            "SELECT DISTINCT value FROM trace_labels WHERE key = $1 ORDER BY value LIMIT 6", [terms[-1][0]]
+        )
+        raise UsageError(f"{word}: no trace is so. Values of {terms[-1][0]}: {', '.join(v for (v,) in values)}.")
+    return tuple(sorted(found))
+
+
+def _check_label(store: Store, key: str) -> None:
+    known = [label for (label,) in store.rows("SELECT DISTINCT key FROM trace_labels ORDER BY key")]
+    if key not in known:
+        near = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
+        raise UsageError(f"{key}: no trace has it. Attributes: {', '.join(near or known)}.")
+
+
+def _split(store: Store, traces: set[str] | None, by: str) -> list[Side]:
+    _check_label(store, by)
+    rows = store.rows(
+        "SELECT value, trace_id FROM trace_labels WHERE key = $1 ORDER BY TRY_CAST(value AS DOUBLE), value, trace_id",
+        [by],
+    )
+    sides: dict[str, list[str]] = {}
+    for value, one in rows:
+        if traces is None or one in traces:
+            sides.setdefault(value, []).append(one)
+    return [Side(name, tuple(ids)) for name, ids in sides.items()]

@@ -1,0 +1,182 @@
+"""The command that puts traces, runs and fleets beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..engine.errors import UsageError
+from ..engine.paths import Place
+from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, say_losses
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..analysis.sides import Side
+    from ..lake import Lake
+
+#: Sides whose waterfalls are shown one below the other; of more, the steps alone.
+_SIDES_IN_FULL = 3
+
+
+@click.command()
+@click.argument("sides", nargs=-1, metavar="SIDE SIDE...")
+@click.option("--baseline", metavar="SIDE", help="The side that the others are compared with; default: the first.")
+@click.option(
+    "--by", metavar="KEY", help="Split the traces of all sides, or of the lake: run, hardware, rank, any tag."
+)
+@click.option("--terms", is_flag=True, help="The whole waterfall: step, part, category, module, operator.")
+@click.option("--work", is_flag=True, help="Each kind of work of both sides, how it was matched, and its change.")
+@click.option("--ops", is_flag=True, help="Of two traces: the operations that changed.")
+@click.option("--families", is_flag=True, help="Of two traces: the families of operations that changed.")
+@click.option("--gate", is_flag=True, help="Of two traces: whether the change passes; exit status 1 where it fails.")
+@click.option("--strict", is_flag=True, help="Refuse to compare a trace with itself.")
+@click.option("--anyway", is_flag=True, help="Compare even different work, such as prefill and decode.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="Format of the answer.",
+)
+@click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
+@click.pass_obj
+def compare(
+    lake: Place | None,
+    sides: tuple[str, ...],
+    baseline: str | None,
+    by: str | None,
+    terms: bool,
+    work: bool,
+    ops: bool,
+    families: bool,
+    gate: bool,
+    strict: bool,
+    anyway: bool,
+    format_: str,
+    output: Path | None,
+    limit: int,
+) -> None:
+    """Compare traces, runs or filters: what changed in a step, by how much, why, and whether it is real.
+
+    A SIDE is a trace, a run, or a filter such as 'run=nightly-* hardware=h100_sxm'; --by splits what is named, or the
+    whole lake, into a side per value. All are compared with the first, or with --baseline.
+
+    The difference of the steps is a waterfall: its parts (compute, exposed communication, exposed memory, wait, idle),
+    their categories, modules and operators sum exactly. Work is aligned by what it is: module, operator and shapes,
+    then category. Each difference of work is split into more work and slower work. Noise is what differs between the
+    runs of a side, or between the steps of its one run; verdicts allow for it.
+
+    Of two traces, the measures of a step come first: each before and after, its change, and the noise between steps.
+    A gate fails on steps that got slower by more than its threshold and the noise, and on parts of a step that did: an
+    operation, a family of operations or the idle time, by name. It warns of shares; thresholds are in the table
+    gate_rules. Where it cannot judge (one step, a step without work, different work) it gives the reason
+    and exits with status 1, as where it fails.
+
+    \b
+    Examples:
+      tracelake compare monday tuesday
+      tracelake compare monday tuesday --terms --limit 0
+      tracelake compare monday tuesday --ops --limit 10
+      tracelake compare monday tuesday --gate --strict
+      tracelake compare prefill decode --families --anyway
+      tracelake compare --by run
+    """
+    flags = {"--terms": terms, "--work": work, "--ops": ops, "--families": families, "--gate": gate}
+    wanted = [flag for flag, given in flags.items() if given]
+    if len(wanted) > 1:
+        raise UsageError(f"{', '.join(flags)} exclude each other: give one.")
+    if not sides and by is None:
+        raise UsageError("name two sides or more, or split the lake's traces with --by run.")
+    shown = _Shown(wanted[0] if wanted else "", format_, output, limit)
+    opened = open_lake(lake, trace=sides[0] if sides else None)
+    for side in sides[1:]:
+        say_losses(opened, side)
+    found = opened.sides(sides, by=by, baseline=baseline)
+    pair = [side.traces[0] for side in found] if [len(side.traces) for side in found] == [1, 1] else []
+    if shown.of_pair and not pair:
+        raise UsageError("--ops, --families and --gate are about two traces.")
+    opened.store.focus(*(trace for side in found for trace in side.traces))
+    if pair and not terms and not work:
+        before, after = sides if len(sides) == 2 and by is None and baseline is None else pair
+        _measures(opened, before, after, shown, strict=strict, anyway=anyway)
+        if shown.of_pair or not shown.is_screen:
+            return
+    _waterfall(opened, found, shown, anyway=anyway, with_steps=not pair)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What is shown of a comparison, and how."""
+
+    wanted: str
+    format: str
+    output: Path | None
+    limit: int
+
+    @property
+    def of_pair(self) -> bool:
+        return self.wanted in ("--ops", "--families", "--gate")
+
+    @property
+    def is_screen(self) -> bool:
+        return self.format == "table" and self.output is None
+
+    def rows(self, rows: duckdb.DuckDBPyRelation) -> None:
+        render_rows(rows, self.format, self.output, self.limit)
+
+    def main_columns(self, opened: Lake, name: str, rows: duckdb.DuckDBPyRelation) -> None:
+        print_rows(opened, name, rows, self.format, self.output, self.limit)
+
+
+def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, with_steps: bool) -> None:
+    """Print what sides differ by, and what of them was matched."""
+    answer = opened.compare_sides(sides, anyway=anyway)
+    for message in answer.left_out:
+        say(message + ".")
+    for row in answer.sides.select("side, baseline, basis, before_matched_pct, after_matched_pct, doubts").fetchall():
+        say(_matched(*row))
+    if shown.wanted == "--work":
+        shown.rows(answer.ops)
+    elif shown.wanted == "--terms":
+        shown.main_columns(opened, "comparison_terms", answer.terms)
+    else:
+        if with_steps:
+            shown.main_columns(opened, "comparisons", answer.sides)
+        if shown.is_screen and len(sides) <= _SIDES_IN_FULL + 1:
+            terms = answer.terms.filter("level IN ('step', 'part', 'category')")
+            shown.main_columns(opened, "comparison_terms", terms)
+
+
+def _matched(side: str, baseline: str, basis: str, before: float, after: float, doubts: str | None) -> str:
+    doubt = f"; {doubts}" if doubts else ""
+    return (
+        f"{side} beside {baseline}, ms per {basis}: matched is {before:.1f} % of the work's time before, "
+        f"{after:.1f} % after{doubt}."
+    )
+
+
+def _measures(opened: Lake, before: str, after: str, shown: _Shown, *, strict: bool, anyway: bool) -> None:
+    """Print the measures of two traces, or their operations, families or gate."""
+    gate = shown.wanted == "--gate"
+    # A gate that cannot judge reports that as its result.
+    answer = opened.compare(before, after, strict=strict, anyway=anyway or gate)
+    say(f"times in µs, for {answer.basis}.")
+    for warning in answer.warnings:
+        if not (gate and warning in answer.doubts):
+            say(warning + ".")
+    if shown.wanted in ("--ops", "--families") and answer.missing:
+        say(f"no operations: {answer.missing}.")
+    answers = {"--ops": answer.operations, "--families": answer.families, "--gate": answer.gate}
+    shown.rows(answers.get(shown.wanted, answer.metrics))
+    if gate:
+        for doubt in answer.doubts:
+            say(f"{doubt}.")
+        say("cannot judge, see above" if answer.status == "unknown" else answer.status)
+        if answer.status in ("fail", "unknown"):
+            raise SystemExit(1)

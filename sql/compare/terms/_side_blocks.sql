@@ -1,0 +1,26 @@
+-- One row per side of a comparison, replicate of it and block of steps: the times of a side differ
+-- between its replicates by noise alone. Where a side has several runs they are its replicates,
+-- else the blocks of steps of the one run, its ranks together.
+--
+-- side        VARCHAR  side
+-- trace_id    VARCHAR  trace
+-- step_block  BIGINT   block of steps
+-- unit        VARCHAR  run, or trace of none
+-- units       BIGINT   of these the side has so many
+-- replicate   VARCHAR  replicate
+-- steps       BIGINT   steps in the block
+-- samples     BIGINT   steps in the block, each once for each device
+-- dur_ns      BIGINT   time of the samples, ns
+CREATE VIEW _side_blocks AS
+WITH units AS (
+    SELECT side, count(DISTINCT unit) AS units
+    FROM comparison_sides
+    JOIN step_blocks USING (trace_id)
+    GROUP BY side
+)
+SELECT
+    side, trace_id, step_block, unit, units,
+    if(units > 1, unit, CAST(step_block AS VARCHAR)) AS replicate, steps, samples, dur_ns
+FROM comparison_sides
+JOIN units USING (side)
+JOIN step_blocks USING (trace_id);

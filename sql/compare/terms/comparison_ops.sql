@@ -1,0 +1,95 @@
+-- One row per comparison and kind of work in a step: how long both sides take for it, whether that
+-- is for more work or for slower work, and what of the sides was held against each other.
+--
+-- Of work that both sides do, a time is an amount of work by the time that a unit of it takes: FLOP
+-- if all of both are known, else bytes, else calls. The difference of two such products is split
+-- without a rest by Shapley's value: each factor's change at the mean of the other's two values.
+-- What only one side does is more work, or less.
+--
+-- key: side, baseline, group_id
+--
+-- side            VARCHAR  side
+-- baseline        VARCHAR  side that it is compared with
+-- group_id        UBIGINT  kinds of work that are held against each other
+-- matched_by      VARCHAR  what both sides have in common, see comparison_levels; nothing where
+--                          only one side has it
+-- part            VARCHAR  compute, communication, memory, wait or idle
+-- category        VARCHAR  kernel category, of idle time its cause; the baseline's where the sides'
+--                          differ
+-- module          VARCHAR  module, likewise; empty if unknown
+-- operator        VARCHAR  operator, else kernel; empty of idle time
+-- shape           VARCHAR  shapes; empty if unknown
+-- before_kernel   VARCHAR  the baseline's kernel that takes most of the time; NULL without one
+-- after_kernel    VARCHAR  the side's
+-- before_calls    DOUBLE   calls in a step of the baseline
+-- after_calls     DOUBLE   calls in a step of the side
+-- work_unit       VARCHAR  what the work is measured in: flop, bytes or calls; NULL of idle time
+-- before_work     DOUBLE   work in a step of the baseline, in that unit
+-- after_work      DOUBLE   work in a step of the side
+-- before_ns       BIGINT   time in a step of the baseline, ns
+-- after_ns        BIGINT   time in a step of the side, ns
+-- delta_ns        BIGINT   after minus before, ns
+-- more_work_ns    BIGINT   of that, for a change of the amount of work, ns; NULL of idle and
+--                          waiting time
+-- slower_work_ns  BIGINT   of that, for a change of the time that a unit of work takes, ns; NULL
+--                          likewise
+CREATE VIEW comparison_ops AS
+WITH paired AS (
+    SELECT
+        side, baseline, group_id, any_value(matched_by) AS matched_by, any_value(part) AS part,
+        any_value(category) AS category, any_value(module) AS module,
+        any_value(operator) AS operator, any_value(shape) AS shape,
+        arg_max(kernel, step_ns) FILTER (NOT is_after AND kernel <> '') AS before_kernel,
+        arg_max(kernel, step_ns) FILTER (is_after AND kernel <> '') AS after_kernel,
+        coalesce(sum(calls) FILTER (NOT is_after), 0) AS before_calls,
+        coalesce(sum(calls) FILTER (is_after), 0) AS after_calls,
+        CASE
+            WHEN count(flop) = count(*) AND min(flop) > 0 THEN 'flop'
+            WHEN count(bytes) = count(*) AND min(bytes) > 0 THEN 'bytes'
+            ELSE 'calls'
+        END AS work_unit,
+        coalesce(sum(flop) FILTER (NOT is_after), 0) AS before_flop,
+        coalesce(sum(flop) FILTER (is_after), 0) AS after_flop,
+        coalesce(sum(bytes) FILTER (NOT is_after), 0) AS before_bytes,
+        coalesce(sum(bytes) FILTER (is_after), 0) AS after_bytes,
+        coalesce(sum(step_ns) FILTER (NOT is_after), 0) AS before_ns,
+        coalesce(sum(step_ns) FILTER (is_after), 0) AS after_ns
+    FROM comparison_works
+    GROUP BY side, baseline, group_id
+),
+measured AS (
+    SELECT
+        side, baseline, group_id, matched_by, part, category, module, operator, shape,
+        before_kernel, after_kernel, before_calls, after_calls, before_ns, after_ns,
+        if(part IN ('idle', 'wait'), NULL, work_unit) AS work_unit,
+        CASE work_unit
+            WHEN 'flop' THEN before_flop WHEN 'bytes' THEN before_bytes ELSE before_calls
+        END AS before_work,
+        CASE work_unit
+            WHEN 'flop' THEN after_flop WHEN 'bytes' THEN after_bytes ELSE after_calls
+        END AS after_work
+    FROM paired
+),
+split AS (
+    SELECT
+        side, baseline, group_id, matched_by, part, category, module, operator, shape,
+        before_kernel, after_kernel, before_calls, after_calls, work_unit, before_work, after_work,
+        before_ns, after_ns,
+        CASE
+            WHEN work_unit IS NULL THEN NULL
+            WHEN before_work > 0 AND after_work > 0 THEN CAST(round(
+                (after_work - before_work) * (before_ns / before_work + after_ns / after_work) / 2
+            ) AS BIGINT)
+            ELSE after_ns - before_ns
+        END AS more_work_ns
+    FROM measured
+)
+SELECT
+    side, baseline, group_id, matched_by, part, category, module, operator, shape, before_kernel,
+    after_kernel, before_calls, after_calls, work_unit,
+    if(work_unit IS NULL, NULL, before_work) AS before_work,
+    if(work_unit IS NULL, NULL, after_work) AS after_work,
+    CAST(before_ns AS BIGINT) AS before_ns, CAST(after_ns AS BIGINT) AS after_ns,
+    CAST(after_ns - before_ns AS BIGINT) AS delta_ns, more_work_ns,
+    CAST(after_ns - before_ns AS BIGINT) - more_work_ns AS slower_work_ns
+FROM split;

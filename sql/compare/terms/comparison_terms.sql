@@ -1,0 +1,195 @@
+-- One row per comparison, group of work and level of the waterfall: the term that it is part of.
+-- A term's name is its path from the part of the step down, so that it is one of its own.
+CREATE VIEW _group_terms AS
+SELECT side, baseline, group_id, part, level, depth, parent, term, name
+FROM (
+    SELECT
+        side, baseline, group_id, any_value(part) AS part, any_value(category) AS category,
+        any_value(module) AS module, any_value(operator) AS operator
+    FROM comparison_works
+    GROUP BY side, baseline, group_id
+)
+CROSS JOIN LATERAL (
+    VALUES
+        ('step', 1, CAST(NULL AS VARCHAR), 'step', 'step'),
+        ('part', 2, 'step', part, part),
+        ('category', 3, part, concat_ws('/', part, category), category),
+        (
+            'module', 4, concat_ws('/', part, category), concat_ws('/', part, category, module),
+            module
+        ),
+        (
+            'operator', 5, concat_ws('/', part, category, module),
+            concat_ws('/', part, category, module, operator), operator
+        )
+) AS levels (level, depth, parent, term, name);
+
+-- One row per comparison, side of it (before or after) and term: the variance of its mean time, by
+-- how much it differs between the replicates of the side, see _side_blocks.
+CREATE VIEW _term_noise AS
+WITH valued AS (
+    SELECT
+        works.side, works.baseline, is_after, level, parent, term, replicate,
+        sum(value_ns) AS value_ns
+    FROM comparison_works AS works
+    JOIN _group_terms AS terms
+        ON terms.side = works.side AND terms.baseline = works.baseline
+        AND terms.group_id = works.group_id
+    JOIN _side_costs AS costs
+        ON costs.side = if(is_after, works.side, works.baseline)
+        AND costs.cost_id = works.cost_id
+    GROUP BY works.side, works.baseline, is_after, level, parent, term, replicate
+),
+summed AS (
+    SELECT
+        valued.side, baseline, is_after, level, parent, term, count(*) AS present,
+        any_value(replicates) AS replicates, avg(value_ns) AS present_ns,
+        sum(value_ns) / any_value(replicates) AS mean_ns, var_pop(value_ns) AS present_var
+    FROM valued
+    JOIN _side_sizes AS sizes ON sizes.side = if(is_after, valued.side, baseline)
+    GROUP BY valued.side, baseline, is_after, level, parent, term
+)
+-- In a replicate without it a term takes no time.
+SELECT
+    side, baseline, is_after, level, parent, term,
+    (
+        present * (present_var + pow(present_ns - mean_ns, 2))
+        + (replicates - present) * mean_ns * mean_ns
+    ) / nullif(replicates - 1, 0) / replicates AS error_var
+FROM summed;
+
+-- One row per comparison and term of its waterfall: how much longer or shorter a part of a step
+-- takes than in the baseline, why, and whether that is real.
+--
+-- A step is its parts, a part its categories, a category its modules, a module its operators: the
+-- rows of a level sum to their parent's times, differences and splits exactly, in whole ns. Times
+-- are exclusive, see step_costs: nothing counts twice. They are of one device in one step: the mean
+-- over the steps, devices and runs of a side.
+--
+-- Noise is what differs between the runs of a side or, if it is one run, between blocks of its
+-- steps. The interval is Student's, by Welch, over all terms of a level together: of comparisons of
+-- what did not change, at most 5 of 100 have any term of a level that is called slower or faster.
+--
+-- key: side, baseline, level, parent?, term
+--
+-- side            VARCHAR  side
+-- baseline        VARCHAR  side that it is compared with
+-- level           VARCHAR  step, part, category, module or operator
+-- parent          VARCHAR  the term of the level above that it is part of; NULL for the step
+-- term            VARCHAR  term: the names from the part down, / between
+-- place           BIGINT   its place in the waterfall: below its parent, largest difference first
+-- name            VARCHAR  the last of these names; empty where it is unknown
+-- before_ns       BIGINT   time in a step of the baseline, ns
+-- after_ns        BIGINT   time in a step of the side, ns
+-- delta_ns        BIGINT   after minus before, ns
+-- more_work_ns    BIGINT   of that, because there is more work, or less, ns; NULL of idle and
+--                          waiting time, and of the step; see comparison_ops
+-- slower_work_ns  BIGINT   of that, because the work is slower, or faster, ns; NULL likewise
+-- ci_low_ns       BIGINT   lower end of the interval in which the difference lies, ns; NULL where a
+--                          side has one replicate
+-- ci_high_ns      BIGINT   its upper end, ns
+-- detectable_ns   BIGINT   the smallest difference that would not have been called the same, ns
+-- matched_pct     DOUBLE   share of both sides' time whose work has a match on the other side, see
+--                          comparison_levels, %; NULL of idle time
+-- verdict         VARCHAR  slower or faster; same within so many percent of before: no larger
+--                          change is hidden in the noise; cannot tell: one step, where a side has
+--                          one replicate
+CREATE VIEW comparison_terms AS
+WITH RECURSIVE summed AS (
+    SELECT
+        terms.side, terms.baseline, terms.level, any_value(depth) AS depth, terms.parent,
+        terms.term, any_value(name) AS name, CAST(sum(before_ns) AS BIGINT) AS before_ns,
+        CAST(sum(after_ns) AS BIGINT) AS after_ns,
+        if(
+            count(*) FILTER (work_unit IS NULL) = 0 AND any_value(depth) > 1,
+            CAST(sum(more_work_ns) AS BIGINT), NULL
+        ) AS more_work_ns,
+        sum(before_ns + after_ns) FILTER (terms.part <> 'idle') AS work_ns,
+        coalesce(
+            sum(before_ns + after_ns) FILTER (terms.part <> 'idle' AND matched_by <> 'nothing'), 0
+        ) AS matched_ns
+    FROM _group_terms AS terms
+    JOIN comparison_ops AS ops
+        ON ops.side = terms.side AND ops.baseline = terms.baseline
+        AND ops.group_id = terms.group_id
+    GROUP BY terms.side, terms.baseline, terms.level, terms.parent, terms.term
+),
+noise AS (
+    SELECT
+        side, baseline, level, parent, term,
+        coalesce(max(error_var) FILTER (NOT is_after), 0) AS before_var,
+        coalesce(max(error_var) FILTER (is_after), 0) AS after_var
+    FROM _term_noise
+    GROUP BY side, baseline, level, parent, term
+),
+judged AS (
+    SELECT
+        s.side, s.baseline, s.level, s.depth, s.parent, s.term, s.name, s.before_ns, s.after_ns,
+        s.more_work_ns, s.work_ns, s.matched_ns, sqrt(before_var + after_var) AS error_ns,
+        least(b.replicates, a.replicates) AS replicates,
+        -- Welch's degrees of freedom; where nothing differs, those of both sides.
+        CAST(greatest(coalesce(floor(
+            pow(before_var + after_var, 2) / nullif(
+                pow(before_var, 2) / nullif(b.replicates - 1, 0)
+                + pow(after_var, 2) / nullif(a.replicates - 1, 0), 0
+            )
+        ), b.replicates + a.replicates - 2), 1) AS BIGINT) AS freedom,
+        count(*) OVER (PARTITION BY s.side, s.baseline, s.level) AS terms
+    FROM summed AS s
+    JOIN noise
+        ON noise.side = s.side AND noise.baseline = s.baseline AND noise.level = s.level
+        AND noise.parent IS NOT DISTINCT FROM s.parent AND noise.term = s.term
+    JOIN _side_sizes AS a ON a.side = s.side
+    JOIN _side_sizes AS b ON b.side = s.baseline
+),
+allowed AS (
+    -- The next lower number of degrees of freedom, the next higher of terms.
+    SELECT
+        wanted.freedom, wanted.terms, arg_max(quantile, (q.freedom, -q.terms)) AS quantile
+    FROM (SELECT DISTINCT freedom, terms FROM judged) AS wanted
+    JOIN student_quantiles AS q ON q.freedom <= wanted.freedom AND q.terms >= wanted.terms
+    GROUP BY wanted.freedom, wanted.terms
+),
+bounded AS (
+    SELECT
+        row_number() OVER (
+            PARTITION BY side, baseline, level, parent ORDER BY abs(after_ns - before_ns) DESC, term
+        ) AS sibling,
+        side, baseline, level, depth, parent, term, name, before_ns, after_ns, more_work_ns,
+        work_ns, matched_ns,
+        if(replicates > 1, CAST(round(quantile * error_ns) AS BIGINT), NULL) AS detectable_ns
+    FROM judged
+    JOIN allowed ON allowed.freedom = judged.freedom AND allowed.terms = judged.terms
+),
+waterfall AS (
+    SELECT side, baseline, depth, term, [sibling] AS siblings
+    FROM bounded
+    WHERE depth = 1
+    UNION ALL
+    SELECT b.side, b.baseline, b.depth, b.term, list_append(siblings, sibling)
+    FROM waterfall AS w
+    JOIN bounded AS b
+        ON b.side = w.side AND b.baseline = w.baseline AND b.depth = w.depth + 1
+        AND b.parent = w.term
+)
+SELECT
+    side, baseline, level, parent, term,
+    row_number() OVER (PARTITION BY side, baseline ORDER BY siblings) - 1 AS place, name,
+    before_ns, after_ns, after_ns - before_ns AS delta_ns, more_work_ns,
+    after_ns - before_ns - more_work_ns AS slower_work_ns,
+    after_ns - before_ns - detectable_ns AS ci_low_ns,
+    after_ns - before_ns + detectable_ns AS ci_high_ns, detectable_ns,
+    100.0 * matched_ns / nullif(work_ns, 0) AS matched_pct,
+    CASE
+        WHEN detectable_ns IS NULL THEN 'cannot tell: one step'
+        WHEN after_ns - before_ns > detectable_ns THEN 'slower'
+        WHEN before_ns - after_ns > detectable_ns THEN 'faster'
+        WHEN before_ns = 0 THEN 'same'
+        ELSE format(
+            'same within {:.1f} %',
+            100.0 * (abs(after_ns - before_ns) + detectable_ns) / before_ns
+        )
+    END AS verdict
+FROM bounded
+JOIN waterfall USING (side, baseline, depth, term)
+ORDER BY side, baseline, siblings;

@@ -1,0 +1,77 @@
+-- One row per side of a comparison: its step beside the baseline's, whether the difference is real,
+-- how much of the work could be matched, and what speaks against comparing the two.
+--
+-- key: side, baseline
+--
+-- side                VARCHAR  side
+-- baseline            VARCHAR  side that it is compared with
+-- basis               VARCHAR  what times are taken per: a steady step and its source, or the whole
+--                              trace; of a side's traces, or of the two sides, all
+-- traces              BIGINT   traces of the side
+-- runs                BIGINT   runs of the side; a trace without a run is one
+-- steps               BIGINT   steps of all its traces
+-- before_ns           BIGINT   time of a step of the baseline, the mean over steps, devices and
+--                              runs, ns
+-- after_ns            BIGINT   time of a step of the side, ns
+-- delta_ns            BIGINT   after minus before, ns
+-- delta_pct           DOUBLE   the same by before, %
+-- ci_low_pct          DOUBLE   lower end of the interval that holds the difference in 95 of 100
+--                              comparisons, by before, %; NULL where a side has one replicate
+-- ci_high_pct         DOUBLE   its upper end, %
+-- detectable_pct      DOUBLE   the smallest difference that could have been seen, by before, %
+-- verdict             VARCHAR  slower, faster, same within so many percent, or cannot tell, see
+--                              comparison_terms
+-- before_matched_pct  DOUBLE   share of the baseline's time, idle time left out, whose work has a
+--                              match in the side's, %
+-- after_matched_pct   DOUBLE   share of the side's time whose work has a match in the baseline's, %
+-- is_comparable       BOOLEAN  both are measured in the same way
+-- doubts              VARCHAR  what speaks against comparing them; NULL where nothing does
+CREATE VIEW comparisons AS
+WITH matched AS (
+    SELECT
+        side, baseline,
+        100.0 * sum(before_ns) FILTER (matched_by <> 'nothing') / nullif(sum(before_ns), 0)
+            AS before_pct,
+        100.0 * sum(after_ns) FILTER (matched_by <> 'nothing') / nullif(sum(after_ns), 0)
+            AS after_pct
+    FROM comparison_ops
+    WHERE part <> 'idle'
+    GROUP BY side, baseline
+),
+bases AS (
+    SELECT
+        side, string_agg(DISTINCT basis, '; ' ORDER BY basis) AS basis, max(devices) AS devices
+    FROM comparison_sides
+    JOIN comparison_bases USING (trace_id)
+    GROUP BY side
+)
+SELECT
+    terms.side, terms.baseline,
+    CASE
+        WHEN own.basis = other.basis THEN own.basis
+        ELSE concat(other.basis, ' before, ', own.basis, ' after')
+    END AS basis,
+    traces, runs, steps, before_ns, after_ns, delta_ns,
+    100.0 * delta_ns / nullif(before_ns, 0) AS delta_pct,
+    100.0 * ci_low_ns / nullif(before_ns, 0) AS ci_low_pct,
+    100.0 * ci_high_ns / nullif(before_ns, 0) AS ci_high_pct,
+    100.0 * detectable_ns / nullif(before_ns, 0) AS detectable_pct, verdict,
+    coalesce(before_pct, 0) AS before_matched_pct, coalesce(after_pct, 0) AS after_matched_pct,
+    own.basis = other.basis AND own.basis NOT LIKE '%;%' AS is_comparable,
+    nullif(concat_ws(
+        '; ',
+        if(own.basis <> other.basis, 'times are taken per different things', NULL),
+        if(
+            own.basis LIKE '%;%' OR other.basis LIKE '%;%',
+            'traces of one side are measured in different ways', NULL
+        ),
+        if(own.devices <> other.devices, format(
+            '{} devices in a trace before, {} after', other.devices, own.devices
+        ), NULL)
+    ), '') AS doubts
+FROM comparison_terms AS terms
+JOIN _side_sizes AS sizes ON sizes.side = terms.side
+LEFT JOIN matched ON matched.side = terms.side AND matched.baseline = terms.baseline
+LEFT JOIN bases AS own ON own.side = terms.side
+LEFT JOIN bases AS other ON other.side = terms.baseline
+WHERE level = 'step';

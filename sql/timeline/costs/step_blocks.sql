@@ -1,0 +1,18 @@
+-- One row per trace and block of the steps that it is compared by: how many there are, and how long
+-- they take. The noise of a comparison is measured between blocks, see _compared_steps.
+--
+-- stored: per trace
+--
+-- key: trace_id, step_block
+--
+-- trace_id    VARCHAR  trace
+-- step_block  BIGINT   block of consecutive steps, from 0 in time order; 0 for a whole trace
+-- steps       BIGINT   steps in it; 1 for a whole trace
+-- samples     BIGINT   of these, each once for each device with work of it: what times are means of
+-- dur_ns      BIGINT   time of all samples, ns
+CREATE VIEW step_blocks AS
+SELECT
+    trace_id, step_block, count(DISTINCT step_id) AS steps, count(*) AS samples,
+    CAST(sum(end_ns - start_ns) AS BIGINT) AS dur_ns
+FROM _compared_steps
+GROUP BY trace_id, step_block;

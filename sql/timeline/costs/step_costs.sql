@@ -1,0 +1,213 @@
+-- One row per step that a trace is compared by, its device and cause of its idle time: how long
+-- the step had nothing running for that cause. Where the device ran what is not the step's, the
+-- cause is other work.
+--
+-- How long a device was idle for a cause before a moment is a running sum, so that a step's part is
+-- the difference of two: steps may overlap.
+CREATE VIEW _step_idle AS
+WITH intervals AS (
+    SELECT trace_id, device, cause, start_ns, end_ns
+    FROM _idle_intervals
+    SEMI JOIN _compared_steps USING (trace_id, device)
+),
+before AS (
+    SELECT
+        trace_id, device, cause, start_ns, end_ns,
+        sum(end_ns - start_ns) OVER (
+            PARTITION BY trace_id, device, cause ORDER BY start_ns ROWS UNBOUNDED PRECEDING
+        ) - (end_ns - start_ns) AS before_ns
+    FROM intervals
+),
+moments AS (
+    SELECT DISTINCT
+        steps.trace_id, steps.device, causes.cause,
+        unnest([steps.start_ns, steps.end_ns]) AS at_ns
+    FROM _compared_steps AS steps
+    JOIN (SELECT DISTINCT trace_id, device, cause FROM intervals) AS causes
+        ON causes.trace_id = steps.trace_id AND causes.device = steps.device
+),
+reached AS (
+    SELECT
+        moments.trace_id, moments.device, moments.cause, at_ns,
+        coalesce(before_ns + least(at_ns, before.end_ns) - before.start_ns, 0) AS idle_ns
+    FROM moments
+    ASOF LEFT JOIN before
+        ON before.trace_id = moments.trace_id AND before.device = moments.device
+        AND before.cause = moments.cause AND before.start_ns <= moments.at_ns
+),
+caused AS (
+    SELECT
+        steps.trace_id, steps.device, steps.step_id, since.cause,
+        till.idle_ns - since.idle_ns AS idle_ns
+    FROM _compared_steps AS steps
+    JOIN reached AS since
+        ON since.trace_id = steps.trace_id AND since.device = steps.device
+        AND since.at_ns = steps.start_ns
+    JOIN reached AS till
+        ON till.trace_id = steps.trace_id AND till.device = steps.device
+        AND till.cause = since.cause AND till.at_ns = steps.end_ns
+),
+causes AS (
+    SELECT trace_id, device, step_id, sum(idle_ns) AS idle_ns
+    FROM caused
+    GROUP BY trace_id, device, step_id
+),
+works AS (
+    SELECT trace_id, device, step_id, sum(exclusive_ns) AS work_ns
+    FROM _step_shares
+    GROUP BY trace_id, device, step_id
+)
+SELECT trace_id, device, step_id, cause, CAST(idle_ns AS BIGINT) AS idle_ns
+FROM caused
+WHERE idle_ns > 0
+UNION ALL
+SELECT
+    steps.trace_id, steps.device, steps.step_id, 'other work',
+    CAST(
+        steps.end_ns - steps.start_ns - coalesce(work_ns, 0) - coalesce(causes.idle_ns, 0) AS BIGINT
+    )
+FROM _compared_steps AS steps
+LEFT JOIN causes USING (trace_id, device, step_id)
+LEFT JOIN works USING (trace_id, device, step_id)
+WHERE steps.end_ns - steps.start_ns <> coalesce(work_ns, 0) + coalesce(causes.idle_ns, 0);
+
+-- One row per operation that counts for a step by which a trace is compared: its time, and what it
+-- is, as the trace names it.
+CREATE VIEW _step_work_items AS
+WITH placed AS (
+    SELECT
+        k.trace_id, k.kernel_id,
+        concat(
+            coalesce(layer_type || ' ', ''), half, ' ', category, ' ',
+            row_number() OVER (
+                PARTITION BY k.trace_id, k.device, k.pass_id, k.layer_id, half, category
+                ORDER BY position
+            )
+        ) AS place
+    FROM layer_kernels AS k
+    JOIN layers
+        ON layers.trace_id = k.trace_id AND layers.device = k.device
+        AND layers.pass_id = k.pass_id AND layers.layer_id = k.layer_id
+),
+sizes AS (
+    SELECT trace_id, collective_id AS kernel_id, kind, bytes FROM collectives
+)
+SELECT
+    steps.trace_id, steps.step_block, shares.exclusive_ns, ops.dur_ns,
+    ['compute', 'communication', 'memory', 'wait'][precedence] AS part, ops.category, ops.path,
+    ops.phase,
+    CASE
+        WHEN precedence = 2 THEN coalesce(sizes.kind, ops.collective, kernels.op_name, '')
+        WHEN ops.hlo_category IS NOT NULL THEN ops.dedup_name
+        ELSE coalesce(kernels.op_name, captured.op_name, '')
+    END AS operator,
+    CASE
+        WHEN precedence = 2 THEN ''
+        WHEN ops.hlo_category IS NOT NULL THEN concat_ws(' ', ops.dtype, ops.shape)
+        ELSE concat_ws(
+            ' ', coalesce(kernels.input_dims, captured.input_dims),
+            coalesce(kernels.input_types, captured.input_types)
+        )
+    END AS shape,
+    if(ops.hlo_category IS NULL, ops.canonical_name, ops.dedup_name) AS kernel,
+    coalesce(placed.place, '') AS place,
+    ops.flops, coalesce(ops.bytes_accessed, sizes.bytes) AS bytes
+FROM _step_shares AS shares
+JOIN _compared_steps AS steps USING (trace_id, device, step_id)
+JOIN _device_ops AS ops ON ops.trace_id = shares.trace_id AND ops.kernel_id = shares.kernel_id
+LEFT JOIN kernels
+    ON kernels.trace_id = shares.trace_id AND kernels.kernel_id = shares.kernel_id
+LEFT JOIN captured_kernels AS captured
+    ON captured.trace_id = shares.trace_id AND captured.kernel_id = shares.kernel_id
+LEFT JOIN placed
+    ON placed.trace_id = shares.trace_id AND placed.kernel_id = shares.kernel_id
+LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares.kernel_id;
+
+-- One row per trace, block of its steps and kind of work in them: the time that is this work's
+-- alone. The rows of a block sum to its dur_ns exactly: what a comparison explains.
+--
+-- Of what a step runs at once only the first of computing, communicating, copying and waiting
+-- counts, and of two of a kind the one that began first, until it ends; idle time belongs to its
+-- cause. Work is the same where all of module, operator, shape, kernel and place are; numbers in
+-- names of modules do not count, so that the layers of a model are one.
+--
+-- stored: per trace
+--
+-- key: trace_id, step_block, cost_id
+--
+-- trace_id      VARCHAR  trace
+-- step_block    BIGINT   block of consecutive steps, see step_blocks
+-- cost_id       BIGINT   kind of work, from 0
+-- part          VARCHAR  compute, communication (exposed), memory (exposed), wait or idle
+-- category      VARCHAR  kernel category; of idle time its cause, see idle_rules, or other work:
+--                        the device ran what is not the step's
+-- module        VARCHAR  modules or scopes around it, => between, # for each number, its phase
+--                        behind where it is not forward; empty if unknown
+-- operator      VARCHAR  framework operator, operation of XLA, or kind of collective; empty if
+--                        unknown
+-- shape         VARCHAR  shapes and types of the operator's inputs, of XLA of its results; empty if
+--                        unknown
+-- kernel        VARCHAR  kernel, its name shortened; of XLA the operation; empty of idle time
+-- place         VARCHAR  layer type, half, category and which of them there; empty outside of
+--                        layers, and where an operator is known
+-- calls         BIGINT   operations; 0 of idle time
+-- exclusive_ns  BIGINT   their time alone, ns
+-- sum_ns        BIGINT   their durations, whatever else ran, ns; of idle time that
+-- flop          DOUBLE   floating-point operations of all calls, NULL unless all are known
+-- bytes         DOUBLE   bytes moved by all calls, NULL unless all are known
+CREATE VIEW step_costs AS
+WITH named AS (
+    SELECT
+        trace_id, step_block, part, category, path, phase, operator, shape, kernel, place,
+        count(*) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(dur_ns) AS sum_ns,
+        if(count(flops) = count(*), sum(CAST(flops AS DOUBLE)), NULL) AS flop,
+        if(count(bytes) = count(*), sum(CAST(bytes AS DOUBLE)), NULL) AS bytes
+    FROM _step_work_items
+    GROUP BY
+        trace_id, step_block, part, category, path, phase, operator, shape, kernel, place
+    UNION ALL
+    SELECT
+        trace_id, step_block, 'idle', cause, NULL, NULL, '', '', '', '', 0, sum(idle_ns),
+        sum(idle_ns), NULL, NULL
+    FROM _step_idle
+    JOIN _compared_steps USING (trace_id, device, step_id)
+    GROUP BY trace_id, step_block, cause
+),
+modules AS (
+    SELECT
+        path, phase,
+        concat(regexp_replace(path, '\d+', '#', 'g'), ' (' || nullif(phase, 'forward') || ')')
+            AS module
+    FROM (SELECT DISTINCT path, phase FROM named)
+),
+operators AS (
+    -- XLA counts the copies of an operation in its name.
+    SELECT operator, kernel, regexp_replace(operator, '[.]\d+$', '') AS of_all,
+        regexp_replace(kernel, '[.]\d+$', '') AS kernel_of_all
+    FROM (SELECT DISTINCT operator, kernel FROM named)
+),
+gathered AS (
+    SELECT
+        trace_id, step_block, part, category, module, operators.of_all AS operator, shape,
+        operators.kernel_of_all AS kernel,
+        -- Where a trace names operators, the place among the kernels of a layer is of no account.
+        if(operators.of_all = '', place, '') AS place,
+        sum(calls) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(sum_ns) AS sum_ns,
+        if(count(flop) = count(*), sum(flop), NULL) AS flop,
+        if(count(bytes) = count(*), sum(bytes), NULL) AS bytes
+    FROM named
+    JOIN modules
+        ON modules.path IS NOT DISTINCT FROM named.path
+        AND modules.phase IS NOT DISTINCT FROM named.phase
+    JOIN operators ON operators.operator = named.operator AND operators.kernel = named.kernel
+    GROUP BY ALL
+)
+SELECT
+    trace_id, step_block,
+    dense_rank() OVER (
+        PARTITION BY trace_id
+        ORDER BY part, category, module, operator, shape, kernel, place
+    ) - 1 AS cost_id,
+    part, category, module, operator, shape, kernel, place, CAST(calls AS BIGINT) AS calls,
+    CAST(exclusive_ns AS BIGINT) AS exclusive_ns, CAST(sum_ns AS BIGINT) AS sum_ns, flop, bytes
+FROM gathered;
