@@ -1,0 +1,150 @@
+"""The commands that compare sides and hold them against budgets: what they print, and how they exit."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import tracelake
+
+from ..step_traces import STEP, slower, write
+
+ROOT = Path(__file__).resolve().parents[2]
+STEP_TIME = """
+[[budget]]
+name = "step_time"
+sentence = "A step takes at most 3 % longer than the baseline's."
+unit = "ms"
+query = "SELECT side AS item, after_ns / 1e6 AS value, 1.03 * before_ns / 1e6 AS threshold FROM comparisons"
+"""
+NOTHING = """
+[[budget]]
+name = "nothing"
+sentence = "No trace is of no run."
+threshold = 0
+query = "SELECT 1 AS value WHERE FALSE"
+"""
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    with tracelake.open(folder / "lake") as opened:
+        opened.ingest(
+            write(folder / "monday.json"),
+            write(folder / "tuesday.json", slower(STEP, 0, 1.02)),
+            write(folder / "wednesday.json", slower(STEP, 0, 1.5)),
+        )
+    return folder / "lake"
+
+
+def test_two_traces_are_measures_and_a_waterfall(run):
+    code, out, err = run("compare", "monday", "wednesday")
+    assert code == 0
+    assert "step, median" in out
+    assert "slower_work_ms" in out
+    assert "matched is 100.0 % of the work's time before, 100.0 % after." in err
+
+
+def test_terms_are_rows_for_scripts(run):
+    code, out, _ = run("compare", "monday", "wednesday", "--terms", "--format", "json")
+    assert code == 0
+    rows = json.loads(out)
+    # The first kernel of 100 µs takes half as long again.
+    assert {row["level"]: row["delta_ns"] for row in rows if row["delta_ns"]} == dict.fromkeys(
+        ["step", "part", "category", "module", "operator"], 50_000
+    )
+    columns = (
+        "side baseline parent term before_ns after_ns more_work_ns slower_work_ns ci_low_ns ci_high_ns matched_pct"
+    )
+    assert {*columns.split(), "verdict"} <= set(rows[0])
+
+
+def test_more_sides_are_a_row_each_beside_the_baseline(run):
+    code, out, _ = run("compare", "monday", "tuesday", "wednesday", "--baseline", "wednesday", "--format", "json")
+    assert code == 0
+    assert [(row["side"], row["delta_ns"], row["verdict"]) for row in json.loads(out)] == [
+        ("monday", -50_000, "faster"), ("tuesday", -48_000, "faster"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["monday"], "needs two sides or more, and there is one, monday"),
+        ([], "name two sides or more"),
+        (["monday", "tuesday", "wednesday", "--ops"], "are about two traces"),
+        (["monday", "tuesday", "--terms", "--gate"], "exclude each other"),
+        (["--by", "runn"], "runn: no trace has it"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(run, words, message):
+    code, out, err = run("compare", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(("of", "code", "verdicts"), [("tuesday", 0, ["pass"]), ("wednesday", 1, ["fail"])])
+def test_a_budget_passes_or_fails(run, tmp_path, of, code, verdicts):
+    budgets = tmp_path / "team.toml"
+    budgets.write_text(STEP_TIME)
+    words = ["check", budgets, "--of", of, "--baseline", "monday", "--format", "json"]
+    found, out, _ = run(*words)
+    assert (found, [row["verdict"] for row in json.loads(out)]) == (code, verdicts)
+
+
+def test_what_cannot_be_judged_is_no_pass_unless_allowed(run, tmp_path):
+    budgets = tmp_path / "team.toml"
+    budgets.write_text(NOTHING)
+    code, out, err = run("check", budgets, "--format", "markdown")
+    assert (code, "cannot judge" in out) == (1, True)
+    assert "pass: 0, fail: 0, cannot judge: 1." in err
+    assert run("check", budgets, "--allow-unknown")[0] == 0
+    # Without a baseline there is no change.
+    budgets.write_text(STEP_TIME)
+    assert run("check", budgets, "--of", "tuesday")[0] == 1
+
+
+def test_junit_has_a_suite_per_file_and_a_case_per_row(run, tmp_path):
+    budgets = tmp_path / "team.toml"
+    budgets.write_text(STEP_TIME + NOTHING)
+    target = tmp_path / "budgets.xml"
+    code, _, _ = run("check", budgets, "--of", "wednesday", "--baseline", "monday", "--format", "junit", "-o", target)
+    assert code == 1
+    [suite] = ElementTree.parse(target).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "1")
+    assert [case.get("name") for case in suite] == ["wednesday", "nothing"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[budget]\n", "not TOML"),
+        ("budget = 3\n", "expected [[budget]] tables"),
+        ("[limits]\nstep = 3\n", "expected [[budget]] tables, found limits"),
+        ('[[budget]]\nname = "a"\nquery = "SELECT 1 AS value"\n', "budget a lacks sentence"),
+        (STEP_TIME + "treshold = 3\n", "has treshold, which is no key of a budget"),
+        (STEP_TIME.replace("after_ns", "aftr_ns"), "budget step_time: "),
+        (STEP_TIME.replace("AS value", "AS worth"), "gives no column value"),
+        (STEP_TIME + 'threshold = "3"\n', "threshold must be a number"),
+        (STEP_TIME + STEP_TIME, "two budgets have the name step_time"),
+        (STEP_TIME.replace("SELECT side", "DROP TABLE x; SELECT side"), "budget step_time: "),
+    ],
+)
+def test_an_unusable_file_of_budgets_exits_with_3(run, tmp_path, text, message):
+    budgets = tmp_path / "team.toml"
+    budgets.write_text(text)
+    code, out, err = run("check", budgets, "--of", "tuesday", "--baseline", "monday")
+    assert (code, out) == (3, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_the_shipped_budgets_are_answered(run):
+    code, out, _ = run(
+        "check", ROOT / "docs/examples/budgets.toml", "--of", "wednesday", "--baseline", "monday", "--format", "json"
+    )
+    found = {(row["budget"], row["verdict"]) for row in json.loads(out)}
+    assert code == 1
+    assert {("step_time", "fail"), ("no_category_slower", "fail")} <= found

@@ -1,0 +1,261 @@
+"""Sides of a comparison: times that count once, terms that sum, changes that were planted and are found.
+
+Traces are made up, so that what changed is known; times in microseconds, terms in nanoseconds.
+"""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+import tracelake
+from tracelake.engine.errors import UsageError
+
+from ...kernel_traces import GEMM, Trace
+from ...step_traces import NCCL, STEP, slower, write
+from ...support import data_file
+
+#: Standard deviation of the durations of kernels, as a share of each.
+NOISE = 0.004
+
+
+def doubled(steps, nth):
+    """Return a step that runs its n-th kernel twice."""
+    return (*steps[: nth + 1], *steps[nth:])
+
+
+def overlapping():
+    """Return a step of which each moment is worked out by hand.
+
+    gemm       |--------- 100 ---------|
+    gelu                   |50 -------- 150|
+    allreduce                      |120 ------- 200|
+    copy                                    |180 ---- 220|
+    gemm                                                    |230-240|
+    """
+    trace = Trace()
+    for nth in range(6):
+        at = 1000 * nth
+        op = trace.op("aten::mm", at + 1, 30, [[64, 64], [64, 64]])
+        trace.kernel(GEMM, at + 2, at + 100, 100, op)
+        gelu = trace.op("aten::gelu", at + 40, 9, [[64, 64]])
+        trace.kernel("vectorized_elementwise_kernel<4, GeluCUDAKernel>", at + 42, at + 150, 100, gelu, stream=8)
+        trace.kernel(NCCL, at + 52, at + 220, 80, stream=9)
+        trace.kernel("Memcpy DtoD (Device -> Device)", at + 54, at + 280, 40, cat="gpu_memcpy", stream=10)
+        trace.kernel(GEMM, at + 10, at + 330, 10, op)
+        trace.note(f"ProfilerStep#{nth}", at, 900)
+    return trace
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("terms")
+    files = {
+        "before": write(folder / "before.json", noise=NOISE, steps=40),
+        "again": write(folder / "again.json", noise=NOISE, steps=40, seed=1),
+        "softer": write(folder / "softer.json", slower(STEP, 2, 1.01), noise=NOISE, steps=40, seed=2),
+        "slow": write(folder / "slow.json", slower(STEP, 2, 1.03), noise=NOISE, steps=40, seed=3),
+        "slower": write(folder / "slower.json", slower(STEP, 2, 1.1), noise=NOISE, steps=40, seed=4),
+        "collective": write(folder / "collective.json", slower(STEP, 4, 2), noise=NOISE, steps=40, seed=5),
+        "gap": write(
+            folder / "gap.json", (*STEP[:2], replace(STEP[2], gap=25), *STEP[3:]), noise=NOISE, steps=40, seed=6
+        ),
+        "twice": write(folder / "twice.json", doubled(STEP, 3)),
+        "exact": write(folder / "exact.json"),
+        # Twice the rows: twice the FLOP, in twice the time.
+        "larger": write(folder / "larger.json", (replace(STEP[0], dims=((128, 64), (64, 64)), dur=200), *STEP[1:])),
+        "renamed": write(folder / "renamed.json", (replace(STEP[0], kernel="layer_norm_kernel"), *STEP[1:])),
+        "single": write(folder / "single.json", steps=1),
+        "overlap": overlapping().write(folder / "overlap.json"),
+    }
+    opened = tracelake.open(folder / "lake")
+    opened.ingest(*files.values())
+    for name, run in {"before": "a", "again": "b", "softer": "c"}.items():
+        opened.set(name, run=run, night=f"n-{run}")
+    yield opened
+    opened.close()
+
+
+def compared(lake, *words, **options):
+    return lake.compare_sides(lake.sides(words, **options))
+
+
+def terms(lake, before, after, columns="delta_ns", where="TRUE"):
+    """Return the terms of a comparison by their names."""
+    rows = compared(lake, before, after).terms.filter(where).select(f"term, {columns}").fetchall()
+    return {term: row[0] if len(row) == 1 else tuple(row) for term, *row in rows}
+
+
+def test_each_moment_counts_for_one_kind_of_work(lake):
+    rows = lake.rows(
+        "SELECT part, category, sum(exclusive_ns) / sum(step_blocks.samples) FROM step_costs JOIN step_blocks "
+        "USING (trace_id, step_block) JOIN traces USING (trace_id) WHERE trace = 'overlap' GROUP BY ALL ORDER BY ALL"
+    )
+    # From the picture above: gemm 0-100 and 230-240, gelu what is left of it, then the all-reduce, then the copy.
+    assert rows == [
+        ("communication", "communication", 50_000),
+        ("compute", "activation", 50_000),
+        ("compute", "gemm", 110_000),
+        ("idle", "launched, waiting", 10_000),
+        ("memory", "memcpy", 20_000),
+    ]
+
+
+def test_the_costs_of_a_block_are_its_time_and_its_parts_those_of_the_steps(lake):
+    assert lake.rows(
+        "SELECT count(*) FROM step_blocks FULL JOIN (SELECT trace_id, step_block, sum(exclusive_ns) AS ns FROM "
+        "step_costs GROUP BY ALL) USING (trace_id, step_block) WHERE dur_ns IS DISTINCT FROM ns"
+    ) == [(0,)]
+    # What step_states works out another way: by the states of the device, not by its operations.
+    assert lake.rows(
+        "SELECT count(*) FROM (SELECT trace_id, part, round(sum(exclusive_ns) / 1e3, 6) AS us FROM step_costs "
+        "WHERE part <> 'idle' GROUP BY ALL) FULL JOIN (SELECT trace_id, unnest(['compute', 'communication', 'memory']) "
+        "AS part, round(unnest([sum(compute_us), sum(communication_us), sum(memory_us)]), 6) AS us FROM step_states "
+        "WHERE is_steady GROUP BY trace_id) USING (trace_id, part, us) WHERE us > 0 AND (SELECT count(*)) <> 1"
+    ) == [(0,)]
+
+
+@pytest.mark.parametrize("after", ["again", "slower", "gap", "twice", "larger", "renamed", "single"])
+def test_a_level_sums_to_its_parent(lake, after):
+    rows = (
+        compared(lake, "before", after)
+        .terms.select("level, parent, term, before_ns, after_ns, delta_ns, more_work_ns, slower_work_ns")
+        .fetchall()
+    )
+    levels = ["step", "part", "category", "module", "operator"]
+    [step] = [row for row in rows if row[0] == "step"]
+    for upper, lower in itertools.pairwise(levels):
+        for _, _, term, *figures in (row for row in rows if row[0] == upper):
+            children = [row[3:] for row in rows if row[0] == lower and row[1] == term]
+            sums = [None if None in column else sum(column) for column in zip(*children, strict=True)]
+            assert figures[:3] == sums[:3], (term, figures, sums)
+            if figures[3] is not None:
+                assert figures[3:] == sums[3:], (term, figures, sums)
+                assert figures[3] + figures[4] == figures[2]
+    [(before, now)] = lake.rows(
+        "SELECT round(avg(dur_us) FILTER (trace = 'before') * 1000), round(avg(dur_us) FILTER (trace = $1) * 1000) "
+        "FROM step_states JOIN traces USING (trace_id) WHERE is_steady AND dur_us > 0", [after],
+    )  # fmt: skip
+    assert step[3:6] == (before, now, now - before)
+
+
+@pytest.mark.parametrize(("after", "added"), [("softer", 2), ("slow", 6), ("slower", 20)])
+def test_a_slower_kernel_is_found_and_nothing_else(lake, after, added):
+    found = terms(lake, "before", after, "verdict, slower_work_ns, more_work_ns", "level = 'operator'")
+    changed = {term: row for term, row in found.items() if row[0] in ("slower", "faster")}
+    assert list(changed) == ["compute/gemm/Mlp_#/aten::mm"]
+    [(verdict, slower_ns, more_ns)] = changed.values()
+    # 200 µs with a standard deviation of 0.4 % in some 38 steps: the mean is right to 0.2 µs.
+    assert (verdict, more_ns) == ("slower", 0)
+    assert slower_ns == pytest.approx(1000 * added, abs=600)
+
+
+def test_a_doubled_collective_is_communication(lake):
+    found = terms(lake, "before", "collective", "verdict, delta_ns", "level = 'part'")
+    assert found["communication"] == ("slower", pytest.approx(60_000, abs=600))
+    assert [term for term, row in found.items() if row[0] == "slower"] == ["communication"]
+
+
+def test_a_gap_is_idle_time(lake):
+    found = terms(lake, "before", "gap", "verdict, delta_ns", "level = 'part'")
+    assert found["idle"] == ("slower", pytest.approx(25_000, abs=600))
+    assert [term for term, row in found.items() if row[0] == "slower"] == ["idle"]
+
+
+def test_what_did_not_change_is_the_same(lake):
+    [(verdict, low, high)] = (
+        compared(lake, "before", "again").sides.select("verdict, ci_low_pct, ci_high_pct").fetchall()
+    )
+    assert verdict.startswith("same within ")
+    assert low < 0 < high < 1
+
+
+def test_more_calls_and_larger_shapes_are_more_work(lake):
+    split = "delta_ns, more_work_ns, slower_work_ns"
+    assert terms(lake, "exact", "twice", split)["compute/activation/Mlp_#/aten::gelu"] == (30_000, 30_000, 0)
+    # FLOP and time are twice what they were: not slower.
+    assert terms(lake, "exact", "larger", split)["compute/gemm/Attention_#/aten::mm"] == (100_000, 100_000, 0)
+    assert terms(lake, "larger", "exact", split)["compute/gemm/Attention_#/aten::mm"] == (-100_000, -100_000, 0)
+
+
+def test_work_is_aligned_by_operator_and_stands_where_the_baseline_has_it(lake):
+    answer = compared(lake, "exact", "renamed")
+    ops = (
+        answer.ops.filter("operator = 'aten::mm'").select("category, before_kernel, after_kernel, delta_ns").fetchall()
+    )
+    assert ("gemm", ops[0][1], "layer_norm_kernel", 0) in ops
+    assert {row[0] for row in ops} == {"gemm"}
+    assert answer.sides.select("before_matched_pct, after_matched_pct").fetchall() == [(100, 100)]
+
+
+def test_one_step_cannot_tell(lake):
+    [(verdict, low)] = compared(lake, "before", "single").sides.select("verdict, ci_low_pct").fetchall()
+    assert (verdict, low) == ("cannot tell: one step", None)
+
+
+def test_sides_are_traces_runs_and_filters(lake):
+    def names(*words, **options):
+        return [side.name for side in lake.sides(words, **options)]
+
+    def traces(*words, **options):
+        ids = dict(lake.rows("SELECT trace_id, trace FROM traces"))
+        return [sorted(ids[one] for one in side.traces) for side in lake.sides(words, **options)]
+
+    assert traces("before", "run=[bc]") == [["before"], ["again", "softer"]]
+    assert traces("a", "night=n-b") == [["before"], ["again"]]
+    assert names(by="run") == ["a", "b", "c"]
+    assert names(by="run", baseline="b") == ["b", "a", "c"]
+    assert names("before", "again", "slow", baseline="slow") == ["slow", "before", "again"]
+    for words, options, message in [
+        (("before",), {}, "needs two sides or more"),
+        (("before", "nowhere"), {}, "nowhere"),
+        (("before", "run=z*"), {}, "no trace is so. Values of run: a, b, c"),
+        (("before", "runn=a"), {}, "runn: no trace has it. Attributes: run"),
+        ((), {"by": "hardwear"}, "Attributes: hardware"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            lake.sides(words, **options)
+
+
+def test_runs_of_a_side_are_what_noise_is_measured_between(lake):
+    [(runs,)] = compared(lake, "slow", "night=n-*").sides.select("runs").fetchall()
+    assert runs == 3
+    sizes = dict(lake.rows("SELECT side, replicates FROM _side_sizes"))
+    assert sizes == {"slow": sizes["slow"], "night=n-*": 3}
+    assert sizes["slow"] == 32
+
+
+def test_a_baseline_that_was_set_needs_no_sides(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(write(tmp_path / "a.json"), write(tmp_path / "b.json", slower(STEP, 0, 1.5)))
+    lake.set("b", baseline="a")
+    assert lake.rows("SELECT side, baseline, delta_ns, verdict FROM comparisons") == [("b", "a", 50_000, "slower")]
+
+
+@pytest.mark.parametrize(
+    ("freedom", "terms", "quantile"),
+    # Student's distribution as printed in tables: two-sided, 5 % and, for two and five terms, 2.5 % and 1 %.
+    [(1, 1, 12.706), (4, 1, 2.776), (10, 1, 2.228), (30, 1, 2.042), (4, 5, 4.604), (10, 2, 2.634), (120, 1, 1.980)],
+)
+def test_quantiles_are_those_of_printed_tables(lake, freedom, terms, quantile):
+    query = "SELECT quantile FROM student_quantiles WHERE freedom = $1 AND terms = $2"
+    assert lake.rows(query, [freedom, terms])[0][0] == pytest.approx(quantile, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "matched"),
+    [
+        ("hf_qwen1.5-0.5b_h100", "hf_qwen1.5-0.5b_mi300x", 99),
+        ("hf_vit-nsfw_h100", "hf_vit-nsfw_mi300x", 99),
+        ("hta_trace_diff_control_control", "hta_trace_diff_test_test", 98),
+    ],
+)
+def test_real_traces_of_two_vendors_are_matched_and_sum(tmp_path, before, after, matched):
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(*(data_file(f"kineto/{name}.json.gz") for name in (before, after)))
+    answer = compared(lake, before, after)
+    [shares] = answer.sides.select("before_matched_pct, after_matched_pct").fetchall()
+    assert min(shares) > matched
+    rows = answer.terms.select("level, delta_ns").fetchall()
+    deltas = {level: sum(ns for one, ns in rows if one == level) for level, _ in rows}
+    assert len(set(deltas.values())) == 1, deltas
