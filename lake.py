@@ -24,7 +24,7 @@ from .analysis.calibration import Measured
 from .analysis.comparison import Comparison
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
-from .analysis.sides import Side, SideComparison
+from .analysis.sides import SideComparison
 from .analysis.sweeps import Sweep
 from .engine import changes, checks, export, invariants, replicas
 from .engine.layout import Layout
@@ -331,21 +331,13 @@ class Lake:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
         return comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
 
-    def sides(self, words: Sequence[str], **options: Any) -> list[Side]:
-        """Return the sides of a comparison, the baseline first: traces, runs or filters; `by=`, `baseline=`."""
-        return sides.resolve(self.store, words, **options)
+    def compare_sides(self, *words: str, anyway: bool = False, **split: str | None) -> SideComparison:
+        """Put traces, runs or filters beside a baseline: `.sides`, `.terms` (the waterfall), `.ops`, `.matches`."""
+        return sides.compare(self.store, sides.resolve(self.store, words, **split), anyway=anyway)
 
-    def compare_sides(self, given: Sequence[Side], *, anyway: bool = False) -> SideComparison:
-        """Put sides beside the first of them: `.sides`, `.terms` (the waterfall), `.ops`, `.matches`."""
-        return sides.compare(self.store, given, anyway=anyway)
-
-    def judge_sides(self, words: Sequence[str]) -> None:
-        """Have budgets judge these traces, runs or filters, each beside its own baseline."""
-        sides.judge(self.store, words)
-
-    def check(self, given: Sequence[budgets.Budget]) -> duckdb.DuckDBPyRelation:
-        """Return a row per budget and thing judged: budget, item, value, threshold, noise, unit, verdict, sentence."""
-        return budgets.judge(self.store, given)
+    def check(self, *files: _Path, **given: Any) -> duckdb.DuckDBPyRelation:
+        """Return a row per budget of some files and thing judged: budget, item, value, threshold, noise, verdict."""
+        return budgets.check(self.store, files, **given)
 
     def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
         """Return what a model's forward pass should cost, and how near the measured times come to it."""

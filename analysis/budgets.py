@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import InputError, UsageError
 from ..engine.modules import quoted
+from . import sides
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,6 +56,39 @@ def read(paths: Sequence[Path]) -> list[Budget]:
         InputError: a file cannot be read, is no TOML, or has something other than budgets.
     """
     return [budget for path in paths for budget in _read(path)]
+
+
+def check(
+    store: Store,
+    files: Sequence[str | os.PathLike[str]],
+    *,
+    of: Sequence[str] = (),
+    baseline: str | None = None,
+    anyway: bool = False,
+) -> duckdb.DuckDBPyRelation:
+    """Hold traces against the budgets of some files, see `judge`.
+
+    Args:
+        store: the lake.
+        files: files of budgets.
+        of: the traces, runs or filters that are judged; all of the lake without any.
+        baseline: what they are compared with; without it, the baseline that they were set.
+        anyway: compare also what is measured in different ways.
+
+    Raises:
+        InputError: a file is unusable, or has no budget.
+        UsageError: a word names nothing; a baseline of nothing; sides cannot be compared.
+    """
+    budgets = read([Path(file) for file in files])
+    if not budgets:
+        raise InputError(f"{', '.join(map(str, files))}: no budget in it.")
+    if baseline is not None and not of:
+        raise UsageError("a baseline is for what is judged: name that, too.")
+    if baseline is not None:
+        sides.compare(store, sides.resolve(store, of, baseline=baseline), anyway=anyway)
+    elif of:
+        sides.judge(store, of)
+    return judge(store, budgets)
 
 
 def judge(store: Store, budgets: Sequence[Budget]) -> duckdb.DuckDBPyRelation:
@@ -114,25 +149,18 @@ def _judged(store: Store, budget: Budget) -> str:
         raise InputError(f"{budget.file}: budget {budget.name}: {error}") from None
     if "value" not in columns:
         raise InputError(f"{budget.file}: budget {budget.name}: its query gives no column value, but {columns}.")
+    if not store.sql(f"SELECT 1 FROM ({query}) LIMIT 1").fetchall():
+        query, columns = "SELECT NULL AS value", ["value"]
     asked = ", ".join(f"{name if name in columns else other} AS {name}" for name, other in _COLUMNS.items())
     default = "NULL" if budget.threshold is None else repr(float(budget.threshold))
     sign = "-1" if budget.worse == "lower" else "1"
     return f"""
-        WITH asked AS (SELECT {asked} FROM ({query})),
-        rows AS (
-            SELECT
-                CAST(item AS VARCHAR) AS item, CAST(value AS DOUBLE) AS value,
-                coalesce(CAST(threshold AS DOUBLE), {default}) AS threshold,
-                CAST(noise AS DOUBLE) AS noise
-            FROM (SELECT 1) LEFT JOIN asked ON TRUE
-        )
         SELECT
-            {quoted(budget.name)} AS budget, item, value, threshold, noise, {quoted(budget.unit)} AS unit,
-            CASE
-                WHEN value + threshold + noise IS NULL OR isnan(value + threshold + noise) THEN 'cannot judge'
-                WHEN {sign} * (value - threshold) <= 0 THEN 'pass'
-                WHEN {sign} * (value - threshold) <= noise THEN 'cannot judge'
-                ELSE 'fail'
-            END AS verdict,
+            {quoted(budget.name)} AS budget, CAST(item AS VARCHAR) AS item, value, threshold, noise,
+            {quoted(budget.unit)} AS unit,
+            _budget_verdict({sign} * (value - threshold), noise) AS verdict,
             {quoted(budget.sentence)} AS sentence, {quoted(budget.file)} AS file
-        FROM rows"""
+        FROM (SELECT
+            item, CAST(value AS DOUBLE) AS value, coalesce(CAST(threshold AS DOUBLE), {default}) AS threshold,
+            CAST(noise AS DOUBLE) AS noise
+        FROM (SELECT {asked} FROM ({query})))"""

@@ -91,7 +91,7 @@ def _give_config_of_trace(store: Store, model: str) -> None:
     """Give the connection the config.json that a trace has of a model, where the model is not known without."""
     if not store.rows("SELECT 1 FROM architectures WHERE model = $1", [model]):
         [(config,)] = store.rows("SELECT config FROM _trace_configs WHERE model = $1", [model])
-        store.give("given_configs", model, str(config))
+        store.give("given_configs", [(model, str(config))])
 
 
 def settings_of_model(store: Store, model: str | os.PathLike[str]) -> dict[str, str | None]:
@@ -152,7 +152,7 @@ def know_model(store: Store, path: str | os.PathLike[str], name: str | None = No
     model = name or config_name(Path(path), config)
     text = json.dumps(config)
     check_config(store, path, text)
-    store.give("model_configs", model, text)
+    store.give("model_configs", [(model, text)])
     return model
 
 

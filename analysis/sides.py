@@ -91,7 +91,8 @@ def compare(store: Store, sides: Sequence[Side], *, anyway: bool = False) -> Sid
         UsageError: a side has no device operation; sides are measured in different ways, and not anyway.
     """
     store.renew(one for side in sides for one in side.traces)
-    store.give_all("given_sides", [(side.name, one, place) for place, side in enumerate(sides) for one in side.traces])
+    rows = [(side.name, one, place) for place, side in enumerate(sides) for one in side.traces]
+    store.give("given_sides", rows, alone=True)
     measured = {name for (name,) in store.rows("SELECT side FROM _side_sizes")}
     empty = [side.name for side in sides if side.name not in measured]
     if sides[0].name in empty or len(measured) < 2:
@@ -132,7 +133,7 @@ def judge(store: Store, words: Sequence[str]) -> None:
     first = [Side(name, _traces(store, name)) for (name,) in found]
     store.renew([*traces, *(one for side in first for one in side.traces)])
     rows = [(side.name, one, 0) for side in first for one in side.traces]
-    store.give_all("given_sides", rows + [(side.name, one, 1) for side in sides for one in side.traces])
+    store.give("given_sides", rows + [(side.name, one, 1) for side in sides for one in side.traces], alone=True)
 
 
 def _unique(words: Sequence[str], place: int) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine.errors import UsageError
 from ..engine.paths import Place
 from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
 
@@ -58,19 +57,8 @@ def check(
       tracelake check docs/examples/budgets.toml --of tonight --baseline yesterday
       tracelake check docs/examples/budgets.toml --of tonight --baseline yesterday --format junit -o budgets.xml
     """
-    from ..analysis import budgets as analysis
-
-    given = analysis.read(budgets)
-    if not given:
-        raise UsageError(f"{', '.join(map(str, budgets))}: no budget in it.")
     opened = open_lake(lake, trace=sides[0] if sides else None)
-    if baseline is not None and not sides:
-        raise UsageError("--baseline is for what --of names: give both.")
-    if sides and baseline is not None:
-        opened.compare_sides(opened.sides(sides, baseline=baseline), anyway=anyway)
-    elif sides:
-        opened.judge_sides(sides)
-    answer = opened.check(given)
+    answer = opened.check(*budgets, of=sides, baseline=baseline, anyway=anyway)
     rows = answer.fetchall()
     if format_ == "junit":
         write_answer(_junit(answer.columns, rows), output)

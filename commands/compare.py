@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..analysis.sides import Side, resolve
+from ..analysis.sides import compare as beside
 from ..engine.errors import UsageError
 from ..engine.paths import Place
 from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, say_losses
@@ -15,7 +17,6 @@ from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, sa
 if TYPE_CHECKING:
     import duckdb
 
-    from ..analysis.sides import Side
     from ..lake import Lake
 
 #: Sides whose waterfalls are shown one below the other; of more, the steps alone.
@@ -97,7 +98,7 @@ def compare(
     opened = open_lake(lake, trace=sides[0] if sides else None)
     for side in sides[1:]:
         say_losses(opened, side)
-    found = opened.sides(sides, by=by, baseline=baseline)
+    found = resolve(opened.store, sides, by=by, baseline=baseline)
     pair = [side.traces[0] for side in found] if [len(side.traces) for side in found] == [1, 1] else []
     if shown.of_pair and not pair:
         raise UsageError("--ops, --families and --gate are about two traces.")
@@ -136,7 +137,7 @@ class _Shown:
 
 def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, with_steps: bool) -> None:
     """Print what sides differ by, and what of them was matched."""
-    answer = opened.compare_sides(sides, anyway=anyway)
+    answer = beside(opened.store, sides, anyway=anyway)
     for message in answer.left_out:
         say(message + ".")
     for row in answer.sides.select("side, baseline, basis, before_matched_pct, after_matched_pct, doubts").fetchall():

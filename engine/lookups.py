@@ -77,17 +77,22 @@ class LookupTables:
             connection.commit()
         return changed
 
-    def give(self, connection: duckdb.DuckDBPyConnection, table: str, row: tuple[str, ...]) -> None:
-        """Put a row into a table, in the place of one of its key, for as long as the connection is open."""
-        marks = ", ".join("?" for _ in row)
-        connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
-        self.given.add(table)
+    def give(
+        self, connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]], *, alone: bool
+    ) -> None:
+        """Put rows into a table, in the place of those of their keys, for as long as the connection is open.
 
-    def give_all(self, connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
-        """Have a table hold these rows and no others, for as long as the connection is open."""
-        connection.execute(f"DELETE FROM {table}")
+        Args:
+            connection: the connection.
+            table: the lookup table, or what a connection is given.
+            rows: values of its columns.
+            alone: the table has these rows and no others.
+        """
+        if alone:
+            connection.execute(f"DELETE FROM {table}")
         if rows:
-            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in rows[0])})", rows)
+            marks = ", ".join("?" for _ in rows[0])
+            connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
         self.given.add(table)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:

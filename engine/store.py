@@ -380,16 +380,10 @@ class Store:
             raise
         self.relations.commented.discard(entry.name)
 
-    def give(self, table: str, *row: str) -> None:
-        """Put a row into a lookup table, in the place of one of its key, for as long as the lake is open."""
+    def give(self, table: str, rows: Sequence[Sequence[object]], *, alone: bool = False) -> None:
+        """Put rows into a lookup table for as long as the lake is open, see `LookupTables.give`."""
         connection = self._ready([table])
-        self.lookups.give(connection, table, row)
-        self._ready(self.relations.renew_above(connection, table))
-
-    def give_all(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        """Have a lookup table hold these rows and no others, for as long as the lake is open."""
-        connection = self._ready([table])
-        self.lookups.give_all(connection, table, rows)
+        self.lookups.give(connection, table, rows, alone=alone)
         self._ready(self.relations.renew_above(connection, table))
 
     def _connect(self) -> duckdb.DuckDBPyConnection:

@@ -167,7 +167,7 @@ def test_a_macro_may_have_defaults(macro):
         (HEAD, "1: a file holds one CREATE VIEW, TABLE or MACRO"),
         (f"{HEAD}CREATE VIEW lairs AS\nSELECT 1 AS a;\n", "6: the file is named layers but creates lairs"),
         (f"{VIEW}SELECT 1 AS a;\nCREATE VIEW b AS\nSELECT 1;\n", "8: a file holds one relation"),
-        (f"{HEAD}CREATE TABLE layers (a BIGINT);\n", "6: tables stand in lookup or model or compat"),
+        (f"{HEAD}CREATE TABLE layers (a BIGINT);\n", "6: tables stand in lookup or model or compare or compat"),
         (f"{HEAD}CREATE VIEW layers AS SELECT 1 AS a;\n", "6: AS ends its line"),
         (f"{VIEW}SELECT 1 AS a\nFROM (kernels;\n", "8: cannot be parsed: "),
         # the layout

@@ -52,8 +52,8 @@ WITH paired AS (
         coalesce(sum(flop) FILTER (is_after), 0) AS after_flop,
         coalesce(sum(bytes) FILTER (NOT is_after), 0) AS before_bytes,
         coalesce(sum(bytes) FILTER (is_after), 0) AS after_bytes,
-        coalesce(sum(step_ns) FILTER (NOT is_after), 0) AS before_ns,
-        coalesce(sum(step_ns) FILTER (is_after), 0) AS after_ns
+        CAST(coalesce(sum(step_ns) FILTER (NOT is_after), 0) AS BIGINT) AS before_ns,
+        CAST(coalesce(sum(step_ns) FILTER (is_after), 0) AS BIGINT) AS after_ns
     FROM comparison_works
     GROUP BY side, baseline, group_id
 ),
@@ -89,7 +89,6 @@ SELECT
     after_kernel, before_calls, after_calls, work_unit,
     if(work_unit IS NULL, NULL, before_work) AS before_work,
     if(work_unit IS NULL, NULL, after_work) AS after_work,
-    CAST(before_ns AS BIGINT) AS before_ns, CAST(after_ns AS BIGINT) AS after_ns,
-    CAST(after_ns - before_ns AS BIGINT) AS delta_ns, more_work_ns,
-    CAST(after_ns - before_ns AS BIGINT) - more_work_ns AS slower_work_ns
+    before_ns, after_ns, after_ns - before_ns AS delta_ns, more_work_ns,
+    after_ns - before_ns - more_work_ns AS slower_work_ns
 FROM split;

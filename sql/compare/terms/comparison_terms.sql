@@ -70,6 +70,8 @@ FROM summed;
 -- steps. The interval is Student's, by Welch, over all terms of a level together: of comparisons of
 -- what did not change, at most 5 of 100 have any term of a level that is called slower or faster.
 --
+-- stored: in memory
+--
 -- key: side, baseline, level, parent?, term
 --
 -- side            VARCHAR  side

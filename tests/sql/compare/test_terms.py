@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 import tracelake
+from tracelake.analysis import sides
 from tracelake.engine.errors import UsageError
 
 from ...kernel_traces import GEMM, Trace
@@ -77,7 +78,7 @@ def lake(tmp_path_factory):
 
 
 def compared(lake, *words, **options):
-    return lake.compare_sides(lake.sides(words, **options))
+    return lake.compare_sides(*words, **options)
 
 
 def terms(lake, before, after, columns="delta_ns", where="TRUE"):
@@ -195,11 +196,11 @@ def test_one_step_cannot_tell(lake):
 
 def test_sides_are_traces_runs_and_filters(lake):
     def names(*words, **options):
-        return [side.name for side in lake.sides(words, **options)]
+        return [side.name for side in sides.resolve(lake.store, words, **options)]
 
     def traces(*words, **options):
         ids = dict(lake.rows("SELECT trace_id, trace FROM traces"))
-        return [sorted(ids[one] for one in side.traces) for side in lake.sides(words, **options)]
+        return [sorted(ids[one] for one in side.traces) for side in sides.resolve(lake.store, words, **options)]
 
     assert traces("before", "run=[bc]") == [["before"], ["again", "softer"]]
     assert traces("a", "night=n-b") == [["before"], ["again"]]
@@ -214,7 +215,7 @@ def test_sides_are_traces_runs_and_filters(lake):
         ((), {"by": "hardwear"}, "Attributes: hardware"),
     ]:
         with pytest.raises(UsageError, match=message):
-            lake.sides(words, **options)
+            sides.resolve(lake.store, words, **options)
 
 
 def test_runs_of_a_side_are_what_noise_is_measured_between(lake):

@@ -1,0 +1,109 @@
+"""How often a comparison of what did not change finds a change, and how often it finds one that was planted.
+
+The steps of a real trace are drawn again, with replacement, into two sides: whatever differs between them is chance.
+Of each of some hundred such pairs it is counted whether the step, or any term of a level, is called slower or faster.
+Then one kind of work of the second side is made slower by a known share.
+
+    .venv/bin/python benchmarks/false_alarms.py TRACE.json.gz [--pairs 200] [--steps 16]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tracelake.analysis.sides import Side, compare
+from tracelake.lake import Lake
+
+#: Shares by which a kernel is made slower.
+PLANTED = (0.01, 0.03, 0.10)
+
+
+def main() -> None:
+    """Print the shares of pairs with an alarm."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace", type=Path)
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=16)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        other = Path(folder) / "other.json"
+        kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1}
+        other.write_text(json.dumps({"traceEvents": [kernel | {"args": {"device": 0, "stream": 7}}]}))
+        lake = Lake(Path(folder) / "lake", unsafe=True)
+        lake.ingest(given.trace, other)
+        draws = Draws(lake, lake.locate(given.trace), lake.locate("other"), given.steps)
+        print(f"{given.trace.name}: {draws.blocks} blocks of steps, {given.steps} drawn a side, {given.pairs} pairs")
+        alarms = Counter(level for nth in range(given.pairs) for level in {*draws.alarms(nth).values()})
+        for level in ("step", "part", "category", "module", "operator"):
+            print(f"unchanged: any {level} slower or faster in {100 * alarms[level] / given.pairs:.1f} % of pairs")
+        cost_id, name, share_pct, noise_pct = draws.steadiest()
+        print(f"planted: {name}, {share_pct:.1f} % of the step, {noise_pct:.2f} % of noise")
+        for share in PLANTED:
+            found = [draws.alarms(nth, cost_id, 1 + share) for nth in range(given.pairs // 4)]
+            seen = sum(any(term.endswith(name) for term in one) for one in found)
+            print(f"{100 * share:.0f} % slower: found in {100 * seen / len(found):.0f} % of pairs")
+
+
+class Draws:
+    """Steps of one trace drawn again into two sides, which stand under the ids of two traces."""
+
+    def __init__(self, lake: Lake, one: str, two: str, steps: int) -> None:
+        """Take the costs of the first trace; the second lends its id."""
+        self.store, self.one, self.two, self.steps = lake.store, one, two, steps
+        self.run("CREATE TABLE all_costs AS FROM step_costs WHERE trace_id = $1", [one])
+        self.run("CREATE TABLE all_blocks AS FROM step_blocks WHERE trace_id = $1", [one])
+        [(self.blocks,)] = self.run("SELECT count(*) FROM all_blocks")
+        self.run("CREATE TABLE drawn (trace_id VARCHAR, step_block BIGINT, of_block BIGINT)")
+        self.run("CREATE TABLE planted (trace_id VARCHAR, cost_id BIGINT, factor DOUBLE)")
+        self.run(
+            "CREATE OR REPLACE VIEW step_costs AS SELECT drawn.trace_id, drawn.step_block, "
+            "all_costs.* EXCLUDE (trace_id, step_block) "
+            "REPLACE (CAST(round(exclusive_ns * coalesce(factor, 1)) AS BIGINT) AS exclusive_ns) "
+            "FROM drawn JOIN all_costs ON all_costs.step_block = of_block LEFT JOIN planted "
+            "ON planted.trace_id = drawn.trace_id AND planted.cost_id = all_costs.cost_id"
+        )
+        self.run(
+            "CREATE OR REPLACE VIEW step_blocks AS SELECT drawn.trace_id, drawn.step_block, "
+            "all_blocks.* EXCLUDE (trace_id, step_block) "
+            "FROM drawn JOIN all_blocks ON all_blocks.step_block = of_block"
+        )
+
+    def run(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """Ask on the lake's own connection."""
+        return self.store.rows(query, parameters)
+
+    def steadiest(self) -> tuple[int, str, float, float]:
+        """Return the kind of work that differs least between steps, of those that take a percent of them.
+
+        Its id, its module and operator, its share of the step in %, and the standard deviation of its time in %.
+        """
+        [row] = self.run(
+            "SELECT cost_id, any_value(concat(module, '/', if(operator = '', kernel, operator))), "
+            "100.0 * sum(exclusive_ns) / (SELECT sum(dur_ns) FROM all_blocks) AS share_pct, "
+            "100.0 * stddev_samp(exclusive_ns) / avg(exclusive_ns) AS noise_pct FROM all_costs "
+            "WHERE part = 'compute' GROUP BY cost_id HAVING share_pct > 1 AND count(*) = $1 ORDER BY noise_pct LIMIT 1",
+            [self.blocks],
+        )
+        return row
+
+    def alarms(self, seed: int, planted: int | None = None, factor: float = 1) -> dict[str, str]:
+        """Return the terms that are called slower or faster, with their levels."""
+        dice = random.Random(seed)
+        rows = [(one, nth, dice.randrange(self.blocks)) for one in (self.one, self.two) for nth in range(self.steps)]
+        self.run("DELETE FROM drawn")
+        self.run("DELETE FROM planted")
+        self.run("INSERT INTO drawn VALUES " + ", ".join(f"('{one}', {nth}, {block})" for one, nth, block in rows))
+        if planted is not None:
+            self.run("INSERT INTO planted VALUES ($1, $2, $3)", [self.two, planted, factor])
+        answer = compare(self.store, [Side("before", (self.one,)), Side("after", (self.two,))], anyway=True)
+        return dict(answer.terms.filter("verdict IN ('slower', 'faster')").select("term, level").fetchall())
+
+
+if __name__ == "__main__":
+    main()
