@@ -50,7 +50,7 @@ _WORDS = ("report_terms", "report_formulas", "report_assumptions")
 _NEEDS = (
     *_RELATIONS, *_DERIVED, *_WORDS, "operators", "dtypes", "knobs", "_report_workload", "_report_types",
     "report_steps", "report_columns", "report_properties", "report_facts", "report_rules", "report_conditions",
-    "report_advice", "_asked_profiles", "_asked_scenarios",
+    "report_advice", "_report_sentences", "_asked_profiles", "_asked_scenarios",
 )  # fmt: skip
 #: The relations that go into files.
 PRINTED = (*_RELATIONS, *_DERIVED)
