@@ -14,8 +14,8 @@
 -- matched_by      VARCHAR  what both sides have in common, see comparison_levels; nothing where
 --                          only one side has it
 -- part            VARCHAR  compute, communication, memory, wait or idle
--- category        VARCHAR  kernel category, of idle time its cause; the baseline's where the sides'
---                          differ
+-- category        VARCHAR  kernel category, kind of collective, cause of idle time; the baseline's
+--                          where the sides' differ
 -- module          VARCHAR  module, likewise; empty if unknown
 -- operator        VARCHAR  operator, else kernel; empty of idle time
 -- shape           VARCHAR  shapes; empty if unknown

@@ -94,8 +94,10 @@ sizes AS (
 )
 SELECT
     steps.trace_id, steps.step_block, shares.exclusive_ns, ops.dur_ns,
-    ['compute', 'communication', 'memory', 'wait'][precedence] AS part, ops.category, ops.path,
-    ops.phase,
+    ['compute', 'communication', 'memory', 'wait'][precedence] AS part,
+    if(precedence = 2, coalesce(sizes.kind, ops.collective, ops.category), ops.category)
+        AS category,
+    ops.path, ops.phase,
     CASE
         WHEN precedence = 2 THEN coalesce(sizes.kind, ops.collective, kernels.op_name, '')
         WHEN ops.hlo_category IS NOT NULL THEN ops.dedup_name
@@ -139,8 +141,9 @@ LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares
 -- step_block    BIGINT   block of consecutive steps, see step_blocks
 -- cost_id       BIGINT   kind of work, from 0
 -- part          VARCHAR  compute, communication (exposed), memory (exposed), wait or idle
--- category      VARCHAR  kernel category; of idle time its cause, see idle_rules, or other work:
---                        the device ran what is not the step's
+-- category      VARCHAR  kernel category; of communication the kind of collective; of idle time its
+--                        cause, see idle_rules, or other work: the device ran what is not the
+--                        step's
 -- module        VARCHAR  modules or scopes around it, => between, # for each number, its phase
 --                        behind where it is not forward; empty if unknown
 -- operator      VARCHAR  framework operator, operation of XLA, or kind of collective; empty if

@@ -94,7 +94,7 @@ def test_each_moment_counts_for_one_kind_of_work(lake):
     )
     # From the picture above: gemm 0-100 and 230-240, gelu what is left of it, then the all-reduce, then the copy.
     assert rows == [
-        ("communication", "communication", 50_000),
+        ("communication", "all-reduce", 50_000),
         ("compute", "activation", 50_000),
         ("compute", "gemm", 110_000),
         ("idle", "launched, waiting", 10_000),
