@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from .analysis import alignment, calibration, comparison, mfu, model_traces, models, passes, sweeps, traces
+from .analysis import alignment, calibration, comparison, mfu, model_traces, models, passes, ranks, sweeps, traces
 from .analysis.calibration import Measured
 from .analysis.comparison import Comparison
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
+from .analysis.ranks import Ranks
 from .analysis.sweeps import Sweep
 from .engine import changes, checks, export, invariants, replicas
 from .engine.layout import Layout
@@ -317,6 +318,14 @@ class Lake:
     def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
         return comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
+
+    def ranks(self, run: str, by: str = "rank") -> Ranks:
+        """Return which rank of a run the others wait for, in how many steps and why: `.rows`, `.verdicts`."""
+        return ranks.ranks(self.store, run, by)
+
+    def find_run(self, run: str) -> tuple[str, str]:
+        """Return a run given by its name or one of its traces, and the id of one of them."""
+        return ranks.find_run(self.store, run)
 
     def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
         """Return what a model's forward pass should cost, and how near the measured times come to it."""
