@@ -7,9 +7,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from .analysis import alignment, calibration, comparison, mfu, model_traces, models, passes, ranks, sweeps, traces
+from .analysis import (
+    alignment,
+    calibration,
+    comparison,
+    history,
+    mfu,
+    model_traces,
+    models,
+    passes,
+    ranks,
+    sweeps,
+    traces,
+)
 from .analysis.calibration import Measured
 from .analysis.comparison import Comparison
+from .analysis.history import History
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
 from .analysis.ranks import Ranks
@@ -318,6 +331,10 @@ class Lake:
     def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
         return comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
+
+    def history(self, metric: str, by: str = "run", where: str | None = None) -> History:
+        """Return a metric over time, and the runs at which its level shifts: `.rows`, `.shifts`, `.verdicts`."""
+        return history.history(self.store, metric, by, where)
 
     def ranks(self, run: str, by: str = "rank") -> Ranks:
         """Return which rank of a run the others wait for, in how many steps and why: `.rows`, `.verdicts`."""

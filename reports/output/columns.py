@@ -126,6 +126,14 @@ _TABLES = {
         FROM rows
         ORDER BY rank, trace, device
         """,
+    "history": """
+        SELECT
+            run, recorded_at, source, traces, round(value, 4) AS value, round(low, 4) AS low, round(high, 4) AS high,
+            round(level, 4) AS level, round(shift_pct, 2) AS shift_pct, round(shift_low_pct, 2) AS low_pct,
+            round(shift_high_pct, 2) AS high_pct, verdict
+        FROM rows
+        ORDER BY recorded_at, run
+        """,
     "rank_steps": """
         SELECT
             step, rank, device, is_steady AS steady, round(step_us / 1e3, 3) AS step_ms,
