@@ -12,20 +12,21 @@ from .analysis import (
     budgets,
     calibration,
     comparison,
+    history,
     mfu,
     model_traces,
     models,
     passes,
+    ranks,
     sides,
     sweeps,
     traces,
 )
-from .analysis.calibration import Measured
 from .analysis.comparison import Comparison
+from .analysis.history import History
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
-from .analysis.sides import SideComparison
-from .analysis.sweeps import Sweep
+from .analysis.ranks import Ranks
 from .engine import changes, checks, export, invariants, replicas
 from .engine.layout import Layout
 from .engine.objects import ObjectPath
@@ -55,14 +56,9 @@ class Lake:
     """
 
     def __init__(
-        self,
-        path: _Path | ObjectPath,
-        *,
-        create: bool = True,
-        memory_limit: str | None = None,
-        unsafe: bool = False,
-        stored: bool | None = None,
-    ) -> None:
+        self, path: _Path | ObjectPath, *, create: bool = True, memory_limit: str | None = None,
+        unsafe: bool = False, stored: bool | None = None,
+    ) -> None:  # fmt: skip
         """Open the lake at `path`; see `tracelake.engine.store.Store`."""
         self.store = Store(path, create=create, memory_limit=memory_limit, unsafe=unsafe, stored=stored)
 
@@ -124,16 +120,10 @@ class Lake:
     # Traces
 
     def ingest(
-        self,
-        *paths: _Path,
-        model: _Path | None = None,
-        progress: Callable[[str], Progress] | None = None,
-        jobs: int | None = None,
-        events_only: bool = False,
-        ray: str | None = None,
-        ray_options: Mapping[str, Any] | None = None,
-        **settings: str | int | None,
-    ) -> list[Ingested | Failed]:
+        self, *paths: _Path, model: _Path | None = None, progress: Callable[[str], Progress] | None = None,
+        jobs: int | None = None, events_only: bool = False, ray: str | None = None,
+        ray_options: Mapping[str, Any] | None = None, **settings: str | int | None,
+    ) -> list[Ingested | Failed]:  # fmt: skip
         """Read trace files into the lake and compute their answers. Content that is there already is not read again."""
         return traces.ingest(
             self.store, paths, model=model, progress=progress, jobs=jobs, events_only=events_only, ray=ray,
@@ -251,7 +241,7 @@ class Lake:
         """Return what a trace shows that its model does not have, and which published models fit."""
         return model_traces.model_doubts(self.store, self.locate(trace))
 
-    def measured_vs_modelled(self, trace: str) -> Measured:
+    def measured_vs_modelled(self, trace: str) -> calibration.Measured:
         """Return the parts of a trace's forward passes, measured and by its model: `.rows`, `.faults`."""
         return calibration.measured_vs_modelled(self.store, trace)
 
@@ -305,7 +295,7 @@ class Lake:
         """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
         return sweeps.model_roofline(self.store, scenario, modules=modules)
 
-    def model_sweep(self, model: _Path, **axes: Any) -> Sweep:
+    def model_sweep(self, model: _Path, **axes: Any) -> sweeps.Sweep:
         """Put a scenario to the model for each combination of values: `.rows`, `.map(x, y)`."""
         return sweeps.sweep(self.store, model, **axes)
 
@@ -331,13 +321,21 @@ class Lake:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
         return comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
 
-    def compare_sides(self, *words: str, anyway: bool = False, **split: str | None) -> SideComparison:
+    def compare_sides(self, *words: str, anyway: bool = False, **split: str | None) -> sides.SideComparison:
         """Put traces, runs or filters beside a baseline: `.sides`, `.terms` (the waterfall), `.ops`, `.matches`."""
         return sides.compare(self.store, sides.resolve(self.store, words, **split), anyway=anyway)
 
     def check(self, *files: _Path, **given: Any) -> duckdb.DuckDBPyRelation:
         """Return a row per budget of some files and thing judged: budget, item, value, threshold, noise, verdict."""
         return budgets.check(self.store, files, **given)
+
+    def history(self, metric: str, by: str = "run", where: str | None = None) -> History:
+        """Return a metric over time, and the runs at which its level shifts: `.rows`, `.shifts`, `.verdicts`."""
+        return history.history(self.store, metric, by, where)
+
+    def ranks(self, run: str, by: str = "rank") -> Ranks:
+        """Return which rank of a run the others wait for, in how many steps and why: `.rows`, `.verdicts`."""
+        return ranks.ranks(self.store, run, by)
 
     def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
         """Return what a model's forward pass should cost, and how near the measured times come to it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import duckdb
@@ -23,7 +24,7 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
     """Return settings as text, checked.
 
     Raises:
-        UsageError: a number is not one, a regular expression cannot be compiled, or a role is unknown.
+        UsageError: a number or a time is not one, a regular expression cannot be compiled, or a role is unknown.
     """
     checked: dict[str, str | None] = {}
     for key, value in settings.items():
@@ -43,7 +44,7 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
             _check_pattern(text)
         if key == "anchor_role" and text not in ANCHOR_ROLES:
             raise UsageError(f"anchor_role={text}: expected one of {', '.join(ANCHOR_ROLES)}.")
-        checked[key] = dedup_rule(text) if key == "dedup" else text
+        checked[key] = dedup_rule(text) if key == "dedup" else moment(text) if key == "recorded_at" else text
     return checked
 
 
@@ -57,6 +58,21 @@ def dedup_rule(name: str) -> str:
     if rule not in DEDUP_RULES:
         raise UsageError(f"dedup={name}: expected one of {', '.join(DEDUP_RULES)}.")
     return rule
+
+
+def moment(text: str) -> str:
+    """Return when a trace was recorded as ISO 8601 in UTC; without a zone it is in UTC already.
+
+    Raises:
+        UsageError: it is neither a date nor a date with a time.
+    """
+    try:
+        when = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"recorded_at={text}: expected a date or a time, as in 2026-11-21 or 2026-11-21T02:00."
+        ) from None
+    return (when.astimezone(datetime.UTC) if when.tzinfo else when).replace(tzinfo=None).isoformat(" ")
 
 
 def _check_pattern(pattern: str) -> None:

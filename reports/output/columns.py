@@ -135,6 +135,42 @@ _TABLES = {
         FROM rows JOIN {_ORIGINS} USING (trace_id)
         ORDER BY rank, device, start_ns, kernel_id
         """,
+    "ranks": """
+        SELECT
+            rank, device, steps, round(step_ms, 3) AS step_ms, round(compute_ms, 3) AS compute_ms,
+            round(exposed_communication_ms, 3) AS exposed_comm_ms, round(idle_ms, 3) AS idle_ms,
+            round(waiting_ms, 3) AS waiting_ms, round(waited_for_ms, 3) AS waited_for_ms, waited_for_steps,
+            late_start_steps AS late_start, slow_compute_steps AS slow_compute, slow_link_steps AS slow_link,
+            earlier_call_steps AS earlier_call, verdict, calls, unpaired_calls AS unpaired,
+            round(clock_offset_us, 1) AS clock_offset_us, round(clock_residual_us, 3) AS residual_us, unpaired_reason
+        FROM rows
+        ORDER BY rank, trace, device
+        """,
+    "history": """
+        SELECT
+            run, recorded_at, source, traces, round(value, 4) AS value, round(low, 4) AS low, round(high, 4) AS high,
+            round(level, 4) AS level, round(shift_pct, 2) AS shift_pct, round(shift_low_pct, 2) AS low_pct,
+            round(shift_high_pct, 2) AS high_pct, verdict
+        FROM rows
+        ORDER BY recorded_at, run
+        """,
+    "rank_steps": """
+        SELECT
+            step, rank, device, is_steady AS steady, round(step_us / 1e3, 3) AS step_ms,
+            round(compute_us / 1e3, 3) AS compute_ms, round(exposed_communication_us / 1e3, 3) AS exposed_comm_ms,
+            round(waiting_us / 1e3, 3) AS waiting_ms, round(waited_for_us / 1e3, 3) AS waited_for_ms,
+            is_waited_for AS waited_for, cause
+        FROM rows
+        ORDER BY step, rank, trace_id, device
+        """,
+    "rank_waits": """
+        SELECT
+            step_id AS step, kind, rank, device, round(waited_us, 3) AS waited_us, round(behind_us, 3) AS behind_us,
+            round(gap_us, 3) AS gap_us, round(compute_us, 3) AS compute_us, round(link_us, 3) AS link_us,
+            round(earlier_us, 3) AS earlier_us, cause
+        FROM rows
+        ORDER BY arrival_ns, call
+        """,
 }
 
 

@@ -1,21 +1,22 @@
 -- One row per trace with settings, with a column for each setting that has a meaning here.
--- trace_id          VARCHAR  trace
--- trace             VARCHAR  name
--- run               VARCHAR  run it belongs to
--- rank              INTEGER  rank in the job
--- model             VARCHAR  model
--- config            VARCHAR  the model's config.json
--- profile           VARCHAR  profile that finds the layers
--- anchor            VARCHAR  regular expression for the anchor kernel
--- anchor_role       VARCHAR  begin, inside or end
--- blocks_per_layer  INTEGER  anchors in one layer
--- num_layers        INTEGER  layers of the model
--- hardware          VARCHAR  key of the table hardware
--- tp                INTEGER  degree of tensor parallelism
--- ep                INTEGER  degree of expert parallelism
--- dp                INTEGER  degree of data parallelism
--- pp                INTEGER  degree of pipeline parallelism
--- dedup             VARCHAR  rule for rows that show one thing twice: tracelake, compat or none
+-- trace_id          VARCHAR    trace
+-- trace             VARCHAR    name
+-- run               VARCHAR    run it belongs to
+-- rank              INTEGER    rank in the job
+-- model             VARCHAR    model
+-- config            VARCHAR    the model's config.json
+-- profile           VARCHAR    profile that finds the layers
+-- anchor            VARCHAR    regular expression for the anchor kernel
+-- anchor_role       VARCHAR    begin, inside or end
+-- blocks_per_layer  INTEGER    anchors in one layer
+-- num_layers        INTEGER    layers of the model
+-- hardware          VARCHAR    key of the table hardware
+-- tp                INTEGER    degree of tensor parallelism
+-- ep                INTEGER    degree of expert parallelism
+-- dp                INTEGER    degree of data parallelism
+-- pp                INTEGER    degree of pipeline parallelism
+-- recorded_at       TIMESTAMP  when it was recorded, UTC
+-- dedup             VARCHAR    rule for rows that show one thing twice: tracelake, compat or none
 CREATE VIEW _trace_settings AS
 SELECT
     trace_id,
@@ -34,6 +35,7 @@ SELECT
     TRY_CAST(max(value) FILTER (key = 'ep') AS INTEGER) AS ep,
     TRY_CAST(max(value) FILTER (key = 'dp') AS INTEGER) AS dp,
     TRY_CAST(max(value) FILTER (key = 'pp') AS INTEGER) AS pp,
+    TRY_CAST(max(value) FILTER (key = 'recorded_at') AS TIMESTAMP) AS recorded_at,
     -- seed is the former name of the rule compat.
     replace(max(value) FILTER (key = 'dedup'), 'seed', 'compat') AS dedup
 FROM _settings

@@ -63,6 +63,33 @@ GROUP BY trace_id
 -- If two parts cannot be distinguished, the hardware is unknown.
 HAVING count(*) = 1;
 
+-- One row per trace: when it was recorded, as far as the file and its name show it.
+--
+-- A clock that counts from 1970 shows a moment of this century; one that counts from the start of
+-- the machine or of the trace does not.
+CREATE VIEW _recorded AS
+WITH found AS (
+    SELECT
+        trace_id, source_mtime_ns,
+        coalesce(base_time_ns, 0) + CAST(coalesce(start_ns, 0) AS HUGEINT) AS clock_ns,
+        regexp_extract(
+            concat_ws(' ', coalesce(settings.trace, found.trace), settings.run),
+            '(?:^|\D)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?:\D|$)',
+            ['year', 'month', 'day']
+        ) AS named
+    FROM _catalog AS found
+    LEFT JOIN _trace_settings AS settings USING (trace_id)
+)
+SELECT
+    trace_id,
+    CASE
+        WHEN clock_ns BETWEEN 946684800000000000 AND 4102444800000000000
+            THEN make_timestamp(CAST(clock_ns // 1000 AS BIGINT))
+    END AS by_clock,
+    TRY_CAST(concat_ws('-', named.year, named.month, named.day) AS TIMESTAMP) AS by_name,
+    make_timestamp(source_mtime_ns // 1000) AS by_file
+FROM found;
+
 -- One row per trace in the lake: its file's metadata, overridden by the user's settings.
 --
 -- stored: in memory
@@ -99,6 +126,10 @@ HAVING count(*) = 1;
 -- start_ns          BIGINT     the same
 -- end_ns            BIGINT     end of the last such event, in ns
 -- base_time_ns      BIGINT     ns since 1970 at the file's time 0, if the file has it
+-- recorded_at       TIMESTAMP  when it was recorded, UTC
+-- recorded_at_source  VARCHAR  where that is from: user, clock (the file's own, at its first
+--                              event), name (a date in the trace's name or run), or file (when it
+--                              was last written)
 -- event_count       BIGINT     events stored
 -- rejected_count    BIGINT     events of the file that could not be stored
 -- repaired_count    BIGINT     events stored after their text was mended
@@ -172,6 +203,14 @@ SELECT
     found.start_ns,
     found.end_ns,
     found.base_time_ns,
+    coalesce(settings.recorded_at, recorded.by_clock, recorded.by_name, recorded.by_file)
+        AS recorded_at,
+    CASE
+        WHEN settings.recorded_at IS NOT NULL THEN 'user'
+        WHEN recorded.by_clock IS NOT NULL THEN 'clock'
+        WHEN recorded.by_name IS NOT NULL THEN 'name'
+        WHEN recorded.by_file IS NOT NULL THEN 'file'
+    END AS recorded_at_source,
     found.event_count,
     found.rejected_count,
     found.repaired_count,
@@ -195,6 +234,7 @@ SELECT
     found.ingested_by
 FROM _catalog AS found
 JOIN identified USING (trace_id)
+JOIN _recorded AS recorded USING (trace_id)
 LEFT JOIN _trace_settings AS settings USING (trace_id)
 LEFT JOIN _configs USING (trace_id)
 LEFT JOIN hardware ON hardware.hardware = identified.hardware;

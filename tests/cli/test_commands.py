@@ -20,6 +20,7 @@ from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace, write_gpu
 from tracelake.synthetic.npu import write_npu
 from tracelake.synthetic.prefill import write_prefill
+from tracelake.synthetic.ranks import Rank, write_ranks
 
 from ..support import run_cli, trace_bytes
 
@@ -62,6 +63,8 @@ def playground_of_files(tmp_path_factory):
     for nth, name in enumerate(("monday", "tuesday")):
         (folder / f"{name}.json").write_bytes(trace_bytes(events[: 690 + nth]))
     lake.ingest(*(folder / f"{name}.json" for name in ("9b02", "7cf3", "monday", "tuesday")))
+    (folder / "nightly").mkdir()
+    lake.ingest(*write_ranks(folder / "nightly", [Rank(), Rank(late_us=300)]), run="nightly-21")
     # With all answers that are kept: else every example computes them anew.
     lake.prepare(" ".join(entry.name for entry in modules.modules() if entry.materialised))
     lake.close()

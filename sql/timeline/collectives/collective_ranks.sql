@@ -2,8 +2,9 @@
 --
 -- Clocks of different traces differ. Collectives that no rank leaves before the last one has come
 -- end together, so the median difference of their ends, within a group against its first rank, is
--- the clocks' offset; the spread around the median shows how far to trust it. Devices of one trace
--- share a clock.
+-- the clocks' offset; the spread around the median shows how far to trust it. An all-to-all ends on
+-- a rank when its own messages are through: it counts only in a group that has nothing else.
+-- Devices of one trace share a clock.
 --
 -- key: trace_id, collective_id
 --
@@ -49,12 +50,17 @@ led AS (
 ),
 ends AS (
     SELECT
-        run, ranks, trace_id, device, first_trace,
+        run, ranks, trace_id, device, first_trace, kind <> 'all-to-all' AS is_close,
         end_ns - max(end_ns) FILTER (
             trace_id = first_trace AND device = first_device
         ) OVER (PARTITION BY run, call) AS difference_ns
     FROM led
     WHERE ends_together
+),
+closest AS (
+    SELECT run, ranks, trace_id, device, first_trace, difference_ns
+    FROM ends
+    QUALIFY is_close = bool_or(is_close) OVER (PARTITION BY run, ranks)
 ),
 offsets AS (
     SELECT
@@ -65,7 +71,7 @@ offsets AS (
         END AS offset_ns,
         mad(CAST(difference_ns AS DOUBLE)) AS residual_ns,
         count(difference_ns) AS calls
-    FROM ends
+    FROM closest
     GROUP BY run, ranks, trace_id, device
 ),
 placed AS (

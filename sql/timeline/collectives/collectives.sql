@@ -21,7 +21,8 @@ GROUP BY words.word;
 --
 -- While nothing else runs, the time is exposed, and it is counted for one collective alone, the one
 -- that began first: the sum over a device is its exposed communication. What is only in flight,
--- beside the operations, exposes nothing: the device is then idle, or busy with another.
+-- beside the operations, exposes nothing: the device is then idle, or busy with another. The work
+-- before a call begins where the last of those before it ended, or where the device's window does.
 CREATE VIEW _collective_times AS
 WITH parts AS (
     SELECT trace_id, device, kernel_id, role, start_ns, end_ns FROM _collective_parts
@@ -44,6 +45,22 @@ calls AS (
     FROM parts
     JOIN _collective_halves USING (trace_id, device, kernel_id)
     GROUP BY trace_id, device, call_id
+),
+followed AS (
+    SELECT
+        trace_id, device, call_id, CASE WHEN ended_ns IS NOT NULL THEN least(start_ns, ended_ns) END
+            AS since_ns
+    FROM (
+        SELECT
+            trace_id, device, call_id, start_ns, max(end_ns) OVER (
+                PARTITION BY trace_id, device ORDER BY start_ns, call_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS ended_ns
+        FROM calls
+    )
+),
+begun AS (
+    SELECT trace_id, device, min(start_ns) AS begin_ns FROM _state_sums GROUP BY trace_id, device
 ),
 moments AS (
     SELECT trace_id, device, start_ns AS at_ns FROM owned
@@ -95,9 +112,17 @@ SELECT
     calls.trace_id, calls.device, calls.call_id, calls.operations, calls.start_ns, calls.end_ns,
     CAST(coalesce(exposed.exposed_ns, 0) AS BIGINT) AS exposed_ns,
     coalesce(till.compute_ns, 0) - coalesce(since.compute_ns, 0) AS hidden_ns,
-    coalesce(till.idle_ns, 0) - coalesce(since.idle_ns, 0) AS idle_ns
+    coalesce(till.idle_ns, 0) - coalesce(since.idle_ns, 0) AS idle_ns,
+    greatest(calls.start_ns - coalesce(followed.since_ns, begun.begin_ns), 0) AS before_ns,
+    coalesce(since.compute_ns, 0) - coalesce(ended.compute_ns, 0) AS computed_before_ns
 FROM calls
 LEFT JOIN exposed USING (trace_id, device, call_id)
+LEFT JOIN begun USING (trace_id, device)
+LEFT JOIN followed USING (trace_id, device, call_id)
+LEFT JOIN sums AS ended
+    ON ended.trace_id = calls.trace_id
+    AND ended.device = calls.device
+    AND ended.at_ns = followed.since_ns
 LEFT JOIN sums AS since
     ON since.trace_id = calls.trace_id
     AND since.device = calls.device
@@ -140,6 +165,9 @@ LEFT JOIN sums AS till
 --                          run, counted for the first, so that the sum is the device's, µs
 -- hidden_us       DOUBLE   time in which the device computes, µs
 -- idle_us         DOUBLE   time in which the device is idle or waits while it is in flight, µs
+-- before_us       DOUBLE   from the end of the collectives before it on the device, else from the
+--                          device's first operation, to its start, µs; 0 where they overlap
+-- computed_before_us  DOUBLE  of that, time in which the device computes, µs
 -- process_group   VARCHAR  group of ranks, as the trace names it
 -- group_ranks     VARCHAR  the ranks of that group, as the trace lists them
 -- group_size      BIGINT   their number
@@ -285,6 +313,8 @@ SELECT
     times.exposed_ns / 1000.0 AS exposed_us,
     times.hidden_ns / 1000.0 AS hidden_us,
     times.idle_ns / 1000.0 AS idle_us,
+    times.before_ns / 1000.0 AS before_us,
+    times.computed_before_ns / 1000.0 AS computed_before_us,
     worked.process_group, worked.group_ranks, worked.group_size, worked.sequence,
     row_number() OVER (
         PARTITION BY trace_id, device, worked.process_group, worked.group_ranks, worked.program,

@@ -11,6 +11,8 @@
 -- rank              INTEGER  rank in the job, NULL if unknown
 -- device            INTEGER  device
 -- step_id           BIGINT   step, from 0 in time order per device
+-- step_number       BIGINT   number of the step, NULL if the trace gives none
+-- start_ns          BIGINT   start of its time on the device, as in steps, ns; NULL without work
 -- program           VARCHAR  what it ran, see steps
 -- work_source       VARCHAR  source of the step's work, see steps
 -- is_steady         BOOLEAN  neither warm-up nor cut off
@@ -29,7 +31,8 @@
 -- period_us         DOUBLE   from its first operation to that of the next step, as in steps, µs
 CREATE VIEW step_states AS
 SELECT
-    steps.trace_id, steps.rank, steps.device, steps.step_id, steps.program, steps.work_source,
+    steps.trace_id, steps.rank, steps.device, steps.step_id, steps.step_number,
+    steps.start_ns, steps.program, steps.work_source,
     NOT steps.is_warm_up AND NOT steps.is_partial AS is_steady, steps.ops, steps.dur_us,
     compute_ns / 1000.0 AS compute_us,
     communication_ns / 1000.0 AS communication_us,

@@ -1,0 +1,150 @@
+"""A metric over the runs of a lake, and the runs at which its level shifts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..engine import modules
+from ..engine.errors import UsageError
+from ..engine.modules import quoted
+from . import shifts
+from .shifts import Shift
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..engine.store import Store
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE")
+
+
+@dataclass(frozen=True)
+class History:
+    """A metric over time.
+
+    Attributes:
+        rows: a row per run in the order of time: metric, run, recorded_at, source, traces, value, low, high, level
+            (mean of the runs up to the next shift), and where a shift begins shift_pct with its 95 % interval,
+            shift_low_pct and shift_high_pct, and verdict.
+        shifts: the shifts, as places in these rows.
+        verdicts: a sentence for each, or why there cannot be one.
+        pairs: for each shift the last run before it and the first of it.
+    """
+
+    rows: duckdb.DuckDBPyRelation
+    shifts: tuple[Shift, ...]
+    verdicts: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+
+
+def history(store: Store, metric: str, by: str = "run", where: str | None = None) -> History:
+    """Return a metric over time, and where its level shifts.
+
+    Args:
+        store: the lake.
+        metric: a metric of the table history_metrics, or a column of a relation with traces, as in
+            time_breakdown.idle_pct: the median of a trace's rows.
+        by: a setting or tag whose value is common to the traces of a point: run, model, commit; trace for each alone.
+        where: an SQL condition on the columns of traces.
+
+    Raises:
+        UsageError: the metric or the condition cannot be answered, no trace has it, or ruptures is not installed.
+    """
+    measured, unit, words = _measured(store, metric)
+    traces = "NULL"
+    if where is not None:
+        ids = [trace_id for (trace_id,) in store.sql(f"SELECT trace_id FROM traces WHERE {where}").fetchall()]
+        if not ids:
+            raise UsageError(f"--where {where}: no trace fits. `tracelake schema traces` lists the columns.")
+        traces = f"[{', '.join(map(quoted, ids))}]"
+    store.prepare("history_points")
+    points = measured.query(
+        "measured", f"SELECT * FROM history_points(measured, {quoted(by)}, {traces}) ORDER BY recorded_at, run"
+    )
+    assert points is not None  # a SELECT has an answer
+    names = points.columns
+    rows = [dict(zip(names, row, strict=True)) for row in points.fetchall()]
+    if not rows:
+        raise UsageError(f"{metric}: no trace has a value of it.")
+    found = tuple(shifts.find([row["value"] for row in rows]))
+    _add_levels(rows, found, words)
+    return History(
+        rows=_relation(store, rows),
+        shifts=found,
+        verdicts=_verdicts(rows, found, unit),
+        pairs=tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found),
+    )
+
+
+def _measured(store: Store, metric: str) -> tuple[duckdb.DuckDBPyRelation, str, tuple[str, str]]:
+    """Return a metric's values by trace, its unit, and what its rise and its fall are called."""
+    known = store.rows("SELECT metric, unit, rise, fall FROM history_metrics ORDER BY metric")
+    for name, unit, rise, fall in known:
+        if name == metric:
+            query = f"SELECT trace_id, metric, value FROM trace_metrics WHERE metric = {quoted(metric)}"
+            return store.sql(query), unit, (rise, fall)
+    relation, dot, column = metric.partition(".")
+    entry = modules.module(relation)
+    if not dot or entry is None or not entry.public or entry.kind != "VIEW":
+        raise UsageError(
+            f"{metric}: no such metric. Known: {', '.join(name for name, *_ in known)}; "
+            "or a column of a relation, as in time_breakdown.idle_pct."
+        )
+    types = {one.name: one.type for one in entry.columns}
+    if "trace_id" not in types or types.get(column) not in _NUMBERS:
+        numbers = [name for name, kind in types.items() if kind in _NUMBERS] if "trace_id" in types else []
+        raise UsageError(
+            f"{metric}: {relation} has no number {column} of a trace. Numbers: {', '.join(numbers) or 'none'}."
+        )
+    query = f'SELECT trace_id, {quoted(metric)} AS metric, CAST("{column}" AS DOUBLE) AS value FROM {relation}'
+    return store.sql(query), "", ("higher", "lower")
+
+
+def _add_levels(rows: list[dict[str, Any]], found: Sequence[Shift], words: tuple[str, str]) -> None:
+    """Add to each row its level, and to the first of a level the shift."""
+    starts = [0, *(one.start for one in found), len(rows)]
+    for begin, end in pairwise(starts):
+        level = sum(row["value"] for row in rows[begin:end]) / (end - begin)
+        for row in rows[begin:end]:
+            row |= {"level": level, "shift_pct": None, "shift_low_pct": None, "shift_high_pct": None, "verdict": None}
+    for one in found:
+        rows[one.start]["verdict"] = words[one.after < one.before]
+        if one.before:
+            scale = 100 / abs(one.before)
+            rows[one.start] |= {
+                "shift_pct": scale * (one.after - one.before),
+                "shift_low_pct": scale * one.low,
+                "shift_high_pct": scale * one.high,
+            }
+
+
+def _verdicts(rows: Sequence[dict[str, Any]], found: Sequence[Shift], unit: str) -> tuple[str, ...]:
+    if len(rows) < shifts.FEWEST:
+        return (f"cannot tell: {len(rows)} points, and a shift shows in {shifts.FEWEST} or more.",)
+    if not found:
+        return (f"no shift in {len(rows)} points.",)
+    return tuple(_sentence(rows[one.start], one, unit) for one in found)
+
+
+def _sentence(row: dict[str, Any], one: Shift, unit: str) -> str:
+    sizes = ""
+    if row["shift_pct"] is not None:
+        low, high = row["shift_low_pct"], row["shift_high_pct"]
+        sizes = f" ({row['shift_pct']:+.1f} %, 95 % interval {low:+.1f} to {high:+.1f} %)"
+    levels = f"from {one.before:.4g} to {one.after:.4g} {unit}".rstrip()
+    return f"{row['verdict']} from {row['run']} on: {levels}{sizes}."
+
+
+def _relation(store: Store, rows: list[dict[str, Any]]) -> duckdb.DuckDBPyRelation:
+    """Return rows as a relation of the lake's connection."""
+    import pyarrow as pa
+
+    numbers = ["value", "low", "high", "level", "shift_pct", "shift_low_pct", "shift_high_pct"]
+    schema = pa.schema(
+        [("metric", pa.string()), ("run", pa.string()), ("recorded_at", pa.timestamp("us")), ("source", pa.string()),
+         ("traces", pa.int64()), *((name, pa.float64()) for name in numbers), ("verdict", pa.string())]
+    )  # fmt: skip
+    return store.prepare("").from_arrow(pa.Table.from_pylist(rows, schema))

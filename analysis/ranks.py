@@ -1,0 +1,100 @@
+"""The ranks of a run beside each other: which one the others wait for, how often and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..engine.errors import UsageError
+from ..engine.modules import quoted
+from .traces import locate
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..engine.store import Store
+
+#: Relations with a row per rank, per rank and step, or per call of a collective, and the order of their rows.
+_OF = {
+    "rank": ("ranks", "rank, trace, device"),
+    "step": ("rank_steps", "step, rank, trace_id, device"),
+    "call": ("rank_waits", "arrival_ns, call"),
+}
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of a run.
+
+    Attributes:
+        run: the run, or the id of the trace where it has none.
+        relation: the relation that the rows are of.
+        rows: its rows of the run.
+        verdicts: a sentence for each rank that the others wait for, or that cannot be judged.
+    """
+
+    run: str
+    relation: str
+    rows: duckdb.DuckDBPyRelation
+    verdicts: tuple[str, ...]
+
+
+def find_run(store: Store, run: str) -> tuple[str, str]:
+    """Return a run as relations name it, and one of its traces.
+
+    Args:
+        store: the lake.
+        run: a run, or one of its traces by name, id or path.
+
+    Raises:
+        UsageError: nothing is so named.
+        InputError: a file cannot be ingested.
+    """
+    [(trace_id,)] = store.rows("SELECT min(trace_id) FROM traces WHERE run = $1", [run])
+    if trace_id is not None:
+        return run, str(trace_id)
+    try:
+        trace_id = locate(store, run)
+    except UsageError as error:
+        raise UsageError(f"{run}: no run is so named, nor a trace. `tracelake traces` lists both.") from error
+    [(of_trace,)] = store.rows("SELECT coalesce(run, trace_id) FROM traces WHERE trace_id = $1", [trace_id])
+    return str(of_trace), trace_id
+
+
+def ranks(store: Store, run: str, by: str = "rank") -> Ranks:
+    """Put the ranks of a run beside each other.
+
+    Args:
+        store: the lake.
+        run: a run, or one of its traces by name, id or path.
+        by: rank, step for a row per rank and step, or call for a row per collective that others waited in.
+
+    Raises:
+        UsageError: nothing is so named, or `by` is another word.
+        InputError: a file cannot be ingested.
+    """
+    if by not in _OF:
+        raise UsageError(f"by={by}: expected rank, step or call.")
+    name, _ = find_run(store, run)
+    relation, order = _OF[by]
+    verdicts = store.rows(
+        "SELECT rank, device, verdict, waited_for_steps, steps, waited_for_ms, step_ms, unpaired_reason "
+        f"FROM ranks WHERE run = {quoted(name)} AND verdict <> 'as the others' ORDER BY waited_for_ms DESC, rank"
+    )
+    return Ranks(
+        run=name,
+        relation=relation,
+        rows=store.sql(f"SELECT * FROM {relation} WHERE run = {quoted(name)} ORDER BY {order}"),
+        verdicts=tuple(_sentence(*row) for row in verdicts),
+    )
+
+
+def _sentence(
+    rank: int | None, device: int, verdict: str, waited: int, steps: int, waited_ms: float, step_ms: float, why: str
+) -> str:
+    """Return what is to be said of a rank."""
+    who = f"device {device}" if rank is None else f"rank {rank}"
+    if verdict == "cannot tell":
+        return f"{who}: cannot tell whether others wait for it: {why or 'it has no collectives'}."
+    share = f"{waited_ms:.3f} ms a step, {100 * waited_ms / step_ms:.1f} %"
+    return f"{who}: {verdict}. The others wait longest for it in {waited} of {steps} steps, {share}."

@@ -1,0 +1,100 @@
+"""Where the level of a history shifts: change points of a series of numbers.
+
+The search is ruptures' PELT, on the ranks of the values: it finds the best segmentation at a price per shift. The
+price is the one that a share `ALARMS` of shuffled copies of the series would pay for a shift, or for two. So the rate
+of false alarms holds for any noise that has no order, with outliers and long tails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..engine.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy
+
+    Array = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
+
+#: The share of histories without a shift in which one is found.
+ALARMS = 0.02
+#: The fewest values that a level has, and that a history is judged by.
+SHORTEST, FEWEST = 3, 8
+_SHUFFLES, _STARTS = 999, 100
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A shift of the level.
+
+    Attributes:
+        start: place of the first value of the new level.
+        end: place after its last value.
+        before: mean of the level before.
+        after: mean of the new level.
+        low: lower end of the 95 % interval of their difference.
+        high: upper end of it.
+    """
+
+    start: int
+    end: int
+    before: float
+    after: float
+    low: float
+    high: float
+
+
+def find(values: Sequence[float]) -> list[Shift]:
+    """Return the shifts of a series, in order; none where it is shorter than `FEWEST`.
+
+    Raises:
+        UsageError: ruptures is not installed.
+    """
+    try:
+        import numpy as np
+        import ruptures
+        from scipy.stats import rankdata
+    except ImportError:
+        raise UsageError("a history needs ruptures, which is not installed: pip install 'tracelake[history]'") from None
+
+    series = np.asarray(values, dtype=float)
+    if len(series) < FEWEST or np.ptp(series) == 0:
+        return []
+    ranks = rankdata(series)
+    search = ruptures.Pelt(model="l2", min_size=SHORTEST, jump=1).fit(ranks)
+    ends = search.predict(pen=_price(ranks))
+    bounds = [0, *map(int, ends)]
+    return [
+        _shift(series[begin:start], series[start:end], start)
+        for begin, start, end in zip(bounds, bounds[1:], bounds[2:], strict=False)
+    ]
+
+
+def _price(ranks: Array) -> float:
+    """Return the gain by one shift, or by each of two, that all but `ALARMS` of shuffled copies stay below."""
+    import numpy as np
+
+    count = len(ranks)
+    shuffled = np.random.default_rng(0).permuted(np.tile(ranks - ranks.mean(), (_SHUFFLES, 1)), axis=1)
+    sums = np.pad(np.cumsum(shuffled, axis=1), ((0, 0), (1, 0)))
+    best = np.zeros(_SHUFFLES)
+    # Of long histories some places of the first shift stand for all.
+    for first in (0, *range(SHORTEST, count - 2 * SHORTEST + 1, max(count // _STARTS, 1))):
+        second = np.arange(first + SHORTEST, count - SHORTEST + 1)
+        head, till = sums[:, [first]], sums[:, second]
+        gain = head**2 / max(first, 1) + (till - head) ** 2 / (second - first) + till**2 / (count - second)
+        best = np.maximum(best, gain.max(axis=1) / (2 if first else 1))
+    return float(np.quantile(best, 1 - ALARMS)) * (1 + 1e-9)
+
+
+def _shift(before: Array, after: Array, start: int) -> Shift:
+    import numpy as np
+    from scipy.stats import ttest_ind
+
+    difference = float(after.mean() - before.mean())
+    low = high = difference
+    if np.ptp(before) or np.ptp(after):
+        low, high = map(float, ttest_ind(after, before, equal_var=False).confidence_interval(0.95))
+    return Shift(start, start + len(after), float(before.mean()), float(after.mean()), low, high)

@@ -1,0 +1,46 @@
+"""The command that shows a metric over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..engine.paths import Place
+from .common import format_options, open_lake, print_rows, say
+
+
+@click.command()
+@click.argument("metric")
+@click.option(
+    "--by", default="run", show_default=True, metavar="TAG",
+    help="Traces with one value of this setting or tag are one point; trace for each alone.",
+)  # fmt: skip
+@click.option("--where", metavar="SQL", help="A condition on the columns of `traces`.")
+@format_options
+@click.pass_obj
+def history(
+    lake: Place | None, metric: str, by: str, where: str | None, format_: str, output: Path | None, limit: int
+) -> None:
+    """Show a metric over time, and the runs at which its level shifts.
+
+    METRIC is step_ms, step_p90_ms, period_ms, compute_ms, exposed_communication_pct, idle_pct, pass_ms or tokens_per_s,
+    or a column of a relation, as in time_breakdown.idle_pct: the median of a trace's rows. A point is the median of
+    its traces. Time is when traces were recorded: as set (recorded_at=2026-11-21), by the clock in the file, by a date
+    in its name, or by when it was last written.
+
+    One history in fifty without a shift is said to have one. It needs 8 points, and a level 3.
+
+    \b
+    Examples:
+      tracelake history step_ms
+      tracelake history exposed_communication_pct --by run --where "hardware = 'h100_sxm'"
+      tracelake history time_breakdown.idle_pct --by trace --format csv
+    """
+    opened = open_lake(lake)
+    answer = opened.history(metric, by, where)
+    for verdict in answer.verdicts:
+        say(verdict)
+    for before, after in answer.pairs:
+        say(f"what changed: tracelake compare run='{before}' run='{after}'")
+    print_rows(opened, "history", answer.rows, format_, output, limit)

@@ -1,0 +1,42 @@
+"""The command that puts the ranks of a run beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..analysis.ranks import find_run
+from ..engine.paths import Place
+from .common import format_options, open_lake, print_rows, say
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--by", type=click.Choice(["rank", "step", "call"]), default="rank", show_default=True,
+    help="A row per rank, per rank and step, or per collective that others waited in.",
+)  # fmt: skip
+@format_options
+@click.pass_obj
+def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | None, limit: int) -> None:
+    """Show which rank of a run the others wait for, in how many steps, and why.
+
+    RUN is a run, or one of its traces. The time by which a rank comes late to a collective is that by which it started
+    late, computed longer, or left the collective before later than the others (slow link). Clocks are aligned on the
+    ends of collectives; below the residual lateness means nothing. Where collectives cannot be paired, the reason is
+    in the answer.
+
+    \b
+    Examples:
+      tracelake ranks nightly-21
+      tracelake ranks nightly-21 --by step --format csv
+    """
+    from ..ingest.inputs import names_input
+
+    opened = open_lake(lake, trace=run if names_input(run) else None)
+    opened.store.focus(find_run(opened.store, run)[1])
+    answer = opened.ranks(run, by)
+    for verdict in answer.verdicts:
+        say(verdict)
+    print_rows(opened, answer.relation, answer.rows, format_, output, limit)

@@ -1,0 +1,38 @@
+-- One row per value of a tag and metric: the traces with that value together, in the order in which
+-- they were recorded.
+--
+-- `FROM history_points(measures, 'run', NULL)` with a relation, or a CTE of the query, of the
+-- columns trace_id, metric and value; the name of a tag or setting (run, model, commit …); and a
+-- list of traces, or NULL for all. A trace without the tag stands for itself, by its name.
+--
+-- metric       VARCHAR    metric
+-- run          VARCHAR    value of the tag, else name of the trace
+-- recorded_at  TIMESTAMP  when the first of them was recorded, UTC
+-- source       VARCHAR    where that is from, as in traces
+-- traces       BIGINT     traces
+-- value        DOUBLE     median of their values
+-- low          DOUBLE     least of them
+-- high         DOUBLE     largest
+CREATE MACRO history_points(measured, of_tag, of_traces) AS TABLE
+WITH named AS (
+    SELECT
+        traces.trace_id, coalesce(tags.value, traces.trace) AS run, traces.recorded_at,
+        traces.recorded_at_source
+    FROM traces
+    LEFT JOIN tags ON tags.trace_id = traces.trace_id AND tags.key = of_tag
+    WHERE of_traces IS NULL OR list_contains(of_traces, traces.trace_id)
+),
+-- A relation may have several rows of a trace.
+valued AS (
+    SELECT trace_id, metric, median(value) AS value
+    FROM query_table(measured)
+    GROUP BY trace_id, metric
+    HAVING median(value) IS NOT NULL
+)
+SELECT
+    metric, named.run, min(recorded_at) AS recorded_at,
+    arg_min(recorded_at_source, recorded_at) AS source, count(*) AS traces,
+    median(value) AS value, min(value) AS low, max(value) AS high
+FROM valued
+JOIN named USING (trace_id)
+GROUP BY metric, named.run;

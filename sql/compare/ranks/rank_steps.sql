@@ -1,0 +1,74 @@
+-- One row per rank of a run and step: what its device did, what it waited for others, and what
+-- others waited for it. The rows of a run are a map of rank × step.
+--
+-- A collective belongs to the step of its device in which it began. A trace without steps is one
+-- step, its whole window.
+--
+-- key: trace_id, device, step_id
+--
+-- run                        VARCHAR  run, or the trace's id where none was given
+-- trace_id                   VARCHAR  trace
+-- rank                       INTEGER  rank in the job, NULL if unknown
+-- device                     INTEGER  device
+-- step_id                    BIGINT   step, as in steps
+-- step                       BIGINT   number of the step, else step_id: the same on all ranks
+-- is_steady                  BOOLEAN  neither warm-up nor cut off
+-- step_us                    DOUBLE   its time on the device, µs; NULL without work
+-- compute_us                 DOUBLE   time in which it computes, µs
+-- exposed_communication_us   DOUBLE   time in which it communicates and does not compute, µs
+-- idle_us                    DOUBLE   time in which nothing of it runs, or only what waits, µs
+-- calls                      BIGINT   collectives in it that the lake has of other devices too
+-- waiting_us                 DOUBLE   sum of what it waited in them for the last, µs
+-- waited_for_us              DOUBLE   sum, over the calls it came last to, of its start after the
+--                                     mean start of the others, µs; 0 within the clocks' residual
+-- is_waited_for              BOOLEAN  no other rank of the run has more of that in the step
+-- cause                      VARCHAR  cause that most of it has, as in rank_waits
+-- clock_residual_us          DOUBLE   largest doubt about the clocks of these calls, µs
+CREATE VIEW rank_steps AS
+WITH spans AS (
+    SELECT
+        trace_id, rank, device, step_id, coalesce(step_number, step_id) AS step, is_steady,
+        dur_us AS step_us, compute_us, communication_us AS exposed_communication_us,
+        idle_us + wait_us AS idle_us
+    FROM step_states
+    WHERE device >= 0
+    UNION ALL
+    SELECT
+        trace_id, rank, device, 0, 0, TRUE, window_us, compute_us, exposed_communication_us,
+        idle_us
+    FROM time_breakdown
+    ANTI JOIN step_states USING (trace_id, device)
+),
+parts AS (
+    SELECT
+        trace_id, device, coalesce(step_id, 0) AS step_id, cause, count(call) AS calls,
+        coalesce(sum(wait_us), 0) AS waiting_us,
+        coalesce(sum(behind_us) FILTER (cause IS NOT NULL), 0) AS waited_for_us,
+        max(clock_residual_us) AS clock_residual_us
+    FROM _rank_calls
+    GROUP BY trace_id, device, coalesce(step_id, 0), cause
+),
+summed AS (
+    SELECT
+        trace_id, device, step_id, sum(calls) AS calls, sum(waiting_us) AS waiting_us,
+        sum(waited_for_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
+        arg_max(cause, (waited_for_us, cause)) AS cause
+    FROM parts
+    GROUP BY trace_id, device, step_id
+)
+SELECT
+    coalesce(traces.run, spans.trace_id) AS run, spans.trace_id, spans.rank, spans.device,
+    spans.step_id, step, is_steady, step_us, compute_us, exposed_communication_us, idle_us,
+    CAST(coalesce(calls, 0) AS BIGINT) AS calls, coalesce(waiting_us, 0) AS waiting_us,
+    coalesce(waited_for_us, 0) AS waited_for_us,
+    coalesce(
+        waited_for_us > 0 AND waited_for_us = max(waited_for_us) OVER (
+            PARTITION BY coalesce(traces.run, spans.trace_id), step
+        ), FALSE
+    ) AS is_waited_for,
+    cause, clock_residual_us
+FROM spans
+JOIN traces ON traces.trace_id = spans.trace_id
+LEFT JOIN summed
+    ON summed.trace_id = spans.trace_id AND summed.device = spans.device
+    AND summed.step_id = spans.step_id;

@@ -1,0 +1,118 @@
+-- One row per rank of a run: what its device does in a step, how long it waits for others, and how
+-- often others wait for it, and why. Means are over its steady steps, or all where none is.
+--
+-- In every step some rank is the last. A rank is judged where it is the one that is waited for in
+-- more steps than by chance, by two standard deviations, and for a hundredth of the step or more.
+-- Clocks are aligned on the ends of collectives, see collective_ranks. A link that is slow for a
+-- whole group is no rank's: it shows where a collective ends later on one rank than on the others.
+--
+-- key: trace_id, device
+--
+-- run                       VARCHAR  run, or the trace's id where none was given
+-- rank                      INTEGER  rank in the job, NULL if unknown
+-- trace                     VARCHAR  name of its trace
+-- trace_id                  VARCHAR  trace
+-- device                    INTEGER  device
+-- steps                     BIGINT   steps that count
+-- step_ms                   DOUBLE   median time of a step, ms
+-- compute_ms                DOUBLE   mean time of a step in which it computes, ms
+-- exposed_communication_ms  DOUBLE   in which it communicates and does not compute, ms
+-- idle_ms                   DOUBLE   in which nothing runs, or only what waits, ms
+-- waiting_ms                DOUBLE   mean of what it waits for others in the collectives of a step,
+--                                    ms; NULL where none has a partner, as the next
+-- waited_for_ms             DOUBLE   mean of what the others wait for it, each, in a step, ms
+-- waited_for_steps          BIGINT   steps in which the others wait longest for it
+-- late_start_steps          BIGINT   of these, because of a late start: see rank_waits
+-- slow_compute_steps        BIGINT   because it computed longer
+-- slow_link_steps           BIGINT   because the collective before ended later on it
+-- earlier_call_steps        BIGINT   because it came late from another group's collective
+-- verdict                   VARCHAR  that cause of them with most steps; as the others; or cannot
+--                                    tell, where no collective has a partner
+-- calls                     BIGINT   collectives that the lake has of other devices too
+-- unpaired_calls            BIGINT   collectives that it has of no other
+-- unpaired_reason           VARCHAR  why, with their number
+-- clock_offset_us           DOUBLE   its clock minus that of the first rank of the group with most
+--                                    calls, µs
+-- clock_residual_us         DOUBLE   largest doubt about the clocks of its calls, µs
+CREATE VIEW ranks AS
+WITH parts AS MATERIALIZED (
+    SELECT run, trace_id, device, call, kind, sequence, clock_offset_us, clock_calls
+    FROM _rank_calls
+),
+counted AS (
+    SELECT
+        run, trace_id, rank, device, step_us, compute_us, exposed_communication_us, idle_us, calls,
+        waiting_us, waited_for_us, is_waited_for, cause, clock_residual_us
+    FROM rank_steps
+    QUALIFY is_steady OR NOT bool_or(is_steady) OVER (PARTITION BY trace_id)
+),
+clocks AS (
+    SELECT trace_id, device, arg_max(clock_offset_us, clock_calls) AS clock_offset_us
+    FROM parts
+    GROUP BY trace_id, device
+),
+devices AS (
+    SELECT run, count(DISTINCT (trace_id, device)) AS devices FROM parts GROUP BY run
+),
+reasons AS (
+    SELECT
+        trace_id, device,
+        CASE
+            WHEN devices = 1 THEN 'the lake has no other rank of the run'
+            WHEN kind = 'send-recv' THEN 'messages between two ranks'
+            WHEN sequence IS NULL THEN 'without a number, and in another order on the other ranks'
+            ELSE 'with a number that no other rank has'
+        END AS reason,
+        count(*) AS calls
+    FROM parts
+    JOIN devices USING (run)
+    WHERE call IS NULL
+    GROUP BY trace_id, device, reason
+),
+unpaired AS (
+    SELECT
+        trace_id, device, CAST(sum(calls) AS BIGINT) AS calls,
+        string_agg(concat(calls, ' calls: ', reason), '; ' ORDER BY calls DESC, reason) AS reason
+    FROM reasons
+    GROUP BY trace_id, device
+),
+summed AS (
+    SELECT
+        run, trace_id, any_value(rank) AS rank, device, count(*) AS steps,
+        median(step_us) / 1000 AS step_ms, avg(compute_us) / 1000 AS compute_ms,
+        avg(exposed_communication_us) / 1000 AS exposed_communication_ms,
+        avg(idle_us) / 1000 AS idle_ms, avg(waiting_us) / 1000 AS waiting_ms,
+        avg(waited_for_us) / 1000 AS waited_for_ms,
+        count(*) FILTER (is_waited_for) AS waited_for_steps,
+        count(*) FILTER (is_waited_for AND cause = 'late start') AS late_start_steps,
+        count(*) FILTER (is_waited_for AND cause = 'slow compute') AS slow_compute_steps,
+        count(*) FILTER (is_waited_for AND cause = 'slow link') AS slow_link_steps,
+        count(*) FILTER (is_waited_for AND cause = 'earlier call') AS earlier_call_steps,
+        mode(cause ORDER BY cause) FILTER (is_waited_for) AS cause,
+        CAST(sum(calls) AS BIGINT) AS calls, max(clock_residual_us) AS clock_residual_us,
+        count(*) OVER (PARTITION BY run) AS ranks
+    FROM counted
+    GROUP BY run, trace_id, device
+)
+SELECT
+    summed.run, summed.rank, traces.trace, summed.trace_id, summed.device, steps, step_ms,
+    compute_ms, exposed_communication_ms, idle_ms,
+    CASE WHEN summed.calls > 0 THEN waiting_ms END AS waiting_ms,
+    CASE WHEN summed.calls > 0 THEN waited_for_ms END AS waited_for_ms,
+    waited_for_steps, late_start_steps, slow_compute_steps, slow_link_steps,
+    earlier_call_steps,
+    CASE
+        WHEN summed.calls = 0 THEN 'cannot tell'
+        WHEN
+            waited_for_steps > steps / ranks + 2 * sqrt(steps / ranks * (1 - 1 / ranks))
+            AND waited_for_ms > 0.01 * step_ms THEN cause
+        ELSE 'as the others'
+    END AS verdict,
+    summed.calls, coalesce(unpaired.calls, 0) AS unpaired_calls,
+    unpaired.reason AS unpaired_reason,
+    clock_offset_us, clock_residual_us
+FROM summed
+JOIN traces ON traces.trace_id = summed.trace_id
+LEFT JOIN clocks ON clocks.trace_id = summed.trace_id AND clocks.device = summed.device
+LEFT JOIN unpaired
+    ON unpaired.trace_id = summed.trace_id AND unpaired.device = summed.device;

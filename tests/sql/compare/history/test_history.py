@@ -1,0 +1,127 @@
+"""A metric over the runs of a lake: points, their times, and the run that a shift begins at."""
+
+import os
+import sys
+
+import pytest
+
+import tracelake
+from tracelake.engine.errors import UsageError
+from tracelake.synthetic.ranks import RECORDED_NS, Rank, write_ranks
+
+from ....lakes import ingest_at_once
+
+DAY_NS = 86_400 * 10**9
+#: Ranks of each night; from the 21st on computing takes 4 % longer.
+NIGHTS = 30
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("history")
+    files = {}
+    for night in range(1, NIGHTS + 1):
+        place = folder / str(night)
+        place.mkdir()
+        slowness = 1.04 if night >= 21 else 1.0
+        for path in write_ranks(
+            place, [Rank()], steps=4, seed=night, slowness=slowness, start_ns=RECORDED_NS + (night - 1) * DAY_NS
+        ):
+            files[path] = {"run": f"nightly-{night:02}", "commit": f"c{(night - 1) // 10}"}
+    lake = tracelake.open(folder / "lake")
+    ingest_at_once(lake, files)
+    return lake
+
+
+def test_the_planted_shift_is_found_at_its_run_with_its_size(lake):
+    answer = lake.history("compute_ms")
+    [shift] = answer.shifts
+    assert answer.pairs == (("nightly-20", "nightly-21"),)
+    assert shift.start == 20
+    [(size, low, high, verdict)] = answer.rows.filter("verdict IS NOT NULL").select(
+        "shift_pct, shift_low_pct, shift_high_pct, verdict"
+    ).fetchall()  # fmt: skip
+    assert size == pytest.approx(4, abs=0.5)
+    assert size - 0.5 < low < size < high < size + 0.5
+    assert verdict == "slower"
+    [sentence] = answer.verdicts
+    assert sentence.startswith("slower from nightly-21 on: from 1.")
+
+
+def test_points_are_in_the_order_of_the_clocks_in_the_files(lake):
+    rows = lake.history("step_ms").rows.select("run, CAST(recorded_at AS VARCHAR), source, traces").fetchall()
+    assert len(rows) == NIGHTS
+    assert rows[0] == ("nightly-01", "2026-11-01 02:00:00.001049", "clock", 1)
+    assert [run for run, *_ in rows] == sorted(run for run, *_ in rows)
+
+
+def test_where_leaves_out_traces_and_a_tag_puts_them_together(lake):
+    answer = lake.history("step_ms", where="run < 'nightly-08'")
+    assert len(answer.rows.fetchall()) == 7
+    assert answer.verdicts == ("cannot tell: 7 points, and a shift shows in 8 or more.",)
+    by_tag = lake.history("step_ms", by="commit").rows.select("run, traces").fetchall()
+    assert by_tag == [("c0", 10), ("c1", 10), ("c2", 10)]
+
+
+def test_a_column_of_a_relation_is_a_metric(lake):
+    # Each night has one device, so that the median of its rows is that row.
+    points = lake.history("time_breakdown.compute_pct").rows.select("run, value").fetchall()
+    columns = dict(lake.rows("SELECT run, compute_pct FROM time_breakdown JOIN traces USING (trace_id)"))
+    assert dict(points) == columns
+
+
+@pytest.mark.parametrize(
+    ("metric", "where", "said"),
+    [
+        ("speed", None, "no such metric. Known: compute_ms,"),
+        ("time_breakdown.speed", None, "has no number speed of a trace"),
+        ("tokens_per_s", None, "no trace has a value of it"),
+        ("step_ms", "run = 'weekly'", "no trace fits"),
+        ("step_ms", "speed > 1", "speed"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_in_words(lake, metric, where, said):
+    with pytest.raises(UsageError, match=said):
+        lake.history(metric, where=where)
+
+
+def test_the_relation_has_the_same_points(lake):
+    found = lake.rows("SELECT run, value FROM history WHERE metric = 'step_ms' ORDER BY recorded_at")
+    assert found == lake.history("step_ms").rows.select("run, value").fetchall()
+
+
+def test_the_time_is_the_user_s_else_the_clock_s_the_name_s_or_the_file_s(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    event = '{"ph": "X", "cat": "kernel", "name": "k%d", "pid": 0, "tid": 7, "ts": %s, "dur": 1}'
+    cases = {
+        "clock": (event % (1, "1793498400000000"), {}),
+        "nightly_20261103": (event % (2, "5"), {}),
+        "plain": (event % (3, "5"), {}),
+        "given": (event % (4, "1793498400000000"), {"recorded_at": "2026-11-05 03:00:00"}),
+    }
+    files = {}
+    for name, (text, settings) in cases.items():
+        path = tmp_path / f"{name}.json"
+        path.write_text(f'{{"traceEvents": [{text}]}}')
+        os.utime(path, (1_793_930_400, 1_793_930_400))
+        files[path] = settings
+    ingest_at_once(lake, files)
+    found = lake.rows("SELECT trace, CAST(recorded_at AS VARCHAR), recorded_at_source FROM traces ORDER BY recorded_at")
+    assert found == [
+        ("clock", "2026-11-01 02:00:00", "clock"),
+        ("nightly_20261103", "2026-11-03 00:00:00", "name"),
+        ("given", "2026-11-05 03:00:00", "user"),
+        ("plain", "2026-11-06 02:00:00", "file"),
+    ]
+    lake.set("plain", recorded_at="2026-11-07T04:00+02:00")
+    assert lake.rows("SELECT CAST(recorded_at AS VARCHAR) FROM traces WHERE trace = 'plain'") == [
+        ("2026-11-07 02:00:00",)
+    ]
+    with pytest.raises(UsageError, match="expected a date or a time"):
+        lake.set("plain", recorded_at="yesterday")
+
+
+def test_without_ruptures_a_history_says_what_to_install(lake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ruptures", None)
+    with pytest.raises(UsageError, match=r"pip install 'tracelake\[history\]'"):
+        lake.history("step_ms")

@@ -1,0 +1,131 @@
+"""Which rank the others wait for, and why. Runs of eight ranks with a known truth; clocks off by milliseconds."""
+
+import pytest
+
+import tracelake
+from tracelake.engine.errors import UsageError
+from tracelake.synthetic.ranks import Rank, write_ranks
+
+#: What the clock of each rank shows at the moment 0, µs: within a second of each other.
+CLOCKS = (0, 5000, -3000, 700, 1_000_000, -250, 12, 8000)
+#: What is odd about which rank of a run.
+ODD = {
+    "healthy": {},
+    "link": {5: {"link_us": 200}},
+    "late": {2: {"late_us": 300}},
+    "slow": {6: {"slowness": 1.1}},
+    "all three": {5: {"link_us": 200}, 2: {"late_us": 300}, 6: {"slowness": 1.1}},
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranks")
+    lake = tracelake.open(folder / "lake")
+    for seed, (run, odd) in enumerate(ODD.items()):
+        (folder / run).mkdir()
+        ranks = [Rank(clock_us=clock, **odd.get(number, {})) for number, clock in enumerate(CLOCKS)]
+        lake.ingest(*write_ranks(folder / run, ranks, seed=seed), run=run)
+    for name in ("ranks", "rank_steps", "rank_waits"):
+        lake.rows(f"CREATE TEMP TABLE once_{name} AS FROM {name}")
+    return lake
+
+
+@pytest.mark.parametrize(
+    ("run", "odd"),
+    [
+        ("healthy", []),
+        ("link", [(5, "slow link", 8)]),
+        ("late", [(2, "late start", 8)]),
+        ("slow", [(6, "slow compute", 8)]),
+    ],
+)
+def test_the_odd_rank_is_found_with_its_cause_in_every_step(lake, run, odd):
+    found = lake.rows(
+        "SELECT rank, verdict, waited_for_steps FROM once_ranks WHERE run = $1 AND verdict <> 'as the others'", [run]
+    )
+    assert found == odd
+
+
+def test_clocks_are_aligned_to_the_nanosecond_that_times_are_rounded_to(lake):
+    found = lake.rows("SELECT rank, clock_offset_us, clock_residual_us FROM once_ranks WHERE run = 'link'")
+    for rank, offset, residual in found:
+        assert offset == pytest.approx(CLOCKS[rank], abs=0.002)
+        assert residual <= 0.002
+
+
+def test_the_time_behind_is_what_was_made_and_its_parts_sum_to_it(lake):
+    # An all-to-all ends 200 µs later on rank 5, and on the others by an eighth of that. After the two of a step
+    # comes a collective each.
+    [(link,)] = lake.rows("SELECT median(link_us) FROM once_rank_waits WHERE run = 'link' AND link_us > 1")
+    assert link == pytest.approx(200 - 200 / 8, abs=0.01)
+    # Its host begins 300 µs later.
+    [(gap,)] = lake.rows("SELECT median(gap_us) FROM once_rank_waits WHERE run = 'late' AND rank = 2 AND gap_us > 100")
+    assert gap == pytest.approx(300, abs=0.01)
+    # It computes a tenth longer: of 400, 600 and 500 µs, give or take the noise of a hundredth.
+    [(compute,)] = lake.rows(
+        "SELECT sum(compute_us) / count(DISTINCT step_id) FROM once_rank_waits WHERE run = 'slow' AND rank = 6"
+    )
+    assert compute == pytest.approx(150, abs=10)
+    [(rest,)] = lake.rows(
+        "SELECT max(abs(behind_us - gap_us - compute_us - link_us - earlier_us)) FROM once_rank_waits"
+    )
+    assert rest < 1e-6
+
+
+def test_of_three_odd_ranks_each_call_names_the_one_it_waited_for(lake):
+    # The late start makes rank 2 the last at the first collective of a step; what its link costs, rank 5 at the others.
+    found = lake.rows(
+        "WITH parts AS (SELECT *, row_number() OVER (PARTITION BY step_id ORDER BY arrival_ns) AS part "
+        "FROM once_rank_waits WHERE run = 'all three') "
+        "SELECT part, mode(rank), mode(cause) FROM parts GROUP BY part ORDER BY part"
+    )
+    assert found == [(1, 2, "late start"), (2, 5, "slow link"), (3, 5, "slow link")]
+
+
+def test_waiting_is_the_time_from_a_rank_s_start_to_the_last_one_s(lake):
+    # The seven others wait for rank 2 some 300 µs in each step, and for chance in the other two collectives.
+    found = dict(lake.rows("SELECT rank, waiting_ms FROM once_ranks WHERE run = 'late'"))
+    assert found.pop(2) < 0.05
+    assert all(0.29 < waiting < 0.36 for waiting in found.values())
+
+
+def test_what_a_step_is_made_of_sums_to_it(lake):
+    [(steps, rest)] = lake.rows(
+        "SELECT count(*), max(abs(step_us - compute_us - exposed_communication_us - idle_us)) FROM once_rank_steps"
+    )
+    assert steps == 5 * 8 * 8
+    assert rest < 1e-6
+
+
+def test_one_rank_a_step_is_waited_for(lake):
+    found = lake.rows(
+        "SELECT run, count(*) FILTER (is_waited_for), count(DISTINCT step) FROM once_rank_steps GROUP BY run"
+    )
+    assert all(waited_for == steps == 8 for _, waited_for, steps in found)
+
+
+def test_a_run_is_named_by_itself_or_by_a_trace_of_it(lake):
+    [(trace_id,)] = lake.rows("SELECT trace_id FROM traces WHERE run = 'link' AND rank = 3")
+    by_run, by_trace = lake.ranks("link"), lake.ranks(trace_id)
+    assert by_run.run == by_trace.run == "link"
+    shown = "rank, verdict, waited_for_steps, calls"
+    assert by_run.rows.select(shown).fetchall() == by_trace.rows.select(shown).fetchall()
+    [verdict] = by_run.verdicts
+    assert verdict.startswith("rank 5: slow link. The others wait longest for it in 8 of 8 steps, 0.3")
+
+
+def test_a_run_that_is_not_there_is_an_error_in_words(lake):
+    with pytest.raises(UsageError, match="no run is so named, nor a trace"):
+        lake.ranks("nightly")
+
+
+def test_a_rank_alone_says_why_it_cannot_be_judged(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    first, *_ = write_ranks(tmp_path, [Rank(), Rank()], steps=2)
+    lake.ingest(first, run="half")
+    answer = lake.ranks("half")
+    assert answer.verdicts == (
+        "rank 0: cannot tell whether others wait for it: 6 calls: the lake has no other rank of the run.",
+    )
+    assert answer.rows.select("calls, unpaired_calls").fetchall() == [(0, 6)]
