@@ -17,6 +17,8 @@ from .reports.trace.layers import parts
 from .synthetic.gpu import gpu_config, write_gpu
 from .synthetic.npu import write_npu
 from .synthetic.prefill import MODEL, write_prefill
+from .synthetic.ranks import Rank, write_ranks
+from .synthetic.steps import write_nights
 
 _WHERE_TIME_GOES = """
 SELECT
@@ -80,7 +82,21 @@ def _run(folder: Path) -> None:
     render(lake.sql(_WHERE_TIME_GOES))
     _title("A prefill and the lower bound of its model", "tracelake model measured prefill")
     render(lake.measured_vs_modelled("prefill").rows.select(MEASURED_COLUMNS).limit(10))
+    _nights(lake, folder)
     lake.close()
+
+
+def _nights(lake: Lake, folder: Path) -> None:
+    """Add a history of thirty nights with a shift, and a run of eight ranks with a slow link, and ask about them."""
+    (folder / "nights").mkdir()
+    for path in write_nights(folder / "nights"):
+        lake.ingest(path, run=path.name.partition(".")[0])
+    (folder / "ranks").mkdir()
+    lake.ingest(*write_ranks(folder / "ranks", [Rank(link_us=150 * (rank == 5)) for rank in range(8)]), run="ranks")
+    _title("What changed from one night to another", "tracelake compare night-20 night-21")
+    answer = lake.compare_sides("night-20", "night-21")
+    terms = answer.terms.filter("level IN ('step', 'part', 'category')")
+    render(for_people(lake.store, "comparison_terms", terms), limit=8)
 
 
 def _title(text: str, command: str = "") -> None:

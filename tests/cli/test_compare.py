@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 import tracelake
-
-from ..step_traces import STEP, slower, write
+from tracelake.synthetic.steps import STEP, slower
+from tracelake.synthetic.steps import write_steps as write
 
 ROOT = Path(__file__).resolve().parents[2]
 STEP_TIME = """

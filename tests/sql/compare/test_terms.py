@@ -11,9 +11,10 @@ import pytest
 import tracelake
 from tracelake.analysis import sides
 from tracelake.engine.errors import UsageError
+from tracelake.synthetic.steps import NCCL, STEP, slower
+from tracelake.synthetic.steps import write_steps as write
 
 from ...kernel_traces import GEMM, Trace
-from ...step_traces import NCCL, STEP, slower, write
 from ...support import data_file
 
 #: Standard deviation of the durations of kernels, as a share of each.
