@@ -89,8 +89,7 @@ def _run(folder: Path) -> None:
 def _nights(lake: Lake, folder: Path) -> None:
     """Add a history of thirty nights with a shift, and a run of eight ranks with a slow link, and ask about them."""
     (folder / "nights").mkdir()
-    for path in write_nights(folder / "nights"):
-        lake.ingest(path, run=path.name.partition(".")[0])
+    lake.ingest(*write_nights(folder / "nights"))
     (folder / "ranks").mkdir()
     lake.ingest(*write_ranks(folder / "ranks", [Rank(link_us=150 * (rank == 5)) for rank in range(8)]), run="ranks")
     _title("What changed from one night to another", "tracelake compare night-20 night-21")
