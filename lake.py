@@ -7,19 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from .analysis import (
-    alignment,
-    calibration,
-    comparison,
-    history,
-    mfu,
-    model_traces,
-    models,
-    passes,
-    ranks,
-    sweeps,
-    traces,
-)
+from .analysis import alignment, calibration, comparison, mfu, model_traces, models, passes, sweeps, traces
+from .analysis import history as histories
+from .analysis import ranks as fleets
 from .analysis.calibration import Measured
 from .analysis.comparison import Comparison
 from .analysis.history import History
@@ -334,15 +324,11 @@ class Lake:
 
     def history(self, metric: str, by: str = "run", where: str | None = None) -> History:
         """Return a metric over time, and the runs at which its level shifts: `.rows`, `.shifts`, `.verdicts`."""
-        return history.history(self.store, metric, by, where)
+        return histories.history(self.store, metric, by, where)
 
     def ranks(self, run: str, by: str = "rank") -> Ranks:
         """Return which rank of a run the others wait for, in how many steps and why: `.rows`, `.verdicts`."""
-        return ranks.ranks(self.store, run, by)
-
-    def find_run(self, run: str) -> tuple[str, str]:
-        """Return a run given by its name or one of its traces, and the id of one of them."""
-        return ranks.find_run(self.store, run)
+        return fleets.ranks(self.store, run, by)
 
     def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
         """Return what a model's forward pass should cost, and how near the measured times come to it."""

@@ -31,10 +31,11 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
       tracelake ranks nightly-21
       tracelake ranks nightly-21 --by step --format csv
     """
+    from ..analysis.ranks import find_run
     from ..ingest.inputs import names_input
 
     opened = open_lake(lake, trace=run if names_input(run) else None)
-    opened.store.focus(opened.find_run(run)[1])
+    opened.store.focus(find_run(opened.store, run)[1])
     answer = opened.ranks(run, by)
     for verdict in answer.verdicts:
         say(verdict)
