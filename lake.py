@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from .analysis import alignment, calibration, comparison, mfu, model_traces, models, passes, sweeps, traces
+from .analysis import alignment, calibration, comparison, latencies, mfu, model_traces, models, passes, sweeps, traces
 from .analysis import history as histories
 from .analysis import ranks as fleets
 from .analysis.calibration import Measured
 from .analysis.comparison import Comparison
 from .analysis.history import History
+from .analysis.latencies import Attached
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
 from .analysis.ranks import Ranks
@@ -253,6 +254,10 @@ class Lake:
     def calibrate(self, name: str, hardware: str) -> list[str]:
         """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios."""
         return calibration.calibrate(self.store, name, hardware)
+
+    def attach(self, folder: _Path) -> Attached:
+        """Read latency tables of matrix products: best times for kernel_roofline to compare with."""
+        return latencies.attach(self.store, Path(folder))
 
     # Models and chips, without a trace
 
