@@ -17,6 +17,7 @@ from .reports.trace.layers import parts
 from .synthetic.gpu import gpu_config, write_gpu
 from .synthetic.npu import write_npu
 from .synthetic.prefill import MODEL, write_prefill
+from .synthetic.ranks import write_fleet
 
 _WHERE_TIME_GOES = """
 SELECT
@@ -48,6 +49,7 @@ def run(keep: Path | None = None) -> None:
             raise UsageError(f"{keep}: not an empty folder.")
         keep.mkdir(parents=True, exist_ok=True)
         _run(keep)
+        _make_fleet(keep / "fleet")
         again = f'tracelake --lake {keep / "lake"} sql "FROM layers"'
     click.echo(f"Next: {again}\nWith a trace of yours: tracelake layers trace.json.gz")
 
@@ -81,6 +83,14 @@ def _run(folder: Path) -> None:
     _title("A prefill and the lower bound of its model", "tracelake model measured prefill")
     render(lake.measured_vs_modelled("prefill").rows.select(MEASURED_COLUMNS).limit(10))
     lake.close()
+
+
+def _make_fleet(folder: Path) -> None:
+    """Make a lake of a nightly history and of the ranks of a run, without a word about it."""
+    with Lake(folder / "lake") as lake:
+        for run, paths in write_fleet(folder):
+            lake.ingest(*paths, run=run, events_only=True)
+        lake.compute()
 
 
 def _title(text: str, command: str = "") -> None:

@@ -34,7 +34,7 @@ def attach(lake: Place | None, folder: Path) -> None:
     \b
     Examples:
       tracelake lookup attach latencies
-      tracelake --lake tracelake lookup attach latencies/h100_sxm
+      tracelake lookup attach latencies/h100_sxm
     """
     found = open_lake(lake, create=True).attach(folder)
     for why in found.skipped:
