@@ -17,6 +17,7 @@ from .commands import (
     history,
     interrupts,
     layers,
+    lookup,
     model_mfu,
     model_report,
     model_traces,
@@ -76,7 +77,7 @@ for command in (
     layers.passes, layers.layers, layers.kernels, summary.summary,
     compare.compare, check.check, ranks.ranks, history.history,
     reports.perfetto, reports.report, extract.extract,
-    simulators.shapes, simulators.align, models.model, models.hardware,
+    simulators.shapes, simulators.align, models.model, models.hardware, lookup.lookup,
     questions.doctor, questions.export, upkeep.compute, upkeep.compact, upkeep.migrate,
 ):  # fmt: skip
     cli.add_command(command)

@@ -17,8 +17,8 @@ from .reports.trace.layers import parts
 from .synthetic.gpu import gpu_config, write_gpu
 from .synthetic.npu import write_npu
 from .synthetic.prefill import MODEL, write_prefill
-from .synthetic.ranks import Rank, write_ranks
-from .synthetic.steps import write_nights
+from .synthetic.ranks import write_fleet
+from .synthetic.steps import write_change
 
 _WHERE_TIME_GOES = """
 SELECT
@@ -50,6 +50,7 @@ def run(keep: Path | None = None) -> None:
             raise UsageError(f"{keep}: not an empty folder.")
         keep.mkdir(parents=True, exist_ok=True)
         _run(keep)
+        _make_fleet(keep / "fleet")
         again = f'tracelake --lake {keep / "lake"} sql "FROM layers"'
     click.echo(f"Next: {again}\nWith a trace of yours: tracelake layers trace.json.gz")
 
@@ -82,20 +83,16 @@ def _run(folder: Path) -> None:
     render(lake.sql(_WHERE_TIME_GOES))
     _title("A prefill and the lower bound of its model", "tracelake model measured prefill")
     render(lake.measured_vs_modelled("prefill").rows.select(MEASURED_COLUMNS).limit(10))
-    _nights(lake, folder)
     lake.close()
 
 
-def _nights(lake: Lake, folder: Path) -> None:
-    """Add a history of thirty nights with a shift, and a run of eight ranks with a slow link, and ask about them."""
-    (folder / "nights").mkdir()
-    lake.ingest(*write_nights(folder / "nights"))
-    (folder / "ranks").mkdir()
-    lake.ingest(*write_ranks(folder / "ranks", [Rank(link_us=150 * (rank == 5)) for rank in range(8)]), run="ranks")
-    _title("What changed from one night to another", "tracelake compare night-20 night-21")
-    answer = lake.compare_sides("night-20", "night-21")
-    terms = answer.terms.filter("level IN ('step', 'part', 'category')")
-    render(for_people(lake.store, "comparison_terms", terms), limit=8)
+def _make_fleet(folder: Path) -> None:
+    """Make a lake of a nightly history, the ranks of a run and two days that differ, without a word about it."""
+    with Lake(folder / "lake") as lake:
+        for run, paths in write_fleet(folder):
+            lake.ingest(*paths, run=run, events_only=True)
+        lake.ingest(*write_change(folder), events_only=True)
+        lake.compute()
 
 
 def _title(text: str, command: str = "") -> None:

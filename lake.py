@@ -12,21 +12,19 @@ from .analysis import (
     budgets,
     calibration,
     comparison,
-    history,
+    latencies,
     mfu,
     model_traces,
     models,
     passes,
-    ranks,
     sides,
     sweeps,
     traces,
-)
-from .analysis.comparison import Comparison
-from .analysis.history import History
+)  # fmt: skip
+from .analysis import history as histories
+from .analysis import ranks as fleets
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
-from .analysis.ranks import Ranks
 from .engine import changes, checks, export, invariants, replicas
 from .engine.layout import Layout
 from .engine.objects import ObjectPath
@@ -253,6 +251,10 @@ class Lake:
         """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios."""
         return calibration.calibrate(self.store, name, hardware)
 
+    def attach(self, folder: _Path) -> latencies.Attached:
+        """Read latency tables of matrix products: best times for kernel_roofline to compare with."""
+        return latencies.attach(self.store, Path(folder))
+
     # Models and chips, without a trace
 
     def models(self) -> Relation:
@@ -317,7 +319,7 @@ class Lake:
 
         return report.report(self.store, trace, output, pass_id)
 
-    def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
+    def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> comparison.Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
         return comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
 
@@ -329,13 +331,13 @@ class Lake:
         """Return a row per budget of some files and thing judged: budget, item, value, threshold, noise, verdict."""
         return budgets.check(self.store, files, **given)
 
-    def history(self, metric: str, by: str = "run", where: str | None = None) -> History:
+    def history(self, metric: str, by: str = "run", where: str | None = None) -> histories.History:
         """Return a metric over time, and the runs at which its level shifts: `.rows`, `.shifts`, `.verdicts`."""
-        return history.history(self.store, metric, by, where)
+        return histories.history(self.store, metric, by, where)
 
-    def ranks(self, run: str, by: str = "rank") -> Ranks:
+    def ranks(self, run: str, by: str = "rank") -> fleets.Ranks:
         """Return which rank of a run the others wait for, in how many steps and why: `.rows`, `.verdicts`."""
-        return ranks.ranks(self.store, run, by)
+        return fleets.ranks(self.store, run, by)
 
     def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
         """Return what a model's forward pass should cost, and how near the measured times come to it."""

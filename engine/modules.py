@@ -31,6 +31,8 @@ _KEY = re.compile(r"^-- key: ([a-z_?,\n -]+?)\n--\n", re.MULTILINE)
 _PRIMARY_KEY = re.compile(r"\bPRIMARY KEY \(([^)]*)\)|^\s*\"?([a-z_]+)\"? .*\bPRIMARY KEY\b", re.MULTILINE)
 #: A relation with the pairs of traces whose rows are read together.
 _OTHERS = re.compile(r"^-- others: ([a-z_]+)\n(?:--\n)?", re.MULTILINE)
+#: Its rows are those of all traces, also where one is asked about.
+_OF_ALL = re.compile(r"^-- read: of all traces\n(?:--\n)?", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 #: A relation whose place it takes, in a schema; see `twins`.
 _INSTEAD = re.compile(r"^-- instead of: ([a-z_]+\.[a-z_]+)\n(?:--\n)?", re.MULTILINE)
@@ -68,6 +70,7 @@ class Module:
         only_format: the only format of traces that it can have rows of; the others are not asked.
         others: relations of two columns, `trace_id` and `other_trace_id`: of which other traces it reads rows for
             those of a trace.
+        of_all: it is stored, and a question about one trace reads its rows of all traces.
         key: the columns that no two rows agree in; of a lookup table its primary key.
         optional: those of the key that may be NULL, which then is a value like the others.
         instead_of: the relation, after its schema, in whose place it stands there; see `twins`.
@@ -85,6 +88,7 @@ class Module:
     kept: str
     only_format: str | None = None
     others: frozenset[str] = frozenset()
+    of_all: bool = False
     key: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
     instead_of: str = ""
@@ -132,7 +136,9 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         raise ValueError(f"{path}: no CREATE VIEW, TABLE or MACRO")
     prose: list[str] = []
     columns: list[Column] = []
-    header = _INSTEAD.sub("", _OTHERS.sub("", _STORED.sub("", _KEY.sub("", text[: created.start()]))))
+    header = text[: created.start()]
+    for declared in (_KEY, _STORED, _OTHERS, _OF_ALL, _INSTEAD):
+        header = declared.sub("", header)
     for line in header.splitlines():
         match = _COLUMN_LINE.match(line)
         if match:
@@ -157,6 +163,7 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         kept="" if stored is None else "per trace" if stored.group(1) else "in memory",
         only_format=stored.group(2) if stored else None,
         others=frozenset(_OTHERS.findall(text[: created.start()])),
+        of_all=_OF_ALL.search(text[: created.start()]) is not None,
         key=tuple(column.rstrip("?") for column in key),
         optional=frozenset(column.rstrip("?") for column in key if column.endswith("?")),
         instead_of=instead.group(1) if instead else "",

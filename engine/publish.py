@@ -290,17 +290,18 @@ def _given(tables: Tables, names: Iterable[str], traces: Iterable[str] = ()) -> 
     return given
 
 
-def current_rows(entry: modules.Module, source: str, *, mixed: bool = True) -> str:
+def current_rows(entry: modules.Module, source: str, *, mixed: bool = True, entries: str = "_entries") -> str:
     """Return the SELECT of a stored relation's rows that count.
 
     Args:
         entry: the relation.
         source: what reads the files of its table; empty where there are none.
         mixed: the files have other rows as well: the entries of the connection's catalog tell them apart.
+        entries: the table of these.
     """
     batch = "linked_batch_id" if entry.name in modules.linked() else "batch_id"
     if source and mixed:
-        source += f" AS r SEMI JOIN _entries AS e ON e.trace_id = r.trace_id AND e.{batch} = r.batch_id"
+        source += f" AS r SEMI JOIN {entries} AS e ON e.trace_id = r.trace_id AND e.{batch} = r.batch_id"
     return rows_of(entry, source)
 
 

@@ -17,6 +17,9 @@ from .tables import DataFile, Tables
 if TYPE_CHECKING:
     import duckdb
 
+#: A table of a connection: the batch of each trace's answers, of those that are not asked about, too.
+BATCHES = "_batches"
+
 
 class Stored:
     """The tables and the catalog of a lake, and the views of a connection that read them."""
@@ -45,6 +48,7 @@ class Stored:
         """Fill a connection's catalog, with what is asked about; return whether anything had changed."""
         if not self.catalog.load(connection):
             return False
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {BATCHES} AS SELECT trace_id, batch_id FROM _entries")
         self.see(connection)
         return True
 
@@ -67,9 +71,10 @@ class Stored:
         linked = (link.partition(":")[0] for link in state.links.split(",") if link)
         return frozenset({trace_id, *same_run, *linked})
 
-    def _asked(self) -> dict[str, State]:
-        states = self.catalog.states
-        return states if self.focus is None else {one: states[one] for one in self.focus & states.keys()}
+    def _asked(self, entry: modules.Module | None = None) -> dict[str, State]:
+        """Return the states of the traces whose rows are read, of a relation if given."""
+        states, focus = self.catalog.states, None if entry and entry.of_all else self.focus
+        return states if focus is None else {one: states[one] for one in focus & states.keys()}
 
     def without_rows(self, entry: modules.Module) -> set[str]:
         """Return the traces of which a stored relation has rows by the catalog, and no file that can be read."""
@@ -92,12 +97,12 @@ class Stored:
             # Rows of a trace that were computed with its own, and again before any were published: others count there.
             states = self.catalog.states.values()
             former |= {state.batch_id for state in states if state.batch_id != state.linked_batch_id}
-        current = {batch_of(entry.name, state) for state in self._asked().values()}
+        current = {batch_of(entry.name, state) for state in self._asked(entry).values()}
         files = [
             file
             for file in self.tables.files(entry.name)
             if file.batches[0] < file.batches[1] or file.batches[0] in current
-            if self.focus is None or any(map(file.may_have, self.focus))
+            if self.focus is None or entry.of_all or any(map(file.may_have, self.focus))
         ]
         return files, any(file.batches[0] <= batch <= file.batches[1] for file in files for batch in former)
 
@@ -110,8 +115,8 @@ class Stored:
         files, mixed = self.files(entry)
         source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
         connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
-        rows = current_rows(entry, source, mixed=mixed)
-        if self.focus is not None:
+        rows = current_rows(entry, source, mixed=mixed, entries=BATCHES if entry.of_all else "_entries")
+        if self.focus is not None and not entry.of_all:
             rows = f"SELECT * FROM ({rows}) WHERE trace_id IN ({', '.join(map(modules.quoted, sorted(self.focus)))})"
         connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {rows}")
         self.pointed.add(entry.name)

@@ -8,7 +8,7 @@ ranks at once; an all-to-all ends on a rank when its own messages are through, s
 import gzip
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,32 @@ def write_ranks(
         _write(folder / f"rank{number}.json.gz", own, number, len(ranks), rank, start_ns)
         for number, (own, rank) in enumerate(zip(events, ranks, strict=True))
     ]
+
+
+#: Nights of the history, and the first of those in which all compute longer.
+NIGHTS, SHIFTED = 30, 21
+DAY_NS = 86_400 * 10**9
+
+
+def write_fleet(folder: Path) -> Iterator[tuple[str, list[Path]]]:
+    """Write the runs of a fleet, and yield the name of each with the paths of its traces.
+
+    A night has one rank; from `nightly-21` on computing takes 4 % longer. The run `eight-ranks`, of the last night, has
+    eight, with clocks up to a second apart; the all-to-alls of rank 5 take 200 µs longer.
+    """
+    for night in range(1, NIGHTS + 1):
+        run = f"nightly-{night:02}"
+        (folder / run).mkdir(parents=True)
+        slowness = 1.04 if night >= SHIFTED else 1.0
+        start_ns = RECORDED_NS + (night - 1) * DAY_NS
+        yield run, write_ranks(folder / run, [Rank()], steps=4, slowness=slowness, seed=night, start_ns=start_ns)
+    clocks = (0, 5000, -3000, 700, 1_000_000, -250, 12, 8000)
+    ranks = [Rank(clock_us=clock, link_us=200 if number == 5 else 0) for number, clock in enumerate(clocks)]
+    (folder / "eight-ranks").mkdir()
+    yield (
+        "eight-ranks",
+        write_ranks(folder / "eight-ranks", ranks, slowness=1.04, start_ns=RECORDED_NS + NIGHTS * DAY_NS),
+    )
 
 
 def _launched(

@@ -17,9 +17,9 @@ NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*, unsigned long, nc
 H100 = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0}
 #: From the call of an operator to that of the next, µs.
 HOST_US = 10
-#: 1 November 2026, 02:00 UTC: the moment 0 of the clock, ns since 1970.
-RECORDED_NS = 1_793_498_400_000_000_000
-DAY_NS = 86_400 * 10**9
+#: Monday, 2 November 2026, 02:00 UTC: the moment 0 of the clock, ns since 1970; and a day later.
+RECORDED_NS = 1_793_584_800_000_000_000
+TUESDAY_NS = RECORDED_NS + 86_400 * 10**9
 
 
 @dataclass(frozen=True)
@@ -98,26 +98,12 @@ def write_steps(
     return path
 
 
-def write_nights(folder: Path, nights: int = 30, shifted: int = 21, factor: float = 1.08) -> list[Path]:
-    """Write the trace of each night of a history, `night-01.json.gz` and so on, and return their paths.
-
-    From one night on the MLP's first product takes longer.
-
-    Args:
-        folder: where to; it is there already.
-        nights: how many, a day apart.
-        shifted: the first night that is slower.
-        factor: its time from then on, as a multiple of before.
-    """
+def write_change(folder: Path) -> list[Path]:
+    """Write the traces of two days and return their paths: on Tuesday a product takes 8 % longer, a call is new."""
+    changed = slower(STEP, 2, 1.08)
     return [
-        write_steps(
-            folder / f"night-{night:02}.json.gz",
-            slower(STEP, 2, factor if night >= shifted else 1),
-            noise=0.01,
-            seed=night,
-            start_ns=RECORDED_NS + night * DAY_NS,
-        )
-        for night in range(1, nights + 1)
+        write_steps(folder / "monday.json.gz", noise=0.005, seed=1),
+        write_steps(folder / "tuesday.json.gz", (*changed, changed[3]), noise=0.005, seed=2, start_ns=TUESDAY_NS),
     ]
 
 

@@ -166,8 +166,8 @@ _TABLES = {
     "rank_waits": """
         SELECT
             step_id AS step, kind, rank, device, round(waited_us, 3) AS waited_us, round(behind_us, 3) AS behind_us,
-            round(gap_us, 3) AS gap_us, round(compute_us, 3) AS compute_us, round(link_us, 3) AS link_us,
-            round(earlier_us, 3) AS earlier_us, cause
+            round(gap_us, 3) + 0 AS gap_us, round(compute_us, 3) + 0 AS compute_us, round(link_us, 3) + 0 AS link_us,
+            round(earlier_us, 3) + 0 AS earlier_us, cause
         FROM rows
         ORDER BY arrival_ns, call
         """,

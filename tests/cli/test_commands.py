@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import click
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -63,6 +64,9 @@ def playground_of_files(tmp_path_factory):
     for nth, name in enumerate(("monday", "tuesday")):
         (folder / f"{name}.json").write_bytes(trace_bytes(events[: 690 + nth]))
     lake.ingest(*(folder / f"{name}.json" for name in ("9b02", "7cf3", "monday", "tuesday")))
+    (folder / "latencies" / "h100_sxm").mkdir(parents=True)
+    product = {"gemm_dtype": ["bfloat16"], "m": [1024], "n": [1024], "k": [1024], "latency": [0.004]}
+    pq.write_table(pa.table(product), folder / "latencies" / "h100_sxm" / "gemm_perf.parquet")
     (folder / "nightly").mkdir()
     lake.ingest(*write_ranks(folder / "nightly", [Rank(), Rank(late_us=300)]), run="nightly-21")
     # With all answers that are kept: else every example computes them anew.

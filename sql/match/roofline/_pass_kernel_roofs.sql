@@ -34,7 +34,7 @@ WITH shared AS (
         -- The group's figures stand where no kernel has its own.
         r.group_flop IS NOT NULL
         AND bool_and(r.flop IS NULL OR r.group_share IS NULL) OVER one_group AS is_group_known
-    FROM kernel_roofline AS r
+    FROM _kernel_roofs AS r
     WHERE r.pass_id IS NOT NULL
     WINDOW one_group AS (PARTITION BY r.trace_id, r.device, r.group_id)
 )

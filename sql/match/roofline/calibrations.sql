@@ -42,7 +42,7 @@ timed AS (
     SELECT
         t.hardware, k.bound, k.trace_id, k.dur_us,
         CASE k.bound WHEN 'compute' THEN k.compute_us ELSE k.memory_us END AS least_us
-    FROM kernel_roofline AS k
+    FROM _kernel_roofs AS k
     JOIN traces AS t ON t.trace_id = k.trace_id
     CROSS JOIN limits
     WHERE

@@ -1,44 +1,3 @@
--- One row per device operation with its work beside the peaks of its chip: what the relation
--- kernel_roofline is made of.
-CREATE VIEW _kernel_rates AS
-WITH priced AS (
-    SELECT
-        m.*, m.dur_ns / 1000.0 AS dur_us, m.group_ns / 1000.0 AS group_us, t.hardware,
-        p.peak_tflops, h.hbm_gbps
-    FROM _kernel_maps AS m
-    JOIN traces AS t ON t.trace_id = m.trace_id
-    LEFT JOIN hardware AS h ON h.hardware = t.hardware
-    LEFT JOIN hardware_peaks AS p ON p.hardware = t.hardware AND p.dtype = m.dtype
-),
-timed AS (
-    SELECT
-        *, flop / (peak_tflops * 1e6) AS compute_us, bytes / (hbm_gbps * 1e3) AS memory_us,
-        CASE
-            WHEN group_flop / peak_tflops IS NOT NULL
-                THEN greatest(group_flop / (peak_tflops * 1e6), group_bytes / (hbm_gbps * 1e3))
-        END AS group_roof_us
-    FROM priced
-),
-rated AS (
-    SELECT
-        *,
-        CASE
-            -- What multiplies has no roof until its FLOP and their peak are known; for the rest the
-            -- bytes are all there is to do.
-            WHEN dtype IS NULL THEN memory_us
-            WHEN compute_us IS NOT NULL THEN greatest(compute_us, memory_us)
-        END AS roof_us,
-        flop / nullif(dur_us, 0) / 1e6 / peak_tflops AS mfu,
-        bytes / nullif(dur_us, 0) / 1e3 / hbm_gbps AS mbu,
-        CASE WHEN is_worker THEN group_flop / nullif(group_us, 0) / 1e6 END AS group_tflops
-    FROM timed
-)
-SELECT
-    *,
-    coalesce(mfu > 1 OR group_tflops > peak_tflops, FALSE) AS is_too_quick,
-    coalesce(mbu > 1, FALSE) AS is_too_wide
-FROM rated;
-
 -- One row per device operation: what it computes and moves, beside what its chip can.
 --
 -- The roof is the longer of FLOP by the peak of their type and bytes by the memory's bandwidth: no
@@ -101,58 +60,24 @@ FROM rated;
 -- over_100_causes  VARCHAR  what may be the reason, ; between; also where attainable_eff is above 1
 -- attainable_us    DOUBLE   least time measured for such a product, of the table attainable, µs
 -- attainable_eff   DOUBLE   that over the duration, a fraction
+-- best_us          DOUBLE   least time of the same product in other traces of the chip, or in the
+--                           table attainable, µs; see shape_bests
+-- pct_of_best      DOUBLE   that over group_us, %; above 100 it is the best yet
+-- best_distance    DOUBLE   0 for the very product, else how far the nearest is off: the base-2
+--                           logarithm of m over its rows; best_us is scaled by the roofs
+-- best_source      VARCHAR  id of the trace it is from, or source in attainable
 CREATE VIEW kernel_roofline AS
-WITH reasons AS (
-    SELECT list({'cause': cause, 'applies_to': applies_to} ORDER BY cause) AS all_causes
-    FROM over_100_causes
-)
 SELECT
-    j.trace_id, j.rank, j.device, j.pass_id, j.layer_id, j.kernel_id, j.start_ns, j.end_ns,
-    j.display_name, j.category, j.map_rule, j.unit, j.trace_op, j.batch, j.m, j.n, j.k, j.dur_us,
-    j.flop, j.flops_source, j.bytes, CASE WHEN j.bytes IS NULL THEN j.bytes_note END AS bytes_note,
-    j.flop / nullif(j.bytes, 0) AS intensity,
-    j.peak_tflops * 1e3 / j.hbm_gbps AS ridge, j.dtype, j.dtype_source, j.peak_tflops,
-    j.hbm_gbps AS peak_gbps, j.flop / nullif(j.dur_us, 0) / 1e6 AS tflops,
-    j.bytes / nullif(j.dur_us, 0) / 1e3 AS gbps, j.mfu, j.mbu, j.compute_us, j.memory_us,
-    j.roof_us, j.dur_us - j.roof_us AS gap_us, j.roof_us / nullif(j.dur_us, 0) AS roofline_eff,
-    CASE
-        WHEN j.roof_us IS NULL THEN NULL
-        WHEN j.memory_us IS NULL OR j.compute_us >= j.memory_us THEN 'compute'
-        ELSE 'memory'
-    END AS bound,
-    j.group_id, j.workers AS group_kernels,
-    CASE WHEN j.is_worker THEN j.dur_us / nullif(j.group_us, 0) END AS group_share,
-    j.group_us, CASE WHEN j.is_worker THEN j.group_flop END AS group_flop,
-    CASE WHEN j.is_worker THEN j.group_bytes END AS group_bytes,
-    j.group_tflops, j.group_tflops / j.peak_tflops AS group_mfu,
-    CASE WHEN j.is_worker THEN j.group_roof_us END AS group_roof_us,
-    j.is_too_quick OR j.is_too_wide AS flag_over_100,
-    CASE
-        WHEN j.is_too_quick OR j.is_too_wide OR a.latency_us > j.dur_us
-            THEN array_to_string(
-                list_transform(
-                    list_filter(
-                        reasons.all_causes,
-                        LAMBDA c: (
-                            j.is_too_quick AND (
-                                c.applies_to IN ('any', j.flops_source)
-                                OR (c.applies_to = 'attention' AND j.unit = 'attention')
-                            )
-                        )
-                        OR (j.is_too_wide AND c.applies_to = 'memory')
-                        OR ((j.is_too_quick OR j.is_too_wide) AND c.applies_to = 'always')
-                        OR (
-                            NOT j.is_too_quick AND NOT j.is_too_wide
-                            AND c.applies_to = 'attainable'
-                        )
-                    ),
-                    LAMBDA c: c.cause
-                ), ';'
-            )
-    END AS over_100_causes,
-    a.latency_us AS attainable_us, a.latency_us / nullif(j.dur_us, 0) AS attainable_eff
-FROM _kernel_rates AS j
-CROSS JOIN reasons
-LEFT JOIN attainable AS a
-    ON a.hardware = j.hardware AND a.dtype = j.dtype AND a.batch = j.batch AND a.m = j.m
-    AND a.n = j.n AND a.k = j.k AND j.family = 'product';
+    r.trace_id, r.rank, r.device, r.pass_id, r.layer_id, r.kernel_id, r.start_ns, r.end_ns,
+    r.display_name, r.category, r.map_rule, r.unit, r.trace_op, r.batch, r.m, r.n, r.k, r.dur_us,
+    r.flop, r.flops_source, r.bytes, r.bytes_note, r.intensity, r.ridge, r.dtype, r.dtype_source,
+    r.peak_tflops, r.peak_gbps, r.tflops, r.gbps, r.mfu, r.mbu, r.compute_us, r.memory_us,
+    r.roof_us, r.gap_us, r.roofline_eff, r.bound, r.group_id, r.group_kernels, r.group_share,
+    r.group_us, r.group_flop, r.group_bytes, r.group_tflops, r.group_mfu, r.group_roof_us,
+    r.flag_over_100, r.over_100_causes, r.attainable_us, r.attainable_eff,
+    b.best_us, 100 * b.best_us / nullif(r.group_us, 0) AS pct_of_best, b.best_distance,
+    b.best_source
+FROM _kernel_roofs AS r
+LEFT JOIN shape_bests AS b
+    ON b.trace_id = r.trace_id AND b.dtype = r.dtype AND b.batch = r.batch AND b.m = r.m
+    AND b.n = r.n AND b.k = r.k AND r.is_product;

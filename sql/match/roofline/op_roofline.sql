@@ -51,7 +51,7 @@ WITH calls AS (
             AS call_roof_us,
         CASE WHEN kernel_id = group_id AND group_us > 0 THEN group_us ELSE dur_us END AS call_us,
         group_share IS NOT NULL AND kernel_id <> group_id AS is_part
-    FROM kernel_roofline
+    FROM _kernel_roofs
 ),
 summed AS (
     SELECT

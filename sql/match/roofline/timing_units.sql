@@ -34,7 +34,7 @@ WITH named AS (
             ELSE 'assigned'
         END AS fate,
         coalesce(unit, category) AS unit
-    FROM kernel_roofline
+    FROM _kernel_roofs
     WHERE pass_id IS NOT NULL
 ),
 summed AS (

@@ -1,0 +1,79 @@
+"""The best time that a matrix product ever took on a chip, of the lake's other traces and of tables that were attached.
+
+Of bf16 on an H100: 1024^3 takes 2.17 µs at the peak, twice the rows twice that.
+"""
+
+import pytest
+
+import tracelake
+
+from ...kernel_traces import GEMM, Trace
+
+#: Rows of the product, columns and inner dimension 1024, and how long its calls take, by trace.
+CALLS = {
+    "first": [(1024, 10), (1024, 12), (2048, 30)],
+    "second": [(1024, 8), (64, 5)],
+    "third": [(1500, 20), (9000, 100)],
+    "elsewhere": [(1024, 1)],
+}
+
+
+def made(calls, **around):
+    trace = Trace(**around)
+    for nth, (rows, dur) in enumerate(calls):
+        op = trace.op("aten::mm", 100 * nth, 50, [[rows, 1024], [1024, 1024]])
+        trace.kernel(GEMM, 100 * nth + 10, 10_000 + 200 * nth, dur, op)
+    return trace
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bests")
+    other = {"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0}]}
+    lake = tracelake.open(folder / "lake")
+    for name, calls in CALLS.items():
+        around = other if name == "elsewhere" else {}
+        lake.ingest(made(calls, **around).write(folder / f"{name}.json"))
+    return lake
+
+
+def bests(lake, trace):
+    """Return time, best time, share, distance and the trace it is from, of each call in turn."""
+    return lake.rows(
+        "SELECT group_us, best_us, pct_of_best, best_distance, other.trace FROM kernel_roofline AS k "
+        "JOIN traces USING (trace_id) LEFT JOIN traces AS other ON other.trace_id = best_source "
+        "WHERE traces.trace = $1 ORDER BY k.start_ns",
+        [trace],
+    )
+
+
+def test_a_trace_has_the_least_time_of_each_product(lake):
+    found = lake.rows(
+        "SELECT m, calls, best_us FROM best_times JOIN traces USING (trace_id) WHERE trace = 'first' ORDER BY m"
+    )
+    assert found == [(1024, 2, 10), (2048, 1, 30)]
+
+
+def test_the_same_product_of_another_trace_of_the_chip_is_the_reference(lake):
+    quick, slow, *_ = bests(lake, "first")
+    assert quick == (10, 8, 80, 0, "second")
+    assert slow == (12, 8, pytest.approx(100 * 8 / 12), 0, "second")
+
+
+def test_the_quickest_of_all_is_above_100_percent_of_the_others(lake):
+    assert bests(lake, "second")[0] == (8, 10, 125, 0, "first")
+
+
+def test_where_no_trace_ran_it_the_nearest_number_of_rows_stands_for_it_by_its_roof(lake):
+    # 2048 rows are nearer to 1500 than 1024 are; both are bound by the peak, so that the time goes with the rows.
+    [near, far] = bests(lake, "third")
+    assert near == (
+        20, pytest.approx(30 * 1500 / 2048), pytest.approx(100 * 30 * 1500 / 2048 / 20),
+        pytest.approx(0.449, abs=0.001), "first",
+    )  # fmt: skip
+    # 9000 rows are more than twice those of any other.
+    assert far == (100, None, None, None, None)
+
+
+def test_another_chip_is_no_reference(lake):
+    assert bests(lake, "elsewhere") == [(1, None, None, None, None)]
