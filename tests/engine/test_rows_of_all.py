@@ -2,6 +2,7 @@
 
 import pytest
 
+from tracelake.engine import modules
 from tracelake.lake import Lake
 
 from ..kernel_traces import GEMM, Trace
@@ -48,3 +49,9 @@ def test_rows_that_were_computed_again_count_once_and_those_of_a_removed_trace_n
     with Lake(filled.path) as alone:
         alone.store.focus(first)
         assert alone.rows(ASKED, [first]) == [(None, None), (None, None)]
+
+
+def test_nothing_that_is_stored_rests_on_what_is_read_of_all_traces():
+    of_all = {entry.name for entry in modules.modules() if entry.of_all}
+    assert of_all
+    assert {name: found for name in modules.stored() if (found := (modules.sources(name) - {name}) & of_all)} == {}
