@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 from . import index, twins
 
@@ -49,8 +50,7 @@ _MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One documented column: name, DuckDB type, meaning with unit."""
 
     name: str
