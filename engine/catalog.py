@@ -195,23 +195,24 @@ class Catalog:
             "  FROM _entry_rows QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY row_id DESC) = 1"
             ") WHERE removed IS NOT TRUE"
         )
-        self.former = tuple(  # type: ignore[assignment]
-            frozenset(batch for (batch,) in connection.execute(_FORMER.format(batch=batch)).fetchall())
-            for batch in ("batch_id", "linked_batch_id")
-        )
         rows = connection.execute(
-            "SELECT trace_id, batch_id, linked_batch_id, links, rules, relations, faults, event_files FROM _entries "
-            "ORDER BY trace_id"
+            "SELECT trace_id, batch_id, linked_batch_id, links, rules, relations, faults, event_files, format "
+            "FROM _entries ORDER BY trace_id"
         ).fetchall()
+        [(last, entries)] = connection.execute("SELECT max(row_id), count(*) FROM _entry_rows").fetchall()
+        self.former = (frozenset(), frozenset())
+        if entries > len(rows):
+            self.former = tuple(  # type: ignore[assignment]
+                frozenset(batch for (batch,) in connection.execute(_FORMER.format(batch=batch)).fetchall())
+                for batch in ("batch_id", "linked_batch_id")
+            )
         self.states = {
             trace_id: State(
                 batch or "", linked or "", links or "", rules or "", names or "", json.loads(faults or "{}"), listed
             )
-            for trace_id, batch, linked, links, rules, names, faults, listed in rows
+            for trace_id, batch, linked, links, rules, names, faults, listed, _ in rows
         }
-        formats = connection.execute("SELECT DISTINCT format FROM _entries").fetchall()
-        self.formats = frozenset(name for (name,) in formats)
-        [(last,)] = connection.execute("SELECT max(row_id) FROM _entry_rows").fetchall()
+        self.formats = frozenset(row[-1] for row in rows)
         self._load_settings(connection)
         connection.execute("DROP TABLE _entry_rows")
         self._last = max(self._last, last or "")
@@ -264,6 +265,10 @@ class Catalog:
         return self._tables.version(TRACES), self._tables.version(SETTINGS)
 
     def _load_settings(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.settings = {}
+        if not self._tables.files(SETTINGS):
+            connection.execute("DELETE FROM _settings")
+            return
         columns = SETTING_COLUMNS | {"row_id": "VARCHAR"}
         connection.execute(f"CREATE OR REPLACE TEMP TABLE _setting_rows ({column_list(columns)})")
         self._insert(connection, SETTINGS, "_setting_rows", columns)
@@ -278,7 +283,6 @@ class Catalog:
         [(last,)] = connection.execute("SELECT max(row_id) FROM _setting_rows").fetchall()
         self._last = max(self._last, last or "")
         connection.execute("DROP TABLE _setting_rows")
-        self.settings = {}
         for trace_id, key, value in connection.execute("FROM _settings").fetchall():
             self.settings.setdefault(trace_id, {})[key] = value
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from . import aside, modules
+from . import aside, modules, parsed
 from .catalog import create_tables, fill
 from .connection import connect, have_read, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
@@ -175,11 +175,11 @@ class Worker:
         if name in given:
             self.connection.execute(f"CREATE VIEW {name} AS {given[name]}")
         elif as_table:
-            [(self._rows[name],)] = self.connection.execute(f"CREATE TABLE {name} AS {entry.query}").fetchall()
+            [(self._rows[name],)] = parsed.execute(self.connection, f"CREATE TABLE {name} AS {entry.query}").fetchall()
         elif kind == "TABLE":
             self.lookups.create(self.connection, entry)
         else:
-            self.connection.execute(modules.create_statement(entry))
+            parsed.execute(self.connection, modules.create_statement(entry))
         self._there[name] = kind, passing
 
     def _put_empty(self, entry: modules.Module) -> None:

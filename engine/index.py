@@ -7,6 +7,7 @@ in its name. Without one, or with one that cannot be read, the files are parsed.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import os
@@ -39,7 +40,7 @@ def cached(root: Path, code: Iterable[Path], parse: Callable[[], tuple[Module, .
         # A user without a home.
         return parse()
     path = cache / "tracelake" / "sql" / f"{_state(root, code)}.json"
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError), _without_collector():
         if known := tuple(_load(row, root) for row in json.loads(path.read_bytes())):
             return known
     found = parse()
@@ -48,6 +49,18 @@ def cached(root: Path, code: Iterable[Path], parse: Callable[[], tuple[Module, .
         publish_bytes(path, json.dumps([_dump(entry, root) for entry in found]).encode())
         _sweep(path.parent)
     return found
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Have the garbage collector wait: it would look many times through what is being read, a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _state(root: Path, code: Iterable[Path]) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 from . import index, twins
 
@@ -50,8 +51,7 @@ _MISSING = re.compile(r"with name (?P<name>\w+) does not exist")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One documented column: name, DuckDB type, meaning with unit."""
 
     name: str
@@ -265,7 +265,7 @@ def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry:
         names: the relations; other words are left out.
         ends: whether what a relation uses does not matter.
     """
-    known = _by_name()
+    known, edges = _by_name(), _edges()
     result: set[str] = set()
     stack = [name for name in names if name in known]
     while stack:
@@ -273,7 +273,7 @@ def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry:
         if name not in result:
             result.add(name)
             if not ends(known[name]):
-                stack.extend(_needs(known[name], known))
+                stack.extend(edges[name])
     return result
 
 
@@ -294,6 +294,13 @@ def direct(entry: Module) -> list[Module]:
     """Return the relations and macros that one names itself."""
     known = _by_name()
     return [known[name] for name in sorted(_needs(entry, known))]
+
+
+@functools.cache
+def _edges() -> dict[str, frozenset[str]]:
+    """Return what each relation needs: a question walks all of them many times."""
+    known = _by_name()
+    return {name: frozenset(_needs(entry, known)) for name, entry in known.items()}
 
 
 def _needs(entry: Module, known: Mapping[str, Module]) -> set[str]:

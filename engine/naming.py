@@ -8,6 +8,11 @@ from typing import Any
 from .errors import InputError, UsageError
 from .paths import Place, readable
 
+#: Names are told from the catalog alone: most questions about a trace need no more of the relation `traces`.
+_NAMED = """
+SELECT c.trace_id, coalesce(s.value, c.trace) AS trace
+FROM _catalog AS c LEFT JOIN _settings AS s ON s.trace_id = c.trace_id AND s.key = 'trace'
+"""
 #: Runs a query with parameters and returns its rows.
 Ask = Callable[[str, list[Any]], list[tuple[Any, ...]]]
 
@@ -19,19 +24,17 @@ def resolve(ask: Ask, lake: Place, trace: str) -> str:
         UsageError: no trace, or more than one, is so named.
     """
     trace = readable(trace)
-    rows = ask("SELECT trace_id, trace FROM traces WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace])
+    rows = ask(f"FROM ({_NAMED}) WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace])
     if not rows and len(trace) >= 2:
         rows = ask(
-            "SELECT trace_id, trace FROM traces WHERE starts_with(trace_id, $1) OR starts_with(trace, $1)"
-            " ORDER BY trace_id",
-            [trace],
+            f"FROM ({_NAMED}) WHERE starts_with(trace_id, $1) OR starts_with(trace, $1) ORDER BY trace_id", [trace]
         )
     if len(rows) == 1:
         return str(rows[0][0])
     if rows:
         listed = ", ".join(f"{name} ({trace_id})" for trace_id, name in rows[:5])
         raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
-    known = [name for (name,) in ask("SELECT trace FROM traces ORDER BY ALL LIMIT 6", [])]
+    known = [name for (name,) in ask(f"SELECT trace FROM ({_NAMED}) ORDER BY ALL LIMIT 6", [])]
     raise UsageError(
         f"{trace}: no such trace or file. "
         + (f"In the lake {lake}: {', '.join(known)}." if known else f"The lake {lake} is empty.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from . import modules
+from . import modules, parsed
 from .lookups import LookupTables
 from .schema import empty_select
 from .stored import Stored
@@ -97,6 +97,6 @@ class Relations:
             query = entry.query
             if entry.only_format is not None and entry.only_format not in self._answers.catalog.formats:
                 query = empty_select({column.name: column.type for column in entry.columns})
-            connection.execute(f"CREATE OR REPLACE TABLE {entry.name} AS {query}")
+            parsed.execute(connection, f"CREATE OR REPLACE TABLE {entry.name} AS {query}")
         else:
-            connection.execute(modules.create_statement(entry))
+            parsed.execute(connection, modules.create_statement(entry))

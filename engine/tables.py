@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from . import logs
 from .errors import InputError
 from .files import fsync_path
 from .objects import ObjectPath, StoreError, each, reason_of, storage_options
@@ -126,7 +127,7 @@ class Tables:
         if known is None or name not in self._looked:
             version = Tables.version(self, name)
             if known is None or known[0] != version:
-                known = self._known[name] = (version, [] if version < 0 else self._read(name))
+                known = self._known[name] = (version, [] if version < 0 else self._read(name, version))
             if self.is_remote:
                 self._looked.add(name)
         return known[1]
@@ -297,18 +298,11 @@ class Tables:
             self._handles[name] = opened
         return opened
 
-    def _read(self, name: str) -> list[DataFile]:
-        from deltalake.exceptions import DeltaError
-
+    def _read(self, name: str, version: int) -> list[DataFile]:
         folder = self.path(name)
-        try:
-            actions = self._open(name).get_add_actions(flatten=True)
-        except (DeltaError, OSError, ValueError) as error:
-            reason = reason_of(error) if self.is_remote else str(error).partition("\n")[0]
-            raise InputError(f"{folder}: the table's log cannot be read: {reason}") from error
-        import pyarrow
-
-        rows = pyarrow.table(actions).to_pylist()
+        rows = None if isinstance(folder, ObjectPath) or name in self._handles else logs.rows(folder, version)
+        if rows is None:
+            rows = self._asked(name)
         for row in rows:
             # A lake may be a stranger's: what it reads lies inside it.
             if "/" in row["path"] or "\\" in row["path"] or (folder / row["path"]).is_symlink():
@@ -321,6 +315,20 @@ class Tables:
             )
             for row in rows
         ]
+
+    def _asked(self, name: str) -> list[dict[str, Any]]:
+        """Return the files of a table, of which Delta's library tells."""
+        from deltalake.exceptions import DeltaError
+
+        try:
+            actions = self._open(name).get_add_actions(flatten=True)
+        except (DeltaError, OSError, ValueError) as error:
+            reason = reason_of(error) if self.is_remote else str(error).partition("\n")[0]
+            raise InputError(f"{self.path(name)}: the table's log cannot be read: {reason}") from error
+        import pyarrow
+
+        rows: list[dict[str, Any]] = pyarrow.table(actions).to_pylist()
+        return rows
 
 
 def _address(folder: Place) -> str:

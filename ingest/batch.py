@@ -29,6 +29,9 @@ from .source import STDIN, Source
 T = TypeVar("T")
 #: Bytes of files, compressed or not, that one worker takes together at most.
 _BYTES_AT_ONCE = 4 << 20
+#: Bytes of all files up to which one worker takes them: to plan what is computed of them takes longer than all else,
+#: and a second worker would plan it again.
+_LITTLE_BYTES = 1 << 20
 #: Files taken from a folder. Of tables only those of a kind that somebody knows.
 _ENDINGS = (".json", ".json.gz", ".json.zst")
 _TABLES = (".csv", ".csv.gz", ".csv.zst")
@@ -140,6 +143,8 @@ def ingest_many(
     else:
         files = [_as_nodes_name(file) for file in files]
     at_once = max(1, min(executor.at_once, len(files)))
+    if answers and isinstance(executor, Threads) and sum(map(_size, files)) <= _LITTLE_BYTES:
+        at_once = 1
     work = partial(of_chunk, settings=settings, answers=answers, threads=executor.threads(at_once))
     remove_dead_staging(layout.staging)
     chunks = list(_chunks(files, at_once))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import secrets
+from ..engine import parsed, secrets
 from ..engine.modules import quoted
 from ..engine.paths import file_literal, parquet_rows
 from ..engine.schema import EVENT_COLUMNS, LANES, column_list
@@ -155,8 +155,8 @@ class LaneWriter:
         Raises:
             duckdb.Error: the query failed; nothing is held.
         """
-        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE batch AS {_in_time(query)}")
-        found = self._cursor.execute(_names_held()).fetchall()
+        parsed.execute(self._cursor, f"CREATE OR REPLACE TEMP TABLE batch AS {_in_time(query)}")
+        found = parsed.execute(self._cursor, _names_held()).fetchall()
         self._lanes = {lane: count for lane, count, *_ in found}
         redacted = self._redact([name for *_, names in found for name in names or ()])
         suspect = any(suspect for _, _, suspect, _ in found)
@@ -178,12 +178,12 @@ class LaneWriter:
         return int(replaced)
 
     def _holds_secrets(self, names: list[str]) -> bool:
-        if any(map(secrets.holds_any_in_lower_case, self.column(_CATEGORIES))):
+        if any(map(secrets.holds_any_in_lower_case, self._asked(_CATEGORIES))):
             return True
-        texts = names + self.column(_arguments_held())
+        texts = names + self._asked(_arguments_held())
         long, suspected = _others_held()
-        others = self.column(long)
-        texts += others if len(others) < _FEW else self.column(suspected)
+        others = self._asked(long)
+        texts += others if len(others) < _FEW else self._asked(suspected)
         return len(texts) >= _FEW or any(map(secrets.holds_any, texts))
 
     def rejected(self, limit: int) -> list[tuple[int, str]]:
@@ -196,6 +196,10 @@ class LaneWriter:
     def column(self, query: str) -> list[Any]:
         """Return the single column of a question about the batch."""
         return [value for (value,) in self._cursor.execute(query).fetchall()]
+
+    def _asked(self, query: str) -> list[Any]:
+        """Return the single column of a question that is asked of every batch."""
+        return [value for (value,) in parsed.execute(self._cursor, query).fetchall()]
 
     def relane(self, device_pids: set[str]) -> None:
         """Move the batch's events of device processes to the device lane, as a query that knows them places them."""

@@ -15,6 +15,8 @@ from tracelake.synthetic.gpu import write_gpu
 from .lakes import SharedLake
 from .support import data_file
 
+# Commands that tests start in processes of their own would compile the package's source each time: half of their CPU.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers share the cores: a question takes one.
     os.environ.setdefault("TRACELAKE_THREADS", "1")
