@@ -17,7 +17,7 @@ from .tables import DataFile, Tables
 if TYPE_CHECKING:
     import duckdb
 
-#: A table of a connection: the batch of each trace's answers, of those that are not asked about, too.
+#: A table of a connection: the batches of each trace's answers, of those that are not asked about, too.
 BATCHES = "_batches"
 
 
@@ -48,7 +48,8 @@ class Stored:
         """Fill a connection's catalog, with what is asked about; return whether anything had changed."""
         if not self.catalog.load(connection):
             return False
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE {BATCHES} AS SELECT trace_id, batch_id FROM _entries")
+        columns = "trace_id, batch_id, linked_batch_id"
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {BATCHES} AS SELECT {columns} FROM _entries")
         self.see(connection)
         return True
 
