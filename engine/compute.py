@@ -62,7 +62,8 @@ class Work:
         entries: the catalog's entries of all of them.
         settings: their settings: trace, name, value.
         relations: the relations that are wanted.
-        given: for stored relations that are there already the SELECT that reads them.
+        given: for stored relations that are there already the SELECT that reads them; those that are wanted as well
+            are written as they are.
         batch_id: the batch that the rows are of.
         folder: where the files go.
     """
@@ -280,7 +281,7 @@ class Worker:
 
     def _write(self, work: Work, name: str, traces: Sequence[str], answers: Answers) -> None:
         """Write the rows of a relation to a file; none where there are no rows."""
-        if not self._rows[name]:
+        if name not in work.given and not self._rows[name]:
             return
         entry = modules.module(name)
         assert entry is not None
