@@ -4,8 +4,9 @@
 
 The mix copies a real eager serving trace recorded with stacks: 88 % Python frames, 5 % CPU operators, 2.5 % flow
 events, 2 % runtime calls, 1.3 % memory instants and 1 % kernels. The order in the file is the profiler's own:
-operators, then memory instants, then frames, then device activity with its launches and flows. No random source is
-used: the same size gives the same bytes on every machine.
+operators, then memory instants, then frames, then device activity with its launches and flows. As in real ones, what
+a thread calls lies in what calls it, and one frame in a hundred is a call of a module. No random source is used: the
+same size gives the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -45,12 +46,27 @@ FILES = (
     "torch/nn/modules/module.py(%d): _wrapped_call_impl",
     "torch/nn/modules/module.py(%d): _call_impl",
     "sglang/srt/models/qwen3.py(%d): forward",
-    "nn.Module: Qwen3DecoderLayer_%d",
     "sglang/srt/layers/linear.py(%d): apply",
     "<built-in function linear>",
     "<built-in method empty_strided of type object at 0x7f4c2a>",
     "aiter/jit/core.py(%d): wrapper",
     "typing.py(%d): inner",
+)
+#: The modules of a layer: name, depth below the layer, first and last of the kernels that they launch, instances.
+MODULES = (
+    ("RMSNorm", 1, 0, 0, 2),
+    ("Qwen3Attention", 1, 1, 9, 1),
+    ("QKVParallelLinear", 2, 1, 2, 1),
+    ("RMSNorm", 2, 3, 4, 2),
+    ("RMSNorm", 2, 5, 5, 2),
+    ("RotaryEmbedding", 2, 6, 6, 1),
+    ("RadixAttention", 2, 7, 8, 1),
+    ("RowParallelLinear", 2, 9, 9, 2),
+    ("RMSNorm", 1, 10, 10, 2),
+    ("Qwen2MLP", 1, 11, 13, 1),
+    ("MergedColumnParallelLinear", 2, 11, 11, 1),
+    ("SiluAndMul", 2, 12, 12, 1),
+    ("RowParallelLinear", 2, 13, 13, 2),
 )
 
 # Kineto prints its profile on several lines with this indentation; the byte mix matters for a parser's speed.
@@ -130,8 +146,10 @@ FOOTER = """  {
 }
 """
 ORIGIN_NS = 4909733314686437
-PASS_NS = 500_000_000
-LAUNCH_AHEAD_NS = 800_000
+PASS_NS = 520_000_000
+#: What the host does for a kernel takes as long as the kernel, so much before it.
+HOST_AHEAD_NS = 1_000_000
+LAUNCH_NS = 8_000
 
 
 def kernel_slots(passes: int) -> Iterator[tuple[int, int, int, int]]:
@@ -147,6 +165,41 @@ def kernel_slots(passes: int) -> Iterator[tuple[int, int, int, int]]:
                 slot += 1
 
 
+def modules(slots: list[tuple[int, int, int, int]]) -> Iterator[tuple[int, str, int, int]]:
+    """Yield (slot that it begins with, name, start ns, end ns) of the calls of modules that launch a pass's kernels."""
+
+    def call(name: str, depth: int, first: int, last: int) -> tuple[int, str, int, int]:
+        (slot, _, begin, _), (_, _, start, dur) = slots[first], slots[last]
+        return slot, f"nn.Module: {name}", begin - HOST_AHEAD_NS + depth * 20, start + dur - HOST_AHEAD_NS - depth * 20
+
+    yield call("Qwen3Model_0", 0, 0, len(slots) - 1)
+    for layer in range(LAYERS):
+        base, seen = layer * KERNELS_PER_LAYER, dict[str, int]()
+        yield call(f"Qwen3DecoderLayer_{layer}", 1, base, base + KERNELS_PER_LAYER - 1)
+        for name, depth, first, last, in_layer in MODULES:
+            nth = seen[name] = seen.get(name, -1) + 1
+            yield call(f"{name}_{layer * in_layer + nth}", depth + 1, base + first, base + last)
+
+
+def frames(passes: int) -> Iterator[tuple[int, str, int, int]]:
+    """Yield (slot, name, start ns, end ns) of all Python frames, slot by slot, each in the one before."""
+    slots = list(kernel_slots(passes))
+    per_pass = LAYERS * KERNELS_PER_LAYER
+    for begin in range(0, len(slots), per_pass):
+        calls: dict[int, list[tuple[int, str, int, int]]] = {}
+        for made in modules(slots[begin : begin + per_pass]):
+            calls.setdefault(made[0], []).append(made)
+        for slot, _, start, dur in slots[begin : begin + per_pass]:
+            own = calls.get(slot, [])
+            yield from own
+            for nth in range(FRAMES_PER_KERNEL - len(own)):
+                name = FILES[(slot * 3 + nth) % len(FILES)]
+                if "%d" in name:
+                    name %= (nth * 37 + 11) % 1900
+                inset = 100 + nth * 60 + slot % 13
+                yield slot, name, start - HOST_AHEAD_NS + inset, start + dur - HOST_AHEAD_NS - inset
+
+
 def chunks(passes: int) -> Iterator[str]:
     """Yield the text of the trace piece by piece."""
     yield HEADER
@@ -154,35 +207,25 @@ def chunks(passes: int) -> Iterator[str]:
     for slot, position, start, dur in kernel_slots(passes):
         out = []
         for nth in range(OPS_PER_KERNEL):
-            # Each operator calls the next; the launch is in the third.
-            t = start - LAUNCH_AHEAD_NS - 5_000 + nth * 997
+            # Each operator calls the next, but the last two one after the other; the launch comes then, in the third.
+            t = start - HOST_AHEAD_NS + (6_000 + nth * 300 if nth < 3 else 6_000 + nth * 400 - dur % 97)
+            length = 9_500 - nth * 600 + dur % 97 if nth < 3 else 300
             out.append(
-                OP % (OPS[nth], *divmod(t, 1000), *divmod(dur % 9_000 + 20_000 - nth * 2_000, 1000),
-                      slot * OPS_PER_KERNEL + nth, 4096 + 128 * position, event)
+                OP % (OPS[nth], *divmod(t, 1000), *divmod(length, 1000), slot * OPS_PER_KERNEL + nth,
+                      4096 + 128 * position, event)
             )  # fmt: skip
             event += 1
         yield "".join(out)
     for slot, _, start, _ in kernel_slots(passes):
-        yield INSTANT % (*divmod(start - 850_000, 1000), 139443981778944 + slot * 512, event)
+        yield INSTANT % (*divmod(start - HOST_AHEAD_NS + 500, 1000), 139443981778944 + slot * 512, event)
         event += 1
-    for slot, _, start, dur in kernel_slots(passes):
-        out = []
-        for nth in range(FRAMES_PER_KERNEL):
-            name = FILES[(slot * 3 + nth) % len(FILES)]
-            if "%d" in name:
-                name %= slot // KERNELS_PER_LAYER % LAYERS if "Layer_" in name else (nth * 37 + 11) % 1900
-            t = start - 1_000_000 + nth * 911 + slot % 13
-            python_id = slot * FRAMES_PER_KERNEL + nth + 1
-            out.append(
-                FRAME % (name, *divmod(t, 1000), *divmod((dur + slot) % 400_000 + 300_000 - nth * 1900, 1000),
-                         python_id - 1, python_id, event)
-            )  # fmt: skip
-            event += 1
-        yield "".join(out)
+    for python_id, (_, name, start, end) in enumerate(frames(passes), 1):
+        yield FRAME % (name, *divmod(start, 1000), *divmod(end - start, 1000), python_id - 1, python_id, event)
+        event += 1
     end = ORIGIN_NS
     for slot, position, start, dur in kernel_slots(passes):
         name = KERNELS[position][0]
-        launch = start - LAUNCH_AHEAD_NS
+        launch = start - HOST_AHEAD_NS + LAUNCH_NS
         external, correlation, end = slot * OPS_PER_KERNEL + 2, 66148 + slot, start + dur
         yield KERNEL % (
             name, *divmod(start, 1000), *divmod(dur, 1000), external, correlation,

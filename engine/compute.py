@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ from .tables import statistics
 _NEVER_TABLES = frozenset({"events"})
 #: Workers that wait for more to do: as many as read files at once.
 _MOST_IDLE = 8
+#: Tables made at once of a trace by itself.
+_AT_ONCE = 2
 #: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
 _OF_A_TRACE = (duckdb.DataError, duckdb.InvalidInputException, UnicodeDecodeError)
 
@@ -59,7 +62,8 @@ class Work:
         entries: the catalog's entries of all of them.
         settings: their settings: trace, name, value.
         relations: the relations that are wanted.
-        given: for stored relations that are there already the SELECT that reads them.
+        given: for stored relations that are there already the SELECT that reads them; those that are wanted as well
+            are written as they are.
         batch_id: the batch that the rows are of.
         folder: where the files go.
     """
@@ -117,8 +121,11 @@ class Worker:
             given: for stored relations the SELECT that reads their rows.
         """
         self.lookups.reread(self.connection)
-        for entry, _ in _plan(names, given.keys())[0]:
-            self._make(entry, given, as_table=entry.in_memory)
+        for entry in _plan(names, given.keys())[0]:
+            if entry.in_memory:
+                self._make_table(entry, self.connection)
+            else:
+                self._make(entry, given)
 
     def clear(self) -> None:
         """Take away what is of this batch alone."""
@@ -138,69 +145,145 @@ class Worker:
         self.lookups.reread(self.connection)
         read = [*traces, *(one for one in work.events if one not in work.traces)]
         set_event_files(self.connection, [file for one in read for file in work.events[one]])
-        order, last = _plan(work.relations, work.given.keys())
-        formats = {entry["format"] for entry in work.entries}
+        order, needs = _plan(work.relations, work.given.keys())
+        for entry in order:
+            if entry.name not in needs:
+                self._make(entry, work.given)
         failed: dict[str, str] = {}
-        for at, (entry, as_table) in enumerate(order):
-            without_rows = entry.only_format is not None and entry.only_format not in formats
-            if as_table and (without_rows or failed.keys() & modules.sources(entry.name)):
-                self._put_empty(entry)
-            else:
-                try:
-                    self._make(entry, work.given, as_table=as_table)
-                except (duckdb.Error, UnicodeDecodeError) as error:
-                    if may_be_damage(error) and (found := find({one: work.events[one] for one in read}, (), error)):
-                        raise DamagedError(found) from error
-                    if not isinstance(error, _OF_A_TRACE) or is_fatal(error):
-                        raise
-                    if len(traces) > 1:
-                        raise _FailedTogetherError from error
-                    failed[entry.name] = reason_of(error)
-                    self._put_empty(entry)
-            for name in last.get(at, ()):
-                self._drop(name)
+
+        def make(entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
+            self._try_table(work, entry, traces, failed, connection)
+
+        tables = [entry for entry in order if entry.name in needs]
+        unread = {name: {reader for reader in needs if name in needs[reader]} for name in needs.keys() - work.relations}
+        for made in self._made(tables, needs, make, _AT_ONCE if len(traces) == 1 else 1):
+            for name in needs[made] & unread.keys():
+                unread[name].discard(made)
+                if not unread[name]:
+                    self._drop(name)
         for name in sorted(work.relations):
             self._write(work, name, traces, answers)
         if failed:
             answers.faults[traces[0]] = failed
 
-    def _make(self, entry: modules.Module, given: Mapping[str, str], *, as_table: bool) -> None:
-        """Create a relation; one that is there and not of a batch alone stays."""
+    def _try_table(
+        self,
+        work: Work,
+        entry: modules.Module,
+        traces: Sequence[str],
+        failed: dict[str, str],
+        connection: duckdb.DuckDBPyConnection,
+    ) -> None:
+        """Create a table of a batch, without rows where it cannot have any, or fails for the only trace there is."""
+        formats = {entry["format"] for entry in work.entries}
+        without_rows = entry.only_format is not None and entry.only_format not in formats
+        if without_rows or failed.keys() & modules.sources(entry.name):
+            self._put_empty(entry, connection)
+            return
+        try:
+            self._make_table(entry, connection)
+        except (duckdb.Error, UnicodeDecodeError) as error:
+            if may_be_damage(error) and (found := find(work.events, (), error)):
+                raise DamagedError(found) from error
+            if not isinstance(error, _OF_A_TRACE) or is_fatal(error):
+                raise
+            if len(traces) > 1:
+                raise _FailedTogetherError from error
+            failed[entry.name] = reason_of(error)
+            self._put_empty(entry, connection)
+
+    def _made(
+        self,
+        tables: Sequence[modules.Module],
+        needs: Mapping[str, Collection[str]],
+        make: Callable[[modules.Module, duckdb.DuckDBPyConnection], None],
+        at_once: int,
+    ) -> Iterator[str]:
+        """Make tables, each after those that it needs, and yield the name of each that is there.
+
+        Args:
+            tables: the tables, in an order in which they can be made.
+            needs: for each the tables that it needs.
+            make: makes one, on a connection that serves nobody else meanwhile.
+            at_once: how many are made at once.
+        """
+        if at_once == 1:
+            for entry in tables:
+                make(entry, self.connection)
+                yield entry.name
+            return
+        waiting, done = list(tables), set[str]()
+        running: dict[Future[None], tuple[str, duckdb.DuckDBPyConnection]] = {}
+        free = [self._cursor() for _ in range(at_once)]
+        with ThreadPoolExecutor(at_once) as pool:
+            try:
+                while waiting or running:
+                    ready = [entry for entry in waiting if done.issuperset(needs[entry.name])]
+                    for entry in ready[: len(free)]:
+                        waiting.remove(entry)
+                        cursor = free.pop()
+                        running[pool.submit(make, entry, cursor)] = entry.name, cursor
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        name, cursor = running.pop(future)
+                        free.append(cursor)
+                        future.result()
+                        done.add(name)
+                        yield name
+            finally:
+                for _, cursor in running.values():
+                    cursor.interrupt()
+        for cursor in free:
+            cursor.close()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return another connection to the database, which reads the same files of events."""
+        cursor = self.connection.cursor()
+        [read] = self.connection.execute("SELECT getvariable('event_files')").fetchall()
+        cursor.execute("SET VARIABLE event_files = $1", read)
+        return cursor
+
+    def _make(self, entry: modules.Module, given: Mapping[str, str]) -> None:
+        """Create a relation that is no table of a batch; one that is there and not of a batch alone stays."""
         name = entry.name
-        passing = as_table or name in given
+        passing = name in given
         if not passing and self._there.get(name) == (entry.kind, False):
             return
         self._drop(name)
-        kind = "TABLE" if as_table else entry.kind
-        if name in given:
+        if passing:
             self.connection.execute(f"CREATE VIEW {name} AS {given[name]}")
-        elif as_table:
-            [(self._rows[name],)] = parsed.execute(self.connection, f"CREATE TABLE {name} AS {entry.query}").fetchall()
-        elif kind == "TABLE":
+        elif entry.kind == "TABLE":
             self.lookups.create(self.connection, entry)
         else:
             parsed.execute(self.connection, modules.create_statement(entry))
-        self._there[name] = kind, passing
+        self._there[name] = entry.kind, passing
 
-    def _put_empty(self, entry: modules.Module) -> None:
-        """Create a relation without rows."""
-        self._drop(entry.name)
+    def _make_table(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create a table of a batch."""
+        self._drop(entry.name, connection)
+        [(self._rows[entry.name],)] = parsed.execute(
+            connection, f"CREATE TABLE {entry.name} AS {entry.query}"
+        ).fetchall()
+        self._there[entry.name] = "TABLE", True
+
+    def _put_empty(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create a table of a batch without rows."""
+        self._drop(entry.name, connection)
         columns = {column.name: column.type for column in entry.columns}
         if not columns:
             # A helper's columns are not written down: they are its query's.
-            columns = {name: kind for name, kind, *_ in self.connection.execute(f"DESCRIBE {entry.query}").fetchall()}
-        self.connection.execute(f"CREATE TABLE {entry.name} ({column_list(columns)})")
+            columns = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {entry.query}").fetchall()}
+        connection.execute(f"CREATE TABLE {entry.name} ({column_list(columns)})")
         self._there[entry.name] = "TABLE", True
         self._rows[entry.name] = 0
 
-    def _drop(self, name: str) -> None:
+    def _drop(self, name: str, connection: duckdb.DuckDBPyConnection | None = None) -> None:
         if name in self._there:
             kind, _ = self._there.pop(name)
-            self.connection.execute(f"DROP {kind} {name}")
+            (connection or self.connection).execute(f"DROP {kind} {name}")
 
     def _write(self, work: Work, name: str, traces: Sequence[str], answers: Answers) -> None:
         """Write the rows of a relation to a file; none where there are no rows."""
-        if not self._rows[name]:
+        if name not in work.given and not self._rows[name]:
             return
         entry = modules.module(name)
         assert entry is not None
@@ -235,17 +318,14 @@ def _cast(column: str, kind: str) -> str:
     return f'CAST("{column}" AS {kind}) AS "{column}"'
 
 
-def _plan(
-    names: Iterable[str], given: Collection[str]
-) -> tuple[list[tuple[modules.Module, bool]], dict[int, list[str]]]:
-    """Return the relations to make in order, whether as tables, and after which of them which tables have been read.
+def _plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Module], dict[str, set[str]]]:
+    """Return the relations to make in order, and of those that are made as tables which of these each needs.
 
     Args:
         names: the relations that are wanted; they are not among those that have been read.
         given: stored relations that are read from files.
     """
-    wanted = set(names)
-    needed = modules.closure(wanted, lambda entry: entry.name in given)
+    needed = modules.closure(names, lambda entry: entry.name in given)
     order = [entry for entry in modules.relations() if entry.name in needed]
     readers = Counter(used for entry in order if entry.name not in given for used in {*entry.uses})
     tables = {
@@ -255,14 +335,11 @@ def _plan(
         if entry.kept or (readers[entry.name] > 1 and not entry.is_twin)
     }
 
-    def read_by(reader: str) -> set[str]:
-        return modules.closure([reader], lambda entry: entry.name in tables and entry.name != reader)
+    def needs(table: str) -> set[str]:
+        read = modules.closure([table], lambda entry: entry.name in given or (entry.name in tables - {table}))
+        return (read & tables) - {table}
 
-    last = {name: at for at, entry in enumerate(order) if entry.name in tables for name in read_by(entry.name)}
-    read: dict[int, list[str]] = {}
-    for name in tables - wanted:
-        read.setdefault(last[name], []).append(name)
-    return [(entry, entry.name in tables) for entry in order], read
+    return order, {entry.name: needs(entry.name) for entry in order if entry.name in tables}
 
 
 _idle: list[Worker] = []

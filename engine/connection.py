@@ -55,11 +55,12 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
             raise UsageError(f"TRACELAKE_THREADS={threads}: expected a number of threads, 1 to 1024.")
         config["threads"] = int(threads)
     connection = duckdb.connect(config=config)
-    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+    # Global: cursors have them as well.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'; SET enable_progress_bar = false")
     # A row that makes no sense has no answer, and others keep theirs.
-    connection.execute("SET error_on_division_by_zero = false")
+    connection.execute("SET GLOBAL error_on_division_by_zero = false")
     # Where an estimate says a few rows, DuckDB would compare each with all: ours are far off below deep views.
-    connection.execute("SET asof_loop_join_threshold = 0")
+    connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
     return connection
 
 

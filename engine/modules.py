@@ -186,9 +186,14 @@ def _relations_used(sql: str) -> frozenset[str]:
     The repository's SQL keeps to `FROM name` and `JOIN name`, so this needs no parser; a test compares it with one
     for every module. Parsing them all would take half of the time that a small question takes.
     """
-    code = _LITERAL.sub(" ", sql)
-    read = frozenset(_SOURCE.findall(code)) - frozenset(_OWN.findall(code))
-    return read | frozenset(_CALL.findall(code))
+    text = code(sql)
+    read = frozenset(_SOURCE.findall(text)) - frozenset(_OWN.findall(text))
+    return read | frozenset(_CALL.findall(text))
+
+
+def code(sql: str) -> str:
+    """Return a statement without its comments and literals."""
+    return _LITERAL.sub(" ", sql)
 
 
 @functools.cache

@@ -60,8 +60,20 @@ class Rules:
         self._digest = digest.hexdigest()[:16]
 
     def of(self, settings: Mapping[str, str]) -> str:
-        """Return the fingerprint for a trace with settings that its answers depend on."""
-        return hashlib.sha256(f"{self._digest}{json.dumps(sorted(settings.items()))}".encode()).hexdigest()[:16]
+        """Return the fingerprint for a trace with settings that its answers depend on: of each setting one of its own.
+
+        So one that answers were computed by shows later which settings have changed.
+        """
+        values = (f"{key}={hashlib.sha256(value.encode()).hexdigest()[:16]}" for key, value in sorted(settings.items()))
+        return " ".join([self._digest, *values])
+
+
+def changed_settings(before: str, now: str) -> frozenset[str] | None:
+    """Return the settings in which two fingerprints differ; None where more than settings does."""
+    (digest, *values), (other, *others) = before.split(" "), now.split(" ")
+    if digest != other:
+        return None
+    return frozenset(one.partition("=")[0] for one in {*values} ^ {*others})
 
 
 def compute(
@@ -71,6 +83,7 @@ def compute(
     events: Mapping[str, Sequence[Place]],
     folder: Path,
     memory_limit: str | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> Batch:
     """Compute all stored relations of some traces, as if there were no others.
 
@@ -81,6 +94,7 @@ def compute(
         events: the files of each trace's events.
         folder: where the files of rows go, on the lake's file system.
         memory_limit: DuckDB's.
+        given: for relations whose rows stay what they are the SELECT that reads them.
 
     Raises:
         DamagedError: files of events cannot be read.
@@ -90,7 +104,7 @@ def compute(
     traces = [entry["trace_id"] for entry in entries]
     rules, batch_id = Rules(layout), new_id()
     rows = [(one, key, value) for one in traces for key, value in settings.get(one, {}).items()]
-    work = Work(traces, events, entries, rows, modules.stored(), batch_id, folder)
+    work = Work(traces, events, entries, rows, modules.stored(), batch_id, folder, given or {})
     with worker(layout, memory_limit) as lent:
         answers = lent.compute(work)
     return Batch(entries, batch_id, answers, {one: rules.of(settings.get(one, {})) for one in traces})

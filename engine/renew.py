@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import duckdb
 
-from . import aside
-from .catalog import Catalog, reading
+from . import aside, modules
+from .catalog import Catalog, State, reading
 from .damage import DamagedError
 from .errors import InputError
 from .event_files import EVENTS, EventFiles
@@ -21,8 +21,10 @@ from .executors import Executor
 from .files import Staging, exclusive, unbroken
 from .here import Here
 from .layout import Layout
-from .publish import Batch, compute, publish
-from .stored import Stored
+from .lineage import reached
+from .paths import parquet_rows
+from .publish import Batch, Rules, changed_settings, compute, current_rows, publish
+from .stored import Stored, batch_of
 from .tables import Tables
 
 T = TypeVar("T")
@@ -88,7 +90,7 @@ def renew(
     tables, catalog = answers.tables, answers.catalog
     for chunk in _chunks(layout, catalog, traces):
         with _folder(layout, tables) as folder:
-            batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
+            batch = _compute(layout, tables, catalog, connection, chunk, folder, memory_limit)
             publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)
 
 
@@ -130,7 +132,7 @@ def renew_chunk(layout: Layout, chunk: Sequence[str], memory_limit: str | None =
     try:
         with Staging(layout.staging) as folder:
             with reading(tables, layout.root) as (catalog, connection):
-                batch = _compute(layout, catalog, connection, chunk, folder, memory_limit)
+                batch = _compute(layout, tables, catalog, connection, chunk, folder, memory_limit)
             with exclusive(layout.lock), unbroken:
                 publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)
     except DamagedError as met:
@@ -164,15 +166,52 @@ def _chunks(layout: Layout, catalog: Catalog, traces: Sequence[str], jobs: int =
 
 def _compute(
     layout: Layout,
+    tables: Tables,
     catalog: Catalog,
     connection: duckdb.DuckDBPyConnection,
     chunk: Sequence[str],
     folder: Path,
     memory_limit: str | None,
 ) -> Batch:
+    """Compute the answers of some traces; where settings alone have changed, those that read these settings."""
     settings = {one: catalog.relevant(one) for one in chunk}
     events = {one: layout.event_files(one, catalog.states[one].event_files) for one in chunk}
-    return compute(layout, catalog.entries(connection, chunk), settings, events, folder, memory_limit)
+    entries = catalog.entries(connection, chunk)
+    rules = Rules(layout)
+    if given := _unchanged(tables, {one: (catalog.states[one], rules.of(settings[one])) for one in chunk}):
+        try:
+            return compute(layout, entries, settings, events, folder, memory_limit, given)
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error:
+            # What is stored cannot be read: it is computed like the rest.
+            pass
+    return compute(layout, entries, settings, events, folder, memory_limit)
+
+
+def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[str, str]:
+    """Return, for stored relations whose rows of some traces stay what they are, the SELECT that reads them.
+
+    Args:
+        tables: the lake's tables.
+        traces: for each trace its state, and the fingerprint of the rules and settings that there are now.
+    """
+    stay = set(modules.stored())
+    for state, now in traces.values():
+        changed = changed_settings(state.rules, now)
+        if not changed or not state.batch_id or state.links or state.faults:
+            return {}
+        stay -= frozenset().union(*map(reached, changed))
+    given = {}
+    for name in sorted(stay):
+        entry = modules.module(name)
+        assert entry is not None
+        batches = {one: batch_of(name, state) for one, (state, _) in traces.items() if f",{name}," in state.relations}
+        files = [file for file in tables.files(name) if any(file.may_hold(*one) for one in batches.items())]
+        if not all(any(file.may_hold(*one) for file in files) for one in batches.items()):
+            continue
+        given[name] = current_rows(entry, parquet_rows([file.path for file in files]) if files else "")
+    return given
 
 
 @contextmanager

@@ -58,6 +58,10 @@ class DataFile:
         """Whether the file may have rows of a trace."""
         return self.traces[0] <= trace_id <= self.traces[1]
 
+    def may_hold(self, trace_id: str, batch_id: str) -> bool:
+        """Whether the file may have rows of a trace that a batch computed."""
+        return self.may_have(trace_id) and self.batches[0] <= batch_id <= self.batches[1]
+
 
 class OvertakenError(Exception):
     """Another writer has changed a table since it was looked at."""

@@ -16,7 +16,7 @@
 CREATE VIEW _kernel_series AS
 WITH RECURSIVE outermost AS (
     SELECT trace_id, pid, tid, event_id, start_ns, end_ns, module
-    FROM _module_frames
+    FROM module_calls
     WHERE depth = 0
 ),
 shown AS (

@@ -22,7 +22,7 @@ WITH kinds AS (
         CASE
             WHEN regexp_matches(class, '(Layer|Block)(\d+[dD])?$') THEN 'layer' ELSE class
         END AS kind
-    FROM (SELECT DISTINCT class FROM _module_frames WHERE class IS NOT NULL)
+    FROM (SELECT DISTINCT class FROM module_calls WHERE class IS NOT NULL)
 ),
 likely AS (
     SELECT
@@ -32,7 +32,7 @@ likely AS (
             PARTITION BY f.trace_id, f.pid, f.tid, f.parent_id, f.class
             ORDER BY f.start_ns, f.event_id
         ), FALSE) AS begins_again
-    FROM _module_frames AS f
+    FROM module_calls AS f
     JOIN kinds AS k ON k.class = f.class
     WHERE k.kind = 'layer' OR (f.has_children AND f.parent_id IS NOT NULL)
 ),

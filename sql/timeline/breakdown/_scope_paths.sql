@@ -7,38 +7,32 @@ CREATE VIEW _scopes AS
 WITH found AS (
     SELECT
         trace_id, pid, tid, event_id, start_ns, end_ns, name,
-        CASE
-            WHEN lane = 'python' THEN 'module'
-            WHEN category = 'user_annotation' THEN 'annotation'
-            ELSE 'device'
-        END AS kind
+        if(lane = 'host', 'annotation', 'device') AS kind
     FROM events
     WHERE
         dur_ns > 0
         AND (
-            (lane = 'python' AND starts_with(name, 'nn.Module: '))
-            OR (lane = 'host' AND category = 'user_annotation')
+            (lane = 'host' AND category = 'user_annotation')
             OR (lane = 'device' AND category = 'gpu_user_annotation')
         )
-    UNION ALL
-    SELECT
-        trace_id, pid, tid, event_id, start_ns, end_ns, name,
-        if(is_backward, 'backward', 'forward')
-    FROM autograd_calls
+        AND NOT regexp_matches(name, '^ProfilerStep#\d+$')
 ),
-names AS (
+steps AS (
     SELECT name
-    FROM (SELECT DISTINCT name FROM found WHERE kind IN ('annotation', 'device'))
+    FROM (SELECT DISTINCT name FROM found)
     JOIN step_rules ON regexp_matches(name, pattern)
     GROUP BY name
 )
-SELECT
-    trace_id, pid, tid, event_id AS scope_id, kind,
-    CASE kind WHEN 'module' THEN substr(name, 12) ELSE name END AS scope,
-    start_ns, end_ns
+SELECT trace_id, pid, tid, event_id AS scope_id, kind, name AS scope, start_ns, end_ns
 FROM found
-ANTI JOIN names USING (name)
-WHERE NOT (kind IN ('annotation', 'device') AND regexp_matches(name, '^ProfilerStep#\d+$'));
+ANTI JOIN steps USING (name)
+UNION ALL
+SELECT trace_id, pid, tid, event_id, 'module', module, start_ns, end_ns
+FROM module_calls
+UNION ALL
+SELECT
+    trace_id, pid, tid, event_id, if(is_backward, 'backward', 'forward'), name, start_ns, end_ns
+FROM autograd_calls;
 
 -- One row per scope, and per launch and device operation inside a scope: the path of the names
 -- around it, its own included.
@@ -65,14 +59,24 @@ WHERE NOT (kind IN ('annotation', 'device') AND regexp_matches(name, '^ProfilerS
 -- covered   BIGINT   scopes of the path that a scope around it has too, in the same phase and for
 --                    all of its time; 0 where none does
 CREATE VIEW _scope_paths AS
-WITH RECURSIVE scoped_traces AS (
-    SELECT trace_id, bool_or(kind = 'backward') AS has_backward FROM _scopes GROUP BY trace_id
+WITH RECURSIVE named AS MATERIALIZED (
+    -- A thread's number is quicker to sort than its names.
+    SELECT
+        trace_id, pid, hash(trace_id, pid, tid) AS thread_id, scope_id, kind, scope, start_ns,
+        end_ns
+    FROM _scopes
+),
+scoped_traces AS (
+    SELECT trace_id, bool_or(kind = 'backward') AS has_backward FROM named GROUP BY trace_id
 ),
 points AS (
     SELECT DISTINCT
         trace_id,
-        if(launch_id IS NULL, CAST(device AS VARCHAR), launch_pid) AS pid,
-        if(launch_id IS NULL, CAST(stream AS VARCHAR), launch_tid) AS tid,
+        hash(
+            trace_id,
+            if(launch_id IS NULL, CAST(device AS VARCHAR), launch_pid),
+            if(launch_id IS NULL, CAST(stream AS VARCHAR), launch_tid)
+        ) AS thread_id,
         coalesce(launch_id, kernel_id) AS id,
         if(launch_id IS NULL, start_ns, launch_ns) AS at_ns
     FROM kernels
@@ -80,26 +84,26 @@ points AS (
 ),
 edges AS (
     -- At one moment what ends goes first, then what starts, the longest first, then the points.
-    SELECT trace_id, pid, tid, scope_id AS id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns
-    FROM _scopes
+    SELECT
+        trace_id, thread_id, scope_id AS id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns
+    FROM named
     UNION ALL
-    SELECT trace_id, pid, tid, scope_id, start_ns, 1, 1, -end_ns FROM _scopes
+    SELECT trace_id, thread_id, scope_id, start_ns, 1, 1, -end_ns FROM named
     UNION ALL
-    SELECT trace_id, pid, tid, id, at_ns, 0, 2, 0 FROM points
+    SELECT trace_id, thread_id, id, at_ns, 0, 2, 0 FROM points
 ),
 swept AS (
     SELECT
-        trace_id, pid, tid, id, turn,
+        trace_id, thread_id, id, turn,
         sum(step) OVER in_time - greatest(step, 0) AS depth,
         row_number() OVER in_time AS place
     FROM edges
     WINDOW in_time AS (
-        PARTITION BY trace_id, pid, tid ORDER BY at_ns, turn, until_ns, id
-        ROWS UNBOUNDED PRECEDING
+        PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, id ROWS UNBOUNDED PRECEDING
     )
 ),
 starts AS (
-    SELECT trace_id, pid, tid, depth + 1 AS inner_depth, place, id AS scope_id
+    SELECT thread_id, depth + 1 AS inner_depth, place, id AS scope_id
     FROM swept
     WHERE turn = 1
 ),
@@ -108,14 +112,14 @@ around AS (
     SELECT s.trace_id, s.turn, s.id, s.depth, starts.scope_id AS outer_id
     FROM (SELECT * FROM swept WHERE turn > 0) AS s
     ASOF LEFT JOIN starts
-        ON starts.trace_id = s.trace_id AND starts.pid = s.pid AND starts.tid = s.tid
-        AND starts.inner_depth = s.depth AND starts.place < s.place
+        ON starts.thread_id = s.thread_id AND starts.inner_depth = s.depth
+        AND starts.place < s.place
 ),
 placed AS (
     SELECT
         a.trace_id, a.id AS scope_id, a.outer_id, s.kind, s.scope, s.pid, s.start_ns, s.end_ns
     FROM around AS a
-    JOIN _scopes AS s ON s.trace_id = a.trace_id AND s.scope_id = a.id
+    JOIN named AS s ON s.trace_id = a.trace_id AND s.scope_id = a.id
     WHERE a.turn = 1
 ),
 paths (trace_id, scope_id, function_id, path, outer_path, in_forward) AS (

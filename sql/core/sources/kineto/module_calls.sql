@@ -1,8 +1,10 @@
--- One row per call of a module, as the profiler's Python frames show it, with the module that calls
--- it. The number in a frame's name counts the instances of its class. What lies around a frame is
--- the last one to start one level up: frames of a thread only enclose each other.
+-- One row per call of a module of PyTorch, as the profiler's Python frames show it, with the module
+-- that calls it. The number in a frame's name counts the instances of its class. What lies around a
+-- frame is the last one to start one level up: frames of a thread only enclose each other.
 --
 -- stored: per trace
+--
+-- key: trace_id, event_id
 --
 -- trace_id      VARCHAR  trace
 -- pid           VARCHAR  process
@@ -19,9 +21,11 @@
 -- parent_ns     BIGINT   start of that frame
 -- has_children  BOOLEAN  modules of the class call others
 -- is_begun      BOOLEAN  the call around it may have begun before the capture
-CREATE VIEW _module_frames AS
-WITH frames AS (
-    SELECT trace_id, pid, tid, name, event_id, start_ns, end_ns
+CREATE VIEW module_calls AS
+WITH frames AS MATERIALIZED (
+    -- A thread's number is quicker to sort than its names.
+    SELECT
+        trace_id, pid, tid, hash(trace_id, pid, tid) AS thread_id, name, event_id, start_ns, end_ns
     FROM events
     WHERE lane = 'python' AND starts_with(name, 'nn.Module: ') AND dur_ns > 0
 ),
@@ -38,37 +42,37 @@ names AS (
     WHERE regexp_matches(name, '_\d+$')
 ),
 moments AS (
-    SELECT trace_id, pid, tid, event_id, start_ns AS at_ns, -end_ns AS turn, 1 AS step
+    SELECT thread_id, event_id, start_ns AS at_ns, -end_ns AS turn, 1 AS step
     FROM frames
     UNION ALL
-    SELECT trace_id, pid, tid, NULL, end_ns, -9223372036854775807, -1
+    SELECT thread_id, NULL, end_ns, -9223372036854775807, -1
     FROM frames
 ),
 depths AS (
     SELECT
-        trace_id, event_id,
+        thread_id, event_id,
         CAST(sum(step) OVER (
-            PARTITION BY trace_id, pid, tid ORDER BY at_ns, turn, event_id ROWS UNBOUNDED PRECEDING
+            PARTITION BY thread_id ORDER BY at_ns, turn, event_id ROWS UNBOUNDED PRECEDING
         ) - 1 AS BIGINT) AS depth
     FROM moments
     QUALIFY event_id IS NOT NULL
 ),
 nested AS (
     SELECT
-        f.trace_id, f.pid, f.tid, f.event_id, f.name, f.start_ns, f.end_ns, d.depth,
+        f.trace_id, f.pid, f.tid, f.thread_id, f.event_id, f.name, f.start_ns, f.end_ns, d.depth,
         n.parts.class AS class, TRY_CAST(n.parts.instance AS BIGINT) AS instance
     FROM frames AS f
-    JOIN depths AS d ON d.trace_id = f.trace_id AND d.event_id = f.event_id
+    JOIN depths AS d ON d.thread_id = f.thread_id AND d.event_id = f.event_id
     LEFT JOIN names AS n ON n.name = f.name
 ),
 called AS (
     SELECT
-        f.*, p.event_id AS parent_id, p.name AS parent, p.class AS parent_class,
+        f.trace_id, f.pid, f.tid, f.event_id, f.name, f.start_ns, f.end_ns, f.depth, f.class,
+        f.instance, p.event_id AS parent_id, p.name AS parent, p.class AS parent_class,
         p.start_ns AS parent_ns
     FROM nested AS f
     ASOF LEFT JOIN nested AS p
-        ON p.trace_id = f.trace_id AND p.pid = f.pid AND p.tid = f.tid AND p.depth = f.depth - 1
-        AND p.start_ns <= f.start_ns
+        ON p.thread_id = f.thread_id AND p.depth = f.depth - 1 AND p.start_ns <= f.start_ns
 ),
 callers AS (
     SELECT DISTINCT trace_id, parent_class AS class

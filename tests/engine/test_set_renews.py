@@ -1,0 +1,96 @@
+"""A setting has those rows computed again that read it, and what comes out is what an ingest with it gives."""
+
+import pytest
+from sqlglot import exp, parse
+
+from tracelake.engine import lineage, modules
+from tracelake.engine.compute import Worker
+from tracelake.lake import Lake
+from tracelake.synthetic.npu import write_npu
+
+
+@pytest.fixture
+def made(monkeypatch) -> list[str]:
+    """The tables that are computed."""
+    names: list[str] = []
+    make = Worker._make_table
+
+    def noting(self, entry, connection):
+        names.append(entry.name)
+        make(self, entry, connection)
+
+    monkeypatch.setattr(Worker, "_make_table", noting)
+    return names
+
+
+def stored_rows(lake: Lake) -> dict[str, list[str]]:
+    found = {}
+    for name in sorted(modules.stored()):
+        # Sums of doubles depend on their order.
+        shown = ", ".join(
+            f"printf('%.9g', \"{one.name}\")" if one.type == "DOUBLE" else f'"{one.name}"'
+            for one in modules.module(name).columns
+        )
+        found[name] = sorted(map(repr, lake.rows(f"SELECT {shown} FROM {name}")))
+    return found
+
+
+def test_a_tag_and_a_name_cost_nothing_and_a_model_costs_what_reads_it(s1_lake, made):
+    s1_lake.set("s1", owner="me")
+    s1_lake.set("s1", trace="renamed")
+    assert made == []
+    s1_lake.set("renamed", model="Qwen3-8B")
+    assert modules.stored() & {*made} == lineage.reached("model")
+    assert len(lineage.reached("model")) < 5
+    made.clear()
+    s1_lake.set("renamed", run="nightly")
+    assert modules.stored() & {*made} == lineage.reached("run") == {"collectives"}
+    made.clear()
+    # Rules, not settings: all of it.
+    s1_lake.compute("renamed")
+    assert {*made} >= {one for one in modules.stored() if modules.module(one).only_format is None}
+
+
+@pytest.mark.parametrize("settings", [
+    {"model": "Qwen3-8B"}, {"hardware": "h200", "tp": 4}, {"run": "nightly"}, {"rank": 3}, {"num_layers": 3},
+    {"anchor": "softmax", "anchor_role": "inside"}, {"dedup": "none"},
+], ids=lambda settings: "-".join(settings))  # fmt: skip
+def test_what_a_setting_leaves_and_what_it_renews_are_the_rows_of_an_ingest_with_it(s1_file, tmp_path, settings):
+    write_npu(tmp_path / "kernel_details.csv")
+    traces = (s1_file, tmp_path / "kernel_details.csv")
+    with Lake(tmp_path / "lake") as lake, Lake(tmp_path / "other") as other:
+        lake.ingest(*traces)
+        before = stored_rows(lake)
+        for (trace,) in lake.rows("SELECT trace FROM traces"):
+            lake.set(trace, **settings)
+        other.ingest(*traces, **settings)
+        after = stored_rows(lake)
+        assert after == stored_rows(other)
+        assert lake.store.answers.stale() == []
+        changed = {name for name in after if after[name] != before[name]}
+        assert changed <= frozenset().union(*map(lineage.reached, settings))
+        # And back again.
+        for (trace,) in lake.rows("SELECT trace FROM traces"):
+            lake.set(trace, **dict.fromkeys(settings))
+        assert stored_rows(lake) == before
+
+
+def test_rows_that_are_lost_are_computed_and_not_taken_for_none(s1_lake, made):
+    expected = stored_rows(s1_lake)
+    for file in (s1_lake.path / "tables" / "_kernels").glob("*.parquet"):
+        file.write_bytes(b"")
+    s1_lake.set("s1", model="Qwen3-8B")
+    assert "_kernels" in made
+    assert stored_rows(s1_lake)["_kernels"] == expected["_kernels"] != []
+
+
+def test_a_relation_names_the_settings_that_it_reads():
+    """A parser finds no column of a setting in a relation that is not among those that the setting reaches."""
+    columns = {"model", "hardware", "tp", "num_layers", "dedup", "run", "anchor", "profile", "rank"}
+    for entry in modules.relations():
+        if entry.name in lineage._SHOW or not entry.uses & lineage._SHOW:
+            continue
+        found = {column.name for one in parse(entry.sql, read="duckdb") for column in one.find_all(exp.Column)}
+        for name in found & columns:
+            readers = {one for one in modules.stored() if entry.name in modules.sources(one)}
+            assert readers <= lineage.reached(name), (entry.name, name)
