@@ -49,6 +49,7 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--lake", envvar="TRACELAKE_LAKE", type=common.LAKE, help="The lake's folder, or s3://, gs://, az://.")
+@common.color_option
 @click.version_option(__version__, prog_name="tracelake")
 @click.pass_context
 def cli(ctx: click.Context, lake: Place | None) -> None:

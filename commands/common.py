@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +17,14 @@ from ..engine.paths import Place, place_of
 from ..reports.output.files import check_target, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import duckdb
 
     from ..analysis.passes import Pass
     from ..lake import Lake
+    from ..reports.output.render import Part
+    from ..reports.output.screen import Screen
 
 #: The lakes that a command has opened.
 _opened: list[Lake] = []
@@ -71,7 +76,7 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
             show_default=True,
             help="Rows shown of a table; 0 for all.",
         )(command)
-        command = spreadsheet_option(command)
+        command = spreadsheet_option(screen_options(command))
         command = click.option("-o", "--output", type=OUTPUT, help=output)(command)
         return click.option(
             "--format",
@@ -83,6 +88,17 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
         )(command)
 
     return add
+
+
+def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --wide and --sort to a command; `screen` and `render_rows` know their values."""
+    command = click.option(
+        "--wide", is_flag=True, expose_value=False, callback=_remember, help="On a terminal, all columns, never cut."
+    )(command)
+    return click.option(
+        "--sort", metavar="COLUMN", expose_value=False, callback=_remember,
+        help="Sort by a column: numbers from the largest, words from A.",
+    )(command)  # fmt: skip
 
 
 def ray_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,13 +140,34 @@ def spreadsheet_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def for_spreadsheets() -> bool | None:
     """Return whether CSV is for a spreadsheet; None if not given."""
-    given: bool | None = click.get_current_context().meta.get(f"{__package__}.spreadsheet")
+    given: bool | None = _given("spreadsheet")
     return given
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
-    """Store an option for `render_rows`: it concerns CSV only."""
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Store an option for `render_rows` and `screen`: it concerns how an answer looks."""
     ctx.meta[f"{__package__}.{param.name}"] = value
+
+
+def _given(option: str) -> Any:
+    return click.get_current_context().meta.get(f"{__package__}.{option}")
+
+
+#: --color of the whole command line.
+color_option = click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True, expose_value=False,
+    callback=_remember, help="Colours; auto: on a terminal, unless NO_COLOR is set.",
+)  # fmt: skip
+
+
+def screen(format_: str = "table", output: Path | None = None) -> Screen:
+    """Return what is known of the terminal that an answer goes to; a file and other formats than table have none."""
+    from ..reports.output.screen import PLAIN, screen_of
+
+    if output is not None or format_ not in ("table", "compute-flow"):
+        return PLAIN
+    store = _opened[-1].store if _opened else None
+    return screen_of(store, wide=bool(_given("wide")), colour=_given("color") or "auto")
 
 
 def listed(value: str | None) -> list[str]:
@@ -162,7 +199,15 @@ def say(text: str) -> None:
     from ..engine.secrets import redact
     from ..engine.text import printable
 
-    click.echo(printable(f"tracelake: {redact(text)}"), err=True)
+    message = printable(f"tracelake: {redact(text)}")
+    if sys.stderr.isatty():
+        # Words such as paths stay whole.
+        wrapper = textwrap.TextWrapper(
+            max(shutil.get_terminal_size().columns - 1, 40), subsequent_indent="  ", replace_whitespace=False,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        message = "\n".join(map(wrapper.fill, message.split("\n")))
+    click.echo(message, err=True)
 
 
 def open_at(lake: Place | None, trace: str) -> Lake:
@@ -340,4 +385,35 @@ def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | No
     """Print any rows."""
     from ..reports.output.render import render
 
-    render(answer, format_, output, limit=limit, spreadsheet=for_spreadsheets())
+    shown = screen(format_, output)
+    render(_sorted(answer), format_, output, limit=limit, spreadsheet=for_spreadsheets(), screen=shown)
+
+
+def render_parts(parts: Sequence[Part], format_: str, output: Path | None, limit: int) -> None:
+    """Print answers, tables and lines one after another; --sort is of the answers."""
+    from ..reports.output import render
+    from ..reports.output.table import Table
+
+    found = [part if isinstance(part, str | Table) else _sorted(part) for part in parts]
+    render.render_parts(found, format_, output, limit=limit, screen=screen(format_, output))
+
+
+def _sorted(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return an answer in the order that --sort gives.
+
+    Raises:
+        UsageError: it has no such column.
+    """
+    from ..engine.near import guess
+    from ..reports.output.render import is_number
+
+    wanted = _given("sort")
+    if wanted is None:
+        return answer
+    if wanted not in answer.columns:
+        raise UsageError(
+            f"--sort {wanted}: no such column.{guess(wanted, answer.columns)} The columns: {', '.join(answer.columns)}."
+        )
+    down = " DESC" if is_number(answer.types[answer.columns.index(wanted)]) else ""
+    column = wanted.replace('"', '""')
+    return answer.order(f'"{column}"{down} NULLS LAST')

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-
 from ...engine import modules, rooms
 from ...engine.errors import UsageError
+from ...engine.near import guess
 
 
 def overview() -> str:
@@ -63,9 +62,7 @@ def _find(relation: str) -> modules.Module:
     entry = modules.module(relation)
     if entry is None:
         known = [entry.name for entry in modules.modules() if entry.public]
-        near = difflib.get_close_matches(relation.lower(), known, n=3, cutoff=0.5)
-        guess = f" Near: {', '.join(near)}." if near else ""
-        raise UsageError(f"{relation}: no such relation.{guess} `tracelake schema` lists them.")
+        raise UsageError(f"{relation}: no such relation.{guess(relation, known)} `tracelake schema` lists them.")
     return entry
 
 
