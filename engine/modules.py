@@ -21,7 +21,6 @@ from . import index, twins
 from .near import guess
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
-LOOKUP_ROOT = SQL_ROOT / "lookup"
 
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
@@ -341,10 +340,8 @@ def fingerprint() -> str:
 
 
 def csv_file(table: str) -> Path:
-    """Return the shipped rows of a lookup table; that of another folder has them beside it."""
-    shipped = LOOKUP_ROOT / f"{table}.csv"
-    entry = None if shipped.exists() else module(table)
-    return shipped if entry is None else entry.path.with_suffix(".csv")
+    """Return the file of a table's shipped rows, beside its SQL; a table that is filled later has none."""
+    return _by_name()[table].path.with_suffix(".csv")
 
 
 def comments(entry: Module, relation: str, *, table: bool = False) -> str:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,6 +82,12 @@ def test_no_module_exceeds_400_lines():
     sizes = {path.relative_to(ROOT).as_posix(): path.read_bytes().count(b"\n") for path in modules()}
     assert sizes, "no module found"
     assert {path: lines for path, lines in sizes.items() if lines > 400} == {}
+
+
+def test_no_folder_of_sql_exceeds_25_relations():
+    sizes = Counter(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "sql").rglob("*.sql"))
+    assert sizes, "no relation found"
+    assert {folder: relations for folder, relations in sizes.items() if relations > 25} == {}
 
 
 def test_sql_is_data_and_holds_no_python():

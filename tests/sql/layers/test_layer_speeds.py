@@ -30,8 +30,8 @@ def typed(traces):
     with duckdb.connect() as connection:
         connection.execute(TABLES)
         for table in ("category_groups", "layer_kind_limits"):
-            connection.execute((modules.LOOKUP_ROOT / f"{table}.sql").read_text())
-            connection.execute(f"INSERT INTO {table} FROM '{modules.LOOKUP_ROOT}/{table}.csv'")
+            connection.execute(modules.module(table).sql)
+            connection.execute(f"INSERT INTO {table} FROM '{modules.csv_file(table)}'")
         rows = [
             (str(trace), None, 0, number, layer, *kernel)
             for trace, passes in enumerate(traces)

@@ -10,10 +10,11 @@ import duckdb
 import pytest
 
 import tracelake
+from tracelake.engine.modules import csv_file
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ...lakes import Files, in_one_lake, ingest_at_once
-from ...support import ROOT, data_file, trace_bytes
+from ...support import data_file, trace_bytes
 from ..captures import sql_of
 
 CASES = {
@@ -247,8 +248,8 @@ def test_three_kinds_by_kernels_alone_are_the_types_that_the_config_tells(untype
 def kinds(*layers):
     """Return the kinds of layers whose kernels are given as `category:name`."""
     with duckdb.connect() as connection:
-        connection.execute((ROOT / "sql/lookup/category_groups.sql").read_text())
-        connection.execute(f"INSERT INTO category_groups FROM '{ROOT}/sql/lookup/category_groups.csv'")
+        connection.execute(sql_of("category_groups"))
+        connection.execute(f"INSERT INTO category_groups FROM '{csv_file('category_groups')}'")
         connection.execute(
             "CREATE TABLE layer_kernels (trace_id VARCHAR, rank INTEGER, device INTEGER, pass_id BIGINT, "
             "layer_id BIGINT, name VARCHAR, category VARCHAR)"

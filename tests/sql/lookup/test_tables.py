@@ -15,9 +15,10 @@ from itertools import pairwise
 import duckdb
 import pytest
 
-from ...support import DATA, ROOT
+from tracelake.engine.modules import csv_file
 
-LOOKUP = ROOT / "sql" / "lookup"
+from ...support import DATA
+
 TRACES = sorted((DATA / "kineto").glob("*.json.gz"))
 
 COLUMNS = {
@@ -55,9 +56,8 @@ COLUMNS = {
 def database() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"threads": 1})
     for table, columns in COLUMNS.items():
-        path = LOOKUP / f"{table}.csv"
         connection.execute(
-            f"CREATE TABLE {table} AS FROM read_csv('{path}', header = true, delim = ',', quote = '\"', "
+            f"CREATE TABLE {table} AS FROM read_csv('{csv_file(table)}', header = true, delim = ',', quote = '\"', "
             f"escape = '\"', columns = {columns})"
         )
     return connection
@@ -120,7 +120,7 @@ def kernels_of(file: str) -> list[tuple[str, Decimal]]:
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_every_file_is_plain_csv_whose_header_names_exactly_the_documented_columns(table):
-    raw = (LOOKUP / f"{table}.csv").read_bytes()
+    raw = csv_file(table).read_bytes()
     assert b"\r" not in raw
     assert raw.endswith(b"\n")
     lines = list(csv.reader(raw.decode("utf-8").splitlines()))
