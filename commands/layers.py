@@ -9,17 +9,8 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import (
-    FORMATS,
-    find_one_pass,
-    find_pass,
-    format_options,
-    open_at,
-    output_options,
-    print_rows,
-    render_parts,
-    say,
-)
+from .common import FORMATS, format_options, open_at, output_options, print_rows, render_parts, say
+from .which_pass import find_one_pass, find_pass
 
 if TYPE_CHECKING:
     from ..lake import Lake

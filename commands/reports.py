@@ -8,7 +8,8 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import OUTPUT, find_one_pass, find_pass, listed, open_at, output_options, print_rows, say
+from .common import OUTPUT, listed, open_at, output_options, print_rows, say
+from .which_pass import find_one_pass, find_pass
 
 
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:  # noqa: ARG001

@@ -110,7 +110,7 @@ _TABLES = {
         """,
     "kernels": f"""
         SELECT
-            device, stream, kernel_id, round((start_ns - origin_ns) / 1e6, 6) AS start_ms, dur_ns / 1e3 AS dur_us,
+            device, stream, kernel_id, round((start_ns - origin_ns) / 1e6, 6) AS start_ms, dur_us,
             category, display_name, launch_kernels, input_dims
         FROM rows JOIN {_ORIGINS} USING (trace_id)
         ORDER BY rank, device, start_ns, kernel_id

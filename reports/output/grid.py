@@ -24,6 +24,8 @@ _LEAST_NAME, _LEAST_PROSE = 24, 34
 #: Characters of a bar, and the priority from which on columns are left out for it.
 _BAR = 8
 _BAR_PRIORITY = 3
+#: Of so few rows the main figures are shown where they are the same, too.
+_FEW = 3
 #: Characters of a value that is named below the table.
 _LONGEST_NOTE = 40
 
@@ -101,13 +103,14 @@ def _telling(fields: list[_Field], rows: int) -> tuple[list[_Field], list[str]]:
     same = [
         field for field in fields
         if rows > 1 and field not in empty and len(set(field.cells)) == 1 and field.look.kind != "prose"
+        if rows > _FEW or field.look.priority > 2
     ]  # fmt: skip
     telling = [field for field in fields if field not in empty and field not in same]
     if not telling:
         return fields, []
     notes = []
     if same:
-        values = (f"{field.name} {_cut(field.cells[0].replace(chr(10), ' '), _LONGEST_NOTE)}" for field in same)
+        values = (f"{field.name} {cut_middle(field.cells[0].replace(chr(10), ' '), _LONGEST_NOTE)}" for field in same)
         notes.append(f"Same in all rows: {', '.join(values)}.")
     if empty:
         notes.append(f"Empty: {', '.join(field.name for field in empty)}.")
@@ -138,7 +141,7 @@ def _fitted(fields: list[_Field], width: int) -> tuple[list[_Field] | None, list
             sized = [_sized(field, folded, bar=field is bars) for field in shown]
             # Headers in two lines leave more room for names.
             if _total(sized) <= width and (folded or _total([_whole(field) for field in sized]) <= width):
-                return _filled(sized, width), [field.name for field in fields if field.name in left_out]
+                return _filled(_unfolded(sized, width), width), [f.name for f in fields if f.name in left_out]
         # Of equal ones the rightmost goes; the first columns of an answer are its keys.
         last = max(range(len(shown)), key=lambda place: (shown[place].look.priority, place))
         if bars is not None and shown[last].look.priority <= _BAR_PRIORITY:
@@ -174,6 +177,16 @@ def _folded(name: str, width: int) -> tuple[str, ...]:
     places = [place + 1 for place, letter in enumerate(name[:-1]) if letter == "_"]
     best = min(places, key=lambda place: max(place, len(name) - place))
     return (name[:best], name[best:])
+
+
+def _unfolded(fields: list[_Field], width: int) -> list[_Field]:
+    """Return the columns with as many headers in one line as there is room for, from the left."""
+    shown = list(fields)
+    for place, field in enumerate(fields):
+        shown[place] = replace(field, header=(field.name,), width=max(field.width, _cells(field.name)))
+        if _total([_whole(one) for one in shown]) > width:
+            shown[place] = field
+    return shown
 
 
 def _total(fields: Sequence[_Field]) -> int:
@@ -221,7 +234,7 @@ def _lines(field: _Field, row: int, screen: Screen) -> list[str]:
         return [f"{_pad(text, field.width - _BAR - 1, right=True)} {_pad(_bar(field, text), _BAR, right=False)}"]
     if field.look.kind == "prose":
         return textwrap.wrap(text, max(field.width, 1)) or [""]
-    return [_cut(line, field.width) for line in text.split("\n")]
+    return [cut_middle(line, field.width) for line in text.split("\n")]
 
 
 def _bar(field: _Field, cell: str) -> str:
@@ -234,6 +247,18 @@ def bar(share: float, width: int) -> str:
     """Return a bar of a share from 0 to 1; what is above zero is seen."""
     eighths = round(max(0.0, min(share, 1.0)) * width * 8) or int(share > 0)
     return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
+
+
+def bar_of_parts(parts: Sequence[tuple[float, str]], width: int) -> list[str]:
+    """Return the pieces of one bar, each a percentage with its filling; what is above zero is seen."""
+    pcts = [pct for pct, _ in parts]
+    ends = [round(sum(pcts[: place + 1]) * width / 100) for place in range(len(pcts))]
+    widths = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    for place, pct in enumerate(pcts):
+        if pct >= 0.05 and not widths[place]:
+            widths[widths.index(max(widths))] -= 1
+            widths[place] = 1
+    return [fill * cells for (_, fill), cells in zip(parts, widths, strict=True)]
 
 
 def _mood(field: _Field, row: int) -> str:
@@ -258,7 +283,9 @@ def _cards(fields: list[_Field], rows: int, screen: Screen) -> Iterator[str]:
         if row:
             yield "\n"
         moods = [field.cells[row] for field in heads if field.look.kind == "state"]
-        title = _cut("  ".join(field.cells[row].replace("\n", " ") for field in heads if field.cells[row]), width - 1)
+        title = cut_middle(
+            "  ".join(field.cells[row].replace("\n", " ") for field in heads if field.cells[row]), width - 1
+        )
         yield " " + painted(title, moods[0] if moods else "bold", screen) + "\n"
         for field in proses:
             yield from (f"   {line}\n" for line in textwrap.wrap(field.cells[row], width - 4))
@@ -278,7 +305,7 @@ def _pad(text: str, width: int, right: bool) -> str:
     return spaces + text if right else text + spaces
 
 
-def _cut(text: str, width: int) -> str:
+def cut_middle(text: str, width: int) -> str:
     """Return a text that fits, with … in place of its middle."""
     if _cells(text) <= width:
         return text

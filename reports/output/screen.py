@@ -90,6 +90,7 @@ _COLOURS = {
     "error": "31", "fail": "31", "FAIL": "31", "worse": "31",
     "warning": "33", "warn": "33", "WARN": "33", "unknown": "33",
     "ok": "32", "pass": "32", "PASS": "32", "better": "32",
+    "compute": "32", "communication alone": "35", "copies alone": "34", "no launch": "31", "idle": "2",
 }  # fmt: skip
 
 
