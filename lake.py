@@ -309,10 +309,16 @@ class Lake:
         return document.summary(self.store, trace, format, top)
 
     def report(self, trace: str, output: _Path | None = None, pass_id: int | None = None) -> str:
-        """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file."""
+        """Return what is known of a trace as Markdown, or HTML or JSON for a file of that suffix; write it there."""
         from .reports.trace import report
 
         return report.report(self.store, trace, output, pass_id)
+
+    def index(self, output: _Path) -> str:
+        """Return all traces as a page, the newest first, written to a file."""
+        from .reports.page import index
+
+        return index.write_index(self.store, output)
 
     def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""

@@ -32,14 +32,16 @@ def arranged(words: Sequence[str]) -> list[str]:
     for word in rest:
         name, equals, _ = word.partition("=")
         place = first if name in _OF_THE_LINE else last if name in _OF_THE_COMMAND else None
-        if word == _JSON:
+        value = next(rest, None) if place is not None and not equals else None
+        if word == "--lake" and (value is None or value.startswith("-")) and "report" in before:
+            # All traces of the lake: `report --lake`.
+            middle += [word, *([] if value is None else [value])]
+        elif word == _JSON:
             last += ["--format", "json"]
         elif place is None:
             middle.append(word)
         else:
-            place.append(word)
-            if not equals:
-                place += [value for value in [next(rest, None)] if value is not None]
+            place += [word, *([] if value is None else [value])]
     return [*first, *middle, *last, *after]
 
 

@@ -255,6 +255,22 @@ def _section_part(section: Section, found: dict[str, Any], top: int, shorten: _S
     yield f"{found['basis']}{some}\n"
 
 
+def section_table(summary: dict[str, Any], key: str, top: int, names: Mapping[str, str]) -> Table:
+    """Return a section of a summary as a table, with its basis and how much of it is shown below.
+
+    Args:
+        summary: what `build` returned.
+        key: the section.
+        top: rows shown of a table that may be long; 0 for all.
+        names: how long names of operations are shown, as `short_names` gives them.
+    """
+    [section] = (one for one in SECTIONS if one.key == key)
+    if not summary[key]["rows"]:
+        return Table((), (), section.title)
+    table, some = _table(section, summary[key]["rows"], top, _Shorten(names))
+    return replace(table, title=section.title, unit=summary[key]["basis"] + some)
+
+
 def _table(section: Section, rows: list[dict[str, Any]], top: int, shorten: _Shorten) -> tuple[Table, str]:
     """Return the rows of a section that are shown, and a sentence where some are not."""
     rows = [row for row in rows if not row.get(section.left_out)]

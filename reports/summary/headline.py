@@ -35,7 +35,8 @@ class Headline:
         what: what it is a trace of.
         step: how long a step takes.
         parts: parts of the devices' time in percent, which make up 100; none without device operations.
-        todo: what to do first, with the evidence and what it is worth.
+        lead: what stands out, and what it is worth.
+        todo: the same with its evidence and what to try.
         trust: how far to trust the answers.
         mood: ok, warning or error: the worst that the checks have found.
     """
@@ -44,6 +45,7 @@ class Headline:
     what: str
     step: str
     parts: tuple[tuple[str, float], ...]
+    lead: str
     todo: str
     trust: str
     mood: str
@@ -78,7 +80,7 @@ def _headline(row: dict[str, Any]) -> Headline:
     return Headline(
         trace=row["trace"], what=_what(row), step=_step(row),
         parts=tuple((name, row[key]) for key, name in _PARTS.items() if row[key] is not None),
-        todo=_todo(row), trust=_trust(row),
+        lead=_lead(row), todo=_todo(row), trust=_trust(row),
         mood="error" if row["error_count"] else "warning" if row["warning_count"] or row["truncated"] else "ok",
     )  # fmt: skip
 
@@ -102,12 +104,21 @@ def _step(row: dict[str, Any]) -> str:
     return f"{duration(row['step_median_us'])} a step ({row['step_source']}; {steps}{spread}{tokens})"
 
 
-def _todo(row: dict[str, Any]) -> str:
+def _lead(row: dict[str, Any]) -> str:
     if row["finding"] is None:
         return "nothing stands out"
-    worth = f"at most {duration(row['gain_us'])} of device time, {row['gain_pct']:.1f} %, to gain"
-    evidence = _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), row["evidence"])
-    return f"{row['title']}: {worth}. {evidence}. {row['advice'] or ''}".rstrip()
+    return f"{row['title']}: at most {duration(row['gain_us'])} of device time, {row['gain_pct']:.1f} %, to gain"
+
+
+def _todo(row: dict[str, Any]) -> str:
+    if row["finding"] is None:
+        return _lead(row)
+    return f"{_lead(row)}. {shortened(row['evidence'])}. {row['advice'] or ''}".rstrip()
+
+
+def shortened(evidence: str) -> str:
+    """Return a sentence whose long words, names of kernels, lose their middle."""
+    return _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), evidence)
 
 
 def _trust(row: dict[str, Any]) -> str:

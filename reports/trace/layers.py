@@ -155,11 +155,11 @@ def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id:
     """Return layers as people read them: each one, their types beside each other, and of one pass what to do next."""
     found = verdict(store, trace_id, pass_id) if isinstance(pass_id, int) else None
     shown = for_people(store, "layers", answer)
-    answer_parts = framed(store, trace_id, pass_id, [shown, _in_sql_names(types_table(store, trace_id, pass_id))])
+    answer_parts = framed(store, trace_id, pass_id, [shown, in_sql_names(types_table(store, trace_id, pass_id))])
     return [*answer_parts, *([str(found)] if found else [])]
 
 
-def _in_sql_names(types: Table) -> Table:
+def in_sql_names(types: Table) -> Table:
     """Return a table of types with the names, and so the units, of the relation layer_types."""
     names = {"pass": "pass_id", "type": "layer_type", "which": "layer_ids"}
     in_ms = [column.name.endswith("_ms") for column in types.columns]

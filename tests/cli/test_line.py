@@ -22,6 +22,8 @@ def lake(s1_lake_folder):
         ("--json model list", "model list --format json"),
         ("sql -- --json", "sql -- --json"),
         ("layers T --lake", "--lake layers T"),
+        ("report --lake -o x.html", "report --lake -o x.html"),
+        ("report --lake -o x.html --lake L", "--lake L report --lake -o x.html"),
         ("", ""),
     ],
 )

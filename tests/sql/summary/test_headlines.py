@@ -52,7 +52,7 @@ def test_parts_make_up_the_time_of_all_devices(real_lake, name):
 
 
 def test_five_lines_open_every_report():
-    found = Headline("T", "what", "step", (("compute", 99.96), ("idle", 0.04)), "todo", "trust", "ok")
+    found = Headline("T", "what", "step", (("compute", 99.96), ("idle", 0.04)), "lead", "todo", "trust", "ok")
     assert found.lines() == [
         ("what", "what"), ("step", "step"), ("time", "compute 100.0 %"), ("first", "todo"), ("trust", "trust")
     ]  # fmt: skip
