@@ -55,36 +55,14 @@ def _model_named(store: Store, text: str) -> str | None:
     Raises:
         UsageError: the configs of several traces are so called.
     """
-    found = store.rows(
-        """
-        WITH found AS (
-            SELECT 1 AS place, model FROM architectures WHERE model = $1
-            UNION ALL
-            SELECT 2, model FROM model_words WHERE word = folded_name($1)
-        )
-        SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
-        """,
-        [text.strip()],
-    ) or _of_traces(store, text.strip())
-    models = [model for _, model in found]
-    if len(models) > 1 and found[0][0] == 3:
-        raise UsageError(f"{text}: {len(models)} models have configs of this name. Give one of: {', '.join(models)}.")
-    return models[0] if models else None
-
-
-def _of_traces(store: Store, text: str) -> list[tuple[int, str]]:
-    """Return the models so called that traces have a config.json of: by their keys, else by the names given."""
-    return store.rows(
-        """
-        WITH found AS (
-            SELECT 1 AS place, model FROM _trace_configs WHERE model = $1
-            UNION ALL
-            SELECT 3, model FROM _trace_configs WHERE folded_name(given_name) = folded_name($1)
-        )
-        SELECT place, model FROM found WHERE place = (SELECT min(place) FROM found) ORDER BY model
-        """,
-        [text],
-    )
+    text = text.strip()
+    found = [str(model) for (model,) in store.rows("SELECT model FROM _models_named($1) ORDER BY model", [text])]
+    if not found:
+        of_traces = store.rows("SELECT model, by_name FROM _trace_models_named($1) ORDER BY model", [text])
+        found = [str(model) for model, _ in of_traces]
+        if len(found) > 1 and of_traces[0][1]:
+            raise UsageError(f"{text}: {len(found)} models have configs of this name. Give one of: {', '.join(found)}.")
+    return found[0] if found else None
 
 
 def _give_config_of_trace(store: Store, model: str) -> None:
@@ -251,10 +229,9 @@ def faults(store: Store, scenario: str) -> list[str]:
 def models(store: Store) -> duckdb.DuckDBPyRelation:
     """Return the models known, with their dimensions and whether their active parameters are as published."""
     return store.sql(
-        "SELECT a.model, name, attention, num_layers, hidden_size, num_experts, top_k, "
+        "SELECT model, name, attention, num_layers, hidden_size, num_experts, top_k, "
         "round(active / 1e9, 2) AS active_b, round(active_embedded / 1e9, 2) AS active_with_embedding_b, "
-        "a.published_active_b, agrees, source, fault "
-        "FROM architectures AS a LEFT JOIN active_parameters AS p ON p.model = a.model ORDER BY a.model"
+        "published_active_b, agrees, source, fault FROM _model_pages ORDER BY model"
     )
 
 
@@ -271,13 +248,7 @@ def model(store: Store, model: str | os.PathLike[str], *, tall: bool = False) ->
         InputError: the file is no config.json.
     """
     name = modules.quoted(resolve_model(store, model))
-    wide = (
-        "SELECT a.*, p.* EXCLUDE (model, published_active_b), k.layer_kinds FROM architectures AS a "
-        "LEFT JOIN active_parameters AS p ON p.model = a.model "
-        "LEFT JOIN (SELECT model, map(list(layer_kind), list(layers)) AS layer_kinds FROM ("
-        "SELECT model, layer_kind, count(*) AS layers FROM model_layers GROUP BY ALL ORDER BY ALL) GROUP BY model)"
-        f" AS k ON k.model = a.model WHERE a.model = {name}"
-    )
+    wide = f"SELECT * FROM _model_pages WHERE model = {name}"
     if not tall:
         return store.sql(wide)
     # Billions, as in the list of models, and no more digits than one reads.

@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
 Pass = int | Literal["all"] | None
 
-#: Layers with the share of the device's busy time in the layers of the pass's series.
-_COVERED = (
-    "(SELECT layers.*, coverage_pct FROM layers JOIN passes ON passes.trace_id = layers.trace_id "
-    "AND passes.device = layers.device AND passes.pass_id = layers.pass_id)"
-)
-
 
 def passes(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
     """Return the forward passes of a trace, in time order."""
@@ -32,7 +26,7 @@ def layers(store: Store, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRel
 
     The last column is their coverage: the share of the device's busy time in the layers of the pass's series.
     """
-    return _of_pass(store, _COVERED, trace, pass_id, order="rank, device, pass_id, layer_id")
+    return _of_pass(store, "_covered_layers", trace, pass_id, order="rank, device, pass_id, layer_id")
 
 
 def kernels(store: Store, trace: str, pass_id: Pass = None, layer: int | None = None) -> duckdb.DuckDBPyRelation:

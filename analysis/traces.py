@@ -144,11 +144,7 @@ def traces(store: Store) -> duckdb.DuckDBPyRelation:
 def doctor(store: Store, trace: str | None = None) -> duckdb.DuckDBPyRelation:
     """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
     condition = of_trace(store, trace) if trace else "true"
-    return store.sql(
-        "SELECT trace, health.* FROM health LEFT JOIN traces USING (trace_id) "
-        f"WHERE {condition} AND severity <> 'ok' "
-        "ORDER BY trace, list_position(['error', 'warning', 'info'], severity), \"check\""
-    )
+    return store.sql(f'SELECT * EXCLUDE (place) FROM _noteworthy WHERE {condition} ORDER BY trace, place, "check"')
 
 
 def _checked(store: Store, settings: Mapping[str, Any]) -> dict[str, str | None]:

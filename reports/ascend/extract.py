@@ -123,17 +123,10 @@ def _window(store: Store, trace_id: str, window: str, pass_id: int | None, devic
     )  # fmt: skip
     rows = store.rows(
         f"""
-        WITH numbered AS (
-            SELECT *, CASE WHEN complete THEN count(*) FILTER (complete) OVER (
-                PARTITION BY device ORDER BY pass_id) END AS complete_ordinal
-            FROM passes
-            WHERE trace_id = $1
-        )
-        SELECT p.{", p.".join(columns[:-3])}, w.{", w.".join(columns[-3:])}
-        FROM numbered AS p
-        JOIN pass_windows AS w ON w.trace_id = p.trace_id AND w.device = p.device AND w.pass_id = p.pass_id
-        WHERE p.pass_id = $2 AND w.window_kind = $3 AND ($4 IS NULL OR p.device = $4)
-        ORDER BY p.device
+        SELECT {", ".join(columns)}
+        FROM _extract_windows
+        WHERE trace_id = $1 AND pass_id = $2 AND window_kind = $3 AND ($4 IS NULL OR device = $4)
+        ORDER BY device
         LIMIT 1
         """,
         [trace_id, pass_id, window, device],
@@ -147,59 +140,29 @@ def _window(store: Store, trace_id: str, window: str, pass_id: int | None, devic
 
 
 def _chosen(trace_id: str, table: dict[str, Any], about: dict[str, Any]) -> str:
-    """Return the SELECT of the window's rows that stand in the table."""
-    first, count = int(table["first_event"]), int(table["lines"])
-    condition = f"k.trace_id = '{trace_id}' AND k.kernel_id BETWEEN {first} AND {first + count - 1}"
-    if about["device"] is not None:
-        condition += f" AND k.device = {int(about['device'])}"
-    if about["pass_id"] is not None:
-        condition += f" AND k.pass_id = {int(about['pass_id'])}"
-    return (
-        f"SELECT k.*, k.kernel_id - {first} + 1 AS row_no FROM window_kernels AS k "
-        f"WHERE {condition} AND k.window_kind = '{about['window']}'"
-    )
+    """Return the arguments of _extracted for the window's rows that stand in the table, in SQL."""
+    numbers = (about["pass_id"], about["device"], table["first_event"], table["lines"])
+    listed = ", ".join("NULL" if number is None else str(int(number)) for number in numbers)
+    return f"('{trace_id}', '{about['window']}', {listed})"
 
 
 def _counted(store: Store, chosen: str) -> dict[str, Any]:
     """Return counts and sums of the rows."""
     [sums] = store.rows(
         f"""
-        WITH chosen AS ({chosen})
         SELECT
             count(*), count(*) FILTER (counted), count(*) FILTER (ends_after),
             sum(end_ns - start_ns) FILTER (counted AND part = 'compute') / 1000,
             sum(end_ns - start_ns) FILTER (counted AND part = 'communication') / 1000,
             sum(end_ns - start_ns) FILTER (part = 'communication') / 1000,
             sum(end_ns - start_ns) FILTER (part = 'service') / 1000
-        FROM chosen
+        FROM _extracted{chosen}
         """
     )
     names = ("rows", "counted_rows", "rows_ending_after")
     times = ("compute_us", "communication_us", "raw_communication_us", "service_us")
-    dropped = store.rows(
-        f"""
-        WITH chosen AS ({chosen})
-        SELECT
-            coalesce(a.dup_reason, c.part), count(*), sum(c.end_ns - c.start_ns) / 1000,
-            list(c.row_no ORDER BY c.row_no)
-        FROM chosen AS c
-        JOIN ascend_kernels AS a ON a.trace_id = c.trace_id AND a.kernel_id = c.kernel_id
-        WHERE NOT c.counted
-        GROUP BY ALL
-        ORDER BY ALL
-        """
-    )
-    anchors = store.rows(
-        f"""
-        WITH chosen AS ({chosen})
-        SELECT k.display_name, count(*)
-        FROM chosen AS c
-        JOIN anchors AS a ON a.trace_id = c.trace_id AND a.kernel_id = c.kernel_id
-        JOIN kernels AS k ON k.trace_id = c.trace_id AND k.kernel_id = c.kernel_id
-        GROUP BY ALL
-        ORDER BY ALL
-        """
-    )
+    dropped = store.rows(f"SELECT rule, rows, sum_us, row_numbers FROM _extracted_duplicates{chosen} ORDER BY ALL")
+    anchors = store.rows(f"SELECT type, anchors FROM _extracted_anchors{chosen} ORDER BY ALL")
     return {
         "anchors": [{"type": kind, "count": count} for kind, count in anchors],
         **dict(zip(names, sums[:3], strict=True)),
@@ -218,11 +181,11 @@ def _rows(
     first, end = int(table["first_event"]), int(table["first_event"]) + int(table["lines"])
     skipped: set[int] = set()
     if everything and counted:
-        skipped = {row for (row,) in store.rows(f"SELECT kernel_id FROM ({chosen}) WHERE NOT counted")}
+        skipped = {row for (row,) in store.rows(f"SELECT kernel_id FROM _extracted{chosen} WHERE NOT counted")}
     wanted: set[int] | None = None
     if not everything:
         condition = "WHERE counted" if counted else ""
-        wanted = {row for (row,) in store.rows(f"SELECT kernel_id FROM ({chosen}) {condition}")}
+        wanted = {row for (row,) in store.rows(f"SELECT kernel_id FROM _extracted{chosen} {condition}")}
         first, end = min(wanted, default=end), max(wanted, default=first) + 1
     for start in range(first, end, _ROWS_AT_ONCE):
         rows = store.rows(

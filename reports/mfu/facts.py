@@ -55,17 +55,15 @@ def facts(store: Store, request: str) -> dict[str, Any]:
     [serving] = objects(
         store,
         "SELECT phase, batch, seq_len AS new_tokens_per_sequence, kv_len AS cached_tokens_per_sequence, tp, ep, dp, pp,"
-        " greatest(tp * dp * pp, ep) AS gpus, scenarios.hardware, hardware.name AS hardware_name, trusted, hbm_gbps,"
-        " weight_dtype, gemm_dtype, kv_dtype, mla_mode, model FROM scenarios LEFT JOIN hardware USING (hardware)"
-        " WHERE scenario = $request",
+        " gpus, hardware, hardware_name, trusted, hbm_gbps, weight_dtype, gemm_dtype, kv_dtype, mla_mode, model"
+        " FROM _serving WHERE scenario = $request",
         request=request,
     )
     name = serving.pop("model")
     [model] = objects(
         store,
         f"SELECT {_MODEL}, active AS active_parameters, active_embedded AS active_parameters_with_embedding,"
-        " a.published_active_b, difference_pct, agrees FROM architectures AS a"
-        " LEFT JOIN active_parameters USING (model) WHERE model = $model".replace("SELECT model,", "SELECT a.model,"),
+        " published_active_b, difference_pct, agrees FROM _model_pages WHERE model = $model",
         model=name,
     )
     asked = {"request": request}
@@ -101,12 +99,7 @@ def facts(store: Store, request: str) -> dict[str, Any]:
         "measured_layer": _one(
             objects(
                 store,
-                "SELECT layer_kind, shown.layer_id, told_by, form, compress_ratio AS stated_compress_ratio,"
-                " num_layers AS stated_layers, stated_us, unlisted_us, kernels,"
-                " CAST(total_us AS DOUBLE) AS total_us, CAST(assigned_us AS DOUBLE) AS assigned_us,"
-                " CAST(overhead_us AS DOUBLE) AS overhead_us, CAST(unmapped_us AS DOUBLE) AS unmapped_us,"
-                " coverage_pct, untimed_pct FROM timing_sums JOIN timing_metadata USING (request)"
-                " JOIN _timing_layers AS shown USING (request) WHERE request = $request",
+                "SELECT * EXCLUDE (request) FROM _timed_layers WHERE request = $request",
                 **asked,
             )
         ),
@@ -138,8 +131,7 @@ def _types(store: Store, request: str) -> Rows:
     """Return in which types how many FLOP of a rank are computed, and the peaks of these."""
     return objects(
         store,
-        "SELECT dtype, peak_tflops, sum(layers * flop_rank) AS flop_rank FROM timing_operators"
-        " WHERE request = $request AND flop > 0 GROUP BY ALL ORDER BY flop_rank DESC",
+        "SELECT dtype, peak_tflops, flop_rank FROM _timed_types WHERE request = $request ORDER BY flop_rank DESC",
         request=request,
     )
 

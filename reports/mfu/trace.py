@@ -39,8 +39,7 @@ def facts(store: Store, trace_id: str, pass_id: int | None) -> dict[str, Any]:
     asked = {"trace": trace_id} | ({} if pass_id is None else {"pass_id": pass_id})
     [trace] = objects(
         store,
-        "SELECT trace, trace_id, model, traces.hardware, name AS hardware_name, tp FROM traces"
-        " LEFT JOIN hardware ON hardware.hardware = traces.hardware WHERE trace_id = $trace",
+        "SELECT * FROM _trace_chips WHERE trace_id = $trace",
         trace=trace_id,
     )
     return {
@@ -60,10 +59,9 @@ def facts(store: Store, trace_id: str, pass_id: int | None) -> dict[str, Any]:
         ),
         "unsized": objects(
             store,
-            "SELECT coalesce(unit, category) AS unit, bytes_note, count(*) AS kernels FROM kernel_roofline"
-            f" WHERE trace_id = $trace AND pass_id IS NOT NULL AND {condition} AND bytes_note IS NOT NULL"
-            " GROUP BY ALL ORDER BY ALL",
-            **asked,
+            "SELECT unit, bytes_note, kernels FROM _unsized_kernels WHERE trace_id = $trace"
+            " AND pass_id IS NOT DISTINCT FROM $pass_id ORDER BY ALL",
+            **(asked | {"pass_id": pass_id}),
         ),
     }
 

@@ -40,8 +40,8 @@ def described(store: Store, trace_id: str) -> list[tuple[str, str]]:
     if lines := architecture(config):
         return lines
     relation = store.sql(
-        "SELECT a.* FROM of_passes.architectures AS a JOIN _trace_models AS t ON t.model = a.model "
-        "WHERE t.trace_id = $trace_id",
+        "SELECT * FROM of_passes.architectures "
+        "WHERE model = (SELECT model FROM _trace_models WHERE trace_id = $trace_id)",
         trace_id=trace_id,
     )
     found = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
@@ -56,9 +56,9 @@ def kinds(store: Store, trace_id: str) -> str:
     """Return how many layers of each kind a trace's model has by its dimensions; empty when they are not known."""
     found = store.rows(
         """
-        SELECT layer_kind, count(*) FROM of_passes.model_layers
+        SELECT layer_kind, layers FROM of_passes._layer_counts
         WHERE model = (SELECT model FROM _trace_models WHERE trace_id = $1)
-        GROUP BY layer_kind ORDER BY layer_kind
+        ORDER BY layer_kind
         """,
         [trace_id],
     )
@@ -68,11 +68,7 @@ def kinds(store: Store, trace_id: str) -> str:
 def distribution(store: Store, trace_id: str, pass_id: int) -> str:
     """Return how many layers of each type a pass has, by name; empty without a config that has types."""
     found = store.rows(
-        """
-        SELECT layer_type, max(layers) FROM layer_types
-        WHERE trace_id = $1 AND pass_id = $2 AND layer_type IS NOT NULL
-        GROUP BY layer_type ORDER BY layer_type
-        """,
+        "SELECT layer_type, layers FROM _type_counts WHERE trace_id = $1 AND pass_id = $2 ORDER BY layer_type",
         [trace_id, pass_id],
     )
     return ", ".join(f"{kind} {layers}" for kind, layers in found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...analysis.studies import SCHEMA
 from ...analysis.workloads import Workload
 from .format import NOTHING, written
+from .prose import sentences
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,8 +22,14 @@ _FACTS = tuple(f"_report_{part}_facts" for part in (
 
 
 def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
-    """Fill report_facts from the report's scenarios; return the facts as people read them, with their units."""
+    """Fill report_facts from the report's scenarios, and the sentences of its rules.
+
+    Returns:
+        The facts as people read them, with their units.
+    """
     connection.execute("DELETE FROM report_facts")
+    connection.execute("DELETE FROM _report_sentences")
+    connection.executemany("INSERT INTO _report_sentences VALUES (?, ?)", [*sentences().items()])
     for relation in _FACTS:
         connection.execute(f"INSERT INTO report_facts SELECT fact, value, words, unit FROM {SCHEMA}.{relation}")
     if work.base == work.main:

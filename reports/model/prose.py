@@ -10,6 +10,8 @@ from pathlib import Path
 from ...analysis.formulas import Formulas
 from ...engine import replicas
 
+#: The name of a rule.
+_RULE = re.compile(r"^## (.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#{2,4} ([\d.]+)\. (.*)$", re.MULTILINE)
 
 
@@ -30,6 +32,13 @@ def prose(formulas: Formulas) -> dict[str, Prose]:
         for number, other in _read(others.PROSE[formulas.name]).items():
             found[number] = Prose(found[number].title, other.paragraphs, found[number].items)
     return found
+
+
+@functools.cache
+def sentences() -> dict[str, str]:
+    """Return the sentence of each rule of the table report_rules."""
+    _, *parts = _RULE.split(Path(__file__).with_name("advice.md").read_text(encoding="utf-8"))
+    return {rule: _one_line(text) for rule, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 @functools.cache

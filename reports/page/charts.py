@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..charts.vega import Chart, Row, altair_module, chart, data
@@ -25,8 +25,13 @@ def _of_categories(rows: Sequence[Row]) -> Any:
     return altair_module().Scale(domain=shown, range=[colours[name] for name in shown])
 
 
-def _wide(drawn: Any, height: int | Mapping[str, int]) -> Any:
-    return drawn.properties(width="container", height=height, autosize={"type": "fit-x", "contains": "padding"})
+def _wide(drawn: Any, height: int) -> Any:
+    return drawn.properties(width="container", height=height)
+
+
+def _high(rows: Sequence[Row], column: str, step: int) -> int:
+    """Return the height of a chart with a band for each value of a column."""
+    return step * len({row[column] for row in rows})
 
 
 def time_line(name: str, title: str, rows: Sequence[Row], lanes: Sequence[str]) -> Chart:
@@ -52,7 +57,7 @@ def time_line(name: str, title: str, rows: Sequence[Row], lanes: Sequence[str]) 
         )
         .add_params(alt.selection_interval(bind="scales", encodings=["x"], name="zoom"))
     )  # fmt: skip
-    return chart(name, title, _wide(drawn, {"step": 34}))
+    return chart(name, title, _wide(drawn, 34 * len(lanes)))
 
 
 def layer_strip(name: str, title: str, rows: Sequence[Row]) -> Chart:
@@ -71,7 +76,7 @@ def layer_strip(name: str, title: str, rows: Sequence[Row]) -> Chart:
             ],
         )
     )  # fmt: skip
-    return chart(name, title, _wide(drawn, {"step": 20}))
+    return chart(name, title, _wide(drawn, _high(rows, "category_group", 20)))
 
 
 def icicle(name: str, title: str, rows: Sequence[Row]) -> Chart:
@@ -94,7 +99,7 @@ def icicle(name: str, title: str, rows: Sequence[Row]) -> Chart:
         .mark_text(align="left", dx=4, fontSize=11, color="white", clip=True)
         .encode(text="short:N")
     )
-    return chart(name, title, _wide(alt.layer(bars, words), {"step": 26}))
+    return chart(name, title, _wide(alt.layer(bars, words), _high(rows, "depth", 26)))
 
 
 def roofline(name: str, title: str, rows: Sequence[Row]) -> Chart:
@@ -144,7 +149,7 @@ def bars(name: str, title: str, rows: Sequence[Row], label: str, value: str, col
             tooltip=[alt.Tooltip(f"{label}:N"), alt.Tooltip(f"{colour}:N"), alt.Tooltip(f"{value}:Q", format=",.1f")],
         )
     )
-    return chart(name, title, _wide(drawn, {"step": 24}))
+    return chart(name, title, _wide(drawn, _high(rows, label, 24)))
 
 
 def collectives(name: str, title: str, rows: Sequence[Row]) -> Chart:

@@ -33,18 +33,6 @@ _NAMES = frozenset(("op", "example", "payload_name", "marker_name"))
 _LISTS = frozenset(("payloads",))
 _PATHS = frozenset(("path", "region"))
 SCHEMA = "tracelake.profile_summary.v1"
-_FACTS = """
-SELECT
-    t.trace_id, t.trace, t.run, t.rank, t.world_size, t.format, t.source_path, t.device_name, t.hardware, t.model,
-    t.tp, t.ep, t.dp, t.pp, t.source_sha256, t.content_xxh3, t.event_count, t.rejected_count, t.truncated,
-    b.devices, b.window_us, b.device_time_us
-FROM traces AS t
-LEFT JOIN (
-    SELECT trace_id, count(*) AS devices, max(window_us) AS window_us, sum(window_us) AS device_time_us
-    FROM time_breakdown GROUP BY trace_id
-) AS b USING (trace_id)
-WHERE trace_id = $1
-"""
 _METADATA = (
     "trace_id", "trace", "run", "rank", "world_size", "format", "device_name", "hardware", "model", "tp", "ep", "dp",
     "pp",
@@ -125,7 +113,7 @@ def build(store: Store, trace_id: str) -> dict[str, Any]:
         store: the lake.
         trace_id: the trace.
     """
-    facts = _objects(store, _FACTS, trace_id)[0]
+    facts = _objects(store, "SELECT * FROM _summary_facts WHERE trace_id = $1", trace_id)[0]
     summary: dict[str, Any] = {
         "schema": SCHEMA,
         "generated_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -331,8 +319,7 @@ def _overview(store: Store, trace_id: str, facts: dict[str, Any]) -> dict[str, A
 
 def _execution_ids(store: Store, trace_id: str) -> list[Any]:
     found = store.rows(
-        "SELECT execution_id FROM programs WHERE trace_id = $1 AND execution_id IS NOT NULL "
-        "GROUP BY execution_id ORDER BY min(start_ns), execution_id",
+        "SELECT execution_id FROM _summary_executions WHERE trace_id = $1 ORDER BY start_ns, execution_id",
         [trace_id],
     )
     return [plain(one) for (one,) in found]

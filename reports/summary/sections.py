@@ -4,27 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: All own times.
-_OWN = """
-own AS (
-    SELECT nullif(sum(self_us), 0) AS own_us FROM ops WHERE trace_id = $1 AND role = 'op'
-)
-"""
-#: The time of all devices; all own times, where these are more.
-_WHOLE = """
-whole AS (
-    SELECT greatest(
-        (SELECT sum(window_us) FROM time_breakdown WHERE trace_id = $1),
-        (SELECT sum(self_us) FROM ops WHERE trace_id = $1 AND role = 'op')
-    ) AS whole_us
-)
-"""
-#: Where the FLOPs of several rows are from.
-_SOURCE = """CASE
-    WHEN count(DISTINCT flops_source) FILTER (flops_source <> 'none') > 1 THEN 'both'
-    ELSE coalesce(max(flops_source) FILTER (flops_source <> 'none'), 'none')
-END"""
-
 
 @dataclass(frozen=True)
 class Section:
@@ -80,22 +59,8 @@ SECTIONS = (
         "Times in µs, summed over devices; shares of {whole}, which the parts make up exactly. Beside them the device "
         "with the smallest and the one with the largest share of its own window.",
         """
-        WITH parts AS (
-            SELECT device, window_us, unnest([
-                {'place': 1, 'part': 'compute', 'us': compute_us},
-                {'place': 2, 'part': 'exposed communication', 'us': exposed_communication_us},
-                {'place': 3, 'part': 'exposed memory', 'us': exposed_memory_us},
-                {'place': 4, 'part': 'wait', 'us': wait_us},
-                {'place': 5, 'part': 'idle for want of launches', 'us': host_bound_idle_us},
-                {'place': 6, 'part': 'other idle', 'us': coalesce(other_idle_us, idle_us - wait_us)}
-            ], recursive := true)
-            FROM time_breakdown WHERE trace_id = $1
-        )
-        -- Where launches are not shown, nobody knows what idleness is the host's.
-        SELECT
-            part, sum(us) AS total_us, 100 * sum(us) / nullif(sum(window_us), 0) AS share_pct,
-            min(100 * us / nullif(window_us, 0)) AS least_pct, max(100 * us / nullif(window_us, 0)) AS most_pct
-        FROM parts WHERE us IS NOT NULL GROUP BY place, part ORDER BY place
+        SELECT part, total_us, share_pct, least_pct, most_pct
+        FROM _summary_parts WHERE trace_id = $1 ORDER BY place
         """,
         "No device operation that takes time.", whole=True,
     ),
@@ -104,15 +69,11 @@ SECTIONS = (
         "Times in µs, summed over devices, of what the region launched; busy is the time with any of it running, the "
         "others are sums without operations inside. host: in calls of the region, which is another time. Shares of "
         "all own times, of which regions of depth 1 make up 100 %.",
-        f"""
-        WITH {_OWN}
+        """
         SELECT
-            path, phase, depth, sum(calls) AS calls, sum(inclusive_us) AS inclusive_us,
-            100 * sum(inclusive_us) / any_value(own_us) AS inclusive_pct, sum(exclusive_us) AS exclusive_us,
-            100 * sum(exclusive_us) / any_value(own_us) AS exclusive_pct, sum(busy_us) AS busy_us,
-            max(host_us) AS host_us, bool_and(is_unary_chain) AS is_unary_chain
-        FROM regions CROSS JOIN own WHERE trace_id = $1
-        GROUP BY path, phase, depth ORDER BY inclusive_us DESC, exclusive_us DESC, path, phase
+            path, phase, depth, calls, inclusive_us, inclusive_pct, exclusive_us, exclusive_pct, busy_us, host_us,
+            is_unary_chain
+        FROM _summary_regions WHERE trace_id = $1 ORDER BY inclusive_us DESC, exclusive_us DESC, path, phase
         """,
         "The trace names no regions.", left_out="is_unary_chain",
     ),
@@ -120,26 +81,11 @@ SECTIONS = (
         "ops", "Top Ops",
         "Times in µs, summed over devices; self: without operations inside. Shares of {whole}; of all own times, where "
         "streams run side by side and these are more.",
-        f"""
-        WITH {_WHOLE}, named AS (
-            SELECT
-                program, class, family, calls, total_us, self_us, shape, path, flops, flops_source, achieved_tflops,
-                -- Instances are one operation where the trace says so, not because they are numbered alike.
-                CASE
-                    WHEN hlo_category IS NULL AND regexp_replace(ltrim(name, '%'), '\\.\\d+$', '') = canonical_name
-                    THEN name ELSE dedup_name
-                END AS op
-            FROM ops WHERE trace_id = $1 AND role = 'op'
-        )
+        """
         SELECT
-            op, program, any_value(class) AS class, any_value(family) AS family, CAST(sum(calls) AS BIGINT) AS calls,
-            sum(self_us) AS self_us, 100 * sum(self_us) / any_value(whole_us) AS share_pct,
-            sum(total_us) / sum(calls) AS mean_us, CAST(sum(flops) AS DOUBLE) AS flops, {_SOURCE} AS flops_source,
-            sum(achieved_tflops * self_us) / nullif(sum(self_us) FILTER (achieved_tflops IS NOT NULL), 0)
-                AS achieved_tflops,
-            arg_max(shape, self_us) AS shape, arg_max(path, self_us) AS path
-        FROM named CROSS JOIN whole
-        GROUP BY op, program ORDER BY self_us DESC, op
+            op, program, class, family, calls, self_us, share_pct, mean_us, flops, flops_source, achieved_tflops, shape,
+            path
+        FROM _summary_ops WHERE trace_id = $1 ORDER BY self_us DESC, op
         """,
         "No device operations.",
     ),
@@ -147,16 +93,10 @@ SECTIONS = (
         "op_families", "Semantic Families",
         "Times in µs, summed over devices, without operations inside; shares of all own times, which the families make "
         "up exactly. Rates in TFLOP/s and GB/s of the calls whose work is known.",
-        f"""
-        WITH {_OWN}
+        """
         SELECT
-            family, sum(calls) AS calls, sum(self_us) AS self_us, 100 * sum(self_us) / any_value(own_us) AS share_pct,
-            sum(self_us) / sum(calls) AS mean_us, sum(flops) AS flops, {_SOURCE} AS flops_source,
-            sum(achieved_tflops * self_us * flops_known_pct) / nullif(sum(self_us * flops_known_pct), 0)
-                AS achieved_tflops,
-            arg_max(example, self_us) AS example, arg_max(example_shape, self_us) AS example_shape
-        FROM op_families CROSS JOIN own WHERE trace_id = $1
-        GROUP BY family ORDER BY self_us DESC, family
+            family, calls, self_us, share_pct, mean_us, flops, flops_source, achieved_tflops, example, example_shape
+        FROM _summary_families WHERE trace_id = $1 ORDER BY self_us DESC, family
         """,
         "No device operations.",
     ),
@@ -166,15 +106,9 @@ SECTIONS = (
         "{whole}. Bandwidths in GB/s over the time on the device, waiting included.",
         """
         SELECT
-            kind, program, process_group, group_size, sum(calls) AS calls, sum(total_us) AS total_us,
-            sum(total_us) / sum(calls) AS avg_us, sum(exposed_us) AS exposed_us, sum(hidden_us) AS hidden_us,
-            100 * sum(exposed_us) / (SELECT nullif(sum(window_us), 0) FROM time_breakdown WHERE trace_id = $1)
-                AS exposed_pct,
-            sum(bytes) / nullif(sum(calls), 0) AS avg_bytes,
-            sum(bytes) / nullif(sum(1000 * total_us) FILTER (algorithm_gbps IS NOT NULL), 0) AS algorithm_gbps,
-            sum(bus_gbps * total_us) / nullif(sum(total_us) FILTER (bus_gbps IS NOT NULL), 0) AS bus_gbps
-        FROM collective_kinds WHERE trace_id = $1
-        GROUP BY kind, program, process_group, group_size ORDER BY exposed_us DESC, total_us DESC, kind
+            kind, program, process_group, group_size, calls, total_us, avg_us, exposed_us, hidden_us, exposed_pct,
+            avg_bytes, algorithm_gbps, bus_gbps
+        FROM _summary_collectives WHERE trace_id = $1 ORDER BY exposed_us DESC, total_us DESC, kind
         """,
         "No collectives.",
     ),
@@ -182,11 +116,10 @@ SECTIONS = (
         "collective_calls", "", "Times in µs, means over the calls that the lake has from several devices.",
         """
         SELECT
-            kind, matched_by, participants, count(*) AS calls, avg(skew_us) AS skew_us, max(skew_us) AS max_skew_us,
-            avg(transfer_us) AS transfer_us, avg(bus_gbps) AS bus_gbps, max(clock_residual_us) AS clock_residual_us
-        FROM collective_calls
+            kind, matched_by, participants, calls, skew_us, max_skew_us, transfer_us, bus_gbps, clock_residual_us
+        FROM _summary_calls
         WHERE run = (SELECT coalesce(run, trace_id) FROM traces WHERE trace_id = $1)
-        GROUP BY kind, matched_by, participants ORDER BY sum(skew_us) DESC
+        ORDER BY total_skew_us DESC
         """,
         "", subtitle="Across devices: how far apart they come, and how long it takes once all are there",
     ),
@@ -194,10 +127,10 @@ SECTIONS = (
         "stragglers", "", "Times in µs, summed over the calls; expected: the share if all came last equally often.",
         """
         SELECT
-            trace, stragglers.rank, device, calls, last_calls, last_pct, expected_pct, mean_late_us, caused_us,
-            waited_us, clock_residual_us
-        FROM stragglers JOIN traces USING (trace_id)
-        WHERE stragglers.run = (SELECT coalesce(run, trace_id) FROM traces WHERE trace_id = $1)
+            trace, rank, device, calls, last_calls, last_pct, expected_pct, mean_late_us, caused_us, waited_us,
+            clock_residual_us
+        FROM _summary_stragglers
+        WHERE run = (SELECT coalesce(run, trace_id) FROM traces WHERE trace_id = $1)
         ORDER BY caused_us DESC, trace, device
         """,
         "", subtitle="Who comes last",
@@ -216,13 +149,8 @@ SECTIONS = (
     Section(
         "idle_causes", "", "Times in µs, summed over devices; shares of {whole}.",
         """
-        SELECT
-            cause, host_activity, sum(intervals) AS intervals, sum(idle_us) AS idle_us,
-            100 * sum(idle_us) / (SELECT nullif(sum(window_us), 0) FROM time_breakdown WHERE trace_id = $1)
-                AS share_pct,
-            any_value(advice) AS advice
-        FROM idle_causes WHERE trace_id = $1
-        GROUP BY cause, host_activity ORDER BY idle_us DESC, cause, host_activity
+        SELECT cause, host_activity, intervals, idle_us, share_pct, advice
+        FROM _summary_idle WHERE trace_id = $1 ORDER BY idle_us DESC, cause, host_activity
         """,
         "", subtitle="What the devices waited for, and what the host did meanwhile",
     ),
@@ -230,10 +158,8 @@ SECTIONS = (
         "gap_regions", "Gap Context (Region-First)",
         "Times in µs, summed over devices; shares of {whole}.",
         """
-        SELECT
-            region, sum(gaps) AS gaps, sum(total_us) AS total_us, sum(total_us) / sum(gaps) AS mean_us,
-            sum(window_pct) AS share_pct, arg_max(payloads, total_us) AS payloads
-        FROM gap_regions WHERE trace_id = $1 GROUP BY region ORDER BY total_us DESC, region
+        SELECT region, gaps, total_us, mean_us, share_pct, payloads
+        FROM _summary_gap_regions WHERE trace_id = $1 ORDER BY total_us DESC, region
         """,
         "No gaps.",
     ),

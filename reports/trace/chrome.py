@@ -13,7 +13,7 @@ import gzip
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,8 +87,8 @@ def write_chrome(
         raise UsageError(f"{trace}: has no pass {'' if pass_id is None else pass_id}".rstrip() + ".")
     check_layers(store, trace, pass_id, layers)
     ranges = _ranges(store, trace_id, pass_id, layers)
-    windows = [row for row in ranges if (row["range"] == "layer" if layers else row["range"] != "gap")]
-    events = list(_events([*_drawn_ranges(ranges), *_drawn_kernels(store, trace_id, windows)]))
+    kernels = _drawn_kernels(store, trace_id, pass_id, layers, {row["device"]: row["shown"] for row in ranges})
+    events = list(_events([*_drawn_ranges(ranges), *kernels]))
     [(name, metadata)] = store.rows("SELECT trace, metadata FROM traces WHERE trace_id = $1", [trace_id])
     about = {
         **_object(metadata), "displayTimeUnit": "ms", "traceName": f"{name}, pass {pass_id}",
@@ -138,32 +138,22 @@ def _layer_name(row: dict[str, Any]) -> str:
     return f"layer {row['layer_id']}" + (f" {row['layer_type']}" if row["layer_type"] else "")
 
 
-def _drawn_kernels(store: Store, trace_id: str, windows: Sequence[dict[str, Any]]) -> Iterator[_Drawn]:
-    shown = {row["device"]: row["shown"] for row in windows}
-    starts = [(row["device"], row["start_ns"], row["end_ns"]) for row in windows]
-    devices, begins, ends = ([list(column) for column in zip(*starts, strict=True)]) if starts else ([], [], [])
+def _drawn_kernels(
+    store: Store, trace_id: str, pass_id: int, layers: Sequence[int], shown: Mapping[int, int]
+) -> Iterator[_Drawn]:
     found = store.rows(
         """
-        WITH windows AS (
-            SELECT unnest(CAST($2 AS INTEGER[])) AS device, unnest(CAST($3 AS BIGINT[])) AS start_ns,
-                unnest(CAST($4 AS BIGINT[])) AS end_ns
-        )
-        SELECT k.device, coalesce(k.stream, 0), k.start_ns, k.end_ns, k.name, k.category, k.kind, k.correlation,
-            l.pass_id, l.layer_id, l.half
-        FROM kernels AS k
-        SEMI JOIN windows AS w
-            ON w.device = k.device AND k.start_ns >= w.start_ns AND k.start_ns < w.end_ns
-        LEFT JOIN layer_kernels AS l ON l.trace_id = k.trace_id AND l.kernel_id = k.kernel_id
-        WHERE k.trace_id = $1
-        ORDER BY k.start_ns, k.kernel_id
+        SELECT device, stream, start_ns, end_ns, name, category, kind, correlation, pass_id, layer_id, half
+        FROM _perfetto_kernels($1, $2, CAST($3 AS BIGINT[]))
+        ORDER BY start_ns, kernel_id
         """,
-        [trace_id, devices, begins, ends],
+        [trace_id, pass_id, list(layers)],
     )
-    for device, stream, start_ns, end_ns, name, category, kind, correlation, pass_id, layer_id, half in found:
+    for device, stream, start_ns, end_ns, name, category, kind, correlation, of_pass, layer_id, half in found:
         event_category = ("gpu_memset" if category == "memset" else "gpu_memcpy") if kind == "memory" else "kernel"
         args = {
             "device": device, "stream": stream, "correlation": correlation, "category": category,
-            "pass": pass_id, "layer": layer_id, "half": half,
+            "pass": of_pass, "layer": layer_id, "half": half,
         }  # fmt: skip
         yield _Drawn(_Line(shown[device], True, stream), event_category, name, start_ns, end_ns, args)
 

@@ -63,29 +63,26 @@ def coverage(store: Store, trace_id: str, pass_id: Pass = "all") -> Coverage | N
     shown = store.rows(f"SELECT DISTINCT series FROM passes {of_pass}", [trace_id])
     names = {series for (series,) in shown}
     rows = store.rows(
-        """
-        SELECT series, part, holder, name, direction, sum(busy_us) AS us,
-            100 * sum(busy_us) / sum(sum(busy_us)) OVER () AS pct
-        FROM pass_coverage WHERE trace_id = $1 GROUP BY ALL ORDER BY us DESC, series, part, name, direction
-        """,
+        "SELECT series, part, holder, name, direction, pct FROM _busy_shares WHERE trace_id = $1 "
+        "ORDER BY us DESC, series, part, name, direction",
         [trace_id],
     )
-    if not rows or rows[0][6] is None:
+    if not rows or rows[0][5] is None:
         return None
     held = [row for row in rows if row[1] == "layers" and row[0] in names]
     several = len({row[0] for row in rows if row[1] == "layers"}) > 1
     rest = [
-        (_words(row[0] if several else None, *row[1:4]), float(row[6]))
+        (_words(row[0] if several else None, *row[1:4]), float(row[5]))
         for row in rows
-        if row not in held and row[6] >= 0.05
+        if row not in held and row[5] >= 0.05
     ]
     [(passes,)] = store.rows(
         "SELECT count(DISTINCT pass_id) FROM passes WHERE trace_id = $1 AND list_contains($2, series)",
         [trace_id, sorted(names)],
     )
     return Coverage(
-        tuple(dict.fromkeys(row[0] for row in held if several)), passes, sum(float(row[6]) for row in held),
-        tuple(rest), tuple((row[4], float(row[6])) for row in held if row[4]),
+        tuple(dict.fromkeys(row[0] for row in held if several)), passes, sum(float(row[5]) for row in held),
+        tuple(rest), tuple((row[4], float(row[5])) for row in held if row[4]),
     )  # fmt: skip
 
 

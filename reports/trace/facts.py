@@ -12,32 +12,7 @@ _SET = "`tracelake set TRACE {}=…` sets it"
 
 def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
     """Return names and values; an unknown value has its reason."""
-    relation = store.sql(
-        """
-        SELECT t.*, (t.end_ns - t.origin_ns) / 1e6 AS length_ms, k.kernels, k.devices, k.streams, a.anchor_words,
-            p.pass_source, m.model AS known_model, m.num_layers AS known_layers
-        FROM traces AS t
-        LEFT JOIN (
-            SELECT trace_id, model, architectures.num_layers
-            FROM _trace_models JOIN architectures USING (model)
-        ) AS m USING (trace_id)
-        LEFT JOIN (
-            SELECT trace_id, count(*) AS kernels, count(DISTINCT device) AS devices,
-                count(DISTINCT (device, stream)) AS streams
-            FROM kernels GROUP BY trace_id
-        ) AS k USING (trace_id)
-        LEFT JOIN (
-            SELECT trace_id, any_value(concat(pattern, ' (', pattern_source, ', ', role, ' of its block)'))
-                AS anchor_words
-            FROM anchors GROUP BY trace_id
-        ) AS a USING (trace_id)
-        LEFT JOIN (
-            SELECT trace_id, string_agg(DISTINCT pass_source, ', ') AS pass_source FROM passes GROUP BY trace_id
-        ) AS p USING (trace_id)
-        WHERE trace_id = $trace_id
-        """,
-        trace_id=trace_id,
-    )
+    relation = store.sql("SELECT * FROM _trace_facts WHERE trace_id = $trace_id", trace_id=trace_id)
     [row] = relation.fetchall()
     get = dict(zip(relation.columns, row, strict=True)).get
 
@@ -72,10 +47,7 @@ def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
         ("Passes found by", known("pass_source", "none were found")),
         (
             "Layers of the model",
-            known(
-                "num_layers" if get("num_layers") else "known_layers",
-                f"no config, no known model and no setting; {_SET.format('num_layers')}",
-            ),
+            known("num_layers", f"no config, no known model and no setting; {_SET.format('num_layers')}"),
         ),
     ]
     return pairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -82,19 +83,20 @@ def verdict(store: Store, trace_id: str, pass_id: int) -> Verdict | None:
     return Verdict(*found[0]) if found else None
 
 
-def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[tuple[str, str]]:
-    """Return the groups of categories with most time in a pass, each with the SQL condition of what it holds."""
+def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[str]:
+    """Return the groups of categories with most time in a pass, the longest first."""
     found = store.rows(
-        f"""
-        SELECT category_group FROM layer_categories
-        WHERE trace_id = $1 AND {_of_pass(pass_id)} AND category_group <> 'other'
-        GROUP BY category_group ORDER BY sum(sum_us) DESC, category_group LIMIT {GROUPS}
-        """,
-        [trace_id],
+        "SELECT category_group FROM _group_times WHERE trace_id = $1 AND pass_id IS NOT DISTINCT FROM $2 "
+        f"AND category_group <> 'other' ORDER BY sum_us DESC, category_group LIMIT {GROUPS}",
+        [trace_id, pass_id if isinstance(pass_id, int) else None],
     )
-    names = [str(name) for (name,) in found]
-    listed = ", ".join(f"'{name}'" for name in names) or "''"
-    return [*((name, f"category_group = '{name}'") for name in names), ("other", f"category_group NOT IN ({listed})")]
+    return [str(name) for (name,) in found]
+
+
+def _by_group(values: Mapping[str, float], groups: Sequence[str], unit: float = 1.0) -> tuple[float, ...]:
+    """Return the value of each group, 0 where there is none, and that of all others together."""
+    others = sum(value for group, value in values.items() if group not in groups)
+    return tuple(value / unit for value in (*(values.get(group, 0.0) for group in groups), others))
 
 
 #: How one kind of layer differs from another, by `kind_reason`.
@@ -108,24 +110,13 @@ _KIND_REASONS = {
 def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no config has their types") -> Table:
     """Return the types of layers of a pass beside each other, with the share of each group of categories."""
     groups = group_columns(store, trace_id, pass_id)
-    shares = ", ".join(f"coalesce(sum(pct) FILTER ({condition}), 0.0) AS {name}_pct" for name, condition in groups)
     found = store.rows(
         f"""
-        WITH shares AS (
-            SELECT device, pass_id, layer_type, layer_kind, {shares}
-            FROM layer_type_categories WHERE trace_id = $1 AND {_of_pass(pass_id)}
-            GROUP BY ALL
-        )
-        SELECT t.rank, t.device, t.pass_id, nullif(t.kind_reason, 'config'), coalesce(t.layer_type, t.layer_kind),
-            t.layers, t.layer_ids, t.mean_wall_us / 1e3, t.median_wall_us / 1e3, t.mean_sum_us / 1e3,
-            t.median_sum_us / 1e3, t.pass_pct, s.* EXCLUDE (device, pass_id, layer_type, layer_kind)
-        FROM layer_types AS t
-        JOIN shares AS s
-            ON s.device = t.device AND s.pass_id = t.pass_id
-            AND s.layer_kind IS NOT DISTINCT FROM t.layer_kind
-            AND s.layer_type IS NOT DISTINCT FROM t.layer_type
-        WHERE t.trace_id = $1 AND {_of_pass(pass_id, "t.")}
-        ORDER BY t.rank, t.device, t.pass_id, t.layer_ids
+        SELECT rank, device, pass_id, kind_reason, type, layers, layer_ids, mean_wall_us / 1e3, median_wall_us / 1e3,
+            mean_sum_us / 1e3, median_sum_us / 1e3, pass_pct, group_pct
+        FROM _type_groups
+        WHERE trace_id = $1 AND {_of_pass(pass_id)}
+        ORDER BY rank, device, pass_id, layer_ids
         """,
         [trace_id],
     )
@@ -134,14 +125,14 @@ def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no conf
     told_by = {row[3] for row in found} - {None}
     reasons = " and ".join(words for reason, words in _KIND_REASONS.items() if reason in told_by | {"kernels"})
     rows = [
-        (*(row[:3] if several else ()), row[4], row[5], which(row[6]), *row[7:])
+        (*(row[:3] if several else ()), row[4], row[5], which(row[6]), *row[7:12], *_by_group(row[12], groups))
         for row in found
-    ]  # fmt: skip
+    ]
     measures = ("mean_wall_ms", "median_wall_ms", "mean_sum_ms", "median_sum_ms")
     return Table(
         columns=(
             *keys, text("type"), Column("layers"), text("which"), *(Column(name, 3) for name in measures),
-            Column("pass_pct", 1), *(Column(f"{name}_pct", 1) for name, _ in groups),
+            Column("pass_pct", 1), *(Column(f"{name}_pct", 1) for name in (*groups, "other")),
         ),
         rows=tuple(rows),
         title=(
@@ -176,29 +167,25 @@ def in_sql_names(types: Table) -> Table:
 def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:
     """Return the layers of a pass, with the time of each group of categories."""
     groups = group_columns(store, trace_id, pass_id)
-    sums = ", ".join(
-        f"coalesce(sum(sum_us) FILTER ({condition}), 0.0) / 1e3 AS {name}_ms" for name, condition in groups
-    )
     found = store.rows(
-        f"""
-        WITH sums AS (
-            SELECT device, layer_id, {sums} FROM layer_categories WHERE trace_id = $1 AND pass_id = $2 GROUP BY ALL
-        )
-        SELECT device, layer_id, compress_ratio, type, flags, wall_us / 1e3, sum_us / 1e3, busy_us / 1e3,
-            sums.* EXCLUDE (device, layer_id), comm_count, kernel_count, memory_count
-        FROM _layer_pages JOIN sums USING (device, layer_id)
+        """
+        SELECT device, layer_id, compress_ratio, type, flags, wall_us / 1e3, sum_us / 1e3, busy_us / 1e3, group_us,
+            comm_count, kernel_count, memory_count
+        FROM _layer_groups
         WHERE trace_id = $1 AND pass_id = $2
         ORDER BY device, layer_id
         """,
         [trace_id, pass_id],
     )
-    times = [Column(name, 3) for name in ("wall_ms", "sum_ms", "busy_ms", *(f"{name}_ms" for name, _ in groups))]
+    times = [
+        Column(name, 3) for name in ("wall_ms", "sum_ms", "busy_ms", *(f"{name}_ms" for name in (*groups, "other")))
+    ]
     return Table(
         columns=(
             Column("device"), Column("layer"), Column("ratio"), text("type"), text("flags"), *times,
             Column("comm"), Column("kernels"), Column("copies"),
         ),
-        rows=tuple(found),
+        rows=tuple((*row[:8], *_by_group(row[8], groups, 1e3), *row[9:]) for row in found),
         title=f"Layers of pass {pass_id}",
         unit="Times in ms; comm and kernels count kernels, copies count copies and fills of memory; "
         "ratio: compression of the attention's keys.",
@@ -265,5 +252,5 @@ def _dims(dims: str | None) -> str:
     return "-" if dims is None else cut(dims, 20)
 
 
-def _of_pass(pass_id: Pass, prefix: str = "") -> str:
-    return f"{prefix}pass_id = {pass_id}" if isinstance(pass_id, int) else "true"
+def _of_pass(pass_id: Pass) -> str:
+    return f"pass_id = {pass_id}" if isinstance(pass_id, int) else "true"

@@ -145,8 +145,7 @@ def _as_markdown(report: Report) -> Iterator[str]:
 
 def _trace_part(store: Store, trace_id: str) -> Part:
     noteworthy = store.rows(
-        "SELECT severity, \"check\", value, unit, message FROM health WHERE trace_id = $1 AND severity <> 'ok' "
-        "ORDER BY list_position(['error', 'warning', 'info'], severity), \"check\"",
+        'SELECT severity, "check", value, unit, message FROM _noteworthy WHERE trace_id = $1 ORDER BY place, "check"',
         [trace_id],
     )
     tables = [_pairs_table(facts(store, trace_id), "")]
@@ -178,12 +177,11 @@ def _pairs_table(pairs: list[tuple[str, str]], unit: str) -> Table:
 def _passes_part(store: Store, trace_id: str, pass_id: int) -> Part:
     found = store.rows(
         """
-        SELECT device, pass_id, series, stage, (p.start_ns - origin_ns) / 1e9, (p.end_ns - origin_ns) / 1e9,
-            span_us / 1e3, avg_layer_us / 1e3, first_layer_us / 1e3, layer_count, complete, note, chosen,
-            coverage_pct
-        FROM passes AS p JOIN traces USING (trace_id)
+        SELECT device, pass_id, series, stage, start_s, end_s, span_us / 1e3, avg_layer_us / 1e3,
+            first_layer_us / 1e3, layer_count, complete, note, chosen, coverage_pct
+        FROM _pass_pages
         WHERE trace_id = $1
-        ORDER BY p.rank, device, pass_id
+        ORDER BY rank, device, pass_id
         """,
         [trace_id],
     )

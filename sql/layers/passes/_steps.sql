@@ -12,17 +12,7 @@
 -- stage     VARCHAR  prefill, decode or mixed, NULL if the name has none
 CREATE VIEW _steps AS
 WITH annotations AS (
-    SELECT
-        trace_id, name, start_ns, end_ns,
-        CASE
-            WHEN category = 'gpu_user_annotation'
-                THEN coalesce(events.device, processes.device)
-        END AS device
-    FROM events
-    LEFT JOIN device_processes AS processes USING (trace_id, pid)
-    WHERE
-        lane IN ('host', 'device') AND category IN ('user_annotation', 'gpu_user_annotation')
-        AND dur_ns > 0
+    SELECT trace_id, name, start_ns, end_ns, device FROM user_annotations
 ),
 names AS (
     SELECT

@@ -5,7 +5,8 @@
 -- slot      VARCHAR  of the rules of a slot that hold, the first by priority appears; NULL: all do
 -- priority  INTEGER  order in the slot, and of the sentences where no gain gives one
 -- gain      VARCHAR  fact with the gain that it promises, in %; NULL: unknown
--- text      VARCHAR  the sentence; facts of report_facts in braces
+-- text      VARCHAR  the sentence, facts of report_facts in braces; NULL: that of the rule's name
+--                    in the report's own Markdown
 -- comment   VARCHAR  why the rule is as it is
 CREATE TABLE report_rules (
     rule VARCHAR PRIMARY KEY,
@@ -13,6 +14,6 @@ CREATE TABLE report_rules (
     slot VARCHAR,
     priority INTEGER NOT NULL,
     gain VARCHAR,
-    text VARCHAR NOT NULL,
+    text VARCHAR,
     comment VARCHAR
 );

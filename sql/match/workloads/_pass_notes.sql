@@ -21,17 +21,9 @@
 -- source         VARCHAR  what it describes
 CREATE VIEW _pass_notes AS
 WITH annotations AS (
-    SELECT
-        trace_id, name, start_ns, end_ns,
-        CASE
-            WHEN category = 'gpu_user_annotation'
-                THEN coalesce(events.device, processes.device)
-        END AS device
-    FROM events
-    LEFT JOIN device_processes AS processes USING (trace_id, pid)
-    WHERE
-        lane IN ('host', 'device') AND category IN ('user_annotation', 'gpu_user_annotation')
-        AND dur_ns > 0 AND (starts_with(name, 'execute_') OR starts_with(name, 'step['))
+    SELECT trace_id, name, start_ns, end_ns, device
+    FROM user_annotations
+    WHERE starts_with(name, 'execute_') OR starts_with(name, 'step[')
 ),
 names AS (
     SELECT

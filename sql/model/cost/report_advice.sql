@@ -25,10 +25,11 @@ WITH verdicts AS (
     LEFT JOIN report_facts AS f USING (fact)
     GROUP BY rule
 )
-SELECT r.rule, r.place, r.priority, g.value AS gain_pct, r.text
+SELECT r.rule, r.place, r.priority, g.value AS gain_pct, coalesce(r.text, s.text) AS text
 FROM report_rules AS r
 JOIN verdicts AS v ON v.rule = r.rule AND v.holds
 LEFT JOIN report_facts AS g ON g.fact = r.gain
+LEFT JOIN _report_sentences AS s ON s.rule = r.rule
 QUALIFY row_number() OVER (
     PARTITION BY r.place, coalesce(r.slot, r.rule) ORDER BY r.priority, r.rule
 ) = 1;

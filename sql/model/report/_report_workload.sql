@@ -1,18 +1,26 @@
 -- One row: what the model report that was asked last is about; empty until then.
 --
--- model       VARCHAR    model
--- formulas    VARCHAR    formulas of its scenarios
--- chips       VARCHAR[]  chips; the report is on the first
--- executions  VARCHAR[]  execution profiles; the report is on the last
--- main        VARCHAR    the profile that figures are of
--- base        VARCHAR    the profile that stands beside it
--- batch       BIGINT     sequences of a replica
--- seq_len     BIGINT     new tokens of a sequence in prefill and training
--- kv_len      BIGINT     cached tokens of a sequence in decode
--- tp          BIGINT     degree of tensor parallelism
--- ep          BIGINT     degree of expert parallelism
--- dp          BIGINT     data-parallel replicas
--- pp          BIGINT     pipeline stages
+-- model              VARCHAR    model
+-- formulas           VARCHAR    formulas of its scenarios
+-- chips              VARCHAR[]  chips; the report is on the first
+-- executions         VARCHAR[]  execution profiles; the report is on the last
+-- main               VARCHAR    the profile that figures are of
+-- base               VARCHAR    the profile that stands beside it
+-- batch              BIGINT     sequences of a replica
+-- seq_len            BIGINT     new tokens of a sequence in prefill and training
+-- kv_len             BIGINT     cached tokens of a sequence in decode
+-- tp                 BIGINT     degree of tensor parallelism
+-- ep                 BIGINT     degree of expert parallelism
+-- dp                 BIGINT     data-parallel replicas
+-- pp                 BIGINT     pipeline stages
+-- weight_dtype       VARCHAR    type of weights; NULL: as published
+-- activation_dtype   VARCHAR    type of activations; NULL: open
+-- kv_dtype           VARCHAR    type of the KV cache; NULL: as activations
+-- batches            BIGINT[]   batches of the sweep of decode
+-- frontier_batches   BIGINT[]   batches tried for the least one that is bound by compute
+-- open_type          VARCHAR    type of weights and activations that are left open; NULL: weights
+--                               as published, activations in BF16
+-- tp_shares_experts  BOOLEAN    ranks of tensor parallelism share experts, too
 CREATE TABLE _report_workload (
     model VARCHAR PRIMARY KEY,
     formulas VARCHAR,
@@ -26,5 +34,12 @@ CREATE TABLE _report_workload (
     tp BIGINT,
     ep BIGINT,
     dp BIGINT,
-    pp BIGINT
+    pp BIGINT,
+    weight_dtype VARCHAR,
+    activation_dtype VARCHAR,
+    kv_dtype VARCHAR,
+    batches BIGINT[],
+    frontier_batches BIGINT[],
+    open_type VARCHAR,
+    tp_shares_experts BOOLEAN
 );

@@ -22,36 +22,19 @@
 -- shape           VARCHAR  shapes of the name with most own time
 -- path            VARCHAR  its scopes
 CREATE MACRO top_ops(of_trace, how_many := 10) AS TABLE
-WITH named AS (
-    SELECT
-        trace_id, device, program, class, family, calls, total_us, self_us, flops, flops_source,
-        flops_known_pct, bytes_accessed, shape, path,
-        -- Instances are one operation if the compiler marks them, not because they are numbered
-        -- alike.
-        CASE
-            WHEN hlo_category IS NULL
-                AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
-            ELSE dedup_name
-        END AS op
-    FROM ops
-    SEMI JOIN _named_traces(of_trace) AS wanted USING (trace_id)
-    WHERE role = 'op'
-),
-summed AS (
+WITH summed AS (
     SELECT
         trace_id, program, op, arg_max(class, (self_us, class)) AS class,
         arg_max(family, (self_us, family)) AS family, CAST(sum(calls) AS BIGINT) AS calls,
         count(DISTINCT device) AS devices, sum(self_us) AS self_us,
         sum(total_us) / sum(calls) AS mean_us, CAST(sum(flops) AS DOUBLE) AS flops,
-        CASE
-            WHEN count(DISTINCT flops_source) FILTER (flops_source <> 'none') > 1 THEN 'both'
-            ELSE coalesce(max(flops_source) FILTER (flops_source <> 'none'), 'none')
-        END AS flops_source,
+        _flops_sources(flops_source) AS flops_source,
         sum(self_us * flops_known_pct) / 100 AS known_us,
         CAST(sum(bytes_accessed) AS DOUBLE) AS bytes_accessed,
         arg_max(shape, (self_us, shape)) AS shape,
         arg_max(path, (self_us, path)) AS path
-    FROM named
+    FROM _named_ops
+    SEMI JOIN _named_traces(of_trace) AS wanted USING (trace_id)
     GROUP BY trace_id, program, op
 ),
 ranked AS (

@@ -20,6 +20,7 @@ from tracelake.engine.errors import InputError, UsageError
 from tracelake.reports.charts import diagrams, vega
 from tracelake.reports.model import facts as facts_of_report
 from tracelake.reports.model.format import cell, figures, written
+from tracelake.reports.model.prose import sentences
 
 #: Each report takes seconds.
 pytestmark = pytest.mark.slow
@@ -323,6 +324,20 @@ def test_sentences_rest_on_facts_that_the_report_has(asked, physical):
 def test_every_rule_has_a_condition_and_every_condition_a_rule(lake):
     assert lake.rows("SELECT rule FROM report_rules WHERE rule NOT IN (SELECT rule FROM report_conditions)") == []
     assert lake.rows("SELECT rule FROM report_conditions WHERE rule NOT IN (SELECT rule FROM report_rules)") == []
+
+
+def test_every_rule_has_a_sentence_and_every_sentence_a_rule(lake):
+    assert {rule for (rule,) in lake.rows("SELECT rule FROM report_rules")} == sentences().keys()
+
+
+def test_a_rule_of_ones_own_has_its_sentence_beside_it(tmp_path):
+    (tmp_path / "lookup").mkdir()
+    own = "rule,place,priority,text\nmine,conclusion,90,It is {hindrances}.\n"
+    (tmp_path / "lookup" / "report_rules.csv").write_text(own)
+    (tmp_path / "lookup" / "report_conditions.csv").write_text("rule,fact,above,at_most,words\nmine,hindrances,,,\n")
+    with tracelake.Lake(tmp_path) as opened:
+        opened.rows("INSERT INTO report_facts VALUES ('hindrances', NULL, 'too small', NULL)")
+        assert opened.rows("SELECT rule, text FROM report_advice") == [("mine", "It is {hindrances}.")]
 
 
 @pytest.mark.parametrize(

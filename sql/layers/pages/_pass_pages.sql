@@ -1,0 +1,25 @@
+-- One row per pass as a report lists it: times from the trace's first event.
+-- trace_id        VARCHAR  trace
+-- rank            INTEGER  rank in the job, NULL if unknown
+-- device          INTEGER  device
+-- pass_id         BIGINT   pass, from 0 in time order
+-- series          VARCHAR  series of passes
+-- stage           VARCHAR  prefill, decode, training or mixed
+-- start_s         DOUBLE   start from the trace's first event, s
+-- end_s           DOUBLE   end from the trace's first event, s
+-- span_us         DOUBLE   from its first layer's start to its last one's end
+-- avg_layer_us    DOUBLE   span / layers
+-- first_layer_us  DOUBLE   wall time of its first layer
+-- layer_count     BIGINT   layers found
+-- complete        BOOLEAN  it has all layers of the model
+-- note            VARCHAR  cold, growing, steady, ...
+-- chosen          BOOLEAN  it stands for the others
+-- coverage_pct    DOUBLE   share of the device's busy time in the layers of its series
+CREATE VIEW _pass_pages AS
+SELECT
+    p.trace_id, p.rank, p.device, p.pass_id, p.series, p.stage,
+    (p.start_ns - t.origin_ns) / 1e9 AS start_s, (p.end_ns - t.origin_ns) / 1e9 AS end_s,
+    p.span_us, p.avg_layer_us, p.first_layer_us, p.layer_count, p.complete, p.note, p.chosen,
+    p.coverage_pct
+FROM passes AS p
+JOIN traces AS t ON t.trace_id = p.trace_id;

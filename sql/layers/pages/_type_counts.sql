@@ -1,0 +1,10 @@
+-- One row per trace, pass and type of layer by a config: how many layers of the pass are of it.
+-- trace_id    VARCHAR  trace
+-- pass_id     BIGINT   pass
+-- layer_type  VARCHAR  type by the model's config
+-- layers      BIGINT   layers of the type, on the device that has most
+CREATE VIEW _type_counts AS
+SELECT trace_id, pass_id, layer_type, max(layers) AS layers
+FROM layer_types
+WHERE layer_type IS NOT NULL
+GROUP BY trace_id, pass_id, layer_type;

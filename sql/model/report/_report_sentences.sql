@@ -1,0 +1,8 @@
+-- One row per sentence of a model report, as its Markdown has it: empty until one is written.
+--
+-- rule  VARCHAR  rule of report_rules
+-- text  VARCHAR  the sentence; facts of report_facts in braces
+CREATE TABLE _report_sentences (
+    rule VARCHAR PRIMARY KEY,
+    text VARCHAR NOT NULL
+);

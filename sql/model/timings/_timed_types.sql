@@ -1,0 +1,11 @@
+-- One row per scenario with given times and type that its products compute in: how much work that
+-- is.
+-- request      VARCHAR  scenario
+-- dtype        VARCHAR  type of the products
+-- peak_tflops  DOUBLE   the chip's peak in it; NULL if it is not known
+-- flop_rank    DOUBLE   their FLOP on one rank, all layers
+CREATE VIEW _timed_types AS
+SELECT request, dtype, peak_tflops, sum(layers * flop_rank) AS flop_rank
+FROM timing_operators
+WHERE flop > 0
+GROUP BY request, dtype, peak_tflops;

@@ -1,0 +1,31 @@
+-- One row per operation of ops that is one itself, under the name that its copies in the layers of
+-- a model share.
+-- trace_id         VARCHAR  trace
+-- device           INTEGER  device
+-- program          VARCHAR  compiled program, NULL if there are none
+-- op               VARCHAR  name shared by the copies if the trace marks them, else the name
+-- class            VARCHAR  compute, communication, copy, dma or wait
+-- family           VARCHAR  family by family_rules, else the kernel category
+-- calls            BIGINT   calls
+-- total_us         DOUBLE   time of all calls
+-- self_us          DOUBLE   the same without operations inside
+-- flops            HUGEINT  floating-point operations of the calls of which they are known
+-- flops_source     VARCHAR  where they are from
+-- flops_known_pct  DOUBLE   share of the own time of those calls
+-- achieved_tflops  DOUBLE   their rate, TFLOP/s
+-- bytes_accessed   HUGEINT  bytes read and written, of the calls where known
+-- shape            VARCHAR  its shapes
+-- path             VARCHAR  its scopes
+CREATE VIEW _named_ops AS
+SELECT
+    trace_id, device, program,
+    -- Instances are one operation if the compiler marks them, not because they are numbered alike.
+    CASE
+        WHEN hlo_category IS NULL
+            AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
+        ELSE dedup_name
+    END AS op,
+    class, family, calls, total_us, self_us, flops, flops_source, flops_known_pct,
+    achieved_tflops, bytes_accessed, shape, path
+FROM ops
+WHERE role = 'op';
