@@ -19,12 +19,13 @@ from .screen import Look, Screen, painted
 #: Between two columns.
 _BETWEEN = "   "
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_MEASURE = re.compile(r"_(us|ms|pct|gbps|tflops)$")
 #: Characters that a name keeps, and a line of a sentence has, before columns are left out for others.
 _LEAST_NAME, _LEAST_PROSE = 24, 34
 #: Characters of a bar, and the priority from which on columns are left out for it.
 _BAR = 8
 _BAR_PRIORITY = 3
-#: Of so few rows the main figures are shown where they are the same, too.
+#: Of so few rows the main measures are shown where they are the same, too.
 _FEW = 3
 #: Characters of a value that is named below the table.
 _LONGEST_NOTE = 40
@@ -103,7 +104,7 @@ def _telling(fields: list[_Field], rows: int) -> tuple[list[_Field], list[str]]:
     same = [
         field for field in fields
         if rows > 1 and field not in empty and len(set(field.cells)) == 1 and field.look.kind != "prose"
-        if rows > _FEW or field.look.priority > 2
+        if rows > _FEW or field.look.priority > 2 or not _MEASURE.search(field.name)
     ]  # fmt: skip
     telling = [field for field in fields if field not in empty and field not in same]
     if not telling:

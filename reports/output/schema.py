@@ -24,13 +24,10 @@ Line = tuple[int, str, str]
 
 
 def to_know() -> list[Line]:
-    """Return the relations to begin with, and how many more each folder has."""
+    """Return the relations to begin with, and the folders that have more."""
     lines = [(2, name, first_sentence(_find(name))) for name in _TO_KNOW]
-    counts: dict[str, int] = {}
-    for entry in _public():
-        counts[entry.folder] = counts.get(entry.folder, 0) + (entry.name not in _TO_KNOW)
-    more = ", ".join(f"{folder} {counts[folder]}" for folder in sorted(counts, key=rooms.place))
-    return [*lines, (0, "", ""), (0, "", f"More relations, by folder: {more}."), *((0, "", line) for line in _MORE)]
+    folders = ", ".join(sorted({entry.folder for entry in _public()}, key=rooms.place))
+    return [*lines, (0, "", ""), (0, "", f"More are in the folders {folders}."), *((0, "", line) for line in _MORE)]
 
 
 def overview() -> list[Line]:
