@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def passes(lake: Place | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
     """List the forward passes of a trace.
 
-    A pass is its layers: span_ms is from the first layer's start to the last one's end. The wall time of `model mfu`
+    A pass is its layers: span_us is from the first layer's start to the last one's end. The wall time of `model mfu`
     is longer: the kernels before the first layer and after the last one are in it. The passes of each model of a
     trace are a series. coverage_pct is the share of the device's busy time in the layers of a series; if it is below
     half in all series, the answer begins with where the rest is.
