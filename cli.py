@@ -17,6 +17,7 @@ from .commands import (
     history,
     interrupts,
     layers,
+    line,
     lookup,
     model_mfu,
     model_report,
@@ -41,6 +42,21 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let --lake, --color, --format and --json stand anywhere on the line."""
+        return super().parse_args(ctx, line.arranged(args))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take a trace in the place of a command as one to summarise."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not (word.startswith("-") or ctx.resilient_parsing):
+            if not line.is_trace(ctx.params.get("lake"), word):
+                raise line.unknown(word, list(self.commands))
+            args = ["summary", *args]
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. A closed pipe, as by `head`, is no error; click would exit with 1."""
         try:
@@ -54,10 +70,14 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--lake", envvar="TRACELAKE_LAKE", type=common.LAKE, help="The lake's folder, or s3://, gs://, az://.")
+@common.color_option
 @click.version_option(__version__, prog_name="tracelake")
 @click.pass_context
 def cli(ctx: click.Context, lake: Place | None) -> None:
     """Profiler traces of LLM training and serving as Parquet tables, and the SQL that explains them.
+
+    `tracelake TRACE` is short for `tracelake summary TRACE`, --json for --format json; --lake and --format may stand
+    anywhere on the line.
 
     The lake is the place named by --lake or TRACELAKE_LAKE, else ./tracelake. Where a command takes a TRACE, it
     takes a trace's name, its id or the beginning of one, or the path of a file; a file that is not in the lake is

@@ -13,6 +13,7 @@ from .engine.errors import UsageError
 from .lake import Lake
 from .reports.output.columns import for_people
 from .reports.output.render import render, render_parts
+from .reports.output.screen import screen_of
 from .reports.trace.layers import parts
 from .synthetic.gpu import gpu_config, write_gpu
 from .synthetic.npu import write_npu
@@ -67,22 +68,23 @@ def _run(folder: Path) -> None:
     config.parent.mkdir()
     config.write_text(json.dumps(gpu_config()), encoding="utf-8")
     lake = Lake(folder / "lake")
+    screen = screen_of(lake.store)
     _title("A trace of a DeepSeek-V4-like model, five passes of six layers; a copy that breaks off; one of Llama 3 8B")
     lake.ingest(whole, broken, model=config)
     write_prefill(folder / "demo_prefill.json.gz")
     lake.ingest(folder / "demo_prefill.json.gz", model=MODEL, trace="prefill")
-    render(for_people(lake.store, "traces", lake.traces()))
+    render(for_people(lake.store, "traces", lake.traces()), screen=screen)
     _title("What the lake noticed about them", "tracelake doctor")
-    render(lake.doctor())
+    render(lake.doctor(), screen=screen)
     _title("Forward passes: the first warm the machine up, the chosen one is steady", "tracelake passes demo")
-    render(for_people(lake.store, "passes", lake.passes("demo")))
+    render(for_people(lake.store, "passes", lake.passes("demo")), screen=screen)
     _title("Layers of the chosen pass, their types by the model's config.json", "tracelake layers demo")
     trace_id = lake.resolve("demo")
-    render_parts(parts(lake.store, lake.layers("demo"), trace_id, lake.chosen_pass(trace_id)))
+    render_parts(parts(lake.store, lake.layers("demo"), trace_id, lake.chosen_pass(trace_id)), screen=screen)
     _title("Where their time goes, in SQL over the same tables", f'tracelake sql "{_WHERE_TIME_GOES.strip()}"')
-    render(lake.sql(_WHERE_TIME_GOES))
+    render(lake.sql(_WHERE_TIME_GOES), screen=screen)
     _title("A prefill and the lower bound of its model", "tracelake model measured prefill")
-    render(lake.measured_vs_modelled("prefill").rows.select(MEASURED_COLUMNS).limit(10))
+    render(lake.measured_vs_modelled("prefill").rows.select(MEASURED_COLUMNS).limit(10), screen=screen)
     lake.close()
 
 

@@ -81,7 +81,6 @@ class Lake:
         return self.store.layout
 
     # SQL
-
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection that may do all that DuckDB can, with all relations created, commented and up to date."""
@@ -116,7 +115,6 @@ class Lake:
         return checks.faults(self.store.layout)
 
     # Traces
-
     def ingest(
         self, *paths: _Path, model: _Path | None = None, progress: Callable[[str], Progress] | None = None,
         jobs: int | None = None, events_only: bool = False, ray: str | None = None,
@@ -168,7 +166,6 @@ class Lake:
         return traces.doctor(self.store, trace)
 
     # Passes, layers, kernels
-
     def passes(self, trace: str) -> Relation:
         """Return the forward passes of a trace, in time order."""
         return passes.passes(self.store, trace)
@@ -210,7 +207,6 @@ class Lake:
         passes.check_layers(self.store, trace, pass_id, layers)
 
     # The work of a trace
-
     def trace_ops(self, trace: str) -> Relation:
         """Return the framework operators of a trace with a rule for their FLOP, each call once, in time order."""
         return model_traces.trace_ops(self.store, trace)
@@ -256,7 +252,6 @@ class Lake:
         return latencies.attach(self.store, Path(folder))
 
     # Models and chips, without a trace
-
     def models(self) -> Relation:
         """Return the models known, with their dimensions and whether their active parameters are as published."""
         return models.models(self.store)
@@ -306,7 +301,6 @@ class Lake:
         mfu.add_times(self.store, scenario, times, **totals)
 
     # Reports
-
     def summary(self, trace: str, format: str = "md", *, top: int = 10) -> str:
         """Return where the time of a trace goes, section by section, and what to look at next: md or json."""
         from .reports.summary import document
@@ -314,10 +308,16 @@ class Lake:
         return document.summary(self.store, trace, format, top)
 
     def report(self, trace: str, output: _Path | None = None, pass_id: int | None = None) -> str:
-        """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file."""
+        """Return what is known of a trace as Markdown, or HTML or JSON for a file of that suffix; write it there."""
         from .reports.trace import report
 
         return report.report(self.store, trace, output, pass_id)
+
+    def index(self, output: _Path) -> str:
+        """Return all traces as a page, the newest first, written to a file."""
+        from .reports.page import index
+
+        return index.write_index(self.store, output)
 
     def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> comparison.Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
@@ -376,7 +376,6 @@ class Lake:
         )  # fmt: skip
 
     # Simulators
-
     def shapes(self, trace: str) -> Relation:
         """Return how long each distinct work of a trace's kernels takes, what takes most first."""
         return alignment.shapes(self.store, trace)

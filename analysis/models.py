@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine import modules
 from ..engine.errors import InputError, UsageError
+from ..engine.near import guess
 from ..engine.store import Store
 from ..ingest.model import config_name, model_settings, names_config, read_config
 
@@ -283,6 +283,4 @@ def _column(name: str) -> str:
 
 
 def _unknown(what: str, text: str, known: Iterable[str], more: str) -> str:
-    near = difflib.get_close_matches(_folded(text.rsplit("/", 1)[-1]), list(known), n=4, cutoff=0.5)
-    guess = f" Near: {', '.join(near)}." if near else ""
-    return f"{text}: unknown {what}.{guess} {more}"
+    return f"{text}: unknown {what}.{guess(_folded(text.rsplit('/', 1)[-1]), known, 4)} {more}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.paths import Place
-from .common import FORMATS, OUTPUT, open_lake, render_rows, say, write_answer
+from .common import FORMATS, OUTPUT, open_lake, render_rows, say, screen_options, write_answer
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
 @click.option("--limit", default=200, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
+@screen_options
 @click.pass_obj
 def check(
     lake: Place | None,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +17,13 @@ from ..engine.paths import Place, place_of
 from ..reports.output.files import check_target, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import duckdb
 
-    from ..analysis.passes import Pass
     from ..lake import Lake
+    from ..reports.output.render import Part
+    from ..reports.output.screen import Screen
 
 #: The lakes that a command has opened.
 _opened: list[Lake] = []
@@ -71,7 +75,7 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
             show_default=True,
             help="Rows shown of a table; 0 for all.",
         )(command)
-        command = spreadsheet_option(command)
+        command = spreadsheet_option(screen_options(command))
         command = click.option("-o", "--output", type=OUTPUT, help=output)(command)
         return click.option(
             "--format",
@@ -83,6 +87,17 @@ def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Ca
         )(command)
 
     return add
+
+
+def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --wide and --sort to a command; `screen` and `render_rows` know their values."""
+    command = click.option(
+        "--wide", is_flag=True, expose_value=False, callback=_remember, help="On a terminal, all columns, never cut."
+    )(command)
+    return click.option(
+        "--sort", metavar="COLUMN", expose_value=False, callback=_remember,
+        help="Sort by a column: numbers from the largest, words from A.",
+    )(command)  # fmt: skip
 
 
 def ray_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,13 +139,34 @@ def spreadsheet_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def for_spreadsheets() -> bool | None:
     """Return whether CSV is for a spreadsheet; None if not given."""
-    given: bool | None = click.get_current_context().meta.get(f"{__package__}.spreadsheet")
+    given: bool | None = _given("spreadsheet")
     return given
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
-    """Store an option for `render_rows`: it concerns CSV only."""
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Store an option for `render_rows` and `screen`: it concerns how an answer looks."""
     ctx.meta[f"{__package__}.{param.name}"] = value
+
+
+def _given(option: str) -> Any:
+    return click.get_current_context().meta.get(f"{__package__}.{option}")
+
+
+#: --color of the whole command line.
+color_option = click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True, expose_value=False,
+    callback=_remember, help="Colours; auto: on a terminal, unless NO_COLOR is set.",
+)  # fmt: skip
+
+
+def screen(format_: str = "table", output: Path | None = None) -> Screen:
+    """Return what is known of the terminal that an answer goes to; a file and other formats than table have none."""
+    from ..reports.output.screen import PLAIN, screen_of
+
+    if output is not None or format_ not in ("table", "compute-flow"):
+        return PLAIN
+    store = _opened[-1].store if _opened else None
+    return screen_of(store, wide=bool(_given("wide")), colour=_given("color") or "auto")
 
 
 def listed(value: str | None) -> list[str]:
@@ -162,7 +198,15 @@ def say(text: str) -> None:
     from ..engine.secrets import redact
     from ..engine.text import printable
 
-    click.echo(printable(f"tracelake: {redact(text)}"), err=True)
+    message = printable(f"tracelake: {redact(text)}")
+    if sys.stderr.isatty():
+        # Words such as paths stay whole.
+        wrapper = textwrap.TextWrapper(
+            max(shutil.get_terminal_size().columns - 1, 40), subsequent_indent="  ", replace_whitespace=False,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        message = "\n".join(map(wrapper.fill, message.split("\n")))
+    click.echo(message, err=True)
 
 
 def open_at(lake: Place | None, trace: str) -> Lake:
@@ -253,73 +297,6 @@ def cache_lake(name: str = "lake") -> Path:
     return cache / "tracelake" / f"{name}-{FORMAT_VERSION}"
 
 
-def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
-    """Return the pass to show; exit with 1 and a hint if no passes were found."""
-    known = opened.pass_ids(trace)
-    if not known:
-        say(no_passes(opened, trace))
-        raise SystemExit(1)
-    if wanted is None:
-        chosen = opened.chosen_pass(opened.locate(trace))
-        if len(known) > 1:
-            say(f"pass {chosen} of {len(known)}, {_why(opened, trace, chosen)}; --pass P or --pass all for others.")
-        return chosen
-    if wanted == "all":
-        return "all"
-    if not wanted.isdecimal() or int(wanted) not in known:
-        raise UsageError(f"--pass {wanted}: the trace has passes {known[0]} to {known[-1]}, or give all.")
-    return int(wanted)
-
-
-def _why(opened: Lake, trace: str, chosen: Pass) -> str:
-    """Return why a pass is shown: it is the chosen one, or the first of those chosen for each stage."""
-    rows = opened.rows(
-        "SELECT DISTINCT concat_ws(', ', CASE WHEN min(series) OVER () <> max(series) OVER () THEN series END, "
-        "direction, "
-        "coalesce(stage, CASE WHEN min(series) OVER () = max(series) OVER () AND direction IS NULL "
-        "THEN 'unknown stage' END)), pass_id "
-        "FROM passes WHERE trace_id = $1 AND chosen ORDER BY pass_id, 1",
-        [opened.locate(trace)],
-    )
-    others = [f"of {stage} {pass_id}" for stage, pass_id in rows if pass_id != chosen]
-    if not others:
-        return "the chosen one"
-    stages = " and ".join(stage for stage, pass_id in rows if pass_id == chosen)
-    return f"the one chosen of {stages} ({', '.join(others)})"
-
-
-def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
-    """Return the pass to show, which is one.
-
-    Raises:
-        UsageError: all passes were given.
-    """
-    chosen = find_pass(opened, trace, wanted)
-    if not isinstance(chosen, int):
-        raise UsageError("--pass all: this needs one pass.")
-    return chosen
-
-
-def no_passes(opened: Lake, trace: str) -> str:
-    """Return the message for a trace without passes: the reason, the best anchor candidates, what to do."""
-    from ..reports.output.table import cut
-
-    # Devices that run the same kernels have the same candidates.
-    found = opened.anchor_candidates(trace).select("occurrences, role, pattern").fetchall()
-    candidates = list(dict.fromkeys(found))[:5]
-    lines = [f"{trace}: no passes found: no anchor kernel marks its layers."]
-    training = opened.rows(
-        "SELECT message FROM training_checks WHERE trace_id = $1 AND severity <> 'ok'", [opened.locate(trace)]
-    )
-    if training:
-        lines = [f"{trace}: no passes found: {training[0][0]}."]
-    if candidates:
-        lines.append("  Candidates, with occurrences and position in a layer:")
-        lines += [f"  {calls:>6}  {role:<6}  {cut(pattern, 100)}" for calls, role, pattern in candidates]
-    lines.append(f"  Set one: tracelake set {trace} anchor=REGEX num_layers=N. Details: `tracelake doctor {trace}`.")
-    return "\n".join(lines)
-
-
 def device_column(answer: duckdb.DuckDBPyRelation) -> str:
     """Return the column of the device, for the head of a list of columns, where an answer is of several devices."""
     [(devices,)] = answer.aggregate("count(DISTINCT device)").fetchall()
@@ -340,4 +317,35 @@ def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | No
     """Print any rows."""
     from ..reports.output.render import render
 
-    render(answer, format_, output, limit=limit, spreadsheet=for_spreadsheets())
+    shown = screen(format_, output)
+    render(_sorted(answer), format_, output, limit=limit, spreadsheet=for_spreadsheets(), screen=shown)
+
+
+def render_parts(parts: Sequence[Part], format_: str, output: Path | None, limit: int) -> None:
+    """Print answers, tables and lines one after another; --sort is of the answers."""
+    from ..reports.output import render
+    from ..reports.output.table import Table
+
+    found = [part if isinstance(part, str | Table) else _sorted(part) for part in parts]
+    render.render_parts(found, format_, output, limit=limit, screen=screen(format_, output))
+
+
+def _sorted(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return an answer in the order that --sort gives.
+
+    Raises:
+        UsageError: it has no such column.
+    """
+    from ..engine.near import guess
+    from ..reports.output.render import is_number
+
+    wanted = _given("sort")
+    if wanted is None:
+        return answer
+    if wanted not in answer.columns:
+        raise UsageError(
+            f"--sort {wanted}: no such column.{guess(wanted, answer.columns)} The columns: {', '.join(answer.columns)}."
+        )
+    down = " DESC" if is_number(answer.types[answer.columns.index(wanted)]) else ""
+    column = wanted.replace('"', '""')
+    return answer.order(f'"{column}"{down} NULLS LAST')

@@ -12,7 +12,7 @@ from ..analysis.sides import Side, resolve
 from ..analysis.sides import compare as beside
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, say_losses
+from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, say_losses, screen_options
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,6 +46,7 @@ _SIDES_IN_FULL = 3
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
+@screen_options
 @click.pass_obj
 def compare(
     lake: Place | None,

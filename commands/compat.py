@@ -10,8 +10,9 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import find_one_pass, open_at, open_default, render_rows, say, write_answer
+from .common import open_at, open_default, render_rows, say, write_answer
 from .summary import summary_format
+from .which_pass import find_one_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

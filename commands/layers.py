@@ -9,7 +9,8 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import FORMATS, find_one_pass, find_pass, format_options, open_at, output_options, print_rows, say
+from .common import FORMATS, format_options, open_at, output_options, print_rows, render_parts, say
+from .which_pass import find_one_pass, find_pass
 
 if TYPE_CHECKING:
     from ..lake import Lake
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def passes(lake: Place | None, trace: str, format_: str, output: Path | None, limit: int) -> None:
     """List the forward passes of a trace.
 
-    A pass is its layers: span_ms is from the first layer's start to the last one's end. The wall time of `model mfu`
+    A pass is its layers: span_us is from the first layer's start to the last one's end. The wall time of `model mfu`
     is longer: the kernels before the first layer and after the last one are in it. The passes of each model of a
     trace are a series. coverage_pct is the share of the device's busy time in the layers of a series; if it is below
     half in all series, the answer begins with where the rest is.
@@ -40,11 +41,10 @@ def passes(lake: Place | None, trace: str, format_: str, output: Path | None, li
         print_rows(opened, "passes", opened.passes(trace), format_, output, limit)
         return
     from ..reports.output.columns import for_people
-    from ..reports.output.render import render_parts
     from ..reports.trace.coverage import framed
 
     shown = for_people(opened.store, "passes", opened.passes(trace))
-    render_parts(framed(opened.store, opened.locate(trace), "all", [shown]), format_, output, limit=limit)
+    render_parts(framed(opened.store, opened.locate(trace), "all", [shown]), format_, output, limit)
 
 
 @click.command()
@@ -71,10 +71,9 @@ def layers(lake: Place | None, trace: str, pass_: str | None, format_: str, outp
         _say_coverage(opened, trace, chosen)
         print_rows(opened, "layers", answer, format_, output, limit)
         return
-    from ..reports.output.render import render_parts
     from ..reports.trace.layers import parts
 
-    render_parts(parts(opened.store, answer, opened.locate(trace), chosen), format_, output, limit=limit)
+    render_parts(parts(opened.store, answer, opened.locate(trace), chosen), format_, output, limit)
 
 
 @click.command()
@@ -154,7 +153,6 @@ def _sides(
 def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], output: Path | None) -> None:
     from ..reports.model.architecture import summary
     from ..reports.output.columns import for_people
-    from ..reports.output.render import render_parts
     from ..reports.trace.layers import flow_table
 
     trace_id = opened.locate(trace)
@@ -163,4 +161,4 @@ def _print_flow(opened: Lake, trace: str, sides: list[tuple[int, int]], output: 
     parts += [table for side in sides if (table := flow_table(opened.store, trace_id, *side))]
     if len(sides) > 1:
         parts.append(for_people(opened.store, "layer_diff", opened.layer_diff(trace, *sides[0], *sides[1])))
-    render_parts(parts, output=output, limit=0)
+    render_parts(parts, "table", output, 0)

@@ -10,7 +10,8 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, find_pass, open_default, open_lake, write_answer
+from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, open_default, open_lake, write_answer
+from .which_pass import find_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

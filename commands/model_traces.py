@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.paths import Place
-from .common import FORMATS, OUTPUT, RANKS, device_column, find_one_pass, format_options, open_at, render_rows, say
+from .common import FORMATS, OUTPUT, RANKS, device_column, format_options, open_at, render_rows, say
+from .which_pass import find_one_pass
 
 if TYPE_CHECKING:
     import duckdb

@@ -15,7 +15,6 @@ from .common import (
     RANKS,
     TOKENS,
     device_column,
-    find_one_pass,
     format_options,
     open_at,
     open_default,
@@ -23,6 +22,7 @@ from .common import (
     render_rows,
     say,
 )
+from .which_pass import find_one_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

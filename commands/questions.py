@@ -53,24 +53,29 @@ def sql(
 @click.command()
 @click.argument("relation", required=False)
 @click.option("--tree", is_flag=True, help="Show the relations it depends on instead.")
+@click.option("-g", "--grep", "word", metavar="WORD", help="Search names, columns and their sentences for a word.")
+@click.option("--all", "everything", is_flag=True, help="List all relations instead of the ten to know.")
 @click.pass_obj
-def schema(lake: Place | None, relation: str | None, tree: bool) -> None:  # noqa: ARG001
-    """List the relations; for one, show what a row is, its key, its columns and its SQL.
+def schema(lake: Place | None, relation: str | None, tree: bool, word: str | None, everything: bool) -> None:  # noqa: ARG001
+    """List the relations to know; for one, show what a row is, its key, its columns and its SQL.
 
     \b
     Examples:
       tracelake schema
       tracelake schema layers
-      tracelake schema layers --tree
+      tracelake schema -g bandwidth
     """
     from ..reports.output import schema as pages
 
-    if relation is None:
-        if tree:
-            raise UsageError("--tree needs the name of a relation.")
-        click.echo(pages.overview())
-    else:
+    if tree and relation is None:
+        raise UsageError("--tree needs the name of a relation.")
+    if (relation is not None) + (word is not None) + everything > 1:
+        raise UsageError("a relation, --grep and --all exclude each other: give one.")
+    if relation is not None:
         click.echo(pages.tree(relation) if tree else pages.describe(relation))
+        return
+    found = pages.matches(word) if word is not None else pages.overview() if everything else pages.to_know()
+    click.echo("\n".join(pages.fitted(found)))
 
 
 @click.command()
@@ -108,16 +113,19 @@ def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | N
 @click.argument("relations", nargs=-1)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder, or file of the database.")
 @click.option(
-    "--format", "format_", type=click.Choice(["parquet", "csv", "duckdb"]), default="parquet", show_default=True
-)
+    "--format", "format_", type=click.Choice(["parquet", "csv", "duckdb"]),
+    help="Default: duckdb where the output's name ends in .duckdb or .db, else parquet.",
+)  # fmt: skip
 @click.pass_obj
-def export(lake: Place | None, relations: tuple[str, ...], output: Path, format_: str) -> None:
+def export(lake: Place | None, relations: tuple[str, ...], output: Path, format_: str | None) -> None:
     """Write relations for other tools: the given ones, default: every public one but `events`.
 
     \b
     Examples:
       tracelake export traces layers layer_kernels -o tables
-      tracelake export layers kernels --format duckdb -o layers.duckdb
+      tracelake export layers kernels -o layers.duckdb
     """
-    for relation, rows in open_lake(lake).export(output, format_, relations):
+    from ..engine.export import format_of
+
+    for relation, rows in open_lake(lake).export(output, format_ or format_of(output), relations):
         say(f"{relation}: {rows} rows")

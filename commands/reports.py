@@ -8,7 +8,8 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import OUTPUT, find_one_pass, find_pass, listed, open_at, output_options, print_rows, say
+from .common import OUTPUT, listed, open_at, open_lake, output_options, print_rows, say
+from .which_pass import find_one_pass, find_pass
 
 
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:  # noqa: ARG001
@@ -57,25 +58,34 @@ def perfetto(
 
 
 @click.command()
-@click.argument("trace")
+@click.argument("trace", required=False)
 @click.option("--pass", "pass_", metavar="P", type=click.IntRange(0), help="Pass to detail; default: the chosen one.")
+@click.option("--lake", "of_lake", is_flag=True, help="All traces of the lake instead of one, the newest first.")
 @click.option(
     "-o",
     "--output",
     type=OUTPUT,
-    help="File to write, .md or .json; default: Markdown on stdout.",
+    help="File to write, .html, .md or .json; default: Markdown on stdout.",
 )
 @click.pass_obj
-def report(lake: Place | None, trace: str, pass_: int | None, output: Path | None) -> None:
+def report(lake: Place | None, trace: str | None, pass_: int | None, of_lake: bool, output: Path | None) -> None:
     """Write a report on a trace: device, model, passes, layers, kernels, and what to look at next.
 
-    What a trace does not record is reported as unknown, with the reason.
+    What a trace does not record is reported as unknown, with the reason. As HTML it is one file that needs no network:
+    what matters in five lines, then time line, layers, roofline, idle time and findings as charts with their tables.
+    The page of a lake leads to those pages of its traces that lie beside it.
 
     \b
     Examples:
-      tracelake report decode -o decode.md
+      tracelake report decode -o decode.html
       tracelake report decode.json.gz -o decode.json
+      tracelake report --lake -o index.html
     """
+    if of_lake or trace is None:
+        if trace is not None or pass_ is not None or output is None:
+            raise UsageError("give a trace, or --lake -o index.html for all traces of the lake.")
+        open_lake(lake).index(output)
+        return
     opened = open_at(lake, trace)
     text = opened.report(trace, output, pass_)
     if output is None:

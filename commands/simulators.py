@@ -14,6 +14,7 @@ from .common import (
     open_lake,
     output_options,
     print_rows,
+    render_parts,
     render_rows,
     say,
     spreadsheet_option,
@@ -115,9 +116,8 @@ def align(
         print_rows(opened, f"align_{by}", answer, format_, output, limit)
     else:
         from ..reports.output.columns import for_people
-        from ..reports.output.render import render_parts
         from ..reports.trace.alignment import m6_line
 
         summary = opened.align(simulated, measured, "summary", pass_, window, dedup)
         line = m6_line(*summary.select("m6, coverage, calibration, surplus, hit_us, measured_us").fetchall()[0])
-        render_parts([line, for_people(opened.store, f"align_{by}", answer)], format_, output, limit=limit)
+        render_parts([line, for_people(opened.store, f"align_{by}", answer)], format_, output, limit)

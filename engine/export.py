@@ -17,6 +17,11 @@ from .text import cell, unsafe_in_csv
 FORMATS = ("parquet", "csv", "duckdb")
 
 
+def format_of(target: Path) -> str:
+    """Return the format that a target's name asks for: a database for .duckdb and .db, else a folder of Parquet."""
+    return "duckdb" if target.suffix.lower() in (".duckdb", ".db") else "parquet"
+
+
 def _checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
     """Return the relations to write: those named, else every public one but `events`.
 

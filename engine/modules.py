@@ -9,7 +9,6 @@ and a CSV file of that name in the lake adds rows or replaces those with the sam
 
 from __future__ import annotations
 
-import difflib
 import functools
 import hashlib
 import re
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import index, twins
+from .near import guess
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 
@@ -384,7 +384,5 @@ def near(message: str) -> str:
     if missing is None:
         return message
     known = [entry.name for entry in modules() if entry.public]
-    alike = difflib.get_close_matches(missing["name"].lower(), known, n=3, cutoff=0.5)
     first = message.partition("\n")[0]
-    guess = f" Near: {', '.join(alike)}." if alike else ""
-    return f"{first}{guess} `tracelake schema` lists the relations."
+    return f"{first}{guess(missing['name'], known)} `tracelake schema` lists the relations."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from .errors import InputError, UsageError
+from .near import guess
 from .paths import Place, readable
 
 #: Names are told from the catalog alone: most questions about a trace need no more of the relation `traces`.
@@ -34,10 +35,11 @@ def resolve(ask: Ask, lake: Place, trace: str) -> str:
     if rows:
         listed = ", ".join(f"{name} ({trace_id})" for trace_id, name in rows[:5])
         raise UsageError(f"{trace}: names {len(rows)} traces: {listed}. Give the id.")
-    known = [name for (name,) in ask(f"SELECT trace FROM ({_NAMED}) ORDER BY ALL LIMIT 6", [])]
+    known = [name for (name,) in ask(f"SELECT trace FROM ({_NAMED}) ORDER BY ALL", [])]
+    listed = ", ".join(known[:6]) + (f" and {len(known) - 6} more" if len(known) > 6 else "")
     raise UsageError(
-        f"{trace}: no such trace or file. "
-        + (f"In the lake {lake}: {', '.join(known)}." if known else f"The lake {lake} is empty.")
+        f"{trace}: no such trace or file.{guess(trace, known)} "
+        + (f"In the lake {lake}: {listed}." if known else f"The lake {lake} is empty.")
     )
 
 

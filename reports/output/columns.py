@@ -13,22 +13,22 @@ _ORIGINS = "(SELECT trace_id, origin_ns FROM traces)"
 #: Groups of categories with a column of their own in the table of layers.
 _GROUPS = ("attention", "moe", "gemm", "communication", "norm")
 _GROUP_SUMS = ", ".join(f"sum(sum_us) FILTER (category_group = '{group}') AS {group}" for group in _GROUPS)
-_GROUP_COLUMNS = ", ".join(f"round(coalesce({group}, 0) / 1e3, 3) AS {group}_ms" for group in (*_GROUPS, "other"))
+_GROUP_COLUMNS = ", ".join(f"round(coalesce({group}, 0), 1) AS {group}_us" for group in (*_GROUPS, "other"))
 _TABLES = {
     "traces": """
         SELECT
-            trace, trace_id, run, rank, format, hardware, model, event_count AS events, rejected_count AS rejected,
-            truncated, round((end_ns - start_ns) / 1e6, 3) AS span_ms
+            trace, trace_id, run, rank, format, hardware, model, event_count, rejected_count, truncated,
+            round((end_ns - start_ns) / 1e6, 3) AS span_ms
         FROM rows
         ORDER BY trace, trace_id
         """,
     "passes": f"""
         SELECT
-            rank, device, pass_id AS pass,
+            rank, device, pass_id,
             series, direction, stage, CAST((rows.start_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS start_s,
-            CAST((rows.end_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS end_s, round(span_us / 1e3, 3) AS span_ms,
-            round(busy_us / 1e3, 3) AS busy_ms, round(avg_layer_us / 1e3, 3) AS avg_layer_ms,
-            round(first_layer_us / 1e3, 3) AS first_layer_ms, num_layers AS layers, complete, note, chosen,
+            CAST((rows.end_ns - origin_ns) / 1e9 AS DECIMAL(18, 6)) AS end_s, round(span_us, 1) AS span_us,
+            round(busy_us, 1) AS busy_us, round(avg_layer_us, 1) AS avg_layer_us,
+            round(first_layer_us, 1) AS first_layer_us, num_layers, complete, note, chosen,
             round(coverage_pct, 1) AS coverage_pct
         FROM rows JOIN {_ORIGINS} USING (trace_id)
         ORDER BY rank, device, pass_id
@@ -45,20 +45,20 @@ _TABLES = {
             GROUP BY trace_id, device, pass_id, layer_id
         )
         SELECT
-            rank, device, series, direction, pass_id AS pass, layer_id AS layer, compress_ratio AS ratio,
-            coalesce(layer_type, layer_kind) AS type,
-            round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us / 1e3, 3) AS wall_ms,
-            round(sum_us / 1e3, 3) AS sum_ms, round(busy_us / 1e3, 3) AS busy_ms,
+            rank, device, series, direction, pass_id, layer_id, compress_ratio,
+            coalesce(layer_type, layer_kind) AS layer_type,
+            round((start_ns - origin_ns) / 1e6, 6) AS start_ms, round(wall_us, 1) AS wall_us,
+            round(sum_us, 1) AS sum_us, round(busy_us, 1) AS busy_us,
             {_GROUP_COLUMNS},
-            round(gap_after_us, 3) AS gap_after_us, kernel_count AS kernels, comm_count AS comm
+            round(gap_after_us, 3) AS gap_after_us, kernel_count, comm_count
         FROM rows JOIN {_ORIGINS} USING (trace_id) LEFT JOIN kinds USING (trace_id, device, pass_id, layer_id)
         LEFT JOIN groups USING (trace_id, device, pass_id, layer_id)
         ORDER BY rank, device, pass_id, layer_id
         """,
     "layer_kernels": """
         SELECT
-            pass_id AS pass, layer_id AS layer, hot_rank AS "#", half, category, display_name AS name,
-            round(dur_us, 3) AS dur_us, round(layer_pct, 1) AS layer_pct, round(rel_ms, 6) AS rel_ms, input_dims
+            pass_id, layer_id, hot_rank, half, category, display_name, round(dur_us, 3) AS dur_us,
+            round(layer_pct, 1) AS layer_pct, round(rel_ms, 6) AS rel_ms, input_dims
         FROM rows
         ORDER BY rank, device, pass_id, layer_id, hot_rank
         """,
@@ -84,7 +84,7 @@ _TABLES = {
         """,
     "layer_diff": """
         SELECT
-            device, side, category, display_name AS name, a_count, b_count, round(a_us, 3) AS a_us,
+            device, side, category, display_name, a_count, b_count, round(a_us, 3) AS a_us,
             round(b_us, 3) AS b_us, diff_us
         FROM rows
         ORDER BY rank, device, list_position(['a', 'b', 'both'], side), abs(diff_us) DESC, a_us DESC, rows.name
@@ -93,7 +93,7 @@ _TABLES = {
         SELECT
             op_type, core, count, round(sum_us, 3) AS sum_us, round(min_us, 3) AS min_us, round(avg_us, 3) AS avg_us,
             round(median_us, 3) AS median_us, round(p95_us, 3) AS p95_us, round(max_us, 3) AS max_us,
-            round(std_us, 3) AS std_us, block_num AS blocks, input_dims, output_dims
+            round(std_us, 3) AS std_us, block_num, input_dims, output_dims
         FROM rows
         ORDER BY rows.sum_us DESC, op_type, input_dims
         """,
@@ -107,7 +107,7 @@ _TABLES = {
         """,
     "align_shape": """
         SELECT
-            kernel_type, shape_key AS shapes, side, round(simulated_us, 3) AS simulated_us, simulated_count,
+            kernel_type, shape_key, side, round(simulated_us, 3) AS simulated_us, simulated_count,
             round(measured_us, 3) AS measured_us, measured_count, round(error_pct, 1) AS error_pct, sources
         FROM rows
         ORDER BY greatest(rows.simulated_us, rows.measured_us) DESC, kernel_type, shape_key
@@ -122,7 +122,7 @@ _TABLES = {
         """,
     "perfetto_ranges": """
         SELECT
-            rank, device, pass_id AS pass, range, layer_id AS layer, layer_type AS type,
+            rank, device, pass_id, range, layer_id, layer_type,
             CAST(start_s AS DECIMAL(18, 6)) AS start_s, CAST(end_s AS DECIMAL(18, 6)) AS end_s, start_ms, wall_ms,
             start_ns
         FROM rows
@@ -130,8 +130,8 @@ _TABLES = {
         """,
     "kernels": f"""
         SELECT
-            device, stream, kernel_id, round((start_ns - origin_ns) / 1e6, 6) AS start_ms, dur_ns / 1e3 AS dur_us,
-            category, display_name AS name, launch_kernels, input_dims
+            device, stream, kernel_id, round((start_ns - origin_ns) / 1e6, 6) AS start_ms, dur_us,
+            category, display_name, launch_kernels, input_dims
         FROM rows JOIN {_ORIGINS} USING (trace_id)
         ORDER BY rank, device, start_ns, kernel_id
         """,

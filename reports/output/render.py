@@ -9,6 +9,7 @@ import json
 import math
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -19,6 +20,8 @@ from ...engine.errors import InputError, UsageError
 from ...engine.guard import scratch_folder
 from ...engine.text import cell, json_text, markdown, markdown_prose, printable
 from .files import writing
+from .grid import write_grid
+from .screen import PLAIN, Screen
 from .table import Table
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ def render(
     *,
     limit: int = TABLE_ROWS,
     spreadsheet: bool | None = None,
+    screen: Screen = PLAIN,
 ) -> None:
     """Write an answer to a file, or to stdout.
 
@@ -50,6 +54,7 @@ def render(
         output: the file; stdout when not given.
         limit: rows shown of a table or Markdown; what is left out is counted on stderr. 0 for all.
         spreadsheet: keep text of CSV from running as a formula; by default in a file.
+        screen: the terminal that a table on stdout is for.
 
     Raises:
         InputError: the file cannot be written.
@@ -61,7 +66,7 @@ def render(
     safe = output is not None if spreadsheet is None else spreadsheet
     try:
         with _opened(output) as out:
-            _text(relation, format, out, limit, spreadsheet=safe)
+            _text(relation, format, out, limit, spreadsheet=safe, screen=screen)
     except _BrokenOffError as error:
         if output is not None and error.__cause__ is not None:
             # A file can be written again.
@@ -75,6 +80,7 @@ def render_parts(
     output: Path | None = None,
     *,
     limit: int = TABLE_ROWS,
+    screen: Screen = PLAIN,
 ) -> None:
     """Write answers, tables and lines one after another, a blank line between them.
 
@@ -83,6 +89,7 @@ def render_parts(
         format: table or markdown.
         output: the file; stdout when not given.
         limit: rows shown of an answer, as in `render`.
+        screen: the terminal that stdout leads to.
 
     Raises:
         InputError: the file cannot be written.
@@ -95,20 +102,28 @@ def render_parts(
                 out.write("\n")
             before = part
             if isinstance(part, str):
-                out.write((markdown_prose if format == "markdown" else printable)(part) + "\n")
+                _write_line(part, format, out, screen)
             elif isinstance(part, Table):
-                write_table(part, format, out)
+                write_table(part, format, out, screen)
             else:
-                _text(part, format, out, limit)
+                _text(part, format, out, limit, screen=screen)
 
 
-def write_table(table: Table, format: str, out: IO[str]) -> None:
+def _write_line(line: str, format: str, out: IO[str], screen: Screen) -> None:
+    text = markdown_prose(line) if format == "markdown" else printable(line)
+    out.write((text if screen.width is None else textwrap.fill(text, screen.width - 1)) + "\n")
+
+
+def write_table(table: Table, format: str, out: IO[str], screen: Screen = PLAIN) -> None:
     """Write a table, below its title."""
     if table.title:
         title = markdown_prose(table.title) if format == "markdown" else printable(table.title)
         out.write(f"{title}\n\n" if format == "markdown" else f"{title}\n")
     names, numeric = [column.name for column in table.columns], [column.numeric for column in table.columns]
-    (_markdown if format == "markdown" else _table)(names, numeric, table.cells(), out)
+    if format == "markdown":
+        _markdown(names, numeric, table.cells(), out)
+    else:
+        write_grid(names, numeric, table.cells(), out, screen)
 
 
 @contextlib.contextmanager
@@ -147,8 +162,9 @@ def write_csv(relation: duckdb.DuckDBPyRelation, out: IO[str], *, spreadsheet: b
 
 
 def _text(
-    relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: int, *, spreadsheet: bool = False
-) -> None:
+    relation: duckdb.DuckDBPyRelation, format: str, out: IO[str], limit: int, *, spreadsheet: bool = False,
+    screen: Screen = PLAIN,
+) -> None:  # fmt: skip
     columns = relation.columns
     if format == "csv":
         write_csv(relation, out, spreadsheet=spreadsheet)
@@ -166,9 +182,11 @@ def _text(
         more = bool(limit) and len(rows) > limit
         shown = rows[:limit] if more else rows
         cells = [[_shown(value) for value in row] for row in shown]
-        (_markdown if format == "markdown" else _table)(
-            columns, [_is_number(kind) for kind in relation.types], cells, out
-        )
+        numeric = [is_number(kind) for kind in relation.types]
+        if format == "markdown":
+            _markdown(columns, numeric, cells, out)
+        else:
+            write_grid(columns, numeric, cells, out, screen)
         if more:
             out.flush()
             sys.stderr.write(f"tracelake: the first {limit} rows; --limit 0 shows all.\n")
@@ -237,31 +255,6 @@ def _parquet(relation: duckdb.DuckDBPyRelation, output: Path | None) -> None:
                 sys.stdout.buffer.write(beside.read_bytes())
 
 
-def _table(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for column, right in zip(columns, numeric, strict=True):
-        table.add_column(
-            _escaped(column), justify="right" if right else "left", overflow="fold", no_wrap=right or not out.isatty()
-        )
-    for row in rows:
-        table.add_row(*map(_escaped, row))
-    # A terminal folds long names; a file or a pipe gets lines as long as they are.
-    page = io.StringIO()
-    terminal = out.isatty()
-    width = shutil.get_terminal_size().columns if terminal else 1_000_000
-    # Numbers stay whole: where they and 20 letters of each text do not fit, the terminal breaks lines.
-    fields = zip(numeric, zip(columns, *rows, strict=True), strict=True)
-    least = (max(len(cell) if right else min(len(cell), 20) for cell in cells) for right, cells in fields)
-    if sum(2 + letters for letters in least) > width:
-        width = 1_000_000
-    Console(file=page, width=width, force_terminal=terminal, highlight=False).print(table)
-    out.writelines(line.rstrip() + "\n" for line in page.getvalue().strip("\n").splitlines())
-
-
 def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], out: IO[str]) -> None:
     def line(cells: list[str]) -> str:
         return "| " + " | ".join(map(markdown, cells)) + " |\n"
@@ -272,7 +265,8 @@ def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], ou
         out.write(line(row))
 
 
-def _is_number(kind: Any) -> bool:
+def is_number(kind: Any) -> bool:
+    """Return whether a type of DuckDB is that of numbers."""
     return str(kind).startswith(("DECIMAL", "DOUBLE", "FLOAT")) or str(kind).endswith("INT") or str(kind) == "INTEGER"
 
 
@@ -286,12 +280,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(printable(text))
 
 
 def to_text(answer: duckdb.DuckDBPyRelation | Table, format: str = "table") -> str:

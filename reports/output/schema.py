@@ -2,22 +2,82 @@
 
 from __future__ import annotations
 
-import difflib
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
 
 from ...engine import modules, rooms
 from ...engine.errors import UsageError
+from ...engine.near import guess
+
+#: Where to begin, in the order in which one asks.
+_TO_KNOW = (
+    "traces", "kernels", "passes", "layers", "layer_kernels", "time_breakdown", "steps", "ops", "findings", "health",
+)  # fmt: skip
+_MORE = [
+    "tracelake schema RELATION shows columns and SQL, -g WORD searches names and sentences, --all lists every relation."
+]
+
+#: A line: how far it is indented, its first word, and a sentence.
+Line = tuple[int, str, str]
 
 
-def overview() -> str:
+def to_know() -> list[Line]:
+    """Return the relations to begin with, and the folders that have more."""
+    lines = [(2, name, first_sentence(_find(name))) for name in _TO_KNOW]
+    folders = ", ".join(sorted({entry.folder for entry in _public()}, key=rooms.place))
+    return [*lines, (0, "", ""), (0, "", f"More are in the folders {folders}."), *((0, "", line) for line in _MORE)]
+
+
+def overview() -> list[Line]:
     """Return the public relations with a line each, by folder."""
-    lines: list[str] = []
-    public = [entry for entry in modules.modules() if entry.public and entry.folder != "invariants"]
-    width = max(len(entry.name) for entry in public)
-    for folder in sorted({entry.folder for entry in public}, key=rooms.place):
-        lines.append(f"{folder}:")
-        here = sorted((entry for entry in public if entry.folder == folder), key=lambda entry: entry.name)
-        lines += [f"  {entry.name:<{width}}  {first_sentence(entry)}" for entry in here]
-    return "\n".join([*lines, "", "tracelake schema RELATION shows the columns."])
+    lines: list[Line] = []
+    for folder in sorted({entry.folder for entry in _public()}, key=rooms.place):
+        lines.append((0, "", f"{folder}:"))
+        here = sorted((entry for entry in _public() if entry.folder == folder), key=lambda entry: entry.name)
+        lines += [(2, entry.name, first_sentence(entry)) for entry in here]
+    return [*lines, (0, "", ""), *((0, "", line) for line in _MORE)]
+
+
+def matches(word: str) -> list[Line]:
+    """Return relations and columns whose name or sentence has a word.
+
+    Raises:
+        UsageError: there are none.
+    """
+    wanted = word.lower()
+    lines: list[Line] = []
+    for entry in _public():
+        columns = [
+            (4, column.name, column.text) for column in entry.columns
+            if wanted in column.name.lower() or wanted in column.text.lower()
+        ]  # fmt: skip
+        if columns or wanted in entry.name.lower() or wanted in entry.doc.lower():
+            lines += [(2, entry.name, first_sentence(entry)), *columns]
+    if not lines:
+        words = [name for entry in _public() for name in (entry.name, *(column.name for column in entry.columns))]
+        raise UsageError(f"{word}: no relation or column has it.{guess(word, words)}")
+    return lines
+
+
+def fitted(lines: list[Line]) -> Iterator[str]:
+    """Return lines with their sentences below each other, wrapped where stdout is a terminal."""
+    width = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else None
+    place = max((indent + len(name) + 2 for indent, name, _ in lines if name), default=0)
+    if width is not None:
+        place = min(place, max(width // 2, 20))
+    for indent, name, sentence in lines:
+        head = f"{' ' * indent}{name}"
+        text = f"{head:<{place - 2}}  {sentence}" if name else sentence
+        if width is None:
+            yield text
+        else:
+            yield from textwrap.wrap(text, width, subsequent_indent=" " * (place if name else 0)) or [""]
+
+
+def _public() -> list[modules.Module]:
+    return [entry for entry in modules.modules() if entry.public and entry.folder != "invariants"]
 
 
 def describe(relation: str) -> str:
@@ -63,9 +123,7 @@ def _find(relation: str) -> modules.Module:
     entry = modules.module(relation)
     if entry is None:
         known = [entry.name for entry in modules.modules() if entry.public]
-        near = difflib.get_close_matches(relation.lower(), known, n=3, cutoff=0.5)
-        guess = f" Near: {', '.join(near)}." if near else ""
-        raise UsageError(f"{relation}: no such relation.{guess} `tracelake schema` lists them.")
+        raise UsageError(f"{relation}: no such relation.{guess(relation, known)} `tracelake schema` lists them.")
     return entry
 
 

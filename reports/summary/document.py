@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ...analysis.traces import locate
 from ...engine.errors import UsageError
-from ...engine.text import json_text, markdown, markdown_prose
+from ...engine.text import json_text, markdown, markdown_prose, printable
 from ...version import __version__
-from ..output.render import plain, to_text
+from ..output.render import plain, to_text, write_table
+from ..output.screen import Screen, painted
 from ..output.table import Column, Table, cut, text
+from .headline import Headline, headline, write_headline
 from .sections import SECTIONS, Section
 
 if TYPE_CHECKING:
@@ -48,8 +52,46 @@ def summary(store: Store, trace: str, format: str, top: int) -> str:
         UsageError: the format is neither.
     """
     check_format(format)
-    found = build(store, locate(store, trace))
-    return as_json(found) if format == "json" else as_markdown(found, top, short_names(store, found))
+    trace_id = locate(store, trace)
+    found = build(store, trace_id)
+    if format == "json":
+        return as_json(found)
+    return as_markdown(found, top, short_names(store, found), headline(store, trace_id))
+
+
+def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Screen) -> None:
+    """Write the summary of a trace for a terminal: the five lines, then the tables of the page.
+
+    Args:
+        store: the lake.
+        trace: the trace.
+        top: rows shown of long tables; 0 for all.
+        out: the terminal.
+        screen: what is known of it.
+    """
+    trace_id = locate(store, trace)
+    found = build(store, trace_id)
+    write_headline(headline(store, trace_id), out, screen)
+    shorten = _Shorten(short_names(store, found))
+    for section in SECTIONS:
+        rows = found[section.key]["rows"]
+        if section.title:
+            out.write("\n" + painted(section.title, "bold", screen) + "\n")
+        if not rows:
+            out.writelines(f"{line}\n" for line in [section.nothing] if line)
+        elif section.is_text:
+            out.writelines(_wrapped(line, screen) for row in rows for line in _finding(row))
+        else:
+            table, some = _table(section, rows, top, shorten)
+            write_table(replace(table, title=section.subtitle), "table", out, screen)
+            out.write(_wrapped(found[section.key]["basis"] + some, screen))
+
+
+def _wrapped(line: str, screen: Screen) -> str:
+    text = printable(line.removeprefix("### "))
+    if screen.width is None:
+        return text + "\n"
+    return textwrap.fill(text, screen.width - 1, subsequent_indent="  " if text.startswith("- ") else "") + "\n"
 
 
 def check_format(format: str) -> None:
@@ -99,15 +141,18 @@ def as_json(summary: dict[str, Any]) -> str:
     return json_text(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
-def as_markdown(summary: dict[str, Any], top: int = 10, names: Mapping[str, str] | None = None) -> str:
+def as_markdown(
+    summary: dict[str, Any], top: int = 10, names: Mapping[str, str] | None = None, opening: Headline | None = None
+) -> str:
     """Return a summary as a page.
 
     Args:
         summary: what `build` returned.
         top: rows shown of a table that may be long; 0 for all.
         names: how long names of operations are shown, as `short_names` gives them; as they are when not given.
+        opening: the lines that the page opens with.
     """
-    return "\n".join(_page(summary, top, names or {})) + "\n"
+    return "\n".join(_page(summary, top, names or {}, opening)) + "\n"
 
 
 def short_names(store: Store, summary: dict[str, Any]) -> dict[str, str]:
@@ -120,8 +165,11 @@ def short_names(store: Store, summary: dict[str, Any]) -> dict[str, str]:
     return {name: short for name, display in shown if (short := cut(display, _LONGEST)) != name}
 
 
-def _page(summary: dict[str, Any], top: int, names: Mapping[str, str]) -> Iterator[str]:
+def _page(summary: dict[str, Any], top: int, names: Mapping[str, str], opening: Headline | None) -> Iterator[str]:
     yield f"# Profile summary: {markdown(summary['trace']['trace'])} (`{summary['schema']}`)\n"
+    if opening is not None:
+        yield from (f"- **{label}**: {markdown(line)}" for label, line in opening.lines())
+        yield ""
     yield from _facts_part("Run Metadata", summary["trace"] | {"generated_at": summary["generated_at"]})
     provenance = summary["provenance"]
     shown = ", ".join(map(str, provenance["execution_ids"][:8]))
@@ -190,13 +238,35 @@ def _section_part(section: Section, found: dict[str, Any], top: int, shorten: _S
         for row in rows:
             yield from _finding(row)
         return
+    table, some = _table(section, rows, top, shorten)
+    yield to_text(table, "markdown")
+    yield f"{found['basis']}{some}\n"
+
+
+def section_table(summary: dict[str, Any], key: str, top: int, names: Mapping[str, str]) -> Table:
+    """Return a section of a summary as a table, with its basis and how much of it is shown below.
+
+    Args:
+        summary: what `build` returned.
+        key: the section.
+        top: rows shown of a table that may be long; 0 for all.
+        names: how long names of operations are shown, as `short_names` gives them.
+    """
+    [section] = (one for one in SECTIONS if one.key == key)
+    if not summary[key]["rows"]:
+        return Table((), (), section.title)
+    table, some = _table(section, summary[key]["rows"], top, _Shorten(names))
+    return replace(table, title=section.title, unit=summary[key]["basis"] + some)
+
+
+def _table(section: Section, rows: list[dict[str, Any]], top: int, shorten: _Shorten) -> tuple[Table, str]:
+    """Return the rows of a section that are shown, and a sentence where some are not."""
     rows = [row for row in rows if not row.get(section.left_out)]
     shown = rows if section.whole or not top else rows[:top]
     columns = tuple(_column(name, rows) for name in rows[0] if name != section.left_out)
     cells = tuple(tuple(shorten.cell(column.name, row[column.name]) for column in columns) for row in shown)
-    yield to_text(Table(columns, cells), "markdown")
     some = f" The first {len(shown)} of {len(rows)} rows." if len(shown) < len(rows) else ""
-    yield f"{found['basis']}{some}\n"
+    return Table(columns, cells), some
 
 
 def _column(name: str, rows: list[dict[str, Any]]) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..output.columns import for_people
@@ -146,8 +146,22 @@ def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id:
     """Return layers as people read them: each one, their types beside each other, and of one pass what to do next."""
     found = verdict(store, trace_id, pass_id) if isinstance(pass_id, int) else None
     shown = for_people(store, "layers", answer)
-    answer_parts = framed(store, trace_id, pass_id, [shown, types_table(store, trace_id, pass_id)])
+    answer_parts = framed(store, trace_id, pass_id, [shown, in_sql_names(types_table(store, trace_id, pass_id))])
     return [*answer_parts, *([str(found)] if found else [])]
+
+
+def in_sql_names(types: Table) -> Table:
+    """Return a table of types with the names, and so the units, of the relation layer_types."""
+    names = {"pass": "pass_id", "type": "layer_type", "which": "layer_ids"}
+    in_ms = [column.name.endswith("_ms") for column in types.columns]
+    columns = (
+        Column(f"{column.name.removesuffix('_ms')}_us", 1)
+        if ms
+        else replace(column, name=names.get(column.name, column.name))
+        for column, ms in zip(types.columns, in_ms, strict=True)
+    )
+    rows = (tuple(value * 1e3 if ms else value for value, ms in zip(row, in_ms, strict=True)) for row in types.rows)
+    return replace(types, columns=tuple(columns), rows=tuple(rows), unit=types.unit.replace("in ms", "in µs"))
 
 
 def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:

@@ -55,29 +55,37 @@ class Report:
 
 
 def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass_id: int | None) -> str:
-    """Return what is known of a trace as Markdown, or as JSON for a file of that suffix; write it to the file.
+    """Return what is known of a trace as Markdown, or as HTML or JSON for a file of that suffix; write it to the file.
 
     Args:
         store: the lake.
         trace: the trace.
-        output: the file, .md or .json.
+        output: the file, .html, .md or .json.
         pass_id: the pass to detail; default: the chosen one.
 
     Raises:
         UsageError: the file's suffix is neither, or the trace has no such pass.
         InputError: the file cannot be written.
     """
-    suffix = checked_suffix(output, "a report", {".md": "Markdown", ".json": "JSON"})
+    suffix = checked_suffix(output, "a report", {".html": "a page", ".md": "Markdown", ".json": "JSON"})
     if output is not None:
         check_target(output)
     trace_id = locate(store, trace)
     if pass_id is not None and pass_id not in (known := pass_ids(store, trace)):
         raise UsageError(f"{trace}: has no pass {pass_id}; it has {len(known)}.")
     one = chosen_pass(store, trace_id) if pass_id is None else pass_id
-    text = as_text(build(store, trace_id, one), suffix)
+    text = _as_page(store, trace_id, one) if suffix == ".html" else as_text(build(store, trace_id, one), suffix)
     if output is not None:
         write_text(output, text)
     return text
+
+
+def _as_page(store: Store, trace_id: str, pass_id: int | None) -> str:
+    # Imported here: a page has charts.
+    from ..page.page import as_html
+    from .page import page
+
+    return as_html(page(store, trace_id, pass_id))
 
 
 def build(store: Store, trace_id: str, pass_id: int | None) -> Report:

@@ -18,6 +18,7 @@
 -- start_ns      BIGINT   start in ns on the file's clock, rounded from the file's decimal
 --                        microseconds
 -- dur_ns        BIGINT   end_ns - start_ns, in ns; NULL for events without a duration
+-- dur_us        DOUBLE   the same in µs
 -- end_ns        BIGINT   end in ns, rounded from the decimal sum of start and duration
 -- correlation   BIGINT   id shared by a launch and what it launched
 -- external_id   BIGINT   id shared by an operator and what it caused ("External id")
@@ -30,6 +31,7 @@
 -- extra         VARCHAR  fields of the event that have no column, JSON
 CREATE VIEW events AS
 SELECT
-    trace_id, lane, event_id, ph, category, name, pid, tid, start_ns, dur_ns, end_ns, correlation,
-    external_id, device, stream, input_dims, input_types, id, args, extra
+    trace_id, lane, event_id, ph, category, name, pid, tid, start_ns, dur_ns,
+    dur_ns / 1000.0 AS dur_us, end_ns, correlation, external_id, device, stream, input_dims,
+    input_types, id, args, extra
 FROM _event_rows;

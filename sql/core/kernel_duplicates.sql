@@ -19,11 +19,13 @@
 -- op_type    VARCHAR  op type
 -- start_ns   BIGINT   start, ns
 -- dur_ns     BIGINT   duration, ns
+-- dur_us     DOUBLE   duration, µs
 -- end_ns     BIGINT   end, ns
 CREATE VIEW kernel_duplicates AS
 SELECT
     trace_id, traces.rank, _ascend_rows.device, kernel_id, _duplicates.twin_id, _duplicates.rule,
     _ascend_rows.name, _ascend_rows.op_type, _ascend_rows.start_ns, _ascend_rows.dur_ns,
+    _ascend_rows.dur_ns / 1000.0 AS dur_us,
     _ascend_rows.end_ns
 FROM _duplicates
 JOIN _ascend_rows USING (trace_id, kernel_id)

@@ -10,6 +10,7 @@
 -- kernel_id        BIGINT   event_id of the operation
 -- start_ns         BIGINT   start in ns on the file's clock
 -- dur_ns           BIGINT   duration, ns
+-- dur_us           DOUBLE   duration, µs
 -- end_ns           BIGINT   end, ns
 -- name             VARCHAR  full name
 -- display_name     VARCHAR  name without insignificant parts, by name_rules
@@ -38,6 +39,7 @@
 CREATE VIEW kernels AS
 SELECT
     trace_id, traces.rank, device, stream, kernel_id, _kernels.start_ns, dur_ns,
+    dur_ns / 1000.0 AS dur_us,
     _kernels.end_ns, name, display_name, op_type, core, category, kind, category_source,
     name_category, is_contradicted, launch_id, launch_kernels, launch_ns, launch_pid, launch_tid,
     correlation, op_id, op_name, input_dims, input_types

@@ -35,9 +35,9 @@ def test_layers_prints_the_layers_then_their_types_then_the_next_target(run):
     lines = [line for line in out.splitlines() if line.strip()]
     assert sum("FULL_ATTN" in line for line in lines) == 3
     types = lines.index("Types of layers")
-    assert lines[types + 1].split()[:4] == ["type", "layers", "which", "mean_wall_ms"]
+    assert lines[types + 1].split()[:4] == ["layer_type", "layers", "layer_ids", "mean_wall_us"]
     assert [line.split()[:4] for line in lines[types + 3 : types + 6]] == [
-        ["FULL_ATTN", "2", "0-1", "11.400"], ["C4", "2", "2,4", "12.240"], ["C128", "2", "3,5", "11.510"],
+        ["FULL_ATTN", "2", "0-1", "11400.0"], ["C4", "2", "2,4", "12240.0"], ["C128", "2", "3,5", "11510.0"],
     ]  # fmt: skip
     assert lines[-1].startswith("Bottleneck: C4 layers (2 of 6)")
 
@@ -154,9 +154,13 @@ def test_a_question_that_has_no_answer_ends_with_2_and_says_why(run, words, mess
 def test_the_groups_of_a_layer_sum_to_its_kernels(lake):
     # The recipe, pass 3: attention 40 units, experts 24 + 16 with 3 for their routing, two GEMMs of 5 and 3, two
     # all-reduces of 4, two norms of 1; ratio 4 adds an indexer of 6 to the attention. A unit is 0.1 ms.
-    groups = "attention_ms, moe_ms, gemm_ms, communication_ms, norm_ms, other_ms, sum_ms"
+    groups = "attention_us, moe_us, gemm_us, communication_us, norm_us, other_us, sum_us"
     with tracelake.open(lake) as opened:
-        shown = for_people(opened.store, "layers", opened.layers("decode", 3)).filter("layer IN (0, 2)").order("layer")
+        shown = (
+            for_people(opened.store, "layers", opened.layers("decode", 3))
+            .filter("layer_id IN (0, 2)")
+            .order("layer_id")
+        )
         found = shown.select(groups).fetchall()
-    assert found == [(4.0, 4.3, 0.8, 0.8, 0.2, 1.1, 11.2), (4.6, 4.5, 0.8, 0.8, 0.2, 1.1, 12.0)]
+    assert found == [(4000, 4300, 800, 800, 200, 1100, 11200), (4600, 4500, 800, 800, 200, 1100, 12000)]
     assert all(sum(parts) == pytest.approx(total) for *parts, total in found)

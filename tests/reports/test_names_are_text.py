@@ -168,6 +168,27 @@ def test_a_report_says_the_name_of_its_trace_and_does_not_run_it(hostile_lake):
     assert tags.found == []
 
 
+@pytest.mark.parametrize("words", [["report", "TRACE"], ["report", "--lake"]])
+def test_a_page_shows_names_and_runs_none(hostile_lake, tmp_path, words):
+    folder, _ = hostile_lake
+    [trace] = [line["trace_id"] for line in json.loads(ran(folder, "traces", "--format", "json"))]
+    ran(folder, *(trace if word == "TRACE" else word for word in words), "-o", str(tmp_path / "x.html"))
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    # The charts' own library has such characters, and tags, in its strings.
+    ours = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not ACTS.search(ours)
+    tags = Tags()
+    tags.feed(ours)
+    assert not {"img", "script", "b", "javascript:alert(1)"} & set(tags.found)
+    assert "&lt;script&gt;[x](http://e)" in ours
+    if "TRACE" in words:
+        [specs] = re.findall(r"<script>const charts = (.*?);</script>", page, flags=re.DOTALL)
+        shown = {bar["label"] for bar in json.loads(specs)["time_line"]["data"]["values"]}
+        assert {HOSTILE[0], printable(HOSTILE[9])} <= shown
+        assert not any(ACTS.search(label) for label in shown)
+        assert "<" not in specs
+
+
 def test_messages_spell_out_names(tmp_path):
     bad = tmp_path / "a\x1b[31m\u202e.json"
     bad.write_text("nonsense")

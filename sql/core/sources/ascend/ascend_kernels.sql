@@ -13,6 +13,7 @@
 -- source           VARCHAR  csv or timeline
 -- start_ns         BIGINT   start in ns on the file's clock
 -- dur_ns           BIGINT   duration, ns
+-- dur_us           DOUBLE   duration, µs
 -- end_ns           BIGINT   end, ns
 -- name             VARCHAR  name
 -- op_type          VARCHAR  op type; found in the name where the row has none
@@ -85,6 +86,7 @@ SELECT
     _ascend_rows.source,
     _ascend_rows.start_ns,
     _ascend_rows.dur_ns,
+    _ascend_rows.dur_ns / 1000.0 AS dur_us,
     _ascend_rows.end_ns,
     _ascend_rows.name,
     _ascend_rows.op_type,

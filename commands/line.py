@@ -1,0 +1,67 @@
+"""What a line means before click reads it: options that may stand anywhere, a trace in place of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ..engine.near import guess
+
+if TYPE_CHECKING:
+    from ..engine.paths import Place
+
+#: Options of the whole line that a user may write behind the command, and of every command that may stand before it.
+_OF_THE_LINE = ("--lake", "--color")
+_OF_THE_COMMAND = ("--format",)
+_JSON = "--json"
+
+
+def arranged(words: Sequence[str]) -> list[str]:
+    """Return the words of a line with the options of the line first and those of the command last.
+
+    `--json` is short for `--format json`. What follows `--` stays as it is.
+    """
+    before = list(words[: words.index("--")]) if "--" in words else list(words)
+    after = list(words[len(before) :])
+    first: list[str] = []
+    middle: list[str] = []
+    last: list[str] = []
+    rest = iter(before)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        place = first if name in _OF_THE_LINE else last if name in _OF_THE_COMMAND else None
+        value = next(rest, None) if place is not None and not equals else None
+        if word == "--lake" and (value is None or value.startswith("-")) and "report" in before:
+            # All traces of the lake: `report --lake`.
+            middle += [word, *([] if value is None else [value])]
+        elif word == _JSON:
+            last += ["--format", "json"]
+        elif place is None:
+            middle.append(word)
+        else:
+            place += [word, *([] if value is None else [value])]
+    return [*first, *middle, *last, *after]
+
+
+def is_trace(lake: Place | None, word: str) -> bool:
+    """Return whether a word in the place of a command names a trace: a file, or a trace of the lake."""
+    from ..engine.errors import TracelakeError
+    from ..ingest.inputs import names_input
+    from .common import open_default
+
+    if names_input(word):
+        return True
+    try:
+        open_default(lake).resolve(word)
+    except TracelakeError:
+        return False
+    return True
+
+
+def unknown(word: str, commands: Sequence[str]) -> click.UsageError:
+    """Return the error of a word that is neither a command nor a trace."""
+    return click.UsageError(
+        f"{word}: no such command, file or trace.{guess(word, commands)} `tracelake --help` lists the commands."
+    )

@@ -1,0 +1,320 @@
+"""Tables as text: whole for files and pipes, fitted to the width of a terminal.
+
+On a terminal numbers and ids are never broken, long names lose their middle, sentences are wrapped. Columns that are
+empty, or the same in all rows, are named below the table instead, and so are those without room. Where not even the
+columns that matter most fit, rows are shown as cards.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import IO
+
+from ...engine.text import printable
+from .screen import Look, Screen, painted
+
+#: Between two columns.
+_BETWEEN = "   "
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_MEASURE = re.compile(r"_(us|ms|pct|gbps|tflops)$")
+#: Characters that a name keeps, and a line of a sentence has, before columns are left out for others.
+_LEAST_NAME, _LEAST_PROSE = 24, 34
+#: Characters of a bar, and the priority from which on columns are left out for it.
+_BAR = 8
+_BAR_PRIORITY = 3
+#: Of so few rows the main measures are shown where they are the same, too.
+_FEW = 3
+#: Characters of a value that is named below the table.
+_LONGEST_NOTE = 40
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A column: its cells as text, and how wide it is."""
+
+    name: str
+    right: bool
+    cells: tuple[str, ...]
+    look: Look
+    width: int = 0
+    bar: bool = False
+    header: tuple[str, ...] = ()
+
+    @property
+    def natural(self) -> int:
+        """Characters of the longest cell."""
+        return max((_cells(line) for cell in self.cells for line in cell.split("\n")), default=0)
+
+    @property
+    def least(self) -> int:
+        """Characters without which it is not shown."""
+        if self.right or self.look.kind in ("id", "state"):
+            return self.natural
+        return min(self.natural, _LEAST_PROSE if self.look.kind == "prose" else _LEAST_NAME)
+
+
+def write_grid(
+    columns: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]], out: IO[str], screen: Screen
+) -> None:
+    """Write rows as a table.
+
+    Args:
+        columns: names.
+        numeric: the columns of numbers.
+        rows: cells.
+        out: the file or terminal.
+        screen: what is known of the terminal; without a width the table is whole.
+    """
+    transposed = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    fields = [
+        _Field(printable(name), right, tuple(map(printable, cells)), screen.look(name))
+        for name, right, cells in zip(columns, numeric, transposed, strict=True)
+    ]
+    out.write("\n")
+    if screen.width is None:
+        shown = [replace(field, header=(field.name,), width=max(field.natural, _cells(field.name))) for field in fields]
+        out.writelines(_grid(shown, screen))
+    else:
+        _write_fitted(fields, len(rows), screen.width, out, screen)
+    out.write("\n")
+
+
+def _write_fitted(fields: list[_Field], rows: int, width: int, out: IO[str], screen: Screen) -> None:
+    fields, notes = _telling(fields, rows)
+    fields = [_aligned(field) for field in fields]
+    fitted, left_out = _fitted(fields, width)
+    if fitted is None:
+        out.writelines(_cards(fields, rows, screen))
+    else:
+        out.writelines(_grid(fitted, screen))
+    if left_out:
+        notes.append(f"No room for: {', '.join(left_out)}. --wide shows them.")
+    for note in notes:
+        out.writelines(painted(line, "dim", screen) + "\n" for line in textwrap.wrap(note, width - 1))
+
+
+def _telling(fields: list[_Field], rows: int) -> tuple[list[_Field], list[str]]:
+    """Return the columns that tell something, and sentences with what the others have in all rows."""
+    if not rows:
+        return fields, []
+    empty = [field for field in fields if not any(field.cells)]
+    same = [
+        field for field in fields
+        if rows > 1 and field not in empty and len(set(field.cells)) == 1 and field.look.kind != "prose"
+        if rows > _FEW or field.look.priority > 2 or not _MEASURE.search(field.name)
+    ]  # fmt: skip
+    telling = [field for field in fields if field not in empty and field not in same]
+    if not telling:
+        return fields, []
+    notes = []
+    if same:
+        values = (f"{field.name} {cut_middle(field.cells[0].replace(chr(10), ' '), _LONGEST_NOTE)}" for field in same)
+        notes.append(f"Same in all rows: {', '.join(values)}.")
+    if empty:
+        notes.append(f"Empty: {', '.join(field.name for field in empty)}.")
+    return telling, notes
+
+
+def _aligned(field: _Field) -> _Field:
+    """Return a column whose numbers have as many decimals each."""
+    if not field.right or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in field.cells):
+        return field
+    places = max((len(cell.partition(".")[2]) for cell in field.cells), default=0)
+    if not places or field.look.kind == "mixed":
+        return field
+
+    def padded(cell: str) -> str:
+        whole, _, decimals = cell.partition(".")
+        return f"{whole}.{decimals:0<{places}}" if cell else ""
+
+    return replace(field, cells=tuple(map(padded, field.cells)))
+
+
+def _fitted(fields: list[_Field], width: int) -> tuple[list[_Field] | None, list[str]]:
+    """Return the columns that fit with their widths, and the names of those left out; None where cards are better."""
+    shown, left_out = list(fields), []
+    bars = _with_bar(fields)
+    while True:
+        for folded in (False, True):
+            sized = [_sized(field, folded, bar=field is bars) for field in shown]
+            # Headers in two lines leave more room for names.
+            if _total(sized) <= width and (folded or _total([_whole(field) for field in sized]) <= width):
+                return _filled(_unfolded(sized, width), width), [f.name for f in fields if f.name in left_out]
+        # Of equal ones the rightmost goes; the first columns of an answer are its keys.
+        last = max(range(len(shown)), key=lambda place: (shown[place].look.priority, place))
+        if bars is not None and shown[last].look.priority <= _BAR_PRIORITY:
+            bars = None
+        elif shown[last].look.priority <= 1 or len(shown) == 1 or len(fields[0].cells) == 1:
+            return None, []
+        else:
+            left_out.append(shown.pop(last).name)
+
+
+def _with_bar(fields: list[_Field]) -> _Field | None:
+    """Return the column that has a bar: where people compare, and rows differ."""
+    kinds = ("share", "size")
+    found = (field for kind in kinds for field in fields if field.look.kind == kind and len(field.cells) > 1)
+    return next(found, None)
+
+
+def _sized(field: _Field, folded: bool, bar: bool) -> _Field:
+    header = _folded(field.name, max(field.least, 6)) if folded else (field.name,)
+    cells = field.least + (1 + _BAR if bar else 0)
+    return replace(field, header=header, bar=bar, width=max(cells, *map(_cells, header)))
+
+
+def _whole(field: _Field) -> _Field:
+    """Return a column as wide as its longest cell; sentences are wrapped all the same."""
+    return field if field.look.kind == "prose" else replace(field, width=max(field.width, field.natural))
+
+
+def _folded(name: str, width: int) -> tuple[str, ...]:
+    """Return a header in two lines, broken after an underscore, where that makes it narrower."""
+    if _cells(name) <= width or "_" not in name:
+        return (name,)
+    places = [place + 1 for place, letter in enumerate(name[:-1]) if letter == "_"]
+    best = min(places, key=lambda place: max(place, len(name) - place))
+    return (name[:best], name[best:])
+
+
+def _unfolded(fields: list[_Field], width: int) -> list[_Field]:
+    """Return the columns with as many headers in one line as there is room for, from the left."""
+    shown = list(fields)
+    for place, field in enumerate(fields):
+        shown[place] = replace(field, header=(field.name,), width=max(field.width, _cells(field.name)))
+        if _total([_whole(one) for one in shown]) > width:
+            shown[place] = field
+    return shown
+
+
+def _total(fields: Sequence[_Field]) -> int:
+    return 1 + sum(field.width + len(_BETWEEN) for field in fields) - len(_BETWEEN)
+
+
+def _filled(fields: list[_Field], width: int) -> list[_Field]:
+    """Return the columns with the rest of the width given out: names first, then sentences."""
+    left = width - _total(fields)
+    filled = list(fields)
+    for prose in (False, True):
+        for place, field in enumerate(fields):
+            if not field.right and (field.look.kind == "prose") == prose:
+                more = max(0, min(left, field.natural - field.width))
+                filled[place] = replace(field, width=field.width + more)
+                left -= more
+    return filled
+
+
+def _grid(fields: list[_Field], screen: Screen) -> Iterator[str]:
+    total = _total(fields)
+    for line in range(height := max((len(field.header) for field in fields), default=1)):
+        # A short header stands on the last line.
+        texts = [(("",) * (height - len(field.header)) + field.header)[line] for field in fields]
+        padded = (_pad(text, field.width, field.right) for text, field in zip(texts, fields, strict=True))
+        yield painted((" " + _BETWEEN.join(padded)).rstrip(), "bold", screen) + "\n"
+    yield " " + "─" * (total - 1) + "\n"
+    for row in range(len(fields[0].cells) if fields else 0):
+        cells = [_lines(field, row, screen) for field in fields]
+        for line in range(max(map(len, cells))):
+            texts = [cell[line] if line < len(cell) else "" for cell in cells]
+            padded = (
+                painted(_pad(text, field.width, field.right), _mood(field, row), screen)
+                for text, field in zip(texts, fields, strict=True)
+            )
+            yield (" " + _BETWEEN.join(padded)).rstrip() + "\n"
+
+
+def _lines(field: _Field, row: int, screen: Screen) -> list[str]:
+    """Return a cell as lines no wider than its column."""
+    text = field.cells[row]
+    if screen.width is None:
+        return text.split("\n")
+    if field.bar:
+        return [f"{_pad(text, field.width - _BAR - 1, right=True)} {_pad(_bar(field, text), _BAR, right=False)}"]
+    if field.look.kind == "prose":
+        return textwrap.wrap(text, max(field.width, 1)) or [""]
+    return [cut_middle(line, field.width) for line in text.split("\n")]
+
+
+def _bar(field: _Field, cell: str) -> str:
+    numbers = [float(text) for text in field.cells if _NUMBER.fullmatch(text)]
+    whole = 100.0 if field.look.kind == "share" and max(numbers, default=0) <= 100 else max(numbers, default=0)
+    return bar(float(cell) / whole if whole > 0 and _NUMBER.fullmatch(cell) else 0.0, _BAR)
+
+
+def bar(share: float, width: int) -> str:
+    """Return a bar of a share from 0 to 1; what is above zero is seen."""
+    eighths = round(max(0.0, min(share, 1.0)) * width * 8) or int(share > 0)
+    return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
+
+
+def bar_of_parts(parts: Sequence[tuple[float, str]], width: int) -> list[str]:
+    """Return the pieces of one bar, each a percentage with its filling; what is above zero is seen."""
+    pcts = [pct for pct, _ in parts]
+    ends = [round(sum(pcts[: place + 1]) * width / 100) for place in range(len(pcts))]
+    widths = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    for place, pct in enumerate(pcts):
+        if pct >= 0.05 and not widths[place]:
+            widths[widths.index(max(widths))] -= 1
+            widths[place] = 1
+    return [fill * cells for (_, fill), cells in zip(parts, widths, strict=True)]
+
+
+def _mood(field: _Field, row: int) -> str:
+    return field.cells[row] if field.look.kind == "state" else "bar" if field.bar else ""
+
+
+def _cards(fields: list[_Field], rows: int, screen: Screen) -> Iterator[str]:
+    """Return rows below each other: one row as a list of its values, several with their main columns as a headline."""
+    width = screen.width or 80
+    if rows == 1:
+        names = max(_cells(field.name) for field in fields)
+        for field in fields:
+            lines = textwrap.wrap(field.cells[0], max(width - names - 3, 20)) or [""]
+            for place, line in enumerate(lines):
+                label = painted(_pad("" if place else field.name, names, right=False), "bold", screen)
+                yield f" {label}  {painted(line, _mood(field, 0), screen)}\n"
+        return
+    heads = [field for field in fields if field.look.priority <= 1 and field.look.kind != "prose"] or fields[:1]
+    proses = [field for field in fields if field.look.kind == "prose"]
+    others = [field for field in fields if field not in heads and field not in proses]
+    for row in range(rows):
+        if row:
+            yield "\n"
+        moods = [field.cells[row] for field in heads if field.look.kind == "state"]
+        title = cut_middle(
+            "  ".join(field.cells[row].replace("\n", " ") for field in heads if field.cells[row]), width - 1
+        )
+        yield " " + painted(title, moods[0] if moods else "bold", screen) + "\n"
+        for field in proses:
+            yield from (f"   {line}\n" for line in textwrap.wrap(field.cells[row], width - 4))
+        rest = " · ".join(f"{field.name} {field.cells[row]}" for field in others if field.cells[row])
+        yield from (painted(f"   {line}", "dim", screen) + "\n" for line in textwrap.wrap(rest, width - 4))
+
+
+def _cells(text: str) -> int:
+    """Return the places that a text takes on a terminal: letters of East Asia take two."""
+    from rich.cells import cell_len
+
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def _pad(text: str, width: int, right: bool) -> str:
+    spaces = " " * (width - _cells(text))
+    return spaces + text if right else text + spaces
+
+
+def cut_middle(text: str, width: int) -> str:
+    """Return a text that fits, with … in place of its middle."""
+    if _cells(text) <= width:
+        return text
+    if width < 2:
+        return "…"[:width]
+    # More of the beginning than of the end: it says what a kernel does.
+    tail = (width - 1) * 2 // 5
+    head = width - 1 - tail
+    start = next(place for place in range(len(text), -1, -1) if _cells(text[:place]) <= head)
+    end = next(place for place in range(len(text) + 1) if _cells(text[place:]) <= tail)
+    return f"{text[:start]}…{text[end:]}"

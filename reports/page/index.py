@@ -1,0 +1,68 @@
+"""All traces of a lake as a page, the newest first, each with what matters most."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...engine.errors import UsageError
+from ..output.files import check_target, write_text
+from ..summary.headline import Headline, headlines
+from .page import Card, Page, Section, as_html
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+#: Traces on one page, which stays under 3 MB.
+_MOST = 1000
+
+
+def write_index(store: Store, output: str | os.PathLike[str]) -> str:
+    """Write all traces of a lake as a page and return it.
+
+    A trace leads to its own page where that lies beside this one, as `tracelake report T -o T.html` writes it.
+
+    Args:
+        store: the lake.
+        output: the file, .html.
+
+    Raises:
+        UsageError: the file is not .html.
+        InputError: the file cannot be written.
+    """
+    if Path(output).suffix.lower() != ".html":
+        raise UsageError(f"{os.fspath(output)}: the report of a lake is a page (.html).")
+    check_target(output)
+    text = as_html(_page(headlines(store), str(store.path), Path(output).absolute().parent))
+    write_text(output, text)
+    return text
+
+
+def _page(found: list[Headline], lake: str, folder: Path) -> Page:
+    shown = found[:_MOST]
+    some = f" The newest {_MOST} of {len(found)} are shown." if len(found) > _MOST else ""
+    see = f"The newest first; a coloured edge marks checks that found something.{some}"
+    if not found:
+        see = "The lake is empty: `tracelake ingest FILE` adds a trace."
+    cards = tuple(_card(one, folder) for one in shown)
+    title = f"{len(found)} trace{'' if len(found) == 1 else 's'}"
+    return Page(title, f"Lake {lake}", None, (Section("traces", "Traces", see, cards=cards),))
+
+
+def _card(found: Headline, folder: Path) -> Card:
+    lines = dict(found.lines())
+    own = f"{found.trace}.html"
+    is_there = os.sep not in own and (folder / own).is_file()
+    hint = () if is_there else (f"tracelake report {found.trace} -o {own}",)
+    return Card(
+        found.trace, (lines["what"], lines["step"], found.lead, lines["trust"], *hint), found.mood,
+        link=_address(own) if is_there else "", parts=found.parts,
+    )  # fmt: skip
+
+
+def _address(name: str) -> str:
+    from urllib.parse import quote
+
+    # "./": a name such as javascript:x.html is no address of its own.
+    return "./" + quote(name)

@@ -1,0 +1,137 @@
+"""A page as one HTML file: five lines, sections with a chart and its table behind a fold, and what columns mean."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...engine import modules
+from ...engine.text import printable
+from ..charts.vega import Chart, scripts
+from ..output.table import Table, cut
+from ..summary.headline import Headline
+
+if TYPE_CHECKING:
+    import jinja2
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+#: Characters of a cell; hovering shows all of it.
+_LONGEST_CELL = 80
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A table behind a fold.
+
+    Attributes:
+        table: the rows, with title and unit.
+        relation: the relation that defines its columns; empty if there is none.
+        is_open: it is shown at once.
+    """
+
+    table: Table
+    relation: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Card:
+    """Something found.
+
+    Attributes:
+        title: what it is.
+        lines: text.
+        mood: high, medium, error, warning or ok: the colour of its edge.
+        link: address that the title leads to.
+        parts: parts of the time in percent, shown as one bar.
+    """
+
+    title: str
+    lines: tuple[str, ...]
+    mood: str = ""
+    link: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page.
+
+    Attributes:
+        key: its address in the page.
+        title: heading.
+        see: a sentence that says what to see, or why there is nothing.
+        charts: charts.
+        cards: things found.
+        folds: tables.
+    """
+
+    key: str
+    title: str
+    see: str
+    charts: tuple[Chart, ...] = ()
+    cards: tuple[Card, ...] = ()
+    folds: tuple[Fold, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its title, the line below it, the five lines, and its sections."""
+
+    title: str
+    subtitle: str
+    opening: Headline | None
+    sections: tuple[Section, ...]
+
+    @property
+    def charts(self) -> dict[str, object]:
+        """The charts' specifications by name; the page's own script gives them colours."""
+        return {
+            chart.name: {key: _spelled(part) for key, part in chart.spec.items() if key != "config"}
+            for section in self.sections for chart in section.charts
+        }  # fmt: skip
+
+
+def _spelled(part: object) -> object:
+    """Return a part of a chart whose names have nothing that acts."""
+    if isinstance(part, str):
+        return printable(part)
+    if isinstance(part, list):
+        return [_spelled(item) for item in part]
+    return {key: _spelled(item) for key, item in part.items()} if isinstance(part, dict) else part
+
+
+def as_html(page: Page) -> str:
+    """Return a page as HTML."""
+    relations = dict.fromkeys(fold.relation for section in page.sections for fold in section.folds if fold.relation)
+    return _environment().get_template("page.html.j2").render(
+        page=page, charts=page.charts, scripts=scripts().replace("</script", "<\\/script") if page.charts else "",
+        definitions=list(_definitions(relations)),
+    )  # fmt: skip
+
+
+def _definitions(relations: Iterable[str]) -> Iterable[modules.Module]:
+    return (entry for name in relations if (entry := modules.module(name)) is not None)
+
+
+@functools.cache
+def _defined(relation: str) -> frozenset[str]:
+    entry = modules.module(relation) if relation else None
+    return frozenset() if entry is None else frozenset(column.name for column in entry.columns)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )  # fmt: skip
+    environment.filters |= {"short": lambda text: cut(text, _LONGEST_CELL)}
+    environment.globals["is_defined"] = lambda relation, column: column in _defined(relation)
+    return environment

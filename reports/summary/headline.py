@@ -1,0 +1,161 @@
+"""Five lines that reports open with: what a trace is, how long a step takes, where it goes, what to do, and trust."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from ...engine.text import printable
+from ..output.grid import bar_of_parts, cut_middle
+from ..output.screen import Screen, painted
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+#: Parts of the devices' time, by their columns of headlines, and what people call them.
+_PARTS = {
+    "compute_pct": "compute", "exposed_communication_pct": "communication alone", "exposed_memory_pct": "copies alone",
+    "host_bound_pct": "no launch", "other_idle_pct": "idle",
+}  # fmt: skip
+#: Their fillings in one bar, apart without colours too.
+_FILLS = dict(zip(_PARTS.values(), "█▓▒░·", strict=True))
+#: A word of the evidence that is too long: a kernel's name may have hundreds of characters.
+_LONG_WORD, _LONGEST_WORD = re.compile(r"\S{41,}"), 40
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A trace at a glance.
+
+    Attributes:
+        trace: its name.
+        what: what it is a trace of.
+        step: how long a step takes.
+        parts: parts of the devices' time in percent, which make up 100; none without device operations.
+        lead: what stands out, and what it is worth.
+        todo: the same with its evidence and what to try.
+        trust: how far to trust the answers.
+        mood: ok, warning or error: the worst that the checks have found.
+    """
+
+    trace: str
+    what: str
+    step: str
+    parts: tuple[tuple[str, float], ...]
+    lead: str
+    todo: str
+    trust: str
+    mood: str
+
+    def where_with(self, fills: Mapping[str, str]) -> str:
+        """Return where the time goes in words, each part after its filling in a bar."""
+        named = (f"{fills.get(name, '')} {name} {pct:.1f} %".lstrip() for name, pct in self.parts if pct >= 0.05)
+        return ", ".join(named) or "no device operation takes time"
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the five lines, each with its label."""
+        texts = (self.what, self.step, self.where_with({}), self.todo, self.trust)
+        return list(zip(("what", "step", "time", "first", "trust"), texts, strict=True))
+
+
+def headline(store: Store, trace_id: str) -> Headline:
+    """Return the headline of a trace."""
+    return headlines(store, trace_id)[0]
+
+
+def headlines(store: Store, trace_id: str | None = None) -> list[Headline]:
+    """Return the headlines of all traces, or of one; the one ingested last comes first."""
+    of_one = "" if trace_id is None else "WHERE trace_id = $trace_id"
+    relation = store.sql(
+        f"SELECT * FROM headlines {of_one} ORDER BY ingested_at DESC, trace, trace_id",
+        **({} if trace_id is None else {"trace_id": trace_id}),
+    )
+    return [_headline(dict(zip(relation.columns, row, strict=True))) for row in relation.fetchall()]
+
+
+def _headline(row: dict[str, Any]) -> Headline:
+    return Headline(
+        trace=row["trace"], what=_what(row), step=_step(row),
+        parts=tuple((name, row[key]) for key, name in _PARTS.items() if row[key] is not None),
+        lead=_lead(row), todo=_todo(row), trust=_trust(row),
+        mood="error" if row["error_count"] else "warning" if row["warning_count"] or row["truncated"] else "ok",
+    )  # fmt: skip
+
+
+def _what(row: dict[str, Any]) -> str:
+    model = row["model"] or "unknown model"
+    device = row["device_name"] or "unknown device"
+    chip = f" ({row['hardware']})" if row["hardware"] else ""
+    of = f"{row['phase']} of {model}" if row["phase"] else model
+    return f"{of} on {_count(row['devices'], 'device')}: {device}{chip}; {_count(row['passes'], 'pass', 'passes')}"
+
+
+def _step(row: dict[str, Any]) -> str:
+    if row["step_median_us"] is None:
+        if row["window_us"] is None:
+            return "no steps are marked, and no device operation takes time"
+        return f"no steps are marked; {duration(row['window_us'])} from the first operation to the last"
+    steps = f"median of {row['steps']}" if row["steps"] > 1 else "the only one"
+    spread = f", 9 of 10 within {duration(row['step_p90_us'])}" if row["steps"] > 1 else ""
+    tokens = f", {row['step_tokens']:g} tokens" if row["step_tokens"] else ""
+    return f"{duration(row['step_median_us'])} a step ({row['step_source']}; {steps}{spread}{tokens})"
+
+
+def _lead(row: dict[str, Any]) -> str:
+    if row["finding"] is None:
+        return "nothing stands out"
+    return f"{row['title']}: at most {duration(row['gain_us'])} of device time, {row['gain_pct']:.1f} %, to gain"
+
+
+def _todo(row: dict[str, Any]) -> str:
+    if row["finding"] is None:
+        return _lead(row)
+    return f"{_lead(row)}. {shortened(row['evidence'])}. {row['advice'] or ''}".rstrip()
+
+
+def shortened(evidence: str) -> str:
+    """Return a sentence whose long words, names of kernels, lose their middle."""
+    return _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), evidence)
+
+
+def _trust(row: dict[str, Any]) -> str:
+    found = []
+    if row["passes"]:
+        found.append(f"layers hold {row['coverage_pct'] or 0.0:.1f} % of the busy time")
+    else:
+        found.append("no layers were found")
+    found.append(_count(row["rejected_count"], "rejected event") + (", cut short" if row["truncated"] else ""))
+    noted = [_count(row[f"{kind}_count"], kind) for kind in ("error", "warning") if row[f"{kind}_count"]]
+    if noted:
+        return f"{'; '.join(found)}; {', '.join(noted)}: {row['worst_check']}: {row['worst_message']}"
+    return f"{'; '.join(found)}; no warnings"
+
+
+def _count(number: int, one: str, several: str | None = None) -> str:
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
+def duration(us: float) -> str:
+    """Return a time with three digits, in the unit that suits it."""
+    unit, size = ("s", 1e6) if us >= 1e6 else ("ms", 1e3) if us >= 1e3 else ("µs", 1.0)
+    value = us / size
+    return f"{value:.{max(0, 2 - len(str(int(value))) + 1)}f} {unit}"
+
+
+def write_headline(found: Headline, out: IO[str], screen: Screen) -> None:
+    """Write the five lines; below the one of the times, one bar of them."""
+    width = screen.width or 100
+    out.write(painted(printable(found.trace), "bold", screen) + "\n")
+    for label, text in found.lines():
+        shown = found.where_with(_FILLS) if label == "time" else text
+        mood = found.mood if label == "trust" else ""
+        for place, line in enumerate(textwrap.wrap(printable(shown), width - 8, break_on_hyphens=False) or [""]):
+            head = painted(f"{label:<7}", "dim", screen) if place == 0 else " " * 7
+            out.write(f" {head}{painted(line, mood, screen)}\n")
+        if label == "time" and found.parts:
+            pieces = bar_of_parts([(pct, _FILLS[name]) for name, pct in found.parts], min(width - 9, 100))
+            bar = (painted(piece, name, screen) for piece, (name, _) in zip(pieces, found.parts, strict=True))
+            out.write(f"        {''.join(bar)}\n")

@@ -1,0 +1,293 @@
+"""A trace as a page: five lines, then time line, layers, operations, roofline, idle time, collectives, findings.
+
+What is asked is in sql/summary; here rows become charts, tables and sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..output.render import plain
+from ..output.table import Column, Table, cut, text
+from ..page import charts
+from ..page.page import Card, Fold, Page, Section
+from ..summary import document
+from ..summary.headline import duration, headline, shortened
+from . import layers
+from .coverage import coverage
+from .facts import facts
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+    Row = dict[str, Any]
+
+#: Rows of a table, and bars of a time line, at most: a page stays under 3 MB.
+_ROWS, _BARS = 50, 3000
+#: Depth of the icicle, and the least share of a part in it, percent.
+_DEPTH, _LEAST_PCT = 6, 0.3
+_LANES = ("compute", "communication", "memory", "idle")
+
+
+def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
+    """Return a trace as a page.
+
+    Args:
+        store: the lake.
+        trace_id: the trace.
+        pass_id: the pass whose layers are shown; None where the trace has none.
+    """
+    opening = headline(store, trace_id)
+    found = document.build(store, trace_id)
+    tables = _Tables(store, found)
+    return Page(
+        title=opening.trace, subtitle=f"Profile of a trace, {found['generated_by']}, {found['generated_at'][:10]}",
+        opening=opening,
+        sections=(
+            _time_line(store, trace_id, tables), _layers(store, trace_id, pass_id), _parts(tables),
+            _roofline(store, trace_id), _idle(tables), _collectives(store, trace_id, tables), _findings(found),
+            _trust(store, trace_id),
+        ),
+    )  # fmt: skip
+
+
+class _Tables:
+    """The tables of the profile summary, by their keys."""
+
+    def __init__(self, store: Store, found: dict[str, Any]) -> None:
+        self._found = found
+        self._names = document.short_names(store, found)
+
+    def rows(self, key: str) -> list[Row]:
+        """Return all rows of a table."""
+        rows: list[Row] = self._found[key]["rows"]
+        return rows
+
+    def fold(self, key: str, title: str, relation: str = "") -> Fold:
+        """Return a table behind a fold."""
+        table = document.section_table(self._found, key, _ROWS, self._names)
+        return Fold(replace(table, title=title), relation or key)
+
+
+def _findings(found: dict[str, Any]) -> Section:
+    cards = tuple(
+        Card(row["title"], tuple(_evidence(row)), row["severity"]) for row in found["findings"]["rows"]
+    )  # fmt: skip
+    return Section("findings", "What to do", "What stands out, with its evidence and what it is worth.", cards=cards)
+
+
+def _evidence(row: Row) -> Iterator[str]:
+    if row["gain_us"] is not None:
+        yield f"At most {duration(row['gain_us'])} of device time to gain, {row['gain_pct']:.1f} %."
+    yield cut(shortened(row["evidence"]), 400)
+    yield from (f"Try: {suggestion}" for suggestion in row["suggestions"])
+
+
+def _time_line(store: Store, trace_id: str, tables: _Tables) -> Section:
+    rows = _objects(
+        store,
+        "SELECT device, what, lane, rel_us, dur_us, label, category FROM timeline_spans WHERE trace_id = $trace_id "
+        f"QUALIFY row_number() OVER (ORDER BY lane LIKE 'layers%' DESC, dur_us DESC) <= {_BARS} "
+        "AND dense_rank() OVER (ORDER BY device) = 1 ORDER BY rel_us, lane",
+        trace_id,
+    )
+    fold = tables.fold("time_breakdown", "Where the time of all devices goes")
+    if not rows:
+        return Section("time", "Time line", "No device operation takes time.", folds=(fold,))
+    device, what = rows[0]["device"], rows[0]["what"]
+    held = {row["lane"] for row in rows}
+    lanes = [*sorted(lane for lane in held if lane.startswith("layers")), *(lane for lane in _LANES if lane in held)]
+    bars = [
+        {**row, "label": cut(row["label"] or "", 90), "category": row["category"] or row["lane"].split()[0]}
+        for row in ({key: row[key] for key in ("lane", "rel_us", "dur_us", "label", "category")} for row in rows)
+    ]
+    some = f" The {_BARS} longest bars are shown." if len(rows) == _BARS else ""
+    see = f"Device {device}, {what}: gaps between kernels are unused time. Hover for names, zoom with the wheel.{some}"
+    drawn = charts.time_line("time_line", f"Time line of {what}, device {device}", bars, lanes)
+    return Section("time", "Time line", see, (drawn,), folds=(fold,))
+
+
+def _layers(store: Store, trace_id: str, pass_id: int | None) -> Section:
+    if pass_id is None:
+        reason = (
+            "No layers were found; `tracelake doctor` and `tracelake report -o report.md` say what would mark them."
+        )
+        return Section("layers", "Layers", reason)
+    rows = _objects(
+        store,
+        "SELECT device, layer_id, category_group, sum_us, layer_pct FROM layer_groups "
+        f"WHERE trace_id = $trace_id AND pass_id = {pass_id} "
+        "QUALIFY dense_rank() OVER (ORDER BY device) = 1 ORDER BY layer_id, category_group",
+        trace_id,
+    )
+    of = coverage(store, trace_id, pass_id)
+    verdict = layers.verdict(store, trace_id, pass_id)
+    see = " ".join(str(part) for part in (verdict, of) if part is not None)
+    of_device = f"device {rows[0]['device']}: time of each group of kernels" if rows else "without kernels"
+    strip = charts.layer_strip("layer_strip", f"Layers of pass {pass_id}, {of_device}", rows)
+    types = layers.in_sql_names(layers.types_table(store, trace_id, pass_id))
+    each = layers.layers_table(store, trace_id, pass_id)
+    return Section("layers", "Layers", see, (strip,), folds=(Fold(types, "layer_types", is_open=True), Fold(each)))
+
+
+def _parts(tables: _Tables) -> Section:
+    nested = [row for row in tables.rows("regions") if row["depth"] <= _DEPTH and row["inclusive_us"]]
+    if nested:
+        rows = list(_nested_regions(nested))
+        see = "Each part stands below the one that it is in; the widest path down is where to look."
+    else:
+        rows = list(_families(tables.rows("ops")))
+        see = "Families of operations, and the operations in them: the trace names no modules."
+    folds = (
+        tables.fold("regions", "Regions"), tables.fold("op_families", "Families of operations"),
+        tables.fold("ops", "Operations"),
+    )  # fmt: skip
+    if not rows:
+        return Section("parts", "Where the time goes", "No device operations.", folds=folds)
+    drawn = charts.icicle("icicle", "Own time of all devices' operations", rows)
+    return Section("parts", "Where the time goes", see, (drawn,), folds=folds)
+
+
+def _nested_regions(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield regions with their place, parts beside each other within the whole, the longest first."""
+    below: dict[str, list[Row]] = {}
+    for row in rows:
+        below.setdefault(row["path"].rpartition("=>")[0], []).append(row)
+    whole = sum(row["inclusive_us"] for row in below.get("", []))
+
+    def placed(parent: str, start: float) -> Iterator[Row]:
+        for row in sorted(below.get(parent, []), key=lambda row: (-row["inclusive_us"], row["path"])):
+            pct = 100 * row["inclusive_us"] / whole
+            if pct >= _LEAST_PCT:
+                name = row["path"].rpartition("=>")[2]
+                yield _part(row["depth"], start, pct, name, row["path"], row["inclusive_us"])
+                yield from placed(row["path"], start)
+            start += pct
+
+    yield from placed("", 0.0)
+
+
+def _families(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield families of operations and the operations in them, each with its place."""
+    whole = sum(row["self_us"] or 0 for row in rows)
+    families: dict[str, list[Row]] = {}
+    for row in rows:
+        families.setdefault(row["family"], []).append(row)
+    start = 0.0
+    for family, inside in sorted(families.items(), key=lambda item: -sum(row["self_us"] or 0 for row in item[1])):
+        us = sum(row["self_us"] or 0 for row in inside)
+        yield _part(1, start, 100 * us / whole, family, family, us)
+        for row in sorted(inside, key=lambda row: -(row["self_us"] or 0)):
+            pct = 100 * (row["self_us"] or 0) / whole
+            if pct >= _LEAST_PCT:
+                yield _part(2, start, pct, row["op"], row["op"], row["self_us"])
+            start += pct
+
+
+def _part(depth: int, start: float, pct: float, name: str, path: str, us: float) -> Row:
+    return {
+        "depth": depth, "start_pct": round(start, 4), "end_pct": round(start + pct, 4), "pct": round(pct, 4),
+        # Parts that differ in their number alone have one colour.
+        "kind": re.sub(r"[_.]?\d+$", "", name), "short": cut(name, max(4, int(pct * 1.2))), "path": cut(path, 200),
+        "us": us,
+    }  # fmt: skip
+
+
+def _roofline(store: Store, trace_id: str) -> Section:
+    rows = _objects(
+        store,
+        "SELECT * EXCLUDE (trace_id) FROM roofline_points WHERE trace_id = $trace_id "
+        "ORDER BY sum_us DESC, display_name, m, n, k",
+        trace_id,
+    )
+    if not rows:
+        why = "The work of the kernels is not known, or the chip's peaks are not: see `tracelake doctor`."
+        return Section("roofline", "Roofline", why)
+    points = [
+        {**row, "display_name": cut(row["display_name"], 90), "shape": _shape(row)} for row in rows if row["peak_gbps"]
+    ]
+    columns = ("display_name", "category", "batch", "m", "n", "k", "bound", "calls", "sum_us", "intensity", "tflops",
+               "roof_pct", "attainable_pct")  # fmt: skip
+    see = "Points far below the roof could be faster: memory bounds those below the slope, arithmetic the others."
+    drawn = (charts.roofline("roofline", "Kernels whose work is known, by time", points),) if points else ()
+    return Section("roofline", "Roofline", see, drawn, folds=(
+        Fold(_table(rows[:_ROWS], columns, "Kernels under the roofline"), "roofline_points"),
+    ))  # fmt: skip
+
+
+def _shape(row: Row) -> str:
+    sizes = [str(row[key]) for key in ("batch", "m", "n", "k") if row[key] is not None]
+    return " x ".join(sizes) or "unknown"
+
+
+def _idle(tables: _Tables) -> Section:
+    rows = [row for row in tables.rows("idle_causes") if row["idle_us"]]
+    folds = (
+        tables.fold("idle_causes", "Causes"),
+        tables.fold("gaps", "Operations that were waited for", "gap_payloads"),
+    )
+    if not rows:
+        return Section(
+            "idle", "Idle time", "The devices are never idle between their first operation and the last.", folds=folds
+        )
+    bars = [
+        {
+            "activity": cut(row["host_activity"] or "host not shown", 60),
+            "cause": row["cause"],
+            "idle_us": row["idle_us"],
+        }
+        for row in rows[:25]
+    ]
+    see = "What the host did while the devices waited; the colour is what they waited for."
+    drawn = charts.bars("idle_causes", "Idle time by what the host did", bars, "activity", "idle_us", "cause", "µs")
+    return Section("idle", "Idle time", see, (drawn,), folds=folds)
+
+
+def _collectives(store: Store, trace_id: str, tables: _Tables) -> Section:
+    folds = (
+        tables.fold("collectives", "Kinds of collectives", "collective_kinds"),
+        tables.fold("stragglers", "Who comes last"),
+    )
+    if not tables.rows("collectives"):
+        return Section("collectives", "Collectives", "No collectives ran.", folds=folds)
+    rows = _objects(
+        store,
+        "SELECT kind, bytes, bus_gbps, dur_us FROM collectives WHERE trace_id = $trace_id AND bytes > 0 "
+        f"AND bus_gbps IS NOT NULL ORDER BY dur_us DESC LIMIT {_BARS}",
+        trace_id,
+    )
+    if not rows:
+        return Section(
+            "collectives", "Collectives", "Their sizes are not known, so there are no bandwidths.", folds=folds
+        )
+    drawn = charts.collectives("collectives", "Each call: its size and its bus bandwidth", rows)
+    see = "Small calls are bound by latency; large ones that stay low wait for others, or share the links."
+    return Section("collectives", "Collectives", see, (drawn,), folds=folds)
+
+
+def _trust(store: Store, trace_id: str) -> Section:
+    checks = _objects(
+        store,
+        'SELECT severity, "check", value, unit, message FROM health WHERE trace_id = $trace_id '
+        "ORDER BY list_position(['error', 'warning', 'info', 'ok'], severity), \"check\"",
+        trace_id,
+    )
+    about = Table((text("what"), text("value")), tuple(facts(store, trace_id)), "The trace and its settings")
+    found = _table(checks, ("severity", "check", "value", "unit", "message"), "Checks")
+    see = "What the trace is, where each fact is from, and which questions it cannot answer."
+    return Section("trust", "Provenance and trust", see, folds=(Fold(about, is_open=True), Fold(found, "health")))
+
+
+def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) -> Table:
+    columns = tuple(
+        Column(name) if all(isinstance(row[name], int | float | None) for row in rows) else text(name) for name in names
+    )
+    return Table(columns, tuple(tuple(row[name] for name in names) for row in rows), title)
+
+
+def _objects(store: Store, query: str, trace_id: str) -> list[Row]:
+    relation = store.sql(query, trace_id=trace_id)
+    return [dict(zip(relation.columns, map(plain, row), strict=True)) for row in relation.fetchall()]

@@ -1,0 +1,125 @@
+-- One row per trace: what it is, how long a step takes, where the time goes, what to do first, and
+-- how far to trust it. Reports open with it.
+--
+-- key: trace_id
+--
+-- trace_id                   VARCHAR  trace
+-- trace                      VARCHAR  its name
+-- ingested_at                TIMESTAMP  when it came into the lake
+-- model                      VARCHAR  model that is set; NULL if none is
+-- device_name                VARCHAR  name of the device, as the profiler has it
+-- hardware                   VARCHAR  chip, see the table hardware
+-- devices                    BIGINT   devices that ran something
+-- phase                      VARCHAR  prefill, decode or training: the stage of passes with most
+--                                     time; NULL if unknown
+-- passes                     BIGINT   passes found
+-- steps                      BIGINT   steady steps of the program with most time; all of them where
+--                                     none is steady
+-- step_source                VARCHAR  what marks them, see step_sources; NULL without steps, like
+--                                     the columns that follow
+-- step_median_us             DOUBLE   median time of such a step on the device, µs
+-- step_p90_us                DOUBLE   9 of 10 take no longer, µs
+-- step_tokens                DOUBLE   mean number of tokens of a step, NULL if unknown
+-- window_us                  DOUBLE   from the first operation to the last on any device, µs
+-- compute_pct                DOUBLE   of the time of all devices, with something that computes
+-- exposed_communication_pct  DOUBLE   of it, with communication alone
+-- exposed_memory_pct         DOUBLE   of it, with copies alone
+-- host_bound_pct             DOUBLE   of it, idle for want of launches; NULL if these are not shown
+-- other_idle_pct             DOUBLE   of it, idle or waiting for another reason
+-- finding                    VARCHAR  what to do first: the finding with most to gain, the narrower
+--                                     of two with nearly as much; NULL if there is none
+-- severity                   VARCHAR  high or medium
+-- title                      VARCHAR  what was found
+-- evidence                   VARCHAR  the figures in words
+-- gain_us                    DOUBLE   device time to gain at most, of all devices, µs
+-- gain_pct                   DOUBLE   the same by the time of all devices
+-- advice                     VARCHAR  what to try first
+-- coverage_pct               DOUBLE   share of the devices' busy time in layers that were found
+-- rejected_count             BIGINT   events that could not be read
+-- truncated                  BOOLEAN  the file ends before its end
+-- error_count                BIGINT   checks of health with an error
+-- warning_count              BIGINT   checks of health with a warning
+-- worst_check                VARCHAR  one of these, the worst by its name; NULL without
+-- worst_message              VARCHAR  what it found
+CREATE VIEW headlines AS
+WITH stages AS (
+    SELECT trace_id, arg_max(stage, busy_us) AS stage, CAST(sum(passes) AS BIGINT) AS passes
+    FROM (
+        SELECT
+            trace_id,
+            CASE WHEN direction IS NULL THEN stage ELSE 'training' END AS stage,
+            sum(busy_us) AS busy_us, count(DISTINCT pass_id) AS passes
+        FROM passes
+        GROUP BY ALL
+    )
+    GROUP BY trace_id
+),
+-- Where no step is steady, all stand for them.
+main_steps AS (
+    SELECT trace_id, steps, step_source, program, median_us, p90_us, tokens
+    FROM step_summary
+    WHERE is_main AND median_us IS NOT NULL
+    QUALIFY 1 = row_number() OVER (PARTITION BY trace_id ORDER BY scope = 'steady' DESC)
+),
+times AS (
+    SELECT
+        trace_id, count(*) AS devices, max(window_us) AS window_us, sum(window_us) AS whole_us,
+        sum(compute_us) AS compute_us, sum(exposed_communication_us) AS communication_us,
+        sum(exposed_memory_us) AS memory_us, sum(idle_us) AS idle_us,
+        sum(host_bound_idle_us) AS host_bound_us
+    FROM time_breakdown
+    GROUP BY trace_id
+),
+-- The narrower finding says more: a cause among those that save nearly the same time.
+firsts AS (
+    SELECT trace_id, finding, severity, title, evidence, gain_us, gain_pct, suggestions
+    FROM (
+        SELECT
+            trace_id, finding, severity, title, evidence, gain_us, gain_pct, suggestions, priority,
+            max(gain_us) OVER (PARTITION BY trace_id) AS most_us
+        FROM findings
+        WHERE severity IN ('high', 'medium') AND gain_us > 0
+    )
+    QUALIFY 1 = row_number() OVER (
+        PARTITION BY trace_id ORDER BY gain_us >= 0.9 * most_us DESC, priority DESC
+    )
+),
+covered AS (
+    SELECT
+        trace_id, 100 * sum(busy_us) FILTER (part = 'layers') / nullif(sum(busy_us), 0)
+            AS coverage_pct
+    FROM pass_coverage
+    GROUP BY trace_id
+),
+checks AS (
+    SELECT
+        trace_id, count(*) FILTER (severity = 'error') AS error_count,
+        count(*) FILTER (severity = 'warning') AS warning_count,
+        min_by("check", (severity, "check")) AS worst_check,
+        min_by(message, (severity, "check")) AS worst_message
+    FROM health
+    WHERE severity IN ('error', 'warning')
+    GROUP BY trace_id
+)
+SELECT
+    t.trace_id, t.trace, t.ingested_at, t.model, t.device_name, t.hardware,
+    coalesce(times.devices, 0) AS devices,
+    stages.stage AS phase, coalesce(stages.passes, 0) AS passes,
+    coalesce(s.steps, 0) AS steps, s.step_source, s.median_us AS step_median_us,
+    s.p90_us AS step_p90_us, s.tokens AS step_tokens, times.window_us,
+    100 * times.compute_us / times.whole_us AS compute_pct,
+    100 * times.communication_us / times.whole_us AS exposed_communication_pct,
+    100 * times.memory_us / times.whole_us AS exposed_memory_pct,
+    100 * times.host_bound_us / times.whole_us AS host_bound_pct,
+    100 * (times.idle_us - coalesce(times.host_bound_us, 0)) / times.whole_us AS other_idle_pct,
+    f.finding, f.severity, f.title, f.evidence, f.gain_us, f.gain_pct, f.suggestions[1] AS advice,
+    covered.coverage_pct, t.rejected_count, t.truncated,
+    coalesce(checks.error_count, 0) AS error_count,
+    coalesce(checks.warning_count, 0) AS warning_count, checks.worst_check, checks.worst_message
+FROM traces AS t
+LEFT JOIN stages ON stages.trace_id = t.trace_id
+LEFT JOIN main_steps AS s ON s.trace_id = t.trace_id
+LEFT JOIN times ON times.trace_id = t.trace_id
+LEFT JOIN firsts AS f ON f.trace_id = t.trace_id
+LEFT JOIN covered ON covered.trace_id = t.trace_id
+LEFT JOIN checks ON checks.trace_id = t.trace_id;

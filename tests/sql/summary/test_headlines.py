@@ -1,0 +1,73 @@
+"""Headlines: one row per trace, its parts make up the time, and what to do first is what saves most."""
+
+import pytest
+
+from tracelake.reports.summary.headline import Headline, duration, headline
+
+from ... import summary_cases as cases
+from ...support import data_files, trace_bytes
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory):
+    import tracelake
+
+    folder = tmp_path_factory.mktemp("headlines")
+    (folder / "empty.json").write_bytes(trace_bytes([
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 5},
+    ]))  # fmt: skip
+    cases.write_case(folder / "A.json", cases.CASE_A)
+    with tracelake.open(folder / "lake") as lake:
+        lake.ingest(folder / "empty.json", folder / "A.json")
+        yield lake
+
+
+def test_a_headline_states_parts_and_the_finding_that_saves_most(made_up):
+    # 300 µs: 70 idle or waiting, all-reduce and psum expose 40, so 190 compute; fusion.2 takes 105.
+    [row] = made_up.rows(
+        "SELECT devices, window_us, compute_pct, exposed_communication_pct, exposed_memory_pct, host_bound_pct, "
+        "other_idle_pct, finding, gain_us, error_count, passes, coverage_pct FROM headlines WHERE trace = 'A'"
+    )
+    assert row[:2] == (1, 300)
+    assert [None if pct is None else round(pct, 3) for pct in row[2:7]] == [63.333, 13.333, 0, None, 23.333]
+    assert row[7:] == ("single-hot-op", 105, 0, 0, None)
+
+
+def test_a_trace_without_device_operations_has_a_headline_too(made_up):
+    found = headline(made_up.store, made_up.resolve("empty"))
+    assert found.parts == ()
+    assert dict(found.lines())["time"] == "no device operation takes time"
+    assert dict(found.lines())["step"].startswith("no steps are marked")
+    assert dict(found.lines())["first"] == "nothing stands out"
+
+
+@pytest.mark.parametrize("name", data_files("kineto/hf_vit*h100*", "jax/*.gz", "ascend/synthetic/forward_passes.csv"))
+def test_parts_make_up_the_time_of_all_devices(real_lake, name):
+    lake = real_lake(name)
+    [(parts,)] = lake.rows(
+        "SELECT compute_pct + exposed_communication_pct + exposed_memory_pct + coalesce(host_bound_pct, 0) "
+        "+ other_idle_pct FROM headlines"
+    )
+    assert parts == pytest.approx(100)
+
+
+def test_five_lines_open_every_report():
+    found = Headline("T", "what", "step", (("compute", 99.96), ("idle", 0.04)), "lead", "todo", "trust", "ok")
+    assert found.lines() == [
+        ("what", "what"), ("step", "step"), ("time", "compute 100.0 %"), ("first", "todo"), ("trust", "trust")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (0.5, "0.50 µs"),
+        (12.345, "12.3 µs"),
+        (999.9, "1000 µs"),
+        (84487.2, "84.5 ms"),
+        (987288.9, "987 ms"),
+        (3.4e6, "3.40 s"),
+    ],
+)
+def test_a_time_has_three_digits(us, text):
+    assert duration(us) == text
