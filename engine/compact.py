@@ -20,7 +20,8 @@ from .layout import Layout
 from .objects import ObjectPath, remove
 from .paths import TRACE_ID, file_literal, parquet_rows, plain_folders
 from .stored import batch_of
-from .tables import DataFile, OvertakenError, Tables, statistics
+from .table_types import statistics
+from .tables import DataFile, OvertakenError, Tables
 
 #: Files of the catalog from which on a writer compacts, when it is done.
 MOST_FILES = 32

@@ -26,8 +26,7 @@ from .layout import Layout
 from .lookups import LookupTables
 from .paths import Place, file_literal
 from .schema import column_list, empty_select
-from .table_types import stored_type
-from .tables import statistics
+from .table_types import statistics, stored_type
 
 #: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
 _NEVER_TABLES = frozenset({"events"})

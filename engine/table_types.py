@@ -1,4 +1,4 @@
-"""The types of the tables' columns: DuckDB's, Delta's, Arrow's."""
+"""What a table of Delta has of its columns and files: types, as DuckDB, Delta and Arrow know them, and statistics."""
 
 from __future__ import annotations
 
@@ -39,3 +39,14 @@ def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -
 
     schema = arrow_schema(columns)
     return pyarrow.Table.from_pylist([dict(row) for row in rows], schema)
+
+
+def statistics(rows: int, traces: Sequence[str], batches: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what a log says of a file: its rows, and the range of its traces and batches."""
+    ranges = {"trace_id": traces} | ({"batch_id": batches} if batches else {})
+    return {
+        "numRecords": rows,
+        "minValues": {column: min(values) for column, values in ranges.items()},
+        "maxValues": {column: max(values) for column, values in ranges.items()},
+        "nullCount": dict.fromkeys(ranges, 0),
+    }

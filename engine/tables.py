@@ -27,7 +27,7 @@ from .errors import InputError
 from .files import fsync_path
 from .objects import ObjectPath, StoreError, each, reason_of, storage_options
 from .paths import Place, as_text, is_plain_folder, plain_folders
-from .table_types import arrow_schema, arrow_table
+from .table_types import arrow_schema, arrow_table, statistics
 
 if TYPE_CHECKING:
     import pyarrow
@@ -390,14 +390,3 @@ def _removed(file: DataFile) -> Any:
     from deltalake.transaction import RemoveAction
 
     return RemoveAction(file.path.name, data_change=True, deletion_timestamp=int(time.time() * 1000))
-
-
-def statistics(rows: int, traces: Sequence[str], batches: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what a log says of a file: its rows, and the range of its traces and batches."""
-    ranges = {"trace_id": traces} | ({"batch_id": batches} if batches else {})
-    return {
-        "numRecords": rows,
-        "minValues": {column: min(values) for column, values in ranges.items()},
-        "maxValues": {column: max(values) for column, values in ranges.items()},
-        "nullCount": dict.fromkeys(ranges, 0),
-    }
