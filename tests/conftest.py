@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracelake.engine import store
+from tracelake.engine.files import exclusive
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import write_gpu
 
@@ -94,14 +95,13 @@ def real_lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         trace = data_file(name)
         if name not in opened:
             path = folder / name.replace("/", "-")
-            if not path.exists():
-                beside = folder / uuid.uuid4().hex
-                with Lake(beside, stored=True) as made:
-                    made.ingest(trace)
-                try:
+            # A worker waits for the other that makes it.
+            with exclusive(path.with_name(f"{path.name}.lock")):
+                if not path.exists():
+                    beside = folder / uuid.uuid4().hex
+                    with Lake(beside, stored=True) as made:
+                        made.ingest(trace)
                     beside.rename(path)
-                except OSError:  # the other worker was first
-                    shutil.rmtree(beside)
             opened[name] = Lake(path, stored=True)
         return opened[name]
 

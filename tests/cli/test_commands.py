@@ -69,11 +69,13 @@ def playground_of_files(tmp_path_factory):
     pq.write_table(pa.table(product), folder / "latencies" / "h100_sxm" / "gemm_perf.parquet")
     (folder / "nightly").mkdir()
     lake.ingest(*write_ranks(folder / "nightly", [Rank(), Rank(late_us=300)]), run="nightly-21")
+    # The file's content is another than that of the trace of its name: a path is read, not looked up.
+    (folder / "decode.json.gz").write_bytes(trace_bytes([*events, {**events[0], "name": "aten::end"}]))
+    # In the lake, too, under another name: else every example that names the file computes its answers.
+    lake.ingest(folder / "decode.json.gz", trace="decode-again")
     # With all answers that are kept: else every example computes them anew.
     lake.prepare(" ".join(entry.name for entry in modules.modules() if entry.materialised))
     lake.close()
-    # The file's content is another than that of the trace of its name: a path is read, not looked up.
-    (folder / "decode.json.gz").write_bytes(trace_bytes([*events, {**events[0], "name": "aten::end"}]))
     return folder
 
 
@@ -184,7 +186,7 @@ def test_an_answer_in_a_file_leaves_stdout_empty(playground):
     ended = CliRunner().invoke(cli, ["traces", "--format", "json", "-o", "traces.json"])
     assert ended.stdout == ""
     assert {row["trace"] for row in json.loads(Path("traces.json").read_text())} == {
-        "decode", "prefill", "9b02", "7cf3", "monday", "tuesday",
+        "decode", "decode-again", "prefill", "9b02", "7cf3", "monday", "tuesday",
     }  # fmt: skip
     refused = run_cli("traces", "-o", playground / "absent" / "traces.csv")
     assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)
