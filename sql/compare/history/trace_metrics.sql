@@ -13,23 +13,9 @@
 -- spread              DOUBLE     three times the median absolute deviation of the steady steps, in
 --                                the same unit; NULL below three steps, and of other metrics
 CREATE VIEW trace_metrics AS
-WITH measured AS (
-    SELECT trace_id, metric AS source, value, spread
-    FROM _gate_values
-    UNION ALL
-    SELECT trace_id, 'pass_median', median(span_us), NULL
-    FROM passes
-    WHERE complete
-    GROUP BY trace_id
-    UNION ALL
-    SELECT trace_id, 'tokens', 1e6 * tokens / nullif(mean_us, 0), NULL
-    FROM step_summary
-    WHERE is_main AND scope = 'steady'
-)
 SELECT
     measured.trace_id, traces.trace, traces.run, traces.recorded_at, metrics.metric, metrics.unit,
     measured.value * metrics.scale AS value, measured.spread * metrics.scale AS spread
-FROM measured
+FROM _metric_values AS measured
 JOIN history_metrics AS metrics USING (source)
-JOIN traces ON traces.trace_id = measured.trace_id
-WHERE measured.value IS NOT NULL;
+JOIN traces ON traces.trace_id = measured.trace_id;

@@ -1,0 +1,22 @@
+-- One row per trace and measure that a metric is made from, see history_metrics.
+--
+-- stored: per trace
+--
+-- trace_id  VARCHAR  trace
+-- source    VARCHAR  measure
+-- value     DOUBLE   value
+-- spread    DOUBLE   three times the median absolute deviation of the steady steps, in the same
+--                    unit; NULL below three steps, and of what is not of steps
+CREATE VIEW _metric_values AS
+SELECT trace_id, metric AS source, value, spread
+FROM _gate_values
+WHERE value IS NOT NULL
+UNION ALL
+SELECT trace_id, 'pass_median', median(span_us), NULL
+FROM passes
+WHERE complete
+GROUP BY trace_id
+UNION ALL
+SELECT trace_id, 'tokens', 1e6 * tokens / mean_us, NULL
+FROM step_summary
+WHERE is_main AND scope = 'steady' AND tokens > 0 AND mean_us > 0;
