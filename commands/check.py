@@ -55,8 +55,8 @@ def check(
 
     \b
     Examples:
-      tracelake check docs/examples/budgets.toml --of tonight --baseline yesterday
-      tracelake check docs/examples/budgets.toml --of tonight --baseline yesterday --format junit -o budgets.xml
+      tracelake check budgets.toml --of tuesday --baseline monday
+      tracelake check budgets.toml --of tuesday --baseline monday --format junit -o budgets.xml
     """
     opened = open_lake(lake, trace=sides[0] if sides else None)
     answer = opened.check(*budgets, of=sides, baseline=baseline, anyway=anyway)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..analysis.sides import Side, resolve
-from ..analysis.sides import compare as beside
 from ..engine.errors import UsageError
 from ..engine.paths import Place
 from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, say_losses, screen_options
@@ -17,6 +15,7 @@ from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, sa
 if TYPE_CHECKING:
     import duckdb
 
+    from ..analysis.sides import Side
     from ..lake import Lake
 
 #: Sides whose waterfalls are shown one below the other; of more, the steps alone.
@@ -87,7 +86,7 @@ def compare(
       tracelake compare monday tuesday --ops --limit 10
       tracelake compare monday tuesday --gate --strict
       tracelake compare prefill decode --families --anyway
-      tracelake compare --by run
+      tracelake compare run=nightly-21 --by rank
     """
     flags = {"--terms": terms, "--work": work, "--ops": ops, "--families": families, "--gate": gate}
     wanted = [flag for flag, given in flags.items() if given]
@@ -95,6 +94,8 @@ def compare(
         raise UsageError(f"{', '.join(flags)} exclude each other: give one.")
     if not sides and by is None:
         raise UsageError("name two sides or more, or split the lake's traces with --by run.")
+    from ..analysis.sides import resolve
+
     shown = _Shown(wanted[0] if wanted else "", format_, output, limit)
     opened = open_lake(lake, trace=sides[0] if sides else None)
     for side in sides[1:]:
@@ -138,6 +139,8 @@ class _Shown:
 
 def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, with_steps: bool) -> None:
     """Print what sides differ by, and what of them was matched."""
+    from ..analysis.sides import compare as beside
+
     answer = beside(opened.store, sides, anyway=anyway)
     for message in answer.left_out:
         say(message + ".")

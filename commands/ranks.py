@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from ..analysis.ranks import find_run
 from ..engine.paths import Place
 from .common import format_options, open_lake, print_rows, say
 
@@ -32,6 +31,7 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
       tracelake ranks nightly-21
       tracelake ranks nightly-21 --by step --format csv
     """
+    from ..analysis.ranks import find_run
     from ..ingest.inputs import names_input
 
     opened = open_lake(lake, trace=run if names_input(run) else None)

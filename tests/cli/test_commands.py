@@ -49,6 +49,10 @@ def playground_of_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("playground")
     write_gpu(folder / "decode.json.gz")
     (folder / "config.json").write_text(json.dumps(gpu_config()))
+    (folder / "budgets.toml").write_text(
+        '[[budget]]\nname = "a"\nsentence = "Steps stay short."\nthreshold = 1e9\n'
+        'query = "SELECT after_ns AS value FROM comparisons"\n'
+    )
     (folder / "question.sql").write_text("SELECT count(*) AS passes FROM passes")
     events = gpu_trace()["traceEvents"]
     for nth, name in enumerate(("rank0.json.gz", "rank1.json.gz", "trace.json.gz", "9b02.json", "7cf3.json")):
@@ -208,7 +212,7 @@ def test_exit_codes_tell_usage_from_input_from_a_failed_check(playground, call):
         (["set", "decode", "hardware=h9000"], 2, "h9000: unknown hardware"),
         (["layers", "decode", "--pass", "99"], 2, "the trace has passes 0 to 4"),
         (["kernels", "decode", "--layer", "-1"], 2, "--layer"),
-        (["nonsense"], 2, "No such command"),
+        (["nonsense"], 2, "nonsense: no such command, file or trace"),
         (["--lake", "absent", "traces"], 2, "no lake in absent"),
         (["schema", "nope"], 2, "no such relation"),
         (["ingest", "bad.json"], 3, "bad.json: not a trace"),
