@@ -22,7 +22,7 @@ def rows(folder: Path, version: int) -> list[dict[str, Any]] | None:
         version: the number of its last change.
 
     Returns:
-        For each file its `path`, `size_bytes`, and of its statistics `min.COLUMN` and `max.COLUMN`.
+        For each file its `path`, `size_bytes`, and of its statistics `min.COLUMN` and `max.COLUMN` that are text.
     """
     if version >= _MOST_CHANGES:
         return None
@@ -38,15 +38,15 @@ def rows(folder: Path, version: int) -> list[dict[str, Any]] | None:
                     removed.add(action["path"])
                 elif kind == "add" and action["path"] not in removed:
                     added[action["path"]] = _row(action)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # A path is written with escapes, ours without.
+        return None if any("%" in path for path in added) else list(added.values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    # A path is written with escapes, ours without.
-    return None if any("%" in path for path in added) else list(added.values())
 
 
 def _row(add: dict[str, Any]) -> dict[str, Any]:
     row = {"path": add["path"], "size_bytes": add["size"]}
     known = json.loads(add["stats"] or "{}")
     for of, values in (("min", "minValues"), ("max", "maxValues")):
-        row |= {f"{of}.{column}": value for column, value in known.get(values, {}).items()}
+        row |= {f"{of}.{column}": value for column, value in known.get(values, {}).items() if isinstance(value, str)}
     return row

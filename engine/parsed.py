@@ -1,6 +1,6 @@
 """Statements parsed once for all connections of a process.
 
-Of what creating a view takes, parsing is four fifths; of what reading a small piece of a trace takes, a quarter.
+Of what creating a view takes, parsing is four fifths; of what reading a tiny trace takes, a tenth.
 """
 
 from __future__ import annotations

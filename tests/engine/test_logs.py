@@ -56,7 +56,15 @@ def test_the_library_reads_a_log_without_its_first_changes_of_a_later_protocol_o
 
 
 @pytest.mark.parametrize(
-    "change", ["", "no JSON", '{"add": {}}', json.dumps({"add": {"path": "a%20b", "size": 1, "stats": "{}"}})]
+    "change",
+    [
+        "",
+        "no JSON",
+        pytest.param("[" * 100_000, id="nested"),
+        '{"add": {}}',
+        json.dumps({"add": {"path": "a%20b", "size": 1, "stats": "{}"}}),
+        json.dumps({"add": {"path": 5, "size": 1, "stats": "{}"}}),
+    ],
 )
 def test_the_library_is_asked_of_a_change_that_cannot_be_told(tables, change):
     log(tables, 1).write_text(change + "\n")
