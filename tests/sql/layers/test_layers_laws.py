@@ -1,6 +1,7 @@
 """Laws of the layer views: traces and ranks do not mix, order is no matter, parts sum to the whole."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -160,4 +161,6 @@ def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake
 def test_the_header_describes_the_columns_that_are_there(lake, view):
     header, _ = read_header(modules.statements(FILES[view].read_text())[-1])
     described = [(name, kind) for name, kind, _, _ in header.columns]
-    assert described == [row[:2] for row in rows(lake, f"DESCRIBE {view}")]
+    # Of nested types the outer one is documented.
+    found = [(row[0], re.sub(r"^(STRUCT|MAP)\(.*\)", r"\1", row[1])) for row in rows(lake, f"DESCRIBE {view}")]
+    assert described == found
