@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from ...version import __version__
 from ..output.render import plain, to_text, write_table
 from ..output.screen import Screen, painted
 from ..output.table import Column, Table, cut, text
-from .headline import Headline, headline, write_headline
+from .headline import Alarm, Headline, alarms, headline, write_headline
 from .sections import SECTIONS, Section
 
 if TYPE_CHECKING:
@@ -53,10 +53,11 @@ def summary(store: Store, trace: str, format: str, top: int) -> str:
     """
     check_format(format)
     trace_id = locate(store, trace)
-    found = build(store, trace_id)
+    alarmed = alarms_of(store, trace_id)
+    found = build(store, trace_id, alarmed)
     if format == "json":
         return as_json(found)
-    return as_markdown(found, top, short_names(store, found), headline(store, trace_id))
+    return as_markdown(found, top, short_names(store, found), headline(store, trace_id, alarmed))
 
 
 def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Screen) -> None:
@@ -70,8 +71,9 @@ def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Scre
         screen: what is known of it.
     """
     trace_id = locate(store, trace)
-    found = build(store, trace_id)
-    write_headline(headline(store, trace_id), out, screen)
+    alarmed = alarms_of(store, trace_id)
+    found = build(store, trace_id, alarmed)
+    write_headline(headline(store, trace_id, alarmed), out, screen)
     shorten = _Shorten(short_names(store, found))
     for section in SECTIONS:
         rows = found[section.key]["rows"]
@@ -104,7 +106,7 @@ def check_format(format: str) -> None:
         raise UsageError(f"format={format}: a summary is Markdown (md) or JSON (json).")
 
 
-def build(store: Store, trace_id: str) -> dict[str, Any]:
+def build(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> dict[str, Any]:
     """Return the summary of a trace as one object, `tracelake.profile_summary.v1`.
 
     Its shape is published in `reports/summary/tracelake.profile_summary.v1.json`. Lists are whole: a page cuts them.
@@ -112,6 +114,7 @@ def build(store: Store, trace_id: str) -> dict[str, Any]:
     Args:
         store: the lake.
         trace_id: the trace.
+        found: its alarms, where these are known.
     """
     facts = _objects(store, "SELECT * FROM _summary_facts WHERE trace_id = $1", trace_id)[0]
     summary: dict[str, Any] = {
@@ -126,7 +129,7 @@ def build(store: Store, trace_id: str) -> dict[str, Any]:
             "content_xxh3": facts["content_xxh3"],
             "execution_ids": _execution_ids(store, trace_id),
         },
-        "overview": _overview(store, trace_id, facts),
+        "overview": _overview(store, trace_id, facts, alarms_of(store, trace_id) if found is None else found),
     }
     for section in SECTIONS:
         summary[section.key] = {
@@ -298,22 +301,22 @@ def _whole(facts: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _overview(store: Store, trace_id: str, facts: dict[str, Any]) -> dict[str, Any]:
+def alarms_of(store: Store, trace_id: str) -> list[Alarm]:
+    """Return the checks that found something in a trace."""
+    return alarms(store, trace_id).get(trace_id, [])
+
+
+def _overview(store: Store, trace_id: str, facts: dict[str, Any], found: Sequence[Alarm]) -> dict[str, Any]:
     [(complete, processes, threads)] = store.rows(
         "SELECT count(*) FILTER (dur_ns IS NOT NULL), count(DISTINCT pid), count(DISTINCT (pid, tid)) "
         "FROM events WHERE trace_id = $1",
-        [trace_id],
-    )
-    warnings = store.rows(
-        "SELECT \"check\" || ': ' || message FROM health WHERE trace_id = $1 AND severity IN ('warning', 'error') "
-        'ORDER BY "check"',
         [trace_id],
     )
     return {
         "events": facts["event_count"], "events_with_duration": complete, "rejected_events": facts["rejected_count"],
         "processes": processes, "threads": threads, "truncated": facts["truncated"], "devices": facts["devices"] or 0,
         "window_us": facts["window_us"], "device_time_us": facts["device_time_us"],
-        "warnings": [warning for (warning,) in warnings],
+        "warnings": [f"{check}: {message}" for _, check, message in sorted(found, key=lambda alarm: alarm[1])],
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -61,27 +61,57 @@ class Headline:
         return list(zip(("what", "step", "time", "first", "trust"), texts, strict=True))
 
 
-def headline(store: Store, trace_id: str) -> Headline:
-    """Return the headline of a trace."""
-    return headlines(store, trace_id)[0]
+#: A check that found something: its severity (error or warning), its name and its message.
+Alarm = tuple[str, str, str]
 
 
-def headlines(store: Store, trace_id: str | None = None) -> list[Headline]:
-    """Return the headlines of all traces, or of one; the one ingested last comes first."""
+def alarms(store: Store, trace_id: str | None = None) -> dict[str, list[Alarm]]:
+    """Return the checks of health that found something in one trace, or in all, errors first, by trace."""
+    of_one = "" if trace_id is None else "AND trace_id = $trace_id"
+    relation = store.sql(
+        f"SELECT trace_id, severity, \"check\", message FROM health WHERE severity IN ('error', 'warning') {of_one} "
+        'ORDER BY trace_id, severity, "check"',
+        **({} if trace_id is None else {"trace_id": trace_id}),
+    )
+    found: dict[str, list[Alarm]] = {}
+    for trace, *alarm in relation.fetchall():
+        found.setdefault(trace, []).append((alarm[0], alarm[1], alarm[2]))
+    return found
+
+
+def headline(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> Headline:
+    """Return the headline of a trace.
+
+    Args:
+        store: the lake.
+        trace_id: the trace.
+        found: its alarms, where these are known: they take longer than the rest.
+    """
+    known = alarms(store, trace_id) if found is None else {trace_id: list(found)}
+    return _headlines(store, trace_id, known)[0]
+
+
+def headlines(store: Store) -> list[Headline]:
+    """Return the headlines of all traces, the one ingested last first."""
+    return _headlines(store, None, alarms(store))
+
+
+def _headlines(store: Store, trace_id: str | None, found: Mapping[str, list[Alarm]]) -> list[Headline]:
     of_one = "" if trace_id is None else "WHERE trace_id = $trace_id"
     relation = store.sql(
         f"SELECT * FROM headlines {of_one} ORDER BY ingested_at DESC, trace, trace_id",
         **({} if trace_id is None else {"trace_id": trace_id}),
     )
-    return [_headline(dict(zip(relation.columns, row, strict=True))) for row in relation.fetchall()]
+    rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+    return [_headline(row, found.get(row["trace_id"], [])) for row in rows]
 
 
-def _headline(row: dict[str, Any]) -> Headline:
+def _headline(row: dict[str, Any], found: Sequence[Alarm]) -> Headline:
     return Headline(
         trace=row["trace"], what=_what(row), step=_step(row),
         parts=tuple((name, row[key]) for key, name in _PARTS.items() if row[key] is not None),
-        lead=_lead(row), todo=_todo(row), trust=_trust(row),
-        mood="error" if row["error_count"] else "warning" if row["warning_count"] or row["truncated"] else "ok",
+        lead=_lead(row), todo=_todo(row), trust=_trust(row, found),
+        mood=found[0][0] if found else "warning" if row["truncated"] else "ok",
     )  # fmt: skip
 
 
@@ -121,17 +151,17 @@ def shortened(evidence: str) -> str:
     return _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), evidence)
 
 
-def _trust(row: dict[str, Any]) -> str:
-    found = []
+def _trust(row: dict[str, Any], found: Sequence[Alarm]) -> str:
+    held = "no layers were found"
     if row["passes"]:
-        found.append(f"layers hold {row['coverage_pct'] or 0.0:.1f} % of the busy time")
-    else:
-        found.append("no layers were found")
-    found.append(_count(row["rejected_count"], "rejected event") + (", cut short" if row["truncated"] else ""))
-    noted = [_count(row[f"{kind}_count"], kind) for kind in ("error", "warning") if row[f"{kind}_count"]]
-    if noted:
-        return f"{'; '.join(found)}; {', '.join(noted)}: {row['worst_check']}: {row['worst_message']}"
-    return f"{'; '.join(found)}; no warnings"
+        held = f"layers hold {row['coverage_pct'] or 0.0:.1f} % of the busy time"
+    read = _count(row["rejected_count"], "rejected event") + (", cut short" if row["truncated"] else "")
+    if not found:
+        return f"{held}; {read}; no warnings"
+    counts = {kind: sum(severity == kind for severity, *_ in found) for kind in ("error", "warning")}
+    noted = ", ".join(_count(number, kind) for kind, number in counts.items() if number)
+    _, check, message = found[0]
+    return f"{held}; {read}; {noted}: {check}: {message}"
 
 
 def _count(number: int, one: str, several: str | None = None) -> str:

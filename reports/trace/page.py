@@ -40,8 +40,9 @@ def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
         trace_id: the trace.
         pass_id: the pass whose layers are shown; None where the trace has none.
     """
-    opening = headline(store, trace_id)
-    found = document.build(store, trace_id)
+    alarmed = document.alarms_of(store, trace_id)
+    opening = headline(store, trace_id, alarmed)
+    found = document.build(store, trace_id, alarmed)
     tables = _Tables(store, found)
     return Page(
         title=opening.trace, subtitle=f"Profile of a trace, {found['generated_by']}, {found['generated_at'][:10]}",

@@ -1,5 +1,5 @@
--- One row per trace: what it is, how long a step takes, where the time goes, what to do first, and
--- how far to trust it. Reports open with it.
+-- One row per trace: what it is, how long a step takes, where the time goes, and what to do first.
+-- Reports open with it; what makes one doubt it is in health.
 --
 -- key: trace_id
 --
@@ -37,10 +37,6 @@
 -- coverage_pct               DOUBLE   share of the devices' busy time in layers that were found
 -- rejected_count             BIGINT   events that could not be read
 -- truncated                  BOOLEAN  the file ends before its end
--- error_count                BIGINT   checks of health with an error
--- warning_count              BIGINT   checks of health with a warning
--- worst_check                VARCHAR  one of these, the worst by its name; NULL without
--- worst_message              VARCHAR  what it found
 CREATE VIEW headlines AS
 WITH stages AS (
     SELECT trace_id, arg_max(stage, busy_us) AS stage, CAST(sum(passes) AS BIGINT) AS passes
@@ -90,16 +86,6 @@ covered AS (
             AS coverage_pct
     FROM pass_coverage
     GROUP BY trace_id
-),
-checks AS (
-    SELECT
-        trace_id, count(*) FILTER (severity = 'error') AS error_count,
-        count(*) FILTER (severity = 'warning') AS warning_count,
-        min_by("check", (severity, "check")) AS worst_check,
-        min_by(message, (severity, "check")) AS worst_message
-    FROM health
-    WHERE severity IN ('error', 'warning')
-    GROUP BY trace_id
 )
 SELECT
     t.trace_id, t.trace, t.ingested_at, t.model, t.device_name, t.hardware,
@@ -113,13 +99,10 @@ SELECT
     100 * times.host_bound_us / times.whole_us AS host_bound_pct,
     100 * (times.idle_us - coalesce(times.host_bound_us, 0)) / times.whole_us AS other_idle_pct,
     f.finding, f.severity, f.title, f.evidence, f.gain_us, f.gain_pct, f.suggestions[1] AS advice,
-    covered.coverage_pct, t.rejected_count, t.truncated,
-    coalesce(checks.error_count, 0) AS error_count,
-    coalesce(checks.warning_count, 0) AS warning_count, checks.worst_check, checks.worst_message
+    covered.coverage_pct, t.rejected_count, t.truncated
 FROM traces AS t
 LEFT JOIN stages ON stages.trace_id = t.trace_id
 LEFT JOIN main_steps AS s ON s.trace_id = t.trace_id
 LEFT JOIN times ON times.trace_id = t.trace_id
 LEFT JOIN firsts AS f ON f.trace_id = t.trace_id
-LEFT JOIN covered ON covered.trace_id = t.trace_id
-LEFT JOIN checks ON checks.trace_id = t.trace_id;
+LEFT JOIN covered ON covered.trace_id = t.trace_id;

@@ -26,11 +26,11 @@ def test_a_headline_states_parts_and_the_finding_that_saves_most(made_up):
     # 300 µs: 70 idle or waiting, all-reduce and psum expose 40, so 190 compute; fusion.2 takes 105.
     [row] = made_up.rows(
         "SELECT devices, window_us, compute_pct, exposed_communication_pct, exposed_memory_pct, host_bound_pct, "
-        "other_idle_pct, finding, gain_us, error_count, passes, coverage_pct FROM headlines WHERE trace = 'A'"
+        "other_idle_pct, finding, gain_us, passes, coverage_pct FROM headlines WHERE trace = 'A'"
     )
     assert row[:2] == (1, 300)
     assert [None if pct is None else round(pct, 3) for pct in row[2:7]] == [63.333, 13.333, 0, None, 23.333]
-    assert row[7:] == ("single-hot-op", 105, 0, 0, None)
+    assert row[7:] == ("single-hot-op", 105, 0, None)
 
 
 def test_a_trace_without_device_operations_has_a_headline_too(made_up):
