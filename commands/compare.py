@@ -144,8 +144,10 @@ def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, 
     answer = beside(opened.store, sides, anyway=anyway)
     for message in answer.left_out:
         say(message + ".")
-    for row in answer.sides.select("side, baseline, basis, before_matched_pct, after_matched_pct, doubts").fetchall():
-        say(_matched(*row))
+    if len(sides) <= _SIDES_IN_FULL + 1:
+        columns = "side, baseline, basis, before_matched_pct, after_matched_pct, doubts"
+        for row in answer.sides.select(columns).fetchall():
+            say(_matched(*row))
     if shown.wanted == "--work":
         shown.rows(answer.ops)
     elif shown.wanted == "--terms":

@@ -159,7 +159,9 @@ bounded AS (
         ) AS sibling,
         side, baseline, level, depth, parent, term, name, before_ns, after_ns, more_work_ns,
         work_ns, matched_ns,
-        if(replicates > 1, CAST(round(quantile * error_ns) AS BIGINT), NULL) AS detectable_ns
+        -- Times are rounded to 1 ns.
+        if(replicates > 1, CAST(greatest(round(quantile * error_ns), 1) AS BIGINT), NULL)
+            AS detectable_ns
     FROM judged
     JOIN allowed ON allowed.freedom = judged.freedom AND allowed.terms = judged.terms
 ),
