@@ -22,6 +22,7 @@ APART = {
     ("kernels", "window_kernels"): "has these rows too",
     ("passes", "pass_windows"): "has a row for the whole device, pass -1",
     ("steps", "msprof_breakdown"): "has the steps that the profiler's table numbers",
+    ("steps", "rank_steps"): "has a trace without steps as one",
     ("time_breakdown", "steps"): "has steps of the host, device -1, where a trace has no device operation",
     ("time_breakdown", "step_states"): "has them too",
     ("time_breakdown", "step_trace_times"): "has the profiler's own sums, of tables without operations too",
