@@ -1,15 +1,17 @@
 """What a question costs in a lake of many traces, beside a lake of one: ratios of one run on one machine.
 
-    python benchmarks/lakes.py --traces 2000
+    python benchmarks/lakes.py --traces 300 --times 34
 
-The traces are made up: small, of two models, all different. Every figure is the median of three fresh processes; where
-seconds of CPU are compared, both sides are measured one after the other, three times.
+The traces are made up: small, all different. Those that are ingested are there so many times, under other ids, with the
+same files of events. Every figure is the median of three fresh processes; where seconds of CPU are compared, both sides
+are measured one after the other, three times.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import shutil
 import statistics
@@ -21,6 +23,8 @@ from pathlib import Path
 
 import duckdb
 
+from tracelake.engine.tables import Tables
+from tracelake.engine.tables import statistics as statistics_of
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_trace
 
@@ -39,6 +43,45 @@ def write_traces(folder: Path, count: int) -> list[Path]:
         path.write_text(json.dumps(made))
         paths.append(path)
     return paths
+
+
+def multiply(lake: Path, times: int) -> None:
+    """Have a lake whose tables are compacted hold each trace so many times."""
+    tables = Tables(lake / "tables")
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(
+            "CREATE TABLE copies AS SELECT trace_id, nth, "
+            "if(nth = 0, trace_id, substr(md5(trace_id || nth), 1, 16)) AS copy_id, "
+            "if(nth = 0, trace, trace || 'x' || nth) AS name FROM read_parquet($1), range($2) AS copy (nth)",
+            [[str(file.path) for file in tables.files("traces")], times],
+        )
+        for table in tables.names():
+            files = tables.files(table)
+            if not files:
+                continue
+            renamed = "copy_id AS trace_id" + (", name AS trace" if table == "traces" else "")
+            path = lake / f"{table}.parquet"
+            connection.execute(
+                f"COPY (SELECT r.* REPLACE ({renamed}) FROM read_parquet($1) AS r JOIN copies USING (trace_id) "
+                f"ORDER BY copy_id) TO '{path}' (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)",
+                [[str(file.path) for file in files]],
+            )
+            batch = "batch_id" if table not in ("traces", "settings") else "NULL"
+            [(rows, *bounds)] = connection.execute(
+                f"SELECT count(*), min(trace_id), max(trace_id), min({batch}), max({batch}) FROM '{path}'"
+            ).fetchall()
+            found = statistics_of(rows, bounds[:2], bounds[2:] if bounds[2] else [])
+            schema = connection.sql(f"FROM '{path}' LIMIT 0").to_arrow_table().schema
+            tables.rewrite(table, [(path, found)], schema, files)
+        copies = connection.execute("SELECT trace_id, copy_id FROM copies WHERE nth > 0").fetchall()
+    tables.vacuum(0)
+    for trace_id, copy_id in copies:
+        source = lake / "events" / f"trace_id={trace_id}"
+        for file in source.rglob("*.parquet"):
+            target = lake / "events" / f"trace_id={copy_id}" / file.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(file, target)
 
 
 def cpu(*words: object) -> float:
@@ -72,7 +115,8 @@ def timed(lake: Lake, query: str) -> float:
 def main() -> None:
     """Make the lakes, and print a line per measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--traces", type=int, default=2000)
+    parser.add_argument("--traces", type=int, default=300)
+    parser.add_argument("--times", type=int, default=34)
     parser.add_argument("--folder", type=Path, help="Where to; a temporary folder if not given.")
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp())
@@ -83,10 +127,14 @@ def main() -> None:
         lake.ingest(*traces)
         print(f"ingest with answers, ms a trace: {1000 * (time.perf_counter() - begun) / len(traces):.0f}")
         lake.compact()
-        files = sum(1 for _ in many.rglob("*") if _.is_file())
-        print(f"files: {files}, without events {files - sum(1 for _ in (many / 'events').rglob('*.parquet'))}")
+    multiply(many, given.times)
+    with Lake(many) as lake:
+        [(count,)] = lake.rows("SELECT count(*) FROM traces")
+        files = sum(path.is_file() for path in many.rglob("*"))
+        events = sum(1 for _ in (many / "events").rglob("*.parquet"))
+        print(f"traces: {count}, files: {files}, without events {files - events}")
         rows = folder / "layers.parquet"
-        lake.connection.execute(f"COPY (FROM layers) TO '{rows}' (FORMAT parquet)")
+        lake.sql("FROM layers").pl().write_parquet(rows)
         took = timed(lake, AGGREGATE)
     with duckdb.connect() as plain:
         query = AGGREGATE.replace("FROM layers", f"FROM '{rows}'")

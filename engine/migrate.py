@@ -23,7 +23,7 @@ _FORMER = ("traces", "settings", "marts", "aside")
 def migrate(root: Path) -> int:
     """Bring a lake of format 1 to this format; return the number of its traces, whose answers are not computed yet.
 
-    A migration that was interrupted begins anew.
+    A migration that was interrupted begins anew, or ends.
 
     Raises:
         UsageError: there is no lake of format 1.
@@ -35,6 +35,10 @@ def migrate(root: Path) -> int:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{root}: no lake that can be migrated: {error}") from error
     if version == FORMAT_VERSION:
+        # A migration that was killed before its last step has left them; a cache of that name is this format's, too.
+        for name in _FORMER:
+            if root / name != layout.aside:
+                remove_folder(root / name)
         return 0
     if version != 1:
         raise UsageError(f"{root}: this lake has format {version}, and only format 1 can be migrated.")

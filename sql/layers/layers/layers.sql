@@ -1,5 +1,7 @@
 -- One row per pass and layer: when it ran, how long it took and how full it was.
 --
+-- stored: per trace
+--
 -- key: trace_id, device, pass_id, layer_id
 --
 -- trace_id        VARCHAR  trace
