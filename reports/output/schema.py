@@ -63,17 +63,20 @@ def matches(word: str) -> list[Line]:
 
 def fitted(lines: list[Line]) -> Iterator[str]:
     """Return lines with their sentences below each other, wrapped where stdout is a terminal."""
-    width = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else None
     place = max((indent + len(name) + 2 for indent, name, _ in lines if name), default=0)
-    if width is not None:
-        place = min(place, max(width // 2, 20))
+    if sys.stdout.isatty():
+        place = min(place, 40)
     for indent, name, sentence in lines:
         head = f"{' ' * indent}{name}"
-        text = f"{head:<{place - 2}}  {sentence}" if name else sentence
-        if width is None:
-            yield text
-        else:
-            yield from textwrap.wrap(text, width, subsequent_indent=" " * (place if name else 0)) or [""]
+        yield from _wrapped(f"{head:<{place - 2}}  {sentence}" if name else sentence, place if name else 0)
+
+
+def _wrapped(line: str, indent: int) -> list[str]:
+    """Return a line as it is, or on a terminal as lines that fit it."""
+    if not sys.stdout.isatty():
+        return [line]
+    width = shutil.get_terminal_size().columns - 1
+    return textwrap.wrap(line, width, subsequent_indent=" " * min(indent, width // 2)) or [""]
 
 
 def _public() -> list[modules.Module]:
@@ -89,9 +92,16 @@ def describe(relation: str) -> str:
     entry = _find(relation)
     name_width = max((len(column.name) for column in entry.columns), default=0)
     type_width = max((len(column.type) for column in entry.columns), default=0)
-    columns = [f"  {column.name:<{name_width}}  {column.type:<{type_width}}  {column.text}" for column in entry.columns]
+    columns = [
+        line
+        for column in entry.columns
+        for line in _wrapped(
+            f"  {column.name:<{name_width}}  {column.type:<{type_width}}  {column.text}", name_width + type_width + 6
+        )
+    ]
     key = [f"Key: {', '.join(entry.key)}", ""] if entry.key else []
-    return "\n".join([f"{entry.name}: {entry.doc}", "", *key, *columns, "", entry.sql.rstrip()])
+    about = [line for part in f"{entry.name}: {entry.doc}".split("\n") for line in _wrapped(part, 0)]
+    return "\n".join([*about, "", *key, *columns, "", entry.sql.rstrip()])
 
 
 def tree(relation: str) -> str:

@@ -15,6 +15,21 @@ _COLOURS = {
 }  # fmt: skip
 
 
+#: Colours that white words can be read on.
+_UNDER_WHITE = (
+    "#24795d",
+    "#a84a16",
+    "#3561a0",
+    "#7d3a6e",
+    "#7a5d0c",
+    "#5b6670",
+    "#8f2c1b",
+    "#39766d",
+    "#5a4890",
+    "#4f7630",
+)
+
+
 def _of_categories(rows: Sequence[Row]) -> Any:
     held = {row["category"] for row in rows}
     # Types of layers, A and B or of a config, are shades of one colour.
@@ -88,7 +103,7 @@ def icicle(name: str, title: str, rows: Sequence[Row]) -> Chart:
     )  # fmt: skip
     bars = base.mark_bar(stroke="white", strokeWidth=0.5, clip=True).encode(
         x2="end_pct:Q",
-        color=alt.Color("kind:N", legend=None),
+        color=alt.Color("kind:N", legend=None, scale=alt.Scale(range=list(_UNDER_WHITE))),
         tooltip=[
             alt.Tooltip("path:N"), alt.Tooltip("us:Q", title="µs", format=",.1f"),
             alt.Tooltip("pct:Q", title="%", format=".2f"),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Rows of a table, and bars of a time line, at most: a page stays under 3 MB.
 _ROWS, _BARS = 50, 3000
+#: Bars of idle time.
+_CAUSES = 12
 #: Depth of the icicle, and the least share of a part in it, percent.
 _DEPTH, _LEAST_PCT = 6, 0.3
 _LANES = ("compute", "communication", "memory", "idle")
@@ -240,9 +242,10 @@ def _idle(tables: _Tables) -> Section:
             "cause": row["cause"],
             "idle_us": row["idle_us"],
         }
-        for row in rows[:25]
+        for row in rows[:_CAUSES]
     ]
-    see = "What the host did while the devices waited; the colour is what they waited for."
+    some = f" The {_CAUSES} longest of {len(rows)}." if len(rows) > _CAUSES else ""
+    see = f"What the host did while the devices waited; the colour is what they waited for.{some}"
     drawn = charts.bars("idle_causes", "Idle time by what the host did", bars, "activity", "idle_us", "cause", "µs")
     return Section("idle", "Idle time", see, (drawn,), folds=folds)
 

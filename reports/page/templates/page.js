@@ -21,7 +21,9 @@
     const config = colours(), narrow = innerWidth < 640;
     for (const [name, spec] of Object.entries(charts)) {
       const place = document.getElementById("chart-" + name);
-      const shown = narrow ? {...spec, config: {...config, legend: {...config.legend, orient: "bottom", columns: 2, labelLimit: 140}}} : {...spec, config};
+      // Two names beside each other have room on a phone.
+      const slim = () => JSON.parse(JSON.stringify(spec), (key, value) => key === "columns" ? 2 : value);
+      const shown = narrow ? {...slim(), config: {...config, legend: {...config.legend, orient: "bottom", columns: 2, labelLimit: 140}}} : {...spec, config};
       vegaEmbed(place, shown, {actions: false, renderer: "svg"}).catch((error) => {
         place.textContent = "The chart cannot be drawn; its figures are in the tables below.";
         console.error(error);

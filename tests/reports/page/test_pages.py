@@ -10,7 +10,7 @@ import pytest
 
 from tracelake.engine.errors import UsageError
 
-from ...support import data_files
+from ...support import ROOT, data_files
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SECTIONS = ["time", "layers", "parts", "roofline", "idle", "collectives", "findings", "trust"]
@@ -102,3 +102,21 @@ def test_a_browser_draws_every_chart_without_errors_overlaps_or_a_page_wider_tha
     assert measured["drawn"] == measured["charts"] > 0
     assert measured["overlaps"] == 0
     assert "CONSOLE" not in ended.stderr
+
+
+def _luminance(colour):
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("sheet", ["page/templates/page.css", "model/templates/report.css"])
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_words_can_be_read_on_their_paper_in_light_and_dark(sheet, scheme):
+    # WCAG 2.1, AA: 4.5 to 1.
+    roots = re.findall(r":root \{(.*?)\}", (ROOT / "reports" / sheet).read_text(encoding="utf-8"), flags=re.DOTALL)
+    colours = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", roots[scheme]))
+    for words in {"ink", "faint", "mark", "bad", "warn", "good"} & set(colours):
+        for paper in ("paper", "tint"):
+            low, high = sorted((_luminance(colours[words]), _luminance(colours[paper])))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (words, paper)
