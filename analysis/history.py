@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from ..engine.errors import UsageError
 from ..engine.modules import quoted
 from . import shifts
 from .shifts import Shift
+from .sides import Side
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,12 +33,14 @@ class History:
         shifts: the shifts, as places in these rows.
         verdicts: a sentence for each, or why there cannot be one.
         pairs: for each shift the last run before it and the first of it.
+        levels: for each shift the traces of the level before and of the level after, as sides of a comparison.
     """
 
     rows: duckdb.DuckDBPyRelation
     shifts: tuple[Shift, ...]
     verdicts: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
+    levels: tuple[tuple[Side, Side], ...]
 
 
 def history(store: Store, metric: str, by: str = "run", where: str | None = None) -> History:
@@ -54,7 +57,7 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         UsageError: the metric or the condition cannot be answered, no trace has it, or ruptures is not installed.
     """
     measured, unit, words = _measured(store, metric)
-    traces = "NULL"
+    traces, ids = "NULL", None
     if where is not None:
         ids = [trace_id for (trace_id,) in store.sql(f"SELECT trace_id FROM traces WHERE {where}").fetchall()]
         if not ids:
@@ -76,6 +79,7 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         shifts=found,
         verdicts=_verdicts(rows, found, unit),
         pairs=tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found),
+        levels=tuple(_levels(store, by, ids, [row["run"] for row in rows], found)),
     )
 
 
@@ -119,6 +123,25 @@ def _add_levels(rows: list[dict[str, Any]], found: Sequence[Shift], words: tuple
                 "shift_low_pct": scale * one.low,
                 "shift_high_pct": scale * one.high,
             }
+
+
+def _levels(
+    store: Store, by: str, ids: Sequence[str] | None, runs: Sequence[str], found: Sequence[Shift]
+) -> Iterator[tuple[Side, Side]]:
+    """Give for each shift the traces of the levels on both sides of it."""
+    labels = store.rows("SELECT trace_id, key, value FROM trace_labels WHERE key IN ('trace', $1)", [by])
+    # A trace without the tag is a point of its own.
+    points = {one: name for one, key, name in labels if key == "trace"}
+    points |= {one: value for one, key, value in labels if key == by}
+    starts = [0, *(one.start for one in found), len(runs)]
+    sides = [
+        Side(
+            runs[begin] if end - begin == 1 else f"{runs[begin]} to {runs[end - 1]}",
+            tuple(sorted(one for one, run in points.items() if run in runs[begin:end] and (not ids or one in ids))),
+        )
+        for begin, end in pairwise(starts)
+    ]
+    yield from pairwise(sides)
 
 
 def _verdicts(rows: Sequence[dict[str, Any]], found: Sequence[Shift], unit: str) -> tuple[str, ...]:

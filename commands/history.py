@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ..engine.errors import UsageError
 from ..engine.paths import Place
 from .common import format_options, open_lake, print_rows, say
+
+if TYPE_CHECKING:
+    from ..analysis.sides import Side
+    from ..lake import Lake
 
 
 @click.command()
@@ -29,6 +35,8 @@ def history(
     its traces. Time is when traces were recorded: as set (recorded_at=2026-11-21), by the clock in the file, by a date
     in its name, or by when it was last written.
 
+    Below a shift is the waterfall of a step, of the runs of the level before against those after.
+
     One history in fifty without a shift is said to have one. It needs 8 points, and a level 3.
 
     \b
@@ -44,3 +52,19 @@ def history(
     for before, after in answer.pairs:
         say(f"what changed: tracelake compare run='{before}' run='{after}'")
     print_rows(opened, "history", answer.rows, format_, output, limit)
+    if answer.levels and format_ == "table" and output is None:
+        _show_change(opened, answer.levels[-1])
+
+
+def _show_change(opened: Lake, levels: tuple[Side, Side]) -> None:
+    """Print what a step's time differs by between the levels on both sides of a shift."""
+    from ..analysis.sides import compare
+
+    try:
+        answer = compare(opened.store, levels)
+    except UsageError as error:
+        say(f"the levels before and after cannot be compared: {error}")
+        return
+    say(f"what changed in a step, {levels[1].name} beside {levels[0].name}:")
+    terms = answer.terms.filter("level IN ('step', 'part', 'category')")
+    print_rows(opened, "comparison_terms", terms, "table", None, 12)
