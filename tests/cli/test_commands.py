@@ -199,7 +199,7 @@ def test_exit_codes_tell_usage_from_input_from_a_failed_check(playground, call):
         (["set", "decode", "hardware=h9000"], 2, "h9000: unknown hardware"),
         (["layers", "decode", "--pass", "99"], 2, "the trace has passes 0 to 4"),
         (["kernels", "decode", "--layer", "-1"], 2, "--layer"),
-        (["nonsense"], 2, "No such command"),
+        (["nonsense"], 2, "no such command"),
         (["--lake", "absent", "traces"], 2, "no lake in absent"),
         (["schema", "nope"], 2, "no such relation"),
         (["ingest", "bad.json"], 3, "bad.json: not a trace"),
