@@ -190,7 +190,7 @@ def test_an_answer_in_a_file_leaves_stdout_empty(playground):
     ended = CliRunner().invoke(cli, ["traces", "--format", "json", "-o", "traces.json"])
     assert ended.stdout == ""
     assert {row["trace"] for row in json.loads(Path("traces.json").read_text())} == {
-        "decode", "decode-again", "prefill", "9b02", "7cf3", "monday", "tuesday",
+        "decode", "decode-again", "prefill", "9b02", "7cf3", "monday", "tuesday", "rank0", "rank1",
     }  # fmt: skip
     refused = run_cli("traces", "-o", playground / "absent" / "traces.csv")
     assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)

@@ -10,25 +10,25 @@
 --
 -- key: side, baseline, is_after, cost_id
 --
--- side        VARCHAR  side
--- baseline    VARCHAR  side that it is compared with
--- is_after    BOOLEAN  the row is the side's, else the baseline's
--- cost_id     BIGINT   kind of work, see _side_works
--- group_id    UBIGINT  kinds that are held against each other
--- matched_by  VARCHAR  what both sides have in common, see comparison_levels; nothing where the
---                      other side has no such work
--- part        VARCHAR  part of the step
--- category    VARCHAR  category that the group is in
--- module      VARCHAR  module that it is in; empty if unknown
--- operator    VARCHAR  operator, else kernel; of several that are matched by their category alone,
---                      that; empty of idle time
--- shape       VARCHAR  shapes; empty if unknown
--- kernel      VARCHAR  kernel of this row
+-- side          VARCHAR  side
+-- baseline      VARCHAR  side that it is compared with
+-- is_after      BOOLEAN  the row is the side's, else the baseline's
+-- cost_id       BIGINT   kind of work, see _side_works
+-- group_id      UBIGINT  kinds that are held against each other
+-- matched_by    VARCHAR  what both sides have in common, see comparison_levels; nothing where the
+--                        other side has no such work
+-- part          VARCHAR  part of the step
+-- category      VARCHAR  category that the group is in
+-- module        VARCHAR  module that it is in; empty if unknown
+-- operator      VARCHAR  operator, else kernel; of several that are matched by their category
+--                        alone, that; empty of idle time
+-- shape         VARCHAR  shapes; empty if unknown
+-- kernel        VARCHAR  kernel of this row
 -- own_operator  VARCHAR  operator of this row
--- step_ns     BIGINT   time in a step, ns
--- calls       DOUBLE   calls in a step
--- flop        DOUBLE   floating-point operations in a step, NULL unless all are known
--- bytes       DOUBLE   bytes in a step, NULL unless all are known
+-- step_ns       BIGINT   time in a step, ns
+-- calls         DOUBLE   calls in a step
+-- flop          DOUBLE   floating-point operations in a step, NULL unless all are known
+-- bytes         DOUBLE   bytes in a step, NULL unless all are known
 CREATE VIEW comparison_works AS
 WITH RECURSIVE works AS MATERIALIZED (
     SELECT
@@ -81,13 +81,13 @@ placed AS (
         arg_max(
             {
                 'category': category,
-                'module': if(levels.operators, module, ''),
+                'module': if(coalesce(levels.operators, TRUE), module, ''),
                 'operator': CASE
                     WHEN NOT levels.operators THEN format('({})', category)
                     WHEN operator = '' THEN kernel
                     ELSE operator
                 END,
-                'shape': if(levels.operators, shape, '')
+                'shape': if(coalesce(levels.operators, TRUE), shape, '')
             },
             (NOT is_after, step_ns, -cost_id)
         ) AS place
