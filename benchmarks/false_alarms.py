@@ -45,14 +45,17 @@ def main() -> None:
             print(f"unchanged: any {level} slower or faster in {100 * alarms[level] / given.pairs:.1f} % of pairs")
         cost_ids, name, share_pct, noise_pct = draws.steadiest()
         print(f"planted: {name}, {share_pct:.1f} % of the step, {noise_pct:.2f} % of noise")
-        for share in PLANTED:
-            found = [draws.alarms(nth, cost_ids, 1 + share) for nth in range(given.pairs // 4)]
-            seen = sum(any(term.endswith(name) for term in one) for one in found)
-            others = sum(
-                any(level == "operator" and not term.endswith(name) for term, level in one.items()) for one in found
-            )
-            print(f"{100 * share:.0f} % slower: found in {100 * seen / len(found):.0f} % of pairs, "
-                  f"another operator in {100 * others / len(found):.0f} %")  # fmt: skip
+        plans = [(f"{100 * share:.0f} % slower", "operator", name, cost_ids, 1 + share) for share in PLANTED]
+        plans.append(("exposed communication doubled", "part", "communication", draws.ids("part = 'communication'"), 2))
+        cause, ids, factor = draws.gap()
+        plans.append((f"a gap of 5 % of the step added ({cause})", "category", f"idle/{cause}", ids, factor))
+        for words, level, ending, planted, factor in plans:
+            found = [draws.alarms(nth, planted, factor) for nth in range(given.pairs // 4)]
+            terms = [[term for term, of in one.items() if of == level] for one in found]
+            seen = sum(any(term.endswith(ending) for term in one) for one in terms)
+            others = sum(any(not term.endswith(ending) for term in one) for one in terms)
+            print(f"{words}: found in {100 * seen / len(found):.0f} % of pairs, "
+                  f"another {level} in {100 * others / len(found):.0f} %")  # fmt: skip
 
 
 class Draws:
@@ -99,6 +102,18 @@ class Draws:
             [self.blocks],
         )
         return row
+
+    def ids(self, condition: str) -> list[int]:
+        """Return the kinds of work that a condition on step_costs holds of."""
+        return [one for (one,) in self.run(f"SELECT DISTINCT cost_id FROM all_costs WHERE {condition}")]
+
+    def gap(self) -> tuple[str, list[int], float]:
+        """Return the cause of most idle time, its kinds, and the factor that adds 5 % of a step to it."""
+        [(cause, factor)] = self.run(
+            "SELECT category, 1 + 0.05 * (SELECT sum(dur_ns) FROM all_blocks) / sum(exclusive_ns) FROM all_costs "
+            "WHERE part = 'idle' GROUP BY category ORDER BY sum(exclusive_ns) DESC LIMIT 1"
+        )
+        return cause, self.ids(f"part = 'idle' AND category = '{cause}'"), factor
 
     def alarms(self, seed: int, planted: Sequence[int] = (), factor: float = 1) -> dict[str, str]:
         """Return the terms that are called slower or faster, with their levels."""

@@ -245,7 +245,7 @@ def test_a_relation_s_tree_names_what_it_rests_on_once(run):
     code, out, _ = run("schema", "layers", "--tree")
     lines = out.splitlines()
     assert code == 0
-    assert lines[0] == "layers"
+    assert lines[0] == "layers (stored)"
     # Deeper by one relation, a step further right.
     depths = [(len(line) - len(line.lstrip())) // 2 for line in lines]
     assert all(after <= before + 1 for before, after in itertools.pairwise(depths))

@@ -363,8 +363,8 @@ def products_of(real, name):
         (op, rows, columns, inner): measured
         for op, rows, columns, inner, *measured in real.rows(
             "WITH launched AS (SELECT op_id, sum(dur_ns) / 1000 AS us FROM kernels WHERE trace_id = $1 GROUP BY op_id)"
-            " SELECT trace_op, batch * m, n, k, any_value(flop) / 1e9, sum(dur_us), count(*),"
-            " any_value(bytes) / 1048576, sum(us), sum(flop) / sum(dur_us) / 1e6 FROM kernel_roofline"
+            " SELECT trace_op, batch * m, n, k, any_value(flop) / 1e9, sum(kernel_roofline.dur_us), count(*),"
+            " any_value(bytes) / 1048576, sum(us), sum(flop) / sum(kernel_roofline.dur_us) / 1e6 FROM kernel_roofline"
             " JOIN kernels USING (trace_id, kernel_id) JOIN launched USING (op_id)"
             " WHERE trace_id = $1 AND n IS NOT NULL GROUP BY trace_op, batch, m, n, k",
             [real.resolve(name)],
