@@ -96,8 +96,8 @@ class Draws:
             "SELECT list_distinct(flatten(list(ids))), any_value(name), "
             "100.0 * sum(ns) / (SELECT sum(dur_ns) FROM all_blocks) AS share_pct, "
             "100.0 * stddev_samp(ns) / avg(ns) AS noise_pct FROM (SELECT step_block, list(cost_id) AS ids, "
-            "concat(module, '/', if(operator = '', kernel, operator)) AS name, sum(exclusive_ns) AS ns FROM all_costs "
-            "WHERE part = 'compute' AND operator <> '' GROUP BY ALL) GROUP BY name "
+            "concat(module, '/', if(operator = '', kernel_name, operator)) AS name, sum(exclusive_ns) AS ns "
+            "FROM all_costs WHERE part = 'compute' AND operator <> '' GROUP BY ALL) GROUP BY name "
             "HAVING share_pct > 1 AND count(*) = $1 ORDER BY noise_pct LIMIT 1",
             [self.blocks],
         )

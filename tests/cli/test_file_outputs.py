@@ -29,7 +29,8 @@ COMMANDS = {
     ("extract",): "table --window whole", ("shapes",): "table", ("align",): "simulated table --format csv",
     ("model", "measured"): "prefill --format csv", ("model", "validate"): "prefill --format csv",
     ("model", "kernels"): "prefill --format csv", ("doctor",): "--format csv",
-    ("export",): "kernels traces --format csv",
+    ("export",): "kernels traces --format csv", ("check",): "@/budgets.toml --format csv",
+    ("history",): "step_ms --by trace --format csv", ("ranks",): "s1 --format csv",
 }  # fmt: skip
 #: Commands whose files hold shipped names, and those that their user gave, alone.
 OF_NO_TRACE = {
@@ -71,6 +72,10 @@ def hostile(tmp_path_factory) -> Path:
         if event.get("cat") == "kernel":
             event["name"] += CONTROL
     (folder / "prefill.json").write_text(json.dumps(prefill))
+    (folder / "budgets.toml").write_text(
+        '[[budget]]\nname = "=1+1"\nsentence = "@run"\nthreshold = 1\n'
+        'query = "SELECT run AS item, 1 AS value FROM traces"'
+    )
     (folder / "table").mkdir()
     rows = [
         f'0,{nth},2,"{name}","{name}",AI_CORE,{1000 + 10 * nth}.0,5.0,0,24,"""8,8;8,8""",DT_BF16;DT_BF16,'
@@ -94,7 +99,7 @@ def hostile(tmp_path_factory) -> Path:
 
 def written(folder: Path, path: tuple[str, ...], *more: str) -> list[Path]:
     out = folder / ("-".join(path) + "".join(more))
-    words = [word.replace("§", " ") for word in COMMANDS[path].split()]
+    words = [word.replace("§", " ").replace("@", str(folder)) for word in COMMANDS[path].split()]
     is_folder = path in {("shapes",), ("export",)}
     target = out if is_folder else out.with_suffix(".md" if path == ("report",) else ".csv")
     ended = CliRunner().invoke(cli, ["--lake", str(folder / "lake"), *path, *words, "-o", str(target), *more])

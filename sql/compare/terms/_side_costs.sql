@@ -11,7 +11,7 @@
 -- module       VARCHAR  module, see step_costs
 -- operator     VARCHAR  operator, see step_costs
 -- shape        VARCHAR  shapes, see step_costs
--- kernel       VARCHAR  kernel, see step_costs
+-- kernel_name  VARCHAR  kernel, see step_costs
 -- place        VARCHAR  place in a layer, see step_costs
 -- share_ns     DOUBLE   what it adds to the side's mean time of a step, ns
 -- value_ns     DOUBLE   mean time in a step of this replicate, ns
@@ -30,8 +30,9 @@ replicate_samples AS (
 )
 SELECT
     blocks.side, blocks.replicate,
-    dense_rank() OVER (ORDER BY part, category, module, operator, shape, kernel, place) AS cost_id,
-    part, category, module, operator, shape, kernel, place,
+    dense_rank() OVER (ORDER BY part, category, module, operator, shape, kernel_name, place)
+        AS cost_id,
+    part, category, module, operator, shape, kernel_name, place,
     sum(exclusive_ns / weight) AS share_ns,
     sum(exclusive_ns) / any_value(replicate_samples.samples) AS value_ns,
     sum(calls / weight) AS calls,
@@ -44,4 +45,4 @@ JOIN replicate_samples
 JOIN step_costs
     ON step_costs.trace_id = blocks.trace_id AND step_costs.step_block = blocks.step_block
 GROUP BY
-    blocks.side, blocks.replicate, part, category, module, operator, shape, kernel, place;
+    blocks.side, blocks.replicate, part, category, module, operator, shape, kernel_name, place;

@@ -23,7 +23,7 @@
 -- operator      VARCHAR  operator, else kernel; of several that are matched by their category
 --                        alone, that; empty of idle time
 -- shape         VARCHAR  shapes; empty if unknown
--- kernel        VARCHAR  kernel of this row
+-- kernel_name   VARCHAR  kernel of this row
 -- own_operator  VARCHAR  operator of this row
 -- step_ns       BIGINT   time in a step, ns
 -- calls         DOUBLE   calls in a step
@@ -32,17 +32,18 @@
 CREATE VIEW comparison_works AS
 WITH RECURSIVE works AS MATERIALIZED (
     SELECT
-        side, cost_id, part, category, module, operator, shape, kernel, step_ns, calls, flop, bytes,
+        side, cost_id, part, category, module, operator, shape, kernel_name, step_ns, calls, flop,
+        bytes,
         -- In the order of comparison_levels.
         [
             if('' IN (module, operator, shape), NULL, hash(part, module, operator, shape)),
             if('' IN (module, operator), NULL, hash(part, module, operator)),
             if('' IN (operator, shape), NULL, hash(part, operator, shape)),
             if(operator = '', NULL, hash(part, operator)),
-            if(place = '', NULL, hash(part, place, kernel)),
+            if(place = '', NULL, hash(part, place, kernel_name)),
             if(place = '', NULL, hash(part, place)),
-            if(kernel = '', NULL, hash(part, kernel)),
-            if('' IN (module, kernel), NULL, hash(part, module, category)),
+            if(kernel_name = '', NULL, hash(part, kernel_name)),
+            if('' IN (module, kernel_name), NULL, hash(part, module, category)),
             hash(part, category)
         ] AS keys
     FROM _side_works
@@ -65,7 +66,7 @@ sought AS (
 found AS (
     SELECT
         sought.side, baseline, is_after, works.cost_id, works.part, works.category, works.module,
-        works.operator, works.shape, works.kernel, works.step_ns, works.calls, works.flop,
+        works.operator, works.shape, works.kernel_name, works.step_ns, works.calls, works.flop,
         works.bytes, if(is_matched, level, NULL) AS level,
         if(
             is_matched, hash(level, works.keys[level]), hash(is_after, works.cost_id)
@@ -84,7 +85,7 @@ placed AS (
                 'module': if(coalesce(levels.operators, TRUE), module, ''),
                 'operator': CASE
                     WHEN NOT levels.operators THEN format('({})', category)
-                    WHEN operator = '' THEN kernel
+                    WHEN operator = '' THEN kernel_name
                     ELSE operator
                 END,
                 'shape': if(coalesce(levels.operators, TRUE), shape, '')
@@ -98,7 +99,7 @@ placed AS (
 SELECT
     found.side, found.baseline, is_after, cost_id, found.group_id,
     coalesce(levels.matched_by, 'nothing') AS matched_by, part, place.category, place.module,
-    place.operator, place.shape, found.kernel,
+    place.operator, place.shape, found.kernel_name,
     found.operator AS own_operator, step_ns, calls, flop, bytes
 FROM found
 JOIN placed

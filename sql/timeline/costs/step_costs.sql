@@ -111,7 +111,7 @@ SELECT
             coalesce(kernels.input_types, captured.input_types)
         )
     END AS shape,
-    if(ops.hlo_category IS NULL, ops.canonical_name, ops.dedup_name) AS kernel,
+    if(ops.hlo_category IS NULL, ops.canonical_name, ops.dedup_name) AS kernel_name,
     coalesce(placed.place, '') AS place,
     ops.flops, coalesce(ops.bytes_accessed, sizes.bytes) AS bytes
 FROM _step_shares AS shares
@@ -150,7 +150,7 @@ LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares
 --                        unknown
 -- shape         VARCHAR  shapes and types of the operator's inputs, of XLA of its results; empty if
 --                        unknown
--- kernel        VARCHAR  kernel, its name shortened; of XLA the operation; empty of idle time
+-- kernel_name   VARCHAR  kernel, its name shortened; of XLA the operation; empty of idle time
 -- place         VARCHAR  layer type, half, category and which of them there; empty outside of
 --                        layers, and where an operator is known
 -- calls         BIGINT   operations; 0 of idle time
@@ -161,13 +161,13 @@ LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares
 CREATE VIEW step_costs AS
 WITH named AS (
     SELECT
-        trace_id, step_block, part, category, path, phase, operator, shape, kernel, place,
+        trace_id, step_block, part, category, path, phase, operator, shape, kernel_name, place,
         count(*) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(dur_ns) AS sum_ns,
         if(count(flops) = count(*), sum(CAST(flops AS DOUBLE)), NULL) AS flop,
         if(count(bytes) = count(*), sum(CAST(bytes AS DOUBLE)), NULL) AS bytes
     FROM _step_work_items
     GROUP BY
-        trace_id, step_block, part, category, path, phase, operator, shape, kernel, place
+        trace_id, step_block, part, category, path, phase, operator, shape, kernel_name, place
     UNION ALL
     SELECT
         trace_id, step_block, 'idle', cause, NULL, NULL, '', '', '', '', 0, sum(idle_ns),
@@ -185,14 +185,14 @@ modules AS (
 ),
 operators AS (
     -- XLA counts the copies of an operation in its name.
-    SELECT operator, kernel, regexp_replace(operator, '[.]\d+$', '') AS of_all,
-        regexp_replace(kernel, '[.]\d+$', '') AS kernel_of_all
-    FROM (SELECT DISTINCT operator, kernel FROM named)
+    SELECT operator, kernel_name, regexp_replace(operator, '[.]\d+$', '') AS of_all,
+        regexp_replace(kernel_name, '[.]\d+$', '') AS kernel_of_all
+    FROM (SELECT DISTINCT operator, kernel_name FROM named)
 ),
 gathered AS (
     SELECT
         trace_id, step_block, part, category, module, operators.of_all AS operator, shape,
-        operators.kernel_of_all AS kernel,
+        operators.kernel_of_all AS kernel_name,
         -- Where a trace names operators, the place among the kernels of a layer is of no account.
         if(operators.of_all = '', place, '') AS place,
         sum(calls) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(sum_ns) AS sum_ns,
@@ -202,15 +202,16 @@ gathered AS (
     JOIN modules
         ON modules.path IS NOT DISTINCT FROM named.path
         AND modules.phase IS NOT DISTINCT FROM named.phase
-    JOIN operators ON operators.operator = named.operator AND operators.kernel = named.kernel
+    JOIN operators
+        ON operators.operator = named.operator AND operators.kernel_name = named.kernel_name
     GROUP BY ALL
 )
 SELECT
     trace_id, step_block,
     dense_rank() OVER (
         PARTITION BY trace_id
-        ORDER BY part, category, module, operator, shape, kernel, place
+        ORDER BY part, category, module, operator, shape, kernel_name, place
     ) - 1 AS cost_id,
-    part, category, module, operator, shape, kernel, place, CAST(calls AS BIGINT) AS calls,
+    part, category, module, operator, shape, kernel_name, place, CAST(calls AS BIGINT) AS calls,
     CAST(exclusive_ns AS BIGINT) AS exclusive_ns, CAST(sum_ns AS BIGINT) AS sum_ns, flop, bytes
 FROM gathered;
