@@ -8,11 +8,14 @@ import re
 from . import modules
 
 #: What turns settings into columns of `traces`, and the columns that one shows in besides that of its own name.
-_SHOW = frozenset({"_settings", "_trace_settings", "_configs", "traces"})
+_SHOW = frozenset({"_settings", "_trace_settings", "_configs", "_recorded", "traces"})
 _ALSO = {
     "rank": ("rank_source",),
     "hardware": ("hardware_match", "vendor"),
     "config": ("num_layers", "profile"),
+    "recorded_at": ("recorded_at_source",),
+    "run": ("recorded_at", "recorded_at_source"),
+    "trace": ("recorded_at", "recorded_at_source"),
 }
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _READ = re.compile(rf"\b(?:FROM|JOIN)\s+({'|'.join(sorted(_SHOW))})\b(?:\s+AS\s+([a-z_]+))?")

@@ -44,7 +44,7 @@ def test_a_tag_and_a_name_cost_nothing_and_a_model_costs_what_reads_it(s1_lake, 
     assert len(lineage.reached("model")) < 5
     made.clear()
     s1_lake.set("renamed", run="nightly")
-    assert modules.stored() & {*made} == lineage.reached("run") == {"collectives"}
+    assert modules.stored() & {*made} == lineage.reached("run") == {"collectives", "step_costs"}
     made.clear()
     # Rules, not settings: all of it.
     s1_lake.compute("renamed")
