@@ -34,6 +34,8 @@ def test_another_trace_of_the_lake_is_out_of_sight(lake, tmp_path):
     own = Own(lake, {"one": lake.resolve("one")})
     assert own.rows("SELECT trace FROM traces") == [("one",)]
     assert own.rows("SELECT dur_ns FROM kernels WHERE dur_ns > $1", [0]) == [(10_000,)]
-    assert own.sql("SELECT dur_us FROM layer_kernels RIGHT JOIN kernels USING (trace_id, kernel_id)").shape == (1, 1)
+    assert own.sql(
+        "SELECT layer_kernels.dur_us FROM layer_kernels RIGHT JOIN kernels USING (trace_id, kernel_id)"
+    ).shape == (1, 1)
     # What has no trace is whole.
     assert own.rows("SELECT count(*) FROM hardware") == lake.rows("SELECT count(*) FROM hardware")

@@ -32,7 +32,7 @@ running AS (
     SELECT
         side, cost_id, part, category, module, operator, shape, kernel_name, place, calls, flop,
         bytes,
-        CAST(round(sum(share_ns) OVER of_side) AS BIGINT) AS until_ns
+        TRY_CAST(round(sum(share_ns) OVER of_side) AS BIGINT) AS until_ns
     FROM summed
     WINDOW of_side AS (PARTITION BY side ORDER BY cost_id ROWS UNBOUNDED PRECEDING)
 )

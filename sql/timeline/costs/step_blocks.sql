@@ -9,11 +9,11 @@
 -- step_block  BIGINT   block of consecutive steps, from 0 in time order; 0 for a whole trace
 -- steps       BIGINT   steps in it; 1 for a whole trace
 -- samples     BIGINT   of these, each once for each device with work of it: what times are means of
--- dur_ns      BIGINT   time of all samples, ns
+-- dur_ns      BIGINT   time of all samples, ns; NULL beyond 64 bits
 -- dur_us      DOUBLE   the same, µs
 CREATE VIEW step_blocks AS
 SELECT
     trace_id, step_block, count(DISTINCT step_id) AS steps, count(*) AS samples,
-    CAST(sum(end_ns - start_ns) AS BIGINT) AS dur_ns, sum(end_ns - start_ns) / 1000.0 AS dur_us
+    TRY_CAST(sum(end_ns - start_ns) AS BIGINT) AS dur_ns, sum(end_ns - start_ns) / 1000.0 AS dur_us
 FROM _compared_steps
 GROUP BY trace_id, step_block;

@@ -154,7 +154,7 @@ LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares
 -- place         VARCHAR  layer type, half, category and which of them there; empty outside of
 --                        layers, and where an operator is known
 -- calls         BIGINT   operations; 0 of idle time
--- exclusive_ns  BIGINT   their time alone, ns
+-- exclusive_ns  BIGINT   their time alone, ns; NULL, like sum_ns, beyond 64 bits
 -- sum_ns        BIGINT   their durations, whatever else ran, ns; of idle time that
 -- flop          DOUBLE   floating-point operations of all calls, NULL unless all are known
 -- bytes         DOUBLE   bytes moved by all calls, NULL unless all are known
@@ -213,5 +213,6 @@ SELECT
         ORDER BY part, category, module, operator, shape, kernel_name, place
     ) - 1 AS cost_id,
     part, category, module, operator, shape, kernel_name, place, CAST(calls AS BIGINT) AS calls,
-    CAST(exclusive_ns AS BIGINT) AS exclusive_ns, CAST(sum_ns AS BIGINT) AS sum_ns, flop, bytes
+    TRY_CAST(exclusive_ns AS BIGINT) AS exclusive_ns, TRY_CAST(sum_ns AS BIGINT) AS sum_ns, flop,
+    bytes
 FROM gathered;
