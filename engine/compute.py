@@ -44,10 +44,12 @@ class Answers:
 
     Attributes:
         files: for each relation with rows its files, each with the statistics that a table's log has of it.
+        traces: for each of these relations the traces that have rows of it.
         faults: for each trace the relations that cannot be computed of it, and why.
     """
 
     files: dict[str, list[tuple[Path, dict[str, Any]]]] = field(default_factory=dict)
+    traces: dict[str, set[str]] = field(default_factory=dict)
     faults: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
@@ -298,8 +300,14 @@ class Worker:
             f"COPY ({query} ORDER BY trace_id) TO {file_literal(path)} "
             "(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
         ).fetchall()
-        if rows:
-            answers.files.setdefault(name, []).append((path, statistics(rows, traces, [work.batch_id])))
+        if not rows:
+            return
+        having = list(traces)
+        if len(traces) > 1:
+            query = f"SELECT DISTINCT trace_id FROM {name} WHERE trace_id IN ({listed})"
+            having = [one for (one,) in self.connection.execute(query).fetchall()]
+        answers.files.setdefault(name, []).append((path, statistics(rows, having, [work.batch_id])))
+        answers.traces.setdefault(name, set()).update(having)
 
 
 def rows_of(entry: modules.Module, source: str) -> str:

@@ -186,7 +186,8 @@ def entries_of(batch: Batch) -> dict[str, dict[str, Any]]:
     return {
         entry["trace_id"]: {
             **entry, "removed": False, "batch_id": batch.batch_id, "linked_batch_id": batch.batch_id, "links": "",
-            "rules": batch.rules.get(entry["trace_id"], ""), "relations": _listed(batch.answers.files),
+            "rules": batch.rules.get(entry["trace_id"], ""),
+            "relations": _listed(_having(batch.answers, entry["trace_id"])),
             "faults": json.dumps(batch.answers.faults.get(entry["trace_id"], {})),
         }
         for entry in batch.entries
@@ -246,7 +247,7 @@ def _renew_links(
         own = {name: reason for name, reason in faults.items() if not modules.others(name)}
         names = [name for name in known[one]["relations"].split(",") if name and name not in relations]
         changed[one] = known[one] | {
-            "linked_batch_id": batch_id, "links": texts[one], "relations": _listed([*names, *answers.files]),
+            "linked_batch_id": batch_id, "links": texts[one], "relations": _listed([*names, *_having(answers, one)]),
             "faults": json.dumps(own | answers.faults.get(one, {})),
         }  # fmt: skip
 
@@ -268,6 +269,11 @@ def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:
     found = find({}, [(entry, file.path) for entry in entries for file in tables.files(entry.name)], error)
     tables.lost.update(found.stored)
     return bool(found.stored)
+
+
+def _having(answers: Answers, trace_id: str) -> list[str]:
+    """Return the relations of which rows of a trace were computed."""
+    return [name for name, traces in answers.traces.items() if trace_id in traces]
 
 
 def _listed(relations: Iterable[str]) -> str:
