@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
@@ -62,7 +63,7 @@ def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseli
     Raises:
         UsageError: a word names nothing; there are fewer than two sides; no side is the baseline.
     """
-    named = [Side(_unique(words, place), _traces(store, word)) for place, word in enumerate(words)]
+    named = [Side(name, _traces(store, word)) for name, word in zip(_names(words), words, strict=True)]
     sides = _split(store, {one for side in named for one in side.traces} if words else None, by) if by else named
     if baseline is not None:
         first = [side for side in sides if side.name == baseline]
@@ -121,7 +122,7 @@ def judge(store: Store, words: Sequence[str]) -> None:
     Raises:
         UsageError: a word names nothing, or the traces were set several baselines.
     """
-    sides = [Side(_unique(words, place), _traces(store, word)) for place, word in enumerate(words)]
+    sides = [Side(name, _traces(store, word)) for name, word in zip(_names(words), words, strict=True)]
     traces = [one for side in sides for one in side.traces]
     found = store.rows(
         "SELECT DISTINCT value FROM tags WHERE key = 'baseline' AND list_contains($1, trace_id) ORDER BY value",
@@ -136,10 +137,11 @@ def judge(store: Store, words: Sequence[str]) -> None:
     store.give("given_sides", rows + [(side.name, one, 1) for side in sides for one in side.traces], alone=True)
 
 
-def _unique(words: Sequence[str], place: int) -> str:
-    """Return a side's name: a word that is given again has its number behind."""
-    before = words[:place].count(words[place])
-    return f"{words[place]} ({before + 1})" if before else words[place]
+def _names(words: Sequence[str]) -> list[str]:
+    """Return the sides' names: of a path the file's; one that is given again has its number behind."""
+    names = [Path(word).name if names_input(word) else word for word in words]
+    before = [names[:place].count(name) for place, name in enumerate(names)]
+    return [f"{name} ({nth + 1})" if nth else name for name, nth in zip(names, before, strict=True)]
 
 
 def _traces(store: Store, word: str) -> tuple[str, ...]:
