@@ -46,7 +46,9 @@ def test_the_wheel_holds_every_module_and_sql_file_and_nothing_else(wheel):
         *(ROOT / "sql").rglob("*.sql"),
         *(ROOT / "sql").rglob("*.csv"),
     }
-    expected |= {path for suffix in ("json", "md", "j2", "css", "js") for path in (ROOT / "reports").rglob(f"*.{suffix}")}
+    expected |= {
+        path for suffix in ("json", "md", "j2", "css", "js") for path in (ROOT / "reports").rglob(f"*.{suffix}")
+    }
     shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert shipped == {f"tracelake/{path.relative_to(ROOT).as_posix()}" for path in expected}
 
