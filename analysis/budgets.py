@@ -142,7 +142,8 @@ def _budget(path: Path, entry: dict[str, Any]) -> Budget:
 
 def _judged(store: Store, budget: Budget) -> str:
     """Return the SQL that judges a budget's rows."""
-    query = budget.query.strip().rstrip(";")
+    # A comment may end it.
+    query = budget.query.strip().rstrip(";") + "\n"
     try:
         columns = store.sql(query).columns
     except UsageError as error:

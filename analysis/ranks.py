@@ -92,7 +92,7 @@ def ranks(store: Store, run: str, by: str = "rank") -> Ranks:
 def _sentence(
     rank: int | None, device: int, verdict: str, waited: int, steps: int, waited_ms: float, step_ms: float, why: str
 ) -> str:
-    """Return what is to be said of a rank."""
+    """Return the sentence about a rank."""
     who = f"device {device}" if rank is None else f"rank {rank}"
     if verdict == "cannot tell":
         return f"{who}: cannot tell whether others wait for it: {why or 'it has no collectives'}."

@@ -63,15 +63,16 @@ def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseli
     Raises:
         UsageError: a word names nothing; there are fewer than two sides; no side is the baseline.
     """
-    named = [Side(name, _traces(store, word)) for name, word in zip(_names(words), words, strict=True)]
+    named = _named(store, words)
     sides = _split(store, {one for side in named for one in side.traces} if words else None, by) if by else named
     if baseline is not None:
-        first = [side for side in sides if side.name == baseline]
+        [name] = _names([baseline])
+        first = [side for side in sides if side.name == name]
         if not first and not by:
-            first = [Side(baseline, _traces(store, baseline))]
+            first = _named(store, [baseline])
         if not first:
-            raise UsageError(f"{baseline} is none of the sides: {', '.join(side.name for side in sides)}.")
-        sides = first + [side for side in sides if side.name != baseline]
+            raise UsageError(f"{baseline} is not one of the sides: {', '.join(side.name for side in sides)}.")
+        sides = first + [side for side in sides if side.name != name]
     if len(sides) < 2:
         found = f"one, {sides[0].name}" if sides else "none"
         raise UsageError(
@@ -122,7 +123,7 @@ def judge(store: Store, words: Sequence[str]) -> None:
     Raises:
         UsageError: a word names nothing, or the traces were set several baselines.
     """
-    sides = [Side(name, _traces(store, word)) for name, word in zip(_names(words), words, strict=True)]
+    sides = _named(store, words)
     traces = [one for side in sides for one in side.traces]
     found = store.rows(
         "SELECT DISTINCT value FROM tags WHERE key = 'baseline' AND list_contains($1, trace_id) ORDER BY value",
@@ -135,6 +136,11 @@ def judge(store: Store, words: Sequence[str]) -> None:
     store.renew([*traces, *(one for side in first for one in side.traces)])
     rows = [(side.name, one, 0) for side in first for one in side.traces]
     store.give("given_sides", rows + [(side.name, one, 1) for side in sides for one in side.traces], alone=True)
+
+
+def _named(store: Store, words: Sequence[str]) -> list[Side]:
+    """Return the side that each word names."""
+    return [Side(name, _traces(store, word)) for name, word in zip(_names(words), words, strict=True)]
 
 
 def _names(words: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.paths import Place
-from .common import FORMATS, OUTPUT, open_lake, render_rows, say, screen_options, write_answer
+from .common import open_lake, output_options, render_rows, say, write_answer
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="SIDE", help="What budgets compare with; default: each trace's own baseline.")
 @click.option("--allow-unknown", is_flag=True, help="Let what cannot be judged pass.")
 @click.option("--anyway", is_flag=True, help="Compare even what is measured in different ways.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice([*FORMATS, "junit"]),
-    default="table",
-    show_default=True,
-    help="Format of the answer; markdown for a pull request, junit for a CI server.",
-)
-@click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
-@click.option("--limit", default=200, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
-@screen_options
+@output_options("junit")
 @click.pass_obj
 def check(
     lake: Place | None,

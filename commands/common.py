@@ -64,14 +64,16 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return output_options()(command)
 
 
-def output_options(*more: str, output: str = "Write to a file.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def output_options(
+    *more: str, output: str = "Write to a file.", limit: int = 200
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what adds --format, with formats of the command's own, -o and --limit to a command."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
             "--limit",
             type=click.IntRange(0),
-            default=200,
+            default=limit,
             show_default=True,
             help="Rows shown of a table; 0 for all.",
         )(command)

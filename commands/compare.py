@@ -10,7 +10,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import FORMATS, OUTPUT, open_lake, print_rows, render_rows, say, say_losses, screen_options
+from .common import open_lake, output_options, print_rows, render_rows, say, say_losses
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,17 +35,7 @@ _SIDES_IN_FULL = 3
 @click.option("--gate", is_flag=True, help="Of two traces: whether the change passes; exit status 1 where it fails.")
 @click.option("--strict", is_flag=True, help="Refuse to compare a trace with itself.")
 @click.option("--anyway", is_flag=True, help="Compare even different work, such as prefill and decode.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="Format of the answer.",
-)
-@click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
-@screen_options
+@output_options(limit=20)
 @click.pass_obj
 def compare(
     lake: Place | None,

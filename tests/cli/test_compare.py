@@ -94,6 +94,22 @@ def test_a_budget_passes_or_fails(run, tmp_path, of, code, verdicts):
     assert (found, [row["verdict"] for row in json.loads(out)]) == (code, verdicts)
 
 
+def test_a_budget_may_end_with_a_comment(run, tmp_path):
+    budgets = tmp_path / "team.toml"
+    budgets.write_text(STEP_TIME.replace("FROM comparisons", "FROM comparisons -- all sides"))
+    assert run("check", budgets, "--of", "tuesday", "--baseline", "monday")[0] == 0
+
+
+def test_a_baseline_given_by_its_path_is_one_of_the_sides(run, lake):
+    folder = lake.parent
+    code, out, err = run(
+        "compare", folder / "monday.json", folder / "tuesday.json", "--baseline", folder / "tuesday.json",
+        "--terms", "--format", "json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert {(row["side"], row["baseline"]) for row in json.loads(out)} == {("monday.json", "tuesday.json")}
+
+
 def test_what_cannot_be_judged_is_no_pass_unless_allowed(run, tmp_path):
     budgets = tmp_path / "team.toml"
     budgets.write_text(NOTHING)
