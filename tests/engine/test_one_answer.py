@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracelake.engine import modules, renew
+from tracelake.engine import lineage, modules, renew
 from tracelake.lake import Lake
 
 from ..graph_traces import Host
@@ -32,6 +32,10 @@ GROUPS = {
 }  # fmt: skip
 
 
+#: What is computed once of the relations that are stored.
+CACHED = (modules.linked, modules.links, modules.fingerprint, lineage.reached)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def asked_alone():
     """Have lakes store only what the questions here rest on: most other relations have no such tie."""
@@ -39,10 +43,10 @@ def asked_alone():
     stored = modules.stored() & asked
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(modules, "stored", lambda: stored)
-        for cached in (modules.linked, modules.links, modules.fingerprint):
+        for cached in CACHED:
             cached.cache_clear()
         yield stored
-    for cached in (modules.linked, modules.links, modules.fingerprint):
+    for cached in CACHED:
         cached.cache_clear()
 
 
