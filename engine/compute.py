@@ -94,6 +94,8 @@ class Worker:
         self._there: dict[str, tuple[str, bool]] = {}
         #: How many rows the tables of this batch have.
         self._rows: dict[str, int] = {}
+        #: Of views between them, whether they are surely empty.
+        self._empty: dict[str, bool] = {}
         create_tables(self.connection)
         aside.create_table(self.connection)
         self.connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
@@ -144,6 +146,8 @@ class Worker:
     def _chain(self, work: Work, traces: list[str], answers: Answers) -> None:
         """Compute all that is wanted of some traces, and write it."""
         self.lookups.reread(self.connection)
+        self._rows.clear()
+        self._empty.clear()
         read = [*traces, *(one for one in work.events if one not in work.traces)]
         set_event_files(self.connection, [file for one in read for file in work.events[one]])
         order, needs = _plan(work.relations, work.given.keys())
@@ -178,7 +182,7 @@ class Worker:
         """Create a table of a batch, without rows where it cannot have any, or fails for the only trace there is."""
         formats = {entry["format"] for entry in work.entries}
         without_rows = entry.only_format is not None and entry.only_format not in formats
-        if without_rows or failed.keys() & modules.sources(entry.name):
+        if without_rows or self._reads_nothing(entry) or failed.keys() & modules.sources(entry.name):
             self._put_empty(entry, connection)
             return
         try:
@@ -192,6 +196,19 @@ class Worker:
                 raise _FailedTogetherError from error
             failed[entry.name] = reason_of(error)
             self._put_empty(entry, connection)
+
+    def _reads_nothing(self, entry: modules.Module) -> bool:
+        """Whether a relation is surely empty, since what it reads is."""
+        return all(any(map(self._is_empty, needed)) for needed in entry.rows_from)
+
+    def _is_empty(self, name: str) -> bool:
+        if name in self._rows:
+            return self._rows[name] == 0
+        if name not in self._empty:
+            entry = modules.module(name)
+            own = entry is not None and self._there.get(name) == ("VIEW", False)
+            self._empty[name] = own and entry is not None and self._reads_nothing(entry)
+        return self._empty[name]
 
     def _made(
         self,
@@ -269,10 +286,11 @@ class Worker:
     def _put_empty(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
         """Create a table of a batch without rows."""
         self._drop(entry.name, connection)
-        columns = {column.name: column.type for column in entry.columns}
+        columns = {column.name: column.type for column in entry.columns} or _helper_columns.get(entry.name)
         if not columns:
             # A helper's columns are not written down: they are its query's.
             columns = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {entry.query}").fetchall()}
+            _helper_columns[entry.name] = columns
         connection.execute(f"CREATE TABLE {entry.name} ({column_list(columns)})")
         self._there[entry.name] = "TABLE", True
         self._rows[entry.name] = 0
@@ -350,6 +368,8 @@ def _plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Mo
 
 
 _idle: list[Worker] = []
+#: Columns, with their types, of helpers that were empty before.
+_helper_columns: dict[str, dict[str, str]] = {}
 
 
 @contextlib.contextmanager

@@ -85,6 +85,7 @@ def _dump(entry: Module, root: Path) -> dict[str, Any]:
     row: dict[str, Any] = {field.name: getattr(entry, field.name) for field in fields(entry)}
     row["path"] = entry.path.relative_to(root).as_posix()
     row["columns"] = [(column.name, column.type, column.text) for column in entry.columns]
+    row["rows_from"] = [sorted(names) for names in entry.rows_from]
     return row | {name: sorted(value) for name, value in row.items() if isinstance(value, frozenset)}
 
 
@@ -94,6 +95,7 @@ def _load(row: dict[str, Any], root: Path) -> Module:
     row["path"] = root / row["path"]
     row["columns"] = tuple(Column(*column) for column in row["columns"])
     row["key"] = tuple(row["key"])
+    row["rows_from"] = tuple(map(frozenset, row["rows_from"]))
     for name in ("uses", "others", "optional"):
         row[name] = frozenset(row[name])
     return Module(**row)

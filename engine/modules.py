@@ -13,13 +13,14 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
-from . import index, twins
+from . import index, row_sources, twins
 from .near import guess
+from .row_sources import ANYWHERE, Sources
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 
@@ -75,6 +76,7 @@ class Module:
         optional: those of the key that may be NULL, which then is a value like the others.
         instead_of: the relation, after its schema, in whose place it stands there; see `twins`.
         is_twin: it is in a schema, made of another; see `twins`.
+        rows_from: of a view, which relations must have rows for it to have any; see `row_sources`.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Module:
     optional: frozenset[str] = frozenset()
     instead_of: str = ""
     is_twin: bool = False
+    rows_from: Sources = ANYWHERE
 
     @property
     def materialised(self) -> bool:
@@ -222,12 +225,19 @@ def _parsed(root: Path) -> tuple[Module, ...]:
 @functools.cache
 def relations() -> tuple[Module, ...]:
     """Return every module, and those made of them in schemas, each after those it uses."""
-    return index.cached(SQL_ROOT, (Path(__file__), Path(twins.__file__)), _with_twins)
+    return index.cached(SQL_ROOT, [Path(one.__file__) for one in (row_sources, twins)] + [Path(__file__)], _with_twins)
 
 
 def _with_twins() -> tuple[Module, ...]:
     found = {entry.name: entry for entry in _parsed(SQL_ROOT)}
-    return _in_order(found | {entry.name: entry for entry in twins.twins(found)})
+    all_of_them = _in_order(found | {entry.name: entry for entry in twins.twins(found)})
+    return tuple(map(_with_row_sources, all_of_them))
+
+
+def _with_row_sources(entry: Module) -> Module:
+    if entry.kind != "VIEW":
+        return entry
+    return replace(entry, rows_from=row_sources.row_sources(code(entry.query)))
 
 
 def _in_order(found: Mapping[str, Module]) -> tuple[Module, ...]:

@@ -13,13 +13,13 @@ from tracelake.synthetic.npu import write_npu
 def made(monkeypatch) -> list[str]:
     """The tables that are computed."""
     names: list[str] = []
-    make = Worker._make_table
+    make = Worker._try_table
 
-    def noting(self, entry, connection):
+    def noting(self, work, entry, *more):
         names.append(entry.name)
-        make(self, entry, connection)
+        make(self, work, entry, *more)
 
-    monkeypatch.setattr(Worker, "_make_table", noting)
+    monkeypatch.setattr(Worker, "_try_table", noting)
     return names
 
 
