@@ -225,7 +225,8 @@ def _parsed(root: Path) -> tuple[Module, ...]:
 @functools.cache
 def relations() -> tuple[Module, ...]:
     """Return every module, and those made of them in schemas, each after those it uses."""
-    return index.cached(SQL_ROOT, [Path(one.__file__) for one in (row_sources, twins)] + [Path(__file__)], _with_twins)
+    code_files = (Path(__file__), Path(row_sources.__file__), Path(twins.__file__))
+    return index.cached(SQL_ROOT, code_files, _with_twins)
 
 
 def _with_twins() -> tuple[Module, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from . import modules, parsed
@@ -16,11 +17,19 @@ if TYPE_CHECKING:
 
 #: What is no module, and is filled from the catalog.
 BASE = frozenset({"_entries", "_catalog", "_settings", "_set_aside", "_event_rows"})
+#: Words of a query about all relations, and of one about all unless it names some.
+_CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE)
+_DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
 
 
 def named(query: str) -> set[str]:
     """Return the relations, and what the catalog fills, that a query may name."""
     return modules.names_in(query) | {name for name in BASE if name in query}
+
+
+def is_of_all(query: str, names: Collection[str]) -> bool:
+    """Return whether a query is about all relations, given those that it may name."""
+    return bool(_CATALOG.search(query) or (not names and _DESCRIPTION.search(query)))
 
 
 class Relations:

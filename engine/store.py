@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, Self, TypeVar
 
@@ -20,13 +19,10 @@ from .layout import Layout, open_layout
 from .lookups import LookupTables
 from .objects import ObjectPath
 from .paths import Place
-from .relations import BASE, Relations, named
+from .relations import BASE, Relations, is_of_all, named
 from .stored import Stored
 
 T = TypeVar("T")
-#: Words of a question about all relations, and of one about all unless it names some.
-_CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE)
-_DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
 #: What a lake is opened with where nothing else is asked for.
 STORED = True
 #: Stale traces that a question about all renews before it answers: as many as are computed together.
@@ -130,7 +126,7 @@ class Store:
         if not self._unsafe:
             guard.check(self._ready(()), query)
         names = named(query)
-        of_all = bool(_CATALOG.search(query) or (not names and _DESCRIPTION.search(query)))
+        of_all = is_of_all(query, names)
         connection = self._everything() if of_all else self._ready(names)
         try:
             with guard.refusals():
@@ -156,9 +152,18 @@ class Store:
 
     def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """Return all rows of a small question; files that turn out to be damaged are left out, see `recover`."""
+        return self._fetched(query, parameters or [])[1]
+
+    def objects(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Return all rows of a small question by column; `sql` plans it once for its columns, once for its rows."""
+        columns, rows = self._fetched(query, parameters or [])
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def _fetched(self, query: str, parameters: object) -> tuple[list[str], list[tuple[Any, ...]]]:
         while True:
             try:
-                return self._ready(named(query)).execute(query, parameters or []).fetchall()
+                answer = self._ready(named(query)).execute(query, parameters)
+                return [column for column, *_ in answer.description], answer.fetchall()
             except duckdb.Error as error:
                 if not self.recover(error):
                     raise
@@ -176,9 +181,7 @@ class Store:
 
     def _refresh(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, with the catalog as it is now."""
-        if self._connection is None:
-            self._connection = self._connect()
-        connection = self._connection
+        connection = self._opened()
         if self.answers.load(connection):
             self._see_catalog(connection)
         return connection
@@ -325,9 +328,7 @@ class Store:
         return self._until_whole(lambda: self._make_ready(wanted))
 
     def _make_ready(self, names: set[str]) -> duckdb.DuckDBPyConnection:
-        if self._connection is None:
-            self._connection = self._connect()
-        connection = self._connection
+        connection = self._opened()
         for table in self.lookups.reread(connection):
             self.relations.renew_above(connection, table)
         # What stored rows were made from is not needed to read them, and to create it takes longer than that.
@@ -340,7 +341,7 @@ class Store:
         if stored:
             self.answers.tables.look(entry.name for entry in stored)
             self._bring_up_to_date([entry for entry in stored if entry.name not in self.answers.pointed])
-            connection = self._connection
+            connection = self._opened()
         if "_event_rows" in base and not self._events_pointed:
             self._point_at_events(connection)
         for entry in order:
@@ -386,9 +387,11 @@ class Store:
         self.lookups.give(connection, table, rows, alone=alone)
         self._ready(self.relations.renew_above(connection, table))
 
-    def _connect(self) -> duckdb.DuckDBPyConnection:
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is not None:
+            return self._connection
         remove_dead_staging(self.layout.staging)
-        connection = connect(self.memory_limit)
+        self._connection = connection = connect(self.memory_limit)
         have_read(connection, self.layout.root)
         create_tables(connection)
         aside.create_table(connection)

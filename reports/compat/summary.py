@@ -302,5 +302,4 @@ def _by_region(contexts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _objects(store: Store, query: str) -> list[dict[str, Any]]:
-    relation = store.sql(query)
-    return [dict(zip(relation.columns, map(plain, row), strict=True)) for row in relation.fetchall()]
+    return [{column: plain(value) for column, value in row.items()} for row in store.objects(query)]

@@ -45,9 +45,7 @@ _MFU = (
 
 def objects(store: Store, query: str, **parameters: Any) -> Rows:
     """Return the rows of a question as objects of values that JSON can hold."""
-    answer = store.sql(query, **parameters)
-    names = answer.columns
-    return [dict(zip(names, map(plain, row), strict=True)) for row in answer.fetchall()]
+    return [{name: plain(value) for name, value in row.items()} for row in store.objects(query, **parameters)]
 
 
 def facts(store: Store, request: str) -> dict[str, Any]:

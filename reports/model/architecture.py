@@ -39,12 +39,11 @@ def described(store: Store, trace_id: str) -> list[tuple[str, str]]:
     [(config,)] = store.rows("SELECT config FROM traces WHERE trace_id = $1", [trace_id])
     if lines := architecture(config):
         return lines
-    relation = store.sql(
+    found = store.objects(
         "SELECT * FROM of_passes.architectures "
         "WHERE model = (SELECT model FROM _trace_models WHERE trace_id = $trace_id)",
         trace_id=trace_id,
     )
-    found = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
     if not found:
         return []
     names = store.rows("SELECT field, name FROM config_names WHERE priority = 1")

@@ -329,5 +329,5 @@ def _execution_ids(store: Store, trace_id: str) -> list[Any]:
 
 
 def _objects(store: Store, query: str, trace_id: str) -> list[dict[str, Any]]:
-    relation = store.sql(query.replace("$1", "$trace_id"), trace_id=trace_id)
-    return [dict(zip(relation.columns, map(plain, row), strict=True)) for row in relation.fetchall()]
+    rows = store.objects(query.replace("$1", "$trace_id"), trace_id=trace_id)
+    return [{column: plain(value) for column, value in row.items()} for row in rows]

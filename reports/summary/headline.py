@@ -67,14 +67,14 @@ Alarm = tuple[str, str, str]
 
 def alarms(store: Store, trace_id: str | None = None) -> dict[str, list[Alarm]]:
     """Return the checks of health that found something in one trace, or in all, errors first, by trace."""
-    of_one = "" if trace_id is None else "AND trace_id = $trace_id"
-    relation = store.sql(
+    of_one = "" if trace_id is None else "AND trace_id = $1"
+    rows = store.rows(
         f"SELECT trace_id, severity, \"check\", message FROM health WHERE severity IN ('error', 'warning') {of_one} "
         'ORDER BY trace_id, severity, "check"',
-        **({} if trace_id is None else {"trace_id": trace_id}),
+        [] if trace_id is None else [trace_id],
     )
     found: dict[str, list[Alarm]] = {}
-    for trace, *alarm in relation.fetchall():
+    for trace, *alarm in rows:
         found.setdefault(trace, []).append((alarm[0], alarm[1], alarm[2]))
     return found
 
@@ -98,11 +98,10 @@ def headlines(store: Store) -> list[Headline]:
 
 def _headlines(store: Store, trace_id: str | None, found: Mapping[str, list[Alarm]]) -> list[Headline]:
     of_one = "" if trace_id is None else "WHERE trace_id = $trace_id"
-    relation = store.sql(
+    rows = store.objects(
         f"SELECT * FROM headlines {of_one} ORDER BY ingested_at DESC, trace, trace_id",
         **({} if trace_id is None else {"trace_id": trace_id}),
     )
-    rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
     return [_headline(row, found.get(row["trace_id"], [])) for row in rows]
 
 

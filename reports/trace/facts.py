@@ -12,9 +12,8 @@ _SET = "`tracelake set TRACE {}=…` sets it"
 
 def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
     """Return names and values; an unknown value has its reason."""
-    relation = store.sql("SELECT * FROM _trace_facts WHERE trace_id = $trace_id", trace_id=trace_id)
-    [row] = relation.fetchall()
-    get = dict(zip(relation.columns, row, strict=True)).get
+    [row] = store.objects("SELECT * FROM _trace_facts WHERE trace_id = $trace_id", trace_id=trace_id)
+    get = row.get
 
     def known(key: str, reason: str) -> str:
         value = get(key)

@@ -293,5 +293,5 @@ def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) 
 
 
 def _objects(store: Store, query: str, trace_id: str) -> list[Row]:
-    relation = store.sql(query, trace_id=trace_id)
-    return [dict(zip(relation.columns, map(plain, row), strict=True)) for row in relation.fetchall()]
+    rows = store.objects(query, trace_id=trace_id)
+    return [{column: plain(value) for column, value in row.items()} for row in rows]

@@ -11,28 +11,7 @@
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM trace_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM capture_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM layer_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM collective_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM model_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM training_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM step_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM ascend_checks
+FROM _found_checks
 UNION ALL
 SELECT
     s.trace_id, c."check", c.severity, count(*) AS value, c.unit, c.threshold,

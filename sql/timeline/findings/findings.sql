@@ -208,6 +208,8 @@ JOIN late USING (trace_id);
 -- One row per finding of a trace: what takes the time, how much at most there is to gain, and what
 -- to try. A share is of a stated whole and never exceeds it.
 --
+-- stored: per trace
+--
 -- key: trace_id, finding
 --
 -- trace_id     VARCHAR    trace

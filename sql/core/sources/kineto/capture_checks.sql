@@ -12,7 +12,7 @@
 CREATE VIEW capture_checks AS
 WITH measured AS (
     SELECT trace_id, 'capture_differs' AS "check", 100 - min(named_pct) AS value
-    FROM graph_captures
+    FROM _aligned_captures
     GROUP BY trace_id
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
