@@ -93,7 +93,7 @@ def _load(row: dict[str, Any], root: Path) -> Module:
     from .modules import Column, Module
 
     row["path"] = root / row["path"]
-    row["columns"] = tuple(map(Column._make, row["columns"]))
+    row["columns"] = tuple(tuple.__new__(Column, column) for column in row["columns"])
     row["key"] = tuple(row["key"])
     row["rows_from"] = tuple(map(frozenset, row["rows_from"]))
     for name in ("uses", "others", "optional"):

@@ -98,6 +98,15 @@ class Relations:
             names.difference_update(stored)
         return stored
 
+    def uncommented(self) -> list[modules.Module]:
+        """Return the relations without their comments; the schema of twins has no readers but our views."""
+        return [entry for entry in modules.modules() if entry.name not in self.commented]
+
+    def comment(self, connection: duckdb.DuckDBPyConnection, entries: Collection[modules.Module]) -> None:
+        """Have relations that are there, and their columns, show what they mean."""
+        connection.execute("\n".join(modules.comments(entry, entry.name) for entry in entries))
+        self.commented.update(entry.name for entry in entries)
+
     def create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
         """Create a relation whose rows are not in files of its own; a view is bound where a question names it."""
         if entry.kind == "TABLE":

@@ -68,10 +68,9 @@ class Store:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.answers = Stored(self.layout)
         self.event_files = EventFiles(self.layout)
-        #: Relations are being made ready: what fails there is tried again there.
-        self._making = False
-        #: Answers are being computed: what is asked meanwhile is asked of those that are there.
-        self._renewing = False
+        #: Relations are being made ready: what fails there is tried again there. Answers are being computed: what is
+        #: asked meanwhile is asked of those that are there.
+        self._making = self._renewing = False
         #: The events read those of the catalog as it is loaded.
         self._events_pointed = False
         self.lookups = LookupTables(self.layout)
@@ -104,10 +103,11 @@ class Store:
     def _everything(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, with all relations created, commented and up to date."""
         connection = self._ready([*BASE, *(entry.name for entry in modules.relations())])
-        # The schema of twins has no readers but our views; a comment on a column has DuckDB bind the whole view.
-        plain = [entry for entry in modules.modules() if entry.name not in self.relations.commented]
-        connection.execute("\n".join(modules.comments(entry, entry.name) for entry in plain))
-        self.relations.commented.update(entry.name for entry in plain)
+        if uncommented := self.relations.uncommented():
+            # To comment on a column binds its view, which opens the files of events that it reads.
+            set_event_files(connection, [])
+            self.relations.comment(connection, uncommented)
+            self._point_at_events(connection)
         return connection
 
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
@@ -141,11 +141,10 @@ class Store:
             raise
 
     def kept(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return the answer to a question that takes long to plan, computed once and held for this connection.
+        """Return the answer to a question that takes long to plan, computed once and held until it is asked again.
 
         Of a relation that `sql` returns every step (a filter, a projection, its rows) plans the whole question again.
         """
-        # One table for each question, however often it is asked: it takes the place of its last answer.
         name = f"kept_{hashlib.sha256(query.encode()).hexdigest()[:16]}"
         self.rows(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
         return self.sql(f"FROM {name}")
@@ -181,8 +180,7 @@ class Store:
 
     def _refresh(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, with the catalog as it is now."""
-        connection = self._opened()
-        if self.answers.load(connection):
+        if self.answers.load(connection := self._opened()):
             self._see_catalog(connection)
         return connection
 

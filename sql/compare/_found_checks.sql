@@ -1,4 +1,4 @@
--- One row per trace and check: what the rows of a trace are found to be, as they are read.
+-- One row per trace and check: what its own rows are found to be, those of other traces aside.
 --
 -- stored: per trace
 --
@@ -18,9 +18,6 @@ FROM capture_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM layer_checks
-UNION ALL
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM collective_checks
 UNION ALL
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM model_checks

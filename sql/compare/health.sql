@@ -13,6 +13,10 @@ CREATE VIEW health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM _found_checks
 UNION ALL
+-- They look at the other ranks of a run as well.
+SELECT trace_id, "check", severity, value, unit, threshold, message
+FROM collective_checks
+UNION ALL
 SELECT
     s.trace_id, c."check", c.severity, count(*) AS value, c.unit, c.threshold,
     c.message || ' (' || string_agg(s.relation || ': ' || s.reason, '; ') || ')' AS message

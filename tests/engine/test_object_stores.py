@@ -23,6 +23,7 @@ from tracelake.lake import Lake
 from ..graph_traces import Host
 from ..object_server import BUCKET, ObjectServer
 from ..support import run_cli, trace_bytes
+from ..writers import check_writers_at_once
 
 KERNEL = {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "dur": 2, "args": {"device": 0}}
 #: What a relation has that is not the same for every lake.
@@ -281,6 +282,11 @@ def test_of_writers_at_once_each_sees_what_the_others_wrote(server, url, tmp_pat
         counts = lake.rows("SELECT count(*) FROM events GROUP BY trace_id ORDER BY 1")
         assert counts == lake.rows("SELECT event_count FROM _catalog ORDER BY 1")
         assert lake.store.answers.stale() == []
+
+
+@pytest.mark.slow
+def test_eight_writers_and_two_readers_at_once_give_what_one_after_the_other_gives(server, url, tmp_path):
+    check_writers_at_once(url, tmp_path)
 
 
 def test_a_compaction_takes_nothing_of_a_writer_under_way(server, url, tmp_path):

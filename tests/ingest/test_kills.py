@@ -1,6 +1,5 @@
 """A process killed at any moment leaves a lake of whole traces; writers and readers at once see whole ones too."""
 
-import os
 import random
 import shutil
 import signal
@@ -15,10 +14,9 @@ from tracelake.engine.migrate import migrate
 from tracelake.engine.schema import CATALOG_COLUMNS
 from tracelake.lake import Lake
 
-from ..support import ROOT, trace_bytes
+from ..support import ROOT
+from ..writers import EVENTS, check_writers_at_once, write_trace
 
-KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 0.5}
-EVENTS = 3000
 IDS = "SELECT trace_id FROM traces"
 
 #: What is killed: each says when it begins, does its work, and says when it is done.
@@ -75,12 +73,6 @@ for place, name in (
         return result
     setattr(place, name, functools.wraps(getattr(place, name))(at_point))
 """
-
-
-def write_trace(path: Path, events: int = EVENTS) -> Path:
-    args = {"stream": 7, "device": 0}
-    path.write_bytes(trace_bytes([{**KERNEL, "name": path.stem, "ts": nth, "args": args} for nth in range(events)]))
-    return path
 
 
 def run(lake: Path, what: str, trace: Path, code: str = WORK, at: int = 0) -> subprocess.Popen[str]:
@@ -197,56 +189,7 @@ def test_a_process_killed_at_a_point_of_its_work_leaves_whole_traces(tmp_path, w
         check(tmp_path / "lake", what)
 
 
-WRITER = """
-import sys
-from tracelake.lake import Lake
-lake = Lake(sys.argv[1])
-lake.ingest(*sys.argv[2:], jobs=1)
-lake.set(sys.argv[2].rsplit("/", 1)[-1].removesuffix(".json"), build="set")
-"""
-READER = """
-import sys, time
-from tracelake.lake import Lake
-lake = Lake(sys.argv[1])
-until = time.monotonic() + 500
-while time.monotonic() < until:
-    lake.refresh()
-    listed = lake.rows("SELECT trace, event_count FROM traces ORDER BY ALL")
-    counted = lake.rows("SELECT trace, count(*) FROM events JOIN traces USING (trace_id) GROUP BY ALL ORDER BY ALL")
-    assert listed == counted, (listed, counted)
-    kernels = lake.rows("SELECT trace, count(*) FROM kernels JOIN traces USING (trace_id) GROUP BY ALL ORDER BY ALL")
-    assert kernels == listed, (listed, kernels)
-    if len(listed) == int(sys.argv[2]):
-        break
-else:
-    raise SystemExit("not all traces were seen")
-"""
-
-
 def test_eight_writers_and_two_readers_at_once_give_what_one_after_the_other_gives(tmp_path):
-    writers = 8
-    own = [write_trace(tmp_path / f"own{nth}.json", 200 + nth) for nth in range(writers)]
-    shared = write_trace(tmp_path / "shared.json", 500)
-    lake = tmp_path / "lake"
-    environment = {**os.environ, "TRACELAKE_THREADS": "1"}
-
-    def start(code: str, *words: object) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", code, str(lake), *map(str, words)]
-        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT.parent, env=environment)
-
-    processes = [start(WRITER, path, shared) for path in own] + [start(READER, writers + 1) for _ in range(2)]
-    for process in processes:
-        _, err = process.communicate(timeout=600)
-        assert (process.returncode, err) == (0, "")
-    with Lake(tmp_path / "serial") as serial, Lake(lake) as together:
-        serial.ingest(*own, shared)
-        for nth in range(writers):
-            serial.set(f"own{nth}", build="set")
-        for question in (
-            "SELECT trace_id, trace, event_count FROM traces ORDER BY ALL",
-            "FROM tags ORDER BY ALL",
-            "SELECT * EXCLUDE (event_id) FROM events ORDER BY ALL",
-            "FROM kernels ORDER BY ALL",
-        ):
-            assert together.rows(question) == serial.rows(question)
-        assert list(together.layout.staging.iterdir()) == []
+    check_writers_at_once(str(tmp_path / "lake"), tmp_path)
+    with Lake(tmp_path / "lake") as lake:
+        assert list(lake.layout.staging.iterdir()) == []

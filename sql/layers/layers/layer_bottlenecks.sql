@@ -58,6 +58,8 @@ JOIN named AS n
 -- That is the kernel category with most time, or idle where the device waits for longer than that.
 -- Of communication only what other kernels of its layer do not hide counts.
 --
+-- stored: per trace
+--
 -- key: trace_id, device, pass_id, layer_type?, layer_kind?
 --
 -- trace_id      VARCHAR  trace

@@ -85,6 +85,8 @@ FROM compared;
 -- stands in pass_parts. The chosen pass is the one to look at: the first whose span is within 5 %
 -- of the pass before it and of the median, else the one nearest to the median, the later of two.
 --
+-- stored: per trace
+--
 -- key: trace_id, device, pass_id
 --
 -- trace_id        VARCHAR  trace

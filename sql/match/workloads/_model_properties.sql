@@ -5,6 +5,8 @@
 -- inside a compressed attention: the width that most of them have is the stream's. Tensor
 -- parallelism cuts the other width of a product and leaves this one. Products of several matrices
 -- at once are those of an attention.
+--
+-- others: _capture_links
 CREATE VIEW _model_widths AS
 WITH called AS (
     SELECT trace_id, trace_id AS op_trace_id, op_id FROM counted_operators

@@ -5,6 +5,8 @@
 -- exposed_memory_us + idle_us = window_us, exactly. Operations that only wait are idle time:
 -- idle_us = wait_us + host_bound_idle_us + other_idle_us.
 --
+-- stored: per trace
+--
 -- key: trace_id, device
 --
 -- trace_id                   VARCHAR  trace

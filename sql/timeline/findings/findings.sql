@@ -1,199 +1,20 @@
--- One row per trace and measure that a finding may be made of, its worst case alone.
+-- One row per trace and measure that a finding may be made of, ranks of its run beside it included.
 CREATE VIEW _finding_values AS
-WITH wholes AS (
-    SELECT
-        trace_id, sum(window_us) AS whole_us, max(window_us) AS window_us, count(*) AS devices,
-        sum(exposed_communication_us) AS exposed_us, sum(hidden_communication_us) AS hidden_us,
-        sum(idle_us) AS idle_us, sum(wait_us) AS wait_us, sum(host_bound_idle_us) AS host_bound_us
-    FROM time_breakdown
-    GROUP BY trace_id
-    HAVING sum(window_us) > 0
-),
--- The largest of its kind is one row: of rows as large, the first by name.
-worst_kinds AS (
-    SELECT trace_id, kind, program, exposed_us, calls
-    FROM (
-        SELECT trace_id, kind, program, sum(exposed_us) AS exposed_us, sum(calls) AS calls
-        FROM collective_kinds
-        GROUP BY trace_id, kind, program
-    )
-    QUALIFY row_number() OVER (
-        PARTITION BY trace_id ORDER BY exposed_us DESC, kind, program
-    ) = 1
-),
-shared_ops AS (
-    -- Instances are one operation if the compiler marks them, not because they are numbered alike.
-    SELECT
-        trace_id, program,
-        CASE
-            WHEN hlo_category IS NULL
-                AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
-            ELSE dedup_name
-        END AS op,
-        count(*) AS calls, sum(self_ns) / 1000.0 AS self_us
-    FROM _device_ops
-    -- Communication counts as far as it is exposed, see communication-heavy.
-    WHERE role = 'op' AND class NOT IN ('communication', 'wait')
-    GROUP BY trace_id, program, op
-),
-hottest AS (
-    SELECT
-        trace_id, sum(self_us) OVER (PARTITION BY trace_id) AS all_us, program, op, calls, self_us
-    FROM shared_ops
-    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY self_us DESC, op, program) = 1
-),
-stops AS MATERIALIZED (
-    SELECT
-        trace_id, device, gap_id, gap_us, kind, cause, payload_name, marker_name, previous_name
-    FROM gaps
-),
-gap_sums AS (
-    SELECT
-        trace_id, payload_name, mode(marker_name ORDER BY marker_name) AS marker_name,
-        count(*) AS gaps, sum(gap_us) AS gap_us, max(gap_us) AS longest_us
-    FROM stops
-    GROUP BY trace_id, payload_name
-),
-worst_gaps AS (
-    SELECT trace_id, payload_name, marker_name, longest_us, gaps, gap_us
-    FROM gap_sums
-    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, payload_name) = 1
-),
-longest_gaps AS (
-    SELECT trace_id, gap_us, device, gap_id, payload_name, previous_name, cause
-    FROM stops
-    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, device, gap_id) = 1
-),
-crossings AS (
-    SELECT trace_id, sum(gap_us) AS gap_us, count(*) AS gaps
-    FROM stops
-    WHERE kind = 'between_programs'
-    GROUP BY trace_id
-),
-jitters AS (
-    SELECT
-        summary.trace_id, summary.program, summary.steps, median_us, p90_us, jitter,
-        classes.steps AS heavy, classes.period, summary.steps * (mean_us - median_us) AS excess_us
-    FROM step_summary AS summary
-    LEFT JOIN (
-        SELECT trace_id, program, steps, period FROM step_classes WHERE step_class = 'heavy'
-    ) AS classes
-        ON classes.trace_id = summary.trace_id
-        AND classes.program IS NOT DISTINCT FROM summary.program
-    WHERE scope = 'steady' AND summary.steps >= 4 AND jitter IS NOT NULL
-),
-worst_jitters AS (
-    SELECT
-        trace_id, program, steps, median_us, p90_us, jitter, heavy, period, excess_us
-    FROM jitters
-    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY jitter DESC, program) = 1
-),
-late AS (
+WITH late AS (
     -- A lateness within the doubt about the clocks, or no more frequent than chance, is left out.
     SELECT trace_id, device, caused_us, last_calls, calls, run, rank
     FROM stragglers
     WHERE is_often_last AND mean_late_us > coalesce(clock_residual_us, 0)
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY caused_us DESC, device) = 1
+),
+windows AS (
+    SELECT trace_id, max(window_us) AS window_us, count(*) AS devices
+    FROM time_breakdown
+    GROUP BY trace_id
+    HAVING sum(window_us) > 0
 )
-SELECT
-    trace_id, 'communication-heavy' AS finding, 100 * wholes.exposed_us / whole_us AS value,
-    wholes.exposed_us AS gain_us,
-    format(
-        '{:.1f} µs with nothing but communication, {:.1f} µs hidden behind computation; '
-            || 'most exposed: {}, {:.1f} µs in {} calls{}',
-        wholes.exposed_us, hidden_us, coalesce(worst_kinds.kind, 'unknown'),
-        coalesce(worst_kinds.exposed_us, 0), coalesce(worst_kinds.calls, 0),
-        coalesce(', program ' || worst_kinds.program, '')
-    ) AS evidence,
-    format(
-        'SELECT * FROM collective_kinds WHERE trace_id = ''{}'' ORDER BY exposed_us DESC', trace_id
-    ) AS query
-FROM wholes
-LEFT JOIN worst_kinds USING (trace_id)
-UNION ALL
-SELECT
-    trace_id, 'stall-heavy', 100 * idle_us / whole_us, idle_us,
-    format(
-        '{:.1f} µs idle or waiting, of these {:.1f} µs in operations that wait '
-            || 'and {:.1f} µs between programs',
-        idle_us, wait_us, coalesce(crossings.gap_us, 0)
-    ),
-    format('SELECT * FROM time_breakdown WHERE trace_id = ''{}''', trace_id)
-FROM wholes
-LEFT JOIN crossings USING (trace_id)
-UNION ALL
-SELECT
-    trace_id, 'host-bound', 100 * host_bound_us / whole_us, host_bound_us,
-    format('{:.1f} µs in which the device had nothing launched', host_bound_us),
-    format(
-        'SELECT * FROM gaps WHERE trace_id = ''{}'' ORDER BY host_bound_us DESC LIMIT 20', trace_id
-    )
-FROM wholes
-UNION ALL
-SELECT
-    trace_id, 'between-programs', 100 * gap_us / whole_us, gap_us,
-    format('{:.1f} µs in {} gaps', gap_us, gaps),
-    format(
-        'SELECT * FROM gaps WHERE trace_id = ''{}'' AND kind = ''between_programs'' '
-            || 'ORDER BY gap_us DESC',
-        trace_id
-    )
-FROM wholes
-JOIN crossings USING (trace_id)
-UNION ALL
-SELECT
-    -- Where streams run side by side, operations may take longer than the devices have.
-    trace_id, 'single-hot-op', 100 * self_us / greatest(whole_us, all_us),
-    least(self_us, whole_us),
-    format(
-        '{}: {:.3f} µs in {} calls{}', op, self_us, calls,
-        coalesce(', program ' || program, '')
-    ),
-    format(
-        'SELECT * FROM ops WHERE trace_id = ''{0}'' AND ''{1}'' IN (name, dedup_name)', trace_id,
-        replace(op, '''', '''''')
-    )
-FROM wholes
-JOIN hottest USING (trace_id)
-UNION ALL
-SELECT
-    trace_id, 'pre-op-gap', 100 * gap_us / whole_us, gap_us,
-    format(
-        'before {}: {:.3f} µs in {} gaps, the longest {:.3f} µs; first operation after them: {}',
-        _display_name(payload_name), gap_us, gaps, longest_us, _display_name(marker_name)
-    ),
-    format(
-        'SELECT * FROM gaps WHERE trace_id = ''{}'' AND payload_name = ''{}'' ORDER BY gap_us DESC',
-        trace_id, replace(payload_name, '''', '''''')
-    )
-FROM wholes
-JOIN worst_gaps USING (trace_id)
-UNION ALL
-SELECT
-    trace_id, 'long-gap', gap_us, gap_us,
-    format(
-        '{:.3f} µs on device {}, from {} to {}{}', gap_us, device, _display_name(previous_name),
-        _display_name(payload_name),
-        coalesce('; cause: ' || cause, '')
-    ),
-    format(
-        'SELECT * FROM gaps WHERE trace_id = ''{}'' AND device = {} AND gap_id = {}', trace_id,
-        device, gap_id
-    )
-FROM wholes
-JOIN longest_gaps USING (trace_id)
-UNION ALL
-SELECT
-    trace_id, 'step-jitter', jitter, greatest(devices * excess_us, 0),
-    format(
-        'median {:.3f} µs, 90th percentile {:.3f} µs over {} steady steps{}{}{}', median_us, p90_us,
-        steps, coalesce(' of ' || program, ''),
-        coalesce(format('; {} of them are of a class of their own, heavy', heavy), ''),
-        coalesce(format(', every {} steps', period), '')
-    ),
-    format('SELECT * FROM steps WHERE trace_id = ''{}'' ORDER BY dur_us DESC', trace_id)
-FROM wholes
-JOIN worst_jitters USING (trace_id)
+SELECT trace_id, finding, value, gain_us, evidence, query
+FROM _own_finding_values
 UNION ALL
 SELECT
     trace_id, 'straggler', 100 * caused_us / window_us, (devices - 1) * caused_us,
@@ -202,13 +23,11 @@ SELECT
         device, coalesce(' of rank ' || rank, ''), last_calls, calls, caused_us
     ),
     format('SELECT * FROM stragglers WHERE run = ''{}''', replace(run, '''', ''''''))
-FROM wholes
+FROM windows
 JOIN late USING (trace_id);
 
 -- One row per finding of a trace: what takes the time, how much at most there is to gain, and what
 -- to try. A share is of a stated whole and never exceeds it.
---
--- stored: per trace
 --
 -- key: trace_id, finding
 --

@@ -1,6 +1,8 @@
 -- One row per trace, program and choice of its steps: all of them, or the steady ones that are
 -- neither warm-up nor partial.
 --
+-- stored: per trace
+--
 -- key: trace_id, program?, scope
 --
 -- trace_id      VARCHAR   trace
