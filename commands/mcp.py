@@ -65,5 +65,6 @@ def mcp(
     with serve_http.listening(port) as listener:
         say(f"serving http://{serve_http.HOST}:{listener.getsockname()[1]}{serve_http.PATH}")
         if not token:
-            say(f"Authorization: Bearer {given}")
+            # Not `say`: that leaves credentials out.
+            click.echo(f"tracelake: clients send  Authorization: Bearer {given}", err=True)
         serve_http.serve(serving, listener, given)

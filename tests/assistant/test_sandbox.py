@@ -1,0 +1,126 @@
+"""What a tool cannot do: write, read files, take longer than its time; and what ends when it is given up."""
+
+import hashlib
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp.client.client import Client
+
+from tracelake.assistant.requests import AT_ONCE, Requests
+from tracelake.assistant.server import server
+from tracelake.engine.errors import UsageError
+
+from .conftest import Asked
+
+#: Runs for hours.
+ENDLESS = "SELECT sum(a.range * b.range % 7) AS s FROM range(10000000) AS a, range(10000000) AS b"
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """The files of a folder and their content."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*")) if path.is_file()
+    }  # fmt: skip
+
+
+def test_sql_reads_the_lake_and_nothing_else(ask, s1_lake_folder, tmp_path):
+    secret, target = tmp_path / "secret.txt", tmp_path / "written"
+    secret.write_text("the secret")
+    (tmp_path / "config.json").write_text("{}")
+    before = fingerprint(s1_lake_folder)
+    forbidden = [
+        f"COPY (SELECT 1) TO '{target}'",
+        f"COPY traces TO '{s1_lake_folder}/events/x.parquet'",
+        f"WITH w AS (COPY (SELECT 1) TO '{target}') SELECT 1",
+        f"EXPLAIN ANALYZE COPY (SELECT 1) TO '{target}'",
+        f"ATTACH '{target}'", f"EXPORT DATABASE '{target}'", f"SELECT * FROM query('COPY (SELECT 1) TO ''{target}''')",
+        "CREATE TABLE x AS SELECT 1", "DROP VIEW kernels", "DELETE FROM _settings", "INSERT INTO tags VALUES (1)",
+        f"SELECT * FROM read_text('{secret}')", f"FROM read_csv('{secret}')", f"FROM '{secret}'",
+        f"SELECT * FROM sniff_csv('{secret}')", f"SELECT * FROM glob('{tmp_path}/*')",
+        f"SELECT * FROM read_blob('{s1_lake_folder}/lake.json')", "SELECT * FROM read_text('/proc/self/environ')",
+        "SELECT * FROM read_parquet('https://example.org/x.parquet')", "SELECT getenv('HOME')",
+        "SET memory_limit = '1TB'", "RESET lock_configuration", "PRAGMA enable_profiling", "INSTALL httpfs",
+        "LOAD httpfs", "CALL pragma_version()", "CREATE SECRET (TYPE s3)", "SELECT 1; DROP VIEW kernels",
+        "CHECKPOINT", "USE system", "PREPARE p AS SELECT 1", "EXECUTE p", "VACUUM",
+    ]  # fmt: skip
+    found = ask(s1_lake_folder, *(("sql", {"query": query}) for query in forbidden))
+    assert [query for query, answer in zip(forbidden, found, strict=True) if not answer.is_error] == []
+    assert [answer.text for answer in found if "the secret" in answer.text or "--unsafe" in answer.text] == []
+    assert not target.exists()
+    # Neither is a path read that stands for a trace, a side or a model.
+    trace = tmp_path / "trace.json"
+    trace.write_text('{"traceEvents": []}')
+    named = ask(
+        s1_lake_folder,
+        ("layers", {"trace": str(trace)}), ("summary", {"trace": str(trace)}),
+        ("compare", {"before": str(trace), "after": "s1"}), ("compare", {"before": "s1", "after": str(trace)}),
+        ("model_roofline", {"model": str(tmp_path / "config.json"), "hardware": "h100_sxm"}),
+        ("model_roofline", {"model": "../" + tmp_path.name, "hardware": "h100_sxm"}),
+        ("history", {"metric": f"read_text('{secret}').size"}),
+        ("ingest", {"path": str(trace)}),
+    )  # fmt: skip
+    assert [answer.data for answer in named if not answer.is_error] == []
+    assert fingerprint(s1_lake_folder) == before
+
+
+def test_a_query_that_takes_too_long_is_stopped_and_leaves_nothing_running(s1_lake_folder, monkeypatch):
+    monkeypatch.setenv("TRACELAKE_THREADS", "1")
+
+    async def session():
+        serving = Requests(s1_lake_folder, 0.5)
+        with pytest.raises(UsageError, match=r"^stopped after 0.5 s: ask for less .* larger --timeout\.$"):
+            await serving.answer(lambda lake: str(lake.sql(ENDLESS).fetchall()))
+        patient = Requests(s1_lake_folder, 60)
+        with anyio.move_on_after(0.5):  # as of a client that cancels, or goes away
+            await patient.answer(lambda lake: str(lake.sql(ENDLESS).fetchall()))
+        # A thread holds its place until its query has ended.
+        with anyio.fail_after(10):
+            while (serving._places._value, patient._places._value) != (AT_ONCE, AT_ONCE):
+                await anyio.sleep(0.05)
+
+    anyio.run(session)
+
+
+def test_a_quick_question_does_not_wait_for_a_slow_one(s1_lake_folder, monkeypatch):
+    monkeypatch.setenv("TRACELAKE_THREADS", "1")
+
+    async def session():
+        async with Client(server(s1_lake_folder, seconds=1.5)) as client:
+            done = []
+
+            async def put(name, query):
+                answer = Asked(await client.call_tool("sql", {"query": query}))
+                done.append((name, answer.is_error))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(put, "slow", ENDLESS)
+                await anyio.sleep(0.2)
+                group.start_soon(put, "quick", "SELECT count(*) AS n FROM traces")
+        assert done == [("quick", False), ("slow", True)]
+
+    anyio.run(session)
+
+
+def test_ingest_is_offered_where_it_was_allowed_and_reads_below_its_folders_alone(ask, s1_file, tmp_path):
+    allowed, elsewhere, lake = tmp_path / "allowed", tmp_path / "elsewhere", tmp_path / "lake"
+    allowed.mkdir()
+    elsewhere.mkdir()
+    inside, outside = allowed / "s1.json.gz", elsewhere / "s1.json.gz"
+    for path in (inside, outside):
+        path.write_bytes(s1_file.read_bytes())
+    (allowed / "link.json.gz").symlink_to(outside)
+    refused = [str(outside), str(allowed / ".." / "elsewhere"), str(allowed / "link.json.gz"), str(allowed), "/etc"]
+    *found, read, there, missing = ask(
+        lake,
+        *(("ingest", {"path": path}) for path in refused),
+        ("ingest", {"path": str(inside), "run": "nightly"}),
+        ("list_traces", {"contains": "NIGHT"}),
+        ("ingest", {"path": str(allowed / "none.json")}),
+        ingest_below=[allowed],
+    )
+    assert [answer.data for answer in found if "not below the folders" not in answer.data.get("error", "")] == []
+    assert [(row["trace"], row["events"], row["rejected"]) for row in read.rows] == [("s1", 696, 0)]
+    assert [row["run"] for row in there.rows] == ["nightly"]
+    assert "no such file" in missing.data["error"]
