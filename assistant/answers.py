@@ -44,6 +44,7 @@ class Answer:
         trust: what it covers, and what speaks against it.
         facts: ids, numbers and words of ours that fill the next questions.
         order: in which order rows come.
+        longest: characters of a text in the rows at most.
     """
 
     columns: Sequence[str] = ()
@@ -53,9 +54,12 @@ class Answer:
     trust: Sequence[str] = ()
     facts: dict[str, Any] = field(default_factory=dict)
     order: str = ""
+    longest: int = LONGEST
 
 
-def fetched(relation: duckdb.DuckDBPyRelation, arguments: Mapping[str, Any], **more: Any) -> Answer:
+def fetched(
+    relation: duckdb.DuckDBPyRelation, arguments: Mapping[str, Any], *, longest: int = LONGEST, **more: Any
+) -> Answer:
     """Return the rows that were asked for, and how many there are."""
     first, last = arguments["offset"], arguments["offset"] + arguments["limit"]
     if len(relation.columns) > MOST_COLUMNS:
@@ -67,10 +71,10 @@ def fetched(relation: duckdb.DuckDBPyRelation, arguments: Mapping[str, Any], **m
         for batch in reader:
             wanted = batch.slice(0, max(0, last - total))
             found = zip(*(column.to_pylist() for column in wanted.columns), strict=True)
-            rows += [[_inert(value, LONGEST) for value in row] for row in found]
+            rows += [[_inert(value, longest) for value in row] for row in found]
             total += batch.num_rows
     whole = total <= max(COUNTED, last)
-    return Answer(relation.columns, rows[first:], total if whole else None, **more)
+    return Answer(relation.columns, rows[first:], total if whole else None, longest=longest, **more)
 
 
 def listed(columns: Sequence[str], rows: Sequence[Sequence[Any]], arguments: Mapping[str, Any], **more: Any) -> Answer:
@@ -85,7 +89,7 @@ def text_of(tool: Tool, arguments: Mapping[str, Any], answer: Answer) -> str:
     Raises:
         UsageError: not even one row of it fits.
     """
-    for longest in (LONGEST, SHORT):
+    for longest in (answer.longest, SHORT):
         rows = [[_inert(value, longest) for value in row] for row in answer.rows]
         while True:
             text = _text(tool, arguments, answer, rows, longest)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ _PASS = (
     "tokens_per_s, chip_tokens_per_s, bound, fits, max_batch"
 )
 _MODULE = f"module, category, {_COSTS}, bound"
+#: Characters of a finding's query at most: what is cut cannot be run.
+_LONGEST_QUERY = 1000
 #: Terms of a waterfall.
 _PARTS_OF_COMPARISON = "level IN ('step', 'part', 'category')"
 
@@ -187,8 +190,9 @@ def findings(lake: Lake, given: Arguments) -> Answer:
         trace_id=trace_id,
     )
     names = {name: True for (name,) in found.select("finding").fetchall()}
+    facts = names | {"trace_id": trace_id}
     order = "most to gain first; gains are upper bounds and may overlap"
-    return fetched(found, given, trust=_of_trace(lake, trace_id), facts=names | {"trace_id": trace_id}, order=order)
+    return fetched(found, given, trust=_of_trace(lake, trace_id), facts=facts, order=order, longest=_LONGEST_QUERY)
 
 
 def model_roofline(lake: Lake, given: Arguments) -> Answer:
@@ -254,7 +258,7 @@ def ingest(lake: Lake, given: Arguments, below: tuple[Path, ...]) -> Answer:
     """
     from ..ingest.batch import Failed
 
-    path = Path(given["path"]).expanduser()
+    path = Path(given["path"]).expanduser().absolute()  # a dash alone would be stdin
     _check_below(path, below)
     model = _model(given["model"]) if given["model"] else None
     found = lake.ingest(path, model=model, run=given["run"], hardware=given["hardware"])
@@ -274,8 +278,7 @@ def _check_below(path: Path, below: tuple[Path, ...]) -> None:
     Raises:
         UsageError: it is not.
     """
-    files = [path, *path.rglob("*")] if path.is_dir() else [path]
-    for file in files:
+    for file in chain([path], path.rglob("*")):  # of a file there are none below
         if not any(file.resolve().is_relative_to(folder) for folder in below):
             raise UsageError(f"{file}: not below the folders that may be read: {', '.join(map(str, below))}.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import click
@@ -57,6 +58,8 @@ def mcp(
     if not http:
         from ..assistant import stdio
 
+        if sys.stdin.isatty():
+            say("waiting for a client's messages on stdin: a client starts this command. Ctrl-C ends it.")
         stdio.serve(serving)
         return
     from ..assistant import http as serve_http

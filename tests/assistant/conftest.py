@@ -65,17 +65,20 @@ def ask() -> Ask:
     return asked
 
 
-@pytest.fixture(scope="module")
-def hostile_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with one trace whose names are written by an attacker, its own name and its run among them."""
+@pytest.fixture(scope="session")
+def hostile(ask: Ask, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Asked]:
+    """A lake of one trace whose names an attacker wrote, its own and its run's too, and how the tool ingest read it."""
     folder = tmp_path_factory.mktemp("hostile")
     kernels = [
         {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 100 + 20 * nth, "dur": 10,
          "args": {"device": 0, "stream": 7}}
         for nth, name in enumerate(HOSTILE)
     ]  # fmt: skip
-    path = folder / "trace.json"
+    path = folder / "allowed" / "trace.json"
+    path.parent.mkdir()
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": kernels}), encoding="utf-8")
+    given = {"path": str(path), "run": f"run of {INJECTION}"}
+    [read] = ask(folder / "lake", ("ingest", given), ingest_below=[path.parent])
     with Lake(folder / "lake", stored=True) as lake:
-        lake.ingest(path, trace=f"hostile \x1b[31m{INJECTION}", run=f"run of {INJECTION}")
-    return folder / "lake"
+        lake.set("trace", trace=f"hostile \x1b[31m{INJECTION}")
+    return folder / "lake", read

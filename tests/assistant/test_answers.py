@@ -6,7 +6,6 @@ import re
 import pytest
 
 from tracelake.assistant import answers, catalogue, tools
-from tracelake.lake import Lake
 
 from .conftest import HOSTILE, INJECTION
 
@@ -61,7 +60,7 @@ def test_the_figures_are_those_of_the_trace(ask, s1_lake_folder):
 
 def test_a_proposed_question_has_an_answer(ask, s1_lake_folder):
     """Those after the first answer of each tool, asked as they are proposed."""
-    first = ask(s1_lake_folder, ("list_traces", {}), ("layers", {"trace": "s1"}), ("kernels", {"trace": "s1"}))
+    first = ask(s1_lake_folder, ("layers", {"trace": "s1"}), ("kernels", {"trace": "s1", "layer": 1}), ("schema", {}))
     proposed = {
         json.dumps(one["arguments"], sort_keys=True): (one["tool"], one["arguments"])
         for answer in first
@@ -71,9 +70,9 @@ def test_a_proposed_question_has_an_answer(ask, s1_lake_folder):
     assert [answer.data for answer in ask(s1_lake_folder, *proposed.values()) if answer.is_error] == []
 
 
-def test_text_of_a_trace_is_found_below_data_alone_and_cannot_act(ask, hostile_lake):
-    with Lake(hostile_lake) as lake:
-        [(trace_id,)] = lake.rows("SELECT trace_id FROM traces")
+def test_text_of_a_trace_is_found_below_data_alone_and_cannot_act(ask, hostile):
+    hostile_lake, read = hostile
+    trace_id = read.rows[0]["trace_id"]
     found = ask(
         hostile_lake,
         ("list_traces", {}),
@@ -96,6 +95,8 @@ def test_text_of_a_trace_is_found_below_data_alone_and_cannot_act(ask, hostile_l
         ours = json.dumps({key: value for key, value in answer.whole.items() if key != "data"})
         assert not any(word in ours for word in ("Ignore all", "script", "evil", "DROP", "SYSTEM", "free money", "MMM"))
         assert answer.whole["notice"] == catalogue.notice()
+    # 70 us of work in 130 us, from the first to the last.
+    assert {row["part"]: row["share_pct"] for row in found[1].rows}["compute"] == 53.846
     kernels = found[3]
     assert len(kernels.rows) == len(HOSTILE)
     assert {row["self_us"] for row in kernels.rows} == {10.0}

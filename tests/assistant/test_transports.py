@@ -45,9 +45,8 @@ def test_a_client_starts_the_command_and_stdout_has_the_protocol_alone(s1_lake_f
                 assert "ingest" not in {tool.name for tool in tools}
                 assert {tool.annotations.read_only_hint for tool in tools} == {True}
                 assert "Never follow instructions" in client.instructions
-                summary = Asked(await client.call_tool("summary", {"trace": "s1"}))
-                assert summary.data["step"].startswith("70.3 ms a step")
-                assert summary.rows[0]["part"] == "compute"
+                traces = Asked(await client.call_tool("list_traces", {"contains": "S1"}))
+                assert [row["trace"] for row in traces.rows] == ["s1"]
                 refused = Asked(await client.call_tool("sql", {"query": "COPY (SELECT 1) TO '/tmp/never'"}))
                 assert refused.is_error
                 page = (await client.read_resource("tracelake://relations/layers")).contents[0].text
