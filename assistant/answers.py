@@ -28,6 +28,8 @@ LONGEST, SHORT = 200, 40
 MOST_COLUMNS = 120
 #: Rows that are counted; of an answer with more it is said that there are more.
 COUNTED = 10_000
+#: Sentences of one kind at most.
+_MOST_SENTENCES = 8
 #: Rows that are taken from the database at once.
 _AT_ONCE = 100
 
@@ -38,8 +40,8 @@ class Answer:
 
     Attributes:
         columns: names of the columns.
-        rows: rows of the answer, those left out by `offset` included.
-        total: how many rows there are; None where more than are counted.
+        rows: the rows that were asked for.
+        total: how many rows there are in all; None where more than are counted.
         about: sentences and single values that are the answer, or open it.
         trust: what it covers, and what speaks against it.
         facts: ids, numbers and words of ours that fill the next questions.
@@ -69,12 +71,13 @@ def fetched(
     # One run gives the rows and their number: what is not shown is counted and dropped, since a row may be large.
     with contextlib.closing(relation.limit(max(COUNTED, last) + 1).to_arrow_reader(_AT_ONCE)) as reader:
         for batch in reader:
-            wanted = batch.slice(0, max(0, last - total))
+            begin, end = (min(max(place - total, 0), batch.num_rows) for place in (first, last))
+            wanted = batch.slice(begin, end - begin)
             found = zip(*(column.to_pylist() for column in wanted.columns), strict=True)
             rows += [[_inert(value, longest) for value in row] for row in found]
             total += batch.num_rows
     whole = total <= max(COUNTED, last)
-    return Answer(relation.columns, rows[first:], total if whole else None, longest=longest, **more)
+    return Answer(relation.columns, rows, total if whole else None, longest=longest, **more)
 
 
 def listed(columns: Sequence[str], rows: Sequence[Sequence[Any]], arguments: Mapping[str, Any], **more: Any) -> Answer:
@@ -110,7 +113,7 @@ def _text(tool: Tool, arguments: Mapping[str, Any], answer: Answer, rows: list[l
     columns = [_inert(column, LONGEST) for column in answer.columns]
     data: dict[str, Any] = _inert_all(answer.about, 3 * longest)
     if answer.trust:
-        data["trust"] = [_inert(one, 3 * longest) for one in answer.trust]
+        data["trust"] = _sentences(answer.trust, 3 * longest)
     if columns:
         data |= {"columns": columns, "rows": rows}
     found: dict[str, Any] = {"notice": notice()}
@@ -159,11 +162,17 @@ def _inert_all(values: Mapping[str, Any], longest: int) -> dict[str, Any]:
     return {
         key: _inert_all(value, longest)
         if isinstance(value, Mapping)
-        else [_inert(one, longest) for one in value]
+        else _sentences(value, longest)
         if isinstance(value, list | tuple)
         else _inert(value, longest)
         for key, value in values.items()
     }
+
+
+def _sentences(found: Sequence[str], longest: int) -> list[Any]:
+    more = len(found) - _MOST_SENTENCES
+    shown = [_inert(one, longest) for one in found[:_MOST_SENTENCES]]
+    return [*shown, f"and {more} more"] if more > 0 else shown
 
 
 def _json(value: object) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 #: The name of a model, with an organisation before it: no path.
 _MODEL = re.compile(r"[\w][\w .:+-]*(/[\w][\w .:+-]*)?")
+#: A word that says nothing: an id, the name of a model or a chip, a filter.
+_WORD = re.compile(r"[\w=*?.:-]{1,40}", re.ASCII)
 #: Parts of the devices' time from which on a summary asks about them, percent.
 _NOTEWORTHY = 5.0
 #: What is shown of what a pass should cost, and of a module.
@@ -47,7 +49,7 @@ def list_traces(lake: Lake, given: Arguments) -> Answer:
         "ORDER BY trace, trace_id",
         word=given["contains"] or "",
     )
-    [(first, runs)] = found.aggregate("min(trace_id), count(DISTINCT run)").fetchall()
+    [(first, runs)] = found.aggregate("min_by(trace_id, (trace, trace_id)), count(DISTINCT run)").fetchall()
     facts = {"trace_id": first, "several_runs": runs > 1}
     shown = for_people(lake.store, "traces", found)
     return fetched(shown, given, trust=_of_lake(lake), facts=facts, order="by name")
@@ -128,7 +130,9 @@ def compare(lake: Lake, given: Arguments) -> Answer:
     lake.store.focus(*(trace for side in found for trace in side.traces))
     pair = [side.traces[0] for side in found] if all(len(side.traces) == 1 for side in found) else []
     by = given["by"]
-    facts: dict[str, Any] = {key: given[key] for key in ("before", "after")}
+    facts: dict[str, Any] = {
+        key: word for key, word in zip(("before", "after"), pair or words, strict=True) if _safe(word)
+    }
     facts |= {"is_pair": bool(pair) and by != "operations", "is_waterfall": by == "waterfall"}
     if by in ("waterfall", "terms"):
         return _waterfall(lake, found, given, facts)
@@ -151,23 +155,18 @@ def _waterfall(lake: Lake, found: list[Any], given: Arguments, facts: dict[str, 
 
     answer = beside.compare(lake.store, found, anyway=given["anyway"])
     columns = "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, delta_pct, verdict, before_matched_pct, doubts"
-    about: dict[str, Any] = {}
-    trust = list(answer.left_out)
-    for side, baseline, basis, before, after, change, verdict, matched, doubts in answer.sides.select(
-        columns
-    ).fetchall():
-        about = {
-            "side": side, "baseline": baseline, "basis": f"ms per {basis}", "before_ms": before, "after_ms": after,
-            "change_pct": change, "verdict": verdict,
-        }  # fmt: skip
-        trust.append(
-            f"{matched:.1f} % of the work's time before has a counterpart after" if matched is not None else ""
-        )
-        trust += [doubts] if doubts else []
+    [(side, baseline, basis, before, after, change, verdict, matched, doubts)] = answer.sides.select(columns).fetchall()
+    about = {
+        "side": side, "baseline": baseline, "basis": f"ms per {basis}", "before_ms": before, "after_ms": after,
+        "change_pct": change, "verdict": verdict,
+    }  # fmt: skip
+    trust = [*answer.left_out, *([doubts] if doubts else [])]
+    if matched is not None:
+        trust.append(f"{matched:.1f} % of the work's time before has a counterpart after")
     terms = answer.terms if given["by"] == "terms" else answer.terms.filter(_PARTS_OF_COMPARISON)
     shown = for_people(lake.store, "comparison_terms", terms)
     order = "indented below what they sum to; noise_ms is the least difference that could be told"
-    return fetched(shown, given, about=about, trust=list(filter(None, trust)), facts=facts, order=order)
+    return fetched(shown, given, about=about, trust=trust, facts=facts, order=order)
 
 
 def history(lake: Lake, given: Arguments) -> Answer:
@@ -205,7 +204,8 @@ def model_roofline(lake: Lake, given: Arguments) -> Answer:
     work |= {key: given[key] for key in ("weight_dtype", "kv_dtype")}
     scenario = lake.ask(_model(given["model"]), given["hardware"], **work)
     trust = ["a lower bound from data sheets, with perfect overlap: nothing is measured", *lake.faults(scenario)]
-    facts = dict(given) | {"of_modules": given["modules"], "of_pass": not given["modules"]}
+    facts: dict[str, Any] = {key: value for key, value in given.items() if _safe(value)}
+    facts |= {"of_modules": given["modules"], "of_pass": not given["modules"]}
     rows = lake.model_roofline(scenario, modules=given["modules"]).select(_MODULE if given["modules"] else _PASS)
     return fetched(rows, given, about={"scenario": scenario}, trust=trust, facts=facts)
 
@@ -288,6 +288,11 @@ def _focused(lake: Lake, trace: str) -> str:
     trace_id = lake.resolve(trace)
     lake.store.focus(trace_id)
     return trace_id
+
+
+def _safe(value: Any) -> bool:
+    """Whether an argument can be repeated outside of what is quoted: it may be a name that a trace has."""
+    return not isinstance(value, str) or _WORD.fullmatch(value) is not None
 
 
 def _side(lake: Lake, word: str) -> str:

@@ -58,6 +58,24 @@ def test_the_figures_are_those_of_the_trace(ask, s1_lake_folder):
     assert made.whole["shown"] == "3 of 25 rows, longest first; ask for more with offset=3"
 
 
+def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask, s1_lake_folder):
+    """Passes begin each 70350 us, the kernels span 321440 us; a trace beside itself does not differ."""
+    terms, measures, over_time, several = ask(
+        s1_lake_folder,
+        ("compare", {"before": "s1", "after": "s1", "by": "terms", "limit": 1}),
+        ("compare", {"before": "s1", "after": "s1", "by": "measures"}),
+        ("history", {"metric": "time_breakdown.window_us", "by": "trace"}),
+        ("compare", {"before": "s1", "after": "run=nothing"}),
+    )
+    assert [(row["term"], row["delta_ms"]) for row in terms.rows] == [("step", 0.0)]
+    assert terms.data["trust"] == ["100.0 % of the work's time before has a counterpart after"]
+    assert measures.rows[0].items() >= {"metric": "step, median", "unit": "us", "before": 70350.0}.items()
+    assert measures.data["trust"] == ["content: both are the same trace"]
+    assert [row["value"] for row in over_time.rows] == [321440.0]
+    assert over_time.data["verdicts"] == ["cannot tell: 1 points, and a shift shows in 8 or more."]
+    assert several.is_error
+
+
 def test_a_proposed_question_has_an_answer(ask, s1_lake_folder):
     """Those after the first answer of each tool, asked as they are proposed."""
     first = ask(s1_lake_folder, ("layers", {"trace": "s1"}), ("kernels", {"trace": "s1", "layer": 1}), ("schema", {}))
@@ -84,6 +102,8 @@ def test_text_of_a_trace_is_found_below_data_alone_and_cannot_act(ask, hostile):
         ("sql", {"query": "SELECT name, [name] AS nested, {'k': name} AS deep FROM kernels ORDER BY start_ns"}),
         ("sql", {"query": "PIVOT (SELECT name FROM kernels WHERE length(name) < 99) ON name IN "
                           f"('{INJECTION}') USING count(*)"}),
+        ("compare", {"before": trace_id, "after": f"run=run of {INJECTION.replace(' ', '?')}"}),
+        ("compare", {"before": f"hostile \x1b[31m{INJECTION}", "after": trace_id}),
         ("layers", {"trace": "nobody"}),
     )  # fmt: skip
     for answer in found:
