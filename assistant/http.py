@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..engine.errors import UsageError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
     from mcp.server.lowlevel.server import Server
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

@@ -62,4 +62,4 @@ def read(uri: str) -> tuple[str, str]:
 def _guides() -> dict[str, Path]:
     """Return the guides by name, the skill for assistants first."""
     found = {path.stem: path for path in sorted((_DOCS / "guide").glob("*.md"))}
-    return {"skill": _DOCS / "skills" / "tracelake" / "SKILL.md"} | found
+    return {"skill": _DOCS / "skills" / "tracelake-analysis" / "SKILL.md"} | found

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 

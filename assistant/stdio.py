@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anyio
-
 from mcp.server.stdio import stdio_server
 
 if TYPE_CHECKING:
