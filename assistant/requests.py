@@ -68,7 +68,7 @@ class Requests:
                     if writes:
                         return ask(lake)
                     with running.on(lake.store.catalog_connection):
-                        return "" if running.given_up else ask(lake)
+                        return "" if running.given_up else _answered(lake, ask)
             finally:
                 self._places.release()
 
@@ -81,6 +81,18 @@ class Requests:
             f"stopped after {self._seconds:g} s: ask for less (one trace, an aggregate), or have the server started "
             "with a larger --timeout."
         )
+
+
+def _answered(lake: Lake, ask: Callable[[Lake], str]) -> str:
+    """Ask, and again without the damaged files that the question met, as a command does."""
+    import duckdb
+
+    while True:
+        try:
+            return ask(lake)
+        except duckdb.Error as error:
+            if not lake.store.recover(error):
+                raise
 
 
 class _Running:

@@ -5,12 +5,14 @@ import time
 from pathlib import Path
 
 import anyio
+import duckdb
 import pytest
 from mcp.client.client import Client
 
 from tracelake.assistant.requests import AT_ONCE, Requests
 from tracelake.assistant.server import server
 from tracelake.engine.errors import UsageError
+from tracelake.engine.store import Store
 
 from .conftest import HOSTILE, Asked
 
@@ -81,6 +83,29 @@ def test_a_query_that_takes_too_long_is_stopped_and_leaves_nothing_running(s1_la
     anyio.run(session)
 
 
+def test_a_question_is_asked_again_without_the_damaged_files_that_it_met(s1_lake_folder, monkeypatch):
+    """As on the command line; what is found and left out is the engine's, and tested there."""
+    monkeypatch.setattr(Store, "recover", lambda self, error: "damaged" in str(error))
+    asked = []
+
+    def question(lake):
+        asked.append(lake)
+        if len(asked) == 1:
+            raise duckdb.IOException("damaged")
+        if len(asked) == 3:
+            raise duckdb.IOException("of another kind")
+        return "answered"
+
+    async def session():
+        serving = Requests(s1_lake_folder, 60)
+        assert await serving.answer(question) == "answered"
+        with pytest.raises(duckdb.IOException, match="of another kind"):
+            await serving.answer(question)
+
+    anyio.run(session)
+    assert len(asked) == 3
+
+
 def test_a_query_whose_client_cancels_is_stopped(s1_lake_folder, monkeypatch):
     monkeypatch.setenv("TRACELAKE_THREADS", "1")
 
@@ -89,10 +114,12 @@ def test_a_query_whose_client_cancels_is_stopped(s1_lake_folder, monkeypatch):
         async with Client(server(s1_lake_folder, seconds=60), mode="legacy") as client:
             with anyio.move_on_after(0.5):
                 await client.call_tool("sql", {"query": ENDLESS})
-            await anyio.sleep(0.3)
-            before = time.process_time()
-            await anyio.sleep(0.5)
-        assert time.process_time() - before < 0.1
+            with anyio.fail_after(20):
+                used = 1.0
+                while used > 0.1:  # of half a second
+                    before = time.process_time()
+                    await anyio.sleep(0.5)
+                    used = time.process_time() - before
 
     anyio.run(session)
 
@@ -101,18 +128,12 @@ def test_a_quick_question_does_not_wait_for_a_slow_one(s1_lake_folder, monkeypat
     monkeypatch.setenv("TRACELAKE_THREADS", "1")
 
     async def session():
-        async with Client(server(s1_lake_folder, seconds=0.8)) as client:
-            done = []
-
-            async def put(name, query):
-                answer = Asked(await client.call_tool("sql", {"query": query}))
-                done.append((name, answer.is_error))
-
-            async with anyio.create_task_group() as group:
-                group.start_soon(put, "slow", ENDLESS)
-                await anyio.sleep(0.2)
-                group.start_soon(put, "quick", "SELECT count(*) AS n FROM traces")
-        assert done == [("quick", False), ("slow", True)]
+        async with Client(server(s1_lake_folder, seconds=300)) as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "sql", {"query": ENDLESS})
+            await anyio.sleep(0.3)
+            quick = Asked(await client.call_tool("sql", {"query": "SELECT count(*) AS n FROM traces"}))
+            assert quick.rows == [{"n": 1}]
+            group.cancel_scope.cancel()
 
     anyio.run(session)
 
