@@ -19,6 +19,7 @@ from .commands import (
     layers,
     line,
     lookup,
+    mcp,
     model_mfu,
     model_report,
     model_traces,
@@ -98,7 +99,7 @@ for command in (
     compare.compare, check.check, ranks.ranks, history.history,
     reports.perfetto, reports.report, extract.extract,
     simulators.shapes, simulators.align, models.model, models.hardware, lookup.lookup,
-    questions.doctor, questions.export, upkeep.compute, upkeep.compact, upkeep.migrate,
+    questions.doctor, questions.export, mcp.mcp, upkeep.compute, upkeep.compact, upkeep.migrate,
 ):  # fmt: skip
     cli.add_command(command)
 for part in (

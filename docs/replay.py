@@ -1,4 +1,4 @@
-"""Runs the commands that README and guide show, and puts what they print beside them.
+"""Runs the commands that README, guides and skills show, and puts what they print beside them.
 
 A fenced block `console` holds commands, each after `$ `, and their output. A block `python` is a script; the block
 `text` that follows it is its output. A block whose fence says more, as in `console recorded`, is left as it is: its
@@ -43,7 +43,8 @@ class Step:
 
 def pages() -> list[Path]:
     """Return the pages whose commands are run."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+    docs = ROOT / "docs"
+    return [ROOT / "README.md", *sorted(docs.glob("guide/*.md")), *sorted(docs.glob("skills/*/SKILL.md"))]
 
 
 def commands(body: str) -> list[str]:

@@ -25,7 +25,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 #: Tests of these folders are about what is stored; those of others compute in memory what they ask for, which is the
 #: same (see engine/test_stored.py) and takes a fraction of the time.
-_OF_WHAT_IS_STORED = ("engine", "cli")
+_OF_WHAT_IS_STORED = ("engine", "cli", "assistant")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -38,10 +38,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_holds_every_module_and_sql_file_and_nothing_else(wheel):
-    packages = ("analysis", "commands", "engine", "ingest", "reports", "synthetic")
+    packages = ("analysis", "assistant", "commands", "engine", "ingest", "reports", "synthetic")
     expected = {path for package in packages for path in (ROOT / package).rglob("*.py")} | {*ROOT.glob("*.py")}
     expected |= {
         ROOT / "py.typed",
+        ROOT / "assistant" / "tools.toml",
+        *(ROOT / "docs" / "guide").glob("*.md"),
+        *(ROOT / "docs" / "skills").rglob("SKILL.md"),
         ROOT / "sql" / "folders.toml",
         *(ROOT / "sql").rglob("*.sql"),
         *(ROOT / "sql").rglob("*.csv"),

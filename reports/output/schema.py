@@ -25,7 +25,7 @@ Line = tuple[int, str, str]
 
 def to_know() -> list[Line]:
     """Return the relations to begin with, and the folders that have more."""
-    lines = [(2, name, first_sentence(_find(name))) for name in _TO_KNOW]
+    lines = [(2, name, first_sentence(find(name))) for name in _TO_KNOW]
     folders = ", ".join(sorted({entry.folder for entry in _public()}, key=rooms.place))
     return [*lines, (0, "", ""), (0, "", f"More are in the folders {folders}."), *((0, "", line) for line in _MORE)]
 
@@ -89,7 +89,7 @@ def describe(relation: str) -> str:
     Raises:
         UsageError: there is no such relation.
     """
-    entry = _find(relation)
+    entry = find(relation)
     name_width = max((len(column.name) for column in entry.columns), default=0)
     type_width = max((len(column.type) for column in entry.columns), default=0)
     columns = [
@@ -125,11 +125,16 @@ def tree(relation: str) -> str:
             for other in below:
                 show(other, depth + 1)
 
-    show(_find(relation), 0)
+    show(find(relation), 0)
     return "\n".join(lines)
 
 
-def _find(relation: str) -> modules.Module:
+def find(relation: str) -> modules.Module:
+    """Return a relation.
+
+    Raises:
+        UsageError: there is no such relation.
+    """
     entry = modules.module(relation)
     if entry is None:
         known = [entry.name for entry in modules.modules() if entry.public]

@@ -116,7 +116,7 @@ def build(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> 
         trace_id: the trace.
         found: its alarms, where these are known.
     """
-    facts = _objects(store, "SELECT * FROM _summary_facts WHERE trace_id = $1", trace_id)[0]
+    facts = _facts(store, trace_id)
     summary: dict[str, Any] = {
         "schema": SCHEMA,
         "generated_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -131,12 +131,23 @@ def build(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> 
         },
         "overview": _overview(store, trace_id, facts, alarms_of(store, trace_id) if found is None else found),
     }
-    for section in SECTIONS:
-        summary[section.key] = {
-            "basis": section.basis.format(**_whole(facts)),
-            "rows": _objects(store, section.query, trace_id),
-        }
+    for one in SECTIONS:
+        summary[one.key] = _section(store, trace_id, one, facts)
     return summary
+
+
+def section(store: Store, trace_id: str, key: str) -> dict[str, Any]:
+    """Return one section of the summary of a trace: its basis and its rows."""
+    [one] = (one for one in SECTIONS if one.key == key)
+    return _section(store, trace_id, one, _facts(store, trace_id))
+
+
+def _section(store: Store, trace_id: str, one: Section, facts: dict[str, Any]) -> dict[str, Any]:
+    return {"basis": one.basis.format(**_whole(facts)), "rows": _objects(store, one.query, trace_id)}
+
+
+def _facts(store: Store, trace_id: str) -> dict[str, Any]:
+    return _objects(store, "SELECT * FROM _summary_facts WHERE trace_id = $1", trace_id)[0]
 
 
 def as_json(summary: dict[str, Any]) -> str:

@@ -295,7 +295,7 @@ def test_help_starts_without_the_heavy_libraries():
     code = (
         "import sys\nsys.argv = ['tracelake', *sys.argv[1:]]\nfrom tracelake.cli import main\n"
         "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code, ended.code\n"
-        "heavy = {'duckdb', 'polars', 'pyarrow', 'rich', 'pandas', 'numpy', 'sqlglot', 'altair'}\n"
+        "heavy = {'duckdb', 'polars', 'pyarrow', 'rich', 'pandas', 'numpy', 'sqlglot', 'altair', 'mcp', 'pydantic'}\n"
         "print('loaded:', sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     for words in (["--help"], ["--version"], ["layers", "--help"], ["schema"]):

@@ -159,10 +159,26 @@ def test_a_command_goes_on_until_its_quotes_are_closed():
     assert replay.commands(body) == ['tracelake sql "SELECT 1\n  AS one"', "ls"]
 
 
+@pytest.fixture(scope="module")
+def playground(tmp_path_factory):
+    return replay.make_playground(tmp_path_factory.mktemp("docs"))
+
+
 @pytest.mark.slow
-def test_the_tour_of_the_readme_runs_and_prints_what_the_readme_shows(tmp_path):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    ran, steps = replay.replay(text, replay.make_playground(tmp_path))
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs" / "skills").rglob("*.md"))], ids=name_of)
+def test_the_tour_of_the_readme_and_the_skills_runs_and_prints_what_they_show(page, playground):
+    text = page.read_text(encoding="utf-8")
+    ran, steps = replay.replay(text, playground)
     assert len(steps) > 8
     assert [(step.command, step.output) for step in steps if step.code] == []
     assert ran == text, "outputs have changed; `make docs` writes them anew"
+
+
+def test_a_skill_says_when_it_is_to_be_used():
+    """Assistants choose a skill by name and description alone; both have lengths at most."""
+    for page in (ROOT / "docs" / "skills").rglob("*.md"):
+        head = re.match(r"---\nname: ([a-z0-9-]{1,64})\ndescription: >-\n((?:  .+\n)+)---\n", page.read_text("utf-8"))
+        assert head is not None
+        assert head[1] == page.parent.name
+        assert len(head[2]) < 1024
+        assert "Use it when" in head[2]

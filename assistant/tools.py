@@ -1,0 +1,338 @@
+"""What each tool answers: a function of its name, with the lake and the checked arguments, that returns an Answer.
+
+A tool takes names of traces and models, and no paths: a path would be read, and a trace ingested.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..engine.errors import InputError, UsageError
+from ..engine.guard import refusals
+from ..ingest.inputs import names_input
+from ..reports.output import schema as pages
+from ..reports.output.columns import for_people
+from .answers import Answer, fetched, listed
+
+if TYPE_CHECKING:
+    from ..lake import Lake
+
+Arguments = Mapping[str, Any]
+#: The name of a model, with an organisation before it: no path.
+_MODEL = re.compile(r"[\w][\w .:+-]*(/[\w][\w .:+-]*)?")
+#: A word that says nothing: an id, the name of a model or a chip, a filter.
+_WORD = re.compile(r"[\w=*?.:-]{1,40}", re.ASCII)
+#: Parts of the devices' time from which on a summary asks about them, percent.
+_NOTEWORTHY = 5.0
+#: What is shown of what a pass should cost, and of a module.
+_COSTS = "flop, hbm_bytes, net_bytes, compute_ms, hbm_ms, net_ms, time_ms"
+_PASS = (
+    f"model, phase, hardware, batch, seq_len, kv_len, tp, ep, dp, pp, {_COSTS}, serial_ms, 100 * mfu AS mfu_pct, "
+    "tokens_per_s, chip_tokens_per_s, bound, fits, max_batch"
+)
+_MODULE = f"module, category, {_COSTS}, bound"
+#: Characters of a finding's query at most: what is cut cannot be run.
+_LONGEST_QUERY = 1000
+#: Terms of a waterfall.
+_PARTS_OF_COMPARISON = "level IN ('step', 'part', 'category')"
+
+
+def list_traces(lake: Lake, given: Arguments) -> Answer:
+    """Return the traces whose name, run, model or hardware contains a text."""
+    found = lake.sql(
+        "SELECT * FROM traces WHERE contains(lower(concat_ws(' ', trace, run, model, hardware)), lower($word)) "
+        "ORDER BY trace, trace_id",
+        word=given["contains"] or "",
+    )
+    [(first, runs)] = found.aggregate("min_by(trace_id, (trace, trace_id)), count(DISTINCT run)").fetchall()
+    facts = {"trace_id": first, "several_runs": runs > 1}
+    shown = for_people(lake.store, "traces", found)
+    return fetched(shown, given, trust=_of_lake(lake), facts=facts, order="by name")
+
+
+def summary(lake: Lake, given: Arguments) -> Answer:
+    """Return the five lines of a trace and where its time goes, or the rows of a section."""
+    from ..reports.summary import document
+    from ..reports.summary.headline import headline
+
+    trace_id = _focused(lake, given["trace"])
+    facts = {"trace_id": trace_id, "passes": bool(lake.pass_ids(trace_id))}
+    if given["section"]:
+        found = document.section(lake.store, trace_id, given["section"])
+        columns = list(found["rows"][0]) if found["rows"] else []
+        rows = [list(row.values()) for row in found["rows"]]
+        about = {"basis": found["basis"]}
+        return listed(columns, rows, given, about=about, trust=_of_trace(lake, trace_id), facts=facts)
+    alarms = document.alarms_of(lake.store, trace_id)
+    opening = headline(lake.store, trace_id, alarms)
+    parts = dict(opening.parts)
+    facts["communicates"] = parts.get("communication alone", 0) >= _NOTEWORTHY
+    facts["stands_still"] = parts.get("no launch", 0) + parts.get("idle", 0) >= _NOTEWORTHY
+    return listed(
+        ("part", "share_pct"), opening.parts, given,
+        about={"trace": opening.trace, "what": opening.what, "step": opening.step, "first": opening.todo},
+        trust=[opening.trust, *(f"{severity}: {check}: {message}" for severity, check, message in alarms)], facts=facts,
+        order="parts of the time of all devices, which make up 100 %",
+    )  # fmt: skip
+
+
+def layers(lake: Lake, given: Arguments) -> Answer:
+    """Return the layers of a pass, and how much of the device's busy time they hold."""
+    from ..reports.trace.coverage import coverage
+
+    trace_id = _focused(lake, given["trace"])
+    pass_id = given["pass_id"] if given["pass_id"] is not None else lake.chosen_pass(trace_id)
+    rows = lake.layers(trace_id, pass_id)
+    slowest = rows.order("wall_us DESC").limit(1).select("layer_id").fetchall()
+    covered = coverage(lake.store, trace_id, pass_id if pass_id is not None else "all")
+    facts: dict[str, Any] = {"trace_id": trace_id, "low_coverage": covered is None or covered.is_low}
+    facts |= {"pass_id": pass_id, "slowest_layer": slowest[0][0]} if slowest else {}
+    trust = [*_of_trace(lake, trace_id), *([str(covered)] if covered else [])]
+    about = {"pass_id": pass_id} if slowest else {"missing": "no layer was found in this pass"}
+    shown = for_people(lake.store, "layers", rows)
+    return fetched(shown, given, about=about, trust=trust, facts=facts, order="in the order of the model")
+
+
+def kernels(lake: Lake, given: Arguments) -> Answer:
+    """Return the kernels of a layer, or the operations of a trace by name, longest first."""
+    trace_id = _focused(lake, given["trace"])
+    trust = _of_trace(lake, trace_id)
+    if given["layer"] is not None:
+        pass_id = given["pass_id"] if given["pass_id"] is not None else lake.chosen_pass(trace_id)
+        if pass_id is None:
+            raise UsageError("no forward pass was found in this trace: leave layer out.")
+        lake.check_layers(trace_id, pass_id, [given["layer"]])
+        rows = for_people(lake.store, "layer_kernels", lake.kernels(trace_id, pass_id, given["layer"]))
+        facts = {"trace_id": trace_id, "pass_id": pass_id, "of_layer": True}
+        return fetched(rows, given, trust=trust, facts=facts, order="longest first")
+    found = lake.sql(
+        "SELECT name, category, device, calls, total_us, self_us, mean_us, max_us, busy_pct, achieved_gbps, "
+        "achieved_tflops FROM ops WHERE trace_id = $trace_id ORDER BY self_us DESC, name",
+        trace_id=trace_id,
+    )
+    order = "longest own time first; busy_pct is of the device's busy time"
+    return fetched(found, given, trust=trust, facts={"trace_id": trace_id, "of_trace": True}, order=order)
+
+
+def compare(lake: Lake, given: Arguments) -> Answer:
+    """Return what differs between two sides."""
+    from ..analysis import sides as beside
+
+    words = [_side(lake, given[side]) for side in ("before", "after")]
+    found = beside.resolve(lake.store, words)
+    if given["before"] != given["after"]:
+        found = [replace(side, name=given[name]) for side, name in zip(found, ("before", "after"), strict=True)]
+    lake.store.focus(*(trace for side in found for trace in side.traces))
+    pair = [side.traces[0] for side in found] if all(len(side.traces) == 1 for side in found) else []
+    by = given["by"]
+    facts: dict[str, Any] = {
+        key: word for key, word in zip(("before", "after"), pair or words, strict=True) if _safe(word)
+    }
+    facts |= {"is_pair": bool(pair) and by != "operations", "is_waterfall": by == "waterfall"}
+    if by in ("waterfall", "terms"):
+        return _waterfall(lake, found, given, facts)
+    if not pair:
+        raise UsageError(f"by={by} is about two single traces; runs and filters have a waterfall and terms.")
+    answer = lake.compare(*pair, anyway=given["anyway"] or by == "gate")
+    tables = {"operations": answer.operations, "families": answer.families, "gate": answer.gate}
+    about: dict[str, Any] = {"times are of": answer.basis}
+    if by == "gate":
+        about["status"] = "cannot judge" if answer.status == "unknown" else answer.status
+    trust = [*answer.warnings, *(answer.doubts if by == "gate" else ())]
+    trust += [f"no operations: {answer.missing}"] if answer.missing and by in ("operations", "families") else []
+    facts["of_measures"] = by == "measures"
+    return fetched(tables.get(by, answer.metrics), given, about=about, trust=trust, facts=facts)
+
+
+def _waterfall(lake: Lake, found: list[Any], given: Arguments, facts: dict[str, Any]) -> Answer:
+    """Return the terms of a comparison, which sum level by level, and how much of the work was matched."""
+    from ..analysis import sides as beside
+
+    answer = beside.compare(lake.store, found, anyway=given["anyway"])
+    columns = "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, delta_pct, verdict, before_matched_pct, doubts"
+    [(side, baseline, basis, before, after, change, verdict, matched, doubts)] = answer.sides.select(columns).fetchall()
+    about = {
+        "side": side, "baseline": baseline, "basis": f"ms per {basis}", "before_ms": before, "after_ms": after,
+        "change_pct": change, "verdict": verdict,
+    }  # fmt: skip
+    trust = [*answer.left_out, *([doubts] if doubts else [])]
+    if matched is not None:
+        trust.append(f"{matched:.1f} % of the work's time before has a counterpart after")
+    terms = answer.terms if given["by"] == "terms" else answer.terms.filter(_PARTS_OF_COMPARISON)
+    shown = for_people(lake.store, "comparison_terms", terms)
+    order = "indented below what they sum to; noise_ms is the least difference that could be told"
+    return fetched(shown, given, about=about, trust=trust, facts=facts, order=order)
+
+
+def history(lake: Lake, given: Arguments) -> Answer:
+    """Return a metric over the runs, and where its level shifts."""
+    answer = lake.history(given["metric"], given["by"])
+    shown = for_people(lake.store, "history", answer.rows)
+    about: dict[str, Any] = {"verdicts": answer.verdicts}
+    if answer.pairs and given["by"] == "run":
+        about["last_shift"] = dict(zip(("before", "after"), (f"run={run}" for run in answer.pairs[-1]), strict=True))
+    facts = {"shifted": "last_shift" in about}
+    return fetched(shown, given, about=about, trust=_of_lake(lake), facts=facts, order="in the order of time")
+
+
+def findings(lake: Lake, given: Arguments) -> Answer:
+    """Return what takes the time of a trace, what there is to gain, and what to try."""
+    trace_id = _focused(lake, given["trace"])
+    found = lake.sql(
+        "SELECT finding, severity, title, value, threshold, unit, basis, gain_us, gain_pct, evidence, suggestions, "
+        "query FROM findings WHERE trace_id = $trace_id ORDER BY gain_us DESC NULLS LAST, priority",
+        trace_id=trace_id,
+    )
+    names = {name: True for (name,) in found.select("finding").fetchall()}
+    facts = names | {"trace_id": trace_id}
+    order = "most to gain first; gains are upper bounds and may overlap"
+    return fetched(found, given, trust=_of_trace(lake, trace_id), facts=facts, order=order, longest=_LONGEST_QUERY)
+
+
+def model_roofline(lake: Lake, given: Arguments) -> Answer:
+    """Return what a pass should cost, or the parts of a trace measured beside that."""
+    if given["trace"]:
+        return _measured(lake, given)
+    if not given["model"] or not given["hardware"]:
+        raise UsageError("give model and hardware, or trace: what a trace measures beside its model.")
+    work = {key: given[key] for key in ("phase", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp")}
+    work |= {key: given[key] for key in ("weight_dtype", "kv_dtype")}
+    scenario = lake.ask(_model(given["model"]), given["hardware"], **work)
+    trust = ["a lower bound from data sheets, with perfect overlap: nothing is measured", *lake.faults(scenario)]
+    facts: dict[str, Any] = {key: value for key, value in given.items() if _safe(value)}
+    facts |= {"of_modules": given["modules"], "of_pass": not given["modules"]}
+    rows = lake.model_roofline(scenario, modules=given["modules"]).select(_MODULE if given["modules"] else _PASS)
+    return fetched(rows, given, about={"scenario": scenario}, trust=trust, facts=facts)
+
+
+def _measured(lake: Lake, given: Arguments) -> Answer:
+    from ..analysis.calibration import MEASURED_COLUMNS
+
+    trace_id = _focused(lake, given["trace"])
+    lake.check_modelled(trace_id)
+    found = lake.measured_vs_modelled(trace_id)
+    order = "efficiency_pct is modelled by measured time; modelled_ms is a lower bound"
+    trust = [*_of_trace(lake, trace_id), *found.faults]
+    return fetched(found.rows.select(MEASURED_COLUMNS), given, trust=trust, facts={"of_measured": True}, order=order)
+
+
+def schema(lake: Lake, given: Arguments) -> Answer:  # noqa: ARG001
+    """Return relations, or the columns of one."""
+    if given["relation"] and given["word"]:
+        raise UsageError("relation and word exclude each other: give one.")
+    if given["relation"]:
+        entry = pages.find(given["relation"])
+        rows: list[tuple[str, ...]] = [(one.name, one.type, one.text) for one in entry.columns]
+        about = {"relation": entry.name, "a row": entry.doc, "key": ", ".join(entry.key)}
+        return listed(("column", "type", "meaning"), rows, given, about=about, facts={"relation": entry.name})
+    lines = pages.matches(given["word"]) if given["word"] else pages.to_know()
+    rows = [("  " * max(0, indent // 2 - 1) + name, sentence) for indent, name, sentence in lines if name]
+    return listed(("name", "meaning"), rows, given, facts={"lists": True})
+
+
+def sql(lake: Lake, given: Arguments) -> Answer:
+    """Return the answer to a SELECT."""
+    if not given["query"].strip(" \t\r\n;"):
+        raise UsageError("the query is empty.")
+    try:
+        found = lake.sql(given["query"])
+        with refusals():
+            return fetched(found, given, trust=_of_lake(lake), order="as the query has them")
+    except UsageError as error:
+        # What the command line has beyond it is nothing for an assistant.
+        raise UsageError(re.split(r"; (?:-o|`--unsafe`)", str(error))[0]) from error
+
+
+def ingest(lake: Lake, given: Arguments, below: tuple[Path, ...]) -> Answer:
+    """Read a file or a folder into the lake.
+
+    Args:
+        lake: the lake.
+        given: the arguments.
+        below: the folders that may be read.
+    """
+    from ..ingest.batch import Failed
+
+    path = Path(given["path"]).expanduser().absolute()  # a dash alone would be stdin
+    _check_below(path, below)
+    model = _model(given["model"]) if given["model"] else None
+    found = lake.ingest(path, model=model, run=given["run"], hardware=given["hardware"])
+    failed = [f"{one.source}: {one.reason}" for one in found if isinstance(one, Failed)]
+    read = [one for one in found if not isinstance(one, Failed)]
+    if failed and not read:
+        raise InputError("; ".join(failed))
+    rows = [(one.trace, one.trace_id, one.events, one.rejected, one.new) for one in read]
+    facts = {"trace_id": read[0].trace_id} if read else {}
+    columns = ("trace", "trace_id", "events", "rejected", "new")
+    return Answer(columns, rows, len(rows), trust=failed, facts=facts)
+
+
+def _check_below(path: Path, below: tuple[Path, ...]) -> None:
+    """Check that a path, and what it has as a folder, is below some folders where links lead.
+
+    Raises:
+        UsageError: it is not.
+    """
+    for file in chain([path], path.rglob("*")):  # of a file there are none below
+        if not any(file.resolve().is_relative_to(folder) for folder in below):
+            raise UsageError(f"{file}: not below the folders that may be read: {', '.join(map(str, below))}.")
+
+
+def _focused(lake: Lake, trace: str) -> str:
+    """Return the id of a trace, the only one that is asked about from now on."""
+    trace_id = lake.resolve(trace)
+    lake.store.focus(trace_id)
+    return trace_id
+
+
+def _safe(value: Any) -> bool:
+    """Whether an argument can be repeated outside of what is quoted: it may be a name that a trace has."""
+    return not isinstance(value, str) or _WORD.fullmatch(value) is not None
+
+
+def _side(lake: Lake, word: str) -> str:
+    """Return what a side of a comparison is called, which is no path."""
+    if names_input(word):
+        raise UsageError("a side is a trace of the lake, a run or a filter, and not a path.")
+    try:
+        return lake.resolve(word)
+    except UsageError:
+        return word  # a run or a filter, or nothing: the comparison says
+
+
+def _model(name: str) -> str:
+    """Return the name of a model, which is no path."""
+    if not _MODEL.fullmatch(name) or name.endswith(".json") or Path(name).exists():
+        raise UsageError("model: expected the name of a model, as qwen3-32b; a path is not read.")
+    return name
+
+
+def _of_trace(lake: Lake, trace_id: str) -> list[str]:
+    """Say what is missing of a trace."""
+    [(rejected, truncated)] = lake.rows(
+        "SELECT rejected_count, truncated FROM _catalog WHERE trace_id = $1", [trace_id]
+    )
+    lost = [f"{rejected} events of the file were rejected"] if rejected else []
+    return lost + (["the file is truncated: answers are about what was left"] if truncated else [])
+
+
+def _of_lake(lake: Lake) -> list[str]:
+    """Say how many traces of the lake are incomplete."""
+    [(all_of_them, lacking)] = lake.rows(
+        "SELECT count(*), count(*) FILTER (truncated OR rejected_count > 0) FROM _catalog"
+    )
+    if not lacking:
+        return []
+    return [f"{lacking} of {all_of_them} traces are truncated or lost events: see the relation health"]
+
+
+#: The tools that only read.
+READING: Mapping[str, Callable[[Lake, Arguments], Answer]] = {
+    one.__name__: one
+    for one in (list_traces, summary, layers, kernels, compare, history, findings, model_roofline, schema, sql)
+}
