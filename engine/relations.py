@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 #: What is no module, and is filled from the catalog.
 BASE = frozenset({"_entries", "_catalog", "_settings", "_set_aside", "_event_rows"})
-#: Words of a query about all relations, and of one about all unless it names some.
+#: Words of a query about all relations, of one that may show comments, and of one about all unless it names some.
 _CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE)
+_COMMENTED = re.compile(r"\b(duckdb_\w+|information_schema|pg_catalog)\b", re.IGNORECASE)
 _DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
 
 
 def named(query: str) -> set[str]:
     """Return the relations, and what the catalog fills, that a query may name."""
     return modules.names_in(query) | {name for name in BASE if name in query}
+
+
+def shows_comments(query: str) -> bool:
+    """Return whether a query may show comments, which take seconds to make: SHOW and DESCRIBE do not."""
+    return _COMMENTED.search(query) is not None
 
 
 def is_of_all(query: str, names: Collection[str]) -> bool:

@@ -19,7 +19,7 @@ from .layout import Layout, open_layout
 from .lookups import LookupTables
 from .objects import ObjectPath
 from .paths import Place
-from .relations import BASE, Relations, is_of_all, named
+from .relations import BASE, Relations, is_of_all, named, shows_comments
 from .stored import Stored
 
 T = TypeVar("T")
@@ -100,10 +100,10 @@ class Store:
             self._door = Store(self.path, create=False, memory_limit=self.memory_limit, unsafe=True, stored=self.stored)
         return self._door
 
-    def _everything(self) -> duckdb.DuckDBPyConnection:
+    def _everything(self, *, comments: bool = True) -> duckdb.DuckDBPyConnection:
         """Return the connection, with all relations created, commented and up to date."""
         connection = self._ready([*BASE, *(entry.name for entry in modules.relations())])
-        if uncommented := self.relations.uncommented():
+        if comments and (uncommented := self.relations.uncommented()):
             # To comment on a column binds its view, which opens the files of events that it reads.
             set_event_files(connection, [])
             self.relations.comment(connection, uncommented)
@@ -127,7 +127,7 @@ class Store:
             guard.check(self._ready(()), query)
         names = named(query)
         of_all = is_of_all(query, names)
-        connection = self._everything() if of_all else self._ready(names)
+        connection = self._everything(comments=shows_comments(query)) if of_all else self._ready(names)
         try:
             with guard.refusals():
                 return connection.sql(query, params=parameters or None)
