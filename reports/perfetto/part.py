@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 PLACES = {"pass": "passes", "layer": "layers", "step": "steps", "gap": "gaps", "kernel": "kernels"}
 
 
+#: Before and after all times.
+EVER = (-(1 << 63), (1 << 63) - 1)
+
+
 class Part(NamedTuple):
     """A stretch of a trace's time, ns on the trace's clock; all that overlaps it is shown whole.
 
@@ -32,7 +36,7 @@ class Part(NamedTuple):
 
     def moved(self, by_ns: int) -> Part:
         """Return the same stretch on a clock that is ahead."""
-        return Part(*(time_ns + by_ns for time_ns in self))
+        return Part(*(min(max(time_ns + by_ns, EVER[0]), EVER[1]) for time_ns in self))
 
 
 def part_of(
@@ -46,8 +50,8 @@ def part_of(
         trace_id: the trace.
         pass_id: this pass alone, with the calls that launched it.
         layers: these layers of the pass alone; of the chosen one if none is given.
-        at: what to look at, as {"pass": 1, "layer": 3}, {"step": 2}, {"gap": 5} or {"kernel": 17}: a layer, and a
-            kernel of a layer, in its pass, a step alone, all else in the whole trace.
+        at: what to look at, as {"pass": 1, "layer": 3}, {"step": 2}, {"gap": 5} or {"kernel": 17}: in the pass or step
+            that it is in, or in the whole trace.
 
     Raises:
         UsageError: the trace has no such thing.
@@ -59,23 +63,22 @@ def part_of(
         if of_pass is None or of_pass not in pass_ids(store, trace_id):
             raise UsageError("the trace has no pass" + ("s." if of_pass is None else f" {of_pass}."))
         check_layers(store, trace_id, of_pass, [*layers, *([wanted["layer"]] if "layer" in wanted else [])])
-    [(start_ns, end_ns)] = store.rows(
-        "SELECT coalesce(min(start_ns), 0), coalesce(max(end_ns), 0) FROM traces WHERE trace_id = $1", [trace_id]
-    )
-    # To the last moment, which may be a mark without a duration.
-    window = whole = start_ns, end_ns + 1
-    look = None
+    window = look = None
     if of_pass is not None:
-        window = _span(store, trace_id, "pass_id = $2 AND kind <> 'gap'", of_pass) or window
+        window = _of_pass(store, trace_id, of_pass)
     if layers:
-        window = _span(store, trace_id, "pass_id = $2 AND layer_id IN $3", of_pass, list(layers)) or window
+        window = _span(store, trace_id, "pass_id = $2 AND layer_id IN $3", of_pass, list(layers))
     if len(wanted) > 1:
         raise UsageError(f"give one of {', '.join(wanted)} to look at.")
     for kind, number in wanted.items():
-        found, around = _place(store, trace_id, kind, number, of_pass)
-        look, window = found, around or window
-    if window == whole:
-        return Part(*window, *(look or window))
+        look = _place(store, trace_id, kind, number, of_pass)
+        window = window or (look if kind == "step" else _around(store, trace_id, look[0]))
+    if window is None:
+        [whole] = store.rows(
+            "SELECT coalesce(min(start_ns), 0), coalesce(max(end_ns), 0) + 1 FROM traces WHERE trace_id = $1",
+            [trace_id],
+        )
+        return Part(*EVER, *(look or whole))
     [(launch_ns,)] = store.rows(
         "SELECT min(launch_ns) FROM kernels WHERE trace_id = $1 AND start_ns < $3 AND end_ns > $2", [trace_id, *window]
     )
@@ -83,27 +86,17 @@ def part_of(
     return Part(launched, window[1], *(look or window))
 
 
-def _place(
-    store: Store, trace_id: str, kind: str, number: int, pass_id: int | None
-) -> tuple[tuple[int, int], tuple[int, int] | None]:
-    """Return the span of a place, and that of what to show around it, if not all of the trace."""
+def _place(store: Store, trace_id: str, kind: str, number: int, pass_id: int | None) -> tuple[int, int]:
+    """Return the span of a place."""
     if kind not in PLACES:
         raise UsageError(f"{kind}: expected one of {', '.join(PLACES)}.")
-    found = around = None
     if kind == "kernel":
-        spans = store.rows(
-            "SELECT start_ns, end_ns, pass_id FROM perfetto_events "
-            "WHERE trace_id = $1 AND event_id = $2 AND device IS NOT NULL",
-            [trace_id, number],
-        )
-        if spans:
-            [(start_ns, end_ns, of_pass)] = spans
-            found = start_ns, end_ns
-            around = None if of_pass is None else _span(store, trace_id, "pass_id = $2 AND kind <> 'gap'", of_pass)
+        query = "SELECT start_ns, end_ns FROM kernels WHERE trace_id = $1 AND kernel_id = $2"
+        found = next(iter(store.rows(query, [trace_id, number])), None)
     elif kind == "layer":
         found = _span(store, trace_id, "kind = 'layer' AND pass_id = $2 AND layer_id = $3", pass_id, number)
     elif kind == "step":
-        found = around = _span(store, trace_id, "kind = 'step' AND step_id = $2", number)
+        found = _span(store, trace_id, "kind = 'step' AND step_id = $2", number)
     else:
         found = _span(store, trace_id, "kind = 'idle' AND gap_id = $2", number)
     if found is None:
@@ -111,7 +104,24 @@ def _place(
             f"{kind} {number}: the trace has none of this number on a device. "
             f'`tracelake sql "FROM {PLACES[kind]}"` lists {kind}s with their numbers.'
         )
-    return found, around
+    return found
+
+
+def _around(store: Store, trace_id: str, at_ns: int) -> tuple[int, int] | None:
+    """Return the span of the pass that runs at a time on some device, or else of the step; None where none does."""
+    [(pass_id,)] = store.rows(
+        "SELECT min(pass_id) FROM perfetto_marks WHERE trace_id = $1 AND kind IN ('pass', 'prologue', 'epilogue') "
+        "AND start_ns <= $2 AND end_ns > $2",
+        [trace_id, at_ns],
+    )
+    if pass_id is not None:
+        return _of_pass(store, trace_id, pass_id)
+    return _span(store, trace_id, "kind = 'step' AND start_ns <= $2 AND end_ns > $2", at_ns)
+
+
+def _of_pass(store: Store, trace_id: str, pass_id: int) -> tuple[int, int] | None:
+    """Return the span of a pass with what surrounds its layers."""
+    return _span(store, trace_id, "pass_id = $2 AND kind <> 'gap'", pass_id)
 
 
 def _span(store: Store, trace_id: str, condition: str, *parameters: object) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..output.files import writing
-from .part import Part
+from .part import EVER, Part
 from .tracks import Line
 from .wire import Packets
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 #: Rows read at once, and events sorted at once: a trace is drawn stretch by stretch, so that memory stays flat.
 _ROWS, _SORTED = 1 << 14, 300_000
-_EVER = (-(1 << 63), (1 << 63) - 1)
 #: Rows of a relation that overlap a part of the trace.
 _WITHIN = "WHERE trace_id = $trace_id AND start_ns < $until_ns AND greatest(end_ns, start_ns + 1) > $from_ns"
 _MARKS = f"""
@@ -109,12 +108,12 @@ class _Drawing:
         [(events,)] = self._store.rows("SELECT event_count FROM traces WHERE trace_id = $1", [self._trace.trace_id])
         stretches = events // _SORTED + 1
         if stretches == 1:
-            return [*_EVER]
+            return [*EVER]
         [(edges,)] = self._store.rows(
             "SELECT approx_quantile(start_ns, CAST($2 AS FLOAT[])) FROM events WHERE trace_id = $1",
             [self._trace.trace_id, [place / stretches for place in range(1, stretches)]],
         )
-        return [_EVER[0], *sorted(set(edges or [])), _EVER[1]]
+        return [EVER[0], *sorted(set(edges or [])), EVER[1]]
 
     def _slices(self, query: str, **stretch: int) -> int:
         rows = self._rows(query, **stretch)

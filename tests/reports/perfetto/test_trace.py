@@ -301,6 +301,7 @@ def test_ranks_stand_side_by_side_on_the_first_ones_clock(lake, tmp_path):
     assert sorted(ends) == ["rank 0: rank0", "rank 1: rank1", "rank 2: rank2"]
     # Made so that all leave an all-reduce at once; their clocks are 5 ms ahead and 0.7 ms behind.
     first, second, third = (ends[name] for name in sorted(ends))
+    # Three steps, all of them of every rank, whenever its own clock began.
     assert len(first) == 3
     assert second == pytest.approx(first, abs=2)
     assert third == pytest.approx(first, abs=2)
