@@ -38,7 +38,9 @@ def _places(ctx: click.Context, parameter: click.Parameter, value: str | None) -
 
 @click.command()
 @click.argument("trace")
-@click.option("--pass", "pass_", metavar="P", help="This pass alone; default: in a table and in Chrome's format one.")
+@click.option(
+    "--pass", "pass_", metavar="P", help="This pass alone; default: all, in a table and in Chrome's format one."
+)
 @click.option("--layers", metavar="L,L…", callback=_numbers, help="These layers of the pass alone, as in 2,3.")
 @click.option("--at", metavar="WHAT=N", callback=_places, help="Look at a pass, layer, step, gap or kernel: layer=3.")
 @click.option("--kernel", metavar="ID", type=click.IntRange(0), help="Look at an operation: a kernel_id of any table.")
