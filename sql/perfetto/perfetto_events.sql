@@ -1,9 +1,9 @@
 -- One row per event of a trace that has a place on a timeline: device operations on a track per
 -- stream, host calls on a track per thread, and what else the file draws, as compiled modules.
 --
--- Operations of a stream stand side by side, calls of a thread inside each other. An operation and
--- the call that launched it share the operation's number in `flows`: a graph's launch has one for
--- each of its operations.
+-- Operations of a stream stand side by side, XLA's and calls of a thread inside each other. An
+-- operation and the call that launched it share the operation's number in `flows`: a graph's
+-- launch has one for each of its operations.
 --
 -- key: trace_id, event_id
 --
