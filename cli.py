@@ -24,6 +24,7 @@ from .commands import (
     model_report,
     model_traces,
     models,
+    perfetto,
     questions,
     ranks,
     reports,
@@ -97,7 +98,7 @@ for command in (
     questions.sql, questions.schema,
     layers.passes, layers.layers, layers.kernels, summary.summary,
     compare.compare, check.check, ranks.ranks, history.history,
-    reports.perfetto, reports.report, extract.extract,
+    perfetto.perfetto, reports.report, extract.extract,
     simulators.shapes, simulators.align, models.model, models.hardware, lookup.lookup,
     questions.doctor, questions.export, mcp.mcp, upkeep.compute, upkeep.compact, upkeep.migrate,
 ):  # fmt: skip

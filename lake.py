@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .ingest.one import Ingested, Progress
     from .reports.compat import Compat
     from .reports.model.report import ModelReport
+    from .reports.perfetto.files import Written
 
     Relation = duckdb.DuckDBPyRelation
 
@@ -357,11 +358,11 @@ class Lake:
 
         return report.model_report(self.store, model, output, **given)
 
-    def write_perfetto(self, trace: str, path: _Path, pass_id: int | None = None, layers: Sequence[int] = ()) -> int:
-        """Write a pass, or some of its layers, as a small Chrome trace and return the number of its events."""
-        from .reports.trace import chrome
+    def write_perfetto(self, trace: str, path: _Path, pass_id: int | None = None, **given: Any) -> Written:
+        """Write a trace, a part of it, or the ranks of a run for Perfetto: `.events`, and where to look."""
+        from .reports.perfetto import files
 
-        return chrome.write_chrome(self.store, trace, path, pass_id, layers)
+        return files.write_perfetto(self.store, trace, path, pass_id, **given)
 
     def extract(
         self, trace: str, path: _Path, *, pass_id: int | None = None, window: str = "extended",

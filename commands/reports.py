@@ -1,4 +1,4 @@
-"""Commands that export results: to Perfetto, to a report."""
+"""The command that writes reports."""
 
 from __future__ import annotations
 
@@ -8,53 +8,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import OUTPUT, listed, open_at, open_lake, output_options, print_rows, say
-from .which_pass import find_one_pass, find_pass
-
-
-def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:  # noqa: ARG001
-    words = listed(value)
-    if not all(word.isdecimal() for word in words):
-        raise click.BadParameter("expected numbers separated by commas, as in 2,3.")
-    return tuple(int(word) for word in words)
-
-
-@click.command()
-@click.argument("trace")
-@click.option("--pass", "pass_", metavar="P", help="Pass to show, or all; default: the chosen one.")
-@click.option("--layers", metavar="L,L…", callback=_numbers, help="These layers only, as in 2,3.")
-@output_options(output="Write a small Chrome trace of the pass or layers to this file; gzipped when it ends in .gz.")
-@click.pass_obj
-def perfetto(
-    lake: Place | None,
-    trace: str,
-    pass_: str | None,
-    layers: tuple[int, ...],
-    format_: str,
-    output: Path | None,
-    limit: int,
-) -> None:
-    """List where passes and layers are on Perfetto's timeline; with -o, write a small trace that shows them.
-
-    The small trace holds the kernels of one pass, or of some layers of it, below tracks that name pass and layer. Its
-    times are those of the original. It opens in Perfetto and chrome://tracing, and tracelake reads it again.
-
-    \b
-    Examples:
-      tracelake perfetto decode
-      tracelake perfetto decode --layers 2,3 -o layers.json
-    """
-    opened = open_at(lake, trace)
-    if output is None:
-        chosen = find_pass(opened, trace, pass_)
-        opened.check_layers(trace, chosen, layers)
-        print_rows(opened, "perfetto_ranges", opened.perfetto(trace, chosen, layers), format_, None, limit)
-        return
-    if format_ != "table":
-        raise UsageError(f"--format {format_}: -o writes a Chrome trace. For a table in a file, redirect stdout.")
-    one = find_one_pass(opened, trace, pass_)
-    events = opened.write_perfetto(trace, output, one, layers)
-    say(f"{output}: {events} events of pass {one}.")
+from .common import OUTPUT, open_at, open_lake
 
 
 @click.command()

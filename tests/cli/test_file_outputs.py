@@ -25,7 +25,7 @@ FORMULA, CONTROL = "=cmd|' /C calc'!A0", "k\x1b[31m\u202e"
 COMMANDS = {
     ("traces",): "--format csv", ("sql",): "FROM§kernels --format csv", ("passes",): "s1 --format csv",
     ("layers",): "s1 --format csv", ("kernels",): "s1 --format csv", ("summary",): "s1 --format json",
-    ("compare",): "s1 other --anyway --format csv", ("perfetto",): "s1", ("report",): "s1",
+    ("compare",): "s1 other --anyway --format csv", ("perfetto",): "s1 --format chrome", ("report",): "s1",
     ("extract",): "table --window whole", ("shapes",): "table", ("align",): "simulated table --format csv",
     ("model", "measured"): "prefill --format csv", ("model", "validate"): "prefill --format csv",
     ("model", "kernels"): "prefill --format csv", ("doctor",): "--format csv",

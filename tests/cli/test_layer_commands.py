@@ -109,7 +109,7 @@ def test_perfetto_lists_ranges_and_writes_a_trace(run, tmp_path):
     assert lines[3].split()[-5:] == ["0.198300", "0.210540", "198.3", "12.24", "198300000"]
     code, out, err = run("perfetto", "decode", "--layers", "2,3", "-o", tmp_path / "layers.json")
     assert (code, out) == (0, "")
-    assert err.endswith("events of pass 3.\n")
+    assert "layers.json: 62 events of pass 3, " in err
     assert json.loads((tmp_path / "layers.json").read_text())["traceEvents"]
 
 
@@ -140,7 +140,11 @@ def test_without_passes_a_command_ends_with_1_and_names_kernels_that_might_mark_
         (["kernels", "decode", "--layer", "2", "--compare-layer", "3", "--format", "compat-json"], "holds one layer"),
         (["perfetto", "decode", "--layers", "2,x"], "expected numbers"),
         (["perfetto", "decode", "--layers", "9"], "layer 9"),
-        (["perfetto", "decode", "--format", "json", "-o", "x.json"], "-o writes a Chrome trace"),
+        (["perfetto", "decode", "--format", "json", "-o", "x.json"], "a file is of perfetto or chrome"),
+        (["perfetto", "decode", "--at", "layer=3"], "add -o FILE or --open"),
+        (["perfetto", "decode", "--at", "layer", "-o", "x.pftrace"], "as in layer=3"),
+        (["perfetto", "decode", "--at", "step=99", "-o", "x.pftrace"], "step 99: the trace has none"),
+        (["perfetto", "decode", "--kernel", "99999", "-o", "x.pftrace"], "kernel 99999: the trace has none"),
         (["report", "decode", "-o", "x.pdf"], "Markdown (.md) or JSON (.json)"),
         (["report", "decode", "--pass", "9"], "no pass 9"),
     ],

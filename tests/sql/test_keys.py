@@ -25,6 +25,7 @@ APART = {
     ("steps", "rank_steps"): "has a trace without steps as one",
     ("time_breakdown", "steps"): "has steps of the host, device -1, where a trace has no device operation",
     ("time_breakdown", "step_states"): "has them too",
+    ("time_breakdown", "perfetto_marks"): "has findings, which are of no device, at -1",
     ("time_breakdown", "step_trace_times"): "has the profiler's own sums, of tables without operations too",
 }
 #: Small, and each of another kind; the other traces take their time.

@@ -59,7 +59,7 @@ def drawn_by_perfetto(events):
 
 def test_it_holds_the_kernels_of_the_chosen_pass_and_a_range_for_each_layer(s1, tmp_path):
     path = tmp_path / "small.json.gz"
-    assert s1.write_perfetto("s1", path) == len(read(path))
+    assert s1.write_perfetto("s1", path).events == len(read(path))
     assert {event["ph"] for event in read(path)} == {"M", "X"}
     threads = defaultdict(list)
     for process, thread, event in named(read(path)):

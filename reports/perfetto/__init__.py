@@ -1,0 +1,1 @@
+"""Traces for Perfetto: its own format, written and shown in the browser."""

@@ -1,0 +1,124 @@
+"""A file for Perfetto: what of which traces, in which format, on which clock."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...analysis.passes import chosen_pass
+from ...analysis.ranks import find_run
+from ...analysis.traces import locate
+from ...engine.errors import UsageError
+from ...engine.guard import scratch_folder
+from ..output.files import writing
+from ..trace.chrome import write_chrome
+from .part import part_of
+from .trace import Shown, write
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+#: Formats, each with the ends of names of files that are of it without being asked for.
+FORMATS = {"perfetto": (), "chrome": (".json", ".json.gz")}
+
+
+class Written(NamedTuple):
+    """What a file has.
+
+    Attributes:
+        path: the file.
+        events: events in it: slices, moments, values of counters; in Chrome's format, all its events.
+        start_ns: start of what to look at, on the file's clock.
+        end_ns: end of that.
+        unaligned: names of ranks whose clock could not be compared with the others'.
+    """
+
+    path: Path
+    events: int
+    start_ns: int
+    end_ns: int
+    unaligned: tuple[str, ...] = ()
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format that a file's name asks for: perfetto, but for .json and .json.gz."""
+    return "chrome" if os.fspath(path).lower().endswith(FORMATS["chrome"]) else "perfetto"
+
+
+def write_perfetto(
+    store: Store,
+    trace: str,
+    path: str | os.PathLike[str],
+    pass_id: int | None = None,
+    layers: Sequence[int] = (),
+    *,
+    at: Mapping[str, int] | None = None,
+    ranks: bool = False,
+    format: str | None = None,
+) -> Written:
+    """Write a trace for Perfetto: its events, with tracks of what tracelake finds in it.
+
+    Times are those of the original, to the nanosecond; those of other ranks are moved onto the clock of the first. A
+    trace with times below 0 is moved to begin at 0.
+
+    Args:
+        store: the lake.
+        trace: the trace; with `ranks` also a run.
+        path: the file; gzipped when its name ends in .gz.
+        pass_id: this pass alone; in Chrome's format, which has one pass, default: the chosen one.
+        layers: these layers of the pass alone.
+        at: what to look at, see `part_of`.
+        ranks: all ranks of the trace's run.
+        format: perfetto or chrome; default: by the file's name, see `format_of`.
+
+    Raises:
+        UsageError: the trace has no such pass, layer or place, or the format cannot have it.
+        InputError: the file cannot be written.
+    """
+    format = format or format_of(path)
+    if format not in FORMATS:
+        raise UsageError(f"format {format}: expected {' or '.join(FORMATS)}.")
+    if format == "chrome":
+        if ranks or at:
+            raise UsageError("Chrome's format has one pass or some of its layers: name a file .pftrace for all else.")
+        trace_id = locate(store, trace)
+        events = write_chrome(store, trace, path, pass_id, layers)
+        part = part_of(store, trace_id, chosen_pass(store, trace_id) if pass_id is None else pass_id, layers)
+        return Written(Path(path), events, part.start_ns, part.end_ns)
+    run, trace_id = find_run(store, trace) if ranks else ("", locate(store, trace))
+    part = part_of(store, trace_id, pass_id, layers, at)
+    members = _members(store, run) if ranks else [_Member(trace_id, "", 0, True)]
+    starts_ns = dict(store.rows("SELECT trace_id, coalesce(start_ns, 0) FROM traces"))
+    before_0_ns = min(0, *(starts_ns[member.trace_id] - member.offset_ns for member in members))
+    own_ns = next(member.offset_ns for member in members if member.trace_id == trace_id)
+    shown = [
+        Shown(member.trace_id, member.title, member.offset_ns + before_0_ns, part.moved(member.offset_ns - own_ns))
+        for member in members
+    ]
+    with scratch_folder() as folder:
+        beside = folder / f"trace{Path(path).suffix}"
+        events = write(store, shown, beside)
+        with writing(path):
+            shutil.copyfile(beside, path)
+    moved = part.moved(-own_ns - before_0_ns)
+    unaligned = tuple(member.title for member in members if not member.is_aligned)
+    return Written(Path(path), events, moved.start_ns, moved.end_ns, unaligned)
+
+
+class _Member(NamedTuple):
+    trace_id: str
+    title: str
+    offset_ns: int
+    is_aligned: bool
+
+
+def _members(store: Store, run: str) -> list[_Member]:
+    rows = store.rows(
+        "SELECT trace_id, concat_ws(': ', 'rank ' || rank, trace), offset_ns, is_aligned FROM perfetto_clocks "
+        "WHERE run = $1 ORDER BY place",
+        [run],
+    )
+    return [_Member(*row) for row in rows]

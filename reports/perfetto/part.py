@@ -1,0 +1,133 @@
+"""The part of a trace that a file has, and where to look in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...analysis.passes import check_layers, chosen_pass, pass_ids
+from ...engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+#: What one can look at, each with the relation that lists its numbers.
+PLACES = {"pass": "passes", "layer": "layers", "step": "steps", "gap": "gaps", "kernel": "kernels"}
+
+
+#: Before and after all times.
+EVER = (-(1 << 63), (1 << 63) - 1)
+
+
+class Part(NamedTuple):
+    """A stretch of a trace's time, ns on the trace's clock; all that overlaps it is shown whole.
+
+    Attributes:
+        from_ns: its start.
+        until_ns: its end.
+        start_ns: start of what to look at.
+        end_ns: end of that.
+    """
+
+    from_ns: int
+    until_ns: int
+    start_ns: int
+    end_ns: int
+
+    def moved(self, by_ns: int) -> Part:
+        """Return the same stretch on a clock that is ahead."""
+        return Part(*(min(max(time_ns + by_ns, EVER[0]), EVER[1]) for time_ns in self))
+
+
+def part_of(
+    store: Store, trace_id: str, pass_id: int | None = None, layers: Sequence[int] = (),
+    at: Mapping[str, int] | None = None,
+) -> Part:  # fmt: skip
+    """Return the part of a trace to show.
+
+    Args:
+        store: the lake.
+        trace_id: the trace.
+        pass_id: this pass alone, with the calls that launched it.
+        layers: these layers of the pass alone; of the chosen one if none is given.
+        at: what to look at, as {"pass": 1, "layer": 3}, {"step": 2}, {"gap": 5} or {"kernel": 17}: in the pass or step
+            that it is in, or in the whole trace.
+
+    Raises:
+        UsageError: the trace has no such thing.
+    """
+    wanted = dict(at or {})
+    of_pass = wanted.pop("pass", pass_id)
+    if layers or "layer" in wanted or (of_pass is not None and not wanted):
+        of_pass = chosen_pass(store, trace_id) if of_pass is None else of_pass
+        if of_pass is None or of_pass not in pass_ids(store, trace_id):
+            raise UsageError("the trace has no pass" + ("s." if of_pass is None else f" {of_pass}."))
+        check_layers(store, trace_id, of_pass, [*layers, *([wanted["layer"]] if "layer" in wanted else [])])
+    window = look = None
+    if of_pass is not None:
+        window = _of_pass(store, trace_id, of_pass)
+    if layers:
+        window = _span(store, trace_id, "pass_id = $2 AND layer_id IN $3", of_pass, list(layers))
+    if len(wanted) > 1:
+        raise UsageError(f"give one of {', '.join(wanted)} to look at.")
+    for kind, number in wanted.items():
+        look = _place(store, trace_id, kind, number, of_pass)
+        window = window or (look if kind == "step" else _around(store, trace_id, look[0]))
+    if window is None:
+        [whole] = store.rows(
+            "SELECT coalesce(min(start_ns), 0), coalesce(max(end_ns), 0) + 1 FROM traces WHERE trace_id = $1",
+            [trace_id],
+        )
+        return Part(*EVER, *(look or whole))
+    [(launch_ns,)] = store.rows(
+        "SELECT min(launch_ns) FROM kernels WHERE trace_id = $1 AND start_ns < $3 AND end_ns > $2", [trace_id, *window]
+    )
+    launched = window[0] if launch_ns is None else min(window[0], launch_ns)
+    return Part(launched, window[1], *(look or window))
+
+
+def _place(store: Store, trace_id: str, kind: str, number: int, pass_id: int | None) -> tuple[int, int]:
+    """Return the span of a place."""
+    if kind not in PLACES:
+        raise UsageError(f"{kind}: expected one of {', '.join(PLACES)}.")
+    if kind == "kernel":
+        query = "SELECT start_ns, end_ns FROM kernels WHERE trace_id = $1 AND kernel_id = $2"
+        found = next(iter(store.rows(query, [trace_id, number])), None)
+    elif kind == "layer":
+        found = _span(store, trace_id, "kind = 'layer' AND pass_id = $2 AND layer_id = $3", pass_id, number)
+    elif kind == "step":
+        found = _span(store, trace_id, "kind = 'step' AND step_id = $2", number)
+    else:
+        found = _span(store, trace_id, "kind = 'idle' AND gap_id = $2", number)
+    if found is None:
+        raise UsageError(
+            f"{kind} {number}: the trace has none of this number on a device. "
+            f'`tracelake sql "FROM {PLACES[kind]}"` lists {kind}s with their numbers.'
+        )
+    return found
+
+
+def _around(store: Store, trace_id: str, at_ns: int) -> tuple[int, int] | None:
+    """Return the span of the pass that runs at a time on some device, or else of the step; None where none does."""
+    [(pass_id,)] = store.rows(
+        "SELECT min(pass_id) FROM perfetto_marks WHERE trace_id = $1 AND kind IN ('pass', 'prologue', 'epilogue') "
+        "AND start_ns <= $2 AND end_ns > $2",
+        [trace_id, at_ns],
+    )
+    if pass_id is not None:
+        return _of_pass(store, trace_id, pass_id)
+    return _span(store, trace_id, "kind = 'step' AND start_ns <= $2 AND end_ns > $2", at_ns)
+
+
+def _of_pass(store: Store, trace_id: str, pass_id: int) -> tuple[int, int] | None:
+    """Return the span of a pass with what surrounds its layers."""
+    return _span(store, trace_id, "pass_id = $2 AND kind <> 'gap'", pass_id)
+
+
+def _span(store: Store, trace_id: str, condition: str, *parameters: object) -> tuple[int, int] | None:
+    """Return the first start and the last end of marks, of all devices; None where there is none."""
+    [(start_ns, end_ns)] = store.rows(
+        f"SELECT min(start_ns), max(end_ns) FROM perfetto_marks WHERE trace_id = $1 AND {condition}",
+        [trace_id, *parameters],
+    )
+    return None if start_ns is None else (start_ns, end_ns)
