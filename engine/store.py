@@ -186,6 +186,7 @@ class Store:
 
     def focus(self, *trace_ids: str) -> None:
         """Be asked about these traces from now on: no file is read but theirs and of those that they rest on."""
+        self.answers.widen()
         connection = self.catalog_connection
         self.answers.focus = frozenset().union(*map(self.answers.related, trace_ids))
         self.answers.see(connection)
@@ -355,8 +356,7 @@ class Store:
         """Renew what is stale, where that is not much, and what is lost of some relations; say what is not renewed."""
         if self._renewing:
             return
-        stale = set(self.answers.stale())
-        lost = set[str]().union(*(self.answers.without_rows(entry) for entry in entries))
+        stale, lost = {*self.answers.stale()}, set[str]().union(*map(self.answers.without_rows, entries))
         if len(stale) > RENEWED_AT_ONCE:
             aside.warn_stale(self.path, len(stale), len(self.answers.catalog.states))
             stale = set()

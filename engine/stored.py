@@ -59,6 +59,12 @@ class Stored:
         if self.focus is not None:
             self.catalog.leave(connection, self.focus)
 
+    def widen(self) -> None:
+        """Be asked about all traces again: what a connection's catalog has lost of them, the next load fills in."""
+        if self.focus is not None:
+            self.focus = None
+            self.catalog.forget()
+
     def stale(self) -> list[str]:
         """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
         rules = Rules(self._layout)

@@ -70,3 +70,12 @@ def test_what_others_change_meanwhile_leaves_the_focus_as_it_is(filled):
         alone.refresh()
         assert alone.rows("SELECT trace FROM traces") == [("decode",)]
         assert len(alone.rows("FROM layers")) == 30
+
+
+def test_a_lake_that_is_asked_about_another_trace_has_that_ones_rows(filled):
+    names = dict(filled.rows("SELECT trace, trace_id FROM traces"))
+    with Lake(filled.path) as alone:
+        for trace, ranks in (("decode", 0), ("rank1", 2), ("decode", 0)):
+            alone.store.focus(names[trace])
+            assert len(alone.rows("FROM collectives")) == 2 * ranks
+            assert alone.rows("SELECT count(*) > 0 FROM kernels WHERE trace_id = $1", [names[trace]]) == [(True,)]
