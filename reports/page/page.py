@@ -78,12 +78,31 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Opening:
+    """The five lines of a page that is not of one trace.
+
+    Attributes:
+        texts: the lines, each after its label.
+        mood: ok, warning or error: the colour of the line of trust.
+        parts: none: a bar is of one trace's time.
+    """
+
+    texts: tuple[tuple[str, str], ...]
+    mood: str
+    parts: tuple[tuple[str, float], ...] = ()
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the lines, each with its label."""
+        return list(self.texts)
+
+
+@dataclass(frozen=True)
 class Page:
     """A page: its title, the line below it, the five lines, and its sections."""
 
     title: str
     subtitle: str
-    opening: Headline | None
+    opening: Headline | Opening | None
     sections: tuple[Section, ...]
 
     @property
