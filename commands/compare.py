@@ -10,7 +10,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import open_lake, output_options, print_rows, render_rows, say, say_losses
+from .common import open_lake, output_options, page_file, print_rows, render_rows, say, say_losses
 
 if TYPE_CHECKING:
     import duckdb
@@ -87,6 +87,8 @@ def compare(
     from ..analysis.sides import resolve
 
     shown = _Shown(wanted[0] if wanted else "", format_, output, limit)
+    if wanted and shown.page:
+        raise UsageError(f"{output}: a page has the whole comparison: omit {wanted[0]}.")
     opened = open_lake(lake, trace=sides[0] if sides else None)
     for side in sides[1:]:
         say_losses(opened, side)
@@ -95,7 +97,7 @@ def compare(
     if shown.of_pair and not pair:
         raise UsageError("--ops, --families and --gate are about two traces.")
     opened.store.focus(*(trace for side in found for trace in side.traces))
-    if pair and not terms and not work:
+    if pair and not terms and not work and not shown.page:
         before, after = sides if len(sides) == 2 and by is None and baseline is None else pair
         _measures(opened, before, after, shown, strict=strict, anyway=anyway)
         if shown.of_pair or not shown.is_screen:
@@ -120,6 +122,10 @@ class _Shown:
     def is_screen(self) -> bool:
         return self.format == "table" and self.output is None
 
+    @property
+    def page(self) -> Path | None:
+        return page_file(self.format, self.output)
+
     def rows(self, rows: duckdb.DuckDBPyRelation) -> None:
         render_rows(rows, self.format, self.output, self.limit)
 
@@ -138,7 +144,9 @@ def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, 
         columns = "side, baseline, basis, before_matched_pct, after_matched_pct, doubts"
         for row in answer.sides.select(columns).fetchall():
             say(_matched(*row))
-    if shown.wanted == "--work":
+    if shown.page:
+        opened.write_page(answer, shown.page)
+    elif shown.wanted == "--work":
         shown.rows(answer.ops)
     elif shown.wanted == "--terms":
         shown.main_columns(opened, "comparison_terms", answer.terms)

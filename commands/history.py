@@ -9,7 +9,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import format_options, open_lake, print_rows, say
+from .common import format_options, open_lake, page_file, print_rows, say
 
 if TYPE_CHECKING:
     from ..analysis.sides import Side
@@ -47,10 +47,15 @@ def history(
     """
     opened = open_lake(lake)
     answer = opened.history(metric, by, where)
+    if answer.doubts:
+        say(f"are these runs of one program? {'; '.join(answer.doubts)}. --where keeps those of one.")
     for verdict in answer.verdicts:
         say(verdict)
     for before, after in answer.pairs:
         say(f"what changed: tracelake compare run='{before}' run='{after}'")
+    if page := page_file(format_, output):
+        opened.write_page(answer, page)
+        return
     print_rows(opened, "history", answer.rows, format_, output, limit)
     if answer.levels and format_ == "table" and output is None:
         _show_change(opened, answer.levels[-1])

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.paths import Place
-from .common import format_options, open_lake, print_rows, say
+from .common import format_options, open_lake, page_file, print_rows, say
 
 
 @click.command()
@@ -39,4 +39,7 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
     answer = opened.ranks(run, by)
     for verdict in answer.verdicts:
         say(verdict)
+    if page := page_file(format_, output):
+        opened.write_page(answer, page)
+        return
     print_rows(opened, answer.relation, answer.rows, format_, output, limit)

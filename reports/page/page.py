@@ -142,6 +142,11 @@ def _defined(relation: str) -> frozenset[str]:
     return frozenset() if entry is None else frozenset(column.name for column in entry.columns)
 
 
+def _is_defined(relation: str, column: str) -> bool:
+    """Return whether a relation defines a column; of one in µs that may be in ns."""
+    return bool({column, column.removesuffix("_us") + "_ns"} & _defined(relation))
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     import jinja2
@@ -152,5 +157,5 @@ def _environment() -> jinja2.Environment:
         finalize=lambda value: printable(value) if type(value) is str else value,
     )  # fmt: skip
     environment.filters |= {"short": lambda text: cut(text, _LONGEST_CELL)}
-    environment.globals["is_defined"] = lambda relation, column: column in _defined(relation)
+    environment.globals["is_defined"] = _is_defined
     return environment
