@@ -64,6 +64,9 @@ def compare(
     runs of a side, or between the steps of its one run; verdicts allow for it.
 
     Of two traces, the measures of a step come first: each before and after, its change, and the noise between steps.
+    With -o c.html the whole comparison is a page that needs no network: the waterfall, the terms, the work that changed
+    most, what was matched.
+
     A gate fails on steps that got slower by more than its threshold and the noise, and on parts of a step that did: an
     operation, a family of operations or the idle time, by name. It warns of shares; thresholds are in the table
     gate_rules. Where it cannot judge (one step, a step without work, different work) it gives the reason
@@ -77,6 +80,7 @@ def compare(
       tracelake compare monday tuesday --gate --strict
       tracelake compare prefill decode --families --anyway
       tracelake compare run=nightly-21 --by rank
+      tracelake compare monday tuesday -o comparison.html
     """
     flags = {"--terms": terms, "--work": work, "--ops": ops, "--families": families, "--gate": gate}
     wanted = [flag for flag, given in flags.items() if given]

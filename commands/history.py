@@ -35,7 +35,9 @@ def history(
     its traces. Time is when traces were recorded: as set (recorded_at=2026-11-21), by the clock in the file, by a date
     in its name, or by when it was last written.
 
-    Below a shift is the waterfall of a step, of the runs of the level before against those after.
+    Below a shift is the waterfall of a step, of the runs of the level before against those after. With -o h.html both
+    are a page that needs no network. Runs of different models, phases, chips or work have no history in common: a line
+    says where that is so, and --where keeps those of one.
 
     One history in fifty without a shift is said to have one. It needs 8 points, and a level 3.
 
@@ -44,6 +46,7 @@ def history(
       tracelake history step_ms
       tracelake history exposed_communication_pct --by run --where "hardware = 'h100_sxm'"
       tracelake history time_breakdown.idle_pct --by trace --format csv
+      tracelake history step_ms -o history.html
     """
     opened = open_lake(lake)
     answer = opened.history(metric, by, where)

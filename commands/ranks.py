@@ -26,10 +26,13 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
     ends of collectives; below the residual lateness means nothing. Where collectives cannot be paired, the reason is
     in the answer.
 
+    With -o r.html it is a page that needs no network: a map of ranks and steps, whom the others wait for, the clocks.
+
     \b
     Examples:
       tracelake ranks nightly-21
       tracelake ranks nightly-21 --by step --format csv
+      tracelake ranks nightly-21 -o ranks.html
     """
     from ..analysis.ranks import find_run
     from ..ingest.inputs import names_input

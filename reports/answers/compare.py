@@ -78,9 +78,10 @@ def _doubts(store: Store, sides: Sequence[Row], traces: Sequence[Row]) -> list[R
 def _opening(
     store: Store, sides: Sequence[Row], first: Row, traces: Sequence[Row], doubts: Sequence[Row]
 ) -> Opening:  # fmt: skip
-    which = f"side = {quoted(first['side'])} AND baseline = {quoted(first['baseline'])}"
-    leads = objects(store, f"SELECT * FROM comparison_leads WHERE {which}")
-    parts = objects(store, f"SELECT * FROM comparison_terms WHERE {which} AND level = 'part' ORDER BY place")
+    leads = objects(store, "SELECT * FROM comparison_leads WHERE side = $side", side=first["side"])
+    parts = objects(
+        store, "SELECT * FROM comparison_terms WHERE side = $side AND level = 'part' ORDER BY place", side=first["side"]
+    )
     said = words.difference(first)
     of = ""
     if len(sides) > 1:
@@ -133,11 +134,11 @@ def _measures(store: Store, traces: Sequence[Row], baseline: str) -> Section:
 
 
 def _matches(store: Store, shown: Sequence[Row]) -> Section:
-    names = ", ".join(quoted(row["side"]) for row in shown)
     rows = objects(
         store,
-        f"SELECT * FROM comparison_matches WHERE side IN ({names}) "
-        f"ORDER BY list_position([{names}], side), before_ns + after_ns DESC, matched_by",
+        "SELECT * FROM comparison_matches WHERE list_contains($names, side) "
+        "ORDER BY list_position($names, side), before_ns + after_ns DESC, matched_by",
+        names=[row["side"] for row in shown],
     )
     if not rows:
         return Section("matches", "What was matched", "There is no work to match.")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ...analysis.sides import compare
 from ...engine.errors import UsageError
-from ...engine.modules import quoted
 from ..page import changes
 from ..page.page import Card, Fold, Opening, Page, Section
 from ..page.tables import objects, of_relation, table
@@ -66,7 +65,7 @@ class _Explained:
 
 
 def _opening(store: Store, answer: History, rows: Sequence[Row], last: _Explained | None) -> Opening:
-    meaning = store.rows(f"SELECT meaning FROM history_metrics WHERE metric = {quoted(answer.metric)}")
+    meaning = store.rows("SELECT meaning FROM history_metrics WHERE metric = $1", [answer.metric])
     of = f"{answer.metric}: {meaning[0][0]}" if meaning else f"{answer.metric}, median of a trace's rows"
     times = [row["recorded_at"][:10] for row in rows if row["recorded_at"]]
     span = f", recorded from {min(times)} to {max(times)}" if times else ""

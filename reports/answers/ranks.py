@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...engine.modules import quoted
 from ..page import changes, charts
 from ..page.page import Fold, Opening, Page, Section
 from ..page.tables import objects, table
@@ -34,29 +33,28 @@ _OF_STRAGGLER = ("label", "calls", "last_calls", "last_pct", "expected_pct", "is
 
 def page(store: Store, answer: Ranks) -> Page:
     """Return the ranks of a run as a page."""
-    run = f"run = {quoted(answer.run)}"
-    ranks = objects(store, f"SELECT * FROM _rank_labels WHERE {run} ORDER BY place")
+    ranks = objects(store, "SELECT * FROM _rank_labels WHERE run = $run ORDER BY place", run=answer.run)
     names = {(row["trace_id"], row["device"]): (row["label"], row["place"]) for row in ranks}
 
     def named(query: str) -> list[Row]:
         """Return the rows of a question, each with the label and the place of its rank."""
         return [
             dict(zip(("label", "place"), names[row["trace_id"], row["device"]], strict=True)) | row
-            for row in objects(store, query) if (row["trace_id"], row["device"]) in names
+            for row in objects(store, query, run=answer.run) if (row["trace_id"], row["device"]) in names
         ]  # fmt: skip
 
     steps = named(
-        f"SELECT * FROM rank_steps WHERE {run} QUALIFY dense_rank() OVER (ORDER BY step) <= {_STEPS} "
+        f"SELECT * FROM rank_steps WHERE run = $run QUALIFY dense_rank() OVER (ORDER BY step) <= {_STEPS} "
         "ORDER BY step, step_id"
     )
     waits = named(
         "SELECT trace_id, device, cause, sum(waited_us) / 1000 AS waited_ms FROM rank_waits "
-        f"WHERE {run} AND cause IS NOT NULL GROUP BY ALL ORDER BY waited_ms DESC, trace_id, device, cause"
+        "WHERE run = $run AND cause IS NOT NULL GROUP BY ALL ORDER BY waited_ms DESC, trace_id, device, cause"
     )
     late = named(
-        f"SELECT * FROM rank_waits WHERE {run} AND cause IS NOT NULL ORDER BY waited_us DESC, call LIMIT {_ROWS}"
+        f"SELECT * FROM rank_waits WHERE run = $run AND cause IS NOT NULL ORDER BY waited_us DESC, call LIMIT {_ROWS}"
     )
-    often = named(f"SELECT * FROM stragglers WHERE {run} ORDER BY caused_us DESC, trace_id, device LIMIT {_ROWS}")
+    often = named(f"SELECT * FROM stragglers WHERE run = $run ORDER BY caused_us DESC, trace_id, device LIMIT {_ROWS}")
     return Page(
         title=f"Ranks of {answer.run}", subtitle=f"Ranks of a run, {words.made()}", opening=_opening(answer, ranks),
         sections=(_map(steps, ranks), _ranks(answer, ranks, waits), _calls(late, often), _clocks(ranks)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...engine.modules import quoted
 from ..charts.vega import Chart
 from ..page import changes
 from ..page.page import Fold, Section
@@ -54,14 +53,16 @@ def terms(store: Store, sides: Sequence[Row], key: str, title: str) -> Section:
     """Return the waterfalls of some sides, with their terms as tables."""
     drawn = tuple(_drawn(store, row, f"{key}-{nth}") for nth, row in enumerate(sides))
     several = ("side",) if len(sides) > 1 else ()
-    names = ", ".join(quoted(row["side"]) for row in sides)
+    names = [row["side"] for row in sides]
     folds = []
     for level, wanted in _LEVELS.items():
         rows = objects(
             store,
-            f"SELECT * FROM comparison_terms WHERE side IN ({names}) AND level IN ({', '.join(map(quoted, wanted))}) "
+            "SELECT * FROM comparison_terms WHERE list_contains($names, side) AND list_contains($wanted, level) "
             f"QUALIFY row_number() OVER (PARTITION BY side ORDER BY abs(delta_ns) DESC, place) <= {_ROWS} "
-            f"ORDER BY list_position([{names}], side), place",
+            "ORDER BY list_position($names, side), place",
+            names=names,
+            wanted=list(wanted),
         )
         if rows:
             shown = table([in_us(row) for row in rows], (*several, *_TERMS), f"Terms: {level}", _EACH)
@@ -77,8 +78,9 @@ def terms(store: Store, sides: Sequence[Row], key: str, title: str) -> Section:
 def _drawn(store: Store, side: Row, name: str) -> Chart:
     bars = objects(
         store,
-        f"SELECT * FROM comparison_waterfall WHERE side = {quoted(side['side'])} "
-        f"AND baseline = {quoted(side['baseline'])} ORDER BY place",
+        "SELECT * FROM comparison_waterfall WHERE side = $side AND baseline = $baseline ORDER BY place",
+        side=side["side"],
+        baseline=side["baseline"],
     )
     rows = []
     for bar in bars:
@@ -99,12 +101,13 @@ def _drawn(store: Store, side: Row, name: str) -> Chart:
 
 def operators(store: Store, sides: Sequence[Row], key: str, title: str) -> Section:
     """Return the operators whose times differ most: of the first side as a chart, of all as a table."""
-    names = ", ".join(quoted(row["side"]) for row in sides)
+    names = [row["side"] for row in sides]
     rows = objects(
         store,
-        f"SELECT * FROM comparison_ops WHERE side IN ({names}) AND delta_ns <> 0 "
+        "SELECT * FROM comparison_ops WHERE list_contains($names, side) AND delta_ns <> 0 "
         f"QUALIFY row_number() OVER (PARTITION BY side ORDER BY abs(delta_ns) DESC, group_id) <= {_ROWS} "
-        f"ORDER BY list_position([{names}], side), abs(delta_ns) DESC, group_id",
+        "ORDER BY list_position($names, side), abs(delta_ns) DESC, group_id",
+        names=names,
     )
     if not rows:
         return Section(key, title, "No operator's time differs.")

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def objects(store: Store, query: str, trace_id: str | None = None) -> list[Row]:
-    """Return the rows of a question, which may name `$trace_id`, as one object each."""
-    return of_relation(store.sql(query, **({} if trace_id is None else {"trace_id": trace_id})))
+def objects(store: Store, query: str, **parameters: Any) -> list[Row]:
+    """Return the rows of a question, in which parameters stand as `$name`, as one object each."""
+    return of_relation(store.sql(query, **parameters))
 
 
 def of_relation(relation: duckdb.DuckDBPyRelation) -> list[Row]:

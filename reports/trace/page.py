@@ -95,7 +95,7 @@ def _time_line(store: Store, trace_id: str, tables: _Tables) -> Section:
         "SELECT device, what, lane, rel_us, dur_us, label, category FROM timeline_spans WHERE trace_id = $trace_id "
         f"QUALIFY row_number() OVER (ORDER BY lane LIKE 'layers%' DESC, dur_us DESC) <= {_BARS} "
         "AND dense_rank() OVER (ORDER BY device) = 1 ORDER BY rel_us, lane",
-        trace_id,
+        trace_id=trace_id,
     )
     fold = tables.fold("time_breakdown", "Where the time of all devices goes")
     if not rows:
@@ -124,7 +124,7 @@ def _layers(store: Store, trace_id: str, pass_id: int | None) -> Section:
         "SELECT device, layer_id, category_group, sum_us, layer_pct FROM layer_groups "
         f"WHERE trace_id = $trace_id AND pass_id = {pass_id} "
         "QUALIFY dense_rank() OVER (ORDER BY device) = 1 ORDER BY layer_id, category_group",
-        trace_id,
+        trace_id=trace_id,
     )
     of = coverage(store, trace_id, pass_id)
     verdict = layers.verdict(store, trace_id, pass_id)
@@ -141,7 +141,7 @@ def _parts(store: Store, trace_id: str, tables: _Tables) -> Section:
         store,
         "SELECT path, depth, kind, self_us, self_pct FROM nested_parts WHERE trace_id = $trace_id "
         f"AND self_pct >= {_LEAST_PCT} ORDER BY depth, self_us DESC, path",
-        trace_id,
+        trace_id=trace_id,
     )
     folds = (
         tables.fold("regions", "Regions"), tables.fold("op_families", "Families of operations"),
@@ -187,7 +187,7 @@ def _roofline(store: Store, trace_id: str) -> Section:
         store,
         "SELECT * EXCLUDE (trace_id) FROM roofline_points WHERE trace_id = $trace_id "
         "ORDER BY sum_us DESC, display_name, m, n, k",
-        trace_id,
+        trace_id=trace_id,
     )
     if not rows:
         why = "The work of the kernels is not known, or the chip's peaks are not: see `tracelake doctor`."
@@ -244,7 +244,7 @@ def _collectives(store: Store, trace_id: str, tables: _Tables) -> Section:
         store,
         "SELECT kind, bytes, bus_gbps, dur_us FROM collectives WHERE trace_id = $trace_id AND bytes > 0 "
         f"AND bus_gbps IS NOT NULL ORDER BY dur_us DESC LIMIT {_BARS}",
-        trace_id,
+        trace_id=trace_id,
     )
     if not rows:
         return Section(
@@ -260,7 +260,7 @@ def _trust(store: Store, trace_id: str) -> Section:
         store,
         'SELECT severity, "check", value, unit, message FROM health WHERE trace_id = $trace_id '
         "ORDER BY list_position(['error', 'warning', 'info', 'ok'], severity), \"check\"",
-        trace_id,
+        trace_id=trace_id,
     )
     about = Table((text("what"), text("value")), tuple(facts(store, trace_id)), "The trace and its settings")
     found = table(checks, ("severity", "check", "value", "unit", "message"), "Checks")
