@@ -101,6 +101,8 @@ def compare(
     if shown.of_pair and not pair:
         raise UsageError("--ops, --families and --gate are about two traces.")
     opened.store.focus(*(trace for side in found for trace in side.traces))
+    if pair and strict and shown.page:
+        opened.compare(*pair, strict=True, anyway=anyway)
     if pair and not terms and not work and not shown.page:
         before, after = sides if len(sides) == 2 and by is None and baseline is None else pair
         _measures(opened, before, after, shown, strict=strict, anyway=anyway)

@@ -63,7 +63,8 @@ def lead(row: Row | None) -> str:
     if row is None:
         return "no operator differs"
     names = [row["part"], row["category"], row["module"], row["operator"]]
-    said = " / ".join(short(name) for name in names if name)
+    # What is matched by its category has that for an operator.
+    said = " / ".join(short(name) for name in names if name and name != f"({row['category']})")
     said += f": {change(row['delta_ns'])}"
     if row["step_pct"] is not None:
         said += f", {row['step_pct']:+.1f} % of the step"

@@ -49,7 +49,6 @@ def waterfall(name: str, title: str, rows: Sequence[Row]) -> Chart:
     shown = [
         row | {"from_ms": max(row["start_ms"], begin), "right_ms": max(row["start_ms"], row["end_ms"])} for row in rows
     ]
-    unit = "ms in a step" + (f"; the axis begins at {begin:.4g} ms" if begin else "")
     base = alt.Chart(data(shown)).encode(
         y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[
@@ -58,11 +57,12 @@ def waterfall(name: str, title: str, rows: Sequence[Row]) -> Chart:
         ],
     )  # fmt: skip
     bars = base.mark_bar(clip=True, minBandSize=1).encode(
-        x=alt.X("from_ms:Q", title=unit, scale=alt.Scale(domainMin=begin, domainMax=end, nice=False)),
+        x=alt.X("from_ms:Q", title="ms in a step", scale=alt.Scale(domainMin=begin, domainMax=end, nice=False)),
         x2="end_ms:Q",
         color=alt.Color("kind:N", title=None, scale=_scale(KINDS, rows, "kind"), legend=_below()),
     )  # fmt: skip
     words = base.mark_text(align="left", dx=5, fontSize=11, text=text).encode(x="right_ms:Q")
+    title += f"; the axis begins at {begin:.4g} ms" if begin else ""
     return chart(name, title, _sized(alt.layer(bars, words), _BAND * len(rows)))
 
 

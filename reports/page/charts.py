@@ -109,10 +109,12 @@ def icicle(name: str, title: str, rows: Sequence[Row]) -> Chart:
             alt.Tooltip("pct:Q", title="%", format=".2f"),
         ],
     )  # fmt: skip
+    # Pixels of a part.
+    wide = "(datum.end_pct - datum.start_pct) / 100 * width"
     words = (
-        base.transform_filter("datum.end_pct - datum.start_pct > 9")
-        .mark_text(align="left", dx=4, fontSize=11, color="white", clip=True)
-        .encode(text="short:N")
+        base.transform_filter(f"{wide} > 30")
+        .mark_text(align="left", dx=4, fontSize=11, color="white", clip=True, limit=alt.expr(f"{wide} - 8"))
+        .encode(text="label:N")
     )
     return chart(name, title, _wide(alt.layer(bars, words), _high(rows, "depth", 26)))
 

@@ -177,7 +177,7 @@ def _part(depth: int, start: float, pct: float, name: str, path: str, us: float)
     return {
         "depth": depth, "start_pct": round(start, 4), "end_pct": round(start + pct, 4), "pct": round(pct, 4),
         # Parts that differ in their number alone have one colour.
-        "kind": re.sub(r"[_.]?\d+$", "", name), "short": cut(name, max(4, int(pct * 1.2))), "path": cut(path, 200),
+        "kind": re.sub(r"[_.]?\d+$", "", name), "label": cut(name, 60), "path": cut(path, 200),
         "us": us,
     }  # fmt: skip
 
