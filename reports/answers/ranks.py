@@ -33,28 +33,23 @@ _OF_STRAGGLER = ("label", "calls", "last_calls", "last_pct", "expected_pct", "is
 
 def page(store: Store, answer: Ranks) -> Page:
     """Return the ranks of a run as a page."""
-    ranks = objects(store, "SELECT * FROM _rank_labels WHERE run = $run ORDER BY place", run=answer.run)
-    names = {(row["trace_id"], row["device"]): (row["label"], row["place"]) for row in ranks}
 
-    def named(query: str) -> list[Row]:
-        """Return the rows of a question, each with the label and the place of its rank."""
-        return [
-            dict(zip(("label", "place"), names[row["trace_id"], row["device"]], strict=True)) | row
-            for row in objects(store, query, run=answer.run) if (row["trace_id"], row["device"]) in names
-        ]  # fmt: skip
+    def named(relation: str, rest: str, columns: str = "own.*") -> list[Row]:
+        """Return rows of a relation, each with the label of its rank and its place."""
+        query = (
+            f"SELECT label, place, {columns} FROM {relation} AS own JOIN _rank_labels AS labels "
+            f"ON labels.trace_id = own.trace_id AND labels.device = own.device WHERE run = $run {rest}"
+        )
+        return objects(store, query, run=answer.run)
 
-    steps = named(
-        f"SELECT * FROM rank_steps WHERE run = $run QUALIFY dense_rank() OVER (ORDER BY step) <= {_STEPS} "
-        "ORDER BY step, step_id"
-    )
+    ranks = named("ranks", "ORDER BY place")
+    steps = named("rank_steps", f"QUALIFY dense_rank() OVER (ORDER BY step) <= {_STEPS} ORDER BY place, step, step_id")
     waits = named(
-        "SELECT trace_id, device, cause, sum(waited_us) / 1000 AS waited_ms FROM rank_waits "
-        "WHERE run = $run AND cause IS NOT NULL GROUP BY ALL ORDER BY waited_ms DESC, trace_id, device, cause"
-    )
-    late = named(
-        f"SELECT * FROM rank_waits WHERE run = $run AND cause IS NOT NULL ORDER BY waited_us DESC, call LIMIT {_ROWS}"
-    )
-    often = named(f"SELECT * FROM stragglers WHERE run = $run ORDER BY caused_us DESC, trace_id, device LIMIT {_ROWS}")
+        "rank_waits", "AND cause IS NOT NULL GROUP BY label, place, cause ORDER BY waited_ms DESC, place, cause",
+        "cause, sum(waited_us) / 1000 AS waited_ms",
+    )  # fmt: skip
+    late = named("rank_waits", f"AND cause IS NOT NULL ORDER BY waited_us DESC, call LIMIT {_ROWS}")
+    often = named("stragglers", f"ORDER BY caused_us DESC, place LIMIT {_ROWS}")
     return Page(
         title=f"Ranks of {answer.run}", subtitle=f"Ranks of a run, {words.made()}", opening=_opening(answer, ranks),
         sections=(_map(steps, ranks), _ranks(answer, ranks, waits), _calls(late, often), _clocks(ranks)),
@@ -97,7 +92,7 @@ def _mean(ranks: Sequence[Row], key: str) -> float | None:
 def _map(steps: Sequence[Row], ranks: Sequence[Row]) -> Section:
     most = sorted(ranks, key=lambda row: -(row["waited_for_ms"] or 0))[:_RANKS]
     kept = {row["label"] for row in most}
-    rows = sorted((row for row in steps if row["label"] in kept), key=lambda row: (row["place"], row["step"]))
+    rows = [row for row in steps if row["label"] in kept]
     if not rows:
         return Section("map", "Rank and step", "No rank of the run has a device operation.")
     cells = [
