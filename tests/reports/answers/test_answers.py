@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from tracelake.cli import cli
 from tracelake.engine.errors import UsageError
 
-from ..conftest import SHIFTED
+from ..conftest import KERNELS, SHIFTED
 from ..page.parts import assert_stands_alone, charts_of
 
 SECTIONS = {
@@ -72,8 +72,15 @@ def test_the_bars_of_a_waterfall_lead_from_the_step_before_to_the_step_after(fle
 
 
 def test_the_rest_of_many_terms_is_one_bar(fleet):
-    [(most,)] = fleet.lake.rows("SELECT max(place) FROM comparison_waterfall WHERE bar = 'term'")
-    assert most <= 12
+    fleet.lake.compare_sides("many", "more")
+    [(terms, rest, deltas)] = fleet.lake.rows(
+        "SELECT count(*) FILTER (bar = 'term'), any_value(terms) FILTER (bar = 'rest'), "
+        "sum(delta_ns) FILTER (bar IN ('term', 'rest')) FROM comparison_waterfall"
+    )
+    [(changed,)] = fleet.lake.rows("SELECT count(*) FROM comparison_terms WHERE level = 'category' AND delta_ns <> 0")
+    assert (terms, rest) == (12, changed - 12)
+    # The n-th kernel takes n µs longer.
+    assert deltas == 1000 * sum(range(len(KERNELS)))
 
 
 def test_what_leads_is_the_planted_change_with_its_split(fleet):
@@ -106,7 +113,7 @@ def test_ranks_show_the_planted_link_in_every_step(pages):
 def test_a_history_warns_of_points_that_may_be_of_several_programs(fleet):
     assert fleet.answers()["history"]().doubts == ()
     # Nights and ranks have no kernel of one module in common; the model of the ranks is not known.
-    where = "rank IS NULL OR rank = 0"
+    where = "trace LIKE 'night%' OR rank = 0"
     assert fleet.lake.history("step_ms", by="trace", where=where).doubts == (
         "hardware: h100_sxm (8), h200 (1)",
         "work: at 1 of 9 points less than half of the work is also in the point before: at night-0 0 % is in rank0",
@@ -116,7 +123,7 @@ def test_a_history_warns_of_points_that_may_be_of_several_programs(fleet):
 def test_the_terminal_and_the_page_have_the_warning(fleet, tmp_path, monkeypatch):
     # A lake of the command's own would compute everything again.
     monkeypatch.setattr("tracelake.commands.history.open_lake", lambda _: fleet.lake)
-    words = ["history", "step_ms", "--by", "trace", "--where", "rank IS NULL OR rank = 0"]
+    words = ["history", "step_ms", "--by", "trace", "--where", "trace LIKE 'night%' OR rank = 0"]
     ended = CliRunner().invoke(cli, [*words, "-o", str(tmp_path / "h.html")])
     assert ended.exit_code == 0, ended.output
     assert "are these runs of one program? hardware: h100_sxm (8), h200 (1); work: at 1 of 9 points" in ended.stderr
