@@ -7,22 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from .analysis import (
-    alignment,
-    budgets,
-    calibration,
-    comparison,
-    latencies,
-    mfu,
-    model_traces,
-    models,
-    passes,
-    sides,
-    sweeps,
-    traces,
-)  # fmt: skip
+from .analysis import alignment, budgets, calibration, comparison, mfu, model_traces, models, passes, sides, traces
 from .analysis import history as histories
+from .analysis import latencies as best_times
 from .analysis import ranks as fleets
+from .analysis import sweeps as what_ifs
 from .analysis.mfu import Workload
 from .analysis.passes import Pass
 from .engine import changes, checks, export, invariants, replicas
@@ -248,9 +237,9 @@ class Lake:
         """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios."""
         return calibration.calibrate(self.store, name, hardware)
 
-    def attach(self, folder: _Path) -> latencies.Attached:
+    def attach(self, folder: _Path) -> best_times.Attached:
         """Read latency tables of matrix products: best times for kernel_roofline to compare with."""
-        return latencies.attach(self.store, Path(folder))
+        return best_times.attach(self.store, Path(folder))
 
     # Models and chips, without a trace
     def models(self) -> Relation:
@@ -291,11 +280,11 @@ class Lake:
 
     def model_roofline(self, scenario: str, *, modules: bool = False) -> Relation:
         """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
-        return sweeps.model_roofline(self.store, scenario, modules=modules)
+        return what_ifs.model_roofline(self.store, scenario, modules=modules)
 
-    def model_sweep(self, model: _Path, **axes: Any) -> sweeps.Sweep:
+    def model_sweep(self, model: _Path, **axes: Any) -> what_ifs.Sweep:
         """Put a scenario to the model for each combination of values: `.rows`, `.map(x, y)`."""
-        return sweeps.sweep(self.store, model, **axes)
+        return what_ifs.sweep(self.store, model, **axes)
 
     def add_times(self, scenario: str, times: Times | None = None, **totals: float | None) -> None:
         """Store how long a scenario took: times of a layer's kernels, and measured_ms and per_layer_ms."""
@@ -339,6 +328,12 @@ class Lake:
     def ranks(self, run: str, by: str = "rank") -> fleets.Ranks:
         """Return which rank of a run the others wait for, in how many steps and why: `.rows`, `.verdicts`."""
         return fleets.ranks(self.store, run, by)
+
+    def write_page(self, answer: sides.SideComparison | histories.History | fleets.Ranks, output: _Path) -> str:
+        """Return what `compare_sides`, `history` or `ranks` answered as a page, written to a file (.html)."""
+        from .reports.answers import write
+
+        return write.write_page(self.store, answer, output)
 
     def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
         """Return what a model's forward pass should cost, and how near the measured times come to it."""

@@ -34,6 +34,9 @@ class History:
         verdicts: a sentence for each, or why there cannot be one.
         pairs: for each shift the last run before it and the first of it.
         levels: for each shift the traces of the level before and of the level after, as sides of a comparison.
+        metric: the metric.
+        unit: its unit; empty of a column of a relation.
+        doubts: what speaks against taking the points for those of one program, in words.
     """
 
     rows: duckdb.DuckDBPyRelation
@@ -41,6 +44,9 @@ class History:
     verdicts: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
     levels: tuple[tuple[Side, Side], ...]
+    metric: str
+    unit: str
+    doubts: tuple[str, ...]
 
 
 def history(store: Store, metric: str, by: str = "run", where: str | None = None) -> History:
@@ -80,7 +86,18 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         verdicts=_verdicts(rows, found, unit),
         pairs=tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found),
         levels=tuple(_levels(store, by, ids, [row["run"] for row in rows], found)),
+        metric=metric,
+        unit=unit,
+        doubts=_doubts(store, by, measured, ids),
     )
+
+
+def _doubts(store: Store, by: str, measured: duckdb.DuckDBPyRelation, ids: Sequence[str] | None) -> tuple[str, ...]:
+    """Return why the traces with a value may be of several programs."""
+    known = {one for (one,) in measured.filter("value IS NOT NULL").select("trace_id").fetchall()}
+    traces = ", ".join(map(quoted, sorted(known if ids is None else known & set(ids))))
+    found = store.rows(f"SELECT question, message FROM history_doubts({quoted(by)}, [{traces}])")
+    return tuple(f"{question}: {message}" for question, message in found)
 
 
 def _measured(store: Store, metric: str) -> tuple[duckdb.DuckDBPyRelation, str, tuple[str, str]]:

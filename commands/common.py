@@ -98,7 +98,7 @@ def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
     return click.option(
         "--sort", metavar="COLUMN", expose_value=False, callback=_remember,
-        help="Sort by a column: numbers from the largest, words from A.",
+        help="Sort by a column: numbers from the largest, words from A; equals by the other columns.",
     )(command)  # fmt: skip
 
 
@@ -299,6 +299,11 @@ def cache_lake(name: str = "lake") -> Path:
     return cache / "tracelake" / f"{name}-{FORMAT_VERSION}"
 
 
+def page_file(format_: str, output: Path | None) -> Path | None:
+    """Return the file of -o where it is for a page: it ends in .html, and no other format is asked for."""
+    return output if output is not None and output.suffix.lower() == ".html" and format_ == "table" else None
+
+
 def device_column(answer: duckdb.DuckDBPyRelation) -> str:
     """Return the column of the device, for the head of a list of columns, where an answer is of several devices."""
     [(devices,)] = answer.aggregate("count(DISTINCT device)").fetchall()
@@ -333,7 +338,7 @@ def render_parts(parts: Sequence[Part], format_: str, output: Path | None, limit
 
 
 def _sorted(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return an answer in the order that --sort gives.
+    """Return an answer in the order that --sort gives; of equals the other columns decide, from the left.
 
     Raises:
         UsageError: it has no such column.
@@ -349,5 +354,8 @@ def _sorted(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
             f"--sort {wanted}: no such column.{guess(wanted, answer.columns)} The columns: {', '.join(answer.columns)}."
         )
     down = " DESC" if is_number(answer.types[answer.columns.index(wanted)]) else ""
-    column = wanted.replace('"', '""')
-    return answer.order(f'"{column}"{down} NULLS LAST')
+    first, *ties = (
+        '"{}"'.format(column.replace('"', '""'))
+        for column in [wanted, *(column for column in answer.columns if column != wanted)]
+    )
+    return answer.order(", ".join([f"{first}{down} NULLS LAST", *ties]))

@@ -10,7 +10,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import open_lake, output_options, print_rows, render_rows, say, say_losses
+from .common import open_lake, output_options, page_file, print_rows, render_rows, say, say_losses
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,6 +64,9 @@ def compare(
     runs of a side, or between the steps of its one run; verdicts allow for it.
 
     Of two traces, the measures of a step come first: each before and after, its change, and the noise between steps.
+    With -o c.html the whole comparison is a page that needs no network: the waterfall, the terms, the work that changed
+    most, what was matched.
+
     A gate fails on steps that got slower by more than its threshold and the noise, and on parts of a step that did: an
     operation, a family of operations or the idle time, by name. It warns of shares; thresholds are in the table
     gate_rules. Where it cannot judge (one step, a step without work, different work) it gives the reason
@@ -77,6 +80,7 @@ def compare(
       tracelake compare monday tuesday --gate --strict
       tracelake compare prefill decode --families --anyway
       tracelake compare run=nightly-21 --by rank
+      tracelake compare monday tuesday -o comparison.html
     """
     flags = {"--terms": terms, "--work": work, "--ops": ops, "--families": families, "--gate": gate}
     wanted = [flag for flag, given in flags.items() if given]
@@ -87,6 +91,8 @@ def compare(
     from ..analysis.sides import resolve
 
     shown = _Shown(wanted[0] if wanted else "", format_, output, limit)
+    if wanted and shown.page:
+        raise UsageError(f"{output}: a page has the whole comparison: omit {wanted[0]}.")
     opened = open_lake(lake, trace=sides[0] if sides else None)
     for side in sides[1:]:
         say_losses(opened, side)
@@ -95,7 +101,9 @@ def compare(
     if shown.of_pair and not pair:
         raise UsageError("--ops, --families and --gate are about two traces.")
     opened.store.focus(*(trace for side in found for trace in side.traces))
-    if pair and not terms and not work:
+    if pair and strict and shown.page:
+        opened.compare(*pair, strict=True, anyway=anyway)
+    if pair and not terms and not work and not shown.page:
         before, after = sides if len(sides) == 2 and by is None and baseline is None else pair
         _measures(opened, before, after, shown, strict=strict, anyway=anyway)
         if shown.of_pair or not shown.is_screen:
@@ -120,6 +128,10 @@ class _Shown:
     def is_screen(self) -> bool:
         return self.format == "table" and self.output is None
 
+    @property
+    def page(self) -> Path | None:
+        return page_file(self.format, self.output)
+
     def rows(self, rows: duckdb.DuckDBPyRelation) -> None:
         render_rows(rows, self.format, self.output, self.limit)
 
@@ -138,7 +150,9 @@ def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, 
         columns = "side, baseline, basis, before_matched_pct, after_matched_pct, doubts"
         for row in answer.sides.select(columns).fetchall():
             say(_matched(*row))
-    if shown.wanted == "--work":
+    if shown.page:
+        opened.write_page(answer, shown.page)
+    elif shown.wanted == "--work":
         shown.rows(answer.ops)
     elif shown.wanted == "--terms":
         shown.main_columns(opened, "comparison_terms", answer.terms)

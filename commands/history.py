@@ -9,7 +9,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.paths import Place
-from .common import format_options, open_lake, print_rows, say
+from .common import format_options, open_lake, page_file, print_rows, say
 
 if TYPE_CHECKING:
     from ..analysis.sides import Side
@@ -35,7 +35,9 @@ def history(
     its traces. Time is when traces were recorded: as set (recorded_at=2026-11-21), by the clock in the file, by a date
     in its name, or by when it was last written.
 
-    Below a shift is the waterfall of a step, of the runs of the level before against those after.
+    Below a shift is the waterfall of a step, of the runs of the level before against those after. With -o h.html both
+    are a page that needs no network. Runs of different models, phases, chips or work have no history in common: a line
+    says where that is so, and --where keeps those of one.
 
     One history in fifty without a shift is said to have one. It needs 8 points, and a level 3.
 
@@ -44,13 +46,19 @@ def history(
       tracelake history step_ms
       tracelake history exposed_communication_pct --by run --where "hardware = 'h100_sxm'"
       tracelake history time_breakdown.idle_pct --by trace --format csv
+      tracelake history step_ms -o history.html
     """
     opened = open_lake(lake)
     answer = opened.history(metric, by, where)
+    if answer.doubts:
+        say(f"are these runs of one program? {'; '.join(answer.doubts)}. --where keeps those of one.")
     for verdict in answer.verdicts:
         say(verdict)
     for before, after in answer.pairs:
         say(f"what changed: tracelake compare run='{before}' run='{after}'")
+    if page := page_file(format_, output):
+        opened.write_page(answer, page)
+        return
     print_rows(opened, "history", answer.rows, format_, output, limit)
     if answer.levels and format_ == "table" and output is None:
         _show_change(opened, answer.levels[-1])

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.paths import Place
-from .common import format_options, open_lake, print_rows, say
+from .common import format_options, open_lake, page_file, print_rows, say
 
 
 @click.command()
@@ -26,10 +26,13 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
     ends of collectives; below the residual lateness means nothing. Where collectives cannot be paired, the reason is
     in the answer.
 
+    With -o r.html it is a page that needs no network: a map of ranks and steps, whom the others wait for, the clocks.
+
     \b
     Examples:
       tracelake ranks nightly-21
       tracelake ranks nightly-21 --by step --format csv
+      tracelake ranks nightly-21 -o ranks.html
     """
     from ..analysis.ranks import find_run
     from ..ingest.inputs import names_input
@@ -39,4 +42,7 @@ def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | No
     answer = opened.ranks(run, by)
     for verdict in answer.verdicts:
         say(verdict)
+    if page := page_file(format_, output):
+        opened.write_page(answer, page)
+        return
     print_rows(opened, answer.relation, answer.rows, format_, output, limit)

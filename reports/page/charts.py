@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..charts.vega import Chart, Row, altair_module, chart, data
@@ -109,10 +109,12 @@ def icicle(name: str, title: str, rows: Sequence[Row]) -> Chart:
             alt.Tooltip("pct:Q", title="%", format=".2f"),
         ],
     )  # fmt: skip
+    # Pixels of a part.
+    wide = "(datum.end_pct - datum.start_pct) / 100 * width"
     words = (
-        base.transform_filter("datum.end_pct - datum.start_pct > 9")
-        .mark_text(align="left", dx=4, fontSize=11, color="white", clip=True)
-        .encode(text="short:N")
+        base.transform_filter(f"{wide} > 30")
+        .mark_text(align="left", dx=4, fontSize=11, color="white", clip=True, limit=alt.expr(f"{wide} - 8"))
+        .encode(text="label:N")
     )
     return chart(name, title, _wide(alt.layer(bars, words), _high(rows, "depth", 26)))
 
@@ -151,16 +153,26 @@ def roofline(name: str, title: str, rows: Sequence[Row]) -> Chart:
     return chart(name, title, _wide(alt.layer(lines, points), 380))
 
 
-def bars(name: str, title: str, rows: Sequence[Row], label: str, value: str, colour: str, unit: str) -> Chart:
-    """Return bars, the longest first; a row has a label, a value, and what its colour stands for."""
+def bars(
+    name: str, title: str, rows: Sequence[Row], label: str, value: str, colour: str, unit: str,
+    colours: Mapping[str, str] | None = None,
+) -> Chart:  # fmt: skip
+    """Return bars, the longest first; a row has a label, a value, and what its colour stands for.
+
+    Of one colour alone nothing need be said; `colours` are those of its values where other charts have them, too.
+    """
     alt = altair_module()
+    held = {row[colour] for row in rows}
+    shown = [key for key in colours or () if key in held]
+    scale = alt.Scale(domain=shown, range=[(colours or {})[key] for key in shown]) if colours else alt.Undefined
+    legend = alt.Legend(orient="bottom", columns=3) if len(held) > 1 or colours else None
     drawn = (
         alt.Chart(data(rows))
         .mark_bar()
         .encode(
             x=alt.X(f"sum({value}):Q", title=unit),
             y=alt.Y(f"{label}:N", title=None, sort="-x", axis=alt.Axis(labelLimit=220)),
-            color=alt.Color(f"{colour}:N", title=None, legend=alt.Legend(orient="bottom", columns=3)),
+            color=alt.Color(f"{colour}:N", title=None, scale=scale, legend=legend),
             tooltip=[alt.Tooltip(f"{label}:N"), alt.Tooltip(f"{colour}:N"), alt.Tooltip(f"{value}:Q", format=",.1f")],
         )
     )

@@ -78,12 +78,31 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Opening:
+    """The five lines of a page that is not of one trace.
+
+    Attributes:
+        texts: the lines, each after its label.
+        mood: ok, warning or error: the colour of the line of trust.
+        parts: none: a bar is of one trace's time.
+    """
+
+    texts: tuple[tuple[str, str], ...]
+    mood: str
+    parts: tuple[tuple[str, float], ...] = ()
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the lines, each with its label."""
+        return list(self.texts)
+
+
+@dataclass(frozen=True)
 class Page:
     """A page: its title, the line below it, the five lines, and its sections."""
 
     title: str
     subtitle: str
-    opening: Headline | None
+    opening: Headline | Opening | None
     sections: tuple[Section, ...]
 
     @property
@@ -123,6 +142,11 @@ def _defined(relation: str) -> frozenset[str]:
     return frozenset() if entry is None else frozenset(column.name for column in entry.columns)
 
 
+def _is_defined(relation: str, column: str) -> bool:
+    """Return whether a relation defines a column; of one in µs that may be in ns."""
+    return bool({column, column.removesuffix("_us") + "_ns"} & _defined(relation))
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     import jinja2
@@ -133,5 +157,5 @@ def _environment() -> jinja2.Environment:
         finalize=lambda value: printable(value) if type(value) is str else value,
     )  # fmt: skip
     environment.filters |= {"short": lambda text: cut(text, _LONGEST_CELL)}
-    environment.globals["is_defined"] = lambda relation, column: column in _defined(relation)
+    environment.globals["is_defined"] = _is_defined
     return environment

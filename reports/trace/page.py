@@ -6,14 +6,14 @@ What is asked is in sql/summary; here rows become charts, tables and sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..output.render import plain
-from ..output.table import Column, Table, cut, text
+from ..output.table import Table, cut, text
 from ..page import charts
 from ..page.page import Card, Fold, Page, Section
+from ..page.tables import objects, table
 from ..summary import document
 from ..summary.headline import duration, headline, shortened
 from . import layers
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _ROWS, _BARS = 50, 3000
 #: Bars of idle time.
 _CAUSES = 12
-#: Depth of the icicle, and the least share of a part in it, percent.
-_DEPTH, _LEAST_PCT = 6, 0.3
+#: The least share of a part in the icicle, percent.
+_LEAST_PCT = 0.3
 _LANES = ("compute", "communication", "memory", "idle")
 
 
@@ -50,7 +50,7 @@ def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
         title=opening.trace, subtitle=f"Profile of a trace, {found['generated_by']}, {found['generated_at'][:10]}",
         opening=opening,
         sections=(
-            _time_line(store, trace_id, tables), _layers(store, trace_id, pass_id), _parts(tables),
+            _time_line(store, trace_id, tables), _layers(store, trace_id, pass_id), _parts(store, trace_id, tables),
             _roofline(store, trace_id), _idle(tables), _collectives(store, trace_id, tables), _findings(found),
             _trust(store, trace_id),
         ),
@@ -90,12 +90,12 @@ def _evidence(row: Row) -> Iterator[str]:
 
 
 def _time_line(store: Store, trace_id: str, tables: _Tables) -> Section:
-    rows = _objects(
+    rows = objects(
         store,
         "SELECT device, what, lane, rel_us, dur_us, label, category FROM timeline_spans WHERE trace_id = $trace_id "
         f"QUALIFY row_number() OVER (ORDER BY lane LIKE 'layers%' DESC, dur_us DESC) <= {_BARS} "
         "AND dense_rank() OVER (ORDER BY device) = 1 ORDER BY rel_us, lane",
-        trace_id,
+        trace_id=trace_id,
     )
     fold = tables.fold("time_breakdown", "Where the time of all devices goes")
     if not rows:
@@ -119,12 +119,12 @@ def _layers(store: Store, trace_id: str, pass_id: int | None) -> Section:
             "No layers were found; `tracelake doctor` and `tracelake report -o report.md` say what would mark them."
         )
         return Section("layers", "Layers", reason)
-    rows = _objects(
+    rows = objects(
         store,
         "SELECT device, layer_id, category_group, sum_us, layer_pct FROM layer_groups "
         f"WHERE trace_id = $trace_id AND pass_id = {pass_id} "
         "QUALIFY dense_rank() OVER (ORDER BY device) = 1 ORDER BY layer_id, category_group",
-        trace_id,
+        trace_id=trace_id,
     )
     of = coverage(store, trace_id, pass_id)
     verdict = layers.verdict(store, trace_id, pass_id)
@@ -136,75 +136,58 @@ def _layers(store: Store, trace_id: str, pass_id: int | None) -> Section:
     return Section("layers", "Layers", see, (strip,), folds=(Fold(types, "layer_types", is_open=True), Fold(each)))
 
 
-def _parts(tables: _Tables) -> Section:
-    nested = [row for row in tables.rows("regions") if row["depth"] <= _DEPTH and row["inclusive_us"]]
-    if nested:
-        rows = list(_nested_regions(nested))
-        see = "Each part stands below the one that it is in; the widest path down is where to look."
-    else:
-        rows = list(_families(tables.rows("ops")))
-        see = "Families of operations, and the operations in them: the trace names no modules."
+def _parts(store: Store, trace_id: str, tables: _Tables) -> Section:
+    rows = objects(
+        store,
+        "SELECT path, depth, kind, self_us, self_pct FROM nested_parts WHERE trace_id = $trace_id "
+        f"AND self_pct >= {_LEAST_PCT} ORDER BY depth, self_us DESC, path",
+        trace_id=trace_id,
+    )
     folds = (
         tables.fold("regions", "Regions"), tables.fold("op_families", "Families of operations"),
         tables.fold("ops", "Operations"),
     )  # fmt: skip
     if not rows:
         return Section("parts", "Where the time goes", "No device operations.", folds=folds)
-    drawn = charts.icicle("icicle", "Own time of all devices' operations", rows)
-    return Section("parts", "Where the time goes", see, (drawn,), folds=folds)
+    shown = rows[:_ROWS]
+    nested = table([row | {"path": " / ".join(row["path"])} for row in shown], tuple(rows[0]), "Parts in parts", (
+        f"Own time of all devices' operations. The first {len(shown)} of {len(rows)} parts, by level."
+    ))  # fmt: skip
+    first = "the trace names no modules, so categories" if rows[0]["kind"] == "category" else "modules"
+    see = (
+        f"Each part stands below the one that it is in: {first}, then operators, then kernels. The widest path down is "
+        "where to look. # is any number: the layers of a model are one."
+    )
+    drawn = charts.icicle("icicle", "Own time of all devices' operations", list(_placed(rows)))
+    return Section("parts", "Where the time goes", see, (drawn,), folds=(Fold(nested, "nested_parts"), *folds))
 
 
-def _nested_regions(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield regions with their place, parts beside each other within the whole, the longest first."""
-    below: dict[str, list[Row]] = {}
+def _placed(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield parts with their place, beside each other within the whole, the longest first; rows: by level."""
+    free: dict[tuple[str, ...], float] = {}
     for row in rows:
-        below.setdefault(row["path"].rpartition("=>")[0], []).append(row)
-    whole = sum(row["inclusive_us"] for row in below.get("", []))
-
-    def placed(parent: str, start: float) -> Iterator[Row]:
-        for row in sorted(below.get(parent, []), key=lambda row: (-row["inclusive_us"], row["path"])):
-            pct = 100 * row["inclusive_us"] / whole
-            if pct >= _LEAST_PCT:
-                name = row["path"].rpartition("=>")[2]
-                yield _part(row["depth"], start, pct, name, row["path"], row["inclusive_us"])
-                yield from placed(row["path"], start)
-            start += pct
-
-    yield from placed("", 0.0)
-
-
-def _families(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield families of operations and the operations in them, each with its place."""
-    whole = sum(row["self_us"] or 0 for row in rows)
-    families: dict[str, list[Row]] = {}
-    for row in rows:
-        families.setdefault(row["family"], []).append(row)
-    start = 0.0
-    for family, inside in sorted(families.items(), key=lambda item: -sum(row["self_us"] or 0 for row in item[1])):
-        us = sum(row["self_us"] or 0 for row in inside)
-        yield _part(1, start, 100 * us / whole, family, family, us)
-        for row in sorted(inside, key=lambda row: -(row["self_us"] or 0)):
-            pct = 100 * (row["self_us"] or 0) / whole
-            if pct >= _LEAST_PCT:
-                yield _part(2, start, pct, row["op"], row["op"], row["self_us"])
-            start += pct
+        path, pct = tuple(row["path"]), row["self_pct"]
+        start = free.setdefault(path[:-1], 0.0)
+        free[path[:-1]] = start + pct
+        free[path] = start
+        yield _part(row["depth"], start, pct, path[-1], " / ".join(path), row["self_us"])
 
 
 def _part(depth: int, start: float, pct: float, name: str, path: str, us: float) -> Row:
     return {
         "depth": depth, "start_pct": round(start, 4), "end_pct": round(start + pct, 4), "pct": round(pct, 4),
         # Parts that differ in their number alone have one colour.
-        "kind": re.sub(r"[_.]?\d+$", "", name), "short": cut(name, max(4, int(pct * 1.2))), "path": cut(path, 200),
+        "kind": re.sub(r"[_.]?\d+$", "", name), "label": cut(name, 60), "path": cut(path, 200),
         "us": us,
     }  # fmt: skip
 
 
 def _roofline(store: Store, trace_id: str) -> Section:
-    rows = _objects(
+    rows = objects(
         store,
         "SELECT * EXCLUDE (trace_id) FROM roofline_points WHERE trace_id = $trace_id "
         "ORDER BY sum_us DESC, display_name, m, n, k",
-        trace_id,
+        trace_id=trace_id,
     )
     if not rows:
         why = "The work of the kernels is not known, or the chip's peaks are not: see `tracelake doctor`."
@@ -217,7 +200,7 @@ def _roofline(store: Store, trace_id: str) -> Section:
     see = "Points far below the roof could be faster: memory bounds those below the slope, arithmetic the others."
     drawn = (charts.roofline("roofline", "Kernels whose work is known, by time", points),) if points else ()
     return Section("roofline", "Roofline", see, drawn, folds=(
-        Fold(_table(rows[:_ROWS], columns, "Kernels under the roofline"), "roofline_points"),
+        Fold(table(rows[:_ROWS], columns, "Kernels under the roofline"), "roofline_points"),
     ))  # fmt: skip
 
 
@@ -257,11 +240,11 @@ def _collectives(store: Store, trace_id: str, tables: _Tables) -> Section:
     )
     if not tables.rows("collectives"):
         return Section("collectives", "Collectives", "No collectives ran.", folds=folds)
-    rows = _objects(
+    rows = objects(
         store,
         "SELECT kind, bytes, bus_gbps, dur_us FROM collectives WHERE trace_id = $trace_id AND bytes > 0 "
         f"AND bus_gbps IS NOT NULL ORDER BY dur_us DESC LIMIT {_BARS}",
-        trace_id,
+        trace_id=trace_id,
     )
     if not rows:
         return Section(
@@ -273,16 +256,17 @@ def _collectives(store: Store, trace_id: str, tables: _Tables) -> Section:
 
 
 def _trust(store: Store, trace_id: str) -> Section:
-    checks = _objects(
+    checks = objects(
         store,
         'SELECT severity, "check", value, unit, message FROM health WHERE trace_id = $trace_id '
         "ORDER BY list_position(['error', 'warning', 'info', 'ok'], severity), \"check\"",
-        trace_id,
+        trace_id=trace_id,
     )
     about = Table((text("what"), text("value")), tuple(facts(store, trace_id)), "The trace and its settings")
-    found = _table(checks, ("severity", "check", "value", "unit", "message"), "Checks")
+    found = table(checks, ("severity", "check", "value", "unit", "message"), "Checks")
     see = "What the trace is, where each fact is from, and which questions it cannot answer."
     return Section("trust", "Provenance and trust", see, folds=(Fold(about, is_open=True), Fold(found, "health")))
+<<<<<<< HEAD
 
 
 def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) -> Table:
@@ -295,3 +279,5 @@ def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) 
 def _objects(store: Store, query: str, trace_id: str) -> list[Row]:
     rows = store.objects(query, trace_id=trace_id)
     return [{column: plain(value) for column, value in row.items()} for row in rows]
+=======
+>>>>>>> pages

@@ -38,20 +38,7 @@
 -- rejected_count             BIGINT   events that could not be read
 -- truncated                  BOOLEAN  the file ends before its end
 CREATE VIEW headlines AS
-WITH stages AS (
-    SELECT trace_id, arg_max(stage, busy_us) AS stage, CAST(sum(passes) AS BIGINT) AS passes
-    FROM (
-        SELECT
-            trace_id,
-            CASE WHEN direction IS NULL THEN stage ELSE 'training' END AS stage,
-            sum(busy_us) AS busy_us, count(DISTINCT pass_id) AS passes
-        FROM passes
-        GROUP BY ALL
-    )
-    GROUP BY trace_id
-),
--- Where no step is steady, all stand for them.
-main_steps AS (
+WITH main_steps AS (
     SELECT trace_id, steps, step_source, program, median_us, p90_us, tokens
     FROM step_summary
     WHERE is_main AND median_us IS NOT NULL
@@ -90,7 +77,7 @@ covered AS (
 SELECT
     t.trace_id, t.trace, t.ingested_at, t.model, t.device_name, t.hardware,
     coalesce(times.devices, 0) AS devices,
-    stages.stage AS phase, coalesce(stages.passes, 0) AS passes,
+    programs.phase, programs.passes,
     coalesce(s.steps, 0) AS steps, s.step_source, s.median_us AS step_median_us,
     s.p90_us AS step_p90_us, s.tokens AS step_tokens, times.window_us,
     100 * times.compute_us / times.whole_us AS compute_pct,
@@ -101,7 +88,7 @@ SELECT
     f.finding, f.severity, f.title, f.evidence, f.gain_us, f.gain_pct, f.suggestions[1] AS advice,
     covered.coverage_pct, t.rejected_count, t.truncated
 FROM traces AS t
-LEFT JOIN stages ON stages.trace_id = t.trace_id
+JOIN trace_programs AS programs ON programs.trace_id = t.trace_id
 LEFT JOIN main_steps AS s ON s.trace_id = t.trace_id
 LEFT JOIN times ON times.trace_id = t.trace_id
 LEFT JOIN firsts AS f ON f.trace_id = t.trace_id

@@ -71,6 +71,12 @@ def test_an_answer_is_sorted_the_largest_number_first(run):
     assert len(set(walls)) > 1
 
 
+def test_rows_that_are_equal_in_the_sorted_column_are_in_the_order_of_the_others(run):
+    query = "SELECT unnest([1, 2, 1, 1]) AS a, unnest(['z', 'y', 'x', NULL]) AS b"
+    rows = json.loads(run("sql", query, "--sort", "a", "--json")[1])
+    assert [(row["a"], row["b"]) for row in rows] == [(2, "y"), (1, "x"), (1, "z"), (1, None)]
+
+
 def test_the_schema_begins_with_the_ten_relations_to_know(run):
     first = [line.split()[0] for line in run("schema")[1].split("\n\n")[0].splitlines()]
     assert first == [

@@ -14,6 +14,7 @@ from tracelake.cli import cli
 from tracelake.engine import text
 from tracelake.engine.text import cell, json_text, markdown, markdown_prose, printable
 from tracelake.lake import Lake
+from tracelake.synthetic.steps import RECORDED_NS, Work, write_steps
 
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![](http://evil.example/x.png)",
@@ -187,6 +188,57 @@ def test_a_page_shows_names_and_runs_none(hostile_lake, tmp_path, words):
         assert {HOSTILE[0], printable(HOSTILE[9])} <= shown
         assert not any(ACTS.search(label) for label in shown)
         assert "<" not in specs
+
+
+@pytest.fixture(scope="module")
+def hostile_pages(tmp_path_factory):
+    """Pages of two traces whose kernels, operators, modules, names and run are hostile."""
+    folder = tmp_path_factory.mktemp("hostile-pages")
+    run, names = "<script>run</script>", [name for name in HOSTILE if name != "\ud800"]
+    with Lake(folder / "lake", stored=False) as lake:
+        for rank in range(2):
+            step = [Work(name, name, name, 5 + rank) for name in names]
+            write_steps(folder / f"{rank}.json", step, steps=2, start_ns=RECORDED_NS + rank)
+            lake.ingest(
+                folder / f"{rank}.json", trace=f"<img src=x onerror=alert({rank})>\x1b]0;t\x07", rank=rank, run=run
+            )
+        one, other = (trace_id for (trace_id,) in lake.rows("SELECT trace_id FROM traces ORDER BY rank"))
+        lake.set(one, night="<b>one</b>\x1b[31m")
+        lake.set(other, night="<b>two</b>")
+        answers = {
+            "compare": lake.compare_sides(by="night"), "history": lake.history("step_ms", by="night"),
+            "ranks": lake.ranks(run),
+        }  # fmt: skip
+        return {name: lake.write_page(answer, folder / "x.html") for name, answer in answers.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("compare", "&lt;b&gt;two&lt;/b&gt; beside &lt;b&gt;one&lt;/b&gt;\\x1b[31m"),
+        ("history", "&lt;b&gt;one&lt;/b&gt;"),
+        ("ranks", "&lt;script&gt;run&lt;/script&gt;"),
+    ],
+)  # fmt: skip
+def test_a_page_of_several_traces_shows_names_and_runs_none(hostile_pages, name, shown):
+    ours = re.sub(r"<script>.*?</script>", "", hostile_pages[name], flags=re.DOTALL)
+    assert not ACTS.search(ours)
+    tags = Tags()
+    tags.feed(ours)
+    assert not {"img", "script", "b", "javascript:alert(1)"} & set(tags.found)
+    assert shown in ours
+    [specs] = re.findall(r"<script>const charts = (.*?);</script>", hostile_pages[name], flags=re.DOTALL)
+    assert "<" not in specs
+    assert not ACTS.search("".join(_texts(json.loads(specs))))
+
+
+def _texts(part):
+    """Yield the texts of a chart's specification."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict | list):
+        for item in part.values() if isinstance(part, dict) else part:
+            yield from _texts(item)
 
 
 def test_messages_spell_out_names(tmp_path):

@@ -21,8 +21,9 @@
     const config = colours(), narrow = innerWidth < 640;
     for (const [name, spec] of Object.entries(charts)) {
       const place = document.getElementById("chart-" + name);
-      // Two names beside each other have room on a phone.
-      const slim = () => JSON.parse(JSON.stringify(spec), (key, value) => key === "columns" ? 2 : value);
+      // Two names beside each other have room on a phone, and names of bars that leave room for these.
+      const slim = () => JSON.parse(JSON.stringify(spec), (key, value) =>
+        key === "columns" ? 2 : key === "labelLimit" ? Math.min(value, 130) : value);
       const shown = narrow ? {...slim(), config: {...config, legend: {...config.legend, orient: "bottom", columns: 2, labelLimit: 140}}} : {...spec, config};
       vegaEmbed(place, shown, {actions: false, renderer: "svg"}).catch((error) => {
         place.textContent = "The chart cannot be drawn; its figures are in the tables below.";

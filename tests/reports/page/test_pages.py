@@ -1,43 +1,21 @@
 """Pages: one file each that needs no network, and whatever can be told of how it looks."""
 
-import html.parser
-import json
 import re
 import shutil
-import subprocess
 
 import pytest
 
 from tracelake.engine.errors import UsageError
+from tracelake.lake import Lake
 
 from ...support import ROOT, data_files
+from .parts import CHROMIUM, assert_stands_alone, drawn_by_a_browser, parts_of
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SECTIONS = ["time", "layers", "parts", "roofline", "idle", "collectives", "findings", "trust"]
 TRACES = data_files(
     "kineto/vllm_gpt-oss_prefill*", "kineto/deepseek*", "jax/*.gz", "ascend/synthetic/forward_passes.csv",
     "kineto/hta_cpu_only*",
 )  # fmt: skip
-
-
-class Parts(html.parser.HTMLParser):
-    """Ids, links inside the page, and addresses that a browser would fetch."""
-
-    def __init__(self):
-        super().__init__()
-        self.ids, self.links, self.fetched = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.ids += [found["id"]] if "id" in found else []
-        self.links += [found["href"]] if tag == "a" else []
-        self.fetched += [found[key] for key in ("src", "href") if key in found and tag != "a"]
-
-
-def parts_of(page):
-    parts = Parts()
-    parts.feed(re.sub(r"(<script>).*?(</script>)", r"\1\2", page, flags=re.DOTALL))
-    return parts
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -46,15 +24,7 @@ def test_a_page_has_its_sections_and_fetches_nothing(real_lake, name, tmp_path):
     [(trace,)] = lake.rows("SELECT trace_id FROM traces")
     page = lake.report(trace, tmp_path / "t.html")
     assert page == (tmp_path / "t.html").read_text(encoding="utf-8")
-    assert len(page.encode()) < 3_000_000
-    parts = parts_of(page)
-    assert [one for one in parts.ids if one in SECTIONS] == SECTIONS
-    assert len(parts.ids) == len(set(parts.ids))
-    assert {link.removeprefix("#") for link in parts.links} <= set(parts.ids)
-    assert set(parts.fetched) <= {"data:,"}
-    for spec in re.findall(r"<script>const charts = (.*?);</script>", page, flags=re.DOTALL):
-        for chart in json.loads(spec).values():
-            assert "url" not in json.dumps(chart.get("data", {}))
+    assert_stands_alone(page, SECTIONS)
 
 
 def test_the_page_of_a_lake_leads_to_the_pages_beside_it(s1_lake, tmp_path):
@@ -65,43 +35,31 @@ def test_the_page_of_a_lake_leads_to_the_pages_beside_it(s1_lake, tmp_path):
         s1_lake.index(tmp_path / "index.md")
 
 
-#: Measures the page in a frame as wide as a screen.
-_FRAME = """<body style="margin:0"><iframe id="f" src="{name}" style="border:0;width:{width}px;height:3000px"></iframe>
-<pre id="found"></pre><script>
-f.onload = () => setTimeout(() => {{
-  const page = f.contentDocument;
-  const texts = [...page.querySelectorAll("h1, h2, .five dd, .see")].map((one) => one.getBoundingClientRect());
-  found.textContent = JSON.stringify({{
-    scroll: page.documentElement.scrollWidth, drawn: page.querySelectorAll(".chart svg").length,
-    charts: page.querySelectorAll(".chart").length,
-    overlaps: texts.filter((one, n) => n && one.top < texts[n - 1].bottom - 1).length,
-  }});
-}}, 1500);
-</script></body>"""
+@pytest.fixture(scope="module")
+def pages(s1_lake_folder, fleet, tmp_path_factory):
+    """A folder with a page of each kind."""
+    folder = tmp_path_factory.mktemp("pages")
+    with Lake(shutil.copytree(s1_lake_folder, folder / "lake"), stored=True) as lake:
+        lake.report("s1", folder / "trace.html")
+        lake.index(folder / "index.html")
+    for name, answer in fleet.answers().items():
+        fleet.lake.write_page(answer(), folder / f"{name}.html")
+    return folder
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, to look at pages")
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_draws_every_chart_without_errors_overlaps_or_a_page_wider_than_the_screen(
-    s1_lake, tmp_path, width, scheme
-):
-    s1_lake.report("s1", tmp_path / "s1.html")
-    (tmp_path / "frame.html").write_text(_FRAME.format(name="s1.html", width=width), encoding="utf-8")
-    ended = subprocess.run(
-        [
-            str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-            "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=10000",
-            *(["--force-dark-mode"] if scheme == "dark" else []), "--dump-dom", f"file://{tmp_path / 'frame.html'}",
-        ],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    [found] = re.findall(r'<pre id="found">(.+?)</pre>', ended.stdout)
-    measured = json.loads(found)
-    assert measured["scroll"] <= width
-    assert measured["drawn"] == measured["charts"] > 0
-    assert measured["overlaps"] == 0
-    assert "CONSOLE" not in ended.stderr
+def test_a_browser_draws_every_chart_without_errors_overlaps_or_a_page_wider_than_the_screen(pages, width, scheme):
+    names = sorted(path.name for path in pages.glob("*.html") if path.name != "frame.html")
+    assert len(names) == 6
+    measured, said = drawn_by_a_browser(pages, names, width, scheme)
+    assert said == []
+    for name, found in measured.items():
+        assert found["scroll"] <= width, name
+        assert found["drawn"] == found["charts"], name
+        assert found["overlaps"] == 0, name
+    assert sum(found["drawn"] for found in measured.values()) > 15
 
 
 def _luminance(colour):

@@ -1,0 +1,44 @@
+"""An answer about several traces, written as a page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...analysis.history import History
+from ...analysis.ranks import Ranks
+from ...analysis.sides import SideComparison
+from ...engine.errors import UsageError
+from ..output.files import check_target, write_text
+from ..page.page import as_html
+from . import compare, history, ranks
+
+if TYPE_CHECKING:
+    from ...engine.store import Store
+
+
+def write_page(store: Store, answer: SideComparison | History | Ranks, output: str | os.PathLike[str]) -> str:
+    """Write an answer as a page and return it.
+
+    Args:
+        store: the lake that answered.
+        answer: of `compare_sides`, `history` or `ranks`; of a comparison the last that was asked for.
+        output: the file, .html.
+
+    Raises:
+        UsageError: the file is not .html.
+        InputError: the file cannot be written.
+    """
+    if Path(output).suffix.lower() != ".html":
+        raise UsageError(f"{os.fspath(output)}: a page is HTML (.html).")
+    check_target(output)
+    if isinstance(answer, SideComparison):
+        page = compare.page(store, answer)
+    elif isinstance(answer, History):
+        page = history.page(store, answer)
+    else:
+        page = ranks.page(store, answer)
+    text = as_html(page)
+    write_text(output, text)
+    return text

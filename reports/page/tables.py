@@ -1,0 +1,35 @@
+"""Rows of the lake as a page takes them: objects for charts, tables for folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..output.render import plain
+from ..output.table import Column, Table, text
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ...engine.store import Store
+
+Row = dict[str, Any]
+
+
+def objects(store: Store, query: str, **parameters: Any) -> list[Row]:
+    """Return the rows of a question, in which parameters stand as `$name`, as one object each."""
+    return of_relation(store.sql(query, **parameters))
+
+
+def of_relation(relation: duckdb.DuckDBPyRelation) -> list[Row]:
+    """Return the rows of an answer as one object each."""
+    names = relation.columns
+    return [dict(zip(names, map(plain, row), strict=True)) for row in relation.fetchall()]
+
+
+def table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str, unit: str = "") -> Table:
+    """Return columns of rows as a table; unit: what its numbers count, in words."""
+    columns = tuple(
+        Column(name) if all(isinstance(row[name], int | float | None) for row in rows) else text(name) for name in names
+    )
+    return Table(columns, tuple(tuple(row[name] for name in names) for row in rows), title, unit)

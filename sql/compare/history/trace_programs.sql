@@ -1,0 +1,32 @@
+-- One row per trace: what is known of the program that it shows. Traces of different programs have
+-- no history in common.
+--
+-- key: trace_id
+--
+-- trace_id  VARCHAR  trace
+-- model     VARCHAR  model that is set; NULL if none is
+-- phase     VARCHAR  prefill, decode or training: the stage of passes with most time; NULL if
+--                    unknown
+-- passes    BIGINT   passes found
+-- hardware  VARCHAR  chip, see the table hardware
+-- devices   BIGINT   devices that ran something
+-- basis     VARCHAR  what its measures are taken per, see comparison_bases
+CREATE VIEW trace_programs AS
+WITH stages AS (
+    SELECT trace_id, arg_max(stage, busy_us) AS stage, CAST(sum(passes) AS BIGINT) AS passes
+    FROM (
+        SELECT
+            trace_id,
+            CASE WHEN direction IS NULL THEN stage ELSE 'training' END AS stage,
+            sum(busy_us) AS busy_us, count(DISTINCT pass_id) AS passes
+        FROM passes
+        GROUP BY ALL
+    )
+    GROUP BY trace_id
+)
+SELECT
+    traces.trace_id, traces.model, stages.stage AS phase, coalesce(stages.passes, 0) AS passes,
+    traces.hardware, coalesce(bases.devices, 0) AS devices, bases.basis
+FROM traces
+LEFT JOIN stages ON stages.trace_id = traces.trace_id
+LEFT JOIN comparison_bases AS bases ON bases.trace_id = traces.trace_id;
