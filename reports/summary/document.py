@@ -134,9 +134,15 @@ def build(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> 
     for section in SECTIONS:
         summary[section.key] = {
             "basis": section.basis.format(**_whole(facts)),
-            "rows": _objects(store, section.query, trace_id),
+            "rows": section_rows(store, trace_id, section.key),
         }
     return summary
+
+
+def section_rows(store: Store, trace_id: str, key: str) -> list[dict[str, Any]]:
+    """Return all rows of one section of a summary."""
+    [section] = (one for one in SECTIONS if one.key == key)
+    return _objects(store, section.query, trace_id)
 
 
 def as_json(summary: dict[str, Any]) -> str:
