@@ -21,7 +21,7 @@ def executed(path: Path = NOTEBOOK) -> list[dict[str, Any]]:
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(path, as_version=4)
+    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     # A kernel compiles what it imports only once, and asks no debugger.
     environment = {**os.environ, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     NotebookClient(notebook, kernel_name="python3", timeout=300).execute(env=environment)
