@@ -30,7 +30,8 @@ _CONFIG = {
     ]},
 }  # fmt: skip
 _PAGE = """<!DOCTYPE html>
-<html><head><meta charset="utf-8"><style>body {{ margin: 0; }} #chart {{ width: 100%; }}</style></head>
+<html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<style>body {{ margin: 0; }} #chart {{ width: 100%; }}</style></head>
 <body><div id="chart"></div><script>{scripts}</script>
 <script>vegaEmbed("#chart", {spec}, {{actions: false, renderer: "svg"}});</script></body></html>"""
 
