@@ -1,6 +1,6 @@
 """The picture at the top of the README: the first answer on a terminal, of a trace that the project makes itself.
 
-python docs/terminal.py    writes docs/pictures/first_answer.svg; docs/build.py does so, too
+python docs/terminal.py    writes docs/images/first_answer.svg; docs/build.py does so, too
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tracelake.reports.output.screen import Screen
 from tracelake.reports.summary.headline import headline, write_headline
 from tracelake.synthetic.prefill import MODEL, write_prefill
 
-PICTURE = Path(__file__).resolve().parent / "pictures" / "first_answer.svg"
+PICTURE = Path(__file__).resolve().parent / "images" / "first_answer.svg"
 _COMMAND = "$ tracelake summary prefill.json.gz"
 _WIDTH = 96
 #: What rich writes, without the font that it would load from elsewhere.

@@ -62,7 +62,7 @@ def test_the_site_builds_with_every_page_its_search_and_no_dead_link(tmp_path):
     website.build(quick=True, site=tmp_path / "site")
     built = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*")}
     assert {page.replace(".md", ".html") for page in website.pages(website.navigation())} <= built
-    assert {"search.js", "site/worker.js", "site/site.css", "pictures/first_answer.svg"} <= built
+    assert {"search.js", "site/worker.js", "site/site.css", "images/first_answer.svg"} <= built
     page = (tmp_path / "site" / "reference" / "sql" / "layers.html").read_text(encoding="utf-8")
     assert "../../site/worker.js" in page
     assert re.search(r'<svg class="graph".*<a href="#passes">', page, re.DOTALL)
