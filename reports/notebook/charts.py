@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...engine.store import Store
 
 #: Pixels of a chart without its axes and legend, and those that these take.
-_WIDTH, _AROUND = 720, 110
+_WIDTH, _HEIGHT, _AROUND = 720, 300, 110
 #: Greys that can be read on white and on black, and colours of points.
 _GREY, _LINE = "#7b7b7b", "rgba(128, 128, 128, 0.35)"
 _TEXT = {"labelColor": _GREY, "titleColor": _GREY, "titleFontWeight": "normal"}
@@ -98,7 +98,8 @@ def _offline(kind: Any) -> type:
 
 def _html(spec: dict[str, Any]) -> str:
     """Return a chart in a frame, as wide as the page that it is on, with the scripts that draw it."""
-    height = spec["height"] + _AROUND
-    fitting = {**spec, "width": "container"}
-    text = json.dumps(fitting).replace("</", "<\\/")
+    given = spec.get("height")
+    height = _AROUND + (given if isinstance(given, int | float) else _HEIGHT)
+    # No name ends the script, or begins a comment in it.
+    text = json.dumps({**spec, "width": "container"}).replace("<", "\\u003c")
     return framed(_PAGE.format(scripts=scripts().replace("</script", "<\\/script"), spec=text), height)

@@ -167,6 +167,8 @@ def test_charts_are_those_of_the_page_as_altair_objects_and_say_why_there_is_non
     [page] = Seen(drawn.properties(height=99)._repr_mimebundle_()["text/html"]).frames
     assert "default-src 'none'" in page
     assert '"height": 99' in page
+    [page] = Seen(drawn.properties(title="</script><script>alert(1)")._repr_mimebundle_()["text/html"]).frames
+    assert page.count("<script>") == page.count("</script>") == 2
     with altair.renderers.enable("json"):
         assert "application/json" in drawn._repr_mimebundle_()[0]
     with pytest.raises(UsageError, match="no chart of collectives: No collectives ran"):
