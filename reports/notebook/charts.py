@@ -99,7 +99,7 @@ def _offline(kind: Any) -> type:
 def _html(spec: dict[str, Any]) -> str:
     """Return a chart in a frame, as wide as the page that it is on, with the scripts that draw it."""
     given = spec.get("height")
-    height = _AROUND + (given if isinstance(given, int | float) else _HEIGHT)
+    height = _AROUND + (round(given) if isinstance(given, int | float) else _HEIGHT)
     # No name ends the script, or begins a comment in it.
     text = json.dumps({**spec, "width": "container"}).replace("<", "\\u003c")
     return framed(_PAGE.format(scripts=scripts().replace("</script", "<\\/script"), spec=text), height)
