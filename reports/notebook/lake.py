@@ -44,7 +44,7 @@ def _html(lake: Lake) -> str:
     from ..page.fragment import as_html
     from .answer import relation_part
 
-    traces = lake.store.sql("SELECT * FROM traces ORDER BY ingested_at DESC, trace")
+    traces = lake.store.sql("FROM traces")
     return as_html(relation_part(lake.store, traces, "traces", f"Lake {lake.path}"))
 
 
