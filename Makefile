@@ -7,7 +7,7 @@ TESTS ?= not slow
 BIN := .venv/bin
 STAMP := .venv/stamp
 
-.PHONY: demo test lint bench docs clean venv
+.PHONY: demo test lint bench docs site clean venv
 
 demo: $(STAMP)
 	@$(BIN)/tracelake demo
@@ -40,6 +40,10 @@ bench: $(STAMP)
 docs: $(STAMP)
 	@echo "docs: generated pages"
 	@if [ -f docs/build.py ]; then $(BIN)/python docs/build.py; fi
+
+site: $(STAMP)
+	@echo "site: the documentation, with a gallery and a notebook that are made for it"
+	@$(BIN)/python docs/website.py
 
 clean:
 	@echo "clean: .venv, caches and build output"

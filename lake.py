@@ -19,6 +19,7 @@ from .engine.layout import Layout
 from .engine.objects import ObjectPath
 from .engine.paths import Place
 from .engine.store import Store
+from .reports.notebook.lake import shows_itself
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .ingest.one import Ingested, Progress
     from .reports.compat import Compat
     from .reports.model.report import ModelReport
+    from .reports.notebook.trace import Trace
     from .reports.perfetto.files import Written
 
     Relation = duckdb.DuckDBPyRelation
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 _Path = str | os.PathLike[str]
 
 
+@shows_itself
 class Lake:
     """A folder of ingested traces and the SQL that explains them.
 
@@ -105,6 +108,12 @@ class Lake:
         return checks.faults(self.store.layout)
 
     # Traces
+    def __getitem__(self, trace: str) -> Trace:
+        """Return one trace, given by name, id or path: it shows itself, and has methods of its own and charts."""
+        from .reports.notebook.trace import Trace
+
+        return Trace(self, self.locate(trace))
+
     def ingest(
         self, *paths: _Path, model: _Path | None = None, progress: Callable[[str], Progress] | None = None,
         jobs: int | None = None, events_only: bool = False, ray: str | None = None,
@@ -216,10 +225,6 @@ class Lake:
     def check_modelled(self, trace: str) -> None:
         """Check that a trace's model is set and known, and that it is known what a complete pass computes."""
         model_traces.check_modelled(self.store, trace)
-
-    def model_fault(self, trace_id: str) -> str | None:
-        """Return why the model that a trace is set to is not known by its dimensions; None where it is."""
-        return model_traces.model_fault(self.store, trace_id)
 
     def model_doubts(self, trace: str) -> list[str]:
         """Return what a trace shows that its model does not have, and which published models fit."""

@@ -140,7 +140,9 @@ def remove(lake: Place | None, traces_: tuple[str, ...]) -> None:
 
 def _say_of_model(opened: Lake, *trace_ids: str) -> None:
     """Warn if the dimensions of the traces' model are unknown, or do not fit the traces."""
-    fault = opened.model_fault(trace_ids[0])
+    from ..analysis.model_traces import model_fault
+
+    fault = model_fault(opened.store, trace_ids[0])
     if fault:
         lost = "model validate, model measured, FLOP without shapes"
         say(f"{fault}; stored, but what needs its dimensions is unavailable: {lost}.")

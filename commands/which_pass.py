@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def find_pass(opened: Lake, trace: str, wanted: str | None = None) -> Pass:
     """Return the pass to show; exit with 1 and a hint if no passes were found."""
-    known = opened.pass_ids(trace)
+    from ..analysis.passes import pass_ids
+
+    known = pass_ids(opened.store, trace)
     if not known:
         say(no_passes(opened, trace))
         raise SystemExit(1)

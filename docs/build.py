@@ -1,6 +1,7 @@
-"""Writes what the documentation repeats of the code: the reference pages, and the outputs shown beside commands.
+"""Writes what the documentation repeats of the code: the reference pages, a picture, the outputs beside commands.
 
-python docs/build.py          writes docs/reference/*.md, then runs the commands shown in README and guide again
+python docs/build.py          writes docs/reference/*.md and the README's picture, then runs the commands shown in
+                              README and guide again
 python docs/build.py --check  ends with 1 and names the reference pages that are not up to date
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 import click
 
 from tracelake.cli import cli
-from tracelake.docs import pictures, replay
+from tracelake.docs import pictures, replay, terminal
 from tracelake.engine import modules, rooms
 from tracelake.lake import Lake
 
@@ -208,6 +209,7 @@ def main() -> int:
             print(f"{path.relative_to(REFERENCE.parents[1])}: not up to date; run: make docs", file=sys.stderr)
         return 1 if outdated else 0
     write()
+    terminal.write()
     return replay.main()
 
 

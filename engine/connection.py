@@ -56,7 +56,10 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
         config["threads"] = int(threads)
     connection = duckdb.connect(config=config)
     # Global: cursors have them as well.
-    connection.execute("SET GLOBAL TimeZone = 'UTC'; SET enable_progress_bar = false")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    # In Jupyter DuckDB wants ipywidgets even to turn its bar off; without them there is none.
+    with contextlib.suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
     # A row that makes no sense has no answer, and others keep theirs.
     connection.execute("SET GLOBAL error_on_division_by_zero = false")
     # Where an estimate says a few rows, DuckDB would compare each with all: ours are far off below deep views.

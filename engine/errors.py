@@ -14,6 +14,12 @@ class TracelakeError(Exception):
 
         super().__init__(redact(message))
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows: one line, as on the command line, in place of a traceback."""
+        from .text import printable
+
+        return [printable(f"tracelake: {self}")]
+
 
 class UsageError(TracelakeError):
     """The command or query is invalid: an unknown trace, relation, setting or value."""

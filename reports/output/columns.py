@@ -14,7 +14,8 @@ _ORIGINS = "(SELECT trace_id, origin_ns FROM traces)"
 _GROUPS = ("attention", "moe", "gemm", "communication", "norm")
 _GROUP_SUMS = ", ".join(f"sum(sum_us) FILTER (category_group = '{group}') AS {group}" for group in _GROUPS)
 _GROUP_COLUMNS = ", ".join(f"round(coalesce({group}, 0), 1) AS {group}_us" for group in (*_GROUPS, "other"))
-_TABLES = {
+#: The query that gives them from the rows of a relation, by its name.
+COLUMNS = {
     "traces": """
         SELECT
             trace, trace_id, run, rank, format, hardware, model, event_count, rejected_count, truncated,
@@ -176,8 +177,8 @@ _TABLES = {
 
 def for_people(store: Store, name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Return the first things to look at of an answer that has every column of a relation."""
-    store.prepare(_TABLES[name])
-    shown = answer.query("rows", _TABLES[name])
+    store.prepare(COLUMNS[name])
+    shown = answer.query("rows", COLUMNS[name])
     assert shown is not None  # a SELECT has an answer
     if name not in ("passes", "layers"):
         return shown

@@ -32,7 +32,7 @@ _LONGEST_NOTE = 40
 
 
 @dataclass(frozen=True)
-class _Field:
+class Field:
     """A column: its cells as text, and how wide it is."""
 
     name: str
@@ -68,11 +68,7 @@ def write_grid(
         out: the file or terminal.
         screen: what is known of the terminal; without a width the table is whole.
     """
-    transposed = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    fields = [
-        _Field(printable(name), right, tuple(map(printable, cells)), screen.look(name))
-        for name, right, cells in zip(columns, numeric, transposed, strict=True)
-    ]
+    fields = fields_of(columns, numeric, rows, screen)
     out.write("\n")
     if screen.width is None:
         shown = [replace(field, header=(field.name,), width=max(field.natural, _cells(field.name))) for field in fields]
@@ -82,21 +78,54 @@ def write_grid(
     out.write("\n")
 
 
-def _write_fitted(fields: list[_Field], rows: int, width: int, out: IO[str], screen: Screen) -> None:
-    fields, notes = _telling(fields, rows)
-    fields = [_aligned(field) for field in fields]
-    fitted, left_out = _fitted(fields, width)
-    if fitted is None:
-        out.writelines(_cards(fields, rows, screen))
+def _write_fitted(fields: list[Field], rows: int, width: int, out: IO[str], screen: Screen) -> None:
+    fit = fitted(fields, rows, width)
+    if fit.shown is None:
+        out.writelines(_cards(fit.fields, rows, screen))
     else:
-        out.writelines(_grid(fitted, screen))
-    if left_out:
-        notes.append(f"No room for: {', '.join(left_out)}. --wide shows them.")
-    for note in notes:
+        out.writelines(_grid(fit.shown, screen))
+    left_out = [f"No room for: {', '.join(fit.left_out)}. --wide shows them."] if fit.left_out else []
+    for note in [*fit.notes, *left_out]:
         out.writelines(painted(line, "dim", screen) + "\n" for line in textwrap.wrap(note, width - 1))
 
 
-def _telling(fields: list[_Field], rows: int) -> tuple[list[_Field], list[str]]:
+@dataclass(frozen=True)
+class Fit:
+    """What of a table is shown in a width.
+
+    Attributes:
+        shown: the columns that fit, with their widths; None where not even those that matter most do.
+        fields: the columns that tell something.
+        left_out: the names of those without room.
+        notes: sentences on those that tell nothing.
+    """
+
+    shown: list[Field] | None
+    fields: list[Field]
+    left_out: list[str]
+    notes: list[str]
+
+
+def fitted(fields: list[Field], rows: int, width: int) -> Fit:
+    """Return what is shown of columns with so many rows, in so many characters."""
+    telling, notes = _telling(fields, rows)
+    telling = [_aligned(field) for field in telling]
+    shown, left_out = _fitted(telling, width)
+    return Fit(shown, telling, left_out, notes)
+
+
+def fields_of(
+    columns: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]], screen: Screen
+) -> list[Field]:
+    """Return the columns of a table; see `write_grid`."""
+    transposed = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return [
+        Field(printable(name), right, tuple(map(printable, cells)), screen.look(name))
+        for name, right, cells in zip(columns, numeric, transposed, strict=True)
+    ]
+
+
+def _telling(fields: list[Field], rows: int) -> tuple[list[Field], list[str]]:
     """Return the columns that tell something, and sentences with what the others have in all rows."""
     if not rows:
         return fields, []
@@ -118,7 +147,7 @@ def _telling(fields: list[_Field], rows: int) -> tuple[list[_Field], list[str]]:
     return telling, notes
 
 
-def _aligned(field: _Field) -> _Field:
+def _aligned(field: Field) -> Field:
     """Return a column whose numbers have as many decimals each."""
     if not field.right or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in field.cells):
         return field
@@ -133,10 +162,10 @@ def _aligned(field: _Field) -> _Field:
     return replace(field, cells=tuple(map(padded, field.cells)))
 
 
-def _fitted(fields: list[_Field], width: int) -> tuple[list[_Field] | None, list[str]]:
+def _fitted(fields: list[Field], width: int) -> tuple[list[Field] | None, list[str]]:
     """Return the columns that fit with their widths, and the names of those left out; None where cards are better."""
     shown, left_out = list(fields), []
-    bars = _with_bar(fields)
+    bars = with_bar(fields)
     while True:
         for folded in (False, True):
             sized = [_sized(field, folded, bar=field is bars) for field in shown]
@@ -153,20 +182,20 @@ def _fitted(fields: list[_Field], width: int) -> tuple[list[_Field] | None, list
             left_out.append(shown.pop(last).name)
 
 
-def _with_bar(fields: list[_Field]) -> _Field | None:
+def with_bar(fields: list[Field]) -> Field | None:
     """Return the column that has a bar: where people compare, and rows differ."""
     kinds = ("share", "size")
     found = (field for kind in kinds for field in fields if field.look.kind == kind and len(field.cells) > 1)
     return next(found, None)
 
 
-def _sized(field: _Field, folded: bool, bar: bool) -> _Field:
+def _sized(field: Field, folded: bool, bar: bool) -> Field:
     header = _folded(field.name, max(field.least, 6)) if folded else (field.name,)
     cells = field.least + (1 + _BAR if bar else 0)
     return replace(field, header=header, bar=bar, width=max(cells, *map(_cells, header)))
 
 
-def _whole(field: _Field) -> _Field:
+def _whole(field: Field) -> Field:
     """Return a column as wide as its longest cell; sentences are wrapped all the same."""
     return field if field.look.kind == "prose" else replace(field, width=max(field.width, field.natural))
 
@@ -180,7 +209,7 @@ def _folded(name: str, width: int) -> tuple[str, ...]:
     return (name[:best], name[best:])
 
 
-def _unfolded(fields: list[_Field], width: int) -> list[_Field]:
+def _unfolded(fields: list[Field], width: int) -> list[Field]:
     """Return the columns with as many headers in one line as there is room for, from the left."""
     shown = list(fields)
     for place, field in enumerate(fields):
@@ -190,11 +219,11 @@ def _unfolded(fields: list[_Field], width: int) -> list[_Field]:
     return shown
 
 
-def _total(fields: Sequence[_Field]) -> int:
+def _total(fields: Sequence[Field]) -> int:
     return 1 + sum(field.width + len(_BETWEEN) for field in fields) - len(_BETWEEN)
 
 
-def _filled(fields: list[_Field], width: int) -> list[_Field]:
+def _filled(fields: list[Field], width: int) -> list[Field]:
     """Return the columns with the rest of the width given out: names first, then sentences."""
     left = width - _total(fields)
     filled = list(fields)
@@ -207,7 +236,7 @@ def _filled(fields: list[_Field], width: int) -> list[_Field]:
     return filled
 
 
-def _grid(fields: list[_Field], screen: Screen) -> Iterator[str]:
+def _grid(fields: list[Field], screen: Screen) -> Iterator[str]:
     total = _total(fields)
     for line in range(height := max((len(field.header) for field in fields), default=1)):
         # A short header stands on the last line.
@@ -226,22 +255,24 @@ def _grid(fields: list[_Field], screen: Screen) -> Iterator[str]:
             yield (" " + _BETWEEN.join(padded)).rstrip() + "\n"
 
 
-def _lines(field: _Field, row: int, screen: Screen) -> list[str]:
+def _lines(field: Field, row: int, screen: Screen) -> list[str]:
     """Return a cell as lines no wider than its column."""
     text = field.cells[row]
     if screen.width is None:
         return text.split("\n")
     if field.bar:
-        return [f"{_pad(text, field.width - _BAR - 1, right=True)} {_pad(_bar(field, text), _BAR, right=False)}"]
+        drawn = bar(share_of(field, text), _BAR)
+        return [f"{_pad(text, field.width - _BAR - 1, right=True)} {_pad(drawn, _BAR, right=False)}"]
     if field.look.kind == "prose":
         return textwrap.wrap(text, max(field.width, 1)) or [""]
     return [cut_middle(line, field.width) for line in text.split("\n")]
 
 
-def _bar(field: _Field, cell: str) -> str:
+def share_of(field: Field, cell: str) -> float:
+    """Return how long the bar of a cell is, from 0 to 1."""
     numbers = [float(text) for text in field.cells if _NUMBER.fullmatch(text)]
     whole = 100.0 if field.look.kind == "share" and max(numbers, default=0) <= 100 else max(numbers, default=0)
-    return bar(float(cell) / whole if whole > 0 and _NUMBER.fullmatch(cell) else 0.0, _BAR)
+    return float(cell) / whole if whole > 0 and _NUMBER.fullmatch(cell) else 0.0
 
 
 def bar(share: float, width: int) -> str:
@@ -262,11 +293,11 @@ def bar_of_parts(parts: Sequence[tuple[float, str]], width: int) -> list[str]:
     return [fill * cells for (_, fill), cells in zip(parts, widths, strict=True)]
 
 
-def _mood(field: _Field, row: int) -> str:
+def _mood(field: Field, row: int) -> str:
     return field.cells[row] if field.look.kind == "state" else "bar" if field.bar else ""
 
 
-def _cards(fields: list[_Field], rows: int, screen: Screen) -> Iterator[str]:
+def _cards(fields: list[Field], rows: int, screen: Screen) -> Iterator[str]:
     """Return rows below each other: one row as a list of its values, several with their main columns as a headline."""
     width = screen.width or 80
     if rows == 1:

@@ -181,7 +181,7 @@ def _text(
         rows = list(_rows(relation, limit + 1 if limit else 0))
         more = bool(limit) and len(rows) > limit
         shown = rows[:limit] if more else rows
-        cells = [[_shown(value) for value in row] for row in shown]
+        cells = [[shown_value(value) for value in row] for row in shown]
         numeric = [is_number(kind) for kind in relation.types]
         if format == "markdown":
             _markdown(columns, numeric, cells, out)
@@ -270,7 +270,8 @@ def is_number(kind: Any) -> bool:
     return str(kind).startswith(("DECIMAL", "DOUBLE", "FLOAT")) or str(kind).endswith("INT") or str(kind) == "INTEGER"
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """Return a value of an answer as people read it."""
     if value is None:
         return ""
     if isinstance(value, float):

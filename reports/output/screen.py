@@ -65,9 +65,9 @@ def screen_of(store: Store | None, out: IO[str] | None = None, *, wide: bool = F
     out = out or sys.stdout
     terminal = out.isatty()
     if not terminal or wide:
-        return Screen(None, _coloured(terminal, colour), _looks(store) if colour == "always" or wide else {})
+        return Screen(None, _coloured(terminal, colour), looks(store) if colour == "always" or wide else {})
     width = max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
-    return Screen(width, _coloured(terminal, colour), _looks(store))
+    return Screen(width, _coloured(terminal, colour), looks(store))
 
 
 def _coloured(terminal: bool, colour: str) -> bool:
@@ -77,7 +77,8 @@ def _coloured(terminal: bool, colour: str) -> bool:
     return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _looks(store: Store | None) -> dict[str, Look]:
+def looks(store: Store | None) -> dict[str, Look]:
+    """Return how columns are shown, by name: the lake's table screen_columns."""
     if store is None:
         return {}
     rows = store.rows("SELECT \"column\", priority, coalesce(kind, '') FROM screen_columns")

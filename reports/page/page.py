@@ -109,24 +109,24 @@ class Page:
     def charts(self) -> dict[str, object]:
         """The charts' specifications by name; the page's own script gives them colours."""
         return {
-            chart.name: {key: _spelled(part) for key, part in chart.spec.items() if key != "config"}
+            chart.name: {key: spelled(part) for key, part in chart.spec.items() if key != "config"}
             for section in self.sections for chart in section.charts
         }  # fmt: skip
 
 
-def _spelled(part: object) -> object:
+def spelled(part: object) -> object:
     """Return a part of a chart whose names have nothing that acts."""
     if isinstance(part, str):
         return printable(part)
     if isinstance(part, list):
-        return [_spelled(item) for item in part]
-    return {key: _spelled(item) for key, item in part.items()} if isinstance(part, dict) else part
+        return [spelled(item) for item in part]
+    return {key: spelled(item) for key, item in part.items()} if isinstance(part, dict) else part
 
 
 def as_html(page: Page) -> str:
     """Return a page as HTML."""
     relations = dict.fromkeys(fold.relation for section in page.sections for fold in section.folds if fold.relation)
-    return _environment().get_template("page.html.j2").render(
+    return environment().get_template("page.html.j2").render(
         page=page, charts=page.charts, scripts=scripts().replace("</script", "<\\/script") if page.charts else "",
         definitions=list(_definitions(relations)),
     )  # fmt: skip
@@ -148,7 +148,8 @@ def _is_defined(relation: str, column: str) -> bool:
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Return what fills the templates: whatever goes into one is text, with nothing that acts."""
     import jinja2
 
     environment = jinja2.Environment(

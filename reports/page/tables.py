@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 def objects(store: Store, query: str, **parameters: Any) -> list[Row]:
     """Return the rows of a question, in which parameters stand as `$name`, as one object each."""
-    return of_relation(store.sql(query, **parameters))
+    return [{name: plain(value) for name, value in row.items()} for row in store.objects(query, **parameters)]
 
 
 def of_relation(relation: duckdb.DuckDBPyRelation) -> list[Row]:

@@ -142,6 +142,12 @@ def section(store: Store, trace_id: str, key: str) -> dict[str, Any]:
     return _section(store, trace_id, one, _facts(store, trace_id))
 
 
+def section_rows(store: Store, trace_id: str, key: str) -> list[dict[str, Any]]:
+    """Return all rows of one section of a summary."""
+    [one] = (one for one in SECTIONS if one.key == key)
+    return _objects(store, one.query, trace_id)
+
+
 def _section(store: Store, trace_id: str, one: Section, facts: dict[str, Any]) -> dict[str, Any]:
     return {"basis": one.basis.format(**_whole(facts)), "rows": _objects(store, one.query, trace_id)}
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.passes import chosen_pass
 from ..output.table import Table, cut, text
 from ..page import charts
 from ..page.page import Card, Fold, Page, Section
@@ -50,11 +51,52 @@ def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
         title=opening.trace, subtitle=f"Profile of a trace, {found['generated_by']}, {found['generated_at'][:10]}",
         opening=opening,
         sections=(
-            _time_line(store, trace_id, tables), _layers(store, trace_id, pass_id), _parts(store, trace_id, tables),
-            _roofline(store, trace_id), _idle(tables), _collectives(store, trace_id, tables), _findings(found),
+            *(_drawn(store, trace_id, pass_id, key, tables) for key in DRAWN), _findings(found),
             _trust(store, trace_id),
         ),
     )  # fmt: skip
+
+
+#: The sections that have a chart, in the order of the page.
+DRAWN = ("time", "layers", "parts", "roofline", "idle", "collectives")
+
+
+def drawn_section(store: Store, trace_id: str, key: str) -> Section:
+    """Return a section with its chart alone: the tables behind folds take longer than that.
+
+    Args:
+        store: the lake.
+        trace_id: the trace.
+        key: one of DRAWN.
+    """
+    return _drawn(store, trace_id, chosen_pass(store, trace_id), key, _NoTables(store, trace_id))
+
+
+def _drawn(store: Store, trace_id: str, pass_id: int | None, key: str, tables: _Tables | _NoTables) -> Section:
+    if key == "time":
+        return _time_line(store, trace_id, tables)
+    if key == "layers":
+        return _layers(store, trace_id, pass_id)
+    if key == "roofline":
+        return _roofline(store, trace_id)
+    if key == "collectives":
+        return _collectives(store, trace_id, tables)
+    return _parts(store, trace_id, tables) if key == "parts" else _idle(tables)
+
+
+class _NoTables:
+    """The rows of the profile summary, asked for one table at a time, and nothing behind folds."""
+
+    def __init__(self, store: Store, trace_id: str) -> None:
+        self._store, self._trace_id = store, trace_id
+
+    def rows(self, key: str) -> list[Row]:
+        """Return all rows of a table."""
+        return document.section_rows(self._store, self._trace_id, key)
+
+    def fold(self, key: str, title: str, relation: str = "") -> Fold:
+        """Return an empty fold."""
+        return Fold(Table((), (), title), relation or key)
 
 
 class _Tables:
@@ -89,7 +131,7 @@ def _evidence(row: Row) -> Iterator[str]:
     yield from (f"Try: {suggestion}" for suggestion in row["suggestions"])
 
 
-def _time_line(store: Store, trace_id: str, tables: _Tables) -> Section:
+def _time_line(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Section:
     rows = objects(
         store,
         "SELECT device, what, lane, rel_us, dur_us, label, category FROM timeline_spans WHERE trace_id = $trace_id "
@@ -136,7 +178,7 @@ def _layers(store: Store, trace_id: str, pass_id: int | None) -> Section:
     return Section("layers", "Layers", see, (strip,), folds=(Fold(types, "layer_types", is_open=True), Fold(each)))
 
 
-def _parts(store: Store, trace_id: str, tables: _Tables) -> Section:
+def _parts(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Section:
     rows = objects(
         store,
         "SELECT path, depth, kind, self_us, self_pct FROM nested_parts WHERE trace_id = $trace_id "
@@ -209,7 +251,7 @@ def _shape(row: Row) -> str:
     return " x ".join(sizes) or "unknown"
 
 
-def _idle(tables: _Tables) -> Section:
+def _idle(tables: _Tables | _NoTables) -> Section:
     rows = [row for row in tables.rows("idle_causes") if row["idle_us"]]
     folds = (
         tables.fold("idle_causes", "Causes"),
@@ -233,7 +275,7 @@ def _idle(tables: _Tables) -> Section:
     return Section("idle", "Idle time", see, (drawn,), folds=folds)
 
 
-def _collectives(store: Store, trace_id: str, tables: _Tables) -> Section:
+def _collectives(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Section:
     folds = (
         tables.fold("collectives", "Kinds of collectives", "collective_kinds"),
         tables.fold("stragglers", "Who comes last"),
@@ -266,18 +308,3 @@ def _trust(store: Store, trace_id: str) -> Section:
     found = table(checks, ("severity", "check", "value", "unit", "message"), "Checks")
     see = "What the trace is, where each fact is from, and which questions it cannot answer."
     return Section("trust", "Provenance and trust", see, folds=(Fold(about, is_open=True), Fold(found, "health")))
-<<<<<<< HEAD
-
-
-def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) -> Table:
-    columns = tuple(
-        Column(name) if all(isinstance(row[name], int | float | None) for row in rows) else text(name) for name in names
-    )
-    return Table(columns, tuple(tuple(row[name] for name in names) for row in rows), title)
-
-
-def _objects(store: Store, query: str, trace_id: str) -> list[Row]:
-    rows = store.objects(query, trace_id=trace_id)
-    return [{column: plain(value) for column, value in row.items()} for row in rows]
-=======
->>>>>>> pages

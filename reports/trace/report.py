@@ -74,13 +74,14 @@ def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass
     if pass_id is not None and pass_id not in (known := pass_ids(store, trace)):
         raise UsageError(f"{trace}: has no pass {pass_id}; it has {len(known)}.")
     one = chosen_pass(store, trace_id) if pass_id is None else pass_id
-    text = _as_page(store, trace_id, one) if suffix == ".html" else as_text(build(store, trace_id, one), suffix)
+    text = as_page(store, trace_id, one) if suffix == ".html" else as_text(build(store, trace_id, one), suffix)
     if output is not None:
         write_text(output, text)
     return text
 
 
-def _as_page(store: Store, trace_id: str, pass_id: int | None) -> str:
+def as_page(store: Store, trace_id: str, pass_id: int | None) -> str:
+    """Return what is known of a trace as HTML; see `build`."""
     # Imported here: a page has charts.
     from ..page.page import as_html
     from .page import page

@@ -1,0 +1,77 @@
+"""A lake in a notebook: its traces as a table, one of them by its name, and answers that show themselves."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...engine.text import printable
+from .text import TEXTS, Text
+
+if TYPE_CHECKING:
+    from ...lake import Lake
+
+#: The methods whose answers show themselves as tables, and the relations that these have all columns of.
+ANSWERS = {
+    "sql": "", "traces": "traces", "doctor": "health", "passes": "passes", "layers": "layers", "kernels": "kernels",
+    "layer_types": "layer_types", "layer_diff": "layer_diff", "perfetto": "perfetto_ranges",
+    "anchor_candidates": "anchor_candidates", "trace_ops": "trace_ops", "roofline_of": "", "validate": "",
+    "template_vs_trace": "", "calibrations": "", "models": "models", "model": "", "operators": "operators",
+    "model_roofline": "", "check": "", "shapes": "shapes", "align": "", "compare": "", "compare_sides": "",
+    "history": "", "ranks": "", "measured_vs_modelled": "", "model_sweep": "",
+}  # fmt: skip
+
+
+def shows_itself(kind: type[Lake]) -> type[Lake]:
+    """Have a lake, and the answers of its methods, show themselves in a notebook."""
+    for name, relation in ANSWERS.items():
+        setattr(kind, name, _answering(getattr(kind, name), relation))
+    for name, html in TEXTS.items():
+        setattr(kind, name, _telling(getattr(kind, name), html))
+    for name, method in (("__repr__", _name), ("_repr_html_", _html), ("_ipython_key_completions_", _traces)):
+        setattr(kind, name, method)
+    # `lake[...]` gives one trace: it is no sequence to walk through.
+    kind.__iter__ = None  # type: ignore[attr-defined]
+    return kind
+
+
+def _name(lake: Lake) -> str:
+    return f"Lake({printable(str(lake.path))!r})"
+
+
+def _html(lake: Lake) -> str:
+    from ..page.fragment import as_html
+    from .answer import relation_part
+
+    traces = lake.store.sql("FROM traces")
+    return as_html(relation_part(lake.store, traces, "traces", f"Lake {lake.path}"))
+
+
+def _traces(lake: Lake) -> list[str]:
+    return [trace for (trace,) in lake.rows("SELECT trace FROM traces ORDER BY trace")]
+
+
+def _answering(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a method whose answer shows itself."""
+
+    @functools.wraps(method)
+    def answered(lake: Lake, *given: Any, **named: Any) -> Any:
+        from .answer import bare, shown
+
+        found = bare(method(lake, *given, **named))
+        layer_kernels = name == "kernels" and "layer_id" in found.columns
+        return shown(lake.store, found, "layer_kernels" if layer_kernels else name)
+
+    return answered
+
+
+def _telling(method: Callable[..., Any], html: Callable[..., str]) -> Callable[..., Any]:
+    """Return a method whose text shows itself."""
+
+    @functools.wraps(method)
+    def told(lake: Lake, *given: Any, **named: Any) -> Text:
+        text = method(lake, *given, **named)
+        return Text.of(text, lambda: html(lake.store, text, *given, **named))
+
+    return told

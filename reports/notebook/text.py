@@ -1,0 +1,77 @@
+"""Reports as text that shows itself in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import os
+
+    from ...engine.store import Store
+
+#: Height of a page within a notebook, pixels.
+_HEIGHT = 640
+#: What a framed page may do: run its own scripts, and reach nothing.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+
+
+class Text(str):
+    """A text, and what a notebook shows of it."""
+
+    __slots__ = ("_html",)
+    _html: Callable[[], str]
+
+    @classmethod
+    def of(cls, text: str, html: Callable[[], str]) -> Self:
+        """Return a text with what gives its HTML, asked for when it is shown."""
+        made = cls(text)
+        made._html = html
+        return made
+
+    def _repr_html_(self) -> str:
+        return self._html()
+
+
+def framed(page: str, height: int = _HEIGHT) -> str:
+    """Return a page in a frame of its own: its scripts reach nothing of the notebook, nor any network."""
+    guarded = page.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{_POLICY}">', 1)
+    return (
+        f'<iframe srcdoc="{escape(guarded)}" sandbox="allow-scripts" '
+        f'style="width: 100%; height: {height}px; border: 0;"></iframe>'
+    )
+
+
+def plain(store: Store, text: str, *_: Any, **__: Any) -> str:  # noqa: ARG001
+    """Return a text with its lines as they are."""
+    from ..page.fragment import Part, as_html
+
+    return as_html(Part(plain=text))
+
+
+def summary(store: Store, text: str, trace: str, format: str = "md", *, top: int = 10) -> str:
+    """Return a summary as five lines and its tables."""
+    from ..page.fragment import as_html
+    from .summary import parts
+
+    return plain(store, text) if format == "json" else as_html(*parts(store, trace, top))
+
+
+def report(
+    store: Store, text: str, trace: str, output: str | os.PathLike[str] | None = None, pass_id: int | None = None
+) -> str:
+    """Return a report as its page."""
+    from ...analysis.passes import chosen_pass
+    from ...analysis.traces import locate
+    from ..trace.report import as_page
+
+    if output is not None and Path(output).suffix.lower() == ".html":
+        return framed(text)
+    trace_id = locate(store, trace)
+    return framed(as_page(store, trace_id, chosen_pass(store, trace_id) if pass_id is None else pass_id))
+
+
+#: The methods of a lake that return text, and what shows it: functions of the store, the text and the arguments.
+TEXTS: dict[str, Callable[..., str]] = {"summary": summary, "report": report, "mfu": plain, "trace_mfu": plain}
