@@ -10,6 +10,8 @@ from .ascend.companions import DocumentReader, document_kind, table_kind
 from .ascend.lines import read_header
 from .ascend.table import HEADER_LIMIT, KERNELS, TableReader
 from .chrome.reader import ChromeReader
+from .databases.reader import DatabaseReader
+from .databases.sqlite import MAGIC
 from .foreign import foreign
 from .lanes import LaneWriter
 from .notes import Notes
@@ -18,13 +20,15 @@ from .source import Source
 
 #: Separators of tables that somebody took for commas.
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+#: What a database of a profiler is.
+DATABASE = "database"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 #: What a table of kernels cannot do without: a name, a start and a duration. One that has some of it is meant as one.
 _KERNEL_NEEDS = 3
 
 
 def kind_of(head: bytes, name: str) -> str:
-    """Return what a file is by its beginning: `trace`, `kernels`, or the kind of a companion of such tables.
+    """Return what a file is: `trace`, `kernels`, `database`, or the kind of a companion of such tables.
 
     What is not recognised is a `trace`, whose reader gives the best reason.
 
@@ -33,6 +37,8 @@ def kind_of(head: bytes, name: str) -> str:
     """
     if about := foreign(head, name):
         raise InputError(f"{name}: not a trace but {about}")
+    if head.startswith(MAGIC):
+        return DATABASE
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith((b"{", b"[")):
         return document_kind(head) or "trace"
@@ -82,6 +88,8 @@ def reader_of(
         InputError: no reader knows the file.
     """
     kind = kind_of(source.peek(HEADER_LIMIT), source.name)
+    if kind == DATABASE:
+        return DatabaseReader(source, writers, notes, progress, events)
     if kind == "trace":
         return ChromeReader(source, writers, notes, progress, events=events)
     if document_kind(source.peek(HEADER_LIMIT)):
