@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from ..engine.errors import InputError
 from ..engine.secrets import redact
@@ -10,8 +11,8 @@ from .ascend.companions import DocumentReader, document_kind, table_kind
 from .ascend.lines import read_header
 from .ascend.table import HEADER_LIMIT, KERNELS, TableReader
 from .chrome.reader import ChromeReader
+from .databases.exports import is_export
 from .databases.reader import DatabaseReader
-from .databases.sqlite import MAGIC
 from .foreign import foreign
 from .lanes import LaneWriter
 from .notes import Notes
@@ -27,7 +28,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _KERNEL_NEEDS = 3
 
 
-def kind_of(head: bytes, name: str) -> str:
+def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
     """Return what a file is: `trace`, `kernels`, `database`, or the kind of a companion of such tables.
 
     What is not recognised is a `trace`, whose reader gives the best reason.
@@ -35,10 +36,10 @@ def kind_of(head: bytes, name: str) -> str:
     Raises:
         InputError: the file is a table, but none that anybody knows, or a file of another kind.
     """
+    if is_export(head, path):
+        return DATABASE
     if about := foreign(head, name):
         raise InputError(f"{name}: not a trace but {about}")
-    if head.startswith(MAGIC):
-        return DATABASE
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith((b"{", b"[")):
         return document_kind(head) or "trace"
@@ -87,7 +88,7 @@ def reader_of(
     Raises:
         InputError: no reader knows the file.
     """
-    kind = kind_of(source.peek(HEADER_LIMIT), source.name)
+    kind = kind_of(source.peek(HEADER_LIMIT), source.name, source.path)
     if kind == DATABASE:
         return DatabaseReader(source, writers, notes, progress, events)
     if kind == "trace":

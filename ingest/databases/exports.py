@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ...engine.errors import InputError
 from ...engine.secrets import redact
 from ..reader import Reading
 from ..source import Source
+from .folder import MAGICS, FolderTables, table_files
 from .nsys import Nsys
 from .parts import Part
 from .sqlite import MAGIC, SqliteTables
@@ -37,6 +39,33 @@ class Export(Protocol):
         """Return what it says of itself, once all is read: events from `first` to before `events` are its."""
 
 
+def is_export(head: bytes, path: Path | None) -> bool:
+    """Whether a file's beginning is that of a database, or of a table in the folder of an export."""
+    if head.startswith(MAGICS):
+        return path is not None and path.absolute() in table_files(path.absolute().parent)
+    return head.startswith(MAGIC)
+
+
+def is_later_file(path: Path | None) -> bool:
+    """Whether a file is one of an export's folder, and not its first."""
+    return path is not None and path.absolute() in table_files(path.absolute().parent)[1:]
+
+
+def is_known(path: Path) -> bool:
+    """Whether a file is a database of a profiler that is read, or may be one if it could be opened."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                return False
+        tables = SqliteTables(path)
+    except OSError:
+        return False
+    except InputError:
+        return True
+    tables.close()
+    return Nsys.knows(set(tables.columns))
+
+
 def open_tables(source: Source) -> Tables:
     """Open what a source is the beginning of.
 
@@ -46,7 +75,10 @@ def open_tables(source: Source) -> Tables:
     if source.path is None:
         raise InputError("standard input: a SQLite database is read from a file; write it to one.")
     with source.path.open("rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
+        head = file.read(len(MAGIC))
+        if head.startswith(MAGICS):
+            return FolderTables(source.path.absolute().parent)
+        if head != MAGIC:
             raise InputError(f"{source.name}: a compressed SQLite database: decompress it first (gzip -d, zstd -d).")
     return SqliteTables(source.path)
 

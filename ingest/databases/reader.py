@@ -19,7 +19,7 @@ from ..lanes import LaneWriter
 from ..notes import LIMIT, Notes
 from ..reader import Reading
 from ..source import Source
-from .exports import Export, export_of, open_tables
+from .exports import Export, export_of, is_later_file, open_tables
 from .parts import ROWS, Part
 from .tables import DamagedError
 
@@ -71,11 +71,13 @@ class DatabaseReader:
     _expected: int = 0
 
     def read(self) -> Reading:
-        """Read all tables of events.
+        """Read all tables of events. Of a folder's files the first stands for all, the others give nothing.
 
         Raises:
             InputError: it is no export that anybody knows, or none of its tables can be read.
         """
+        if is_later_file(self.source.path):
+            return Reading()
         self.tables = open_tables(self.source)
         try:
             export = export_of(self.tables, self.source.name)
@@ -160,14 +162,3 @@ def _store(writer: LaneWriter, query: str, rows: pa.Table, base: int) -> _Stored
     samples = writer.rejected(LIMIT) if batch.rejected else []
     writer.store(base)
     return _Stored(batch.rejected, samples, batch.redacted)
-
-
-@dataclass
-class Silent:
-    """Reads nothing: the reader of a folder's first file has read all of it."""
-
-    events: int
-
-    def read(self) -> Reading:
-        """Return nothing."""
-        return Reading()

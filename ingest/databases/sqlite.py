@@ -26,11 +26,14 @@ _LISTED = 500
 class SqliteTables:
     """The tables of a SQLite file; see `Tables`."""
 
+    #: SQLite refuses a file that is shorter than it says.
+    truncated: str | None = None
+
     def __init__(self, path: Path) -> None:
         """Open a file.
 
         Raises:
-            InputError: a journal lies beside it, or it cannot be read.
+            InputError: a journal lies beside it, it is cut short, or it cannot be read.
         """
         self.path = path
         for ending in ("-wal", "-journal"):
@@ -40,7 +43,8 @@ class SqliteTables:
                     f"{path}: {journal.name} lies beside it: whoever wrote the database is not done, or was stopped. "
                     f"Wait for it, or have SQLite finish it on a copy of both: sqlite3 {path.name} .tables"
                 )
-        self.truncated = _cut_short(path)
+        if short := _cut_short(path):
+            raise InputError(f"{path}: a SQLite database that is cut short: {short}. Copy it again.")
         try:
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
@@ -49,7 +53,7 @@ class SqliteTables:
             names = self._connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
             self.columns: dict[str, list[str]] = {name: self._columns(name) for (name,) in names.fetchall()}
         except sqlite3.Error as error:
-            raise InputError(f"{path}: a SQLite database that cannot be read: {self.truncated or error}.") from error
+            raise InputError(f"{path}: a SQLite database that cannot be read: {error}.") from error
 
     def count(self, table: str) -> int:
         """Return the highest row number: rows are numbered from 1 when written, and none was deleted."""
@@ -92,7 +96,7 @@ class SqliteTables:
                 ]
                 yield pa.table(arrays, names=list(columns))
         except sqlite3.Error as error:
-            raise DamagedError(self.truncated or str(error)) from error
+            raise DamagedError(str(error)) from error
 
     def texts(self, table: str, ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of ids."""
