@@ -10,8 +10,10 @@ from ...engine.secrets import redact
 from ..reader import Reading
 from ..source import Source
 from .folder import MAGICS, FolderTables, table_files
+from .msprof import Msprof
 from .nsys import Nsys
 from .parts import Part
+from .rocpd import Rocpd
 from .sqlite import MAGIC, SqliteTables
 from .tables import Tables
 
@@ -25,11 +27,13 @@ class Export(Protocol):
     Attributes:
         what: how such a database is called.
         advice: what to do about one without events.
+        strings: its table of texts, `id, value`.
         parts: its tables of events, in the order in which they are read.
     """
 
     what: str
     advice: str
+    strings: str
     parts: list[Part]
 
     def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
@@ -63,7 +67,7 @@ def is_known(path: Path) -> bool:
     except InputError:
         return True
     tables.close()
-    return Nsys.knows(set(tables.columns))
+    return any(export.knows(set(tables.columns)) for export in (Nsys, Rocpd, Msprof))
 
 
 def open_tables(source: Source) -> Tables:
@@ -92,6 +96,12 @@ def export_of(tables: Tables, name: str) -> Export:
     names = set(tables.columns)
     if Nsys.knows(names):
         return Nsys(tables)
+    if isinstance(tables, SqliteTables) and Rocpd.knows(names):
+        return Rocpd(tables)
+    if isinstance(tables, SqliteTables) and Msprof.knows(names):
+        return Msprof(tables)
+    if {"rocpd_api", "rocpd_op"} <= names:
+        raise InputError(f"{name}: not a trace but a database of RPD: `rpd2tracing.py FILE.rpd FILE.json` makes one.")
     shown = redact(", ".join(sorted(names)))[:200] or "none"
     raise InputError(
         f"{name}: not a trace but a SQLite database of another tool than Nsight Systems, rocprofiler-sdk and msprof "

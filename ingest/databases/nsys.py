@@ -31,6 +31,7 @@ class Nsys:
     """An export of Nsight Systems; see `exports.Export`."""
 
     what = "an export of Nsight Systems"
+    strings = "StringIds"
     advice = "export the report again, with all its tables: nsys export --type sqlite FILE.nsys-rep"
 
     def __init__(self, tables: Tables) -> None:

@@ -118,11 +118,11 @@ class DatabaseReader:
 
         for column in part.names:
             place = batch.schema.get_field_index(column)
-            batch = batch.set_column(place, column, self._named(batch.column(place).combine_chunks()))
+            batch = batch.set_column(place, column, self._named(batch.column(place).combine_chunks(), export.strings))
         batch = export.arranged(part, batch)
         return batch.append_column("nth", pa.array(range(batch.num_rows), pa.int64()))
 
-    def _named(self, ids: pa.Array) -> pa.Array:
+    def _named(self, ids: pa.Array, strings: str) -> pa.Array:
         import pyarrow as pa
 
         encoded = ids.dictionary_encode()
@@ -130,7 +130,7 @@ class DatabaseReader:
         if len(self._texts) > _MOST_TEXTS:
             self._texts.clear()
         if unknown := [one for one in known if one not in self._texts]:
-            self._texts.update(dict.fromkeys(unknown) | self.tables.texts("StringIds", unknown))
+            self._texts.update(dict.fromkeys(unknown) | self.tables.texts(strings, unknown))
         return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(map(self._texts.get, known), pa.string()))
 
     def _finish(self, worker: _Worker) -> None:

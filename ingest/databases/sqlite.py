@@ -6,19 +6,22 @@ was stopped while it wrote. Where such a journal lies beside the file, the file 
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...engine.errors import InputError
-from .tables import BATCH_ROWS, DamagedError, as_type
+from .tables import BATCH_ROWS, DamagedError, arrow_types, as_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: How every SQLite file begins.
 MAGIC = b"SQLite format 3\0"
+#: Rows that are taken from SQLite at once: few enough to be in the processor's cache until they are columns.
+_FETCHED = 2048
 #: Values in one list of a statement, fewer than any version of SQLite takes.
 _LISTED = 500
 
@@ -36,6 +39,7 @@ class SqliteTables:
             InputError: a journal lies beside it, it is cut short, or it cannot be read.
         """
         self.path = path
+        self._queries: dict[str, str] = {}
         for ending in ("-wal", "-journal"):
             journal = path.with_name(path.name + ending)
             if journal.is_file() and journal.stat().st_size:
@@ -51,17 +55,31 @@ class SqliteTables:
             )
             self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
             names = self._connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-            self.columns: dict[str, list[str]] = {name: self._columns(name) for (name,) in names.fetchall()}
+            self.columns: dict[str, list[str]] = {name: self._columns(_name(name)) for (name,) in names.fetchall()}
         except sqlite3.Error as error:
             raise InputError(f"{path}: a SQLite database that cannot be read: {error}.") from error
 
-    def count(self, table: str) -> int:
-        """Return the highest row number: rows are numbered from 1 when written, and none was deleted."""
+    def define(self, table: str, query: str) -> None:
+        """Give a table the rows of a query; where the file lacks what it reads, there is no such table."""
         try:
-            [(rows,)] = self._connection.execute(f"SELECT max(rowid) FROM {_name(table)}").fetchall()
+            self.columns[table] = self._columns(f"({query})")
+            self._queries[table] = query
         except sqlite3.Error:
-            return 0
-        return rows if isinstance(rows, int) else 0
+            self.columns.pop(table, None)
+
+    def count(self, table: str) -> int:
+        """Return the highest row number: rows are numbered from 1 when written, and none was deleted.
+
+        A view has none; its rows are counted.
+        """
+        for column in ("max(rowid)", "count(*)"):
+            try:
+                [(rows,)] = self._connection.execute(f"SELECT {column} FROM {self._source(table)}").fetchall()
+            except sqlite3.Error:
+                return 0
+            if isinstance(rows, int):
+                return rows
+        return 0
 
     def rows(self, table: str, columns: Sequence[str], where: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Return rows of a small table."""
@@ -85,16 +103,24 @@ class SqliteTables:
         """Yield rows of a table in their order."""
         import pyarrow as pa
 
-        there = self.columns[table]
-        chosen = ", ".join(_name(name) if name in there else "NULL" for name in columns)
+        typed = {name: arrow_types()[kind] for name, kind in columns.items()}
+        there = {name: kind for name, kind in columns.items() if name in self.columns[table]}
+        chosen = ", ".join(map(_name, there)) or "NULL"
         try:
-            cursor = self._connection.execute(f"SELECT {chosen} FROM {_name(table)}")
-            while rows := cursor.fetchmany(BATCH_ROWS):
+            cursor = self._connection.execute(f"SELECT {chosen} FROM {self._source(table)}")
+            while pieces := list(
+                itertools.islice(iter(lambda: cursor.fetchmany(_FETCHED), []), BATCH_ROWS // _FETCHED)
+            ):
                 arrays = [
-                    as_type(values, kind)
-                    for values, kind in zip(zip(*rows, strict=True), columns.values(), strict=True)
+                    [
+                        as_type(values, kind)
+                        for values, kind in zip(zip(*rows, strict=True), there.values(), strict=False)
+                    ]
+                    for rows in pieces
                 ]
-                yield pa.table(arrays, names=list(columns))
+                found = dict(zip(there, map(pa.chunked_array, zip(*arrays, strict=True)), strict=True))
+                count = sum(map(len, pieces))
+                yield pa.table({name: found.get(name, pa.nulls(count, kind)) for name, kind in typed.items()})
         except sqlite3.Error as error:
             raise DamagedError(str(error)) from error
 
@@ -119,8 +145,13 @@ class SqliteTables:
         """Close the file."""
         self._connection.close()
 
-    def _columns(self, table: str) -> list[str]:
-        return [row[1] for row in self._connection.execute(f"PRAGMA table_info({_name(table)})")]
+    def _source(self, table: str) -> str:
+        query = self._queries.get(table)
+        return f"({query})" if query else _name(table)
+
+    def _columns(self, source: str) -> list[str]:
+        """Return the names of a source's columns: of a view, too, that reads what is not there, none."""
+        return [column[0] for column in self._connection.execute(f"SELECT * FROM {source} LIMIT 0").description]
 
 
 def _cut_short(path: Path) -> str | None:

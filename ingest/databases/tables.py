@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 #: Rows of a batch: as many as make a batch of 10 to 20 MB.
 BATCH_ROWS = 65_536
 
@@ -80,6 +82,9 @@ def _fitting(value: Any, kind: str) -> Any:
             return bytes.fromhex(value) if isinstance(value, str) else value if isinstance(value, bytes) else None
         except ValueError:
             return None
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        # Some columns of numbers are declared as text.
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if kind == "real":

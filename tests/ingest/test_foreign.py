@@ -58,6 +58,9 @@ KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
         "a report of Nsight Systems", "nsys export --type sqlite FILE.nsys-rep",
     ),
     "unknown.nsys-rep": (lambda _: b"\x07\0\1" + bytes(300), "a report of Nsight Systems", "nsys export"),
+    "old.rpd": (
+        lambda folder: database(folder, "rocpd_api", "rocpd_op"), "a database of RPD", "rpd2tracing.py",
+    ),
     "other.db": (lambda folder: database(folder, "mine"), "a SQLite database", "export"),
     "model.pt": (lambda _: zipped("model/data.pkl"), "torch.save()", "export_chrome_trace()"),
     "snapshot.pickle": (lambda _: pickle.dumps({"segments": []}), "a Python pickle", "export_chrome_trace()"),
