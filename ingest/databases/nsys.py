@@ -39,10 +39,6 @@ class Nsys:
         self.tables = tables
         self.parts: list[Part] = [*PARTS, PROCESS_NAMES, THREAD_NAMES]
         self._schemas = payload_schemas(tables)
-        self._domains = {
-            (domain, process_of(thread)): text
-            for domain, thread, text in tables.rows("NVTX_EVENTS", ("domainId", "globalTid", "text"), {"eventType": 75})
-        }
         self._gpus = self._moved_devices()
         #: Pairs of process and device that an operation has.
         self._places: set[tuple[int, int]] = set()

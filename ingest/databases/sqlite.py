@@ -6,6 +6,7 @@ was stopped while it wrote. Where such a journal lies beside the file, the file 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,10 +55,16 @@ class SqliteTables:
                 f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
             )
             self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
-            names = self._connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-            self.columns: dict[str, list[str]] = {name: self._columns(_name(name)) for (name,) in names.fetchall()}
+            names = self._connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            ).fetchall()
         except sqlite3.Error as error:
             raise InputError(f"{path}: a SQLite database that cannot be read: {error}.") from error
+        self.columns: dict[str, list[str]] = {}
+        for (name,) in names:
+            # A view may read what is not there.
+            with contextlib.suppress(sqlite3.Error):
+                self.columns[name] = self._columns(_name(name))
 
     def define(self, table: str, query: str) -> None:
         """Give a table the rows of a query; where the file lacks what it reads, there is no such table."""
@@ -76,7 +83,7 @@ class SqliteTables:
             try:
                 [(rows,)] = self._connection.execute(f"SELECT {column} FROM {self._source(table)}").fetchall()
             except sqlite3.Error:
-                return 0
+                continue
             if isinstance(rows, int):
                 return rows
         return 0
@@ -90,13 +97,12 @@ class SqliteTables:
         chosen = ", ".join(_name(name) if name in there else "NULL" for name in columns)
         wanted = " AND ".join(f"{_name(name)} = ?" for name in conditions)
         found: list[tuple[Any, ...]] = []
-        try:
-            cursor = self._connection.execute(
-                f"SELECT {chosen} FROM {_name(table)}{' WHERE ' * bool(wanted)}{wanted}", tuple(conditions.values())
+        with contextlib.suppress(sqlite3.Error):
+            found.extend(
+                self._connection.execute(
+                    f"SELECT {chosen} FROM {_name(table)}{' WHERE ' * bool(wanted)}{wanted}", tuple(conditions.values())
+                )
             )
-            found.extend(cursor)
-        except sqlite3.Error:
-            pass
         return found
 
     def batches(self, table: str, columns: Mapping[str, str]) -> Iterator[pa.Table]:
@@ -150,7 +156,7 @@ class SqliteTables:
         return f"({query})" if query else _name(table)
 
     def _columns(self, source: str) -> list[str]:
-        """Return the names of a source's columns: of a view, too, that reads what is not there, none."""
+        """Return the names of a source's columns."""
         return [column[0] for column in self._connection.execute(f"SELECT * FROM {source} LIMIT 0").description]
 
 
