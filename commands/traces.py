@@ -49,8 +49,9 @@ def ingest(
 ) -> None:
     """Read trace files, or folders of them, into the lake, and compute their answers. `-` is standard input.
 
-    Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, plain, gzip or Zstandard. A file whose
-    content is in the lake already is not read again; settings given here are stored anyway.
+    Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, plain, gzip or Zstandard; exports of Nsight
+    Systems (SQLite or folders of tables), databases of rocprofiler-sdk and msprof. A file whose content is in the lake
+    already is not read again; settings given here are stored anyway.
 
     \b
     Examples:

@@ -19,6 +19,8 @@ from ..engine.renew import AT_ONCE, together
 from ..engine.secrets import redact
 from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
+from .databases.exports import is_known
+from .databases.folder import table_files
 from .foreign import ENDINGS, foreign
 from .formats import kind_of
 from .inputs import input_of
@@ -35,6 +37,7 @@ _LITTLE_BYTES = 1 << 20
 #: Files taken from a folder. Of tables only those of a kind that somebody knows.
 _ENDINGS = (".json", ".json.gz", ".json.zst")
 _TABLES = (".csv", ".csv.gz", ".csv.zst")
+_DATABASES = (".sqlite", ".db")
 #: Model descriptions and server settings that lie beside traces.
 _NOT_TRACES = frozenset({"config.json", "server_args.json", "metadata.json", "generation_config.json"})
 
@@ -67,23 +70,30 @@ def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str | Failed]:
 
 
 def _in_folder(folder: Path) -> list[str]:
+    if table_files(folder):
+        return [str(folder)]
     ranks = ascend_folders(folder)
     workers = {rank.worker for rank in ranks if is_worker(rank.worker)}
     taken = {file for rank in ranks for file in rank.files}
     found = [str(rank.path) for rank in ranks]
     for file in folder.rglob("*"):
         name = file.name.lower()
+        if file.is_dir() and table_files(file):
+            found.append(str(file))
+            continue
         if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
             # Whatever else lies in a rank's folder is of the same run.
             continue
-        if (name.endswith(_ENDINGS) and name not in _NOT_TRACES) or (name.endswith(_TABLES) and _is_known(file)):
+        if (name.endswith(_ENDINGS) and name not in _NOT_TRACES) or (
+            (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))
+        ):
             found.append(str(file))
     return sorted(found)
 
 
 def _nothing_in(folder: Path) -> str:
     """Return the message about a folder without traces: what is there instead, where that is known."""
-    message = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES)})."
+    message = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES + _DATABASES)})."
     for file in sorted(folder.rglob("*")):
         if file.name.lower().endswith(ENDINGS) and file.is_file():
             try:

@@ -32,8 +32,7 @@ class _Kind:
     advice: str
 
 
-_CHROME = "tracelake reads Chrome traces (JSON) and Ascend's tables"
-_SQLITE = rb"SQLite format 3\x00"
+_CHROME = "tracelake reads Chrome traces (JSON), exports of Nsight Systems and Ascend's tables"
 _ZIP = rb"PK(\x03\x04|\x05\x06)"
 #: The first that fits counts.
 _KINDS = (
@@ -43,22 +42,8 @@ _KINDS = (
         "give that.",
     ),
     _Kind(
-        _SQLITE, (b"CUPTI_ACTIVITY_KIND", b"TARGET_INFO_", b"META_DATA_CAPTURE"),
-        "an export of Nsight Systems (SQLite)",
-        f"{_CHROME}: profile with torch.profiler and export_chrome_trace().",
-    ),
-    _Kind(
-        _SQLITE, (b"rocpd_",), "a database of ROCm's profilers (rocpd, SQLite)",
-        f"{_CHROME}: of an RPD file `rpd2tracing.py FILE.rpd FILE.json` makes one.",
-    ),
-    _Kind(
-        _SQLITE, (b"COMPUTE_TASK_INFO", b"STRING_IDS", b"CANN_API"), "a database of Ascend's profiler (SQLite)",
-        "its export as text has kernel_details.csv and trace_view.json: give their folder.",
-    ),
-    _Kind(_SQLITE, (), "a SQLite database", f"{_CHROME}: export the trace from the tool that wrote the database."),
-    _Kind(
         rb"", (b"QuadDCommon", b"QuadDAnalysis", b"QDSTRM"), "a report of Nsight Systems (.nsys-rep)",
-        f"{_CHROME}: profile with torch.profiler and export_chrome_trace().",
+        "export it, and give the file that comes out: nsys export --type sqlite FILE.nsys-rep",
     ),
     _Kind(
         rb"NVR\x00", (), "a report of Nsight Compute (.ncu-rep)",
@@ -87,8 +72,8 @@ _KINDS = (
 )  # fmt: skip
 #: By name alone, where bytes that are no text say nothing.
 _BY_NAME = {
-    ".nsys-rep": "a report of Nsight Systems",
-    ".qdrep": "a report of Nsight Systems",
+    ".nsys-rep": "a report of Nsight Systems; export it (nsys export --type sqlite FILE.nsys-rep)",
+    ".qdrep": "a report of Nsight Systems; export it: nsys export --type sqlite FILE.qdrep",
     ".pftrace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
     ".perfetto-trace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
     ".xplane.pb": "an XSpace of XProf; give the *.trace.json.gz next to it",

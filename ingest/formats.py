@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from ..engine.errors import InputError
 from ..engine.secrets import redact
@@ -10,6 +11,8 @@ from .ascend.companions import DocumentReader, document_kind, table_kind
 from .ascend.lines import read_header
 from .ascend.table import HEADER_LIMIT, KERNELS, TableReader
 from .chrome.reader import ChromeReader
+from .databases.exports import is_export
+from .databases.reader import DatabaseReader
 from .foreign import foreign
 from .lanes import LaneWriter
 from .notes import Notes
@@ -18,19 +21,23 @@ from .source import Source
 
 #: Separators of tables that somebody took for commas.
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+#: What a database of a profiler is.
+DATABASE = "database"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 #: What a table of kernels cannot do without: a name, a start and a duration. One that has some of it is meant as one.
 _KERNEL_NEEDS = 3
 
 
-def kind_of(head: bytes, name: str) -> str:
-    """Return what a file is by its beginning: `trace`, `kernels`, or the kind of a companion of such tables.
+def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
+    """Return what a file is: `trace`, `kernels`, `database`, or the kind of a companion of such tables.
 
     What is not recognised is a `trace`, whose reader gives the best reason.
 
     Raises:
         InputError: the file is a table, but none that anybody knows, or a file of another kind.
     """
+    if is_export(head, path):
+        return DATABASE
     if about := foreign(head, name):
         raise InputError(f"{name}: not a trace but {about}")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -81,7 +88,9 @@ def reader_of(
     Raises:
         InputError: no reader knows the file.
     """
-    kind = kind_of(source.peek(HEADER_LIMIT), source.name)
+    kind = kind_of(source.peek(HEADER_LIMIT), source.name, source.path)
+    if kind == DATABASE:
+        return DatabaseReader(source, writers, notes, progress, events)
     if kind == "trace":
         return ChromeReader(source, writers, notes, progress, events=events)
     if document_kind(source.peek(HEADER_LIMIT)):

@@ -1,4 +1,4 @@
-"""What becomes one trace: a file, or the folder in which an Ascend profiler left several files of one rank."""
+"""What becomes one trace: a file, or the folder of several that a profiler left of one rank, or one export."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from ..engine.errors import InputError
 from ..engine.paths import readable
 from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
+from .databases.folder import table_files
 from .describe import trace_name
 from .source import STDIN
 
@@ -44,7 +45,7 @@ class Input:
 def names_input(path: str | os.PathLike[str]) -> bool:
     """Return whether a word is the path of something that is one trace, and not the name of one."""
     here = Path(path)
-    return here.is_file() or (here.is_dir() and len(ascend_folders(here)) == 1)
+    return here.is_file() or (here.is_dir() and (bool(table_files(here)) or len(ascend_folders(here)) == 1))
 
 
 def input_of(path: str | os.PathLike[str]) -> Input:
@@ -57,6 +58,8 @@ def input_of(path: str | os.PathLike[str]) -> Input:
         return Input("standard input", None, (STDIN,), "stdin")
     here = Path(path)
     if here.is_dir():
+        if tables := table_files(here):
+            return Input(str(here), here, tuple(map(str, tables)), readable(here.absolute().name))
         found = ascend_folders(here)
         if len(found) != 1:
             raise InputError(f"{path}: is a folder; give the trace files in it.")

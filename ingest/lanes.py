@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from ..engine.schema import EVENT_COLUMNS, LANES, column_list
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 #: Rows of a Parquet row group, DuckDB's own default.
 ROW_GROUP = 122_880
@@ -148,6 +151,15 @@ class LaneWriter:
         self._lanes: dict[str, int] = {}
         for lane in (*LANES, PAIR_LANE):
             (folder / f"lane={lane}").mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def given(self, name: str, rows: pa.Table) -> Iterator[None]:
+        """Let queries read rows in memory as a relation of this name."""
+        self._cursor.register(name, rows)
+        try:
+            yield
+        finally:
+            self._cursor.unregister(name)
 
     def load(self, query: str) -> Batch:
         """Run a batch's query and hold its rows.

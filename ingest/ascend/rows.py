@@ -87,7 +87,7 @@ FROM (
                 THEN TRY_CAST(replace(start_text, '.', '') AS BIGINT) + TRY_CAST(replace(dur_text, '.', '') AS BIGINT)
             ELSE {_nanoseconds("start_text", "dur_text")}
         END AS end_ns,
-        {_dims("shapes", "types")} AS input_dims,
+        {dims("shapes", "types")} AS input_dims,
         '["' || replace(nullif(nullif(types, 'N/A'), ''), ';', '","') || '"]' AS input_types
     FROM (
         SELECT
@@ -231,7 +231,7 @@ def _fast_args(columns: Columns) -> str:
     return f"concat({', '.join(parts)}, '\"}}')"
 
 
-def _dims(shapes: str, types: str) -> str:
+def dims(shapes: str, types: str) -> str:
     """Return the expression of shapes as JSON: a list for each slot, [] for a scalar, null for no tensor.
 
     An empty slot is a scalar where it has a type, and no tensor where the type is undefined. Some writers end the

@@ -32,7 +32,7 @@ SELECT
     coalesce(100.0 * other_ns / nullif(all_ns, 0), 0) AS other_category,
     coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
     CAST(operations IS NOT NULL AND hardware IS NULL AS DOUBLE) AS unknown_hardware,
-    CAST(rank IS NULL AS DOUBLE) AS unknown_rank
+    CAST(rank IS NULL AND rank_source IS DISTINCT FROM 'devices' AS DOUBLE) AS unknown_rank
 FROM traces
 LEFT JOIN totals USING (trace_id);
 

@@ -101,8 +101,11 @@ FROM found;
 -- trace             VARCHAR    name: the file's, unless the user gave one
 -- run               VARCHAR    the run it belongs to, set by the user
 -- rank              INTEGER    rank in the job, NULL if unknown
--- rank_source       VARCHAR    where the rank is from: user, distributedInfo, file name, unknown
--- format            VARCHAR    kineto, jax, ascend or chrome
+-- rank_source       VARCHAR    where the rank is from: user, distributedInfo, NCCL, file name,
+--                              RANK_DEVICE_MAP (of msprof),
+--                              devices (several ranks, each a device of its own), unknown
+-- format            VARCHAR    kineto, jax, ascend, nsys (Nsight Systems), rocpd
+--                              (rocprofiler-sdk) or chrome
 -- source_path       VARCHAR    the file it was read from
 -- device_name       VARCHAR    name of the first device, as the profiler prints it
 -- vendor            VARCHAR    nvidia, amd, huawei or google; NULL if unknown
@@ -180,6 +183,8 @@ SELECT
         hardware.vendor,
         CASE
             WHEN found.format = 'ascend' THEN 'huawei'
+            WHEN found.format = 'nsys' THEN 'nvidia'
+            WHEN found.format = 'rocpd' THEN 'amd'
             WHEN found.format = 'jax' AND found.device_name = 'TPU' THEN 'google'
             WHEN regexp_matches(found.metadata, '"(hip|roctracer|rocprofiler)_') THEN 'amd'
             WHEN regexp_matches(found.metadata, '"(cuda|cupti)_') THEN 'nvidia'

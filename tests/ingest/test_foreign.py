@@ -55,16 +55,11 @@ KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
     ),
     "run.nsys-rep": (
         lambda _: b"\x08\x01" + bytes(30) + b"QuadDCommon.StreamSectionsManager" + bytes(300),
-        "a report of Nsight Systems", "torch.profiler",
+        "a report of Nsight Systems", "nsys export --type sqlite FILE.nsys-rep",
     ),
-    "unknown.nsys-rep": (lambda _: b"\x07\0\1" + bytes(300), "a report of Nsight Systems", "Chrome traces"),
-    "run.sqlite": (
-        lambda folder: database(folder, "StringIds", "CUPTI_ACTIVITY_KIND_KERNEL"), "an export of Nsight Systems",
-        "torch.profiler",
-    ),
-    "results.db": (lambda folder: database(folder, "rocpd_kernelapi"), "(rocpd, SQLite)", "rpd2tracing.py"),
-    "ascend_pytorch_profiler_0.db": (
-        lambda folder: database(folder, "STRING_IDS", "TASK"), "Ascend's profiler", "kernel_details.csv",
+    "unknown.nsys-rep": (lambda _: b"\x07\0\1" + bytes(300), "a report of Nsight Systems", "nsys export"),
+    "old.rpd": (
+        lambda folder: database(folder, "rocpd_api", "rocpd_op"), "a database of RPD", "rpd2tracing.py",
     ),
     "other.db": (lambda folder: database(folder, "mine"), "a SQLite database", "export"),
     "model.pt": (lambda _: zipped("model/data.pkl"), "torch.save()", "export_chrome_trace()"),
@@ -136,5 +131,5 @@ def test_no_trace_of_the_shared_data_is_taken_for_another_kind_and_all_others_ar
         with opener(path, "rb") as content:
             found[path] = foreign(content.read(1 << 16), path.name)
     assert {path: about for path, about in found.items() if about} == {}
-    others = [*DATA.glob("nsys/*.sqlite"), *DATA.glob("xplane/*.pb")]
+    others = [*DATA.glob("xplane/*.pb")]
     assert [path for path in others if foreign(path.read_bytes()[: 1 << 16], path.name) is None] == []

@@ -3,7 +3,8 @@
 --
 -- PyTorch writes kind, sizes and group beside the kernel (the names of the arguments are those of
 -- Kineto's output_json.cpp) or beside the operator record_param_comms; older versions leave an
--- annotation around the launch, which has kind and input. XLA has them in the instruction.
+-- annotation around the launch, which has kind and input. XLA has them in the instruction, NCCL in
+-- its own ranges.
 --
 -- stored: per trace
 --
@@ -23,12 +24,13 @@
 -- process_group  VARCHAR    name of its group of ranks
 -- group_ranks    VARCHAR    the ranks of that group, as the trace lists them
 -- group_size     BIGINT     their number
--- group_size_source  VARCHAR  where it is from: arguments or instruction
+-- group_size_source  VARCHAR  where it is from: arguments, NCCL or instruction
 -- sequence       BIGINT     number of the call within the group, as the framework counts
 -- input_bytes    DOUBLE     what the rank gives, bytes
 -- output_bytes   DOUBLE     what the rank gets, bytes
 -- dtype          VARCHAR    type of the elements
--- bytes_source   VARCHAR    where the bytes are from: arguments, annotation or instruction
+-- bytes_source   VARCHAR    where the bytes are from: arguments, annotation, NCCL or
+--                                 instruction
 CREATE VIEW _collective_parts AS
 WITH parts AS (
     SELECT
@@ -162,28 +164,34 @@ SELECT
     sized.half,
     sized.start_name,
     coalesce(
-        given.process_group, sized.groups,
+        given.process_group, nccl.process_group, sized.groups,
         -- HCCL writes the end of the group's hash into the name: hcom_allReduce__935_3_1.
         nullif(regexp_extract(parts.name, '^hcom_[A-Za-z]+_?_(\d+)_\d+', 1), '')
     ) AS process_group,
     given.group_ranks,
-    coalesce(given.group_size, sized.group_size) AS group_size,
+    coalesce(given.group_size, nccl.group_size, sized.group_size) AS group_size,
     CASE
         WHEN given.group_size IS NOT NULL THEN 'arguments'
+        WHEN nccl.group_size IS NOT NULL THEN 'NCCL'
         WHEN sized.group_size IS NOT NULL THEN 'instruction'
     END AS group_size_source,
     given.sequence,
-    coalesce(given.elements_in * stated.bytes, launched.elements * noted.bytes) AS input_bytes,
-    coalesce(given.elements_out * stated.bytes, sized.output_bytes) AS output_bytes,
+    coalesce(
+        given.elements_in * stated.bytes, launched.elements * noted.bytes, nccl.input_bytes
+    ) AS input_bytes,
+    coalesce(given.elements_out * stated.bytes, nccl.output_bytes, sized.output_bytes)
+        AS output_bytes,
     coalesce(stated.dtype, noted.dtype, sized.element) AS dtype,
     CASE
         WHEN given.elements_in IS NOT NULL OR given.elements_out IS NOT NULL THEN 'arguments'
         WHEN launched.elements IS NOT NULL THEN 'annotation'
+        WHEN coalesce(nccl.input_bytes, nccl.output_bytes) IS NOT NULL THEN 'NCCL'
         WHEN sized.output_bytes IS NOT NULL THEN 'instruction'
     END AS bytes_source
 FROM parts
 JOIN given USING (trace_id, kernel_id)
 LEFT JOIN launched USING (trace_id, kernel_id)
+LEFT JOIN _nccl_payloads AS nccl USING (trace_id, kernel_id)
 LEFT JOIN sized USING (trace_id, kernel_id)
 LEFT JOIN dtypes AS stated ON stated.token = given.element
 LEFT JOIN dtypes AS noted ON noted.token = launched.element;

@@ -1,0 +1,109 @@
+"""Which profiler wrote a database: by its tables, whatever its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ...engine.errors import InputError
+from ...engine.secrets import redact
+from ..reader import Reading
+from ..source import Source
+from .folder import MAGICS, FolderTables, table_files
+from .msprof import Msprof
+from .nsys import Nsys
+from .parts import Part
+from .rocpd import Rocpd
+from .sqlite import MAGIC, SqliteTables
+from .tables import Tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Export(Protocol):
+    """What one profiler's databases hold.
+
+    Attributes:
+        what: how such a database is called.
+        advice: what to do about one without events.
+        strings: its table of texts, `id, value`.
+        parts: its tables of events, in the order in which they are read.
+    """
+
+    what: str
+    advice: str
+    strings: str
+    parts: list[Part]
+
+    def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
+        """Return a batch of rows with what the part's SELECT needs beside its columns."""
+
+    def reading(self, first: int, events: int) -> Reading:
+        """Return what it says of itself, once all is read: events from `first` to before `events` are its."""
+
+
+def is_export(head: bytes, path: Path | None) -> bool:
+    """Whether a file's beginning is that of a database, or of a table in the folder of an export."""
+    if head.startswith(MAGICS):
+        return path is not None and path.absolute() in table_files(path.absolute().parent)
+    return head.startswith(MAGIC)
+
+
+def is_later_file(path: Path | None) -> bool:
+    """Whether a file is one of an export's folder, and not its first."""
+    return path is not None and path.absolute() in table_files(path.absolute().parent)[1:]
+
+
+def is_known(path: Path) -> bool:
+    """Whether a file is a database of a profiler that is read, or may be one if it could be opened."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                return False
+        tables = SqliteTables(path)
+    except OSError:
+        return False
+    except InputError:
+        return True
+    tables.close()
+    return any(export.knows(set(tables.columns)) for export in (Nsys, Rocpd, Msprof))
+
+
+def open_tables(source: Source) -> Tables:
+    """Open what a source is the beginning of.
+
+    Raises:
+        InputError: it cannot be read where it lies.
+    """
+    if source.path is None:
+        raise InputError("standard input: a SQLite database is read from a file; write it to one.")
+    with source.path.open("rb") as file:
+        head = file.read(len(MAGIC))
+        if head.startswith(MAGICS):
+            return FolderTables(source.path.absolute().parent)
+        if head != MAGIC:
+            raise InputError(f"{source.name}: a compressed SQLite database: decompress it first (gzip -d, zstd -d).")
+    return SqliteTables(source.path)
+
+
+def export_of(tables: Tables, name: str) -> Export:
+    """Return what wrote the tables.
+
+    Raises:
+        InputError: nobody knows them.
+    """
+    names = set(tables.columns)
+    if Nsys.knows(names):
+        return Nsys(tables)
+    if isinstance(tables, SqliteTables) and Rocpd.knows(names):
+        return Rocpd(tables)
+    if isinstance(tables, SqliteTables) and Msprof.knows(names):
+        return Msprof(tables)
+    if {"rocpd_api", "rocpd_op"} <= names:
+        raise InputError(f"{name}: not a trace but a database of RPD: `rpd2tracing.py FILE.rpd FILE.json` makes one.")
+    shown = redact(", ".join(sorted(names)))[:200] or "none"
+    raise InputError(
+        f"{name}: not a trace but a SQLite database of another tool than Nsight Systems, rocprofiler-sdk and msprof "
+        f"(tables: {shown}): export the trace from the tool that wrote it."
+    )

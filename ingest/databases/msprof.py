@@ -1,0 +1,221 @@
+"""Databases of Ascend's profilers (`msprof_*.db`, `ascend_pytorch_profiler_*.db`): tasks, collectives, calls, ranges.
+
+Made to the documented tables; no database of a real run was at hand. Tasks become rows as the table of kernels has them
+(kernel_details.csv), so that all questions about those work. Texts are ids into STRING_IDS; times are ns since 1970.
+Names of hosts and the captured environment are never read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ascend.rows import dims
+from ..reader import Reading
+from .parts import Part, arguments, events, json_text
+from .sqlite import SqliteTables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SPAN = {"start_ns": "startNs", "end_ns": "endNs"}
+_TIMES = {"startNs": "int", "endNs": "int"}
+_THREAD = {"pid": "globalTid >> 32", "tid": "globalTid & 4294967295"}
+#: Types of elements by what ENUM_HCCL_DATA_TYPE calls them.
+_ELEMENTS = {
+    "FP16": "float16", "FP32": "float32", "FP64": "float64", "BFP16": "bf16", "INT8": "int8", "INT16": "int16",
+    "INT32": "int32", "INT64": "int64", "UINT8": "uint8", "UINT16": "uint16", "UINT32": "uint32", "UINT64": "uint64",
+}  # fmt: skip
+#: Of an operator's description the texts: the lake's name -> column.
+_DESCRIBED = {
+    "op_type": "opType", "core": "core", "op_state": "opState", "input_shapes": "inputShapes",
+    "input_dtypes": "inputDataTypes", "input_formats": "inputFormats", "output_shapes": "outputShapes",
+    "output_dtypes": "outputDataTypes", "output_formats": "outputFormats",
+}  # fmt: skip
+#: And its numbers, under all names that versions give them.
+_NUMBERS = {"block_num": ("blockNum", "blockDim"), "mix_block_num": ("mixBlockNum", "mixBlockDim"), "wait": ("waitNs",)}
+_TASK_NUMBERS = {"task_id": "taskId", "model_id": "modelId", "context_id": "contextId"}
+_TASK_NAMES = ("name", "kind", *_DESCRIBED.values())
+
+
+def _text(column: str) -> str:
+    """Return the SQL of a text cell as JSON: as in the table, N/A where there is nothing."""
+    return json_text(f"coalesce({column}, 'N/A')")
+
+
+def _members(**members: str) -> str:
+    """Return the SQL of a JSON object whose names have underscores."""
+    return arguments(**{name.replace("_", "__"): value for name, value in members.items()})
+
+
+_TASKS = Part(
+    "tasks of msprof",
+    _TIMES
+    | dict.fromkeys(("deviceId", "streamId", "connectionId", "of_collective"), "int")
+    | dict.fromkeys((*_TASK_NUMBERS.values(), *_NUMBERS, *_TASK_NAMES), "int"),
+    events(
+        lane="'device'",
+        ph="'X'",
+        # Parts of collectives are no operations beside them.
+        category="CASE WHEN of_collective = 1 THEN 'npu_task' ELSE 'kernel' END",
+        name="coalesce(name, kind, 'task without a name')",
+        pid="deviceId",
+        tid="streamId",
+        device="TRY_CAST(deviceId AS INTEGER)",
+        stream="streamId",
+        input_dims=f"CASE WHEN json_valid({dims('inputShapes', 'inputDataTypes')})"
+        f" THEN {dims('inputShapes', 'inputDataTypes')} END",
+        input_types="'[\"' || replace(nullif(nullif(inputDataTypes, 'N/A'), ''), ';', '\",\"') || '\"]'",
+        args=_members(
+            name=json_text("coalesce(name, kind)"),
+            core=_text("coalesce(core, kind)"),
+            **{name: _text(column) for name, column in _DESCRIBED.items() if name != "core"},
+            **{name: f"'\"' || {name} || '\"'" for name in ("block_num", "mix_block_num")},
+            wait="'\"' || CAST(wait / 1000 AS DECIMAL(18, 3)) || '\"'",
+            **{name: f"'\"' || {column} || '\"'" for name, column in _TASK_NUMBERS.items()},
+            connection_id="connectionId",
+        ),
+        **_SPAN,
+    ),
+    _TASK_NAMES,
+)
+_COLLECTIVES = Part(
+    "COMMUNICATION_OP",
+    _TIMES | dict.fromkeys(("opName", "opType", "groupName", "dataType", "count", "connectionId", "deviceId"), "int"),
+    events(
+        lane="'device'",
+        ph="'X'",
+        category="'kernel'",
+        name="coalesce(opName, opType, 'collective without a name')",
+        pid="coalesce(deviceId, the_device)",
+        device="TRY_CAST(coalesce(deviceId, the_device) AS INTEGER)",
+        args=arguments(
+            name=json_text("opName"),
+            op__type=_text("opType"),
+            core="'\"COMMUNICATION\"'",
+            connection__id="connectionId",
+            Process_Group_Name=json_text("groupName"),
+            dtype=json_text("element"),
+            In_msg_nelems="CASE WHEN NOT regexp_matches(lower(opName), 'reduce_?scatter') THEN count END",
+            Out_msg_nelems="CASE WHEN NOT regexp_matches(lower(opName), 'all_?gather') THEN count END",
+        ),
+        **_SPAN,
+    ),
+    ("opName", "opType", "groupName"),
+)
+_OPERATORS = Part(
+    "PYTORCH_API",
+    _TIMES
+    | dict.fromkeys(
+        ("globalTid", "connectionId", "name", "sequenceNumber", "fwdThreadId", "inputDtypes", "inputShapes", "type"),
+        "int",
+    ),
+    events(
+        lane="CASE WHEN category = 'python_function' THEN 'python' ELSE 'host' END",
+        # Types 50001 to 50004: operators, the queue to the device, Python frames, mstx.
+        category="CASE type WHEN 50001 THEN 'cpu_op' WHEN 50003 THEN 'python_function' WHEN 50004 THEN"
+        " 'user_annotation' ELSE 'npu_queue' END",
+        name="coalesce(name, '')",
+        input_dims=f"CASE WHEN json_valid({dims('inputShapes', 'inputDtypes')})"
+        f" THEN {dims('inputShapes', 'inputDtypes')} END",
+        args=arguments(
+            Sequence_number="sequenceNumber",
+            Fwd_thread_id="fwdThreadId",
+            Input_type=json_text("inputDtypes"),
+            connection__id="connectionId",
+        ),
+        **_THREAD,
+        **_SPAN,
+    ),
+    ("name", "inputDtypes", "inputShapes"),
+)
+_CALLS = Part(
+    "CANN_API",
+    _TIMES | dict.fromkeys(("globalTid", "connectionId", "name", "type"), "int"),
+    events(
+        lane="'host'", category="'cann'", name="coalesce(name, '')",
+        args=arguments(connection__id="connectionId", type="type"), **_THREAD, **_SPAN,
+    ),
+    ("name",),
+)  # fmt: skip
+_RANGES = Part(
+    "MSTX_EVENTS",
+    _TIMES | dict.fromkeys(("globalTid", "message", "connectionId", "eventType"), "int"),
+    events(
+        lane="'host'", ph="CASE WHEN coalesce(end_ns, start_ns) = start_ns THEN 'i' ELSE 'X' END",
+        category="'user_annotation'", name="coalesce(message, '')",
+        args=arguments(connection__id="connectionId"), **_THREAD, **_SPAN,
+    ),
+    ("message",),
+)  # fmt: skip
+_STEPS = Part(
+    "STEP_TIME",
+    _TIMES | {"id": "int"},
+    events(lane="'host'", category="'user_annotation'", name="'ProfilerStep#' || id", pid="0", tid="0", **_SPAN),
+)
+
+
+class Msprof:
+    """A database of Ascend's profilers; see `exports.Export`."""
+
+    what = "a database of Ascend's profiler (msprof)"
+    advice = "give the folder with kernel_details.csv and trace_view.json instead"
+    strings = "STRING_IDS"
+
+    def __init__(self, tables: SqliteTables) -> None:
+        """Define the tasks as joins with what describes them."""
+        self.tables = tables
+        self.parts = [_TASKS, _COLLECTIVES, _OPERATORS, _CALLS, _RANGES, _STEPS]
+        described = set(tables.columns.get("COMPUTE_TASK_INFO", ()))
+        chosen = [f"c.{name} AS {name}" for name in ("name", *_DESCRIBED.values()) if name in described]
+        chosen += ["c.taskType AS core"] * ("taskType" in described)
+        for name, written in _NUMBERS.items():
+            chosen += [f"c.{column} AS {name}" for column in written if column in described][:1]
+        joined = "LEFT JOIN COMPUTE_TASK_INFO AS c ON c.globalTaskId = t.globalTaskId" if described else ""
+        if "COMMUNICATION_TASK_INFO" in tables.columns:
+            chosen.append(
+                "t.globalTaskId IN (SELECT globalTaskId FROM COMMUNICATION_TASK_INFO)"
+                + (" AND c.globalTaskId IS NULL" if described else "")
+                + " AS of_collective"
+            )
+        tables.define(
+            _TASKS.table, f"SELECT t.*, t.taskType AS kind, {', '.join(chosen) or '1'} FROM TASK AS t {joined}"
+        )
+        [(self._device,)] = tables.rows("RANK_DEVICE_MAP", ("deviceId",))[:1] or [(0,)]
+        self._elements = {
+            number: _ELEMENTS.get(str(name)) for number, name in tables.rows("ENUM_HCCL_DATA_TYPE", ("id", "name"))
+        }
+
+    @staticmethod
+    def knows(names: set[str]) -> bool:
+        """Whether tables of these names are such a database."""
+        return "STRING_IDS" in names and bool({"TASK", "CANN_API", "PYTORCH_API", "COMMUNICATION_OP"} & names)
+
+    def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
+        """Return a batch; of collectives, with the device that they do not name and the names of element types."""
+        import pyarrow as pa
+
+        if part is _COLLECTIVES:
+            names = [self._elements.get(one) for one in batch.column("dataType").to_pylist()]
+            batch = batch.append_column("element", pa.array(names, pa.string()))
+            batch = batch.append_column("the_device", pa.array([self._device] * batch.num_rows, pa.int64()))
+        return batch
+
+    def reading(self, first: int, events: int) -> Reading:
+        """Return what the database says of itself."""
+        facts: dict[str, Any] = {"format": "ascend"}
+        for (name,) in self.tables.rows("NPU_INFO", ("name",))[:1]:
+            facts["device_name"] = str(name)
+        ranks = {rank for (rank,) in self.tables.rows("RANK_DEVICE_MAP", ("rankId",)) if isinstance(rank, int)}
+        if len(ranks) == 1 and min(ranks) >= 0:
+            facts |= {"rank": min(ranks), "rank_source": "RANK_DEVICE_MAP"}
+        about: dict[str, Any] = {"kind": "msprof", "first_event": first, "rows": events - first}
+        read = {part.table for part in self.parts} | {"TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"}
+        not_read = {
+            table: rows
+            for table, columns in sorted(self.tables.columns.items())
+            if table not in read and {"startNs", "timestampNs"}.intersection(columns)
+            and (rows := self.tables.count(table))
+        }  # fmt: skip
+        if not_read:
+            about["not_read"] = not_read
+        return Reading(metadata={"files": [about]}, facts=facts)

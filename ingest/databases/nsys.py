@@ -1,0 +1,150 @@
+"""Exports of Nsight Systems (`nsys export`): what of them becomes events, and what they say of themselves.
+
+Tables and columns differ between releases: each may be missing. A process is bits 24 to 47 of a serialized id, a thread
+the 24 below. Correlations count in each process, so that those of events have the process above their 32 bits.
+Environment, command line, host and user are never read; nor are texts that no event names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..reader import Reading
+from .nsys_parts import OPERATIONS, PARTS, PROCESS_NAMES, THREAD_NAMES
+from .parts import Part
+from .payloads import decode, payload_schemas, to_json
+from .tables import Tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Tables by which one knows such an export; of ours with any of them.
+MARKS = frozenset({"META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME", "NVTX_EVENTS"})
+_MARK_PREFIX = "CUPTI_ACTIVITY_KIND_"
+#: Columns that rows of events have, in tables that are not read.
+_TIMES = frozenset({"start", "timestamp", "rawTimestamp"})
+_EXPORT = {"EXPORT_SCHEMA_VERSION": "schema_version", "EXPORT_PRODUCT_VERSION": "product_version"}
+_GPU = ("id", "name", "totalMemory", "computeMajor", "computeMinor", "smCount")
+
+
+class Nsys:
+    """An export of Nsight Systems; see `exports.Export`."""
+
+    what = "an export of Nsight Systems"
+    strings = "StringIds"
+    advice = "export the report again, with all its tables: nsys export --type sqlite FILE.nsys-rep"
+
+    def __init__(self, tables: Tables) -> None:
+        """Look at what the tables say before any event is read."""
+        self.tables = tables
+        self.parts: list[Part] = [*PARTS, PROCESS_NAMES, THREAD_NAMES]
+        self._schemas = payload_schemas(tables)
+        self._gpus = self._moved_devices()
+        #: Pairs of process and device that an operation has.
+        self._places: set[tuple[int, int]] = set()
+        #: Of communicators: ranks, and the rank of the process that made it.
+        self._communicators: dict[int, set[tuple[int, int]]] = {}
+
+    @staticmethod
+    def knows(names: set[str]) -> bool:
+        """Whether tables of these names are such an export."""
+        return bool(MARKS & names) or any(name.startswith(_MARK_PREFIX) for name in names)
+
+    def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
+        """Return a batch with what its SELECT needs beside its columns."""
+        import pyarrow as pa
+
+        if "deviceId" in part.columns:
+            batch = self._with_devices(part, batch)
+        if part.table == "NVTX_EVENTS":
+            payloads = batch.column("binaryData").combine_chunks()
+            numbers: list[str | None] = [None] * batch.num_rows
+            if payloads.null_count < batch.num_rows:
+                for place, data in enumerate(payloads.to_pylist()):
+                    if data:
+                        found = decode(data, self._schemas)
+                        numbers[place] = to_json(found)
+                        self._note_communicator(found)
+            batch = batch.drop_columns(["binaryData"])
+            batch = batch.append_column("payload", pa.array(numbers, pa.string()))
+        return batch
+
+    def reading(self, first: int, events: int) -> Reading:
+        """Return what the export says of itself."""
+        tables, keys = self.tables, dict[str, Any]()
+        for start, *_ in tables.rows("TARGET_INFO_SESSION_START_TIME", ("utcEpochNs",)):
+            keys["baseTimeNanoseconds"] = start
+        gpus = sorted(tables.rows("TARGET_INFO_GPU", _GPU), key=lambda row: (row[0] is None, row[0]))
+        used = {device for _, device in self._places}
+        gpus = [gpu for gpu in gpus if gpu[0] in used] or gpus
+        if gpus:
+            names = ("id", "name", "totalGlobalMem", "computeMajor", "computeMinor", "numSms")
+            keys["deviceProperties"] = [dict(zip(names, gpu, strict=True)) for gpu in gpus]
+        for (value,) in tables.rows("TARGET_INFO_SYSTEM_ENV", ("value",), {"name": "CudaDriverVersion"}):
+            keys["cuda_driver_version"] = value
+        about: dict[str, Any] = {"kind": "nsys", "first_event": first, "rows": events - first}
+        for name, key in _EXPORT.items():
+            for (value,) in tables.rows("META_DATA_EXPORT", ("value",), {"name": name}):
+                about[key] = value
+        read = {part.table for part in self.parts}
+        not_read = {
+            table: rows
+            for table, columns in sorted(tables.columns.items())
+            if table not in read and _TIMES.intersection(columns) and (rows := tables.count(table))
+        }
+        if not_read:
+            about["not_read"] = not_read
+        return Reading(keys, metadata={"files": [about]}, facts={"format": "nsys"} | self._ranks())
+
+    def _with_devices(self, part: Part, batch: pa.Table) -> pa.Table:
+        """Note who uses which device, and number devices as the machine does where processes number them apart."""
+        import pyarrow as pa
+
+        pairs = pa.table({"pid": batch.column("globalPid"), "device": batch.column("deviceId")})
+        for row in pairs.group_by(["pid", "device"]).aggregate([]).to_pylist():
+            if part.table in OPERATIONS and None not in row.values():
+                pid = process_of(row["pid"])
+                self._places.add((pid, self._gpus.get((pid, row["device"]), row["device"])))
+        if self._gpus:
+            devices = [
+                self._gpus.get((process_of(pid or 0), device), device)
+                for pid, device in zip(*(pairs.column(name).to_pylist() for name in ("pid", "device")), strict=True)
+            ]
+            place = batch.schema.get_field_index("deviceId")
+            batch = batch.set_column(place, "deviceId", pa.array(devices, pa.int64()))
+        return batch
+
+    def _moved_devices(self) -> dict[tuple[int, int], int]:
+        """Return the GPU of a process's device, where one number stands for several GPUs (CUDA_VISIBLE_DEVICES)."""
+        rows = self.tables.rows("TARGET_INFO_CUDA_DEVICE", ("pid", "cudaId", "gpuId"))
+        found = {(pid, device): gpu for pid, device, gpu in rows if None not in (pid, device, gpu)}
+        meant: dict[int, set[int]] = {}
+        for (_, device), gpu in found.items():
+            meant.setdefault(device, set()).add(gpu)
+        return found if any(len(gpus) > 1 for gpus in meant.values()) else {}
+
+    def _note_communicator(self, numbers: dict[str, int | float]) -> None:
+        communicator, ranks, rank = (
+            numbers.get(name) for name in ("NCCL communicator ID", "No. of ranks", "Rank")
+        )  # fmt: skip
+        if isinstance(communicator, int) and isinstance(ranks, int) and isinstance(rank, int):
+            self._communicators.setdefault(communicator, set()).add((ranks, rank))
+
+    def _ranks(self) -> dict[str, Any]:
+        """Return the ranks: of one process NCCL's, where it says so; of several with a device each, their devices."""
+        processes = {pid for pid, _ in self._places}
+        largest = max((made for made in self._communicators.values()), key=max, default=set())
+        facts: dict[str, Any] = {}
+        if largest:
+            facts["world_size"] = max(largest)[0]
+        if len(processes) > 1 and len({device for _, device in self._places}) == len(self._places) == len(processes):
+            return facts | {"rank": None, "rank_source": "devices"}
+        if len(processes) == 1 and len(largest) == 1:
+            [(_, rank)] = largest
+            return facts | {"rank": rank, "rank_source": "NCCL"}
+        return facts
+
+
+def process_of(serialized: int | None) -> int:
+    """Return the process of a serialized id of a process or thread."""
+    return (serialized or 0) >> 24 & 0xFFFFFF

@@ -1,0 +1,236 @@
+"""Tables of events of Nsight Systems, and what a row becomes: names and lanes of Kineto, as far as they go.
+
+So a question about a trace of PyTorch's profiler is one about an export, too: ranges of emit_nvtx are operators, other
+ranges annotations, calls of the runtime launch what shares their correlation.
+"""
+
+from __future__ import annotations
+
+from .nvtx import NVTX
+from .parts import Part, arguments, events, json_text, process, thread
+
+_TIMES = {"start": "int", "end": "int"}
+_PLACE = dict.fromkeys(("deviceId", "contextId", "greenContextId", "streamId", "correlationId", "globalPid"), "int")
+
+
+def _correlation(column: str) -> str:
+    # Above the 32 bits in which a process counts stands the process.
+    return f"(coalesce({process(column)}, 0) << 32) | nullif(correlationId, 0)"
+
+
+_SPAN = {"start_ns": "start", "end_ns": '"end"'}
+_ON_DEVICE = {
+    "lane": "'device'",
+    "ph": "'X'",
+    "pid": "deviceId",
+    "tid": "streamId",
+    "device": "TRY_CAST(deviceId AS INTEGER)",
+    "stream": "streamId",
+    "correlation": _correlation("globalPid"),
+} | _SPAN
+_DEVICE_ARGS = {
+    "process": process("globalPid"), "context": "contextId", "green_context": "nullif(greenContextId, 0)",
+}  # fmt: skip
+
+
+def _triple(name: str) -> str:
+    return f"'[' || {name}X || ', ' || {name}Y || ', ' || {name}Z || ']'"
+
+
+_DIMENSIONS = dict.fromkeys([f"{name}{axis}" for name in ("grid", "block", "cluster") for axis in "XYZ"], "int")
+_KERNEL_NUMBERS = dict.fromkeys(
+    (
+        "registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "graphNodeId",
+        "graphId", "launchType",
+    ),
+    "int",
+)  # fmt: skip
+_KERNELS = Part(
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    _TIMES | _PLACE | {"demangledName": "int", "shortName": "int"} | _DIMENSIONS | _KERNEL_NUMBERS,
+    events(
+        **_ON_DEVICE,
+        category="'kernel'",
+        name="coalesce(demangledName, shortName, 'kernel without a name')",
+        args=arguments(
+            **_DEVICE_ARGS,
+            short_name=json_text("shortName"),
+            registers_per_thread="registersPerThread",
+            shared_memory="staticSharedMemory + dynamicSharedMemory",
+            local_memory_per_thread="nullif(localMemoryPerThread, 0)",
+            grid=_triple("grid"),
+            block=_triple("block"),
+            cluster=f"CASE WHEN clusterX * clusterY * clusterZ > 1 THEN {_triple('cluster')} END",
+            graph_id="nullif(graphId, 0)",
+            graph_node_id="nullif(graphNodeId, 0)",
+        ),
+    ),
+    ("demangledName", "shortName"),
+)
+
+#: Directions of copies as Kineto writes them, by copyKind from 0, and kinds of memory by memKind.
+_COPIES = (
+    "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "HtoD (Unified)",
+    "DtoH (Unified)", "DtoD (Unified)",
+)  # fmt: skip
+_MEMORY = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown")
+
+
+def _listed(names: tuple[str, ...], column: str) -> str:
+    # Lists begin at 1; what lies beyond is NULL.
+    return f"{list(names)}[{column} + 1]"
+
+
+_COPY_NAME = (
+    f"'Memcpy ' || coalesce({_listed(_COPIES, 'copyKind')}, 'Unknown')"
+    f" || coalesce(' (' || {_listed(_MEMORY, 'srcKind')} || ' -> ' || {_listed(_MEMORY, 'dstKind')} || ')', '')"
+)
+_COPIED = Part(
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    _TIMES
+    | _PLACE
+    | dict.fromkeys(
+        ("bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId", "graphNodeId", "copyCount"), "int"
+    ),
+    events(
+        **_ON_DEVICE,
+        category="'gpu_memcpy'",
+        name=_COPY_NAME,
+        args=arguments(
+            **_DEVICE_ARGS,
+            bytes="bytes",
+            copies="nullif(copyCount, 1)",
+            from_device="srcDeviceId",
+            to_device="dstDeviceId",
+            graph_node_id="nullif(graphNodeId, 0)",
+        ),
+    ),
+)
+_SET = Part(
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    _TIMES | _PLACE | dict.fromkeys(("bytes", "memKind", "value", "graphNodeId"), "int"),
+    events(
+        **_ON_DEVICE,
+        category="'gpu_memset'",
+        name=f"'Memset (' || coalesce({_listed(_MEMORY, 'memKind')}, 'Unknown') || ')'",
+        args=arguments(**_DEVICE_ARGS, bytes="bytes", value="value", graph_node_id="nullif(graphNodeId, 0)"),
+    ),
+)
+_GRAPHS = Part(
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    _TIMES | _PLACE | {"graphId": "int", "graphExecId": "int"},
+    events(
+        **_ON_DEVICE,
+        category="'cuda_graph'",
+        name="'CUDA graph ' || coalesce(CAST(graphId AS VARCHAR), '')",
+        args=arguments(**_DEVICE_ARGS, graph_id="graphId", graph_execution_id="graphExecId"),
+    ),
+)
+
+_CALL = _TIMES | dict.fromkeys(("globalTid", "correlationId", "nameId", "returnValue"), "int")
+#: Nsight Systems writes the version of a call's interface behind its name, as in cudaLaunchKernel_v7000.
+_VERSION = r"'_v\d+$'"
+_CALLS = Part(
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    _CALL,
+    events(
+        lane="'host'",
+        category="CASE WHEN regexp_matches(nameId, '^cu[A-Z]') THEN 'cuda_driver' ELSE 'cuda_runtime' END",
+        name=f"regexp_replace(nameId, {_VERSION}, '')",
+        correlation=_correlation("globalTid"),
+        args=arguments(
+            api_version=r"nullif(regexp_extract(nameId, '_v(\d+)$', 1), '')", return_value="nullif(returnValue, 0)"
+        ),
+        **thread("globalTid"),
+        **_SPAN,
+    ),
+    ("nameId",),
+)  # fmt: skip
+
+
+def _library(table: str, category: str) -> Part:
+    """Return the part of a table of calls that launch nothing themselves."""
+    return Part(
+        table,
+        _CALL,
+        events(
+            lane="'host'",
+            category=f"'{category}'",
+            name=f"regexp_replace(nameId, {_VERSION}, '')",
+            args=arguments(return_value="nullif(returnValue, 0)"),
+            **thread("globalTid"),
+            **_SPAN,
+        ),
+        ("nameId",),
+    )
+
+
+#: Names of waits as Kineto writes them, by syncType from 0.
+_WAITS = ("Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync")
+_SYNCHRONIZATIONS = Part(
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+    _TIMES | _PLACE | {"syncType": "int", "eventId": "int"},
+    events(**_ON_DEVICE | {
+        "lane": "'host'",
+        "category": "'cuda_sync'",
+        "name": f"coalesce({_listed(_WAITS, 'syncType')}, 'Unknown Sync')",
+        "args": arguments(**_DEVICE_ARGS, event_id="eventId"),
+    }),
+)  # fmt: skip
+_CUDA_EVENTS = Part(
+    "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+    {"timestamp": "int"} | _PLACE | {"eventId": "int"},
+    events(**_ON_DEVICE | {
+        "lane": "'host'",
+        "ph": "'i'",
+        "category": "'cuda_event'",
+        "name": "'Event Record'",
+        "args": arguments(**_DEVICE_ARGS, event_id="eventId"),
+        "start_ns": "timestamp",
+        "end_ns": "NULL",
+    }),
+)  # fmt: skip
+_OVERHEADS = (
+    "Undefined", "Unknown", "Driver Compiler", "Buffer Flush", "Instrumentation", "Resource",
+    "Runtime Triggered Module Loading", "Lazy Function Loading", "Command Buffer Full",
+)  # fmt: skip
+
+
+def _overhead(table: str) -> Part:
+    kind = f"coalesce({_listed(_OVERHEADS, 'overheadType')}, 'Unknown')"
+    return Part(
+        table,
+        _TIMES | {"globalTid": "int", "nameId": "int", "overheadType": "int"},
+        events(
+            lane="'host'", category="'overhead'", name=f"coalesce(nullif(nameId, ''), {kind})",
+            args=arguments(overhead=json_text(kind)), **thread("globalTid"), **_SPAN,
+        ),
+        ("nameId",),
+    )  # fmt: skip
+
+
+#: In the order in which they are read.
+PARTS = (
+    _KERNELS, _COPIED, _SET, _GRAPHS, _SYNCHRONIZATIONS, _CUDA_EVENTS, _CALLS, NVTX,
+    _library("CUDNN_EVENTS", "cudnn"), _library("CUBLAS_EVENTS", "cublas"), _library("OSRT_API", "osrt"),
+    _overhead("CUPTI_ACTIVITY_KIND_OVERHEAD"), _overhead("PROFILER_OVERHEAD"),
+)  # fmt: skip
+#: Tables of what devices do; a wait of the host names a device, too, but not always its own.
+OPERATIONS = frozenset(part.table for part in (_KERNELS, _COPIED, _SET, _GRAPHS))
+PROCESS_NAMES = Part(
+    "PROCESSES",
+    {"globalPid": "int", "pid": "int", "name": "text"},
+    events(
+        lane="'meta'", ph="'M'", name="'process_name'", pid=f"coalesce(pid, {process('globalPid')})",
+        args=arguments(name=f"coalesce({json_text('name')}, '\"\"')"),
+    ),
+)  # fmt: skip
+THREAD_NAMES = Part(
+    "ThreadNames",
+    {"nameId": "int", "globalTid": "int"},
+    events(
+        lane="'meta'", ph="'M'", name="'thread_name'", args=arguments(name=f"coalesce({json_text('nameId')}, '\"\"')"),
+        **thread("globalTid"),
+    ),
+    ("nameId",),
+)  # fmt: skip

@@ -1,0 +1,192 @@
+"""Databases of rocprofiler-sdk (rocpd, what rocprofv3 writes): kernels, copies, calls of HIP and HSA, markers.
+
+Made to the published schemas 3 (times in the rows) and 4 (times and places in tables of their own), without a real
+database at hand. The tables of a run have its id in their names, and views without it stand before them. A call and
+what it launched share the id of a stack. Command line, environment, host and arguments of calls are never read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..reader import Reading
+from .nvtx import NVTX
+from .parts import Part, arguments, events
+from .sqlite import SqliteTables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SPAN = {"start_ns": "start", "end_ns": '"end"'}
+_CORRELATION = "(coalesce(pid, 0) << 32) | nullif(stack, 0)"
+_PLACES = ("start", "end", "pid", "tid", "device", "stream", "queue", "stack")
+_ON_DEVICE = {
+    "lane": "'device'",
+    "ph": "'X'",
+    "pid": "coalesce(device, 0)",
+    "tid": "stream",
+    "device": "TRY_CAST(device AS INTEGER)",
+    "stream": "stream",
+    "correlation": _CORRELATION,
+} | _SPAN
+_KERNELS = Part(
+    "kernels of rocpd",
+    dict.fromkeys((*_PLACES, "gx", "gy", "gz", "wx", "wy", "wz", "lds", "scratch"), "int") | {"name": "text"},
+    events(
+        **_ON_DEVICE,
+        category="'kernel'",
+        name="coalesce(name, 'kernel without a name')",
+        args=arguments(
+            process="pid",
+            queue="queue",
+            # HIP counts threads in a grid, CUDA and Kineto blocks.
+            grid="'[' || gx // nullif(wx, 0) || ', ' || gy // nullif(wy, 0) || ', ' || gz // nullif(wz, 0) || ']'",
+            block="'[' || wx || ', ' || wy || ', ' || wz || ']'",
+            shared_memory="lds",
+            scratch_memory="nullif(scratch, 0)",
+        ),
+    ),
+)
+#: Names of copies by what they are called: MEMORY_COPY_HOST_TO_DEVICE and its like.
+_DIRECTION = """
+    replace(replace(regexp_extract(name, '(HOST|DEVICE)_TO_(HOST|DEVICE)'), 'HOST', 'H'), 'DEVICE', 'D')"""
+_COPIES = Part(
+    "copies of rocpd",
+    dict.fromkeys((*_PLACES, "size", "source", "target"), "int") | {"name": "text"},
+    events(
+        **_ON_DEVICE,
+        category="'gpu_memcpy'",
+        name=f"'Memcpy ' || coalesce(replace(nullif({_DIRECTION}, ''), '_TO_', 'to'), name, 'Unknown')",
+        args=arguments(process="pid", queue="queue", bytes="size", from_device="source", to_device="target"),
+    ),
+)
+_CALLS = Part(
+    "calls of rocpd",
+    dict.fromkeys(("start", "end", "pid", "tid", "stack"), "int") | {"name": "text", "kind": "text"},
+    events(
+        lane="'host'",
+        category="""CASE
+            WHEN starts_with(kind, 'HIP') THEN 'cuda_runtime'
+            WHEN starts_with(kind, 'HSA') THEN 'cuda_driver'
+            WHEN starts_with(kind, 'RCCL') THEN 'nccl'
+            ELSE lower(coalesce(kind, 'runtime'))
+        END""",
+        name="coalesce(name, '')",
+        pid="pid",
+        tid="tid",
+        correlation=_CORRELATION,
+        **_SPAN,
+    ),
+)
+#: Ranges of roctx, which may bear the labels of emit_nvtx.
+_MARKERS = replace(NVTX, table="markers of rocpd", names=())
+
+
+class Rocpd:
+    """A database of rocprofiler-sdk; see `exports.Export`."""
+
+    what = "a database of rocprofiler-sdk (rocpd)"
+    advice = "trace kernels and calls: rocprofv3 --sys-trace -- PROGRAM"
+    strings = "rocpd_string"
+
+    def __init__(self, tables: SqliteTables) -> None:
+        """Define what is read as joins of the run's tables."""
+        self.tables = tables
+        self.parts = [_KERNELS, _COPIES, _CALLS, _MARKERS]
+        kind, marker = "coalesce(c.name, '')", "c.name LIKE 'MARKER%'"
+        device = "coalesce(a.type_index, a.logical_index, a.absolute_index)"
+        self._define(
+            _KERNELS, "rocpd_kernel_dispatch", f"""coalesce(k.display_name, k.kernel_name) AS name, {device} AS device,
+            r.grid_size_x AS gx, r.grid_size_y AS gy, r.grid_size_z AS gz, r.workgroup_size_x AS wx,
+            r.workgroup_size_y AS wy, r.workgroup_size_z AS wz, r.group_segment_size AS lds,
+            r.private_segment_size AS scratch""",
+            "LEFT JOIN rocpd_info_kernel_symbol AS k ON k.id = r.kernel_id AND k.guid = r.guid"
+            " LEFT JOIN rocpd_info_agent AS a ON a.id = place.agent_id AND a.guid = r.guid",
+        )  # fmt: skip
+        # A copy is drawn on the GPU that takes part in it, of two on the one that receives.
+        self._define(
+            _COPIES, "rocpd_memory_copy", """n.string AS name, r.size AS size, t.type_index AS target,
+            s.type_index AS source, CASE WHEN t.type = 'GPU' THEN t.type_index ELSE s.type_index END AS device""",
+            "LEFT JOIN rocpd_string AS n ON n.id = r.name_id AND n.guid = r.guid"
+            " LEFT JOIN rocpd_info_agent AS t ON t.id = r.dst_agent_id AND t.guid = r.guid"
+            " LEFT JOIN rocpd_info_agent AS s ON s.id = r.src_agent_id AND s.guid = r.guid",
+        )  # fmt: skip
+        named = "LEFT JOIN rocpd_string AS n ON n.id = r.name_id AND n.guid = r.guid"
+        self._define(_CALLS, "rocpd_region", f"n.string AS name, {kind} AS kind", named, f"NOT coalesce({marker}, 0)")
+        message = "CASE WHEN json_valid({0}.extdata) THEN json_extract({0}.extdata, '$.message') END"
+        self._define(
+            _MARKERS, "rocpd_region", f"""59 AS eventType,
+            coalesce({message.format('e')}, {message.format('r')}, n.string) AS text,
+            (p.pid << 24) | coalesce(h.tid, 0) AS globalTid""",
+            named, marker,
+        )  # fmt: skip
+
+    @staticmethod
+    def knows(names: set[str]) -> bool:
+        """Whether tables of these names are such a database."""
+        return {"rocpd_kernel_dispatch", "rocpd_string", "rocpd_event"} <= names
+
+    def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
+        """Return a batch as it is; of markers, with the payload that they have not."""
+        import pyarrow as pa
+
+        if part is _MARKERS:
+            nothing = pa.nulls(batch.num_rows, pa.string())
+            batch = batch.append_column("payload", nothing)
+            place = batch.schema.get_field_index("textId")
+            batch = batch.set_column(place, "textId", nothing)
+        return batch
+
+    def reading(self, first: int, events: int) -> Reading:
+        """Return what the database says of itself."""
+        agents = self.tables.rows(
+            "rocpd_info_agent", ("type_index", "product_name", "model_name", "name"), {"type": "GPU"}
+        )
+        keys: dict[str, Any] = {}
+        if agents:
+            keys["deviceProperties"] = [
+                {"id": place, "name": str(product or model or name or "")} for place, product, model, name in agents
+            ]
+        about: dict[str, Any] = {"kind": "rocpd", "first_event": first, "rows": events - first}
+        for (value,) in self.tables.rows("rocpd_metadata", ("value",), {"tag": "schema_version"}):
+            about["schema_version"] = value
+        not_read = {
+            name: rows
+            for name in ("rocpd_memory_allocate", "rocpd_sample", "rocpd_pmc_event", "rocpd_arg")
+            if (rows := self.tables.count(name))
+        }
+        if not_read:
+            about["not_read"] = not_read
+        return Reading(keys, metadata={"files": [about]}, facts={"format": "rocpd"})
+
+    def _define(self, part: Part, table: str, columns: str, joins: str, where: str = "1") -> None:
+        """Define the rows of a part: of a table, with where and when they ran and what they share with others."""
+        there = self.tables.columns.get(table, ())
+        if not there:
+            return
+        if "start" in there:
+            place, times, placed = "r", 'r."start" AS "start", r."end" AS "end"', ""
+        else:
+            place, times = "tr", 'b.value AS "start", f.value AS "end"'
+            placed = (
+                " LEFT JOIN rocpd_track AS tr ON tr.id = r.track_id AND tr.guid = r.guid"
+                " LEFT JOIN rocpd_timestamp AS b ON b.id = r.start_id AND b.guid = r.guid"
+                " LEFT JOIN rocpd_timestamp AS f ON f.id = r.end_id AND f.guid = r.guid"
+            )
+        categories = "rocpd_info_category" if "rocpd_info_category" in self.tables.columns else "rocpd_string"
+        name = "name" if categories == "rocpd_info_category" else "string"
+        on_device = f", {place}.stream_id AS stream, {place}.queue_id AS queue" if part in (_KERNELS, _COPIES) else ""
+        self.tables.define(
+            part.table,
+            f"""
+            SELECT {times}, p.pid AS pid, h.tid AS tid, e.stack_id AS stack, {columns}{on_device}
+            FROM {table} AS r{placed}
+            LEFT JOIN rocpd_event AS e ON e.id = r.event_id AND e.guid = r.guid
+            LEFT JOIN (SELECT id, guid, {name} AS name FROM {categories}) AS c
+                ON c.id = e.category_id AND c.guid = r.guid
+            LEFT JOIN rocpd_info_process AS p ON p.id = {place}.pid AND p.guid = r.guid
+            LEFT JOIN rocpd_info_thread AS h ON h.id = {place}.tid AND h.guid = r.guid
+            {joins.replace("place.", place + ".")}
+            WHERE {where}""",
+        )

@@ -1,0 +1,178 @@
+"""A SQLite file as tables: opened read-only and never changed, its damage named.
+
+The file is opened as one that nobody writes to (`immutable`): without locks, and without the journal of a program that
+was stopped while it wrote. Where such a journal lies beside the file, the file alone is not what was written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...engine.errors import InputError
+from .tables import BATCH_ROWS, DamagedError, arrow_types, as_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: How every SQLite file begins.
+MAGIC = b"SQLite format 3\0"
+#: Rows that are taken from SQLite at once: few enough to be in the processor's cache until they are columns.
+_FETCHED = 2048
+#: Values in one list of a statement, fewer than any version of SQLite takes.
+_LISTED = 500
+
+
+class SqliteTables:
+    """The tables of a SQLite file; see `Tables`."""
+
+    #: SQLite refuses a file that is shorter than it says.
+    truncated: str | None = None
+
+    def __init__(self, path: Path) -> None:
+        """Open a file.
+
+        Raises:
+            InputError: a journal lies beside it, it is cut short, or it cannot be read.
+        """
+        self.path = path
+        self._queries: dict[str, str] = {}
+        for ending in ("-wal", "-journal"):
+            journal = path.with_name(path.name + ending)
+            if journal.is_file() and journal.stat().st_size:
+                raise InputError(
+                    f"{path}: {journal.name} lies beside it: whoever wrote the database is not done, or was stopped. "
+                    f"Wait for it, or have SQLite finish it on a copy of both: sqlite3 {path.name} .tables"
+                )
+        if short := _cut_short(path):
+            raise InputError(f"{path}: a SQLite database that is cut short: {short}. Copy it again.")
+        try:
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+            )
+            self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
+            names = self._connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: a SQLite database that cannot be read: {error}.") from error
+        self.columns: dict[str, list[str]] = {}
+        for (name,) in names:
+            # A view may read what is not there.
+            with contextlib.suppress(sqlite3.Error):
+                self.columns[name] = self._columns(_name(name))
+
+    def define(self, table: str, query: str) -> None:
+        """Give a table the rows of a query; where the file lacks what it reads, there is no such table."""
+        try:
+            self.columns[table] = self._columns(f"({query})")
+            self._queries[table] = query
+        except sqlite3.Error:
+            self.columns.pop(table, None)
+
+    def count(self, table: str) -> int:
+        """Return the highest row number: rows are numbered from 1 when written, and none was deleted.
+
+        A view has none; its rows are counted.
+        """
+        for column in ("max(rowid)", "count(*)"):
+            try:
+                [(rows,)] = self._connection.execute(f"SELECT {column} FROM {self._source(table)}").fetchall()
+            except sqlite3.Error:
+                continue
+            if isinstance(rows, int):
+                return rows
+        return 0
+
+    def rows(self, table: str, columns: Sequence[str], where: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Return rows of a small table."""
+        there = self.columns.get(table, ())
+        conditions = where or {}
+        if not there or not all(name in there for name in conditions):
+            return []
+        chosen = ", ".join(_name(name) if name in there else "NULL" for name in columns)
+        wanted = " AND ".join(f"{_name(name)} = ?" for name in conditions)
+        found: list[tuple[Any, ...]] = []
+        with contextlib.suppress(sqlite3.Error):
+            found.extend(
+                self._connection.execute(
+                    f"SELECT {chosen} FROM {_name(table)}{' WHERE ' * bool(wanted)}{wanted}", tuple(conditions.values())
+                )
+            )
+        return found
+
+    def batches(self, table: str, columns: Mapping[str, str]) -> Iterator[pa.Table]:
+        """Yield rows of a table in their order."""
+        import pyarrow as pa
+
+        typed = {name: arrow_types()[kind] for name, kind in columns.items()}
+        there = {name: kind for name, kind in columns.items() if name in self.columns[table]}
+        chosen = ", ".join(map(_name, there)) or "NULL"
+        try:
+            cursor = self._connection.execute(f"SELECT {chosen} FROM {self._source(table)}")
+            while pieces := list(
+                itertools.islice(iter(lambda: cursor.fetchmany(_FETCHED), []), BATCH_ROWS // _FETCHED)
+            ):
+                arrays = [
+                    [
+                        as_type(values, kind)
+                        for values, kind in zip(zip(*rows, strict=True), there.values(), strict=False)
+                    ]
+                    for rows in pieces
+                ]
+                found = dict(zip(there, map(pa.chunked_array, zip(*arrays, strict=True)), strict=True))
+                count = sum(map(len, pieces))
+                yield pa.table({name: found.get(name, pa.nulls(count, kind)) for name, kind in typed.items()})
+        except sqlite3.Error as error:
+            raise DamagedError(str(error)) from error
+
+    def texts(self, table: str, ids: Sequence[int]) -> dict[int, str]:
+        """Return the texts of ids."""
+        found: dict[int, str] = {}
+        if not {"id", "value"} <= set(self.columns.get(table, ())):
+            return found
+        for start in range(0, len(ids), _LISTED):
+            some = ids[start : start + _LISTED]
+            try:
+                found.update(
+                    self._connection.execute(
+                        f"SELECT id, value FROM {_name(table)} WHERE id IN ({', '.join('?' * len(some))})", tuple(some)
+                    )
+                )
+            except sqlite3.Error:
+                continue
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _source(self, table: str) -> str:
+        query = self._queries.get(table)
+        return f"({query})" if query else _name(table)
+
+    def _columns(self, source: str) -> list[str]:
+        """Return the names of a source's columns."""
+        return [column[0] for column in self._connection.execute(f"SELECT * FROM {source} LIMIT 0").description]
+
+
+def _cut_short(path: Path) -> str | None:
+    """Return by how much a file is shorter than its header says, None where it is not."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    size = path.stat().st_size
+    if len(header) < 100:
+        return f"the file ends inside its header, at {size} bytes"
+    page = int.from_bytes(header[16:18], "big")
+    pages = int.from_bytes(header[28:32], "big")
+    # The number of pages holds where whoever wrote last wrote it, too.
+    expected = (65536 if page == 1 else page) * pages * (header[24:28] == header[92:96])
+    return f"the file has {size} of its {expected} bytes" if size < expected else None
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,89 @@
+-- One row per device operation that a group of calls of NCCL launched alone, with what these calls
+-- say: NCCL attaches sizes and communicators to its ranges.
+--
+-- Calls between ncclGroupStart and ncclGroupEnd are one group, a call outside of any is one by
+-- itself. Its operation is launched inside the last of its ranges. A group that launches several
+-- operations does not show which call is whose.
+--
+-- trace_id       VARCHAR  trace
+-- kernel_id      BIGINT   event_id of the operation
+-- process_group  VARCHAR  communicator, NULL if the calls are of several
+-- group_size     BIGINT   ranks in it, NULL if its creation is not in the trace
+-- input_bytes    DOUBLE   what the rank gives, bytes
+-- output_bytes   DOUBLE   what the rank gets, bytes; NULL where that follows from the ranks
+CREATE VIEW _nccl_payloads AS
+WITH ranges AS (
+    SELECT
+        trace_id, pid, tid, event_id, name, start_ns, end_ns,
+        args ->> '$."NCCL communicator ID"' AS communicator,
+        TRY_CAST(args ->> '$."No. of ranks"' AS BIGINT) AS ranks,
+        TRY_CAST(args ->> '$."Message size [bytes]"' AS DOUBLE) AS bytes,
+        CASE name WHEN 'ncclGroupStart' THEN 1 WHEN 'ncclGroupEnd' THEN -1 ELSE 0 END AS step
+    FROM events
+    WHERE lane = 'host' AND category = 'nccl' AND dur_ns IS NOT NULL
+),
+communicators AS (
+    SELECT trace_id, communicator, max(ranks) AS ranks
+    FROM ranges
+    WHERE ranks IS NOT NULL
+    GROUP BY trace_id, communicator
+),
+levels AS (
+    SELECT *, sum(step) OVER in_time AS level
+    FROM ranges
+    WINDOW in_time AS (
+        PARTITION BY trace_id, pid, tid ORDER BY start_ns, event_id ROWS UNBOUNDED PRECEDING
+    )
+),
+floored AS (
+    -- An end whose start lies before the trace lowers the floor.
+    SELECT *, least(0, min(level) OVER in_time) AS lowest
+    FROM levels
+    WINDOW in_time AS (
+        PARTITION BY trace_id, pid, tid ORDER BY start_ns, event_id ROWS UNBOUNDED PRECEDING
+    )
+),
+numbered AS (
+    SELECT
+        *,
+        count(*) FILTER (level - step <= lowest AND step >= 0) OVER (
+            PARTITION BY trace_id, pid, tid ORDER BY start_ns, event_id ROWS UNBOUNDED PRECEDING
+        ) AS nth
+    FROM floored
+),
+grouped AS (
+    SELECT
+        trace_id, pid, tid, nth,
+        CASE
+            WHEN count(DISTINCT communicator) = 1 THEN any_value(communicator)
+        END AS communicator,
+        sum(bytes) FILTER (NOT regexp_matches(name, 'Recv|ReduceScatter')) AS input_bytes,
+        sum(bytes) FILTER (NOT regexp_matches(name, 'Send|AllGather')) AS output_bytes
+    FROM numbered
+    GROUP BY trace_id, pid, tid, nth
+    HAVING count(bytes) > 0
+),
+launched AS (
+    SELECT
+        kernels.trace_id, kernels.kernel_id, numbered.pid, numbered.tid, numbered.nth,
+        numbered.end_ns, kernels.launch_ns,
+        count(*) OVER (
+            PARTITION BY kernels.trace_id, numbered.pid, numbered.tid, numbered.nth
+        ) AS operations
+    FROM kernels
+    ASOF JOIN numbered
+        ON numbered.trace_id = kernels.trace_id
+        AND numbered.pid = kernels.launch_pid
+        AND numbered.tid = kernels.launch_tid
+        AND numbered.start_ns <= kernels.launch_ns
+    WHERE kernels.kind = 'communication' AND kernels.launch_ns <= numbered.end_ns
+)
+SELECT
+    launched.trace_id, launched.kernel_id, grouped.communicator AS process_group,
+    communicators.ranks AS group_size, grouped.input_bytes, grouped.output_bytes
+FROM launched
+JOIN grouped USING (trace_id, pid, tid, nth)
+LEFT JOIN communicators
+    ON communicators.trace_id = grouped.trace_id
+    AND communicators.communicator = grouped.communicator
+WHERE launched.operations = 1;

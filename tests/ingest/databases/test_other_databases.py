@@ -1,0 +1,83 @@
+"""Databases of rocprofiler-sdk and msprof, made to their documented tables: no real ones were at hand."""
+
+from typing import Any
+
+import pytest
+
+from tracelake.lake import Lake
+from tracelake.synthetic.databases import MSPROF_NS, SECRETS, write_msprof, write_rocpd
+
+from ...support import ingest_into
+from ..test_secrets import everything_in
+
+
+@pytest.fixture(scope="module", params=[3, 4], ids=["schema 3", "schema 4"])
+def rocpd(request: Any, tmp_path_factory: Any) -> Lake:
+    """A lake with a database of rocprofiler-sdk."""
+    folder = tmp_path_factory.mktemp("rocpd")
+    lake = Lake(folder / "lake")
+    [result] = ingest_into(lake, write_rocpd(folder / "77_results.db", request.param))
+    # 4 kernels, a copy, 5 calls, 2 markers.
+    assert (result.events, result.rejected, result.trace) == (12, 0, "77_results")
+    return lake
+
+
+def test_kernels_of_rocpd_have_their_device_their_launch_and_its_operator(rocpd):
+    assert rocpd.rows("""
+        SELECT device, name, start_ns, dur_ns, category, launch_ns, op_name, input_dims FROM kernels
+        ORDER BY device, start_ns""") == [
+        (0, "Cijk_Ailk_Bljk_BBS_MT128x128", 20000, 10000, "gemm", 10000, "aten::mm", "[[8,16],[16,4]]"),
+        (0, "Cijk_Ailk_Bljk_BBS_MT128x128", 40000, 10000, "gemm", 14000, None, None),
+        (0, "_Z3actv.kd", 55000, 4000, "other", 17000, None, None),
+        (0, "Memcpy HtoD", 70000, 2000, "memcpy", 60000, None, None),
+        (1, "_Z3actv.kd", 20000, 6000, "other", 18500, None, None),
+    ]
+    assert rocpd.rows("SELECT device, busy_us FROM time_breakdown ORDER BY 1") == [(0, 26), (1, 6)]
+    assert rocpd.rows("SELECT DISTINCT args ->> '$.grid', stream FROM events WHERE category = 'kernel'") == [
+        ("[100,2,1]", 5)
+    ]
+
+
+def test_markers_of_rocpd_are_steps_and_the_agents_name_the_hardware(rocpd):
+    assert rocpd.rows("SELECT device, step_number FROM steps ORDER BY 1") == [(0, 0), (1, 0)]
+    assert rocpd.rows("SELECT format, vendor, hardware FROM traces") == [("rocpd", "amd", "mi300x")]
+    written = everything_in(rocpd.path)
+    assert [text for text in SECRETS if text.split()[0] in written] == []
+
+
+@pytest.fixture(scope="module")
+def msprof(tmp_path_factory: Any) -> Lake:
+    """A lake with a database of Ascend's profiler."""
+    folder = tmp_path_factory.mktemp("msprof")
+    lake = Lake(folder / "lake")
+    [result] = ingest_into(lake, write_msprof(folder / "ascend_pytorch_profiler_12.db"))
+    # 5 tasks, a collective, an operator, a call, a range.
+    assert (result.events, result.rejected) == (9, 0)
+    return lake
+
+
+def test_tasks_of_msprof_are_rows_as_the_table_of_kernels_has_them(msprof):
+    assert msprof.rows("""
+        SELECT device, name, op_type, core, kind, start_ns, dur_ns, input_dims FROM kernels ORDER BY start_ns""") == [
+        (4, "MatMulV2_1", "MatMulV2", "AI_CORE", "compute", MSPROF_NS + 100_000, 10_000, "[[8,16],[16,4]]"),
+        (4, "MatMulV2_1", "MatMulV2", "AI_CORE", "compute", MSPROF_NS + 120_000, 10_000, "[[8,16],[16,4]]"),
+        (4, "hcom_allReduce__935_0_1", "hcom_allReduce_", "COMMUNICATION", "communication", MSPROF_NS + 140_000,
+         20_000, None),
+        (4, "MEMCPY_ASYNC", "MEMCPY_ASYNC", "MEMCPY_ASYNC", "memory", MSPROF_NS + 170_000, 3_000, None),
+    ]  # fmt: skip
+    assert msprof.rows("SELECT busy_us, exposed_communication_us FROM time_breakdown") == [(43, 20)]
+    # The copy inside of the collective is an event, and no operation beside it.
+    assert msprof.rows("SELECT name FROM events WHERE category = 'npu_task'") == [("SDMA_SQE",)]
+
+
+def test_msprof_gives_rank_clock_device_and_sizes_and_none_of_its_environment(msprof):
+    assert msprof.rows("""
+        SELECT format, vendor, device_name, rank, rank_source, CAST(recorded_at AS VARCHAR) FROM traces""") == [
+        ("ascend", "huawei", "Ascend910B3", 12, "RANK_DEVICE_MAP", "2026-05-26 08:00:00.00008")
+    ]
+    assert msprof.rows("SELECT kind, bytes, process_group FROM collectives") == [("all-reduce", 2048, "group0")]
+    assert msprof.rows("SELECT name, input_dims FROM events WHERE category = 'cpu_op'") == [
+        ("aten::mm", "[[8,16],[16,4]]")
+    ]
+    written = everything_in(msprof.path)
+    assert [text for text in SECRETS if text.split()[0] in written] == []
