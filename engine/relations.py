@@ -24,8 +24,10 @@ _DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
 
 
 def named(query: str) -> set[str]:
-    """Return the relations, and what the catalog fills, that a query may name."""
-    return modules.names_in(query) | {name for name in BASE if name in query}
+    """Return the relations, what the catalog fills and the tables of rules' functions, that a query may name."""
+    functions = modules.RULE_FUNCTIONS.items()
+    tables = {table for function, table in functions if function in query}
+    return modules.names_in(query) | tables | {name for name in BASE if name in query}
 
 
 def shows_comments(query: str) -> bool:

@@ -31,11 +31,7 @@ def page(store: Store, answer: SideComparison) -> Page:
     """Return a comparison as a page; it is the last that the lake was asked for."""
     sides = of_relation(answer.sides)
     shown = waterfalls.largest(sides)[:_DRAWN]
-    traces = objects(
-        store,
-        "SELECT * FROM comparison_sides JOIN traces USING (trace_id, trace) "
-        "JOIN (SELECT trace_id, phase, devices, basis FROM trace_programs) USING (trace_id) ORDER BY side, trace",
-    )
+    traces = objects(store, "FROM _side_traces ORDER BY side, trace")
     doubts = _doubts(store, sides, traces)
     baseline = sides[0]["baseline"]
     several = len(sides) > 1

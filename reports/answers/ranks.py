@@ -34,22 +34,18 @@ _OF_STRAGGLER = ("label", "calls", "last_calls", "last_pct", "expected_pct", "is
 def page(store: Store, answer: Ranks) -> Page:
     """Return the ranks of a run as a page."""
 
-    def named(relation: str, rest: str, columns: str = "own.*") -> list[Row]:
+    def named(relation: str, rest: str) -> list[Row]:
         """Return rows of a relation, each with the label of its rank and its place."""
-        query = (
-            f"SELECT label, place, {columns} FROM {relation} AS own JOIN _rank_labels AS labels "
-            f"ON labels.trace_id = own.trace_id AND labels.device = own.device WHERE run = $run {rest}"
-        )
-        return objects(store, query, run=answer.run)
+        return objects(store, f"FROM {relation} WHERE run = $run {rest}", run=answer.run)
 
-    ranks = named("ranks", "ORDER BY place")
-    steps = named("rank_steps", f"QUALIFY dense_rank() OVER (ORDER BY step) <= {_STEPS} ORDER BY place, step, step_id")
-    waits = named(
-        "rank_waits", "AND cause IS NOT NULL GROUP BY label, place, cause ORDER BY waited_ms DESC, place, cause",
-        "cause, sum(waited_us) / 1000 AS waited_ms",
-    )  # fmt: skip
-    late = named("rank_waits", f"AND cause IS NOT NULL ORDER BY waited_us DESC, call LIMIT {_ROWS}")
-    often = named("stragglers", f"ORDER BY caused_us DESC, place LIMIT {_ROWS}")
+    ranks = named("_labelled('ranks')", "ORDER BY place")
+    steps = named(
+        "_labelled('rank_steps')",
+        f"QUALIFY dense_rank() OVER (ORDER BY step) <= {_STEPS} ORDER BY place, step, step_id",
+    )
+    waits = named("_labelled_causes", "ORDER BY waited_ms DESC, place, cause")
+    late = named("_labelled('rank_waits')", f"AND cause IS NOT NULL ORDER BY waited_us DESC, call LIMIT {_ROWS}")
+    often = named("_labelled('stragglers')", f"ORDER BY caused_us DESC, place LIMIT {_ROWS}")
     return Page(
         title=f"Ranks of {answer.run}", subtitle=f"Ranks of a run, {words.made()}", opening=_opening(answer, ranks),
         sections=(_map(steps, ranks), _ranks(answer, ranks, waits), _calls(late, often), _clocks(ranks)),

@@ -10,6 +10,7 @@ from ...analysis.history import History
 from ...analysis.ranks import Ranks
 from ...analysis.sides import SideComparison
 from ...engine.errors import UsageError
+from ..notebook.answer import bare
 from ..output.files import check_target, write_text
 from ..page.page import as_html
 from . import compare, history, ranks
@@ -33,6 +34,7 @@ def write_page(store: Store, answer: SideComparison | History | Ranks, output: s
     if Path(output).suffix.lower() != ".html":
         raise UsageError(f"{os.fspath(output)}: a page is HTML (.html).")
     check_target(output)
+    answer = bare(answer)
     if isinstance(answer, SideComparison):
         page = compare.page(store, answer)
     elif isinstance(answer, History):
