@@ -33,7 +33,7 @@ def parquet_metadata(entry: modules.Module) -> str:
         plain = arrow_schema(
             entry, _in_files(table_types.arrow_schema({name: kind for name, kind, _ in entry.columns}))
         )
-        pairs["ARROW:schema"] = base64.b64encode(plain.serialize()).decode()
+        pairs["ARROW:schema"] = base64.b64encode(plain.with_metadata(pairs).serialize()).decode()
     return "{" + ", ".join(f"{modules.quoted(name)}: {modules.quoted(text)}" for name, text in pairs.items()) + "}"
 
 
