@@ -1,6 +1,7 @@
 """The star schema: keys that hold, types that every tool knows, and the figures of the relations it is made of."""
 
 import json
+import re
 import struct
 import sys
 
@@ -15,6 +16,7 @@ from tracelake.lake import Lake
 
 from .. import absurd_traces
 from ..postgres_server import IN_URL, PASSWORD, server
+from ..support import ROOT
 
 TABLES = {entry.name: entry for entry in star.tables()}
 PLAIN = {"VARCHAR", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMP"}
@@ -325,6 +327,26 @@ def test_an_export_replaces_the_tables_at_once_and_leaves_views_on_them(lake, ad
     lake.export(address, star=True)
     left = "attrelid = 'tracelake.dim_trace'::regclass AND attname = 'more'"
     assert ask(f"SELECT count(*) FROM pg_attribute WHERE {left}") == [(0,)]
+
+
+def test_every_query_of_the_grafana_dashboard_runs_and_finds_rows(lake, address, ask):
+    lake.export(address, star=True, schema="grafana")
+    ask("SET search_path = grafana")
+    dashboard = json.loads((ROOT / "docs" / "examples" / "grafana" / "tracelake.json").read_text(encoding="utf-8"))
+    [traces] = [variable["query"] for variable in dashboard["templating"]["list"]]
+    listed = ", ".join(f"'{trace}'" for (trace,) in ask(traces))
+    for panel in dashboard["panels"]:
+        for target in panel["targets"]:
+            # What Grafana puts there: the time that is shown, and the traces that are chosen.
+            query = re.sub(r"\$__timeFilter\((.*?)\)", r"\1 BETWEEN '2000-01-01' AND '2100-01-01'", target["rawSql"])
+            query = query.replace("${trace:sqlstring}", listed)
+            assert "$" not in query
+            rows = ask(query)
+            assert rows, panel["title"]
+            if panel["title"] == "Kernel time by category":
+                assert float(sum(ms for _, ms in rows)) == lake.rows("SELECT sum(dur_ns) / 1e6 FROM kernels")[0][0]
+            if target["format"] == "time_series":
+                assert {(type(moment).__name__, type(metric)) for moment, metric, _ in rows} == {("datetime", str)}
 
 
 def test_what_is_not_ours_is_left_alone_and_no_password_is_shown(lake, address, ask):

@@ -45,7 +45,8 @@ def test_polars_reads_files_and_delta_tables(exports, kind):
     script = """
 import json, polars, sys
 folder, kind = sys.argv[1:]
-read = lambda name: polars.read_delta(f"{folder}/{name}") if kind == "delta" else polars.read_parquet(f"{folder}/{name}.parquet")
+def read(name):
+    return polars.read_delta(f"{folder}/{name}") if kind == "delta" else polars.read_parquet(f"{folder}/{name}.parquet")
 joined = read("fact_kernel").join(read("dim_category"), on="category_key")
 print(json.dumps(dict(joined.group_by("category").agg(polars.col("dur_ns").sum()).rows())))
 """
@@ -95,7 +96,8 @@ for name in inspector.get_table_names():
         "comment": table.comment,
     }
 with engine.connect() as connection:
-    facts, names = (sqlalchemy.Table(name, sqlalchemy.MetaData(), autoload_with=engine) for name in ("fact_kernel", "dim_category"))
+    tables = ("fact_kernel", "dim_category")
+    facts, names = (sqlalchemy.Table(name, sqlalchemy.MetaData(), autoload_with=engine) for name in tables)
     joined = sqlalchemy.select(names.c.category, sqlalchemy.func.sum(facts.c.dur_ns)).join_from(
         facts, names, facts.c.category_key == names.c.category_key
     ).group_by(names.c.category)
@@ -121,8 +123,9 @@ print(json.dumps(found))
 def test_dbt_builds_its_models_and_their_tests_pass(exports, tmp_path):
     python = python_with("dbt-duckdb==1.10.0", "dbt-core==1.10.23", CLIENT)
     project = shutil.copytree(ROOT / "docs" / "examples" / "dbt", tmp_path / "dbt")
+    build = [python.parent / "dbt", "build", "--profiles-dir", "."]
     done = subprocess.run(
-        [python.parent / "dbt", "build", "--profiles-dir", "."], cwd=project, capture_output=True, text=True, check=False,
+        build, cwd=project, capture_output=True, text=True, check=False,
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "STAR": str(exports.database),
              "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
     )  # fmt: skip
