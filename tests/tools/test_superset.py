@@ -19,9 +19,16 @@ pytestmark = [
         "TRACELAKE_TEST_SUPERSET" not in os.environ, reason="TRACELAKE_TEST_SUPERSET=1 installs Superset, a few minutes"
     ),
 ]
-#: Not among what Superset 6.1.0 requires: rich, which its command line imports. Its cache does not start with
+#: Not among what Superset 6.1.0 requires, and imported by it: rich, cachetools. Its cache does not start with
 #: Flask-Caching from 2.4 on.
-PACKAGES = ("apache-superset==6.1.0", "duckdb==1.4.4", "duckdb-engine==0.17.0", "rich", "flask-caching<2.4")
+PACKAGES = (
+    "apache-superset==6.1.0",
+    "duckdb==1.4.4",
+    "duckdb-engine==0.17.0",
+    "rich",
+    "cachetools",
+    "flask-caching<2.4",
+)
 ASK = """
 import json, sys
 from superset.app import create_app
