@@ -64,6 +64,8 @@ def export(
     """
     format = format or format_of(target)
     entries = _entries(format, relations, of_star=star)
+    if is_postgres(target) != (format == "postgres"):
+        raise UsageError("the format postgres goes to a server, postgresql://…, and every other one to files.")
     names = [entry.name for entry in entries]
     if format == "postgres":
         from .postgres import write

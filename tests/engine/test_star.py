@@ -271,6 +271,8 @@ def test_what_a_star_cannot_be_is_said_before_anything_is_written(lake, tmp_path
     for target, given, message in (
         (tmp_path / "out", {"star": True, "relations": ["layers"]}, "the star is written whole"),
         ("postgresql://nowhere/x", {}, "add --star"),
+        ("postgresql://nowhere/x", {"star": True, "format": "parquet"}, "goes to a server"),
+        (tmp_path / "out", {"star": True, "format": "postgres"}, "goes to a server"),
     ):
         with pytest.raises(UsageError, match=message):
             lake.export(target, **given)
