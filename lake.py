@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from .analysis.timings import Times
+    from .engine.export import Written
     from .ingest.batch import Failed
     from .ingest.one import Ingested, Progress
     from .reports.compat import Compat
@@ -95,9 +96,9 @@ class Lake:
         """See what other processes have published or removed since the last look."""
         self.store.refresh()
 
-    def export(self, target: _Path, format: str = "parquet", relations: Sequence[str] = ()) -> list[tuple[str, int]]:
-        """Write relations to Parquet or CSV files, or to one DuckDB database; return the rows of each."""
-        return export.export(self.store, Path(target), format, relations)
+    def export(self, target: _Path, format: str | None = None, relations: Sequence[str] = (), **given: Any) -> Written:
+        """Write relations, or with `star=True` a star schema, to files or a database; return the rows of each."""
+        return export.export(self.store, target, format, relations, **given)
 
     def broken_invariants(self) -> list[tuple[str, int]]:
         """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold."""

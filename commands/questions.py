@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..engine.errors import UsageError
 from ..engine.guard import refusals
-from ..engine.paths import Place, readable
+from ..engine.paths import Place, is_postgres, readable
 from .common import format_options, open_lake, render_rows, say
 
 
@@ -109,23 +110,50 @@ def doctor(lake: Place | None, trace: str | None, format_: str, output: Path | N
         raise SystemExit(1)
 
 
+class _Target(click.Path):
+    """A folder, a file, or the address of a PostgreSQL server."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if is_postgres(value) else super().convert(value, param, ctx)
+
+
 @click.command()
 @click.argument("relations", nargs=-1)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder, or file of the database.")
 @click.option(
-    "--format", "format_", type=click.Choice(["parquet", "csv", "duckdb"]),
-    help="Default: duckdb where the output's name ends in .duckdb or .db, else parquet.",
+    "-o", "--output", required=True, type=_Target(path_type=Path),
+    help="Folder, file of the database, or with --star a PostgreSQL server: postgresql://USER@HOST/DATABASE.",
+)  # fmt: skip
+@click.option(
+    "--format", "format_", type=click.Choice(["parquet", "csv", "duckdb", "delta"]),
+    help="Default: duckdb where the output's name ends in .duckdb or .db, else parquet. delta: Delta tables.",
+)  # fmt: skip
+@click.option("--star", is_flag=True, help="Write a star schema instead: facts and dimensions with integer keys.")
+@click.option(
+    "--schema", default="tracelake", show_default=True, metavar="NAME",
+    help="Schema in PostgreSQL; the star's tables in it are replaced, all at once.",
 )  # fmt: skip
 @click.pass_obj
-def export(lake: Place | None, relations: tuple[str, ...], output: Path, format_: str | None) -> None:
-    """Write relations for other tools: the given ones, default: every public one but `events`.
+def export(
+    lake: Place | None, relations: tuple[str, ...], output: Path | str, format_: str | None, star: bool, schema: str
+) -> None:
+    """Write relations for other tools: the given ones, default: every public one but `events` and those of the star.
+
+    A star schema is what BI tools expect: a few wide tables of facts, and dimensions that they refer to. Databases
+    declare its keys, and all formats but CSV carry what each table and column means. A password for PostgreSQL belongs
+    into PGPASSWORD or ~/.pgpass, where no other user of the machine sees it.
 
     \b
     Examples:
       tracelake export traces layers layer_kernels -o tables
       tracelake export layers kernels -o layers.duckdb
+      tracelake export --star -o star.duckdb
     """
-    from ..engine.export import format_of
+    from ..reports.output.progress import CountProgress
 
-    for relation, rows in open_lake(lake).export(output, format_ or format_of(output), relations):
+    if is_postgres(output) and format_:
+        raise UsageError(f"--format {format_}: a PostgreSQL server has its own.")
+    opened = open_lake(lake)
+    with CountProgress("relations") as done:
+        written = opened.export(output, format_, relations, star=star, schema=schema, done=done)
+    for relation, rows in written:
         say(f"{relation}: {rows} rows")

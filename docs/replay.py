@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"^```(?P<fence>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_PICTURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.svg)\)")
 _HEAD = re.compile(r"\s*\| head -(\d+)$")
 
 
@@ -63,8 +64,14 @@ def console_blocks(text: str) -> list[str]:
     return [match["body"] for match in _BLOCK.finditer(text) if match["fence"].split()[0] == "console"]
 
 
-def replay(text: str, playground: Path) -> tuple[str, list[Step]]:
-    """Run a page's commands in a copy of the playground; return the page with their output, and the steps."""
+def replay(text: str, playground: Path, pictures: Path | None = None) -> tuple[str, list[Step]]:
+    """Run a page's commands in a copy of the playground; return the page with their output, and the steps.
+
+    Args:
+        text: the page.
+        playground: what the demo left.
+        pictures: where those go that the commands made and the page shows.
+    """
     steps: list[Step] = []
     output = ""
 
@@ -83,7 +90,10 @@ def replay(text: str, playground: Path) -> tuple[str, list[Step]]:
         return f"```{fence}\n{body}```"
 
     with _inside(playground):
-        return _BLOCK.sub(fill, text), steps
+        replayed = _BLOCK.sub(fill, text)
+        for name in _PICTURE.findall(text) if pictures else ():
+            shutil.copy(name, pictures / name)
+        return replayed, steps
 
 
 def main() -> int:
@@ -92,7 +102,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="tracelake-docs-") as folder:
         playground = make_playground(Path(folder))
         for path in pages():
-            text, steps = replay(path.read_text(encoding="utf-8"), playground)
+            text, steps = replay(path.read_text(encoding="utf-8"), playground, path.parent)
             for step in steps:
                 if step.code:
                     print(f"{path.relative_to(ROOT)}: ended with {step.code}: {step.command}", file=sys.stderr)

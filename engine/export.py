@@ -1,105 +1,243 @@
-"""Relations written out for other tools: Parquet, CSV, or one DuckDB database."""
+"""Relations written out for other tools: Parquet, CSV, Delta tables, one DuckDB database, or one in PostgreSQL."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from . import modules
+from . import star as star_schema
+from .comments import arrow_schema, parquet_metadata
 from .errors import InputError, UsageError
-from .paths import check_usable, file_literal
+from .held import holding
+from .paths import check_usable, file_literal, is_postgres
 from .store import Store
 from .text import cell, unsafe_in_csv
 
-FORMATS = ("parquet", "csv", "duckdb")
+if TYPE_CHECKING:
+    import pyarrow
+
+FORMATS = ("parquet", "csv", "duckdb", "delta", "postgres")
+#: What is called with the relations written, and how many there are.
+Done = Callable[[int, int], None]
+Written = list[tuple[str, int]]
+#: A database that every DuckDB since 1.0 opens.
+_STORAGE = "v1.0.0"
 
 
-def format_of(target: Path) -> str:
+def format_of(target: str | os.PathLike[str]) -> str:
     """Return the format that a target's name asks for: a database for .duckdb and .db, else a folder of Parquet."""
-    return "duckdb" if target.suffix.lower() in (".duckdb", ".db") else "parquet"
+    if is_postgres(target):
+        return "postgres"
+    return "duckdb" if Path(target).suffix.lower() in (".duckdb", ".db") else "parquet"
 
 
-def _checked(target: Path, format: str, relations: Sequence[str]) -> list[str]:
-    """Return the relations to write: those named, else every public one but `events`.
+def export(
+    store: Store,
+    target: str | os.PathLike[str],
+    format: str | None = None,
+    relations: Sequence[str] = (),
+    *,
+    star: bool = False,
+    schema: str = "tracelake",
+    done: Done = lambda written, of: None,
+) -> Written:
+    """Write relations to files, or to one database, and return the rows of each.
+
+    Args:
+        store: the lake.
+        target: a folder for parquet, csv and delta, a database file for duckdb, postgresql://… for postgres.
+        format: one of FORMATS; default: by the target's name.
+        relations: which; every public one but `events` and those of the star when none is named.
+        star: write the star schema instead: facts and dimensions with integer keys, which are declared in databases.
+        schema: where the star goes in PostgreSQL; its tables there are replaced, all at once.
+        done: called after each relation.
 
     Raises:
         UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
+        InputError: a file cannot be written, or a server be used.
     """
-    check_usable(target)
+    format = format or format_of(target)
+    entries = _entries(format, relations, of_star=star)
+    if is_postgres(target) != (format == "postgres"):
+        raise UsageError("the format postgres goes to a server, postgresql://…, and every other one to files.")
+    names = [entry.name for entry in entries]
+    if format == "postgres":
+        from .postgres import write
+
+        with holding(store.unguarded, names) as connection:
+            return write(connection, str(target), schema, entries, done)
+    path = Path(target)
+    _check(path, format)
+    with holding(store.unguarded, names) as connection:
+        try:
+            return _WRITERS[format](connection, path, entries, done)
+        except (OSError, duckdb.IOException) as error:
+            raise InputError(f"{path}: cannot be written: {error}") from error
+
+
+def _entries(format: str, relations: Sequence[str], *, of_star: bool) -> list[modules.Module]:
+    """Return the relations to write.
+
+    Raises:
+        UsageError: a relation or the format is unknown, or the format is not for them.
+    """
     if format not in FORMATS:
         raise UsageError(f"{format}: unknown format; known: {', '.join(FORMATS)}.")
-    names = list(relations) or [
-        entry.name for entry in modules.modules() if entry.public and entry.kind != "MACRO" and entry.name != "events"
-    ]
-    for name in names:
-        if (entry := modules.module(name)) is None or entry.kind == "MACRO":
+    if of_star and relations:
+        raise UsageError("the star is written whole: give --star or relations, not both.")
+    if of_star:
+        return star_schema.tables()
+    if format == "postgres":
+        raise UsageError("a PostgreSQL server is given the star schema: add --star.")
+    if not relations:
+        of_star_too = [entry.name for entry in star_schema.tables()]
+        return [
+            entry
+            for entry in modules.modules()
+            if entry.public and entry.kind != "MACRO" and entry.name not in ("events", *of_star_too)
+        ]
+    found = {name: modules.module(name) for name in relations}
+    for name, entry in found.items():
+        if entry is None or entry.kind == "MACRO":
             raise UsageError(f"{name}: no such relation. `tracelake schema` lists them.")
+    return [entry for entry in found.values() if entry]
+
+
+def _check(target: Path, format: str) -> None:
+    """Check that a target can be written.
+
+    Raises:
+        UsageError: it exists and is not what is needed.
+    """
+    check_usable(target)
     if format == "duckdb" and target.exists():
         raise UsageError(f"{target}: exists already. Give the name of a new database.")
     if format != "duckdb" and target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; {format} goes to a folder.")
-    return names
 
 
-def export(store: Store, target: Path, format: str, relations: Sequence[str]) -> list[tuple[str, int]]:
-    """Write relations to files, or to one DuckDB database, and return the rows of each.
-
-    Args:
-        store: the lake.
-        target: a folder for parquet and csv, a database file for duckdb.
-        format: parquet, csv or duckdb.
-        relations: which; every public one but `events` when none is named.
-
-    Raises:
-        UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
-        InputError: a file cannot be written.
-    """
-    names = _checked(target, format, relations)
-    connection = store.unguarded.prepare(" ".join(names))
-    try:
-        return (
-            _to_database(connection, target, names)
-            if format == "duckdb"
-            else _to_files(connection, target, format, names)
-        )
-    except (OSError, duckdb.IOException) as error:
-        raise InputError(f"{target}: cannot be written: {error}") from error
-
-
-def _to_files(
-    connection: duckdb.DuckDBPyConnection, target: Path, format: str, names: Sequence[str]
-) -> list[tuple[str, int]]:
+def _to_parquet(
+    connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
+) -> Written:
     target.mkdir(parents=True, exist_ok=True)
-    options = "FORMAT parquet, COMPRESSION zstd" if format == "parquet" else "FORMAT csv, HEADER"
     written = []
-    for name in names:
-        if format == "csv" and _has_unsafe_text(connection, name):
-            written.append((name, _to_safe_csv(connection, target / f"{name}.csv", name)))
-            continue
-        path = file_literal(target / f"{name}.{format}")
-        [(rows,)] = connection.execute(f"COPY (SELECT * FROM {name}) TO {path} ({options})").fetchall()
-        written.append((name, rows))
+    for entry in entries:
+        path = file_literal(target / f"{entry.name}.parquet")
+        options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {parquet_metadata(entry)}"
+        [(rows,)] = connection.execute(f"COPY (SELECT * FROM {entry.name}) TO {path} ({options})").fetchall()
+        written.append((entry.name, rows))
+        done(len(written), len(entries))
     return written
 
 
-def _to_database(connection: duckdb.DuckDBPyConnection, target: Path, names: Sequence[str]) -> list[tuple[str, int]]:
+def _to_csv(
+    connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
+) -> Written:
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for entry in entries:
+        path, name = target / f"{entry.name}.csv", entry.name
+        if _has_unsafe_text(connection, name):
+            rows = _to_safe_csv(connection, path, name)
+        else:
+            copy = f"COPY (SELECT * FROM {name}) TO {file_literal(path)} (FORMAT csv, HEADER)"
+            [(rows,)] = connection.execute(copy).fetchall()
+        written.append((name, rows))
+        done(len(written), len(entries))
+    return written
+
+
+def _to_delta(
+    connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
+) -> Written:
+    """Write a Delta table per relation, or the next version of one that is there."""
+    from deltalake import write_deltalake
+    from deltalake.exceptions import DeltaError
+    from pyarrow import RecordBatchReader
+
+    from .table_types import stored_type
+
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for entry in entries:
+        # Delta has no numbers above 64 bits but decimals, and of moments those of UTC.
+        kinds = {"TIMESTAMP": "TIMESTAMPTZ"} | {kind: stored_type(kind) for kind in ("UBIGINT", "HUGEINT")}
+        columns = ", ".join(
+            f'CAST("{column.name}" AS {kinds[column.type]}) AS "{column.name}"'
+            if column.type in kinds
+            else f'"{column.name}"'
+            for column in entry.columns
+        )
+        batches = connection.sql(f"SELECT {columns} FROM {entry.name}").to_arrow_reader()
+        schema = arrow_schema(entry, batches.schema)
+        counts: list[int] = []
+        reader = RecordBatchReader.from_batches(schema, _counted(batches, schema, counts))
+        try:
+            write_deltalake(
+                target / entry.name, reader, mode="overwrite", schema_mode="overwrite", name=entry.name,
+                description=entry.doc,
+            )  # fmt: skip
+        except DeltaError as error:
+            raise InputError(f"{target / entry.name}: cannot be written: {error}") from error
+        written.append((entry.name, sum(counts)))
+        done(len(written), len(entries))
+    return written
+
+
+def _counted(
+    batches: Iterable[pyarrow.RecordBatch], schema: pyarrow.Schema, counts: list[int]
+) -> Iterator[pyarrow.RecordBatch]:
+    """Yield batches under a schema with comments, and note the rows of each."""
+    for batch in batches:
+        counts.append(batch.num_rows)
+        yield type(batch).from_arrays(batch.columns, schema=schema)
+
+
+def _to_database(
+    connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
+) -> Written:
     target.parent.mkdir(parents=True, exist_ok=True)
-    connection.execute(f"ATTACH {file_literal(target)} AS exported")
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    connection.execute(f"ATTACH {file_literal(beside)} AS exported (STORAGE_VERSION '{_STORAGE}')")
     written = []
     try:
-        for name in names:
-            connection.execute(f"CREATE TABLE exported.{name} AS SELECT * FROM {name}")
-            [(rows,)] = connection.execute(f"SELECT count(*) FROM exported.{name}").fetchall()
-            written.append((name, rows))
-            entry = modules.module(name)
-            assert entry is not None
-            connection.execute(modules.comments(entry, f"exported.{name}", table=True))
-    finally:
+        for entry in entries:
+            name = f"exported.{entry.name}"
+            if entry.folder == star_schema.STAR:
+                connection.execute(f"CREATE TABLE {name} ({', '.join(_with_keys(entry, entries))})")
+                connection.execute(f"INSERT INTO {name} SELECT * FROM {entry.name}")
+            else:
+                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {entry.name}")
+            [(rows,)] = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+            connection.execute(modules.comments(entry, name, table=True))
+            written.append((entry.name, rows))
+            done(len(written), len(entries))
         connection.execute("DETACH exported")
+        beside.rename(target)
+    except BaseException:
+        connection.execute("DETACH DATABASE IF EXISTS exported")
+        beside.unlink(missing_ok=True)
+        raise
     return written
+
+
+def _with_keys(entry: modules.Module, entries: Sequence[modules.Module]) -> list[str]:
+    """Return the columns of a table of the star, its key, and those that refer to others of the tables written."""
+    refers = [(column, other) for column, other in star_schema.references(entry).items() if other in entries]
+    return [
+        *star_schema.columns(entry),
+        f'PRIMARY KEY ("{star_schema.key(entry)}")',
+        *(f'FOREIGN KEY ("{column}") REFERENCES {other.name} ("{star_schema.key(other)}")' for column, other in refers),
+    ]
+
+
+_WRITERS = {"parquet": _to_parquet, "csv": _to_csv, "delta": _to_delta, "duckdb": _to_database}
 
 
 def _has_unsafe_text(connection: duckdb.DuckDBPyConnection, name: str) -> bool:

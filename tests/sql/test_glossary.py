@@ -28,7 +28,13 @@ PUBLIC = [entry for entry in modules.modules() if entry.public and entry.folder 
 
 @pytest.mark.parametrize("name", GLOSSARY)
 def test_no_relation_has_another_name_for_it(name):
-    columns = {(entry.name, column.name) for entry in PUBLIC for column in entry.columns}
+    # A star's surrogate keys are no other names of ids: dim_trace has both.
+    columns = {
+        (entry.name, column.name)
+        for entry in PUBLIC
+        for column in entry.columns
+        if entry.folder != "star" or not column.name.endswith("_key")
+    }
     assert {column for _, column in columns} >= {name}
     assert {(relation, column) for relation, column in columns if column in GLOSSARY[name]} == set()
 

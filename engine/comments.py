@@ -1,0 +1,45 @@
+"""What a row is and what its columns mean, in Parquet files and Arrow schemas: what databases have as comments."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+
+from . import modules, star, table_types
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def arrow_schema(entry: modules.Module, schema: pyarrow.Schema) -> pyarrow.Schema:
+    """Return the schema of a relation's rows with the comments of its columns, as Delta and Arrow keep them."""
+    import pyarrow
+
+    texts = {column.name: column.text for column in entry.columns}
+    return pyarrow.schema([field.with_metadata({"comment": texts[field.name]}) for field in schema])
+
+
+def parquet_metadata(entry: modules.Module) -> str:
+    """Return the metadata of a Parquet file as a literal of DuckDB's.
+
+    `comment` says what a row is, `columns` (JSON) what each column means; of the star, `primary_key` and
+    `foreign_keys`. Readers by Arrow find the comments of columns at the fields of the schema.
+    """
+    pairs = {"comment": entry.doc, "columns": json.dumps({column.name: column.text for column in entry.columns})}
+    if entry.folder == star.STAR:
+        pairs |= star.described(entry)
+        # DuckDB writes none. Only the types that a file has anyway may stand there.
+        plain = arrow_schema(
+            entry, _in_files(table_types.arrow_schema({name: kind for name, kind, _ in entry.columns}))
+        )
+        pairs["ARROW:schema"] = base64.b64encode(plain.with_metadata(pairs).serialize()).decode()
+    return "{" + ", ".join(f"{modules.quoted(name)}: {modules.quoted(text)}" for name, text in pairs.items()) + "}"
+
+
+def _in_files(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """Return a schema with moments as DuckDB writes them: without a time zone."""
+    import pyarrow
+
+    moment = pyarrow.timestamp("us")
+    return pyarrow.schema([f.with_type(moment) if pyarrow.types.is_timestamp(f.type) else f for f in schema])

@@ -1,0 +1,78 @@
+"""Relations computed once for many queries: what several of those to be written are made from.
+
+DuckDB expands a view into each query that names it. To write all public relations one by one computes the same private
+views many times, and plans them each time: held as tables meanwhile, 26 traces take a third of the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from . import modules
+from .star import STAR
+
+if TYPE_CHECKING:
+    from .store import Store
+
+
+@contextlib.contextmanager
+def holding(store: Store, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Make relations ready on a connection on which what they share is computed, and as it was afterwards.
+
+    Args:
+        store: a lake without the guard.
+        names: the relations.
+    """
+    connection = store.prepare(" ".join(names))
+    held: list[str] = []
+    try:
+        for name in shared(names):
+            schema = f"{name.rpartition('.')[0]}." if "." in name else ""
+            connection.execute(
+                f"CREATE OR REPLACE TABLE {schema}_held AS FROM {name}; DROP VIEW {name};"
+                f"ALTER TABLE {schema}_held RENAME TO {name.removeprefix(schema)}"
+            )
+            held.append(name)
+        yield connection
+    finally:
+        # A connection that broke is opened anew by the next question.
+        with contextlib.suppress(duckdb.Error):
+            connection.execute("".join(f"DROP TABLE {name};" for name in held))
+        store.relations.expire(held)
+
+
+def shared(names: Sequence[str]) -> list[str]:
+    """Return the relations to hold, each after those it uses: private ones that two or more of `names` are made from.
+
+    One that only another of them uses is computed with that one.
+    """
+    readers: dict[str, set[str]] = {}
+    for name in names:
+        for below in modules.closure([name], lambda entry: not _is_computed(entry)):
+            readers.setdefault(below, set()).add(name)
+    wanted = {
+        name
+        for name, found in readers.items()
+        if len(found) > 1 and (entry := modules.module(name)) and _is_computed(entry) and _may_be_held(entry)
+    }
+    inside = {
+        below.name
+        for name in wanted
+        if (entry := modules.module(name))
+        for below in modules.direct(entry)
+        if readers.get(below.name) == readers[name]
+    }
+    return [entry.name for entry in modules.relations() if entry.name in wanted - inside]
+
+
+def _is_computed(entry: modules.Module) -> bool:
+    return entry.kind == "VIEW" and not entry.materialised and not entry.in_memory
+
+
+def _may_be_held(entry: modules.Module) -> bool:
+    # The star's dimensions are small, and each of its facts looks its keys up there.
+    return not entry.public or entry.folder == STAR

@@ -1,0 +1,49 @@
+"""The star schema that `export --star` writes: its tables, their keys, and the statements that create them.
+
+The relations are those of `sql/star`. A column that ends with the name of another one's key refers to it:
+`marker_kernel_name_key` to `kernel_name_key` of `dim_kernel_name`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from . import modules
+
+#: The folder of its relations.
+STAR = "star"
+
+
+def tables() -> list[modules.Module]:
+    """Return the relations of the star, each after those it refers to."""
+    return [entry for entry in modules.modules() if entry.folder == STAR and entry.public]
+
+
+def key(entry: modules.Module) -> str:
+    """Return the column that is the key of one of them."""
+    [column] = entry.key
+    return column
+
+
+def references(entry: modules.Module) -> dict[str, modules.Module]:
+    """Return the columns that refer to other relations, and to which."""
+    return {
+        column.name: other
+        for column in entry.columns
+        for other in tables()
+        if other.name != entry.name and column.name.endswith(key(other))
+    }
+
+
+def columns(entry: modules.Module, types: Callable[[str], str] = str) -> list[str]:
+    """Return the definitions of its columns: name, type, and that none of its keys is NULL."""
+    keys = {key(entry), *references(entry)}
+    return [
+        f'"{column.name}" {types(column.type)}{" NOT NULL" if column.name in keys else ""}' for column in entry.columns
+    ]
+
+
+def described(entry: modules.Module) -> Mapping[str, str]:
+    """Return its keys as text: what a file without constraints says of them."""
+    refers = "; ".join(f"{column} -> {other.name}.{key(other)}" for column, other in references(entry).items())
+    return {"primary_key": key(entry)} | ({"foreign_keys": refers} if refers else {})
