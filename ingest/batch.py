@@ -33,7 +33,7 @@ _BYTES_AT_ONCE = 4 << 20
 #: and a second worker would plan it again.
 _LITTLE_BYTES = 1 << 20
 #: Files taken from a folder. Of tables only those of a kind that somebody knows.
-_ENDINGS = (".json", ".json.gz", ".json.zst")
+_ENDINGS = (".json", ".json.gz", ".json.zst", ".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst")
 _TABLES = (".csv", ".csv.gz", ".csv.zst")
 #: Model descriptions and server settings that lie beside traces.
 _NOT_TRACES = frozenset({"config.json", "server_args.json", "metadata.json", "generation_config.json"})

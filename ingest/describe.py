@@ -31,7 +31,7 @@ _RANK = re.compile(r"(?:^|[^a-z])(?:rank|worker)[-_]?(\d{1,6})(?!\d)", re.IGNORE
 _AXIS = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _AXIS_GROUP = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp|tensor|expert|data|pipeline)(?:[^a-z]|$)", re.IGNORECASE)
 _AXIS_NAMES = {"tensor": "tp", "expert": "ep", "data": "dp", "pipeline": "pp"}
-_ENDINGS = re.compile(r"(\.pt)?(\.trace)?(\.json|\.csv)?(\.gz|\.zst)?$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.pt)?(\.trace)?(\.json|\.csv|\.xplane\.pb)?(\.gz|\.zst)?$", re.IGNORECASE)
 
 _INT64 = 2**63
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 #: Endings under which such files lie in folders of traces.
 ENDINGS = (
-    ".xplane.pb", ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
+    ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
     ".tar.gz", ".tgz", ".pftrace",
 )  # fmt: skip
 
@@ -37,11 +37,6 @@ _SQLITE = rb"SQLite format 3\x00"
 _ZIP = rb"PK(\x03\x04|\x05\x06)"
 #: The first that fits counts.
 _KINDS = (
-    _Kind(
-        rb"\x0a[^\x0a].{0,24}\x12.(/device:|/host:|Task Environment|#Chip)", (), "an XSpace of XProf (.xplane.pb)",
-        "JAX writes a trace next to it, *.trace.json.gz or, with create_perfetto_trace=True, perfetto_trace.json.gz: "
-        "give that.",
-    ),
     _Kind(
         _SQLITE, (b"CUPTI_ACTIVITY_KIND", b"TARGET_INFO_", b"META_DATA_CAPTURE"),
         "an export of Nsight Systems (SQLite)",
@@ -91,7 +86,6 @@ _BY_NAME = {
     ".qdrep": "a report of Nsight Systems",
     ".pftrace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
     ".perfetto-trace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
-    ".xplane.pb": "an XSpace of XProf; give the *.trace.json.gz next to it",
 }
 
 

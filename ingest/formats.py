@@ -15,7 +15,10 @@ from .lanes import LaneWriter
 from .notes import Notes
 from .reader import Reader
 from .source import Source
+from .xspace.reader import XSpaceReader
+from .xspace.sniff import is_xspace
 
+XSPACE = "xspace"
 #: Separators of tables that somebody took for commas.
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -24,13 +27,15 @@ _KERNEL_NEEDS = 3
 
 
 def kind_of(head: bytes, name: str) -> str:
-    """Return what a file is by its beginning: `trace`, `kernels`, or the kind of a companion of such tables.
+    """Return what a file is by its beginning: `trace`, `kernels`, `xspace`, or the kind of a companion of such tables.
 
     What is not recognised is a `trace`, whose reader gives the best reason.
 
     Raises:
         InputError: the file is a table, but none that anybody knows, or a file of another kind.
     """
+    if is_xspace(head, name):
+        return XSPACE
     if about := foreign(head, name):
         raise InputError(f"{name}: not a trace but {about}")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -82,6 +87,8 @@ def reader_of(
         InputError: no reader knows the file.
     """
     kind = kind_of(source.peek(HEADER_LIMIT), source.name)
+    if kind == XSPACE:
+        return XSpaceReader(source, writers, notes, progress, events=events)
     if kind == "trace":
         return ChromeReader(source, writers, notes, progress, events=events)
     if document_kind(source.peek(HEADER_LIMIT)):

@@ -140,7 +140,7 @@ class LaneWriter:
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path, number: int) -> None:
         """Write below `folder`; `number` is in the names of this writer's files."""
         self._cursor = connection.cursor()
-        self._folder = folder
+        self.folder = folder
         self._number = number
         self._files = 0
         self._pending = dict.fromkeys(_GATHERED, 0)
@@ -148,6 +148,10 @@ class LaneWriter:
         self._lanes: dict[str, int] = {}
         for lane in (*LANES, PAIR_LANE):
             (folder / f"lane={lane}").mkdir(parents=True, exist_ok=True)
+
+    def register(self, name: str, rows: object) -> None:
+        """Let queries of batches read an Arrow table by a name."""
+        self._cursor.register(name, rows)
 
     def load(self, query: str) -> Batch:
         """Run a batch's query and hold its rows.
@@ -284,4 +288,4 @@ class LaneWriter:
         return int(rows)
 
     def _path(self, lane: str, number: int) -> Path:
-        return self._folder / f"lane={lane}" / f"part-{self._number}-{number:05d}.parquet"
+        return self.folder / f"lane={lane}" / f"part-{self._number}-{number:05d}.parquet"

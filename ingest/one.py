@@ -223,7 +223,8 @@ def _read(what: Input, writers: list[LaneWriter], notes: Notes, progress: Progre
             total.device_pids |= found.device_pids
             total.facts |= found.facts
             total.arrays += found.arrays
-            files += found.metadata.get("files", [])
+            files += found.metadata.pop("files", [])
+            total.metadata |= found.metadata
         except InputError as error:
             if not sources:
                 source.close()

@@ -47,7 +47,7 @@ WITH candidates AS (
         CASE
             WHEN regexp_matches(lower(found.device_name), hardware.device_pattern) THEN 'name'
             WHEN
-                coalesce(found.device_name, '') IN ('', 'AMD Radeon Graphics')
+                coalesce(found.device_name, '') IN ('', 'GPU', 'AMD Radeon Graphics')
                 AND found.compute_major = hardware.compute_major
                 AND found.compute_minor = hardware.compute_minor
                 AND found.num_sms = hardware.num_sms

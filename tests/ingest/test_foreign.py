@@ -50,9 +50,6 @@ def database(folder: Path, *tables: str) -> bytes:
 
 # What is in a file, and what must be said of it: what it is, and what to do.
 KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
-    "host.xplane.pb": (
-        lambda _: b"\x0a\xa1\xf0\x08\x08\x02\x12\x09/host:CPU" + bytes(300), "an XSpace of XProf", "*.trace.json.gz",
-    ),
     "run.nsys-rep": (
         lambda _: b"\x08\x01" + bytes(30) + b"QuadDCommon.StreamSectionsManager" + bytes(300),
         "a report of Nsight Systems", "torch.profiler",
@@ -136,5 +133,5 @@ def test_no_trace_of_the_shared_data_is_taken_for_another_kind_and_all_others_ar
         with opener(path, "rb") as content:
             found[path] = foreign(content.read(1 << 16), path.name)
     assert {path: about for path, about in found.items() if about} == {}
-    others = [*DATA.glob("nsys/*.sqlite"), *DATA.glob("xplane/*.pb")]
+    others = [*DATA.glob("nsys/*.sqlite")]
     assert [path for path in others if foreign(path.read_bytes()[: 1 << 16], path.name) is None] == []
