@@ -40,11 +40,9 @@ class Step:
     start: NDArray[np.int64]
     end: NDArray[np.int64]
 
-    def where(self, number: int, *wires: int) -> NDArray[np.bool_]:
-        """Return which messages have a certain field here, of one of these types."""
-        import numpy as np
-
-        here: NDArray[np.bool_] = (self.number == number) & np.isin(self.wire, wires)
+    def where(self, number: int, wire: int) -> NDArray[np.bool_]:
+        """Return which messages have a certain field here."""
+        here: NDArray[np.bool_] = (self.number == number) & (self.wire == wire)
         return here
 
 
@@ -55,6 +53,8 @@ def steps(data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int
     """
     import numpy as np
 
+    unknown = np.ones(8, np.bool_)
+    unknown[[VARINT, BYTES, EIGHT, FOUR]] = False
     message = np.flatnonzero(start < end)
     at, end = start[message], end[message]
     while message.size:
@@ -74,7 +74,7 @@ def steps(data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int
             for byte in range(size):
                 value[of_kind] |= data[at[of_kind] + byte].astype(np.uint64) << np.uint64(8 * byte)
             at[wire == kind] += size
-        bad |= (at > end) | (key < 8) | ~np.isin(wire, (VARINT, BYTES, EIGHT, FOUR))
+        bad |= (at > end) | (key < 8) | unknown[wire]
         wire[bad] = 7
         yield Step(message, key >> np.uint64(3), wire, value, begin, at)
         more = (at < end) & ~bad

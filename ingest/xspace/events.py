@@ -208,6 +208,15 @@ def _rounded(offset: NDArray[np.int64], start_ns: int) -> NDArray[np.int64]:
     return whole + np.where(whole < 0, rest > 500, rest >= 500)
 
 
+def _quoted(numbers: NDArray[Any]) -> pa.Array:
+    """Return numbers as JSON strings."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+    return pc.binary_join_element_wise(mark, pc.cast(pa.array(numbers), pa.large_string()), mark, nothing)
+
+
 class _Stats:
     """The stats of some events, decoded."""
 
@@ -234,13 +243,15 @@ class _Stats:
         for step in steps(held, start, end):
             here = step.where(STAT_ID, VARINT)
             key[step.message[here]] = step.value[here].view(np.int64)
-            kinds = {EIGHT: (STAT_DOUBLE,), VARINT: (STAT_UNSIGNED, STAT_SIGNED, STAT_REFERENCE)}
-            for wire, numbers in (kinds | {BYTES: (STAT_TEXT, STAT_BYTES)}).items():
-                here = np.isin(step.number, numbers) & (step.wire == wire)
-                which = step.message[here]
-                self._kind[which] = step.number[here]
-                self._value[which] = step.value[here]
-                self._start[which], self._end[which] = step.start[here], step.end[here]
+            # The wire type of each kind of value; a field of another type is none.
+            wires = np.full(256, 255, np.uint8)
+            wires[[STAT_DOUBLE, STAT_UNSIGNED, STAT_SIGNED, STAT_REFERENCE]] = EIGHT, VARINT, VARINT, VARINT
+            wires[[STAT_TEXT, STAT_BYTES]] = BYTES
+            here = wires[np.minimum(step.number, 255).astype(np.uint8)] == step.wire
+            which = step.message[here]
+            self._kind[which] = step.number[here]
+            self._value[which] = step.value[here]
+            self._start[which], self._end[which] = step.start[here], step.end[here]
             bad[step.message[step.wire == 7]] = True
         self.damaged = np.unique(self._event[bad])
         self._key = place_of(names.key_ids, key)
@@ -287,23 +298,30 @@ class _Stats:
         """Return the values as JSON texts, all of them strings, as in Chrome traces."""
         import numpy as np
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        texts = np.full(self._kind.size, '""', object)
-        for kind, numbers in (
+        kind = self._kind
+        if kind.size and (kind == kind[0]).all() and kind[0] in (STAT_UNSIGNED, STAT_SIGNED):
+            return _quoted(self._value if kind[0] == STAT_UNSIGNED else self._value.view(np.int64))
+        texts = pa.array(np.full(kind.size, f'"{OPAQUE}"'), pa.large_string())
+        for of_kind, numbers in (
             (STAT_UNSIGNED, self._value),
             (STAT_SIGNED, self._value.view(np.int64)),
             (STAT_DOUBLE, self._value.view(np.float64)),
         ):
-            here = self._kind == kind
-            texts[here] = [f'"{number}"' for number in numbers[here].tolist()]
-        here = self._kind == STAT_REFERENCE
-        refers = place_of(self._names.key_ids, self._value[here].view(np.int64))
-        texts[here] = self._names.values.take(pa.array(refers)).to_pylist()
-        texts[self._kind == STAT_BYTES] = f'"{OPAQUE}"'
-        for nth in np.flatnonzero(self._kind == STAT_TEXT):
-            text = self._data[self._start[nth] : self._end[nth]].decode("utf-8", "replace")
-            texts[nth] = json.dumps(text, ensure_ascii=False)
-        return pa.array(texts, pa.large_string())
+            here = kind == of_kind
+            if here.any():
+                texts = pc.replace_with_mask(texts, pa.array(here), _quoted(numbers[here]))
+        here = kind == STAT_REFERENCE
+        if here.any():
+            refers = place_of(self._names.key_ids, self._value[here].view(np.int64))
+            texts = pc.replace_with_mask(texts, pa.array(here), self._names.values.take(pa.array(refers)))
+        here = kind == STAT_TEXT
+        if here.any():
+            given = zip(self._start[here].tolist(), self._end[here].tolist(), strict=True)
+            said = [json.dumps(self._data[a:b].decode("utf-8", "replace"), ensure_ascii=False) for a, b in given]
+            texts = pc.replace_with_mask(texts, pa.array(here), pa.array(said, pa.large_string()))
+        return texts
 
     def _twice(self, described: NDArray[np.int64]) -> set[int]:
         """Return events with an argument that is there twice, or has no name."""

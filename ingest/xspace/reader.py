@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,19 +24,13 @@ from ..source import Source
 from .events import Line, Names, event_table
 from .facts import facts_of, metadata_of
 from .hlo import program_rows
+from .lines import pieces, read_line
 from .planes import METADATA, Plane, json_members, read_planes
-from .wire import BYTES, Bytes, WireError, signed, varint_at
+from .wire import Bytes, WireError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Events decoded together, and bytes of them.
-EVENTS_AT_ONCE = 1 << 16
-BYTES_AT_ONCE = 4 << 20
-#: One event takes as many at most.
-_LARGEST_EVENT = 64 << 20
-_LINE_ID, _LINE_NAME, _LINE_START, _LINE_EVENTS, _LINE_DISPLAY_ID, _LINE_DISPLAY_NAME = 1, 2, 3, 4, 10, 11
-_EVENT_KEY = _LINE_EVENTS << 3 | BYTES
 _SAMPLES = 20
 #: A launch and what it launched share a number, on GPUs.
 _CORRELATION = "TRY_CAST(args ->> '$.correlation_id' AS BIGINT)"
@@ -150,67 +144,19 @@ class XSpaceReader:
         taken: set[str] = set()
         lines = []
         for start, end in plane.lines:
-            line = self._line(file, start, end, taken)
+            line = read_line(file, start, end, taken)
             lines.append(line)
             rows.append(("thread_name", line.tid, line.name))
         self._store_names(pid, rows)
         names = Names(plane)
         for line, (start, end) in zip(lines, plane.lines, strict=True):
-            for data, starts, ends in self._messages(file, plane, line, start, end):
-                table = event_table(data, starts, ends, line, names)
-                self._submit(pool, self._with_place(table, plane, pid, line), "correlation_id" in names.texts)
-                self._follow(end)
-
-    def _line(self, file: Bytes, start: int, end: int, taken: set[str]) -> Line:
-        """Return what a line says of itself, which lies around its events."""
-        line, number, shown = Line(), 0, 0
-        name = shown_name = ""
-        try:
-            for one in file.fields(start, min(end, file.size)):
-                if one.number == _LINE_ID:
-                    number = one.value
-                elif one.number == _LINE_DISPLAY_ID:
-                    shown = one.value
-                elif one.number == _LINE_START:
-                    line.start_ns = signed(one.value)
-                elif one.number == _LINE_NAME:
-                    name = file.read(one.start, min(one.end, one.start + 4096)).decode("utf-8", "replace")
-                elif one.number == _LINE_DISPLAY_NAME:
-                    shown_name = file.read(one.start, min(one.end, one.start + 4096)).decode("utf-8", "replace")
-        except WireError:
-            pass  # said of its events
-        line.name = shown_name or name
-        number = shown or number
-        # Chrome traces have 32 bits of it.
-        tid = str(number & 0xFFFFFFFF)
-        line.tid = tid if tid not in taken else str(number)
-        while line.tid in taken:
-            line.tid = str(int(line.tid) + 1)
-        taken.add(line.tid)
-        return line
-
-    def _messages(
-        self, file: Bytes, plane: Plane, line: Line, start: int, end: int
-    ) -> Iterator[tuple[bytes, list[int], list[int]]]:
-        """Yield the events of a line: bytes, and where in them messages begin and end."""
-        stop = min(end, file.size)
-        at, size = start, BYTES_AT_ONCE
-        while at < stop:
-            data = file.read(at, min(at + size, stop))
-            starts, ends, used, damage = _events_in(data, whole=at + len(data) >= stop)
-            if starts:
-                yield data, starts, ends
-            at += used
-            if damage:
-                self._damaged(f"line {line.name} of {plane.name}: {damage}", stop - at)
-                return
-            if not used:
-                size *= 4
-                if size > _LARGEST_EVENT:
-                    self._damaged(f"line {line.name} of {plane.name}: an event is too large", stop - at)
-                    return
-            else:
-                size = BYTES_AT_ONCE
+            for piece in pieces(file, start, end):
+                if piece.starts:
+                    table = event_table(piece.data, piece.starts, piece.ends, line, names)
+                    self._submit(pool, self._with_place(table, plane, pid, line), "correlation_id" in names.texts)
+                if piece.damage:
+                    self._damaged(f"line {line.name} of {plane.name}: {piece.damage}", piece.skipped)
+                self._follow(piece.offset)
 
     def _damaged(self, what: str, skipped: int) -> None:
         """Count bytes that cannot be read, as a rejected event."""
@@ -302,55 +248,3 @@ class XSpaceReader:
         """Take as much of the source as was read of the file, which is what its progress and its digest count."""
         while self.source.content_bytes < place and self.source.read(1 << 20):
             pass
-
-
-def _events_in(data: bytes, *, whole: bool) -> tuple[list[int], list[int], int, str | None]:
-    """Return where events begin and end in bytes of a line, how many bytes were used, and why no more.
-
-    Args:
-        data: bytes of a line from the beginning of a field.
-        whole: the line ends with them.
-    """
-    starts, ends, at, size = list[int](), list[int](), 0, len(data)
-    while at < size and len(starts) < EVENTS_AT_ONCE:
-        # Nearly all fields are events of fewer than 16384 bytes.
-        if data[at] == _EVENT_KEY and at + 2 < size:
-            length = data[at + 1]
-            start = at + 2
-            if length > 127:
-                if data[at + 2] < 128:
-                    length, start = (length & 127) | data[at + 2] << 7, at + 3
-                else:
-                    length = -1
-            if length >= 0 and start + length <= size:
-                starts.append(start)
-                ends.append(at := start + length)
-                continue
-        try:
-            field, end = _any_field(data, at)
-        except WireError as error:
-            if not whole and size - at < 2 * 10:
-                break
-            return starts, ends, at, str(error)
-        if end > size:
-            return starts, ends, at, "it ends inside an event" if whole else None
-        if field[0] == _LINE_EVENTS and field[1] == BYTES:
-            starts.append(field[2])
-            ends.append(end)
-        at = end
-    return starts, ends, at, None
-
-
-def _any_field(data: bytes, at: int) -> tuple[tuple[int, int, int], int]:
-    """Return number, type and first byte of a field, and its end."""
-    key, start = varint_at(data, at)
-    number, wire = key >> 3, key & 7
-    if wire == BYTES:
-        length, start = varint_at(data, start)
-        return (number, wire, start), start + length
-    if wire == 0:
-        _, end = varint_at(data, start)
-        return (number, wire, start), end
-    if wire in (1, 5):
-        return (number, wire, start), start + (8 if wire == 1 else 4)
-    raise WireError(f"a field of the unknown type {wire}")

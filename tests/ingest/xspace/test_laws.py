@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tracelake.engine.errors import InputError
-from tracelake.ingest.xspace import reader
+from tracelake.ingest.xspace import lines
 from tracelake.ingest.xspace.events import Line as Clock
 from tracelake.ingest.xspace.events import Names, event_table
 from tracelake.ingest.xspace.planes import Described, Plane
@@ -54,8 +54,8 @@ def test_start_and_end_are_those_of_the_decimal_microseconds_of_a_chrome_trace(t
 def test_rows_do_not_depend_on_where_batches_end(tmp_path, monkeypatch, events, size):
     layout = new_lake(tmp_path / "lake")
     whole = stored(layout, ingest_bytes(layout, tpu_space(), "a.xplane.pb").trace_id, COLUMNS)
-    monkeypatch.setattr(reader, "EVENTS_AT_ONCE", events)
-    monkeypatch.setattr(reader, "BYTES_AT_ONCE", size)
+    monkeypatch.setattr(lines, "EVENTS_AT_ONCE", events)
+    monkeypatch.setattr(lines, "BYTES_AT_ONCE", size)
     other = new_lake(tmp_path / "other")
     assert stored(other, ingest_bytes(other, tpu_space(), "a.xplane.pb").trace_id, COLUMNS) == whole
     assert [row["event_id"] for row in whole] == list(range(18))
