@@ -166,4 +166,6 @@ def _say_ingested(result: Any) -> None:
         about += ", truncated"
     if result.reason:
         about += f" ({result.reason})"
+    if result.places:
+        about += f"; {result.places}"
     say(f"{result.source}: {result.trace} ({result.trace_id}): {about if result.new else 'in the lake already'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -24,8 +25,10 @@ from .formats import kind_of
 from .inputs import input_of
 from .land import Settings, land
 from .one import Ingested, Progress, Staged, read_one
+from .places import repeats
 from .source import STDIN, Source
 
+_log = logging.getLogger("tracelake")
 T = TypeVar("T")
 #: Bytes of files, compressed or not, that one worker takes together at most.
 _BYTES_AT_ONCE = 4 << 20
@@ -78,7 +81,10 @@ def _in_folder(folder: Path) -> list[str]:
             continue
         if (name.endswith(_ENDINGS) and name not in _NOT_TRACES) or (name.endswith(_TABLES) and _is_known(file)):
             found.append(str(file))
-    return sorted(found)
+    repeated = repeats(map(Path, found))
+    for path, why in sorted(repeated.items()):
+        _log.warning("%s: left out: %s", path, why)
+    return sorted(set(found) - set(map(str, repeated)))
 
 
 def _nothing_in(folder: Path) -> str:
