@@ -49,8 +49,9 @@ def ingest(
 ) -> None:
     """Read trace files, or folders of them, into the lake, and compute their answers. `-` is standard input.
 
-    Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, plain, gzip or Zstandard. A file whose
-    content is in the lake already is not read again; settings given here are stored anyway.
+    Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, and XSpace files (.xplane.pb), plain, gzip
+    or Zstandard. A file whose content is in the lake already is not read again; settings given here are stored
+    anyway. Run, rank, phase and parallelism are taken from names of files and folders where the files do not say them.
 
     \b
     Examples:
