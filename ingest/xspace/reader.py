@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...engine.errors import InputError, UsageError
+from ...engine.errors import InputError
 from ..lanes import LaneWriter
 from ..notes import Notes
 from ..reader import Reading
@@ -57,7 +57,16 @@ class _Worker:
     """A writer, and the storing under way."""
 
     writer: LaneWriter
-    storing: Future[list[tuple[int, str, str]]] | None = None
+    storing: Future[_Stored] | None = None
+
+
+@dataclass
+class _Stored:
+    """What became of a batch: rejected events, of some of them number, reason and text, and credentials replaced."""
+
+    rejected: int
+    samples: list[tuple[int, str, str]]
+    redacted: int
 
 
 @dataclass
@@ -78,19 +87,19 @@ class XSpaceReader:
     progress: Callable[[int], None] = lambda _: None
     events: int = 0
     _pids: set[str] = field(default_factory=set)
+    _devices: set[str] = field(default_factory=set)
 
     def read(self) -> Reading:
         """Read the file to its end and store its events.
 
         Raises:
-            InputError: it holds nothing of an XSpace.
-            UsageError: numpy is not installed.
+            InputError: it holds nothing of an XSpace, or numpy is not installed.
         """
         try:
             import numpy as np  # noqa: F401
         except ImportError:
-            raise UsageError(
-                "an XSpace (.xplane.pb) needs numpy, which is not installed: pip install 'tracelake[xspace]'"
+            raise InputError(
+                f"{self.source.name}: an XSpace needs numpy, which is not installed: pip install 'tracelake[xspace]'."
             ) from None
         planes: list[Plane] = []
         with ExitStack() as stack:
@@ -110,12 +119,10 @@ class XSpaceReader:
             self.notes.truncate(self.events, self.source.cut_short)
         if not any(plane.name for plane in planes):
             raise InputError(f"{self.source.name}: not an XSpace: it has no plane that can be read.")
-        devices = {pid for pid, plane in zip(self._pid_order, planes, strict=True) if plane.is_device}
-        return Reading(device_pids=devices, facts=facts_of(planes), metadata=metadata_of(planes))
+        return Reading(device_pids=self._devices, facts=facts_of(planes), metadata=metadata_of(planes))
 
     def _file(self, stack: ExitStack) -> Bytes:
         """Return the decompressed bytes as a file that can be read at any place."""
-        self._pid_order: list[str] = []
         if self.source.path is not None and self.source.is_plain and self.source.path.is_file():
             opened = stack.enter_context(self.source.path.open("rb"))
             return Bytes(opened.fileno(), os.fstat(opened.fileno()).st_size)
@@ -131,7 +138,8 @@ class XSpaceReader:
     def _read_plane(self, file: Bytes, plane: Plane, pool: ThreadPoolExecutor) -> None:
         pid = plane.pid(self._pids)
         self._pids.add(pid)
-        self._pid_order.append(pid)
+        if plane.is_device:
+            self._devices.add(pid)
         if plane.is_cut:
             self.notes.truncate(self.events, f"the file ends inside the plane {plane.name}")
         elif plane.damage is not None:
@@ -180,7 +188,6 @@ class XSpaceReader:
         for row in program_rows(file, plane.programs, self.notes, self.events):
             self._store_rows([("hlo_module", None, None, row)])
             writer.flush()
-            self.progress(self.events)
 
     def _store_rows(self, rows: list[tuple[str, str | None, str | None, str]]) -> None:
         """Store rows of metadata: name, process, thread, arguments."""
@@ -198,8 +205,9 @@ class XSpaceReader:
                 "reason": pa.nulls(len(rows), text),
             }
         )
-        self._store(self._idle().writer, table, self.events)
+        stored = self._store(self._idle().writer, table, self.events)
         self.events += len(rows)
+        self._note(stored)
 
     def _idle(self) -> _Worker:
         """Return a worker whose batch is stored, the one that began first."""
@@ -214,34 +222,29 @@ class XSpaceReader:
         self.events += len(table)
         worker.storing = pool.submit(self._store, worker.writer, table, base, correlated=correlated)
 
-    def _store(
-        self, writer: LaneWriter, table: pa.Table, base: int, *, correlated: bool = False
-    ) -> list[tuple[int, str, str]]:
-        """Write a batch, and return what was rejected of it: event, reason, text."""
+    def _store(self, writer: LaneWriter, table: pa.Table, base: int, *, correlated: bool = False) -> _Stored:
+        """Write a batch."""
         writer.register("xspace_events", table)
         loaded = writer.load(_QUERY.format(correlation=_CORRELATION if correlated else "CAST(NULL AS BIGINT)"))
-        rejected = []
-        if loaded.rejected:
-            reasons = table.column("reason")
-            rejected = [
-                (base + nth, reasons[nth].as_py() or "no time that a number can hold", text)
-                for nth, text in writer.rejected(_SAMPLES)
-            ]
-            rejected += [(base, "", "")] * (loaded.rejected - len(rejected))
+        reasons = table.column("reason")
+        samples = [
+            (base + nth, reasons[nth].as_py() or "no time that a number can hold", text)
+            for nth, text in (writer.rejected(_SAMPLES) if loaded.rejected else [])
+        ]
         writer.store(base)
-        self.notes.redacted += loaded.redacted
-        return rejected
+        return _Stored(loaded.rejected, samples, loaded.redacted)
 
     def _finish(self, worker: _Worker) -> None:
         """Wait until a worker's batch is stored, and note what was wrong with it."""
-        if worker.storing is None:
-            return
-        rejected, worker.storing = worker.storing.result(), None
-        for event, reason, text in rejected:
-            if reason:
-                self.notes.reject(event, reason, text)
-            else:
-                self.notes.rejected += 1
+        if worker.storing is not None:
+            self._note(worker.storing.result())
+            worker.storing = None
+
+    def _note(self, stored: _Stored) -> None:
+        for event, reason, text in stored.samples:
+            self.notes.reject(event, reason, text)
+        self.notes.rejected += stored.rejected - len(stored.samples)
+        self.notes.redacted += stored.redacted
         self.progress(self.events)
 
     def _follow(self, place: int) -> None:

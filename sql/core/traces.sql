@@ -206,9 +206,10 @@ SELECT
         hardware.vendor,
         CASE
             WHEN found.format = 'ascend' THEN 'huawei'
-            WHEN found.format = 'jax' AND found.device_name = 'TPU' THEN 'google'
-            WHEN regexp_matches(found.metadata, '"(hip|roctracer|rocprofiler)_') THEN 'amd'
-            WHEN regexp_matches(found.metadata, '"(cuda|cupti)_') THEN 'nvidia'
+            WHEN found.format = 'jax' AND starts_with(found.device_name, 'TPU') THEN 'google'
+            WHEN regexp_matches(found.metadata, '"(hip|roctracer|rocprofiler)_|_vendor": "AMD"')
+                THEN 'amd'
+            WHEN regexp_matches(found.metadata, '"(cuda|cupti)_|_vendor": "N[Vv]') THEN 'nvidia'
         END
     ) AS vendor,
     identified.hardware,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine.errors import InputError, UsageError
+from tracelake.engine.errors import InputError
+from tracelake.ingest.land import ingest_one
 from tracelake.lake import Lake
 from tracelake.synthetic import xspace
 from tracelake.synthetic.xspace import Event, Line, plane, space, tpu_space
@@ -140,9 +141,9 @@ def test_xla_s_flop_and_bytes_stand_beside_the_roofline_of_the_chip(tpu):
     assert found[0] == ("fusion.1", "jit_step", 2, 400, 183.6e9, 327.6e6, 459, 819, 0.5, "compute")
     assert found[1][:6] == ("all-reduce.2", "jit_step", 2, 200, 0, 2e6)
     assert found[2] == ("copy.3", "jit_step", 2, 100, 0, 81.9e6, 0, 819, 0.5, "memory")
-    columns = "hardware, hardware_match, CAST(recorded_at AS VARCHAR), recorded_at_source"
+    columns = "vendor, hardware, hardware_match, CAST(recorded_at AS VARCHAR), recorded_at_source"
     assert tpu.rows(f"SELECT {columns} FROM traces WHERE trace = 'tpu'") == [
-        ("tpu_v6e", "name", "2026-01-02 03:04:05", "clock")
+        ("google", "tpu_v6e", "name", "2026-01-02 03:04:05", "clock")
     ]
     columns = "device, device_type, profiler_tflops, peak_tflops, profiler_gbps"
     assert tpu.rows(f"SELECT {columns} FROM profiled_devices WHERE hardware = 'tpu_v6e'") == [
@@ -223,10 +224,10 @@ def test_an_event_without_a_name_or_a_time_is_rejected_and_counted(tmp_path):
 
 def test_without_numpy_a_file_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "numpy", None)
-    path = tmp_path / "a.xplane.pb"
-    path.write_bytes(tpu_space())
-    with pytest.raises((InputError, UsageError), match=r"pip install 'tracelake\[xspace\]'"):
-        ingest_bytes(new_lake(tmp_path / "lake"), tpu_space(), "a.xplane.pb")
+    (tmp_path / "a.xplane.pb").write_bytes(tpu_space())
+    layout = new_lake(tmp_path / "lake")
+    with pytest.raises(InputError, match=r"a\.xplane\.pb: .*numpy.*pip install 'tracelake\[xspace\]'\.$"):
+        ingest_one(layout, tmp_path / "a.xplane.pb")
 
 
 def test_a_file_that_was_once_read_as_text_says_so(tmp_path):
