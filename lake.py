@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .reports.compat import Compat
     from .reports.model.report import ModelReport
     from .reports.notebook.trace import Trace
-    from .reports.perfetto.files import Written
+    from .reports.perfetto.files import Written as Timeline
 
     Relation = duckdb.DuckDBPyRelation
 
@@ -198,10 +198,6 @@ class Lake:
         """Return the pass that best stands for those of the model with most time, None when no pass was found."""
         return passes.chosen_pass(self.store, trace_id)
 
-    def pass_ids(self, trace: str) -> list[int]:
-        """Return the numbers of a trace's passes, empty when none was found."""
-        return passes.pass_ids(self.store, trace)
-
     def check_layers(self, trace: str, pass_id: Pass, layers: Sequence[int]) -> None:
         """Check that a pass has these layers; a UsageError if not."""
         passes.check_layers(self.store, trace, pass_id, layers)
@@ -359,7 +355,7 @@ class Lake:
 
         return report.model_report(self.store, model, output, **given)
 
-    def write_perfetto(self, trace: str, path: _Path, pass_id: int | None = None, **given: Any) -> Written:
+    def write_perfetto(self, trace: str, path: _Path, pass_id: int | None = None, **given: Any) -> Timeline:
         """Write a trace, a part of it, or the ranks of a run for Perfetto: `.events`, and where to look."""
         from .reports.perfetto import files
 

@@ -57,11 +57,12 @@ def list_traces(lake: Lake, given: Arguments) -> Answer:
 
 def summary(lake: Lake, given: Arguments) -> Answer:
     """Return the five lines of a trace and where its time goes, or the rows of a section."""
+    from ..analysis.passes import pass_ids
     from ..reports.summary import document
     from ..reports.summary.headline import headline
 
     trace_id = _focused(lake, given["trace"])
-    facts = {"trace_id": trace_id, "passes": bool(lake.pass_ids(trace_id))}
+    facts = {"trace_id": trace_id, "passes": bool(pass_ids(lake.store, trace_id))}
     if given["section"]:
         found = document.section(lake.store, trace_id, given["section"])
         columns = list(found["rows"][0]) if found["rows"] else []

@@ -49,9 +49,10 @@ def ingest(
 ) -> None:
     """Read trace files, or folders of them, into the lake, and compute their answers. `-` is standard input.
 
-    Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, plain, gzip or Zstandard; exports of Nsight
-    Systems (SQLite or folders of tables), databases of rocprofiler-sdk and msprof. A file whose content is in the lake
-    already is not read again; settings given here are stored anyway.
+    Chrome traces of the PyTorch profiler (Kineto), of JAX and of Ascend, and XSpace files (.xplane.pb), plain, gzip
+    or Zstandard; exports of Nsight Systems (SQLite or folders of tables), databases of rocprofiler-sdk and msprof. A
+    file whose content is in the lake already is not read again; settings given here are stored anyway. Run, rank, phase
+    and parallelism are taken from names of files and folders where the files do not say them.
 
     \b
     Examples:
@@ -169,4 +170,6 @@ def _say_ingested(result: Any) -> None:
         about += ", truncated"
     if result.reason:
         about += f" ({result.reason})"
+    if result.places:
+        about += f"; {result.places}"
     say(f"{result.source}: {result.trace} ({result.trace_id}): {about if result.new else 'in the lake already'}")

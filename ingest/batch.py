@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -26,8 +27,10 @@ from .formats import kind_of
 from .inputs import input_of
 from .land import Settings, land
 from .one import Ingested, Progress, Staged, read_one
+from .places import repeats
 from .source import STDIN, Source
 
+_log = logging.getLogger("tracelake")
 T = TypeVar("T")
 #: Bytes of files, compressed or not, that one worker takes together at most.
 _BYTES_AT_ONCE = 4 << 20
@@ -35,7 +38,7 @@ _BYTES_AT_ONCE = 4 << 20
 #: and a second worker would plan it again.
 _LITTLE_BYTES = 1 << 20
 #: Files taken from a folder. Of tables only those of a kind that somebody knows.
-_ENDINGS = (".json", ".json.gz", ".json.zst")
+_ENDINGS = (".json", ".json.gz", ".json.zst", ".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst")
 _TABLES = (".csv", ".csv.gz", ".csv.zst")
 _DATABASES = (".sqlite", ".db")
 #: Model descriptions and server settings that lie beside traces.
@@ -88,7 +91,10 @@ def _in_folder(folder: Path) -> list[str]:
             (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))
         ):
             found.append(str(file))
-    return sorted(found)
+    repeated = repeats(map(Path, found))
+    for path, why in sorted(repeated.items()):
+        _log.warning("%s: left out: %s", path, why)
+    return sorted(set(found) - set(map(str, repeated)))
 
 
 def _nothing_in(folder: Path) -> str:

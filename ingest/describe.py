@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import PurePath
 from typing import Any
 
+from .places import AXES, said_by
 from .reader import Reading
 
 #: The only keys that are kept of the object around the events. Others may hold the environment of the profiled
@@ -25,13 +27,11 @@ _KEPT_DISTRIBUTED_KEYS = frozenset({"backend", "rank", "world_size", "pg_count",
 _KEPT_GROUP_KEYS = frozenset({"pg_name", "pg_desc", "backend_config", "pg_size", "ranks"})
 _SCALARS = (str, int, float, bool)
 
-#: `rank3`, `rank-3`, `rank_3`: vLLM, torchtitan, HTA; `worker3.`: tensorboard's handler.
-_RANK = re.compile(r"(?:^|[^a-z])(?:rank|worker)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
-#: `TP-0`, `tp0`, `EP_3`: SGLang and vLLM say a rank's place along each axis.
-_AXIS = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _AXIS_GROUP = re.compile(r"(?:^|[^a-z])(tp|ep|dp|pp|tensor|expert|data|pipeline)(?:[^a-z]|$)", re.IGNORECASE)
 _AXIS_NAMES = {"tensor": "tp", "expert": "ep", "data": "dp", "pipeline": "pp"}
-_ENDINGS = re.compile(r"(\.pt)?(\.trace)?(\.json|\.csv|\.sqlite3?|\.db)?(\.gz|\.zst)?$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.pt)?(\.trace)?(\.json|\.csv|\.xplane\.pb|\.sqlite3?|\.db)?(\.gz|\.zst)?$", re.IGNORECASE)
+
+_PLACES = tuple(f"{axis}_rank" for axis in AXES)
 
 _INT64 = 2**63
 
@@ -110,14 +110,14 @@ def _ranks(distributed: Any, file_name: str) -> dict[str, Any]:
     if world == 1:
         found |= dict.fromkeys(("tp", "ep", "dp", "pp"), 1)
     found |= _group_sizes(info.get("pg_config"))
-    for axis, place in _AXIS.findall(file_name):
-        found[f"{axis.lower()}_rank"] = int(place)
+    named = said_by(PurePath(file_name))
+    found |= {key: int(named[key].value) for key in _PLACES if key in named}
     rank = _integer(info.get("rank"), 2**31)
     if rank is not None:
         return found | {"rank": rank, "rank_source": "distributedInfo"}
-    if named := _RANK.search(file_name):
-        return found | {"rank": int(named.group(1)), "rank_source": "file name"}
-    axes = [name for name in ("tp_rank", "ep_rank", "dp_rank", "pp_rank") if name in found]
+    if "rank" in named:
+        return found | {"rank": int(named["rank"].value), "rank_source": "file name"}
+    axes = [name for name in _PLACES if name in found]
     if axes == ["tp_rank"] or (axes and all(found[name] == 0 for name in axes)):
         # The only axis there is, or the origin of all of them.
         return found | {"rank": found[axes[0]], "rank_source": "file name"}

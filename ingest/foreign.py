@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 #: Endings under which such files lie in folders of traces.
 ENDINGS = (
-    ".xplane.pb", ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
+    ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
     ".tar.gz", ".tgz", ".pftrace",
 )  # fmt: skip
 
@@ -36,11 +36,6 @@ _CHROME = "tracelake reads Chrome traces (JSON), exports of Nsight Systems and A
 _ZIP = rb"PK(\x03\x04|\x05\x06)"
 #: The first that fits counts.
 _KINDS = (
-    _Kind(
-        rb"\x0a[^\x0a].{0,24}\x12.(/device:|/host:|Task Environment|#Chip)", (), "an XSpace of XProf (.xplane.pb)",
-        "JAX writes a trace next to it, *.trace.json.gz or, with create_perfetto_trace=True, perfetto_trace.json.gz: "
-        "give that.",
-    ),
     _Kind(
         rb"", (b"QuadDCommon", b"QuadDAnalysis", b"QDSTRM"), "a report of Nsight Systems (.nsys-rep)",
         "export it, and give the file that comes out: nsys export --type sqlite FILE.nsys-rep",
@@ -76,7 +71,6 @@ _BY_NAME = {
     ".qdrep": "a report of Nsight Systems; export it: nsys export --type sqlite FILE.qdrep",
     ".pftrace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
     ".perfetto-trace": "a trace of Perfetto in its binary form; `traceconv json FILE` makes a Chrome trace of it",
-    ".xplane.pb": "an XSpace of XProf; give the *.trace.json.gz next to it",
 }
 
 

@@ -18,7 +18,10 @@ from .lanes import LaneWriter
 from .notes import Notes
 from .reader import Reader
 from .source import Source
+from .xspace.reader import XSpaceReader
+from .xspace.sniff import is_xspace
 
+XSPACE = "xspace"
 #: Separators of tables that somebody took for commas.
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 #: What a database of a profiler is.
@@ -29,15 +32,15 @@ _KERNEL_NEEDS = 3
 
 
 def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
-    """Return what a file is: `trace`, `kernels`, `database`, or the kind of a companion of such tables.
+    """Return what a file is: `trace`, `kernels`, `xspace`, `database`, or the kind of a companion of such tables.
 
     What is not recognised is a `trace`, whose reader gives the best reason.
 
     Raises:
         InputError: the file is a table, but none that anybody knows, or a file of another kind.
     """
-    if is_export(head, path):
-        return DATABASE
+    if binary := _binary_kind(head, name, path):
+        return binary
     if about := foreign(head, name):
         raise InputError(f"{name}: not a trace but {about}")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -66,6 +69,12 @@ def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
     return "trace"
 
 
+def _binary_kind(head: bytes, name: str, path: Path | None) -> str:
+    if is_xspace(head, name):
+        return XSPACE
+    return DATABASE if is_export(head, path) else ""
+
+
 def reader_of(
     source: Source,
     writers: list[LaneWriter],
@@ -89,6 +98,8 @@ def reader_of(
         InputError: no reader knows the file.
     """
     kind = kind_of(source.peek(HEADER_LIMIT), source.name, source.path)
+    if kind == XSPACE:
+        return XSpaceReader(source, writers, notes, progress, events=events)
     if kind == DATABASE:
         return DatabaseReader(source, writers, notes, progress, events)
     if kind == "trace":

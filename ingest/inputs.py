@@ -13,6 +13,7 @@ from ..engine.paths import readable
 from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
 from .databases.folder import table_files
 from .describe import trace_name
+from .places import Fact, facts_of
 from .source import STDIN
 
 #: Names that every rank's file has; the folder's name says more.
@@ -31,6 +32,7 @@ class Input:
         device: the device of rows that name none.
         facts: columns of the catalog entry that the folders' names say.
         metadata: what else they say.
+        places: what the place of the file or folder says.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Input:
     device: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
+    places: dict[str, Fact] = field(default_factory=dict)
 
 
 def names_input(path: str | os.PathLike[str]) -> bool:
@@ -71,10 +74,10 @@ def input_of(path: str | os.PathLike[str]) -> Input:
     name = trace_name(readable(here.name))
     worker = worker_of(here.absolute())
     if not is_worker(worker):
-        return Input(str(here), here, (str(here),), name)
+        return Input(str(here), here, (str(here),), name, places=facts_of(here))
     if _COMMON_NAMES.fullmatch(name):
         name = readable(worker_name(worker))
-    return Input(str(here), here, (str(here),), name, facts=folder_facts(worker))
+    return Input(str(here), here, (str(here),), name, facts=folder_facts(worker), places=facts_of(worker))
 
 
 def _of_folder(folder: AscendFolder) -> Input:
@@ -86,4 +89,5 @@ def _of_folder(folder: AscendFolder) -> Input:
         folder.device,
         folder.facts(),
         folder.metadata(),
+        facts_of(folder.worker),
     )

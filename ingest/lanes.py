@@ -143,7 +143,7 @@ class LaneWriter:
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path, number: int) -> None:
         """Write below `folder`; `number` is in the names of this writer's files."""
         self._cursor = connection.cursor()
-        self._folder = folder
+        self.folder = folder
         self._number = number
         self._files = 0
         self._pending = dict.fromkeys(_GATHERED, 0)
@@ -296,4 +296,4 @@ class LaneWriter:
         return int(rows)
 
     def _path(self, lane: str, number: int) -> Path:
-        return self._folder / f"lane={lane}" / f"part-{self._number}-{number:05d}.parquet"
+        return self.folder / f"lane={lane}" / f"part-{self._number}-{number:05d}.parquet"

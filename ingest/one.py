@@ -19,6 +19,7 @@ from ..engine.errors import InputError
 from ..engine.layout import Layout
 from ..engine.paths import parquet_rows, readable
 from ..version import __version__
+from . import places
 from .chrome.pairs import join_pairs
 from .chrome.relane import relane
 from .describe import describe
@@ -59,6 +60,7 @@ class Ingested:
         unmatched: begin or end events without a partner.
         truncated: the file ends before its end.
         reason: what was wrong, when anything was.
+        places: what was taken from the names of the file and its folders, in words.
     """
 
     source: str
@@ -73,6 +75,7 @@ class Ingested:
     unmatched: int
     truncated: bool
     reason: str
+    places: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,9 +163,13 @@ def _read_into(
         [extent] = connection.execute(_EXTENT.format(files=parquet_rows(files))).fetchall()
     if not files and (notes.rejected or notes.truncated):
         raise InputError(f"{what.name}: no complete event: {notes.first() or notes.truncated}.")
-    reading.metadata |= what.metadata
+    reading.metadata |= what.metadata | places.metadata_of(what.places)
     entry: dict[str, Any] = describe(reading, readable(what.path.name) if what.path else "stdin", devices)
     entry |= what.facts
+    named = places.columns_of(what.places)
+    if entry.get("rank") is not None:
+        named.pop("rank_source", None)
+    entry |= {key: value for key, value in named.items() if entry.get(key) is None or key == "rank_source"}
     entry |= {"trace": what.trace, "source_path": None if what.path is None else readable(what.path.absolute())}
     entry = {key: notes.clean(value) if isinstance(value, str) else value for key, value in entry.items()}
     content = _one_digest([source.content_digest for source in sources])
@@ -194,6 +201,7 @@ def _read_into(
     ingested = Ingested(
         what.name, trace_id, str(entry["trace"]), True, extent[2], notes.rejected, notes.repaired, notes.skipped,
         notes.redacted, unmatched, notes.truncated is not None, notes.truncated or notes.first(),
+        places.shown(entry.get("metadata") or "{}", entry.get("rank_source")),
     )  # fmt: skip
     # The folder's name says whose they are, to whoever reads the files.
     return Staged(entry, events.rename(folder / f"trace_id={trace_id}"), ingested)
@@ -223,7 +231,8 @@ def _read(what: Input, writers: list[LaneWriter], notes: Notes, progress: Progre
             total.device_pids |= found.device_pids
             total.facts |= found.facts
             total.arrays += found.arrays
-            files += found.metadata.get("files", [])
+            files += found.metadata.pop("files", [])
+            total.metadata |= found.metadata
         except InputError as error:
             if not sources:
                 source.close()

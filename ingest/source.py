@@ -71,6 +71,11 @@ class Source:
         return self._file.consumed
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the file's bytes are the content, not compressed."""
+        return self._stream is self._file
+
+    @property
     def content_digest(self) -> str:
         """XXH3-128 of the decompressed bytes handed out so far, in hexadecimal."""
         return self._content_hash.hexdigest()

@@ -47,7 +47,7 @@ WITH candidates AS (
         CASE
             WHEN regexp_matches(lower(found.device_name), hardware.device_pattern) THEN 'name'
             WHEN
-                coalesce(found.device_name, '') IN ('', 'AMD Radeon Graphics')
+                coalesce(found.device_name, '') IN ('', 'GPU', 'AMD Radeon Graphics')
                 AND found.compute_major = hardware.compute_major
                 AND found.compute_minor = hardware.compute_minor
                 AND found.num_sms = hardware.num_sms
@@ -73,12 +73,23 @@ WITH found AS (
         trace_id, source_mtime_ns,
         coalesce(base_time_ns, 0) + CAST(coalesce(start_ns, 0) AS HUGEINT) AS clock_ns,
         regexp_extract(
-            concat_ws(' ', coalesce(settings.trace, found.trace), settings.run),
-            '(?:^|\D)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?:\D|$)',
+            names, '(?:^|\D)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?:\D|$)',
             ['year', 'month', 'day']
-        ) AS named
-    FROM _catalog AS found
-    LEFT JOIN _trace_settings AS settings USING (trace_id)
+        ) AS named,
+        -- A profiler's own name: seconds, milliseconds or nanoseconds since 1970.
+        regexp_extract(
+            names, '(?:^|\D)(1[5-9]\d{8})(\d{9}|\d{3})?(?:\D|$)', ['seconds', 'rest']
+        ) AS counted
+    FROM (
+        SELECT
+            trace_id, source_mtime_ns, base_time_ns, start_ns,
+            concat_ws(
+                ' ', coalesce(settings.trace, found.trace),
+                coalesce(settings.run, found.metadata ->> '$.places.run.value')
+            ) AS names
+        FROM _catalog AS found
+        LEFT JOIN _trace_settings AS settings USING (trace_id)
+    )
 )
 SELECT
     trace_id,
@@ -86,7 +97,12 @@ SELECT
         WHEN clock_ns BETWEEN 946684800000000000 AND 4102444800000000000
             THEN make_timestamp(CAST(clock_ns // 1000 AS BIGINT))
     END AS by_clock,
-    TRY_CAST(concat_ws('-', named.year, named.month, named.day) AS TIMESTAMP) AS by_name,
+    coalesce(
+        TRY_CAST(concat_ws('-', named.year, named.month, named.day) AS TIMESTAMP),
+        make_timestamp(
+            TRY_CAST(counted.seconds || rpad(counted.rest, 6, '0')[:6] AS BIGINT)
+        )
+    ) AS by_name,
     make_timestamp(source_mtime_ns // 1000) AS by_file
 FROM found;
 
@@ -99,11 +115,16 @@ FROM found;
 -- trace_id          VARCHAR    first 16 hexadecimal digits of the XXH3-128 of the file's
 --                              decompressed content
 -- trace             VARCHAR    name: the file's, unless the user gave one
--- run               VARCHAR    the run it belongs to, set by the user
+-- run               VARCHAR    the run it belongs to
+-- run_source        VARCHAR    where the run is from: user, file name, folder name; NULL without
+--                              one. Names: see place_rules
 -- rank              INTEGER    rank in the job, NULL if unknown
 -- rank_source       VARCHAR    where the rank is from: user, distributedInfo, NCCL, file name,
+--                              folder name, files of the run (its host's place among them),
 --                              RANK_DEVICE_MAP (of msprof),
 --                              devices (several ranks, each a device of its own), unknown
+-- phase             VARCHAR    prefill, decode, mixed or capture, from the file's name; NULL if it
+--                              does not say
 -- format            VARCHAR    kineto, jax, ascend, nsys (Nsight Systems), rocpd
 --                              (rocprofiler-sdk) or chrome
 -- source_path       VARCHAR    the file it was read from
@@ -131,8 +152,8 @@ FROM found;
 -- base_time_ns      BIGINT     ns since 1970 at the file's time 0, if the file has it
 -- recorded_at       TIMESTAMP  when it was recorded, UTC
 -- recorded_at_source  VARCHAR  where that is from: user, clock (the file's own, at its first
---                              event), name (a date in the trace's name or run), or file (when it
---                              was last written)
+--                              event), name (a date or a time since 1970 in the trace's name or
+--                              run), or file (when it was last written)
 -- event_count       BIGINT     events stored
 -- rejected_count    BIGINT     events of the file that could not be stored
 -- repaired_count    BIGINT     events stored after their text was mended
@@ -173,9 +194,14 @@ WITH identified AS (
 SELECT
     trace_id,
     coalesce(settings.trace, found.trace) AS trace,
-    settings.run,
+    coalesce(settings.run, found.metadata ->> '$.places.run.value') AS run,
+    CASE
+        WHEN settings.run IS NOT NULL THEN 'user'
+        ELSE found.metadata ->> '$.places.run.source'
+    END AS run_source,
     coalesce(settings.rank, found.rank) AS rank,
     CASE WHEN settings.rank IS NOT NULL THEN 'user' ELSE found.rank_source END AS rank_source,
+    found.metadata ->> '$.places.phase.value' AS phase,
     found.format,
     found.source_path,
     found.device_name,
@@ -185,9 +211,10 @@ SELECT
             WHEN found.format = 'ascend' THEN 'huawei'
             WHEN found.format = 'nsys' THEN 'nvidia'
             WHEN found.format = 'rocpd' THEN 'amd'
-            WHEN found.format = 'jax' AND found.device_name = 'TPU' THEN 'google'
-            WHEN regexp_matches(found.metadata, '"(hip|roctracer|rocprofiler)_') THEN 'amd'
-            WHEN regexp_matches(found.metadata, '"(cuda|cupti)_') THEN 'nvidia'
+            WHEN found.format = 'jax' AND starts_with(found.device_name, 'TPU') THEN 'google'
+            WHEN regexp_matches(found.metadata, '"(hip|roctracer|rocprofiler)_|_vendor": "AMD"')
+                THEN 'amd'
+            WHEN regexp_matches(found.metadata, '"(cuda|cupti)_|_vendor": "N[Vv]') THEN 'nvidia'
         END
     ) AS vendor,
     identified.hardware,

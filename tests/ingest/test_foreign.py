@@ -50,9 +50,6 @@ def database(folder: Path, *tables: str) -> bytes:
 
 # What is in a file, and what must be said of it: what it is, and what to do.
 KINDS: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
-    "host.xplane.pb": (
-        lambda _: b"\x0a\xa1\xf0\x08\x08\x02\x12\x09/host:CPU" + bytes(300), "an XSpace of XProf", "*.trace.json.gz",
-    ),
     "run.nsys-rep": (
         lambda _: b"\x08\x01" + bytes(30) + b"QuadDCommon.StreamSectionsManager" + bytes(300),
         "a report of Nsight Systems", "nsys export --type sqlite FILE.nsys-rep",
@@ -124,12 +121,10 @@ def test_a_file_that_fails_as_nobody_foresaw_does_not_stop_the_others(tmp_path, 
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"needs the traces in {DATA}")
-def test_no_trace_of_the_shared_data_is_taken_for_another_kind_and_all_others_are():
+def test_no_trace_of_the_shared_data_is_taken_for_another_kind():
     found = {}
     for path in sorted(file for file in DATA.rglob("*") if file.is_file() and file.suffix in (".gz", ".json", ".csv")):
         opener = gzip.open if path.suffix == ".gz" else open
         with opener(path, "rb") as content:
             found[path] = foreign(content.read(1 << 16), path.name)
     assert {path: about for path, about in found.items() if about} == {}
-    others = [*DATA.glob("xplane/*.pb")]
-    assert [path for path in others if foreign(path.read_bytes()[: 1 << 16], path.name) is None] == []

@@ -14,7 +14,9 @@ CREATE VIEW _profiled_works AS
 WITH given AS (
     SELECT
         trace_id, event_id AS kernel_id, name,
-        TRY_CAST(args ->> '$.model_flops' AS BIGINT) AS flop,
+        coalesce(
+            TRY_CAST(args ->> '$.model_flops' AS BIGINT), TRY_CAST(args ->> '$.flops' AS BIGINT)
+        ) AS flop,
         TRY_CAST(args ->> '$.bytes_accessed' AS DOUBLE) AS accessed,
         TRY_CAST(args ->> '$.bytes' AS DOUBLE) AS copied
     FROM events

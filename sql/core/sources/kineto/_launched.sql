@@ -12,7 +12,7 @@ SELECT
 FROM events
 WHERE
     lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL
-    AND category NOT IN (SELECT category FROM event_categories WHERE role <> 'call')
+    AND coalesce(category, '') NOT IN (SELECT category FROM event_categories WHERE role <> 'call')
 GROUP BY trace_id, correlation;
 
 -- One row per device operation with its launch, and the operator that shares an id with either;

@@ -1,0 +1,253 @@
+"""Reads an XSpace file into lanes, its planes and lines as the processes and threads of a Chrome trace.
+
+Tracelake's questions are about Chrome traces of the same profilers, which name processes and threads as this file does
+planes and lines; so that an event of either file becomes the same row. The file is read forward, plane by plane: first
+what surrounds the events, then these, some ten thousand decoded together while those before are stored.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...engine.errors import InputError
+from ..lanes import LaneWriter
+from ..notes import Notes
+from ..reader import Reading
+from ..source import Source
+from .events import Line, Names, event_table
+from .facts import facts_of, metadata_of
+from .hlo import program_rows
+from .lines import pieces, read_line
+from .planes import METADATA, Plane, json_members, read_planes
+from .wire import Bytes, WireError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SAMPLES = 20
+#: A launch and what it launched share a number, on GPUs.
+_CORRELATION = "TRY_CAST(args ->> '$.correlation_id' AS BIGINT)"
+_QUERY = """
+SELECT
+    nth, false AS suspect,
+    CASE
+        WHEN reason IS NOT NULL THEN 'rejected'
+        WHEN ph = 'M' THEN 'meta'
+        WHEN starts_with(name, '$') THEN 'python'
+        WHEN on_device THEN 'device'
+        ELSE 'host'
+    END AS lane,
+    ph, CAST(NULL AS VARCHAR) AS category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
+    {correlation} AS correlation, CAST(NULL AS BIGINT) AS external_id, CAST(NULL AS INTEGER) AS device,
+    CAST(NULL AS BIGINT) AS stream, CAST(NULL AS VARCHAR) AS input_dims, CAST(NULL AS VARCHAR) AS input_types,
+    CAST(NULL AS VARCHAR) AS id, args, CAST(NULL AS VARCHAR) AS extra
+FROM xspace_events ORDER BY nth
+"""
+
+
+@dataclass
+class _Worker:
+    """A writer, and the storing under way."""
+
+    writer: LaneWriter
+    storing: Future[_Stored] | None = None
+
+
+@dataclass
+class _Stored:
+    """What became of a batch: rejected events, of some of them number, reason and text, and credentials replaced."""
+
+    rejected: int
+    samples: list[tuple[int, str, str]]
+    redacted: int
+
+
+@dataclass
+class XSpaceReader:
+    """Reads one XSpace into lanes.
+
+    Attributes:
+        source: the bytes.
+        writers: as many as batches are stored at once, and one.
+        notes: gathers what could not be read.
+        progress: called with the number of events so far.
+        events: events of the trace so far; the first row gets this number.
+    """
+
+    source: Source
+    writers: list[LaneWriter]
+    notes: Notes
+    progress: Callable[[int], None] = lambda _: None
+    events: int = 0
+    _pids: set[str] = field(default_factory=set)
+    _devices: set[str] = field(default_factory=set)
+
+    def read(self) -> Reading:
+        """Read the file to its end and store its events.
+
+        Raises:
+            InputError: it holds nothing of an XSpace, or numpy is not installed.
+        """
+        try:
+            import numpy as np  # noqa: F401
+        except ImportError:
+            raise InputError(
+                f"{self.source.name}: an XSpace needs numpy, which is not installed: pip install 'tracelake[xspace]'."
+            ) from None
+        planes: list[Plane] = []
+        with ExitStack() as stack:
+            file = self._file(stack)
+            pool = stack.enter_context(ThreadPoolExecutor(max(1, len(self.writers) - 1), "tracelake-ingest"))
+            self._workers = deque(map(_Worker, self.writers))
+            try:
+                for plane in read_planes(file, lambda why, text: self.notes.repair(self.events, why, text)):
+                    self._read_plane(file, plane, pool)
+                    # What is said of devices and hosts is wanted later, their names are not.
+                    planes.append(Plane(plane.name, plane.number, stats=plane.stats))
+            except WireError as error:
+                self.notes.reject(self.events, f"what follows the plane {len(planes)} is damaged: {error}", "")
+            for worker in self._workers:
+                self._finish(worker)
+        if self.source.cut_short:
+            self.notes.truncate(self.events, self.source.cut_short)
+        if not any(plane.name for plane in planes):
+            raise InputError(f"{self.source.name}: not an XSpace: it has no plane that can be read.")
+        return Reading(device_pids=self._devices, facts=facts_of(planes), metadata=metadata_of(planes))
+
+    def _file(self, stack: ExitStack) -> Bytes:
+        """Return the decompressed bytes as a file that can be read at any place."""
+        if self.source.path is not None and self.source.is_plain and self.source.path.is_file():
+            opened = stack.enter_context(self.source.path.open("rb"))
+            return Bytes(opened.fileno(), os.fstat(opened.fileno()).st_size)
+        # A stream is read once, and this file twice: it lies on the lake's disk meanwhile.
+        spooled = tempfile.TemporaryFile(dir=self.writers[0].folder.parent)  # noqa: SIM115
+        stack.enter_context(spooled)
+        while data := self.source.read(1 << 20):
+            spooled.write(data)
+            self.progress(self.events)
+        spooled.flush()
+        return Bytes(spooled.fileno(), spooled.tell())
+
+    def _read_plane(self, file: Bytes, plane: Plane, pool: ThreadPoolExecutor) -> None:
+        pid = plane.pid(self._pids)
+        self._pids.add(pid)
+        if plane.is_device:
+            self._devices.add(pid)
+        if plane.is_cut:
+            self.notes.truncate(self.events, f"the file ends inside the plane {plane.name}")
+        elif plane.damage is not None:
+            self._damaged(f"plane {plane.name}: {plane.damage}", plane.skipped)
+        if plane.name == METADATA:
+            self._store_programs(file, plane)
+        if not plane.lines:
+            return
+        rows: list[tuple[str, str | None, str]] = [("process_name", None, plane.name)]
+        taken: set[str] = set()
+        lines = []
+        for start, end in plane.lines:
+            line = read_line(file, start, end, taken)
+            lines.append(line)
+            rows.append(("thread_name", line.tid, line.name))
+        self._store_names(pid, rows)
+        names = Names(plane)
+        for line, (start, end) in zip(lines, plane.lines, strict=True):
+            for piece in pieces(file, start, end):
+                if piece.starts:
+                    table = event_table(piece.data, piece.starts, piece.ends, line, names)
+                    self._submit(pool, self._with_place(table, plane, pid, line), "correlation_id" in names.texts)
+                if piece.damage:
+                    self._damaged(f"line {line.name} of {plane.name}: {piece.damage}", piece.skipped)
+                self._follow(piece.offset)
+
+    def _damaged(self, what: str, skipped: int) -> None:
+        """Count bytes that cannot be read, as a rejected event."""
+        self.notes.skipped += skipped
+        self.notes.reject(self.events, f"{what}; {skipped} bytes cannot be read", "")
+
+    def _with_place(self, table: pa.Table, plane: Plane, pid: str, line: Line) -> pa.Table:
+        import pyarrow as pa
+
+        for name, value in (("ph", "X"), ("pid", pid), ("tid", line.tid), ("on_device", plane.is_device)):
+            table = table.append_column(name, pa.repeat(pa.scalar(value), len(table)))
+        return table
+
+    def _store_names(self, pid: str, rows: list[tuple[str, str | None, str]]) -> None:
+        self._store_rows([(name, pid, tid, "{" + json_members({"name": text}) + "}") for name, tid, text in rows])
+
+    def _store_programs(self, file: Bytes, plane: Plane) -> None:
+        """Store the compiled programs, each of which is a row of many bytes, in a file of their own."""
+        writer = self._idle().writer
+        writer.flush()
+        for row in program_rows(file, plane.programs, self.notes, self.events):
+            self._store_rows([("hlo_module", None, None, row)])
+            writer.flush()
+
+    def _store_rows(self, rows: list[tuple[str, str | None, str | None, str]]) -> None:
+        """Store rows of metadata: name, process, thread, arguments."""
+        import pyarrow as pa
+
+        text = pa.string()
+        table = pa.table(
+            {
+                "nth": pa.array(range(len(rows)), pa.int64()),
+                "ph": pa.array(["M"] * len(rows)),
+                **{key: pa.array([row[nth] for row in rows], text) for nth, key in enumerate(("name", "pid", "tid"))},
+                "args": pa.array([row[3] for row in rows], text),
+                **{key: pa.nulls(len(rows), pa.int64()) for key in ("start_ns", "end_ns")},
+                "on_device": pa.repeat(pa.scalar(False), len(rows)),
+                "reason": pa.nulls(len(rows), text),
+            }
+        )
+        stored = self._store(self._idle().writer, table, self.events)
+        self.events += len(rows)
+        self._note(stored)
+
+    def _idle(self) -> _Worker:
+        """Return a worker whose batch is stored, the one that began first."""
+        worker = self._workers[0]
+        self._finish(worker)
+        return worker
+
+    def _submit(self, pool: ThreadPoolExecutor, table: pa.Table, correlated: bool) -> None:
+        worker = self._idle()
+        self._workers.rotate(-1)
+        base = self.events
+        self.events += len(table)
+        worker.storing = pool.submit(self._store, worker.writer, table, base, correlated=correlated)
+
+    def _store(self, writer: LaneWriter, table: pa.Table, base: int, *, correlated: bool = False) -> _Stored:
+        """Write a batch."""
+        with writer.given("xspace_events", table):
+            loaded = writer.load(_QUERY.format(correlation=_CORRELATION if correlated else "CAST(NULL AS BIGINT)"))
+            reasons = table.column("reason")
+            samples = [
+                (base + nth, reasons[nth].as_py() or "no time that a number can hold", text)
+                for nth, text in (writer.rejected(_SAMPLES) if loaded.rejected else [])
+            ]
+            writer.store(base)
+            return _Stored(loaded.rejected, samples, loaded.redacted)
+
+    def _finish(self, worker: _Worker) -> None:
+        """Wait until a worker's batch is stored, and note what was wrong with it."""
+        if worker.storing is not None:
+            self._note(worker.storing.result())
+            worker.storing = None
+
+    def _note(self, stored: _Stored) -> None:
+        for event, reason, text in stored.samples:
+            self.notes.reject(event, reason, text)
+        self.notes.rejected += stored.rejected - len(stored.samples)
+        self.notes.redacted += stored.redacted
+        self.progress(self.events)
+
+    def _follow(self, place: int) -> None:
+        """Take as much of the source as was read of the file, which is what its progress and its digest count."""
+        while self.source.content_bytes < place and self.source.read(1 << 20):
+            pass
