@@ -55,7 +55,8 @@ class Answer:
     def _call(self, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
         found = method(*map(bare, given), **{key: bare(value) for key, value in named.items()})
         # Fewer rows, or others first: the same columns matter.
-        is_alike = isinstance(found, duckdb.DuckDBPyRelation) and found.columns == self._answer.columns
+        columns = getattr(self._answer, "columns", None)
+        is_alike = isinstance(found, duckdb.DuckDBPyRelation) and found.columns == columns
         return shown(self._store, found, self._name if is_alike else "")
 
     def __len__(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,11 @@ def shows_itself(kind: type[Lake]) -> type[Lake]:
     return kind
 
 
+def is_notebook() -> bool:
+    """Return whether IPython runs this: elsewhere an answer is what the method returns, and nothing else."""
+    return "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None
+
+
 def _name(lake: Lake) -> str:
     return f"Lake({printable(str(lake.path))!r})"
 
@@ -60,6 +66,8 @@ def _answering(method: Callable[..., Any], name: str) -> Callable[..., Any]:
         from .answer import bare, shown
 
         found = bare(method(lake, *given, **named))
+        if not is_notebook():
+            return found
         layer_kernels = name == "kernels" and "layer_id" in found.columns
         return shown(lake.store, found, "layer_kernels" if layer_kernels else name)
 
@@ -70,8 +78,10 @@ def _telling(method: Callable[..., Any], html: Callable[..., str]) -> Callable[.
     """Return a method whose text shows itself."""
 
     @functools.wraps(method)
-    def told(lake: Lake, *given: Any, **named: Any) -> Text:
-        text = method(lake, *given, **named)
+    def told(lake: Lake, *given: Any, **named: Any) -> str:
+        text: str = method(lake, *given, **named)
+        if not is_notebook():
+            return text
         return Text.of(text, lambda: html(lake.store, text, *given, **named))
 
     return told

@@ -13,6 +13,7 @@ from tracelake.docs import notebook
 from tracelake.engine import modules
 from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
+from tracelake.reports.notebook import lake as notebook_lake
 from tracelake.reports.notebook.answer import ROWS
 from tracelake.reports.notebook.lake import ANSWERS
 from tracelake.reports.trace import report as reports
@@ -37,6 +38,14 @@ class Seen(html.parser.HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data.strip())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_a_notebook():
+    """Answers show themselves where IPython runs, and are plain elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebook_lake, "is_notebook", lambda: True)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -173,3 +182,9 @@ def test_charts_are_those_of_the_page_as_altair_objects_and_say_why_there_is_non
         assert "application/json" in drawn._repr_mimebundle_()[0]
     with pytest.raises(UsageError, match="no chart of collectives: No collectives ran"):
         charts.collectives()
+
+
+def test_elsewhere_an_answer_is_a_relation_and_a_text_a_text(lake, monkeypatch):
+    monkeypatch.setattr(notebook_lake, "is_notebook", lambda: False)
+    assert type(lake.layers("decode")) is duckdb.DuckDBPyRelation
+    assert type(lake.summary("decode")) is str
