@@ -44,8 +44,8 @@ def mcp(
 
     \b
     Examples:
-      tracelake --lake runs.lake mcp
-      tracelake --lake runs.lake mcp --http --port 8321 --allow-ingest traces
+      tracelake mcp
+      tracelake mcp --http --port 8321 --allow-ingest traces
     """
     if importlib.util.find_spec("mcp") is None:
         raise UsageError("the package mcp is not installed: pip install 'tracelake[mcp]'")

@@ -113,8 +113,8 @@ def test_help_ends_with_examples_of_the_command(name):
         # The demo and the report have tests of their own.
         pytest.param(line, marks=pytest.mark.slow if re.match("tracelake (demo|model report)", line) else ())
         for line in dict.fromkeys(line for _, line in EXAMPLES)
-        # A cluster is started by its own tests.
-        if "--ray" not in line
+        # A cluster is started by its own tests, and a server ended by its own.
+        if "--ray" not in line and not line.startswith("tracelake mcp")
     ],
 )
 def test_an_example_of_the_help_runs_as_it_stands(playground, monkeypatch, line):
