@@ -11,7 +11,7 @@
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM _found_checks
+FROM _own_health
 UNION ALL
 -- They look at the other ranks of a run as well.
 SELECT trace_id, "check", severity, value, unit, threshold, message

@@ -100,7 +100,9 @@ SELECT
     coalesce(
         TRY_CAST(concat_ws('-', named.year, named.month, named.day) AS TIMESTAMP),
         make_timestamp(
-            TRY_CAST(counted.seconds || rpad(counted.rest, 6, '0')[:6] AS BIGINT)
+            TRY_CAST(
+                nullif(counted.seconds, '') || rpad(counted.rest, 6, '0')[:6] AS BIGINT
+            )
         )
     ) AS by_name,
     make_timestamp(source_mtime_ns // 1000) AS by_file

@@ -217,7 +217,7 @@ def test_groups_of_one_name_and_other_ranks_are_not_matched(lake, tmp_path):
 @in_one_lake
 def test_traces_of_no_run_are_not_matched(tmp_path):
     lake = yield Files(*(
-        written(tmp_path, f"rank{rank}", [nccl("ncclDevKernel_AllReduce", rank, 20, "allreduce", 8, 8, Seq=1)])
+        written(tmp_path, f"trace{rank}", [nccl("ncclDevKernel_AllReduce", rank, 20, "allreduce", 8, 8, Seq=1)])
         for rank in range(2)
     ))  # fmt: skip
     assert lake.rows("SELECT count(*) FROM collective_ranks") == [(0,)]

@@ -9,7 +9,7 @@
 -- unit       VARCHAR  what the value counts, or percent
 -- threshold  DOUBLE   the value from which on the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
-CREATE VIEW _found_checks AS
+CREATE VIEW _own_health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM trace_checks
 UNION ALL
