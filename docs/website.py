@@ -141,8 +141,11 @@ def _page(path: Path, target: Path) -> str:
         wanted = (path.parent / link).resolve()
         place = _place(wanted)
         if place.suffix != ".md" and not (target / place).exists():
-            (target / place).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(wanted, target / place)
+            if wanted.is_dir():
+                _write(target / place, _files_of(wanted))
+            else:
+                (target / place).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(wanted, target / place)
         address = Path(os.path.relpath(place, own)).as_posix()
         return f"{match[1]}({address}{'#' + anchor if anchor else ''})"
 
@@ -158,6 +161,12 @@ def _page(path: Path, target: Path) -> str:
         pieces += [_LINK.sub(led, text[end : fence.start()]), _MERMAID.sub(drawn, block)]
         end = fence.end()
     return "".join([*pieces, _LINK.sub(led, text[end:])])
+
+
+def _files_of(folder: Path) -> str:
+    """Return the files of a folder as one text, each below its name."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return "\n".join(f"==> {path.relative_to(folder)}\n\n{path.read_text(encoding='utf-8')}" for path in files)
 
 
 def _write(path: Path, text: str) -> None:

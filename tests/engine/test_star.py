@@ -213,7 +213,7 @@ def test_parquet_files_say_what_rows_and_columns_mean(files):
 
 def test_the_diagram_of_the_guide_has_every_reference():
     guide = (ROOT / "docs" / "guide" / "in-your-bi-tool.md").read_text(encoding="utf-8")
-    drawn = re.findall(r"^  (\w+) }o--\|\| (\w+) : (\w+)$", guide, re.MULTILINE)
+    drawn = [(one, other, key) for one, key, other in re.findall(r"^  (\w+) -->\|(\w+)\| (\w+)$", guide, re.MULTILINE)]
     expected = [(name, to.name, key) for name, entry in TABLES.items() for key, to in star.references(entry).items()]
     assert sorted(drawn) == sorted(expected)
 
