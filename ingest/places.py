@@ -11,7 +11,7 @@ import functools
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -88,6 +88,12 @@ def facts_of(path: Path) -> dict[str, Fact]:
     of_run = {
         name: facts for name, facts in beside if not _is_capture(facts) and "run" in facts and facts["run"].value == run
     }
+    if not place and _is_folder(found):
+        # It may hold traces of several jobs: those of one have names that differ in numbers alone.
+        shapes = {_shape(name) for name in of_run}
+        of_run = {name: facts for name, facts in of_run.items() if _shape(name) == _shape(_stem(path.name))}
+        if len(shapes) > 1:
+            found["run"] = replace(found["run"], value=f"{run}/{_shape(_stem(path.name))}")
     ranks = [tuple(facts[key].value if key in facts else None for key in _RANKS) for facts in of_run.values()]
     if place and len(of_run) > 1 and "rank" not in found:
         hosts = sorted(of_run, key=_natural)
@@ -166,6 +172,10 @@ def _beside(folder: Path, changed_ns: int) -> list[tuple[str, dict[str, Fact]]]:
 
 def _stem(name: str) -> str:
     return _TRACES.sub("", name)
+
+
+def _shape(stem: str) -> str:
+    return re.sub(r"\d+", "N", stem)
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

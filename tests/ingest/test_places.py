@@ -60,6 +60,9 @@ def test_every_rule_finds_its_fact_in_the_example_of_its_comment(rule):
      {"run": "2026_01_02_03_04_05", "rank": "1"}),
     (("log/plugins/profile/now/host.xplane.pb",), {"run": "now"}),
     (("m/host_123.1612345678901.pt.trace.json", "m/host_124.1612345678901.pt.trace.json"), {}),
+    # Of two jobs in a folder, by their names.
+    (("m/cpu_rank-34.17.json", "m/train_rank-0.json", "m/train_rank-1.json"), {"rank": "34"}),
+    (("m/train_rank-1.json", "m/cpu_rank-34.17.json", "m/train_rank-0.json"), {"run": "m/train_rank-N", "rank": "1"}),
     (("a/encoder-step3.json", "a/tape2.json", "a/frankfurt1.json"), {}),
 ])  # fmt: skip
 def test_names_as_tools_write_them(tmp_path, names, said):
