@@ -52,7 +52,12 @@ def run(keep: Path | None = None) -> None:
         keep.mkdir(parents=True, exist_ok=True)
         _run(keep)
         _make_fleet(keep / "fleet")
-        again = f'tracelake --lake {keep / "lake"} sql "FROM layers"'
+        fleet = keep / "fleet" / "lake"
+        again = (
+            f'tracelake --lake {keep / "lake"} sql "FROM layers"\n'
+            f"Which rank is slow: tracelake --lake {fleet} ranks eight-ranks -o ranks.html\n"
+            f"What changed: tracelake --lake {fleet} compare monday tuesday -o comparison.html"
+        )
     click.echo(f"Next: {again}\nWith a trace of yours: tracelake layers trace.json.gz")
 
 

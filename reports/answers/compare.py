@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _DRAWN, _ROWS = 6, 200
 #: Share of the work that must be matched, or else the sides may not be of one program.
 _MATCHED_PCT = 50
-_SIDES = ("side", "verdict", "before_us", "after_us", "delta_us", "delta_pct", "ci_low_pct", "ci_high_pct",
+_SIDES = ("side", "verdict", "delta_us", "delta_pct", "before_us", "after_us", "ci_low_pct", "ci_high_pct",
           "detectable_pct", "traces", "runs", "steps", "before_matched_pct", "after_matched_pct", "basis",
           "doubts")  # fmt: skip
 _TRACES = ("side", "trace", "run", "rank", "recorded_at", "device_name", "hardware", "model", "phase", "devices",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: Rows of a table, and bars of a chart, at most.
 _ROWS, _BARS = 100, 20
 _EACH = "µs in a step of one device; the rows of a level sum to those above it"
-_TERMS = ("term", "before_us", "after_us", "delta_us", "more_work_us", "slower_work_us", "ci_low_us",
-          "ci_high_us", "matched_pct", "verdict")  # fmt: skip
+_TERMS = ("term", "delta_us", "verdict", "before_us", "after_us", "more_work_us", "slower_work_us", "ci_low_us",
+          "ci_high_us", "matched_pct")  # fmt: skip
 _OPS = ("operator", "module", "category", "shape", "matched_by", "before_us", "after_us", "delta_us", "more_work_us",
         "slower_work_us", "before_calls", "after_calls", "before_kernel", "after_kernel")  # fmt: skip
 #: Levels of the waterfall, as tables of a page.
