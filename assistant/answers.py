@@ -26,7 +26,7 @@ LARGEST = 16_000
 LONGEST, SHORT = 200, 40
 #: Columns of an answer at most.
 MOST_COLUMNS = 120
-#: Rows that are counted; of an answer with more it is said that there are more.
+#: Rows counted at most; a longer answer gives this number and `more than`.
 COUNTED = 10_000
 #: Sentences of one kind at most.
 _MOST_SENTENCES = 8

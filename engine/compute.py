@@ -317,7 +317,9 @@ class Worker:
         )
         path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
         # Of few rows, in the order that people expect where they ask for none.
-        order = ", ".join(dict.fromkeys(("trace_id", *(entry.key if self._rows.get(name, 0) <= _SORTED else ()))))
+        order = ", ".join(
+            dict.fromkeys(("trace_id", *(entry.key if self._rows.get(name, _SORTED + 1) <= _SORTED else ())))
+        )
         [(rows,)] = self.connection.execute(
             f"COPY ({query} ORDER BY {order}) TO {file_literal(path)} "
             "(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
