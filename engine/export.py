@@ -26,6 +26,7 @@ FORMATS = ("parquet", "csv", "duckdb", "delta", "postgres")
 #: What is called with the relations written, and how many there are.
 Done = Callable[[int, int], None]
 Written = list[tuple[str, int]]
+Writer = Callable[["duckdb.DuckDBPyConnection", Path, Sequence[modules.Module], Done], Written]
 #: A database that every DuckDB since 1.0 opens.
 _STORAGE = "v1.0.0"
 
@@ -122,72 +123,66 @@ def _check(target: Path, format: str) -> None:
         raise UsageError(f"{target}: is a file; {format} goes to a folder.")
 
 
-def _to_parquet(
-    connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
-) -> Written:
-    target.mkdir(parents=True, exist_ok=True)
-    written = []
-    for entry in entries:
-        path = file_literal(target / f"{entry.name}.parquet")
-        options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {parquet_metadata(entry)}"
-        [(rows,)] = connection.execute(f"COPY (SELECT * FROM {entry.name}) TO {path} ({options})").fetchall()
-        written.append((entry.name, rows))
-        done(len(written), len(entries))
+def _to_files(write: Callable[[duckdb.DuckDBPyConnection, Path, modules.Module], int]) -> Writer:
+    """Return what writes each relation to a place of its own in a folder, given what writes one."""
+
+    def written(
+        connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
+    ) -> Written:
+        target.mkdir(parents=True, exist_ok=True)
+        rows: Written = []
+        for entry in entries:
+            rows.append((entry.name, write(connection, target, entry)))
+            done(len(rows), len(entries))
+        return rows
+
     return written
 
 
-def _to_csv(
-    connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
-) -> Written:
-    target.mkdir(parents=True, exist_ok=True)
-    written = []
-    for entry in entries:
-        path, name = target / f"{entry.name}.csv", entry.name
-        if _has_unsafe_text(connection, name):
-            rows = _to_safe_csv(connection, path, name)
-        else:
-            copy = f"COPY (SELECT * FROM {name}) TO {file_literal(path)} (FORMAT csv, HEADER)"
-            [(rows,)] = connection.execute(copy).fetchall()
-        written.append((name, rows))
-        done(len(written), len(entries))
-    return written
+def _parquet(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Module) -> int:
+    path = file_literal(target / f"{entry.name}.parquet")
+    options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {parquet_metadata(entry)}"
+    [(rows,)] = connection.execute(f"COPY (SELECT * FROM {entry.name}) TO {path} ({options})").fetchall()
+    return int(rows)
 
 
-def _to_delta(
-    connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
-) -> Written:
-    """Write a Delta table per relation, or the next version of one that is there."""
+def _csv(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Module) -> int:
+    path, name = target / f"{entry.name}.csv", entry.name
+    if _has_unsafe_text(connection, name):
+        return _to_safe_csv(connection, path, name)
+    copy = f"COPY (SELECT * FROM {name}) TO {file_literal(path)} (FORMAT csv, HEADER)"
+    [(rows,)] = connection.execute(copy).fetchall()
+    return int(rows)
+
+
+def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Module) -> int:
+    """Write a Delta table, or the next version of one that is there."""
     from deltalake import write_deltalake
     from deltalake.exceptions import DeltaError
     from pyarrow import RecordBatchReader
 
     from .table_types import stored_type
 
-    target.mkdir(parents=True, exist_ok=True)
-    written = []
-    for entry in entries:
-        # Delta has no numbers above 64 bits but decimals, and of moments those of UTC.
-        kinds = {"TIMESTAMP": "TIMESTAMPTZ"} | {kind: stored_type(kind) for kind in ("UBIGINT", "HUGEINT")}
-        columns = ", ".join(
-            f'CAST("{column.name}" AS {kinds[column.type]}) AS "{column.name}"'
-            if column.type in kinds
-            else f'"{column.name}"'
-            for column in entry.columns
-        )
-        batches = connection.sql(f"SELECT {columns} FROM {entry.name}").to_arrow_reader()
-        schema = arrow_schema(entry, batches.schema)
-        counts: list[int] = []
-        reader = RecordBatchReader.from_batches(schema, _counted(batches, schema, counts))
-        try:
-            write_deltalake(
-                target / entry.name, reader, mode="overwrite", schema_mode="overwrite", name=entry.name,
-                description=entry.doc,
-            )  # fmt: skip
-        except DeltaError as error:
-            raise InputError(f"{target / entry.name}: cannot be written: {error}") from error
-        written.append((entry.name, sum(counts)))
-        done(len(written), len(entries))
-    return written
+    # Delta has no numbers above 64 bits but decimals, and of moments those of UTC.
+    kinds = {"TIMESTAMP": "TIMESTAMPTZ"} | {kind: stored_type(kind) for kind in ("UBIGINT", "HUGEINT")}
+    columns = ", ".join(
+        f'CAST("{column.name}" AS {kinds[column.type]}) AS "{column.name}"'
+        if column.type in kinds
+        else f'"{column.name}"'
+        for column in entry.columns
+    )
+    batches = connection.sql(f"SELECT {columns} FROM {entry.name}").to_arrow_reader()
+    schema = arrow_schema(entry, batches.schema)
+    counts: list[int] = []
+    reader = RecordBatchReader.from_batches(schema, _counted(batches, schema, counts))
+    try:
+        write_deltalake(
+            target / entry.name, reader, mode="overwrite", schema_mode="overwrite", name=entry.name,
+            description=entry.doc,
+        )  # fmt: skip
+    except DeltaError as error:
+        raise InputError(f"{target / entry.name}: cannot be written: {error}") from error
+    return sum(counts)
 
 
 def _counted(
@@ -237,7 +232,9 @@ def _with_keys(entry: modules.Module, entries: Sequence[modules.Module]) -> list
     ]
 
 
-_WRITERS = {"parquet": _to_parquet, "csv": _to_csv, "delta": _to_delta, "duckdb": _to_database}
+_WRITERS: dict[str, Writer] = {
+    "parquet": _to_files(_parquet), "csv": _to_files(_csv), "delta": _to_files(_delta), "duckdb": _to_database,
+}  # fmt: skip
 
 
 def _has_unsafe_text(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
