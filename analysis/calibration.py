@@ -65,7 +65,7 @@ class Measured:
             if ranks == 1 and whole % layers == 0:
                 line += f"; if it is a pipeline stage, tracelake set {self.trace} pp={whole // layers}"
             found.append(f"{line}.")
-        if parts := self.rows.filter("over_100").select("part").distinct().order("part").fetchall():
+        if parts := self.rows.filter("flag_over_100").select("part").distinct().order("part").fetchall():
             found.append(
                 f"shares above 100 % are shown as they are, here of {', '.join(part for (part,) in parts)}. Causes: "
                 f"{OVER_100}."

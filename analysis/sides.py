@@ -111,7 +111,7 @@ def compare(store: Store, sides: Sequence[Side], *, anyway: bool = False) -> Sid
     return SideComparison(
         sides=store.sql(f"SELECT * FROM comparisons {order}", names=names),
         terms=store.sql("SELECT * FROM comparison_terms"),
-        ops=store.sql("SELECT * FROM comparison_ops ORDER BY side, abs(delta_ns) DESC, part, operator, shape"),
+        ops=store.sql("SELECT * FROM comparison_ops ORDER BY side, abs(change_ns) DESC, part, operator, shape"),
         matches=store.sql(f"SELECT * FROM comparison_matches {order}, before_ns + after_ns DESC", names=names),
         left_out=tuple(f"{name} has no device operation that takes time" for name in empty),
     )

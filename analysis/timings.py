@@ -84,7 +84,7 @@ def insert_times(connection: duckdb.DuckDBPyConnection, request: str, times: Tim
     if times is None:
         return
     for nth, (category, (us, count)) in enumerate(times.categories.items()):
-        row = {"request": request, "position": nth, "category": category, "dur_us": us, "kernels": count}
+        row = {"request": request, "position": nth, "category": category, "dur_us": us, "kernel_count": count}
         _insert(connection, "category_timings", row)
     for nth, kernel in enumerate(times.kernels):
         _insert(connection, "kernel_timings", {"request": request, "position": nth, **vars(kernel)})

@@ -150,8 +150,8 @@ def notice() -> str:
 
 
 def units(columns: list[str]) -> dict[str, str]:
-    """Return the units of columns, by the suffix of their names."""
+    """Return the units of columns, by the suffix of their names, or by a name that is one: flop, gbps, tflops."""
     known = _file()["units"]
     # Of tokens_per_s, not that of _s.
-    longest = (max(filter(column.endswith, known), key=len, default="") for column in columns)
+    longest = (max(filter(f"_{column}".endswith, known), key=len, default="") for column in columns)
     return {suffix: known[suffix] for suffix in dict.fromkeys(longest) if suffix}

@@ -112,8 +112,8 @@ def kernels(lake: Lake, given: Arguments) -> Answer:
         facts = {"trace_id": trace_id, "pass_id": pass_id, "of_layer": True}
         return fetched(rows, given, trust=trust, facts=facts, order="longest first")
     found = lake.sql(
-        "SELECT name, category, device, calls, total_us, self_us, mean_us, max_us, busy_pct, achieved_gbps, "
-        "achieved_tflops FROM ops WHERE trace_id = $trace_id ORDER BY self_us DESC, name",
+        "SELECT name, category, device, calls, sum_us, self_us, mean_us, max_us, busy_pct, gbps, "
+        "tflops FROM ops WHERE trace_id = $trace_id ORDER BY self_us DESC, name",
         trace_id=trace_id,
     )
     order = "longest own time first; busy_pct is of the device's busy time"
@@ -155,7 +155,7 @@ def _waterfall(lake: Lake, found: list[Any], given: Arguments, facts: dict[str, 
     from ..analysis import sides as beside
 
     answer = beside.compare(lake.store, found, anyway=given["anyway"])
-    columns = "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, delta_pct, verdict, before_matched_pct, doubts"
+    columns = "side, baseline, basis, before_ns / 1e6, after_ns / 1e6, change_pct, verdict, before_matched_pct, doubts"
     [(side, baseline, basis, before, after, change, verdict, matched, doubts)] = answer.sides.select(columns).fetchall()
     about = {
         "side": side, "baseline": baseline, "basis": f"ms per {basis}", "before_ms": before, "after_ms": after,

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, damage, guard, modules, naming, renew
+from . import aside, damage, glossary, guard, modules, naming, renew
 from .catalog import Catalog, create_tables
 from .connection import connect, have_read, set_event_files
 from .errors import UsageError
@@ -134,7 +134,7 @@ class Store:
         except duckdb.CatalogException as error:
             raise UsageError(str(error) if of_all else modules.near(str(error))) from error
         except (duckdb.ParserException, duckdb.BinderException) as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(glossary.explained(str(error))) from error
         except duckdb.Error as error:
             if self.recover(error):
                 return self.sql(query, **parameters)

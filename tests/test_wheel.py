@@ -45,7 +45,7 @@ def test_the_wheel_holds_every_module_and_sql_file_and_nothing_else(wheel):
         ROOT / "assistant" / "tools.toml",
         *(ROOT / "docs" / "guide").glob("*.md"),
         *(ROOT / "docs" / "skills").rglob("SKILL.md"),
-        ROOT / "sql" / "folders.toml",
+        *(ROOT / "sql").glob("*.toml"),
         *(ROOT / "sql").rglob("*.sql"),
         *(ROOT / "sql").rglob("*.csv"),
     }

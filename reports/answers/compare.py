@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _DRAWN, _ROWS = 6, 200
 #: Share of the work that must be matched, or else the sides may not be of one program.
 _MATCHED_PCT = 50
-_SIDES = ("side", "verdict", "delta_us", "delta_pct", "before_us", "after_us", "ci_low_pct", "ci_high_pct",
+_SIDES = ("side", "verdict", "change_us", "change_pct", "before_us", "after_us", "ci_low_pct", "ci_high_pct",
           "detectable_pct", "traces", "runs", "steps", "before_matched_pct", "after_matched_pct", "basis",
           "doubts")  # fmt: skip
 _TRACES = ("side", "trace", "run", "rank", "recorded_at", "device_name", "hardware", "model", "phase", "devices",
@@ -109,7 +109,7 @@ def _who(side: str, traces: Sequence[Row]) -> str:
 
 def _sides(sides: Sequence[Row], drawn: int) -> Section:
     rows = [{**row, "kind": waterfalls.kind(row["verdict"])} for row in sides[:_ROWS]]
-    columns = ("side", "delta_pct", "ci_low_pct", "ci_high_pct", "kind", "verdict")
+    columns = ("side", "change_pct", "ci_low_pct", "ci_high_pct", "kind", "verdict")
     chart = changes.intervals("sides-steps", "Steps of each side", [{key: row[key] for key in columns} for row in rows])
     of = f" The {drawn} that differ most are shown below." if drawn < len(sides) else ""
     fold = Fold(table([waterfalls.in_us(row) for row in rows], _SIDES, "Sides", "µs in a step"), "comparisons")

@@ -28,7 +28,7 @@ _OF_STEP = ("label", "step", "is_steady", "step_us", "compute_us", "exposed_comm
 _OF_CALL = ("label", "kind", "step_id", "waited_us", "behind_us", "cause", "gap_us", "compute_us", "link_us",
             "earlier_us", "clock_residual_us", "call")  # fmt: skip
 _OF_STRAGGLER = ("label", "calls", "last_calls", "last_pct", "expected_pct", "is_often_last", "mean_late_us",
-                 "caused_us", "waited_us")  # fmt: skip
+                 "caused_us", "waiting_us")  # fmt: skip
 
 
 def page(store: Store, answer: Ranks) -> Page:

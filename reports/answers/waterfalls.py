@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 #: Rows of a table, and bars of a chart, at most.
 _ROWS, _BARS = 100, 20
 _EACH = "µs in a step of one device; the rows of a level sum to those above it"
-_TERMS = ("term", "delta_us", "verdict", "before_us", "after_us", "more_work_us", "slower_work_us", "ci_low_us",
+_TERMS = ("term", "change_us", "verdict", "before_us", "after_us", "more_work_us", "slower_work_us", "ci_low_us",
           "ci_high_us", "matched_pct")  # fmt: skip
-_OPS = ("operator", "module", "category", "shape", "matched_by", "before_us", "after_us", "delta_us", "more_work_us",
+_OPS = ("operator", "module", "category", "shape", "matched_by", "before_us", "after_us", "change_us", "more_work_us",
         "slower_work_us", "before_calls", "after_calls", "before_kernel", "after_kernel")  # fmt: skip
 #: Levels of the waterfall, as tables of a page.
 _LEVELS = {
@@ -46,7 +46,7 @@ def in_us(row: Row) -> Row:
 
 def largest(sides: Sequence[Row]) -> list[Row]:
     """Return sides of a comparison, those that differ for certain and most first."""
-    return sorted(sides, key=lambda row: (kind(row["verdict"]) == "not certain", -abs(row["delta_ns"])))
+    return sorted(sides, key=lambda row: (kind(row["verdict"]) == "not certain", -abs(row["change_ns"])))
 
 
 def terms(store: Store, sides: Sequence[Row], key: str, title: str) -> Section:
@@ -59,7 +59,7 @@ def terms(store: Store, sides: Sequence[Row], key: str, title: str) -> Section:
         rows = objects(
             store,
             "SELECT * FROM comparison_terms WHERE list_contains($names, side) AND list_contains($wanted, level) "
-            f"QUALIFY row_number() OVER (PARTITION BY side ORDER BY abs(delta_ns) DESC, place) <= {_ROWS} "
+            f"QUALIFY row_number() OVER (PARTITION BY side ORDER BY abs(change_ns) DESC, place) <= {_ROWS} "
             "ORDER BY list_position($names, side), place",
             names=names,
             wanted=list(wanted),
@@ -87,8 +87,8 @@ def _drawn(store: Store, side: Row, name: str) -> Chart:
         is_step = bar["bar"] in ("before", "after")
         of_step = f"{bar['bar']}: {words.short(str(bar['name']))}"
         label = of_step if is_step else bar["name"] or words.counted(bar["terms"], "other term")
-        pct = 100 * bar["delta_ns"] / side["before_ns"] if side["before_ns"] else 0
-        brief = words.time(bar["end_ns"]) if is_step else words.change(bar["delta_ns"])
+        pct = 100 * bar["change_ns"] / side["before_ns"] if side["before_ns"] else 0
+        brief = words.time(bar["end_ns"]) if is_step else words.change(bar["change_ns"])
         said = brief if is_step else f"{brief}, {pct:+.1f} %"
         rows.append({
             "label": label, "start_ms": bar["start_ns"] / 1e6, "end_ms": bar["end_ns"] / 1e6, "said": said,
@@ -104,9 +104,9 @@ def operators(store: Store, sides: Sequence[Row], key: str, title: str) -> Secti
     names = [row["side"] for row in sides]
     rows = objects(
         store,
-        "SELECT * FROM comparison_ops WHERE list_contains($names, side) AND delta_ns <> 0 "
-        f"QUALIFY row_number() OVER (PARTITION BY side ORDER BY abs(delta_ns) DESC, group_id) <= {_ROWS} "
-        "ORDER BY list_position($names, side), abs(delta_ns) DESC, group_id",
+        "SELECT * FROM comparison_ops WHERE list_contains($names, side) AND change_ns <> 0 "
+        f"QUALIFY row_number() OVER (PARTITION BY side ORDER BY abs(change_ns) DESC, group_id) <= {_ROWS} "
+        "ORDER BY list_position($names, side), abs(change_ns) DESC, group_id",
         names=names,
     )
     if not rows:
@@ -135,7 +135,7 @@ def _bars(rows: Sequence[Row]) -> Iterator[Row]:
         given[label] = given.get(label, 0) + 1
         label += f" ({given[label]})" if given[label] > 1 else ""
         if row["more_work_ns"] is None:
-            yield {"label": label, "why": "idle or waiting", "delta_ms": row["delta_ns"] / 1e6}
+            yield {"label": label, "why": "idle or waiting", "change_ms": row["change_ns"] / 1e6}
         else:
-            yield {"label": label, "why": "amount of work", "delta_ms": row["more_work_ns"] / 1e6}
-            yield {"label": label, "why": "speed of work", "delta_ms": row["slower_work_ns"] / 1e6}
+            yield {"label": label, "why": "amount of work", "change_ms": row["more_work_ns"] / 1e6}
+            yield {"label": label, "why": "speed of work", "change_ms": row["slower_work_ns"] / 1e6}

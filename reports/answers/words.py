@@ -45,8 +45,8 @@ def difference(row: Row) -> str:
         row: of comparisons.
     """
     said = f"{time(row['after_ns'])} a step after {time(row['before_ns'])}"
-    if row["delta_pct"] is not None:
-        said += f": {change(row['delta_ns'])}, {row['delta_pct']:+.1f} %"
+    if row["change_pct"] is not None:
+        said += f": {change(row['change_ns'])}, {row['change_pct']:+.1f} %"
     if row["ci_low_pct"] is not None:
         said += f" (95 % interval {row['ci_low_pct']:+.1f} to {row['ci_high_pct']:+.1f} %)"
     return f"{said}: {row['verdict']}"
@@ -54,7 +54,7 @@ def difference(row: Row) -> str:
 
 def where(terms: list[Row]) -> str:
     """Return which parts of the step differ; terms: rows of comparison_terms of the level part, in order."""
-    parts = [f"{row['name']} {change(row['delta_ns'])} ({row['verdict']})" for row in terms if row["delta_ns"]]
+    parts = [f"{row['name']} {change(row['change_ns'])} ({row['verdict']})" for row in terms if row["change_ns"]]
     return ", ".join(parts) or "no part of the step differs"
 
 
@@ -65,7 +65,7 @@ def lead(row: Row | None) -> str:
     names = [row["part"], row["category"], row["module"], row["operator"]]
     # What is matched by its category has that for an operator.
     said = " / ".join(short(name) for name in names if name and name != f"({row['category']})")
-    said += f": {change(row['delta_ns'])}"
+    said += f": {change(row['change_ns'])}"
     if row["step_pct"] is not None:
         said += f", {row['step_pct']:+.1f} % of the step"
     said += f" ({row['verdict']})"

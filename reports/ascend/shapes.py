@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _QUERY = """
     SELECT
         op_type, op_state, core, input_dims, input_types, input_formats, output_dims, output_types, output_formats,
-        avg_us, median_us, std_us, count, block_num, pmu_avg
+        mean_us, median_us, std_us, count, block_num, pmu_avg
     FROM shape_stats({trace})
     WHERE input_dims IS NOT NULL AND output_dims IS NOT NULL
     ORDER BY op_type, input_dims, output_dims, count DESC, block_num, input_types, input_formats

@@ -26,12 +26,12 @@ _OPERATORS = (
 )
 _KERNELS = (
     "position, half, category, name, short_name, shape, dur_us, layer_pct, fate, reason, map_rule, group_id, "
-    "operators, share_of_group, dtype, dtype_source, flop_rank, peak_dtype, peak_tflops, compute_us, mfu_pct, "
+    "operators, group_share, dtype, dtype_source, flop_rank, peak_dtype, peak_tflops, compute_us, mfu_pct, "
     "roofline_pct, flag_over_100, over_100_causes"
 )
 _GROUPS = (
-    "group_id, operators, kernels, measured_us, flop_rank, bytes, peak_dtype, peak_tflops, compute_us, memory_us, "
-    "tflops, mfu_pct, mbu_pct, roofline_pct, flag_over_100, over_100_causes"
+    "group_id, operators, kernel_count AS kernels, measured_us, flop_rank, bytes, peak_dtype, peak_tflops, "
+    "compute_us, memory_us, tflops, mfu_pct, mbu_pct, roofline_pct, flag_over_100, over_100_causes"
 )
 _WORKS = (
     "layers, flop, flop_rank, attention_flop, mlp_flop, weight_bytes, kv_bytes, bytes, intensity, compute_us, "

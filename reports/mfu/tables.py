@@ -245,7 +245,7 @@ def _kernel(row: dict[str, Any]) -> tuple[str, ...]:
     if row["fate"] == "assigned":
         shown = "+".join(row["operators"])
         alone = row["flop_rank"] is not None
-        of_group = f"{100 * row['share_of_group']:.1f}" if row["share_of_group"] is not None else _DASH
+        of_group = f"{100 * row['group_share']:.1f}" if row["group_share"] is not None else _DASH
         mfu = _marked(row) if alone else "of group"
     else:
         shown, of_group, mfu = f"{row['fate']}: {row['reason']}", _DASH, "N/A"

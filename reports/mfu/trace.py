@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _PASSES = (
     "rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us, overhead_us, unmapped_us, "
-    "mapped_pct, flop, flops_covered_pct, peak_tflops, tflops, 100 * mfu AS mfu_pct, 100 * cluster_mfu AS "
+    "mapped_pct, flop, flop_covered_pct, peak_tflops, tflops, 100 * mfu AS mfu_pct, 100 * cluster_mfu AS "
     "cluster_mfu_pct, bytes, 100 * mbu AS mbu_pct, 100 * roofline_eff AS roofline_pct, "
     "over_100_causes"
 )
 _UNITS = (
-    "rank, device, pass_id, fate, unit, map_rules, kernels, sum_us, pass_pct, flop, dtypes, tflops, mfu_pct, bytes, "
-    "mbu_pct, flag_over_100, over_100_causes"
+    "rank, device, pass_id, fate, unit, map_rules, kernel_count AS kernels, sum_us, pass_pct, flop, dtypes, tflops, "
+    "mfu_pct, bytes, mbu_pct, flag_over_100, over_100_causes"
 )
 
 _BASES = (
@@ -119,7 +119,7 @@ def _passes(rows: list[dict[str, Any]]) -> Table:
     cells = tuple(
         (
             row["device"], row["pass_id"], row["phase"], row["time_basis"], row["time_us"] / 1000, row["kernel_count"],
-            row["mapped_pct"], flop_text(row["flop"]), row["flops_covered_pct"], row["tflops"], row["peak_tflops"],
+            row["mapped_pct"], flop_text(row["flop"]), row["flop_covered_pct"], row["tflops"], row["peak_tflops"],
             *(share(row[f"{of}_pct"], _mark(row[f"{of}_pct"])) for of in ("mfu", "cluster_mfu", "mbu", "roofline")),
             *reason(row, rows),
         )

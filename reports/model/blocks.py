@@ -190,7 +190,7 @@ def configuration(source: Source) -> list[Block]:
 
 def _points(source: Source) -> list[dict[str, Any]]:
     return source.ask(
-        f"SELECT phase, execution, intensity, achieved_tflops AS tflops, mfu FROM {SCHEMA}._report_points "
+        f"SELECT phase, execution, intensity, tflops, mfu FROM {SCHEMA}._report_points "
         "WHERE study = 'report anchor' ORDER BY phase, execution"
     )
 
@@ -209,7 +209,7 @@ def kpi(source: Source) -> list[Block]:
 def _sweep(source: Source, study: str, axis: str) -> list[dict[str, Any]]:
     return source.ask(
         f"""
-        SELECT execution, {axis} AS value, intensity, achieved_tflops AS tflops, compute_ms AS T_comp, hbm_ms AS T_hbm,
+        SELECT execution, {axis} AS value, intensity, tflops, compute_ms AS T_comp, hbm_ms AS T_hbm,
             net_ms AS T_net, CASE WHEN fits THEN 'yes' ELSE 'no' END AS fits
         FROM {SCHEMA}._report_points
         WHERE study = $study ORDER BY execution, value
@@ -243,7 +243,7 @@ def _worked(source: Source) -> list[Block]:
     """Return the figures of one batch step by step: 128, or the largest of the sweep."""
     rows = source.ask(
         f"""
-        SELECT *, achieved_tflops / mfu AS peak, hbm_bytes / hbm_ms / 1e6 AS gbps FROM {SCHEMA}.phase_roofline
+        SELECT *, tflops / mfu AS peak, hbm_bytes / hbm_ms / 1e6 AS gbps FROM {SCHEMA}.phase_roofline
         WHERE study = 'report batch' AND execution = $main ORDER BY batch = 128 DESC, batch DESC LIMIT 1
         """,
         main=source.work.main,
@@ -265,7 +265,7 @@ def _worked(source: Source) -> list[Block]:
         ("T_hbm", "bytes_hbm / BW_hbm", f"{bytes_} GB / {figures(at['gbps'])} GB/s = {figures(at['hbm_ms'])} ms"),
         ("T_net", "bytes_net / BW_net", f"{net} GB: {figures(at['net_ms'])} ms"),
         ("T_est", "the longest of the three", f"{figures(at['time_ms'])} ms, {at['bound']}-bound"),
-        ("TF_est", "F_theory / T_est", f"{figures(at['achieved_tflops'])} TFLOP/s"),
+        ("TF_est", "F_theory / T_est", f"{figures(at['tflops'])} TFLOP/s"),
         ("Throughput", "B / T_est", f"{figures(at['tokens_per_s'])} tokens/s"),
     )  # fmt: skip
     title = f"Worked example: B = {at['batch']:,} sequences, L = {at['kv_len']:,} tokens, {source.work.main} kernels"
@@ -304,7 +304,7 @@ def shares(source: Source) -> list[Block]:
 def category_roofs(source: Source) -> list[Block]:
     """Return the roofline of the categories, phase by phase."""
     rows = source.ask(
-        "SELECT phase, execution, category, intensity, achieved_tflops AS tflops "
+        "SELECT phase, execution, category, intensity, tflops "
         f"FROM {SCHEMA}._report_categories ORDER BY phase, execution, category"
     )
     drawn = [

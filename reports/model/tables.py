@@ -54,8 +54,8 @@ _SIDES = (
 )
 #: Rates that times were computed with.
 _RATES = (
-    "achieved_tflops / mfu AS peak_tflops, hbm_bytes / hbm_ms / 1e6 AS hbm_gbps, "
-    "1e3 * (achieved_tflops / mfu) / (hbm_bytes / hbm_ms / 1e6) AS knee"
+    "tflops / mfu AS peak_tflops, hbm_bytes / hbm_ms / 1e6 AS hbm_gbps, "
+    "1e3 * (tflops / mfu) / (hbm_bytes / hbm_ms / 1e6) AS knee"
 )
 
 QUERIES = {
@@ -101,7 +101,7 @@ QUERIES = {
         ORDER BY list_position($chips, hardware)"""),
     "phase_knees": Query("Rates of each phase", "phase_roofline", f"""
         SELECT phase, hardware, {_RATES}, net_bytes / nullif(net_ms, 0) / 1e6 AS net_gbps,
-            1e3 * (achieved_tflops / mfu) / (net_bytes / nullif(net_ms, 0) / 1e6) AS net_knee
+            1e3 * (tflops / mfu) / (net_bytes / nullif(net_ms, 0) / 1e6) AS net_knee
         FROM {_POINTS} WHERE study IN ('report anchor', 'report chips') AND is_main
         ORDER BY chip_place, phase_place"""),
     "kpi": Query("Headline figures", "phase_roofline", f"""

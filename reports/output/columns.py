@@ -66,7 +66,7 @@ COLUMNS = {
     "comparisons": """
         SELECT
             side, traces, runs, steps, round(before_ns / 1e6, 3) AS before_ms, round(after_ns / 1e6, 3) AS after_ms,
-            round(delta_ns / 1e6, 3) AS delta_ms, round(delta_pct, 2) AS delta_pct,
+            round(change_ns / 1e6, 3) AS change_ms, round(change_pct, 2) AS change_pct,
             round(detectable_pct, 2) AS noise_pct, verdict, round(before_matched_pct, 1) AS before_matched_pct,
             round(after_matched_pct, 1) AS after_matched_pct, doubts
         FROM rows
@@ -77,7 +77,7 @@ COLUMNS = {
             repeat('  ', list_position(['step', 'part', 'category', 'module', 'operator'], level) - 1)
             || if(name = '', '(unknown)', name) AS term,
             round(before_ns / 1e6, 3) AS before_ms, round(after_ns / 1e6, 3) AS after_ms,
-            round(delta_ns / 1e6, 3) AS delta_ms, round(more_work_ns / 1e6, 3) AS more_work_ms,
+            round(change_ns / 1e6, 3) AS change_ms, round(more_work_ns / 1e6, 3) AS more_work_ms,
             round(slower_work_ns / 1e6, 3) AS slower_work_ms, round(detectable_ns / 1e6, 3) AS noise_ms,
             round(matched_pct, 1) AS matched_pct, verdict
         FROM rows
@@ -92,7 +92,7 @@ COLUMNS = {
         """,
     "shapes": """
         SELECT
-            op_type, core, count, round(sum_us, 3) AS sum_us, round(min_us, 3) AS min_us, round(avg_us, 3) AS avg_us,
+            op_type, core, count, round(sum_us, 3) AS sum_us, round(min_us, 3) AS min_us, round(mean_us, 3) AS mean_us,
             round(median_us, 3) AS median_us, round(p95_us, 3) AS p95_us, round(max_us, 3) AS max_us,
             round(std_us, 3) AS std_us, block_num, input_dims, output_dims
         FROM rows

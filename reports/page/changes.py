@@ -67,19 +67,19 @@ def waterfall(name: str, title: str, rows: Sequence[Row]) -> Chart:
 
 
 def intervals(name: str, title: str, rows: Sequence[Row]) -> Chart:
-    """Return sides beside their baseline; rows: side, delta_pct, ci_low_pct, ci_high_pct, kind, verdict."""
+    """Return sides beside their baseline; rows: side, change_pct, ci_low_pct, ci_high_pct, kind, verdict."""
     alt = altair_module()
     base = alt.Chart(data(rows)).encode(
         y=alt.Y("side:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[
-            alt.Tooltip("side:N"), alt.Tooltip("delta_pct:Q", title="difference, %", format="+.2f"),
+            alt.Tooltip("side:N"), alt.Tooltip("change_pct:Q", title="difference, %", format="+.2f"),
             alt.Tooltip("ci_low_pct:Q", title="from, %", format="+.2f"),
             alt.Tooltip("ci_high_pct:Q", title="to, %", format="+.2f"), alt.Tooltip("verdict:N"),
         ],
     )  # fmt: skip
     colour = alt.Color("kind:N", title=None, scale=_scale(KINDS, rows, "kind"), legend=_below())
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=alt.X("delta_pct:Q", title="step beside the baseline's, %"), color=colour
+        x=alt.X("change_pct:Q", title="step beside the baseline's, %"), color=colour
     )
     known = "isValid(datum.ci_low_pct)"
     lines = base.transform_filter(known).mark_rule(strokeWidth=2).encode(
@@ -90,16 +90,16 @@ def intervals(name: str, title: str, rows: Sequence[Row]) -> Chart:
 
 
 def differences(name: str, title: str, rows: Sequence[Row]) -> Chart:
-    """Return what takes longer to the right, what takes less to the left; rows: label, why, delta_ms."""
+    """Return what takes longer to the right, what takes less to the left; rows: label, why, change_ms."""
     alt = altair_module()
     drawn = (
         alt.Chart(data(rows))
         .mark_bar()
         .encode(
-            x=alt.X("delta_ms:Q", title="ms in a step, after minus before"),
+            x=alt.X("change_ms:Q", title="ms in a step, after minus before"),
             y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
             color=alt.Color("why:N", title=None, scale=_scale(REASONS, rows, "why"), legend=_below(3)),
-            tooltip=[alt.Tooltip("label:N"), alt.Tooltip("why:N"), alt.Tooltip("delta_ms:Q", format="+,.4f")],
+            tooltip=[alt.Tooltip("label:N"), alt.Tooltip("why:N"), alt.Tooltip("change_ms:Q", format="+,.4f")],
         )
     )
     return chart(name, title, _sized(drawn, _BAND * len({row["label"] for row in rows})))

@@ -109,7 +109,8 @@ def check_format(format: str) -> None:
 def build(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> dict[str, Any]:
     """Return the summary of a trace as one object, `tracelake.profile_summary.v1`.
 
-    Its shape is published in `reports/summary/tracelake.profile_summary.v1.json`. Lists are whole: a page cuts them.
+    Its shape is published in `reports/summary/tracelake.profile_summary.v1.json`, with the keys that `as_json`
+    writes. Lists are whole: a page cuts them.
 
     Args:
         store: the lake.
@@ -157,7 +158,12 @@ def _facts(store: Store, trace_id: str) -> dict[str, Any]:
 
 
 def as_json(summary: dict[str, Any]) -> str:
-    """Return a summary as JSON text."""
+    """Return a summary as JSON text; its keys stay those of v1 where a column has another name since."""
+    summary = summary | {
+        one.key: summary[one.key]
+        | {"rows": [{one.v1.get(key, key): value for key, value in row.items()} for row in summary[one.key]["rows"]]}
+        for one in SECTIONS if one.v1
+    }  # fmt: skip
     return json_text(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
@@ -293,7 +299,7 @@ def _column(name: str, rows: list[dict[str, Any]]) -> Column:
     numeric = all(row[name] is None or isinstance(row[name], int | float) for row in rows)
     if not numeric:
         return text(name)
-    decimals = 2 if name.endswith("_pct") else 3 if name.endswith(("_us", "_gbps", "_tflops")) else None
+    decimals = 2 if name.endswith("_pct") else 3 if f"_{name}".endswith(("_us", "_gbps", "_tflops")) else None
     return Column(name, decimals)
 
 

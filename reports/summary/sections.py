@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class Section:
         subtitle: heading of the table.
         basis: what its figures are measured in and shares of.
         query: SQL with the trace as $1; its columns are the rows' keys.
+        v1: keys that the published JSON has for columns of other names.
         nothing: what the page says when there are no rows.
         whole: the page shows all rows.
         left_out: a column that marks rows the page leaves out; the column is left out as well.
@@ -30,7 +32,11 @@ class Section:
     whole: bool = False
     left_out: str = ""
     is_text: bool = False
+    v1: Mapping[str, str] = field(default_factory=dict)
 
+
+_SUM = {"sum_us": "total_us"}
+_WORK = {"flop": "flops", "flop_source": "flops_source", "tflops": "achieved_tflops"}
 
 SECTIONS = (
     Section(
@@ -59,10 +65,10 @@ SECTIONS = (
         "Times in µs, summed over devices; shares of {whole}, which the parts make up exactly. Beside them the device "
         "with the smallest and the one with the largest share of its own window.",
         """
-        SELECT part, total_us, share_pct, least_pct, most_pct
+        SELECT part, sum_us, share_pct, least_pct, most_pct
         FROM _summary_parts WHERE trace_id = $1 ORDER BY place
         """,
-        "No device operation that takes time.", whole=True,
+        "No device operation that takes time.", whole=True, v1=_SUM,
     ),
     Section(
         "regions", "Hierarchical Regions",
@@ -83,11 +89,11 @@ SECTIONS = (
         "streams run side by side and these are more.",
         """
         SELECT
-            op, program, class, family, calls, self_us, share_pct, mean_us, flops, flops_source, achieved_tflops, shape,
+            op, program, class, family, calls, self_us, share_pct, mean_us, flop, flop_source, tflops, shape,
             path
         FROM _summary_ops WHERE trace_id = $1 ORDER BY self_us DESC, op
         """,
-        "No device operations.",
+        "No device operations.", v1=_WORK,
     ),
     Section(
         "op_families", "Semantic Families",
@@ -95,10 +101,10 @@ SECTIONS = (
         "up exactly. Rates in TFLOP/s and GB/s of the calls whose work is known.",
         """
         SELECT
-            family, calls, self_us, share_pct, mean_us, flops, flops_source, achieved_tflops, example, example_shape
+            family, calls, self_us, share_pct, mean_us, flop, flop_source, tflops, example, example_shape
         FROM _summary_families WHERE trace_id = $1 ORDER BY self_us DESC, family
         """,
-        "No device operations.",
+        "No device operations.", v1=_WORK,
     ),
     Section(
         "collectives", "Communication Collectives",
@@ -106,11 +112,11 @@ SECTIONS = (
         "{whole}. Bandwidths in GB/s over the time on the device, waiting included.",
         """
         SELECT
-            kind, program, process_group, group_size, calls, total_us, avg_us, exposed_us, hidden_us, exposed_pct,
-            avg_bytes, algorithm_gbps, bus_gbps
-        FROM _summary_collectives WHERE trace_id = $1 ORDER BY exposed_us DESC, total_us DESC, kind
+            kind, program, process_group, group_size, calls, sum_us, mean_us, exposed_us, hidden_us, exposed_pct,
+            mean_bytes, algorithm_gbps, bus_gbps
+        FROM _summary_collectives WHERE trace_id = $1 ORDER BY exposed_us DESC, sum_us DESC, kind
         """,
-        "No collectives.",
+        "No collectives.", v1=_SUM | {"mean_us": "avg_us", "mean_bytes": "avg_bytes"},
     ),
     Section(
         "collective_calls", "", "Times in µs, means over the calls that the lake has from several devices.",
@@ -127,24 +133,24 @@ SECTIONS = (
         "stragglers", "", "Times in µs, summed over the calls; expected: the share if all came last equally often.",
         """
         SELECT
-            trace, rank, device, calls, last_calls, last_pct, expected_pct, mean_late_us, caused_us, waited_us,
+            trace, rank, device, calls, last_calls, last_pct, expected_pct, mean_late_us, caused_us, waiting_us,
             clock_residual_us
         FROM _summary_stragglers
         WHERE run = (SELECT coalesce(run, trace_id) FROM traces WHERE trace_id = $1)
         ORDER BY caused_us DESC, trace, device
         """,
-        "", subtitle="Who comes last",
+        "", subtitle="Who comes last", v1={"waiting_us": "waited_us"},
     ),
     Section(
         "gaps", "Pre-Op Gaps",
         "Times in µs, summed over devices: time in which nothing ran before the operation; shares of {whole}.",
         """
         SELECT
-            payload_name, marker_name, gaps, devices, total_us, window_pct AS share_pct, mean_us, max_us, between_us,
+            payload_name, marker_name, gaps, devices, sum_us, window_pct AS share_pct, mean_us, max_us, between_us,
             host_bound_us
-        FROM gap_payloads WHERE trace_id = $1 ORDER BY total_us DESC, max_us DESC, payload_name
+        FROM gap_payloads WHERE trace_id = $1 ORDER BY sum_us DESC, max_us DESC, payload_name
         """,
-        "No gaps.",
+        "No gaps.", v1=_SUM,
     ),
     Section(
         "idle_causes", "", "Times in µs, summed over devices; shares of {whole}.",
@@ -158,10 +164,10 @@ SECTIONS = (
         "gap_regions", "Gap Context (Region-First)",
         "Times in µs, summed over devices; shares of {whole}.",
         """
-        SELECT region, gaps, total_us, mean_us, share_pct, payloads
-        FROM _summary_gap_regions WHERE trace_id = $1 ORDER BY total_us DESC, region
+        SELECT region, gaps, sum_us, mean_us, share_pct, payloads
+        FROM _summary_gap_regions WHERE trace_id = $1 ORDER BY sum_us DESC, region
         """,
-        "No gaps.",
+        "No gaps.", v1=_SUM,
     ),
     Section(
         "findings", "Optimization Candidates", "Shares as each finding states; gains are upper bounds and may overlap.",

@@ -13,7 +13,7 @@ WITH operations AS (
         trace_id, sum(calls) AS calls,
         sum(calls) FILTER (family = 'matmul') AS products,
         sum(known_calls) FILTER (family = 'matmul') AS known_products,
-        sum(flops) FILTER (family = 'matmul') AS product_flops
+        sum(flop) FILTER (family = 'matmul') AS product_flop
     FROM step_ops
     GROUP BY trace_id
 ),
@@ -30,7 +30,7 @@ CROSS JOIN LATERAL (
     VALUES
         ('devices', devices), ('requests', requests), ('tokens', tokens),
         -- Of some products alone they would show what a profiler recorded, not what was computed.
-        ('product FLOP', CASE WHEN known_products >= 0.999 * products THEN product_flops END),
+        ('product FLOP', CASE WHEN known_products >= 0.999 * products THEN product_flop END),
         ('operations', calls)
 ) AS measures (measure, value)
 WHERE value IS NOT NULL;

@@ -10,10 +10,10 @@
 -- change_us         DOUBLE   after minus before; a family that a trace has not counts as 0, µs
 -- change_pct        DOUBLE   the same by before, %; NULL if the first trace has it not
 -- time_ratio        DOUBLE   after by before, NULL likewise
--- before_flops      DOUBLE   floating-point operations in the first trace, of the calls of which
+-- before_flop       DOUBLE   floating-point operations in the first trace, of the calls of which
 --                            they are known
--- after_flops       DOUBLE   in the second trace
--- work_ratio        DOUBLE   after_flops by before_flops
+-- after_flop        DOUBLE   in the second trace
+-- work_ratio        DOUBLE   after_flop by before_flop
 -- efficiency_ratio  DOUBLE   time_ratio by work_ratio: above 1 the same work takes longer
 CREATE MACRO family_changes(of_before, of_after) AS TABLE
 WITH sums AS (
@@ -21,8 +21,8 @@ WITH sums AS (
         family,
         sum(self_us) FILTER (trace_id = of_before) AS before_us,
         sum(self_us) FILTER (trace_id = of_after) AS after_us,
-        sum(flops) FILTER (trace_id = of_before) AS before_flops,
-        sum(flops) FILTER (trace_id = of_after) AS after_flops
+        sum(flop) FILTER (trace_id = of_before) AS before_flop,
+        sum(flop) FILTER (trace_id = of_after) AS after_flop
     FROM step_ops
     WHERE trace_id IN (of_before, of_after)
     GROUP BY family
@@ -32,9 +32,9 @@ SELECT
     coalesce(after_us, 0) - coalesce(before_us, 0) AS change_us,
     100 * (coalesce(after_us, 0) - before_us) / nullif(before_us, 0) AS change_pct,
     coalesce(after_us, 0) / nullif(before_us, 0) AS time_ratio,
-    before_flops, after_flops,
-    after_flops / nullif(before_flops, 0) AS work_ratio,
-    coalesce(after_us, 0) / nullif(before_us, 0) / nullif(after_flops / nullif(before_flops, 0), 0)
+    before_flop, after_flop,
+    after_flop / nullif(before_flop, 0) AS work_ratio,
+    coalesce(after_us, 0) / nullif(before_us, 0) / nullif(after_flop / nullif(before_flop, 0), 0)
         AS efficiency_ratio
 FROM sums
 ORDER BY abs(change_us) DESC, family;

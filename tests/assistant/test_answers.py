@@ -67,7 +67,7 @@ def test_two_sides_and_a_history_are_answered_with_what_speaks_against_them(ask,
         ("history", {"metric": "time_breakdown.window_us", "by": "trace"}),
         ("compare", {"before": "s1", "after": "run=nothing"}),
     )
-    assert [(row["term"], row["delta_ms"]) for row in terms.rows] == [("step", 0.0)]
+    assert [(row["term"], row["change_ms"]) for row in terms.rows] == [("step", 0.0)]
     assert terms.data["trust"] == ["100.0 % of the work's time before has a counterpart after"]
     assert measures.rows[0].items() >= {"metric": "step, median", "unit": "us", "before": 70350.0}.items()
     assert measures.data["trust"] == ["content: both are the same trace"]

@@ -52,7 +52,7 @@ def test_terms_are_rows_for_scripts(run):
     assert code == 0
     rows = json.loads(out)
     # The first kernel of 100 µs takes half as long again.
-    assert {row["level"]: row["delta_ns"] for row in rows if row["delta_ns"]} == dict.fromkeys(
+    assert {row["level"]: row["change_ns"] for row in rows if row["change_ns"]} == dict.fromkeys(
         ["step", "part", "category", "module", "operator"], 50_000
     )
     columns = (
@@ -64,7 +64,7 @@ def test_terms_are_rows_for_scripts(run):
 def test_more_sides_are_a_row_each_beside_the_baseline(run):
     code, out, _ = run("compare", "monday", "tuesday", "wednesday", "--baseline", "wednesday", "--format", "json")
     assert code == 0
-    assert [(row["side"], row["delta_ns"], row["verdict"]) for row in json.loads(out)] == [
+    assert [(row["side"], row["change_ns"], row["verdict"]) for row in json.loads(out)] == [
         ("monday", -50_000, "faster"), ("tuesday", -48_000, "faster"),
     ]  # fmt: skip
 

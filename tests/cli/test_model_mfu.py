@@ -135,7 +135,7 @@ def test_shares_above_the_peak_are_marked_and_bytes_that_no_shape_tells_are_name
     one = {"device": 0, "pass_id": 0, "sum_us": 1.0, "flop": None, "tflops": None, "bytes": 8.0, "mfu_pct": None}
     unit = {"unit": "gemm", "fate": "assigned", "map_rules": "", "kernels": 1, "pass_pct": 1.0, "dtypes": "bf16"}
     row = {"phase": "", "time_basis": "wall", "time_us": 1.0, "kernel_count": 1, "mapped_pct": 1.0, "peak_tflops": None}
-    row |= {"flops_covered_pct": None, "cluster_mfu_pct": None, "roofline_pct": 100.0} | one
+    row |= {"flop_covered_pct": None, "cluster_mfu_pct": None, "roofline_pct": 100.0} | one
     found = {
         "trace": {"trace": "t", "model": "m", "hardware": "h", "hardware_name": "h"},
         "passes": [row | {"mbu_pct": 101.0}],

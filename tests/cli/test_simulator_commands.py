@@ -32,7 +32,7 @@ def test_shapes_are_listed_what_takes_most_first(run):
     code, out, _ = run("shapes", "measured")
     assert code == 0
     lines = [line.split() for line in out.splitlines() if line.strip()]
-    assert lines[0][:6] == ["op_type", "core", "count", "sum_us", "min_us", "avg_us"]
+    assert lines[0][:6] == ["op_type", "core", "count", "sum_us", "min_us", "mean_us"]
     assert lines[2][:6] == ["MatMulV2", "AI_CORE", "2", "30", "10", "15"]
 
 
@@ -60,7 +60,7 @@ def test_a_profiling_database_has_a_table_per_type_that_simulators_and_tracelake
     }  # fmt: skip
     again = tracelake.open(tmp_path / "again")
     again.ingest(tmp_path / "database" / "Add.csv")
-    found = again.sql("SELECT kernel_type, shape_key, output_key, avg_us, median_us, std_us FROM profiled_shapes")
+    found = again.sql("SELECT kernel_type, shape_key, output_key, mean_us, median_us, std_us FROM profiled_shapes")
     assert found.fetchall() == [("Add", "16,32;", "16,32", 2, 2, 0)]
 
 

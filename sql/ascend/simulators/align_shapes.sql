@@ -16,25 +16,25 @@
 CREATE MACRO align_shapes(of_simulated, of_measured, of_pass, of_window, of_dedup) AS TABLE
 WITH modelled AS (
     SELECT
-        coalesce(kernel_type, op_name) AS kernel_type, shape_key, sum(total_us) AS total_us,
+        coalesce(kernel_type, op_name) AS kernel_type, shape_key, sum(sum_us) AS sum_us,
         sum(count) AS calls, string_agg(DISTINCT source, ', ' ORDER BY source) AS sources
     FROM simulated_ops
     WHERE trace_id = of_simulated AND status IS DISTINCT FROM 'zero_cost'
     GROUP BY coalesce(kernel_type, op_name), shape_key
 ),
 observed AS (
-    SELECT kernel_type, shape_key, sum(dur_ns) / 1000.0 AS total_us, count(*) AS calls
+    SELECT kernel_type, shape_key, sum(dur_ns) / 1000.0 AS sum_us, count(*) AS calls
     FROM _measured_rows(of_measured, of_pass, of_window, of_dedup)
     GROUP BY kernel_type, shape_key
 )
 SELECT
     coalesce(m.kernel_type, o.kernel_type) AS kernel_type,
     coalesce(m.shape_key, o.shape_key) AS shape_key,
-    coalesce(m.total_us, 0) AS simulated_us,
+    coalesce(m.sum_us, 0) AS simulated_us,
     CAST(coalesce(m.calls, 0) AS BIGINT) AS simulated_count,
-    coalesce(o.total_us, 0) AS measured_us,
+    coalesce(o.sum_us, 0) AS measured_us,
     coalesce(o.calls, 0) AS measured_count,
-    100 * (coalesce(m.total_us, 0) - o.total_us) / nullif(o.total_us, 0) AS error_pct,
+    100 * (coalesce(m.sum_us, 0) - o.sum_us) / nullif(o.sum_us, 0) AS error_pct,
     sources,
     CASE
         WHEN o.kernel_type IS NULL THEN 'simulated'

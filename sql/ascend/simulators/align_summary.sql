@@ -20,9 +20,9 @@ CREATE MACRO align_summary(
 ) AS TABLE
 WITH modelled AS (
     SELECT
-        kernel_type, sum(total_us) AS total_us,
+        kernel_type, sum(sum_us) AS sum_us,
         coalesce(
-            sum(total_us) FILTER (mapped AND list_contains(of_sources, source) AND total_us > 0), 0
+            sum(sum_us) FILTER (mapped AND list_contains(of_sources, source) AND sum_us > 0), 0
         ) AS hit_us
     FROM simulated_ops
     WHERE trace_id = of_simulated AND kind = 'trace' AND status <> 'zero_cost'
@@ -38,7 +38,7 @@ observed AS (
 sums AS (
     SELECT
         coalesce(sum(m.hit_us), 0) AS hit_us,
-        coalesce(sum(m.total_us), 0) AS simulated_us,
+        coalesce(sum(m.sum_us), 0) AS simulated_us,
         coalesce(sum(o.total_ns), 0) / 1000.0 AS measured_us,
         coalesce(sum(o.compute_ns), 0) / 1000.0 AS compute_us,
         coalesce(sum(o.total_ns - o.compute_ns), 0) / 1000.0 AS communication_us,

@@ -23,8 +23,8 @@ WITH modelled AS (
     SELECT
         coalesce(kernel_type, op_name) AS kernel_type,
         list_sort(list(DISTINCT regexp_replace(op_name, '^torch\.ops\.', ''))) AS op_names,
-        sum(total_us) AS total_us, sum(count) AS calls,
-        coalesce(sum(total_us) FILTER (status = 'hit'), 0) AS hit_us,
+        sum(sum_us) AS sum_us, sum(count) AS calls,
+        coalesce(sum(sum_us) FILTER (status = 'hit'), 0) AS hit_us,
         coalesce(sum(count) FILTER (status = 'hit'), 0) AS hits,
         sum(count) FILTER (status IS NULL) AS silent
     FROM simulated_ops
@@ -32,22 +32,22 @@ WITH modelled AS (
     GROUP BY coalesce(kernel_type, op_name)
 ),
 observed AS (
-    SELECT kernel_type, sum(dur_ns) / 1000.0 AS total_us, count(*) AS calls
+    SELECT kernel_type, sum(dur_ns) / 1000.0 AS sum_us, count(*) AS calls
     FROM _measured_rows(of_measured, of_pass, of_window, of_dedup)
     GROUP BY kernel_type
 )
 SELECT
     coalesce(m.kernel_type, o.kernel_type) AS kernel_type,
     array_to_string(op_names[1:3], ', ') AS op_names,
-    coalesce(m.total_us, 0) AS simulated_us,
+    coalesce(m.sum_us, 0) AS simulated_us,
     CAST(coalesce(m.calls, 0) AS BIGINT) AS simulated_count,
     coalesce(hit_us, 0) AS hit_us,
     CAST(coalesce(hits, 0) AS BIGINT) AS hit_count,
-    coalesce(o.total_us, 0) AS measured_us,
+    coalesce(o.sum_us, 0) AS measured_us,
     coalesce(o.calls, 0) AS measured_count,
-    100 * (coalesce(m.total_us, 0) - o.total_us) / nullif(o.total_us, 0) AS error_pct,
+    100 * (coalesce(m.sum_us, 0) - o.sum_us) / nullif(o.sum_us, 0) AS error_pct,
     100.0 * (coalesce(m.calls, 0) - o.calls) / nullif(o.calls, 0) AS count_error_pct,
-    100 * coalesce(o.total_us, 0) / nullif(sum(o.total_us) OVER (), 0) AS measured_pct,
+    100 * coalesce(o.sum_us, 0) / nullif(sum(o.sum_us) OVER (), 0) AS measured_pct,
     CASE
         WHEN m.kernel_type IS NULL THEN 'not modelled'
         WHEN silent > 0 THEN 'SUMMARY'

@@ -28,7 +28,7 @@ CREATE MACRO _op_base(op_name) AS regexp_replace(
 -- status       VARCHAR  hit, partial, extrapolated or miss; zero_cost for views of tensors; NULL in
 --                       a summary, which lacks it
 -- count        BIGINT   calls
--- total_us     DOUBLE   their time, µs
+-- sum_us       DOUBLE   their time, µs
 -- shape_key    VARCHAR  shapes of the inputs, NULL if a summary has several
 -- variants     BIGINT   distinct shapes of a summary's operator
 CREATE VIEW simulated_ops AS
@@ -55,7 +55,7 @@ empirical AS (
 ),
 calls AS (
     SELECT
-        called.trace_id, event_id, name AS op_name, dur_ns / 1000.0 AS total_us,
+        called.trace_id, event_id, name AS op_name, dur_ns / 1000.0 AS sum_us,
         nullif(nullif(trim(args ->> '$.kernel_type'), ''), '?') AS types,
         nullif(upper(args ->> '$.source'), '') AS source,
         replace(replace(replace(args ->> '$.sub_kernel_durations', '(', '['), ')', ']'), '''', '"')
@@ -71,7 +71,7 @@ calls AS (
 ),
 pieces AS (
     SELECT
-        trace_id, event_id, op_name, total_us, types, source, zero_cost, shape_key,
+        trace_id, event_id, op_name, sum_us, types, source, zero_cost, shape_key,
         CASE
             WHEN json_valid(durations) AND types IS NOT NULL
                 THEN TRY_CAST(CAST(durations AS JSON) AS VARCHAR[][])
@@ -80,7 +80,7 @@ pieces AS (
 ),
 called_kernels AS (
     SELECT
-        trace_id, event_id, op_name, total_us, source, zero_cost, shape_key, durations,
+        trace_id, event_id, op_name, sum_us, source, zero_cost, shape_key, durations,
         CASE
             WHEN len(durations) > 0 THEN list_transform(durations, lambda pair: pair[1])
             WHEN types IS NOT NULL
@@ -93,7 +93,7 @@ summed AS (
         trace_id, event_id, args ->> '$.op_name' AS op_name, args ->> '$.model' AS model,
         args ->> '$.scenario' AS scenario,
         TRY_CAST(args ->> '$.count' AS BIGINT) AS count,
-        TRY_CAST(args ->> '$.total_duration_us' AS DOUBLE) AS total_us,
+        TRY_CAST(args ->> '$.total_duration_us' AS DOUBLE) AS sum_us,
         coalesce(args ->> '$.zero_cost', 'false') = 'true' AS zero_cost,
         coalesce(args ->> '$.mapped', args ->> '$.is_mapped') = 'true' AS mapped,
         json_array_length(args -> '$.shape_variants') AS variants,
@@ -121,12 +121,12 @@ mapped_ops AS (
 listed AS (
     SELECT
         trace_id, event_id, 'trace' AS kind, NULL AS model, NULL AS scenario, op_name, source,
-        CAST(1 AS BIGINT) AS count, total_us, types IS NOT NULL AS mapped, types, durations,
+        CAST(1 AS BIGINT) AS count, sum_us, types IS NOT NULL AS mapped, types, durations,
         zero_cost, shape_key, CAST(NULL AS BIGINT) AS variants
     FROM called_kernels
     UNION ALL
     SELECT
-        trace_id, event_id, 'summary', model, scenario, op_name, NULL, count, total_us, mapped,
+        trace_id, event_id, 'summary', model, scenario, op_name, NULL, count, sum_us, mapped,
         types, NULL, zero_cost,
         CASE
             WHEN variants = 1 THEN array_to_string(
@@ -141,7 +141,7 @@ listed AS (
 ),
 resolved AS (
     SELECT
-        trace_id, event_id, kind, model, scenario, op_name, source, count, total_us, mapped,
+        trace_id, event_id, kind, model, scenario, op_name, source, count, sum_us, mapped,
         durations, listed.zero_cost OR coalesce(known.zero_cost, FALSE) AS zero_cost, shape_key,
         variants,
         coalesce(listed.types, known.types, [CAST(NULL AS VARCHAR)]) AS types
@@ -150,7 +150,7 @@ resolved AS (
 ),
 numbered AS (
     SELECT
-        trace_id, event_id, kind, model, scenario, op_name, source, count, total_us, mapped,
+        trace_id, event_id, kind, model, scenario, op_name, source, count, sum_us, mapped,
         durations, zero_cost, shape_key, variants, types, unnest(range(1, len(types) + 1)) AS part
     FROM resolved
 )
@@ -166,6 +166,6 @@ SELECT
         ELSE 'miss'
     END AS status,
     count,
-    coalesce(TRY_CAST(durations[part][2] AS DOUBLE), total_us / len(types)) AS total_us,
+    coalesce(TRY_CAST(durations[part][2] AS DOUBLE), sum_us / len(types)) AS sum_us,
     shape_key, variants
 FROM numbered;

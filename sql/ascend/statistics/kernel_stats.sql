@@ -23,7 +23,7 @@
 -- traces          BIGINT   traces they are from
 -- sum_us          DOUBLE   sum of their durations, µs
 -- min_us          DOUBLE   shortest, µs
--- avg_us          DOUBLE   mean, µs
+-- mean_us         DOUBLE   mean, µs
 -- median_us       DOUBLE   median, µs
 -- p95_us          DOUBLE   95th percentile, between two kernels by their distance, µs
 -- max_us          DOUBLE   longest, µs
@@ -34,6 +34,6 @@
 CREATE VIEW kernel_stats AS
 SELECT
     hardware, device_name, software, op_type, core, op_state, block_num, input_dims, input_types,
-    input_formats, output_dims, output_types, output_formats, count, traces, sum_us, min_us, avg_us,
-    median_us, p95_us, max_us, std_us, first_trace, last_trace, pmu_avg
+    input_formats, output_dims, output_types, output_formats, count, traces, sum_us, min_us,
+    mean_us, median_us, p95_us, max_us, std_us, first_trace, last_trace, pmu_avg
 FROM shape_stats(NULL);

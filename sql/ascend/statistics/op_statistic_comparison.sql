@@ -38,8 +38,8 @@ summed AS (
 SELECT
     file.trace_id, traces.rank, coalesce(file.device, ours.device, -1) AS device, file.op_type,
     file.core, CAST(file_count AS BIGINT) AS file_count, count AS kernel_count, file_us,
-    total_us AS kernel_us, coalesce(total_us, 0) - file_us AS diff_us,
-    100 * (coalesce(total_us, 0) - file_us) / nullif(whole_us, 0) AS diff_pct
+    sum_us AS kernel_us, coalesce(sum_us, 0) - file_us AS diff_us,
+    100 * (coalesce(sum_us, 0) - file_us) / nullif(whole_us, 0) AS diff_pct
 FROM summed AS file
 JOIN traces ON traces.trace_id = file.trace_id
 -- A file alone has nothing to be compared with.

@@ -11,9 +11,9 @@
 -- op_type     VARCHAR  type of operation, as the file has it
 -- core        VARCHAR  kind of core; NULL if the profiler did not write it
 -- count       BIGINT   rows
--- total_us    DOUBLE   sum of their durations, µs
+-- sum_us      DOUBLE   sum of their durations, µs
 -- min_us      DOUBLE   shortest, µs
--- avg_us      DOUBLE   mean, µs
+-- mean_us     DOUBLE   mean, µs
 -- max_us      DOUBLE   longest, µs
 -- ratio_pct   DOUBLE   share of the device's total
 -- counted     BIGINT   rows that are no second row of another
@@ -37,8 +37,8 @@ sums AS (
     GROUP BY trace_id, rank, device, op_type, core
 )
 SELECT
-    trace_id, rank, device, op_type, core, rows_of_file AS count, total_ns / 1000.0 AS total_us,
-    min_ns / 1000.0 AS min_us, total_ns / 1000.0 / rows_of_file AS avg_us,
+    trace_id, rank, device, op_type, core, rows_of_file AS count, total_ns / 1000.0 AS sum_us,
+    min_ns / 1000.0 AS min_us, total_ns / 1000.0 / rows_of_file AS mean_us,
     max_ns / 1000.0 AS max_us,
     100 * CAST(total_ns AS DOUBLE) / nullif(sum(total_ns) OVER (PARTITION BY trace_id, device), 0)
         AS ratio_pct,

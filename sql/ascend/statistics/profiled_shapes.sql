@@ -15,10 +15,10 @@
 -- input_types    VARCHAR  types of the inputs, with semicolons between them
 -- input_formats  VARCHAR  formats of the inputs
 -- slots          BIGINT   inputs
--- avg_us         DOUBLE   mean duration, µs
+-- mean_us        DOUBLE   mean duration, µs
 -- median_us      DOUBLE   median, µs
 -- std_us         DOUBLE   standard deviation of the population, µs
--- avg_seq_len    BIGINT   mean length of an attention's requests, from the file
+-- mean_seq_len   BIGINT   mean length of an attention's requests, from the file
 -- tokens         BIGINT   tokens of an attention
 -- requests       BIGINT   requests of an attention
 -- phase          VARCHAR  prefill, decode or unknown, of an attention
@@ -38,7 +38,7 @@ WITH typed AS (
             TRY_CAST(max(value) FILTER (header = 'averagedurationus') AS DOUBLE),
             TRY_CAST(max(value) FILTER (header = 'profilingaveragedurationus') AS DOUBLE),
             TRY_CAST(max(value) FILTER (header = 'durationus') AS DOUBLE)
-        ) AS avg_us,
+        ) AS mean_us,
         TRY_CAST(
             coalesce(
                 max(value) FILTER (header = 'mediandurationus'),
@@ -52,7 +52,7 @@ WITH typed AS (
             ) AS DOUBLE
         ) AS std_us,
         TRY_CAST(max(value) FILTER (header IN ('avgseqlen', 'runtimeavgseqlen')) AS BIGINT)
-            AS avg_seq_len
+            AS mean_seq_len
     FROM _companion_cells
     WHERE kind = 'profiled_shape'
     GROUP BY trace_id, event_id
@@ -67,7 +67,7 @@ attentions AS (
 split AS (
     SELECT
         trace_id, event_id, typed.kernel_type, op_state, core, shape_key, output_key, input_types,
-        input_formats, avg_us, median_us, std_us, avg_seq_len, length_slot,
+        input_formats, mean_us, median_us, std_us, mean_seq_len, length_slot,
         len(_tokens(input_types)) AS slots,
         list_transform(
             string_split(shape_key, ';'), lambda slot: string_split(slot, ',')
@@ -78,7 +78,7 @@ split AS (
 counted AS (
     SELECT
         trace_id, event_id, kernel_type, op_state, core, shape_key, output_key, input_types,
-        input_formats, slots, avg_us, median_us, std_us, avg_seq_len,
+        input_formats, slots, mean_us, median_us, std_us, mean_seq_len,
         length_slot IS NOT NULL AS is_attention,
         CASE WHEN length_slot IS NOT NULL THEN TRY_CAST(dims[1][1] AS BIGINT) END AS tokens,
         coalesce(
@@ -89,7 +89,7 @@ counted AS (
 )
 SELECT
     trace_id, event_id, kernel_type, op_state, core, shape_key, output_key, input_types,
-    input_formats, slots, avg_us, median_us, std_us, avg_seq_len, tokens, requests,
+    input_formats, slots, mean_us, median_us, std_us, mean_seq_len, tokens, requests,
     CASE
         WHEN NOT is_attention OR tokens IS NULL THEN NULL
         WHEN tokens <= 8 * requests THEN 'decode'

@@ -21,7 +21,7 @@
 -- traces          BIGINT   traces they are from
 -- sum_us          DOUBLE   sum of their durations, µs
 -- min_us          DOUBLE   shortest, µs
--- avg_us          DOUBLE   mean, µs
+-- mean_us         DOUBLE   mean, µs
 -- median_us       DOUBLE   median, µs
 -- p95_us          DOUBLE   95th percentile, between two kernels by their distance, µs
 -- max_us          DOUBLE   longest, µs
@@ -68,7 +68,7 @@ summed AS (
     SELECT
         work, count(*) AS kernels, count(DISTINCT trace_id) AS traces,
         sum(dur_ns) / 1000.0 AS sum_us, min(dur_ns) / 1000.0 AS min_us,
-        sum(dur_ns) / 1000.0 / count(*) AS avg_us, median(dur_ns) / 1000.0 AS median_us,
+        sum(dur_ns) / 1000.0 / count(*) AS mean_us, median(dur_ns) / 1000.0 AS median_us,
         quantile_cont(dur_ns, 0.95) / 1000.0 AS p95_us, max(dur_ns) / 1000.0 AS max_us,
         stddev_pop(dur_ns) / 1000.0 AS std_us, min_by(trace, ingested_at) AS first_trace,
         max_by(trace, ingested_at) AS last_trace, min(row(trace_id, kernel_id)) AS example
@@ -111,7 +111,7 @@ counters AS (
 SELECT
     hardware, device_name, software, op_type, core, op_state, block_num, input_dims, input_types,
     input_formats, output_dims, output_types, output_formats, kernels AS count, traces, sum_us,
-    min_us, avg_us, median_us, p95_us, max_us, std_us, first_trace, last_trace, pmu_avg
+    min_us, mean_us, median_us, p95_us, max_us, std_us, first_trace, last_trace, pmu_avg
 FROM summed
 JOIN typed ON row(typed.trace_id, typed.kernel_id) = example
 LEFT JOIN counters USING (work);

@@ -18,7 +18,7 @@
 -- sequence           BIGINT   number of the call within the group, where the trace has it
 -- arrival_ns         BIGINT   start on the clock of the group's first rank, ns
 -- is_last            BOOLEAN  it came last
--- wait_us            DOUBLE   from start to the start of the last, µs
+-- waiting_us         DOUBLE   from start to the start of the last, µs
 -- others_waited_us   DOUBLE   sum of what the others waited, µs
 -- behind_us          DOUBLE   start after the mean start of the others, µs
 -- gap_us             DOUBLE   of that, time without computing since the collective before, µs
@@ -35,7 +35,7 @@ WITH calls AS (
     SELECT
         own.trace_id, own.device, own.collective_id, coalesce(traces.run, own.trace_id) AS run,
         own.rank, own.kind, own.sequence, own.start_ns, parts.call, parts.participants,
-        parts.arrival_ns, parts.is_last, parts.wait_us, parts.late_us, parts.clock_offset_us,
+        parts.arrival_ns, parts.is_last, parts.waiting_us, parts.late_us, parts.clock_offset_us,
         parts.clock_residual_us, parts.clock_calls, own.before_us, own.computed_before_us,
         row_number() OVER in_time = 1 AS is_first,
         lag(parts.transfer_us) OVER in_time AS transfer_before_us
@@ -51,7 +51,7 @@ WITH calls AS (
 compared AS (
     SELECT
         *, participants / nullif(participants - 1, 0) AS scale,
-        sum(wait_us) OVER of_call - wait_us AS others_waited_us,
+        sum(waiting_us) OVER of_call - waiting_us AS others_waited_us,
         late_us - avg(late_us) OVER of_call AS late,
         late_us - before_us - avg(late_us - before_us) OVER of_call AS begun,
         computed_before_us - avg(computed_before_us) OVER of_call AS computed,
@@ -67,7 +67,7 @@ compared AS (
 behind AS (
     SELECT
         trace_id, device, collective_id, run, rank, call, kind, sequence, start_ns, arrival_ns,
-        is_last, wait_us, others_waited_us, residual_us, clock_offset_us, clock_calls,
+        is_last, waiting_us, others_waited_us, residual_us, clock_offset_us, clock_calls,
         scale * late AS behind_us,
         scale * (late - computed - CASE WHEN is_first THEN 0 ELSE begun END) AS gap_us,
         scale * computed AS compute_us,
@@ -80,7 +80,7 @@ started AS (
 )
 SELECT
     behind.trace_id, behind.device, collective_id, run, rank, started.step_id, call, kind, sequence,
-    arrival_ns, is_last, wait_us,
+    arrival_ns, is_last, waiting_us,
     CASE WHEN call IS NOT NULL THEN others_waited_us END AS others_waited_us,
     behind_us, gap_us, compute_us, link_us, earlier_us, clock_offset_us,
     CASE WHEN call IS NOT NULL THEN residual_us END AS clock_residual_us, clock_calls,

@@ -42,7 +42,7 @@ WITH spans AS (
 parts AS (
     SELECT
         trace_id, device, coalesce(step_id, 0) AS step_id, cause, count(call) AS calls,
-        coalesce(sum(wait_us), 0) AS waiting_us,
+        coalesce(sum(waiting_us), 0) AS waiting_us,
         coalesce(sum(behind_us) FILTER (cause IS NOT NULL), 0) AS waited_for_us,
         max(clock_residual_us) AS clock_residual_us
     FROM _rank_calls

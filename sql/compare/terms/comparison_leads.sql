@@ -11,7 +11,7 @@
 -- operator        VARCHAR  operator; empty of idle time
 -- before_ns       BIGINT   time in a step of the baseline, ns
 -- after_ns        BIGINT   time in a step of the side, ns
--- delta_ns        BIGINT   after minus before, ns
+-- change_ns       BIGINT   after minus before, ns
 -- step_pct        DOUBLE   the same by the baseline's step, %
 -- more_work_ns    BIGINT   of it, for more work, ns; NULL of idle and waiting time, as the next
 -- slower_work_ns  BIGINT   of it, for slower work, ns
@@ -24,16 +24,16 @@ CREATE VIEW comparison_leads AS
 WITH leads AS (
     SELECT
         terms.side, terms.baseline, terms.parent, terms.term, terms.before_ns, terms.after_ns,
-        terms.delta_ns, 100.0 * terms.delta_ns / nullif(steps.before_ns, 0) AS step_pct,
+        terms.change_ns, 100.0 * terms.change_ns / nullif(steps.before_ns, 0) AS step_pct,
         terms.more_work_ns, terms.slower_work_ns, terms.verdict
     FROM comparison_terms AS terms
     JOIN comparison_terms AS steps
         ON steps.side = terms.side AND steps.baseline = terms.baseline AND steps.level = 'step'
-    WHERE terms.level = 'operator' AND terms.delta_ns <> 0
+    WHERE terms.level = 'operator' AND terms.change_ns <> 0
     QUALIFY 1 = row_number() OVER (
         PARTITION BY terms.side, terms.baseline
         ORDER BY
-            terms.verdict IN ('slower', 'faster') DESC, abs(terms.delta_ns) DESC, terms.place
+            terms.verdict IN ('slower', 'faster') DESC, abs(terms.change_ns) DESC, terms.place
     )
 ),
 works AS (
@@ -48,7 +48,7 @@ works AS (
     GROUP BY side, baseline, part, category, module, operator
 )
 SELECT
-    leads.side, leads.baseline, part, category, module, operator, before_ns, after_ns, delta_ns,
+    leads.side, leads.baseline, part, category, module, operator, before_ns, after_ns, change_ns,
     step_pct, more_work_ns, slower_work_ns, verdict, before_calls, after_calls, before_kernel,
     after_kernel
 FROM leads

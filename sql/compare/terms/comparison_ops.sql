@@ -28,7 +28,7 @@
 -- after_work      DOUBLE   work in a step of the side
 -- before_ns       BIGINT   time in a step of the baseline, ns
 -- after_ns        BIGINT   time in a step of the side, ns
--- delta_ns        BIGINT   after minus before, ns
+-- change_ns       BIGINT   after minus before, ns
 -- more_work_ns    BIGINT   of that, for a change of the amount of work, ns; NULL of idle and
 --                          waiting time
 -- slower_work_ns  BIGINT   of that, for a change of the time that a unit of work takes, ns; NULL
@@ -89,6 +89,6 @@ SELECT
     after_kernel, before_calls, after_calls, work_unit,
     if(work_unit IS NULL, NULL, before_work) AS before_work,
     if(work_unit IS NULL, NULL, after_work) AS after_work,
-    before_ns, after_ns, after_ns - before_ns AS delta_ns, more_work_ns,
+    before_ns, after_ns, after_ns - before_ns AS change_ns, more_work_ns,
     after_ns - before_ns - more_work_ns AS slower_work_ns
 FROM split;

@@ -83,7 +83,7 @@ FROM summed;
 -- name            VARCHAR  the last of these names; empty where it is unknown
 -- before_ns       BIGINT   time in a step of the baseline, ns
 -- after_ns        BIGINT   time in a step of the side, ns
--- delta_ns        BIGINT   after minus before, ns
+-- change_ns       BIGINT   after minus before, ns
 -- more_work_ns    BIGINT   of that, because there is more work, or less, ns; NULL of idle and
 --                          waiting time, and of the step; see comparison_ops
 -- slower_work_ns  BIGINT   of that, because the work is slower, or faster, ns; NULL likewise
@@ -179,7 +179,7 @@ waterfall AS (
 SELECT
     side, baseline, level, parent, term,
     row_number() OVER (PARTITION BY side, baseline ORDER BY siblings) - 1 AS place, name,
-    before_ns, after_ns, after_ns - before_ns AS delta_ns, more_work_ns,
+    before_ns, after_ns, after_ns - before_ns AS change_ns, more_work_ns,
     after_ns - before_ns - more_work_ns AS slower_work_ns,
     after_ns - before_ns - detectable_ns AS ci_low_ns,
     after_ns - before_ns + detectable_ns AS ci_high_ns, detectable_ns,

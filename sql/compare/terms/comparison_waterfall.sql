@@ -12,7 +12,7 @@
 -- terms     BIGINT   terms in the bar; NULL of a step
 -- start_ns  BIGINT   where it begins, ns; 0 of a step
 -- end_ns    BIGINT   where it ends, ns
--- delta_ns  BIGINT   end minus start, ns: of terms after minus before, of a step its time
+-- change_ns BIGINT   end minus start, ns: of terms after minus before, of a step its time
 -- verdict   VARCHAR  verdict on the term, as in comparison_terms; NULL of the baseline and the rest
 CREATE VIEW comparison_waterfall AS
 WITH steps AS (
@@ -20,26 +20,26 @@ WITH steps AS (
 ),
 ranked AS (
     SELECT
-        side, baseline, term, delta_ns, verdict,
+        side, baseline, term, change_ns, verdict,
         row_number() OVER (
-            PARTITION BY side, baseline ORDER BY abs(delta_ns) DESC, place
+            PARTITION BY side, baseline ORDER BY abs(change_ns) DESC, place
         ) AS place
     FROM comparison_terms
-    WHERE level = 'category' AND delta_ns <> 0
+    WHERE level = 'category' AND change_ns <> 0
 ),
 summed AS (
     SELECT
         side, baseline, least(place, 13) AS place, if(place <= 12, 'term', 'rest') AS bar,
         if(place <= 12, any_value(term), NULL) AS name, count(*) AS terms,
-        CAST(sum(delta_ns) AS BIGINT) AS delta_ns,
+        CAST(sum(change_ns) AS BIGINT) AS change_ns,
         if(place <= 12, any_value(verdict), NULL) AS verdict
     FROM ranked
     GROUP BY side, baseline, least(place, 13), place <= 12
 ),
 stacked AS (
     SELECT
-        side, baseline, place, bar, name, terms, delta_ns, summed.verdict,
-        steps.before_ns + CAST(sum(delta_ns) OVER (
+        side, baseline, place, bar, name, terms, change_ns, summed.verdict,
+        steps.before_ns + CAST(sum(change_ns) OVER (
             PARTITION BY side, baseline ORDER BY place
         ) AS BIGINT) AS end_ns
     FROM summed
@@ -47,12 +47,12 @@ stacked AS (
 )
 SELECT
     side, baseline, 0 AS place, 'before' AS bar, baseline AS name, CAST(NULL AS BIGINT) AS terms,
-    CAST(0 AS BIGINT) AS start_ns, before_ns AS end_ns, before_ns AS delta_ns,
+    CAST(0 AS BIGINT) AS start_ns, before_ns AS end_ns, before_ns AS change_ns,
     CAST(NULL AS VARCHAR) AS verdict
 FROM steps
 UNION ALL
 SELECT
-    side, baseline, place, bar, name, terms, end_ns - delta_ns, end_ns, delta_ns, verdict
+    side, baseline, place, bar, name, terms, end_ns - change_ns, end_ns, change_ns, verdict
 FROM stacked
 UNION ALL
 SELECT side, baseline, 14, 'after', side, NULL, 0, after_ns, after_ns, verdict

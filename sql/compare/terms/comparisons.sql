@@ -13,8 +13,8 @@
 -- before_ns           BIGINT   time of a step of the baseline, the mean over steps, devices and
 --                              runs, ns
 -- after_ns            BIGINT   time of a step of the side, ns
--- delta_ns            BIGINT   after minus before, ns
--- delta_pct           DOUBLE   the same by before, %
+-- change_ns           BIGINT   after minus before, ns
+-- change_pct          DOUBLE   the same by before, %
 -- ci_low_pct          DOUBLE   lower end of the interval that holds the difference in 95 of 100
 --                              comparisons, by before, %; NULL where a side has one replicate
 -- ci_high_pct         DOUBLE   its upper end, %
@@ -51,8 +51,8 @@ SELECT
         WHEN own.basis = other.basis THEN own.basis
         ELSE concat(other.basis, ' before, ', own.basis, ' after')
     END AS basis,
-    traces, runs, steps, before_ns, after_ns, delta_ns,
-    100.0 * delta_ns / nullif(before_ns, 0) AS delta_pct,
+    traces, runs, steps, before_ns, after_ns, change_ns,
+    100.0 * change_ns / nullif(before_ns, 0) AS change_pct,
     100.0 * ci_low_ns / nullif(before_ns, 0) AS ci_low_pct,
     100.0 * ci_high_ns / nullif(before_ns, 0) AS ci_high_pct,
     100.0 * detectable_ns / nullif(before_ns, 0) AS detectable_pct, verdict,

@@ -152,7 +152,7 @@ QUALIFY row_number() OVER (PARTITION BY trace_id, kernel_id ORDER BY unit, fuses
 -- flop          DOUBLE     FLOP of the kernel
 -- bytes         DOUBLE     bytes it moves
 -- bytes_note    VARCHAR    why its shapes do not give them, see ascend_operators
--- flops_source  VARCHAR    shape, annotation, profiler, template or none
+-- flop_source   VARCHAR    shape, annotation, profiler, template or none
 -- dtype         VARCHAR    type it computes in
 -- dtype_source  VARCHAR    inputs, name, model, input, template or default
 -- is_worker     BOOLEAN    does work of its operator
@@ -250,7 +250,7 @@ SELECT
         WHEN final_workers = 1 THEN template_bytes
     END AS bytes,
     bytes_note,
-    CASE WHEN template_flop IS NULL THEN flops_source ELSE 'template' END AS flops_source,
+    CASE WHEN template_flop IS NULL THEN flop_source ELSE 'template' END AS flop_source,
     CASE
         WHEN template_flop IS NULL THEN dtype
         ELSE coalesce(name_dtype, template_dtype)

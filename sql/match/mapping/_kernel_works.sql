@@ -138,7 +138,7 @@ WINDOW
 -- bytes_note     VARCHAR  why its shapes do not give them, see ascend_operators
 -- group_flop     DOUBLE   FLOP of the operator
 -- group_bytes    DOUBLE   bytes of the operator
--- flops_source   VARCHAR  shape, annotation, profiler, or none
+-- flop_source    VARCHAR  shape, annotation, profiler, or none
 -- dtype          VARCHAR  type it computes in, NULL for what multiplies nothing
 -- dtype_source   VARCHAR  inputs, name, model, input or default
 -- family         VARCHAR  family of the operator's rule, NULL if there is no rule
@@ -222,7 +222,7 @@ SELECT
         WHEN op_flop IS NULL THEN 'none'
         WHEN by_pass THEN 'annotation'
         ELSE 'shape'
-    END AS flops_source,
+    END AS flop_source,
     CASE
         WHEN NOT is_worker OR coalesce(family, 'memory') = 'memory' AND own_flop IS NULL
             AND profiled_flop IS NULL THEN NULL

@@ -20,7 +20,7 @@
 --                       overhead; NULL if unknown
 -- unit         VARCHAR  what engines run in one: the operator, or several fused
 -- trace_op     VARCHAR  framework operator that launched it
--- flops_share  DOUBLE   the operator's part of the kernel's FLOP, by the template
+-- flop_share   DOUBLE   the operator's part of the kernel's FLOP, by the template
 -- group_id     BIGINT   kernel_id of the first kernel that does the operator's work
 CREATE VIEW operator_kernels AS
 WITH opened AS (
@@ -37,7 +37,7 @@ SELECT
         WHEN len(ops) > 1
             THEN coalesce(op_flops[nth] / nullif(list_sum(op_flops), 0), 1.0 / len(ops))
         ELSE 1.0
-    END AS flops_share,
+    END AS flop_share,
     group_id
 FROM opened
 JOIN map_rules USING (map_rule);

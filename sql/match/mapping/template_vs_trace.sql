@@ -7,9 +7,9 @@ WITH timed AS (
     FROM _pass_kernel_roofs
 )
 SELECT
-    trace_id, rank, device, pass_id, layer_id, unit, count(*) AS kernels,
+    trace_id, rank, device, pass_id, layer_id, unit, count(*) AS kernel_count,
     sum(dur_ns) / 1000.0 AS sum_us, any_value(pass_us) AS pass_us,
-    sum(counted_flop) FILTER (flops_source <> 'template') AS trace_flop,
+    sum(counted_flop) FILTER (flop_source <> 'template') AS trace_flop,
     mode(n ORDER BY n) AS n, mode(k ORDER BY k) AS k
 FROM timed
 WHERE state <> 'overhead' AND dtype IS NOT NULL
@@ -39,7 +39,7 @@ GROUP BY
 -- diff_pct       DOUBLE   trace_flop over template_flop, less 1, in percent
 -- n              BIGINT   columns of the product in the trace
 -- k              BIGINT   its inner dimension
--- kernels        BIGINT   kernels that run it
+-- kernel_count   BIGINT   kernels that run it
 -- sum_us         DOUBLE   sum of their durations, µs
 -- pass_us        DOUBLE   sum of the durations of all kernels of the pass, µs; NULL if none of
 --                         them runs the operator
@@ -74,7 +74,7 @@ wanted AS (
 options AS (
     SELECT
         w.trace_id, w.rank, w.device, w.pass_id, w.layer_id, w.layer_kind, w.tp, w.unit, w.ops,
-        w.flop, w.is_core, w.split_rule, t.unit IS NOT NULL AS is_seen, t.kernels, t.sum_us,
+        w.flop, w.is_core, w.split_rule, t.unit IS NOT NULL AS is_seen, t.kernel_count, t.sum_us,
         t.pass_us, t.trace_flop, t.n, t.k,
         flatten(list(CASE WHEN len(w.ops) > 1 AND t.unit IS NOT NULL THEN w.ops ELSE [] END) OVER (
             PARTITION BY w.trace_id, w.device, w.pass_id, w.layer_id
@@ -89,7 +89,8 @@ compared AS (
     -- Of an operator and what it is fused to, the one that runs.
     SELECT
         trace_id, rank, device, pass_id, layer_id, layer_kind, pass_us, tp, unit, flop, is_core,
-        split_rule, is_seen, kernels, sum_us, trace_flop, n, k, trace_flop / flop - 1 AS difference
+        split_rule, is_seen, kernel_count, sum_us, trace_flop, n, k,
+        trace_flop / flop - 1 AS difference
     FROM options
     WHERE CASE
         WHEN is_core THEN len(ops) > 1 OR is_seen
@@ -101,7 +102,7 @@ SELECT
     trace_id, rank, device, pass_id, coalesce(layer_id, -1) AS layer_id, layer_kind, unit,
     NOT is_core AS is_gemm,
     flop AS template_flop, trace_flop, 100 * difference AS diff_pct, n, k,
-    coalesce(kernels, 0) AS kernels, coalesce(sum_us, 0) AS sum_us, pass_us, split_rule,
+    coalesce(kernel_count, 0) AS kernel_count, coalesce(sum_us, 0) AS sum_us, pass_us, split_rule,
     CASE
         WHEN NOT is_seen THEN 'missing_in_trace'
         WHEN difference IS NULL THEN 'no_shape'
@@ -114,7 +115,7 @@ FROM compared
 UNION ALL
 SELECT
     s.trace_id, s.rank, s.device, s.pass_id, coalesce(s.layer_id, -1),
-    coalesce(l.layer_kind, 'ends'), NULL, TRUE, NULL, s.trace_flop, NULL, s.n, s.k, s.kernels,
+    coalesce(l.layer_kind, 'ends'), NULL, TRUE, NULL, s.trace_flop, NULL, s.n, s.k, s.kernel_count,
     s.sum_us, s.pass_us, NULL, 'extra_in_trace'
 FROM _unit_sums AS s
 JOIN passes AS p

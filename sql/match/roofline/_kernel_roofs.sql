@@ -61,7 +61,7 @@ FROM rated;
 -- k                BIGINT   inner dimension
 -- dur_us           DOUBLE   duration, µs
 -- flop             DOUBLE   FLOP of the kernel; NULL if unknown, or known of the group alone
--- flops_source     VARCHAR  shape, annotation (pairs of the pass), profiler, template, or none
+-- flop_source      VARCHAR  shape, annotation (pairs of the pass), profiler, template, or none
 -- bytes            DOUBLE   bytes of memory it has to move
 -- bytes_note       VARCHAR  why the shapes of an Ascend kernel do not give them: moved_note of
 --                           ascend_operators
@@ -103,7 +103,7 @@ WITH reasons AS (
 SELECT
     j.trace_id, j.rank, j.device, j.pass_id, j.layer_id, j.kernel_id, j.start_ns, j.end_ns,
     j.display_name, j.category, j.map_rule, j.unit, j.trace_op, j.batch, j.m, j.n, j.k, j.dur_us,
-    j.flop, j.flops_source, j.bytes, CASE WHEN j.bytes IS NULL THEN j.bytes_note END AS bytes_note,
+    j.flop, j.flop_source, j.bytes, CASE WHEN j.bytes IS NULL THEN j.bytes_note END AS bytes_note,
     j.flop / nullif(j.bytes, 0) AS intensity,
     j.peak_tflops * 1e3 / j.hbm_gbps AS ridge, j.dtype, j.dtype_source, j.peak_tflops,
     j.hbm_gbps AS peak_gbps, j.flop / nullif(j.dur_us, 0) / 1e6 AS tflops,
@@ -129,7 +129,7 @@ SELECT
                         reasons.all_causes,
                         LAMBDA c: (
                             j.is_too_quick AND (
-                                c.applies_to IN ('any', j.flops_source)
+                                c.applies_to IN ('any', j.flop_source)
                                 OR (c.applies_to = 'attention' AND j.unit = 'attention')
                             )
                         )

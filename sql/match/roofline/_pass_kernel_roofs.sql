@@ -16,7 +16,7 @@
 -- m                BIGINT   rows of a product
 -- n                BIGINT   columns of it
 -- k                BIGINT   inner dimension
--- flops_source     VARCHAR  where its FLOP come from
+-- flop_source      VARCHAR  where its FLOP come from
 -- dtype            VARCHAR  type it computes in
 -- peak_tflops      DOUBLE   peak in that type, TFLOP/s
 -- peak_gbps        DOUBLE   bandwidth of the memory, GB/s
@@ -41,7 +41,7 @@ WITH shared AS (
 SELECT
     trace_id, rank, device, pass_id, layer_id, kernel_id, start_ns, end_ns, dur_ns, category,
     CASE WHEN map_rule IN ('overhead', 'unmapped') THEN map_rule ELSE 'mapped' END AS state,
-    unit, m, n, k, flops_source, dtype, peak_tflops, peak_gbps,
+    unit, m, n, k, flop_source, dtype, peak_tflops, peak_gbps,
     CASE WHEN NOT is_group_known THEN flop WHEN kernel_id = group_id THEN group_flop END
         AS counted_flop,
     CASE

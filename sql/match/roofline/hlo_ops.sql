@@ -23,7 +23,7 @@
 -- xla_tflops      DOUBLE   xla_flop over sum_us, TFLOP/s
 -- xla_gbps        DOUBLE   xla_bytes over sum_us, GB/s
 -- flop            DOUBLE   FLOP that kernel_roofline counts
--- flops_source    VARCHAR  where these are from, see kernel_roofline
+-- flop_source     VARCHAR  where these are from, see kernel_roofline
 -- bytes           DOUBLE   bytes that kernel_roofline counts
 -- intensity       DOUBLE   flop per byte
 -- tflops          DOUBLE   flop over sum_us, TFLOP/s
@@ -50,7 +50,7 @@ WITH described AS (
 measured AS (
     SELECT
         roofs.trace_id, roofs.rank, roofs.device, roofs.kernel_id, roofs.category,
-        roofs.dur_us, roofs.flop, roofs.flops_source, roofs.bytes, roofs.roof_us, roofs.bound,
+        roofs.dur_us, roofs.flop, roofs.flop_source, roofs.bytes, roofs.roof_us, roofs.bound,
         coalesce(said[1], described.name) AS hlo_op,
         said[2] AS hlo_category,
         coalesce(said[3], '') AS program_number,
@@ -75,7 +75,7 @@ summed AS (
         sum(xla_flop) AS xla_flop,
         sum(xla_bytes) AS xla_bytes,
         sum(flop) AS flop,
-        arg_max(flops_source, dur_us) AS flops_source,
+        arg_max(flop_source, dur_us) AS flop_source,
         sum(bytes) AS bytes,
         sum(roof_us) AS roof_us,
         arg_max(bound, dur_us) AS bound,
@@ -93,7 +93,7 @@ SELECT
     xla_flop, xla_bytes,
     xla_flop / nullif(sum_us, 0) / 1e6 AS xla_tflops,
     xla_bytes / nullif(sum_us, 0) / 1e3 AS xla_gbps,
-    flop, flops_source, bytes,
+    flop, flop_source, bytes,
     flop / nullif(bytes, 0) AS intensity,
     flop / nullif(sum_us, 0) / 1e6 AS tflops,
     bytes / nullif(sum_us, 0) / 1e3 AS gbps,

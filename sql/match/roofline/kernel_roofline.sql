@@ -27,7 +27,7 @@
 -- k                BIGINT   inner dimension
 -- dur_us           DOUBLE   duration, µs
 -- flop             DOUBLE   FLOP of the kernel; NULL if unknown, or known of the group alone
--- flops_source     VARCHAR  shape, annotation (pairs of the pass), profiler, template, or none
+-- flop_source      VARCHAR  shape, annotation (pairs of the pass), profiler, template, or none
 -- bytes            DOUBLE   bytes of memory it has to move
 -- bytes_note       VARCHAR  why the shapes of an Ascend kernel do not give them: moved_note of
 --                           ascend_operators
@@ -70,7 +70,7 @@ CREATE VIEW kernel_roofline AS
 SELECT
     r.trace_id, r.rank, r.device, r.pass_id, r.layer_id, r.kernel_id, r.start_ns, r.end_ns,
     r.display_name, r.category, r.map_rule, r.unit, r.trace_op, r.batch, r.m, r.n, r.k, r.dur_us,
-    r.flop, r.flops_source, r.bytes, r.bytes_note, r.intensity, r.ridge, r.dtype, r.dtype_source,
+    r.flop, r.flop_source, r.bytes, r.bytes_note, r.intensity, r.ridge, r.dtype, r.dtype_source,
     r.peak_tflops, r.peak_gbps, r.tflops, r.gbps, r.mfu, r.mbu, r.compute_us, r.memory_us,
     r.roof_us, r.gap_us, r.roofline_eff, r.bound, r.group_id, r.group_kernels, r.group_share,
     r.group_us, r.group_flop, r.group_bytes, r.group_tflops, r.group_mfu, r.group_roof_us,

@@ -51,7 +51,7 @@ WITH summed AS (
                 >= coalesce(sum(counted_roof_us) FILTER (bound = 'memory'), 0) THEN 'compute'
             ELSE 'memory'
         END AS bound,
-        list(DISTINCT flops_source) AS sources, bool_or(unit = 'attention') AS has_attention
+        list(DISTINCT flop_source) AS sources, bool_or(unit = 'attention') AS has_attention
     FROM _pass_kernel_roofs
     WHERE layer_id IS NOT NULL
     GROUP BY trace_id, rank, device, pass_id, layer_id

@@ -30,7 +30,7 @@
 -- model_layers  BIGINT   layers of the kind that the whole model has
 -- modelled_ms   DOUBLE   least time by the model, of these layers
 -- efficiency    DOUBLE   modelled over measured, a fraction
--- over_100      BOOLEAN  efficiency is above 1
+-- flag_over_100 BOOLEAN  efficiency is above 1
 -- gap_ms        DOUBLE   measured less modelled
 -- flop          DOUBLE   FLOP by the model, of these layers, one rank
 -- bytes         DOUBLE   bytes of memory by the model
@@ -159,7 +159,7 @@ SELECT
     trace_id, rank, device, pass_id, layer_kind, part, state, kernel_count,
     TRY_CAST(spent_ns AS BIGINT) AS measured_ns, spent_ns / 1e6 AS measured_ms, layers,
     model_layers, modelled_ms, 1e6 * modelled_ms / nullif(spent_ns, 0) AS efficiency,
-    1e6 * modelled_ms / nullif(spent_ns, 0) > 1 AS over_100,
+    1e6 * modelled_ms / nullif(spent_ns, 0) > 1 AS flag_over_100,
     spent_ns / 1e6 - modelled_ms AS gap_ms, flop, bytes,
     flop / nullif(spent_ns, 0) / 1e3 AS tflops, bytes / nullif(spent_ns, 0) AS gbps, bound,
     reasons_over_100(CASE

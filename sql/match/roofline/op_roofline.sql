@@ -4,7 +4,7 @@
 -- Kernels that do the work of one call of an operator together are one call. Rates are those of the
 -- calls whose FLOP, or bytes, are known.
 --
--- key: trace_id, device, unit?, trace_op?, map_rule?, batch?, m?, n?, k?, dtype?, flops_source?
+-- key: trace_id, device, unit?, trace_op?, map_rule?, batch?, m?, n?, k?, dtype?, flop_source?
 --
 -- trace_id         VARCHAR  trace
 -- rank             INTEGER  rank in the job, NULL if unknown
@@ -17,9 +17,9 @@
 -- n                BIGINT   columns of it
 -- k                BIGINT   inner dimension
 -- dtype            VARCHAR  type it computes in; NULL for what multiplies nothing
--- flops_source     VARCHAR  shape, annotation, profiler, template, or none
+-- flop_source      VARCHAR  shape, annotation, profiler, template, or none
 -- calls            BIGINT   calls of the operator
--- kernels          BIGINT   kernels that ran for it
+-- kernel_count     BIGINT   kernels that ran for it
 -- sum_us           DOUBLE   sum of their durations, µs
 -- time_pct         DOUBLE   share in the durations of all kernels of the device
 -- mean_us          DOUBLE   mean time of a call, µs
@@ -41,7 +41,7 @@
 CREATE VIEW op_roofline AS
 WITH calls AS (
     SELECT
-        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source,
+        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source,
         kernel_id = group_id AS is_call, dur_us, group_us, ridge, peak_tflops, peak_gbps,
         flag_over_100, over_100_causes, attainable_us,
         CASE WHEN kernel_id = group_id THEN coalesce(group_flop, flop) END AS call_flop,
@@ -55,8 +55,8 @@ WITH calls AS (
 ),
 summed AS (
     SELECT
-        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source,
-        count(*) FILTER (is_call OR NOT is_part) AS calls, count(*) AS kernels,
+        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source,
+        count(*) FILTER (is_call OR NOT is_part) AS calls, count(*) AS kernel_count,
         sum(dur_us) AS sum_us, sum(call_flop) AS flop,
         sum(call_us) FILTER (call_flop IS NOT NULL) AS flop_us,
         sum(call_bytes) FILTER (NOT is_part) AS bytes,
@@ -72,11 +72,11 @@ summed AS (
         min(attainable_us) AS attainable_us
     FROM calls
     GROUP BY
-        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source
+        trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source
 )
 SELECT
-    trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flops_source, calls,
-    kernels, sum_us,
+    trace_id, rank, device, unit, trace_op, map_rule, batch, m, n, k, dtype, flop_source, calls,
+    kernel_count, sum_us,
     100 * sum_us / nullif(sum(sum_us) OVER (PARTITION BY trace_id, device), 0) AS time_pct,
     sum_us / nullif(calls, 0) AS mean_us, flop, bytes, flop / nullif(bytes, 0) AS intensity, ridge,
     flop / nullif(flop_us, 0) / 1e6 AS tflops,

@@ -4,7 +4,7 @@
 -- the time: wall is from the first kernel's start to the last one's end, what runs before the first
 -- layer and after the last one included; busy is the part with any kernel running; sum adds up the
 -- kernels, overlapping ones twice. mapped_us, overhead_us and unmapped_us sum to sum_us, exactly.
--- Unknown FLOP are not in: flops_covered_pct is the share of kernels with known FLOP in the time of
+-- Unknown FLOP are not in: flop_covered_pct is the share of kernels with known FLOP in the time of
 -- those that multiply.
 --
 -- key: trace_id, device, pass_id, time_basis
@@ -24,7 +24,7 @@
 -- mapped_pct          DOUBLE   share of mapped_us in sum_us
 -- flop                DOUBLE   FLOP of the rank
 -- template_flop       DOUBLE   part of them from the template, not shapes
--- flops_covered_pct   DOUBLE   share of the time of kernels that multiply, or may, whose FLOP are
+-- flop_covered_pct    DOUBLE   share of the time of kernels that multiply, or may, whose FLOP are
 --                              known
 -- peak_us             DOUBLE   time that the FLOP take at the peaks of their types, µs
 -- peak_tflops         DOUBLE   peak that this amounts to, TFLOP/s
@@ -44,7 +44,7 @@ CREATE VIEW pass_mfu AS
 WITH ordered AS (
     SELECT
         trace_id, rank, device, pass_id, start_ns, end_ns, dur_ns, state, counted_flop,
-        flops_source, unit, counted_flop_us, counted_bytes, counted_roof_us, peak_gbps, has_flop,
+        flop_source, unit, counted_flop_us, counted_bytes, counted_roof_us, peak_gbps, has_flop,
         dtype, category,
         max(end_ns) OVER (
             PARTITION BY trace_id, device, pass_id ORDER BY start_ns, kernel_id
@@ -63,8 +63,8 @@ passed AS (
         coalesce(sum(o.dur_ns) FILTER (o.state = 'overhead'), 0) AS overhead_ns,
         coalesce(sum(o.dur_ns) FILTER (o.state = 'unmapped'), 0) AS unmapped_ns,
         sum(o.counted_flop) AS flop,
-        sum(o.counted_flop) FILTER (o.flops_source = 'template') AS template_flop,
-        list(DISTINCT o.flops_source) AS sources, bool_or(o.unit = 'attention') AS has_attention,
+        sum(o.counted_flop) FILTER (o.flop_source = 'template') AS template_flop,
+        list(DISTINCT o.flop_source) AS sources, bool_or(o.unit = 'attention') AS has_attention,
         sum(o.counted_flop_us) AS peak_us,
         sum(o.counted_flop) FILTER (o.counted_flop_us IS NOT NULL) AS priced_flop,
         sum(o.counted_bytes) AS bytes, sum(o.counted_roof_us) AS roof_us,
@@ -108,7 +108,7 @@ shares AS (
         p.unmapped_ns / 1000.0 AS unmapped_us,
         100.0 * p.mapped_ns / nullif(p.sum_ns, 0) AS mapped_pct,
         p.flop, p.template_flop,
-        100.0 * p.covered_ns / nullif(p.multiplying_ns, 0) AS flops_covered_pct, p.peak_us,
+        100.0 * p.covered_ns / nullif(p.multiplying_ns, 0) AS flop_covered_pct, p.peak_us,
         p.priced_flop / nullif(p.peak_us, 0) / 1e6 AS peak_tflops,
         p.flop / nullif(p.b.time_ns, 0) / 1e3 AS tflops,
         p.peak_us * 1e3 / nullif(p.b.time_ns, 0) AS mfu, p.bytes,
@@ -125,7 +125,7 @@ shares AS (
 )
 SELECT
     trace_id, rank, device, pass_id, phase, time_basis, time_us, kernel_count, sum_us, mapped_us,
-    overhead_us, unmapped_us, mapped_pct, flop, template_flop, flops_covered_pct, peak_us,
+    overhead_us, unmapped_us, mapped_pct, flop, template_flop, flop_covered_pct, peak_us,
     peak_tflops, tflops, mfu, bytes, mbu, roof_us, roofline_eff, model_flop, gpus, cluster_mfu,
     reasons_over_100(list_concat(
         -- FLOP or bytes exceed their bound; of a roofline either may.

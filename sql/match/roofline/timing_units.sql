@@ -11,7 +11,7 @@
 -- fate           VARCHAR  assigned, overhead or unmapped
 -- unit           VARCHAR  operator, or several fused; kind of overhead; else category of kernels
 -- map_rules      VARCHAR  how its operator is known, the rules apart by commas
--- kernels        BIGINT   kernels
+-- kernel_count   BIGINT   kernels
 -- sum_us         DOUBLE   sum of their durations, µs
 -- pass_pct       DOUBLE   share of the durations of all kernels of the pass
 -- flop           DOUBLE   FLOP of the rank; NULL if unknown
@@ -41,7 +41,7 @@ summed AS (
     SELECT
         trace_id, rank, device, pass_id, fate, unit,
         string_agg(DISTINCT map_rule, ', ' ORDER BY map_rule) AS map_rules,
-        count(*) AS kernels, sum(dur_us) AS sum_us,
+        count(*) AS kernel_count, sum(dur_us) AS sum_us,
         string_agg(DISTINCT dtype, ', ' ORDER BY dtype) AS dtypes,
         -- FLOP and bytes of an operator stand on the first of its kernels.
         sum(group_flop) FILTER (kernel_id = group_id) AS flop,
@@ -59,7 +59,7 @@ summed AS (
     GROUP BY trace_id, rank, device, pass_id, fate, unit
 )
 SELECT
-    trace_id, rank, device, pass_id, fate, unit, map_rules, kernels, sum_us,
+    trace_id, rank, device, pass_id, fate, unit, map_rules, kernel_count, sum_us,
     100 * sum_us / nullif(sum(sum_us) OVER of_pass, 0) AS pass_pct,
     flop, dtypes, flop / nullif(known_us, 0) / 1e6 AS tflops,
     100 * nullif(compute_us, 0) / nullif(priced_us, 0) AS mfu_pct, bytes,

@@ -79,7 +79,7 @@ WHERE leaves.start_ns < reaching.until_ns;
 -- dtype         VARCHAR  type of the operands, as in dtypes
 -- flop          DOUBLE   FLOP
 -- flop_full     DOUBLE   FLOP without a mask, as library counters print
--- flops_source  VARCHAR  shape, annotation, or none
+-- flop_source   VARCHAR  shape, annotation, or none
 -- bytes         DOUBLE   bytes of operands and result, each once
 -- stage         VARCHAR  prefill, decode or mixed: from an argument, else by the pass
 -- in_capture    BOOLEAN  it ran while a graph was captured
@@ -151,7 +151,7 @@ SELECT
         WHEN known_flop IS NULL THEN 'none'
         WHEN by_pass THEN 'annotation'
         ELSE 'shape'
-    END AS flops_source,
+    END AS flop_source,
     CASE
         WHEN NOT by_pass THEN bytes
         WHEN NOT is_windowed THEN bytes + key_tokens * token_bytes

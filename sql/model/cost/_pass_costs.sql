@@ -40,7 +40,7 @@ JOIN _optimizer_steps USING (scenario_no);
 -- intensity_total    DOUBLE   FLOP per byte of memory and network
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s
--- achieved_tflops    DOUBLE   FLOP over time_ms, TFLOP/s
+-- tflops             DOUBLE   FLOP over time_ms, TFLOP/s
 -- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW _pass_costs AS

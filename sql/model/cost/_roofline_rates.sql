@@ -12,7 +12,7 @@ CREATE MACRO _roofline_rates(t) AS {
     ),
     'mfu': t.peak_ms / nullif(_least_ms(t), 0),
     'effective_tflops': t.flop / nullif(t.compute_ms, 0) / 1e9,
-    'achieved_tflops': t.flop / nullif(_least_ms(t), 0) / 1e9,
+    'tflops': t.flop / nullif(_least_ms(t), 0) / 1e9,
     'tokens_per_s': 1e3 * t.tokens / nullif(_least_ms(t), 0),
     'bound': CASE
         WHEN _least_ms(t) IS NULL THEN NULL

@@ -84,7 +84,7 @@ FROM _module_sums AS c;
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s
--- achieved_tflops    DOUBLE   FLOP over time_ms, TFLOP/s
+-- tflops             DOUBLE   FLOP over time_ms, TFLOP/s
 -- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW module_roofline AS
@@ -94,6 +94,6 @@ SELECT
     tensor_efficiency, flop, tensor_flop, realizable_flop, weight_bytes, activation_bytes,
     kv_bytes, temporary_bytes, hbm_bytes, net_bytes, intensity_weights, intensity,
     intensity_total, compute_ms, hbm_ms, net_ms, time_ms, serial_ms, mfu, effective_tflops,
-    achieved_tflops, tokens_per_s, bound
+    tflops, tokens_per_s, bound
 FROM _module_costs AS r
 JOIN _scenario_rows AS s ON s.scenario_no = r.scenario_no;

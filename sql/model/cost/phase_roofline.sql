@@ -39,7 +39,7 @@
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s
--- achieved_tflops    DOUBLE   FLOP over time_ms, TFLOP/s
+-- tflops             DOUBLE   FLOP over time_ms, TFLOP/s
 -- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
 -- chips              BIGINT   chips of a replica
 -- bubble_share       DOUBLE   share of a training step's slots for microbatches that a stage waits
@@ -55,7 +55,7 @@ SELECT
     s.seq_len, s.kv_len, s.tp, s.ep, s.dp, s.pp, s.cp, s.microbatches, flop,
     tensor_flop, realizable_flop, weight_bytes, activation_bytes, kv_bytes, temporary_bytes,
     hbm_bytes, net_bytes, intensity_weights, intensity, intensity_total, compute_ms, hbm_ms, net_ms,
-    time_ms, serial_ms, mfu, effective_tflops, achieved_tflops, tokens_per_s,
+    time_ms, serial_ms, mfu, effective_tflops, tflops, tokens_per_s,
     s.tp * s.cp * s.pp AS chips,
     CASE
         WHEN s.phase = 'training' THEN (s.pp - 1) / (s.microbatches * s.virtual_stages + s.pp - 1)

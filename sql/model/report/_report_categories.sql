@@ -10,7 +10,7 @@
 -- net_bytes        DOUBLE   bytes sent to other chips
 -- serial_ms        DOUBLE   one operator after the other, ms
 -- intensity        DOUBLE   FLOP per byte of memory
--- achieved_tflops  DOUBLE   FLOP over the time, TFLOP/s
+-- tflops           DOUBLE   FLOP over the time, TFLOP/s
 -- flop_pct         DOUBLE   share of the FLOP of phase and profile, a fraction
 -- bytes_pct        DOUBLE   share of the bytes in memory, a fraction
 -- time_pct         DOUBLE   share of serial_ms, a fraction
@@ -31,7 +31,7 @@ WITH sums AS (
 SELECT
     phase, execution, category, is_main, is_base, flop, hbm_bytes, net_bytes, serial_ms,
     flop / nullif(hbm_bytes, 0) AS intensity,
-    flop / nullif(longest_ms, 0) / 1e9 AS achieved_tflops,
+    flop / nullif(longest_ms, 0) / 1e9 AS tflops,
     flop / nullif(sum(flop) OVER of_phase, 0) AS flop_pct,
     hbm_bytes / nullif(sum(hbm_bytes) OVER of_phase, 0) AS bytes_pct,
     serial_ms / nullif(sum(serial_ms) OVER of_phase, 0) AS time_pct,

@@ -28,7 +28,7 @@
 -- time_ms            DOUBLE   the largest of the three, ms
 -- serial_ms          DOUBLE   one operator after the other, ms
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
--- achieved_tflops    DOUBLE   FLOP over the time, TFLOP/s
+-- tflops             DOUBLE   FLOP over the time, TFLOP/s
 -- tokens_per_s       DOUBLE   new tokens of a replica per second
 -- bound              VARCHAR  compute, memory or network
 -- fits               BOOLEAN  whether what is held fits the memory
@@ -48,7 +48,7 @@ SELECT
     p.scenario, p.study, p.execution, p.phase, p.hardware, p.batch, p.seq_len, p.kv_len, p.tp, p.ep,
     p.dp, p.pp, p.flop, p.realizable_flop, p.weight_bytes, p.activation_bytes, p.kv_bytes,
     p.temporary_bytes, p.hbm_bytes, p.net_bytes, p.intensity, p.compute_ms, p.hbm_ms, p.net_ms,
-    p.time_ms, p.serial_ms, p.mfu, p.achieved_tflops, p.tokens_per_s, p.bound, m.fits, m.max_batch,
+    p.time_ms, p.serial_ms, p.mfu, p.tflops, p.tokens_per_s, p.bound, m.fits, m.max_batch,
     m.weight_bytes AS held_weight_bytes, m.kv_bytes AS held_kv_bytes, m.total_bytes, m.budget_bytes,
     p.tokens_per_s / (p.tp * p.pp) AS tokens_per_chip_s,
     p.execution = w.main AS is_main,

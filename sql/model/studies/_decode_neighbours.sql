@@ -40,7 +40,7 @@ WITH swept AS (
         p.study, p.formulas, p.execution, p.model, p.hardware, p.kv_len, p.tp, p.ep, p.pp,
         s.kv_dtype, s.top_k, s.hidden_scale, s.kv_rank_scale, p.batch, p.bound,
         -- Peak and bandwidth as the times were computed with them.
-        1e9 * p.achieved_tflops / nullif(p.mfu * p.hbm_bytes / p.hbm_ms, 0) AS knee,
+        1e9 * p.tflops / nullif(p.mfu * p.hbm_bytes / p.hbm_ms, 0) AS knee,
         p.flop, p.hbm_bytes, p.kv_bytes, p.net_bytes, p.intensity, p.compute_ms, p.hbm_ms, p.net_ms,
         p.compute_ms - greatest(p.hbm_ms, p.net_ms) AS ahead_ms,
         weights.element_bytes AS weight_bytes,

@@ -28,7 +28,7 @@
 -- intensity_batch       DOUBLE   batch at which the intensity reaches the knee
 -- time_batch            DOUBLE   batch at which compute takes as long as memory and network
 -- first_compute_batch   BIGINT   first batch of the sweep that is bound by compute
--- compute_bound_points  BIGINT   batches of the sweep that are
+-- compute_bound         BIGINT   batches of the sweep that are
 -- dense_product_tokens  DOUBLE   tokens from which on a dense product is bound by compute
 -- expert_tokens         DOUBLE   tokens per chip from which on its experts' products are
 CREATE VIEW critical_batch AS
@@ -58,7 +58,7 @@ SELECT
     any_value(knee) AS knee, min(intensity_crossing) AS intensity_batch,
     min(time_crossing) AS time_batch,
     min(batch) FILTER (bound = 'compute') AS first_compute_batch,
-    count(*) FILTER (bound = 'compute') AS compute_bound_points,
+    count(*) FILTER (bound = 'compute') AS compute_bound,
     any_value(knee * weight_bytes / 2) AS dense_product_tokens,
     any_value(knee * weight_bytes / 2 * nullif(experts_per_visit, 0)) AS expert_tokens
 FROM crossings

@@ -20,7 +20,7 @@ CREATE VIEW _timed_layers AS
 SELECT
     s.request, l.layer_kind, l.layer_id, l.told_by, m.form,
     m.compress_ratio AS stated_compress_ratio, m.num_layers AS stated_layers, s.stated_us,
-    s.unlisted_us, s.kernels, CAST(s.total_us AS DOUBLE) AS total_us,
+    s.unlisted_us, s.kernel_count AS kernels, CAST(s.sum_us AS DOUBLE) AS total_us,
     CAST(s.assigned_us AS DOUBLE) AS assigned_us, CAST(s.overhead_us AS DOUBLE) AS overhead_us,
     CAST(s.unmapped_us AS DOUBLE) AS unmapped_us, s.coverage_pct, s.untimed_pct
 FROM timing_sums AS s

@@ -4,12 +4,12 @@
 -- position  BIGINT   order in which they were given, from 0
 -- category  VARCHAR  kernel category
 -- dur_us    DOUBLE   time of its kernels in one layer, µs
--- kernels   BIGINT   how many those are; NULL if not given
+-- kernel_count BIGINT   how many those are; NULL if not given
 CREATE TABLE category_timings (
     request VARCHAR,
     position BIGINT,
     category VARCHAR NOT NULL,
     dur_us DOUBLE NOT NULL CHECK (dur_us >= 0 AND isfinite(dur_us)),
-    kernels BIGINT,
+    kernel_count BIGINT,
     PRIMARY KEY (request, position)
 );

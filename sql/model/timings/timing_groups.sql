@@ -10,7 +10,7 @@
 -- layer_kind    VARCHAR    kind of layer measured
 -- group_id      INTEGER    the group, numbered as its first operator
 -- operators     VARCHAR[]  its operators in order
--- kernels       BIGINT     its kernels
+-- kernel_count  BIGINT     its kernels
 -- measured_us   DOUBLE     sum of their durations, µs
 -- flop_rank     DOUBLE     FLOP of one rank in one layer
 -- bytes         DOUBLE     bytes that a rank reads and writes
@@ -45,7 +45,7 @@ group_kernels AS (
 ),
 measured AS (
     SELECT
-        request, group_id, count(*) AS kernels, sum(dur_us) AS measured_us,
+        request, group_id, count(*) AS kernel_count, sum(dur_us) AS measured_us,
         CASE WHEN count(DISTINCT dtype) = 1 THEN any_value(dtype) END AS dtype
     FROM group_kernels
     GROUP BY request, group_id
@@ -53,7 +53,7 @@ measured AS (
 summed AS (
     SELECT
         request, any_value(layer_kind) AS layer_kind, group_id,
-        list(op ORDER BY op_seq) AS operators, any_value(kernels) AS kernels,
+        list(op ORDER BY op_seq) AS operators, any_value(kernel_count) AS kernel_count,
         any_value(measured_us) AS measured_us, sum(flop_rank) AS flop_rank, sum(bytes) AS bytes,
         any_value(measured.dtype) AS dtype,
         CASE
@@ -80,8 +80,8 @@ summed AS (
 ),
 related AS (
     SELECT
-        request, layer_kind, group_id, operators, kernels, measured_us, flop_rank, bytes, dtype,
-        peak_dtype, nullif(flop_rank, 0) / nullif(compute_us, 0) / 1e6 AS peak_tflops,
+        request, layer_kind, group_id, operators, kernel_count, measured_us, flop_rank, bytes,
+        dtype, peak_dtype, nullif(flop_rank, 0) / nullif(compute_us, 0) / 1e6 AS peak_tflops,
         compute_us, memory_us,
         flop_rank / nullif(measured_us, 0) / 1e6 AS tflops,
         100 * nullif(compute_us, 0) / nullif(measured_us, 0) AS mfu_pct,
@@ -89,7 +89,7 @@ related AS (
     FROM summed
 )
 SELECT
-    request, layer_kind, group_id, operators, kernels, measured_us, flop_rank, bytes, dtype,
+    request, layer_kind, group_id, operators, kernel_count, measured_us, flop_rank, bytes, dtype,
     peak_dtype, peak_tflops, compute_us, memory_us, tflops, mfu_pct, mbu_pct,
     greatest(mfu_pct, mbu_pct) AS roofline_pct,
     coalesce(greatest(mfu_pct, mbu_pct) > 100, FALSE) AS flag_over_100,

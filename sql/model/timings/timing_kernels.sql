@@ -18,7 +18,7 @@
 -- map_rule       VARCHAR    operator (the category is its name), shape_match or category
 -- group_id       INTEGER    group of operators, see timing_groups
 -- operators      VARCHAR[]  operators of the kernel itself
--- share_of_group DOUBLE     its part of the group's time
+-- group_share    DOUBLE     its part of the group's time
 -- dtype          VARCHAR    type that it multiplies in; NULL: unknown, the operators' counts
 -- dtype_source   VARCHAR    where that is from: input types, name or category
 -- flop_rank      DOUBLE     FLOP of one rank; NULL if several kernels of the group share them
@@ -65,13 +65,13 @@ SELECT
         ELSE coalesce(rules.comment, 'unknown category')
     END AS reason,
     map_rule, linked.group_id, linked.operators,
-    dur_us / nullif(measured_us, 0) AS share_of_group,
+    dur_us / nullif(measured_us, 0) AS group_share,
     kernels.dtype, dtype_source,
-    CASE WHEN groups.kernels = 1 THEN flop_rank END AS flop_rank,
+    CASE WHEN groups.kernel_count = 1 THEN flop_rank END AS flop_rank,
     peak_dtype, peak_tflops,
-    CASE WHEN groups.kernels = 1 THEN compute_us END AS compute_us,
-    CASE WHEN groups.kernels = 1 THEN mfu_pct END AS mfu_pct,
-    CASE WHEN groups.kernels = 1 THEN roofline_pct END AS roofline_pct,
+    CASE WHEN groups.kernel_count = 1 THEN compute_us END AS compute_us,
+    CASE WHEN groups.kernel_count = 1 THEN mfu_pct END AS mfu_pct,
+    CASE WHEN groups.kernel_count = 1 THEN roofline_pct END AS roofline_pct,
     flag_over_100, over_100_causes
 FROM _timing_rows AS kernels
 JOIN scenarios ON scenarios.scenario = kernels.request

@@ -46,7 +46,7 @@ WITH times AS (
     SELECT
         request, 'layer', layer_kind,
         CASE WHEN unlisted_us > 0.001 * stated_us THEN 'stated sum' ELSE 'kernel sum' END,
-        CASE WHEN unlisted_us > 0.001 * stated_us THEN stated_us ELSE CAST(total_us AS DOUBLE) END
+        CASE WHEN unlisted_us > 0.001 * stated_us THEN stated_us ELSE CAST(sum_us AS DOUBLE) END
     FROM timing_sums
     JOIN _timing_layers USING (request)
     WHERE stated_us IS NOT NULL OR unmapped_us > 0 OR untimed_pct < 1

@@ -4,8 +4,8 @@
 -- key: request
 --
 -- request       VARCHAR        scenario
--- kernels       BIGINT         kernels, or categories where only sums are given
--- total_us      DECIMAL(38,9)  time of all, µs
+-- kernel_count  BIGINT         kernels, or categories where only sums are given
+-- sum_us        DECIMAL(38,9)  time of all, µs
 -- assigned_us   DECIMAL(38,9)  time of kernels that belong to operators, µs
 -- overhead_us   DECIMAL(38,9)  time of kernels that belong to none, µs
 -- unmapped_us   DECIMAL(38,9)  time of kernels of unknown operators, µs
@@ -30,7 +30,7 @@ operator_times AS (
 ),
 summed AS (
     SELECT
-        request, count(*) AS kernels, sum(dur_us) AS total_us,
+        request, count(*) AS kernel_count, sum(dur_us) AS sum_us,
         coalesce(sum(dur_us) FILTER (fate = 'assigned'), 0) AS assigned_us,
         coalesce(sum(dur_us) FILTER (fate = 'overhead'), 0) AS overhead_us,
         coalesce(sum(dur_us) FILTER (fate = 'unmapped'), 0) AS unmapped_us
@@ -38,10 +38,10 @@ summed AS (
     GROUP BY request
 )
 SELECT
-    request, kernels, total_us, assigned_us, overhead_us, unmapped_us,
-    100 * CAST(assigned_us + overhead_us AS DOUBLE) / nullif(CAST(total_us AS DOUBLE), 0)
+    request, kernel_count, sum_us, assigned_us, overhead_us, unmapped_us,
+    100 * CAST(assigned_us + overhead_us AS DOUBLE) / nullif(CAST(sum_us AS DOUBLE), 0)
         AS coverage_pct,
-    untimed_pct, total_dur_us AS stated_us, total_dur_us - CAST(total_us AS DOUBLE) AS unlisted_us
+    untimed_pct, total_dur_us AS stated_us, total_dur_us - CAST(sum_us AS DOUBLE) AS unlisted_us
 FROM summed
 JOIN timing_metadata USING (request)
 LEFT JOIN operator_times USING (request);

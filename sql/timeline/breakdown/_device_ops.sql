@@ -41,7 +41,7 @@ SELECT
     trace_id, kernel_id,
     TRY_CAST(
         try(flop * done_ns // total_ns - flop * (done_ns - dur_ns) // total_ns) AS BIGINT
-    ) AS flops
+    ) AS flop
 FROM shares;
 
 -- One row per device operation with all that sums over operations need. An operation that runs
@@ -84,11 +84,11 @@ FROM shares;
 -- operand_shape   VARCHAR  dimensions of its operands (XLA), | between
 -- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation, as in the layers of a model
--- model_flops     BIGINT   operations as XLA counts them, NULL if unknown; its 0 for a custom
+-- xla_model_flop  BIGINT   operations as XLA counts them, NULL if unknown; its 0 for a custom
 --                          call or a matrix product is unknown
--- flops           BIGINT   these, else those that the shapes of a matrix product, a convolution or
+-- flop            BIGINT   these, else those that the shapes of a matrix product, a convolution or
 --                          an attention give; NULL if neither does
--- flops_source    VARCHAR  where they are from: model_flops, shapes or none
+-- flop_source     VARCHAR  where they are from: model_flops, shapes or none
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them
 -- raw_bytes       BIGINT   the same without its corrections
 -- source          VARCHAR  file and line in the user's program
@@ -97,7 +97,7 @@ WITH texts AS (
     SELECT
         trace_id, text_id, name, canonical_name, class, category, collective, hlo_category,
         hlo_module, path, display_path, phase, shape, dtype, operand_shape, operand_dtype,
-        dedup_name, model_flops, shape_flops, bytes_accessed, raw_bytes, source
+        dedup_name, xla_model_flop, shape_flop, bytes_accessed, raw_bytes, source
     FROM _op_texts
 ),
 run_ops AS (
@@ -153,7 +153,7 @@ compiled AS (
         if(t.path IS NULL, coalesce(t.phase, usual.scopes.phase), t.phase) AS phase,
         t.shape, t.dtype, t.operand_shape, t.operand_dtype,
         coalesce(t.dedup_name, t.canonical_name) AS dedup_name,
-        t.model_flops, t.shape_flops, t.bytes_accessed, t.raw_bytes, t.source
+        t.xla_model_flop, t.shape_flop, t.bytes_accessed, t.raw_bytes, t.source
     FROM _xla_ops AS o
     JOIN texts AS t USING (trace_id, text_id)
     LEFT JOIN run_ops ON run_ops.trace_id = o.trace_id AND run_ops.kernel_id = o.kernel_id
@@ -173,7 +173,7 @@ launched AS (
         END AS class,
         coalesce(k.category, 'other') AS category,
         coalesce(scopes.path, captured.path) AS path, scopes.phase, k.input_dims, k.input_types,
-        work.flops
+        work.flop
     FROM kernels AS k
     ANTI JOIN (SELECT DISTINCT trace_id FROM _xla_ops) AS compiled
         ON compiled.trace_id = k.trace_id
@@ -189,14 +189,14 @@ described AS (
     SELECT
         trace_id, rank, device, kernel_id, pid, tid, role, start_ns, end_ns, name, canonical_name,
         class, category, collective, program, execution_id, hlo_category, path, display_path,
-        phase, shape, dtype, operand_shape, operand_dtype, dedup_name, model_flops, shape_flops,
+        phase, shape, dtype, operand_shape, operand_dtype, dedup_name, xla_model_flop, shape_flop,
         bytes_accessed, raw_bytes, source
     FROM compiled
     UNION ALL
     SELECT
         trace_id, rank, device, kernel_id, pid, tid, 'op', start_ns, end_ns, name, canonical_name,
         class, category, NULL, NULL, NULL, NULL, path, path, phase, input_dims, input_types, NULL,
-        NULL, canonical_name, NULL, flops, NULL, NULL, NULL
+        NULL, canonical_name, NULL, flop, NULL, NULL, NULL
     FROM launched
 )
 SELECT
@@ -207,13 +207,13 @@ SELECT
     coalesce(nest_depth, 0) AS nest_depth,
     coalesce(is_overlapping, FALSE) AS is_overlapping,
     name, canonical_name, class, category, collective, program, execution_id, hlo_category, path,
-    display_path, phase, shape, dtype, operand_shape, operand_dtype, dedup_name, model_flops,
-    coalesce(model_flops, shape_flops) AS flops,
+    display_path, phase, shape, dtype, operand_shape, operand_dtype, dedup_name, xla_model_flop,
+    coalesce(xla_model_flop, shape_flop) AS flop,
     CASE
-        WHEN model_flops IS NOT NULL THEN 'model_flops'
-        WHEN shape_flops IS NOT NULL THEN 'shapes'
+        WHEN xla_model_flop IS NOT NULL THEN 'model_flops'
+        WHEN shape_flop IS NOT NULL THEN 'shapes'
         ELSE 'none'
-    END AS flops_source,
+    END AS flop_source,
     bytes_accessed, raw_bytes, source
 FROM described
 LEFT JOIN _op_nesting USING (trace_id, kernel_id);

@@ -11,7 +11,7 @@
 -- device      INTEGER  device
 -- category    VARCHAR  kernel category
 -- kind        VARCHAR  compute, communication or memory
--- kernels     BIGINT   kernels of it
+-- kernel_count BIGINT   kernels of it
 -- sum_us      DOUBLE   sum of their durations: those that run at once count each, µs
 -- union_us    DOUBLE   time with at least one of them running, µs
 -- exposed_us  DOUBLE   of that, time with no kernel of another category running, µs
@@ -19,7 +19,7 @@
 CREATE VIEW category_times AS
 WITH sums AS (
     SELECT
-        trace_id, rank, device, category, kind, count(*) AS kernels, sum(dur_ns) AS sum_ns,
+        trace_id, rank, device, category, kind, count(*) AS kernel_count, sum(dur_ns) AS sum_ns,
         dense_rank() OVER (PARTITION BY trace_id, device ORDER BY category, kind) AS number
     FROM kernels
     GROUP BY trace_id, rank, device, category, kind
@@ -76,7 +76,7 @@ exposed AS (
     GROUP BY trace_id, rank, device, alone
 )
 SELECT
-    sums.trace_id, sums.rank, sums.device, category, kind, kernels, sum_ns / 1000.0 AS sum_us,
+    sums.trace_id, sums.rank, sums.device, category, kind, kernel_count, sum_ns / 1000.0 AS sum_us,
     coalesce(union_ns, 0) / 1000.0 AS union_us,
     coalesce(exposed_ns, 0) / 1000.0 AS exposed_us,
     100 * CAST(sum_ns AS DOUBLE) / nullif(

@@ -8,14 +8,14 @@
 -- rank        INTEGER  rank in the job, NULL if unknown
 -- device      INTEGER  device
 -- kind        VARCHAR  compute, communication or memory
--- kernels     BIGINT   operations of it
+-- kernel_count BIGINT   operations of it
 -- sum_us      DOUBLE   sum of their durations: those that run at once count each, µs
 -- union_us    DOUBLE   time with at least one of them running, µs
 -- exposed_us  DOUBLE   of that, time with no operation of another kind running, µs
 -- hidden_us   DOUBLE   of that, time with an operation of another kind running, µs
 CREATE VIEW kind_times AS
 WITH sums AS (
-    SELECT trace_id, rank, device, kind, count(*) AS kernels, sum(dur_ns) AS sum_ns
+    SELECT trace_id, rank, device, kind, count(*) AS kernel_count, sum(dur_ns) AS sum_ns
     FROM kernels
     GROUP BY trace_id, rank, device, kind
 ),
@@ -67,7 +67,7 @@ merged AS (
     GROUP BY trace_id, rank, device, kind
 )
 SELECT
-    sums.trace_id, sums.rank, sums.device, sums.kind, kernels, sum_ns / 1000.0 AS sum_us,
+    sums.trace_id, sums.rank, sums.device, sums.kind, kernel_count, sum_ns / 1000.0 AS sum_us,
     coalesce(union_ns, 0) / 1000.0 AS union_us,
     coalesce(exposed_ns, 0) / 1000.0 AS exposed_us,
     (coalesce(union_ns, 0) - coalesce(exposed_ns, 0)) / 1000.0 AS hidden_us

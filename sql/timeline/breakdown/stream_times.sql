@@ -8,7 +8,7 @@
 -- rank                  INTEGER  rank in the job, NULL if unknown
 -- device                INTEGER  device
 -- stream                BIGINT   stream; the line of an XLA device; NULL if the trace names none
--- kernels               BIGINT   operations on it
+-- kernel_count          BIGINT   operations on it
 -- compute_sum_us        DOUBLE   sum of the durations of those that compute, µs
 -- communication_sum_us  DOUBLE   sum of the durations of communication operations, µs
 -- memory_sum_us         DOUBLE   sum of the durations of copies and fills, µs
@@ -39,7 +39,7 @@ WITH reaching AS (
 ),
 sums AS (
     SELECT
-        trace_id, rank, device, stream, count(*) AS kernels,
+        trace_id, rank, device, stream, count(*) AS kernel_count,
         sum(end_ns - start_ns) AS sum_ns,
         sum(end_ns - start_ns) FILTER (kind = 'compute') AS compute_ns,
         sum(end_ns - start_ns) FILTER (kind = 'communication') AS communication_ns,
@@ -55,7 +55,7 @@ windows AS (
     GROUP BY trace_id
 )
 SELECT
-    trace_id, rank, device, stream, kernels,
+    trace_id, rank, device, stream, kernel_count,
     coalesce(compute_ns, 0) / 1000.0 AS compute_sum_us,
     coalesce(communication_ns, 0) / 1000.0 AS communication_sum_us,
     coalesce(memory_ns, 0) / 1000.0 AS memory_sum_us,

@@ -7,7 +7,7 @@
 -- kind              VARCHAR  kind of collective
 -- calls             BIGINT   calls, of all devices
 -- calls_per_device  DOUBLE   calls by the devices of the trace
--- total_us          DOUBLE   sum of their durations, µs
+-- sum_us            DOUBLE   sum of their durations, µs
 -- mean_us           DOUBLE   mean duration, µs
 -- exposed_us        DOUBLE   time in which the device only communicates, µs
 -- hidden_us         DOUBLE   time in which it computes, µs
@@ -23,7 +23,7 @@ WITH wholes AS (
 )
 SELECT
     trace_id, kind, count(*) AS calls, count(*) / any_value(wholes.devices) AS calls_per_device,
-    sum(dur_us) AS total_us, avg(dur_us) AS mean_us, sum(exposed_us) AS exposed_us,
+    sum(dur_us) AS sum_us, avg(dur_us) AS mean_us, sum(exposed_us) AS exposed_us,
     sum(hidden_us) AS hidden_us,
     100 * sum(exposed_us) / nullif(any_value(wholes.window_us), 0) AS exposed_pct,
     avg(bytes) AS mean_bytes,
@@ -31,4 +31,4 @@ SELECT
 FROM collectives
 JOIN wholes USING (trace_id)
 GROUP BY trace_id, kind
-ORDER BY exposed_us DESC, total_us DESC, kind;
+ORDER BY exposed_us DESC, sum_us DESC, kind;

@@ -13,7 +13,7 @@
 -- first_ns           BIGINT   start of the first, on the clock of the group's first rank, ns
 -- skew_us            DOUBLE   from the start of the first to the start of the last, µs
 -- transfer_us        DOUBLE   from there to the last end, µs
--- wait_us            DOUBLE   sum of what the devices waited for the last, µs
+-- waiting_us         DOUBLE   sum of what the devices waited for the last, µs
 -- bytes              DOUBLE   size of the operation, the largest that a device has, bytes
 -- algorithm_gbps     DOUBLE   size by transfer time, GB/s
 -- bus_gbps           DOUBLE   the same times the factor of its kind, GB/s
@@ -27,8 +27,8 @@ CREATE VIEW collective_calls AS
 WITH parts AS (
     SELECT
         ranks.run, ranks.call, ranks.kind, ranks.matched_by, ranks.participants, ranks.arrival_ns,
-        ranks.late_us, ranks.wait_us, ranks.transfer_us, ranks.is_last, ranks.trace_id, ranks.rank,
-        ranks.device, ranks.clock_residual_us, collectives.group_size,
+        ranks.late_us, ranks.waiting_us, ranks.transfer_us, ranks.is_last, ranks.trace_id,
+        ranks.rank, ranks.device, ranks.clock_residual_us, collectives.group_size,
         collectives.group_size_source, collectives.bytes,
         collectives.bus_gbps / nullif(collectives.algorithm_gbps, 0) AS factor
     FROM collective_ranks AS ranks
@@ -40,7 +40,7 @@ calls AS (
         any_value(participants) AS participants, max(group_size) AS group_size,
         arg_max(group_size_source, (group_size, group_size_source)) AS group_size_source,
         min(arrival_ns) AS first_ns, max(late_us) AS skew_us, max(transfer_us) AS transfer_us,
-        sum(wait_us) AS wait_us, max(bytes) AS bytes, max(factor) AS factor,
+        sum(waiting_us) AS waiting_us, max(bytes) AS bytes, max(factor) AS factor,
         any_value(trace_id) FILTER (is_last) AS last_trace_id,
         any_value(rank) FILTER (is_last) AS last_rank,
         any_value(device) FILTER (is_last) AS last_device,
@@ -49,8 +49,8 @@ calls AS (
     GROUP BY run, call
 )
 SELECT
-    run, call, kind, matched_by, participants, group_size, first_ns, skew_us, transfer_us, wait_us,
-    bytes,
+    run, call, kind, matched_by, participants, group_size, first_ns, skew_us, transfer_us,
+    waiting_us, bytes,
     CASE WHEN factor IS NOT NULL THEN bytes / nullif(1000 * transfer_us, 0) END AS algorithm_gbps,
     factor * bytes / nullif(1000 * transfer_us, 0) AS bus_gbps,
     last_trace_id, last_rank, last_device, clock_residual_us, group_size_source

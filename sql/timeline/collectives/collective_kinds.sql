@@ -11,15 +11,15 @@
 -- process_group   VARCHAR  group of ranks, as the trace names it
 -- group_size      BIGINT   ranks in it
 -- calls           BIGINT   collectives
--- total_us        DOUBLE   sum of their durations; those that overlap count twice, µs
--- avg_us          DOUBLE   mean duration, µs
+-- sum_us          DOUBLE   sum of their durations; those that overlap count twice, µs
+-- mean_us         DOUBLE   mean duration, µs
 -- max_us          DOUBLE   longest, µs
 -- exposed_us      DOUBLE   time in which the device only communicates; adds up over all rows of a
 --                          device to time_breakdown.exposed_communication_us, µs
 -- hidden_us       DOUBLE   time in which the device computes, µs
 -- exposed_pct     DOUBLE   exposed_us by the device's window, %
 -- bytes           DOUBLE   sum of the sizes, where all are known, bytes
--- avg_bytes       DOUBLE   mean size of those that are known, bytes
+-- mean_bytes      DOUBLE   mean size of those that are known, bytes
 -- algorithm_gbps  DOUBLE   sum of sizes by sum of times, of those with a size, GB/s
 -- bus_gbps        DOUBLE   the same for the bus bandwidth, GB/s
 CREATE VIEW collective_kinds AS
@@ -27,14 +27,14 @@ SELECT
     collectives.trace_id, collectives.rank, collectives.device, program, kind, process_group,
     group_size,
     count(*) AS calls,
-    sum(dur_us) AS total_us,
-    avg(dur_us) AS avg_us,
+    sum(dur_us) AS sum_us,
+    avg(dur_us) AS mean_us,
     max(dur_us) AS max_us,
     sum(exposed_us) AS exposed_us,
     sum(hidden_us) AS hidden_us,
     100 * sum(exposed_us) / nullif(any_value(time_breakdown.window_us), 0) AS exposed_pct,
     CASE WHEN count(bytes) = count(*) THEN sum(bytes) END AS bytes,
-    avg(bytes) AS avg_bytes,
+    avg(bytes) AS mean_bytes,
     sum(bytes) FILTER (algorithm_gbps IS NOT NULL)
         / sum(1000 * dur_us) FILTER (algorithm_gbps IS NOT NULL) AS algorithm_gbps,
     sum(bus_gbps * 1000 * dur_us) / sum(1000 * dur_us) FILTER (bus_gbps IS NOT NULL) AS bus_gbps

@@ -20,7 +20,7 @@
 -- participants       BIGINT   devices that the lake has of the call, 2 or more
 -- arrival_ns         BIGINT   start on the clock of the group's first rank, ns
 -- late_us            DOUBLE   start after the first of all, µs
--- wait_us            DOUBLE   from start to the start of the last, µs
+-- waiting_us         DOUBLE   from start to the start of the last, µs
 -- transfer_us        DOUBLE   from the start of the last to the end of the call on this device, µs
 -- is_last            BOOLEAN  it came last
 -- alone_us           DOUBLE   of the last: start after the last but one, µs; what it alone cost
@@ -93,7 +93,7 @@ SELECT
     run, call, trace_id, rank, device, collective_id, kind, matched_by, participants,
     TRY_CAST(placed.arrival_ns AS BIGINT) AS arrival_ns,
     (placed.arrival_ns - min(placed.arrival_ns) OVER of_call) / 1000.0 AS late_us,
-    (max(placed.arrival_ns) OVER of_call - placed.arrival_ns) / 1000.0 AS wait_us,
+    (max(placed.arrival_ns) OVER of_call - placed.arrival_ns) / 1000.0 AS waiting_us,
     greatest(end_ns - max(placed.arrival_ns) OVER of_call, 0) / 1000.0 AS transfer_us,
     row_number() OVER latest = 1 AS is_last,
     CASE WHEN row_number() OVER latest = 1 THEN

@@ -15,7 +15,7 @@
 -- mean_late_us       DOUBLE   mean of its start after the first, µs
 -- caused_us          DOUBLE   sum, over the calls it came last to, of its start after the last but
 --                             one: what it alone cost the run, µs
--- waited_us          DOUBLE   sum of what it waited for the last, µs
+-- waiting_us         DOUBLE   sum of what it waited for the last, µs
 -- clock_residual_us  DOUBLE   largest doubt about its clock, µs; below it lateness means nothing
 CREATE VIEW stragglers AS
 SELECT
@@ -28,7 +28,7 @@ SELECT
         + 2 * sqrt(sum(1 / participants * (1 - 1 / participants))) AS is_often_last,
     avg(late_us) AS mean_late_us,
     coalesce(sum(alone_us), 0) AS caused_us,
-    sum(wait_us) AS waited_us,
+    sum(waiting_us) AS waiting_us,
     max(clock_residual_us) AS clock_residual_us
 FROM collective_ranks
 GROUP BY run, trace_id, rank, device;

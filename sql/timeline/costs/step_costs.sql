@@ -113,7 +113,7 @@ SELECT
     END AS shape,
     if(ops.hlo_category IS NULL, ops.canonical_name, ops.dedup_name) AS kernel_name,
     coalesce(placed.place, '') AS place,
-    ops.flops, coalesce(ops.bytes_accessed, sizes.bytes) AS bytes
+    ops.flop, coalesce(ops.bytes_accessed, sizes.bytes) AS bytes
 FROM _step_shares AS shares
 JOIN _compared_steps AS steps USING (trace_id, device, step_id)
 JOIN _device_ops AS ops ON ops.trace_id = shares.trace_id AND ops.kernel_id = shares.kernel_id
@@ -163,7 +163,7 @@ WITH named AS (
     SELECT
         trace_id, step_block, part, category, path, phase, operator, shape, kernel_name, place,
         count(*) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(dur_ns) AS sum_ns,
-        if(count(flops) = count(*), sum(CAST(flops AS DOUBLE)), NULL) AS flop,
+        if(count(flop) = count(*), sum(CAST(flop AS DOUBLE)), NULL) AS flop,
         if(count(bytes) = count(*), sum(CAST(bytes AS DOUBLE)), NULL) AS bytes
     FROM _step_work_items
     GROUP BY

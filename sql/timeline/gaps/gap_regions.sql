@@ -10,7 +10,7 @@
 -- device         INTEGER  device
 -- region         VARCHAR  up to four scopes, => between; (unattributed) where none is known
 -- gaps           BIGINT   gaps before operations of the region
--- total_us       DOUBLE   their sum, µs
+-- sum_us         DOUBLE   their sum, µs
 -- mean_us        DOUBLE   their mean, µs
 -- max_us         DOUBLE   the longest, µs
 -- window_pct     DOUBLE   share of the time of all devices of the trace
@@ -21,12 +21,12 @@ WITH payloads AS (
     SELECT
         trace_id, device, region,
         array_to_string(
-            list_slice(list(payload_name ORDER BY gaps DESC, total_us DESC, payload_name), 1, 3),
+            list_slice(list(payload_name ORDER BY gaps DESC, sum_us DESC, payload_name), 1, 3),
             ', '
         ) AS payloads
     FROM (
         SELECT
-            trace_id, device, region, payload_name, count(*) AS gaps, sum(gap_us) AS total_us
+            trace_id, device, region, payload_name, count(*) AS gaps, sum(gap_us) AS sum_us
         FROM _gap_places
         GROUP BY trace_id, device, region, payload_name
     )
@@ -34,7 +34,7 @@ WITH payloads AS (
 )
 SELECT
     placed.trace_id, placed.rank, placed.device, placed.region, count(*) AS gaps,
-    sum(placed.gap_us) AS total_us, avg(placed.gap_us) AS mean_us, max(placed.gap_us) AS max_us,
+    sum(placed.gap_us) AS sum_us, avg(placed.gap_us) AS mean_us, max(placed.gap_us) AS max_us,
     sum(placed.window_pct) AS window_pct, sum(placed.host_bound_us) AS host_bound_us,
     any_value(payloads.payloads) AS payloads
 FROM _gap_places AS placed

@@ -17,7 +17,7 @@ END;
 -- marker_name    VARCHAR  operation that most often ends these gaps, the payload itself or a marker
 -- gaps           BIGINT   gaps before it
 -- devices        BIGINT   devices that have them
--- total_us       DOUBLE   their sum, µs
+-- sum_us         DOUBLE   their sum, µs
 -- mean_us        DOUBLE   their mean, µs
 -- max_us         DOUBLE   the longest, µs
 -- window_pct     DOUBLE   share of the time of all devices of the trace
@@ -25,11 +25,11 @@ END;
 -- host_bound_us  DOUBLE   part in which a device waited for the host to launch, µs
 CREATE MACRO gaps_before(of_trace, of_op) AS TABLE
 SELECT
-    trace_id, payload_name, marker_name, gaps, devices, total_us, mean_us, max_us, window_pct,
+    trace_id, payload_name, marker_name, gaps, devices, sum_us, mean_us, max_us, window_pct,
     between_us, host_bound_us
 FROM (
     SELECT
-        trace_id, payload_name, marker_name, gaps, devices, total_us, mean_us, max_us, window_pct,
+        trace_id, payload_name, marker_name, gaps, devices, sum_us, mean_us, max_us, window_pct,
         between_us, host_bound_us,
         greatest(_is_named(payload_name, of_op), _is_named(marker_name, of_op)) AS fit,
         max(fit) OVER (PARTITION BY trace_id) AS best_fit
@@ -37,4 +37,4 @@ FROM (
     SEMI JOIN _named_traces(of_trace) AS wanted USING (trace_id)
 )
 WHERE fit > 0 AND fit = best_fit
-ORDER BY total_us DESC, payload_name;
+ORDER BY sum_us DESC, payload_name;

@@ -13,7 +13,7 @@
 -- activity_kind  VARCHAR  its category: cpu_op, cuda_runtime, python_function, user_annotation, …
 -- intervals      BIGINT   idle intervals that it has a part in
 -- idle_us        DOUBLE   idle time, µs
--- longest_us     DOUBLE   the most in one interval, µs
+-- max_us         DOUBLE   the most in one interval, µs
 -- idle_pct       DOUBLE   share of the device's idle time
 -- window_pct     DOUBLE   share of the trace's window
 -- advice         VARCHAR  what to look at next
@@ -64,7 +64,7 @@ summed AS (
 SELECT
     summed.trace_id, summed.rank, summed.device, summed.cause, idle_rules.host_bound,
     summed.host_activity, summed.activity_kind, summed.intervals,
-    summed.idle_ns / 1000.0 AS idle_us, summed.longest_ns / 1000.0 AS longest_us,
+    summed.idle_ns / 1000.0 AS idle_us, summed.longest_ns / 1000.0 AS max_us,
     100.0 * summed.idle_ns
         / sum(summed.idle_ns) OVER (PARTITION BY summed.trace_id, summed.device)
         AS idle_pct,

@@ -6,7 +6,7 @@
 -- rank                INTEGER  rank in the job, NULL if unknown
 -- device              INTEGER  device
 -- stream              BIGINT   stream
--- kernels             BIGINT   operations whose launch the trace shows
+-- kernel_count        BIGINT   operations whose launch the trace shows
 -- launches            BIGINT   calls that launched them
 -- graph_kernels       BIGINT   operations that share their launch with others
 -- median_call_us      DOUBLE   median duration of a call, µs
@@ -29,7 +29,7 @@ WITH calls AS (
 ),
 operations AS (
     SELECT
-        trace_id, rank, device, stream, count(*) AS kernels,
+        trace_id, rank, device, stream, count(*) AS kernel_count,
         count(*) FILTER (launch_kernels > 1) AS graph_kernels, median(dur_us) AS median_dur_us,
         median(latency_us) AS median_latency_us,
         quantile_cont(latency_us, 0.9) AS p90_latency_us, max(latency_us) AS max_latency_us,
@@ -42,7 +42,7 @@ operations AS (
 )
 SELECT
     operations.trace_id, operations.rank, operations.device, operations.stream,
-    operations.kernels, calls.launches, operations.graph_kernels, calls.median_call_us,
+    operations.kernel_count, calls.launches, operations.graph_kernels, calls.median_call_us,
     operations.median_dur_us, operations.median_latency_us, operations.p90_latency_us,
     operations.max_latency_us, operations.median_overhead_us, operations.shorter_pct,
     operations.negative

@@ -25,7 +25,7 @@
 -- before_us             DOUBLE   from the end of the pass before to the start, µs
 -- before_idle_us        DOUBLE   part in which the device runs nothing, µs
 -- before_host_bound_us  DOUBLE   of that, waiting for the host to launch the next operation, µs
--- kernels               BIGINT   operations that start in the pass, of those with a known launch
+-- kernel_count          BIGINT   operations that start in the pass, of those with a known launch
 -- launches              BIGINT   calls that launched them
 -- median_latency_us     DOUBLE   median from the launch of an operation to its start, µs
 -- mean_depth            DOUBLE   operations launched and not finished, mean over the pass
@@ -129,7 +129,7 @@ queues AS (
 ),
 launches AS (
     SELECT
-        spans.trace_id, spans.device, spans.pass_id, count(*) AS kernels,
+        spans.trace_id, spans.device, spans.pass_id, count(*) AS kernel_count,
         count(DISTINCT launch_id) AS launches,
         median(operations.start_ns - launch_ns) / 1000.0 AS median_latency_us
     FROM operations
@@ -157,7 +157,7 @@ measured AS (
             WHEN spans.before_ns IS NOT NULL
                 THEN (coalesce(starts.host_ns, 0) - coalesce(befores.host_ns, 0)) / 1000.0
         END AS before_host_bound_us,
-        launches.kernels, launches.launches, launches.median_latency_us,
+        launches.kernel_count, launches.launches, launches.median_latency_us,
         CASE WHEN launches.launches > 0 THEN queues.mean_depth END AS mean_depth,
         CASE WHEN launches.launches > 0 THEN CAST(queues.max_depth AS BIGINT) END AS max_depth,
         CASE WHEN launches.launches > 0 THEN queues.queue_empty_pct END AS queue_empty_pct
@@ -195,7 +195,7 @@ SELECT
     span_us, idle_us, host_bound_idle_us, unknown_idle_us,
     100 * idle_us / nullif(span_us, 0) AS idle_pct,
     100 * host_bound_idle_us / nullif(idle_us, 0) AS host_bound_pct, before_us, before_idle_us,
-    before_host_bound_us, kernels, launches, median_latency_us, mean_depth, max_depth,
+    before_host_bound_us, kernel_count, launches, median_latency_us, mean_depth, max_depth,
     queue_empty_pct
 FROM measured
 CROSS JOIN limits;

@@ -7,13 +7,13 @@
 -- class            VARCHAR  compute, communication, copy, dma or wait
 -- family           VARCHAR  family by family_rules, else the kernel category
 -- calls            BIGINT   calls
--- total_us         DOUBLE   time of all calls
+-- sum_us           DOUBLE   time of all calls
 -- self_us          DOUBLE   the same without operations inside
--- flops            HUGEINT  floating-point operations of the calls of which they are known
--- flops_source     VARCHAR  where they are from
--- flops_known_pct  DOUBLE   share of the own time of those calls
--- achieved_tflops  DOUBLE   their rate, TFLOP/s
--- bytes_accessed   HUGEINT  bytes read and written, of the calls where known
+-- flop             HUGEINT  floating-point operations of the calls of which they are known
+-- flop_source      VARCHAR  where they are from
+-- flop_known_pct   DOUBLE   share of the own time of those calls
+-- tflops           DOUBLE   their rate, TFLOP/s
+-- bytes            HUGEINT  bytes read and written, of the calls where known
 -- shape            VARCHAR  its shapes
 -- path             VARCHAR  its scopes
 CREATE VIEW _named_ops AS
@@ -25,7 +25,7 @@ SELECT
             AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
         ELSE dedup_name
     END AS op,
-    class, family, calls, total_us, self_us, flops, flops_source, flops_known_pct,
-    achieved_tflops, bytes_accessed, shape, path
+    class, family, calls, sum_us, self_us, flop, flop_source, flop_known_pct,
+    tflops, bytes, shape, path
 FROM ops
 WHERE role = 'op';

@@ -169,7 +169,7 @@ given AS (
             )
             WHEN feature > 0
                 THEN 2 * elements * list_product(operands[2]) / operands[2][feature]
-        END AS flops
+        END AS flop
     FROM sized
 ),
 fused AS (
@@ -219,7 +219,7 @@ fitting AS (
         AND list_contains(_runs(b), k)
 ),
 chosen AS (
-    SELECT layout, instruction, 2 * any_value(elements) * any_value(k) AS flops
+    SELECT layout, instruction, 2 * any_value(elements) * any_value(k) AS flop
     FROM (
         SELECT
             layout, instruction, elements, k, likeness,
@@ -230,11 +230,11 @@ chosen AS (
     GROUP BY layout, instruction
     HAVING count(DISTINCT k) = 1
 )
-SELECT layout, instruction, is_gemm, TRY_CAST(flops AS BIGINT) AS flops
+SELECT layout, instruction, is_gemm, TRY_CAST(flop AS BIGINT) AS flop
 FROM given
-WHERE flops IS NOT NULL
+WHERE flop IS NOT NULL
 UNION ALL
-SELECT layout, instruction, TRUE, TRY_CAST(flops AS BIGINT) FROM chosen;
+SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 
 -- One row per trace and distinct description of operations of XLA, with what follows from it.
 -- trace_id        VARCHAR  trace
@@ -254,9 +254,9 @@ SELECT layout, instruction, TRUE, TRY_CAST(flops AS BIGINT) FROM chosen;
 -- operand_shape   VARCHAR  dimensions of its operands, | between
 -- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation
--- model_flops     BIGINT   operations as XLA counts them; its 0 for a custom call or for a matrix
+-- xla_model_flop  BIGINT   operations as XLA counts them; its 0 for a custom call or for a matrix
 --                          product is unknown
--- shape_flops     BIGINT   operations of the matrix product or convolution by its shapes
+-- shape_flop      BIGINT   operations of the matrix product or convolution by its shapes
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them
 -- raw_bytes       BIGINT   the same without its corrections
 -- source          VARCHAR  file and line in the user's program
@@ -280,10 +280,10 @@ SELECT
     t.dedup_name,
     CASE
         WHEN t.hlo_category = 'custom-call' OR hlo_categories.category = 'gemm'
-            THEN nullif(t.model_flops, 0)
-        ELSE t.model_flops
-    END AS model_flops,
-    _hlo_products.flops AS shape_flops,
+            THEN nullif(t.xla_model_flop, 0)
+        ELSE t.xla_model_flop
+    END AS xla_model_flop,
+    _hlo_products.flop AS shape_flop,
     t.bytes AS bytes_accessed, t.raw_bytes, t.source
 FROM _xla_texts AS t
 JOIN _op_classes AS named ON named.name = t.name

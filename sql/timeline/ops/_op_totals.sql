@@ -24,10 +24,10 @@
 -- total_ns        DOUBLE   sum of durations, ns
 -- self_ns         DOUBLE   sum of own times, ns
 -- max_ns          BIGINT   longest, ns
--- model_flops     HUGEINT  operations as XLA counts them
--- flops           HUGEINT  operations of the calls of which they are known
--- flops_source    VARCHAR  model_flops, shapes, both or none
--- flops_ns        DOUBLE   own time of these, ns
+-- xla_model_flop  HUGEINT  operations as XLA counts them
+-- flop            HUGEINT  operations of the calls of which they are known
+-- flop_source     VARCHAR  model_flops, shapes, both or none
+-- flop_ns         DOUBLE   own time of these, ns
 -- bytes           HUGEINT  bytes of the calls where known
 -- bytes_ns        DOUBLE   own time of these, ns
 -- overlapping     BIGINT   calls that overlap another of their line in part
@@ -40,10 +40,10 @@ WITH variants AS (
         max_by(class, row(dur_ns, class)) AS class,
         max_by(category, row(dur_ns, category)) AS category,
         min(hlo_category) AS hlo_category, count(*) AS calls, sum(dur_ns) AS total_ns,
-        sum(self_ns) AS self_ns, max(dur_ns) AS max_ns, sum(model_flops) AS model_flops,
-        sum(flops) AS flops, sum(self_ns) FILTER (flops IS NOT NULL) AS flops_ns,
-        bool_or(flops_source = 'model_flops') AS is_given,
-        bool_or(flops_source = 'shapes') AS is_derived, sum(bytes_accessed) AS bytes,
+        sum(self_ns) AS self_ns, max(dur_ns) AS max_ns, sum(xla_model_flop) AS xla_model_flop,
+        sum(flop) AS flop, sum(self_ns) FILTER (flop IS NOT NULL) AS flop_ns,
+        bool_or(flop_source = 'model_flops') AS is_given,
+        bool_or(flop_source = 'shapes') AS is_derived, sum(bytes_accessed) AS bytes,
         sum(self_ns) FILTER (bytes_accessed IS NOT NULL) AS bytes_ns,
         count(*) FILTER (is_overlapping) AS overlapping
     FROM _device_ops
@@ -69,15 +69,15 @@ SELECT
     CAST(sum(total_ns) AS DOUBLE) AS total_ns,
     CAST(sum(self_ns) AS DOUBLE) AS self_ns,
     max(max_ns) AS max_ns,
-    CAST(sum(model_flops) AS HUGEINT) AS model_flops,
-    CAST(sum(flops) AS HUGEINT) AS flops,
+    CAST(sum(xla_model_flop) AS HUGEINT) AS xla_model_flop,
+    CAST(sum(flop) AS HUGEINT) AS flop,
     CASE
         WHEN bool_or(is_given) AND bool_or(is_derived) THEN 'both'
         WHEN bool_or(is_given) THEN 'model_flops'
         WHEN bool_or(is_derived) THEN 'shapes'
         ELSE 'none'
-    END AS flops_source,
-    CAST(sum(flops_ns) AS DOUBLE) AS flops_ns,
+    END AS flop_source,
+    CAST(sum(flop_ns) AS DOUBLE) AS flop_ns,
     CAST(sum(bytes) AS HUGEINT) AS bytes,
     CAST(sum(bytes_ns) AS DOUBLE) AS bytes_ns,
     CAST(sum(overlapping) AS BIGINT) AS overlapping

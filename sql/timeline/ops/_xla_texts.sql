@@ -11,7 +11,7 @@
 -- instruction   VARCHAR  the whole instruction (long_name)
 -- layout        VARCHAR  its result with layout (shape_with_layout)
 -- dedup_name    VARCHAR  name shared by the copies of one operation
--- model_flops   BIGINT   operations of the model
+-- xla_model_flop BIGINT   operations of the model
 -- bytes         BIGINT   bytes read and written as XLA counts them
 -- raw_bytes     BIGINT   the same without its corrections
 -- hlo_module    VARCHAR  program
@@ -35,7 +35,7 @@ SELECT
     stated[3] AS instruction,
     stated[4] AS layout,
     stated[5] AS dedup_name,
-    TRY_CAST(stated[6] AS BIGINT) AS model_flops,
+    TRY_CAST(stated[6] AS BIGINT) AS xla_model_flop,
     TRY_CAST(stated[7] AS BIGINT) AS bytes,
     TRY_CAST(stated[8] AS BIGINT) AS raw_bytes,
     stated[9] AS hlo_module,

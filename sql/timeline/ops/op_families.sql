@@ -8,18 +8,18 @@
 -- family           VARCHAR  family by family_rules, else the kernel category
 -- ops              BIGINT   distinct operations
 -- calls            BIGINT   calls
--- total_us         DOUBLE   sum of their durations, µs
+-- sum_us           DOUBLE   sum of their durations, µs
 -- self_us          DOUBLE   time in which they were the innermost of their line, µs
 -- mean_us          DOUBLE   mean duration, µs
 -- busy_pct         DOUBLE   share of the own times of all operations of the device; sums to 100
 -- window_pct       DOUBLE   share of the device's window
--- model_flops      HUGEINT  floating-point operations as XLA counts them
--- flops            HUGEINT  floating-point operations of the calls of which they are known, see ops
--- flops_source     VARCHAR  where they are from: model_flops, shapes, both or none
--- flops_known_pct  DOUBLE   share of self_us in calls of which they are known
--- achieved_tflops  DOUBLE   those operations by the own time of those calls, TFLOP/s
--- bytes_accessed   HUGEINT  bytes read and written, of the calls where known
--- achieved_gbps    DOUBLE   those bytes by the own time of those calls, GB/s
+-- xla_model_flop   HUGEINT  floating-point operations as XLA counts them
+-- flop             HUGEINT  floating-point operations of the calls of which they are known, see ops
+-- flop_source      VARCHAR  where they are from: model_flops, shapes, both or none
+-- flop_known_pct   DOUBLE   share of self_us in calls of which they are known
+-- tflops           DOUBLE   those operations by the own time of those calls, TFLOP/s
+-- bytes            HUGEINT  bytes read and written, of the calls where known
+-- gbps             DOUBLE   those bytes by the own time of those calls, GB/s
 -- example          VARCHAR  the operation with most own time
 -- example_shape    VARCHAR  its shapes
 CREATE VIEW op_families AS
@@ -27,26 +27,26 @@ SELECT
     trace_id, rank, device, family,
     count(*) AS ops,
     CAST(sum(calls) AS BIGINT) AS calls,
-    sum(total_us) AS total_us,
+    sum(sum_us) AS sum_us,
     sum(self_us) AS self_us,
-    sum(total_us) / sum(calls) AS mean_us,
+    sum(sum_us) / sum(calls) AS mean_us,
     sum(busy_pct) AS busy_pct,
     sum(window_pct) AS window_pct,
-    CAST(sum(model_flops) AS HUGEINT) AS model_flops,
-    CAST(sum(flops) AS HUGEINT) AS flops,
+    CAST(sum(xla_model_flop) AS HUGEINT) AS xla_model_flop,
+    CAST(sum(flop) AS HUGEINT) AS flop,
     CASE
-        WHEN bool_or(flops_source IN ('model_flops', 'both'))
-            THEN if(bool_or(flops_source IN ('shapes', 'both')), 'both', 'model_flops')
-        WHEN bool_or(flops_source = 'shapes') THEN 'shapes'
+        WHEN bool_or(flop_source IN ('model_flops', 'both'))
+            THEN if(bool_or(flop_source IN ('shapes', 'both')), 'both', 'model_flops')
+        WHEN bool_or(flop_source = 'shapes') THEN 'shapes'
         ELSE 'none'
-    END AS flops_source,
-    sum(flops_known_pct * self_us) / nullif(sum(self_us), 0) AS flops_known_pct,
-    sum(CAST(flops AS DOUBLE)) / nullif(sum(flops_known_pct * self_us) / 100, 0) / 1e6
-        AS achieved_tflops,
-    CAST(sum(bytes_accessed) AS HUGEINT) AS bytes_accessed,
-    sum(CAST(bytes_accessed AS DOUBLE))
-        / nullif(sum(CAST(bytes_accessed AS DOUBLE) / nullif(achieved_gbps, 0)), 0)
-        AS achieved_gbps,
+    END AS flop_source,
+    sum(flop_known_pct * self_us) / nullif(sum(self_us), 0) AS flop_known_pct,
+    sum(CAST(flop AS DOUBLE)) / nullif(sum(flop_known_pct * self_us) / 100, 0) / 1e6
+        AS tflops,
+    CAST(sum(bytes) AS HUGEINT) AS bytes,
+    sum(CAST(bytes AS DOUBLE))
+        / nullif(sum(CAST(bytes AS DOUBLE) / nullif(gbps, 0)), 0)
+        AS gbps,
     arg_max(name, (self_us, name)) AS example,
     arg_max(shape, (self_us, name)) AS example_shape
 FROM ops

@@ -25,24 +25,24 @@
 -- dtype              VARCHAR  types of these
 -- source             VARCHAR  file and line of the user's program it most often comes from
 -- calls              BIGINT   calls
--- total_us           DOUBLE   sum of their durations; a call contains those nested in it, µs
+-- sum_us             DOUBLE   sum of their durations; a call contains those nested in it, µs
 -- self_us            DOUBLE   time in which they were the innermost of their line, µs
 -- mean_us            DOUBLE   mean duration, µs
 -- max_us             DOUBLE   longest, µs
 -- busy_pct           DOUBLE   share of the own times of all operations of the device
 -- window_pct         DOUBLE   share of the device's window
--- model_flops        HUGEINT  floating-point operations as XLA counts them (model_flops); its 0 for
+-- xla_model_flop     HUGEINT  floating-point operations as XLA counts them (model_flops); its 0 for
 --                             custom calls and matrix products counts as unknown
--- flops              HUGEINT  floating-point operations of the calls of which they are known: as
+-- flop               HUGEINT  floating-point operations of the calls of which they are known: as
 --                             XLA counts them, else 2 for each product that a matrix product, a
 --                             convolution or an attention of these shapes sums up
 --                             (operator_works)
--- flops_source       VARCHAR  where they are from: model_flops, shapes, both (of different calls)
+-- flop_source        VARCHAR  where they are from: model_flops, shapes, both (of different calls)
 --                             or none
--- flops_known_pct    DOUBLE   share of self_us in calls of which they are known
--- achieved_tflops    DOUBLE   those operations by the own time of those calls, TFLOP/s
--- bytes_accessed     HUGEINT  bytes read and written, of the calls where known
--- achieved_gbps      DOUBLE   those bytes by the own time of those calls, GB/s
+-- flop_known_pct     DOUBLE   share of self_us in calls of which they are known
+-- tflops             DOUBLE   those operations by the own time of those calls, TFLOP/s
+-- bytes              HUGEINT  bytes read and written, of the calls where known
+-- gbps               DOUBLE   those bytes by the own time of those calls, GB/s
 -- overlapping_calls  BIGINT   calls that overlap another of their line in part
 CREATE VIEW ops AS
 WITH texts AS (
@@ -94,18 +94,18 @@ SELECT
     o.trace_id, o.rank, o.device, o.program, o.name, o.role, o.canonical_name, o.dedup_name,
     o.class, o.category, o.hlo_category, coalesce(family_rules.family, o.category) AS family,
     o.path, o.phase, o.shape, o.dtype, o.source, o.calls,
-    o.total_ns / 1000.0 AS total_us,
+    o.total_ns / 1000.0 AS sum_us,
     o.self_ns / 1000.0 AS self_us,
     o.total_ns / o.calls / 1000.0 AS mean_us,
     o.max_ns / 1000.0 AS max_us,
     CASE WHEN o.role = 'op' THEN 100.0 * o.self_ns / nullif(busy.self_ns, 0) END AS busy_pct,
     CASE WHEN o.role = 'op' THEN 100.0 * busy_share * o.self_ns / nullif(busy.self_ns, 0) END
         AS window_pct,
-    o.model_flops, o.flops, o.flops_source,
-    100.0 * coalesce(o.flops_ns, 0) / nullif(o.self_ns, 0) AS flops_known_pct,
-    CAST(o.flops AS DOUBLE) / nullif(o.flops_ns, 0) / 1000 AS achieved_tflops,
-    o.bytes AS bytes_accessed,
-    CAST(o.bytes AS DOUBLE) / nullif(o.bytes_ns, 0) AS achieved_gbps,
+    o.xla_model_flop, o.flop, o.flop_source,
+    100.0 * coalesce(o.flop_ns, 0) / nullif(o.self_ns, 0) AS flop_known_pct,
+    CAST(o.flop AS DOUBLE) / nullif(o.flop_ns, 0) / 1000 AS tflops,
+    o.bytes,
+    CAST(o.bytes AS DOUBLE) / nullif(o.bytes_ns, 0) AS gbps,
     o.overlapping AS overlapping_calls
 FROM _op_totals AS o
 LEFT JOIN ruled ON ruled.trace_id = o.trace_id AND ruled.op_number = o.op_number

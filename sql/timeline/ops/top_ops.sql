@@ -15,10 +15,10 @@
 -- self_us         DOUBLE   own time of all calls, µs
 -- mean_us         DOUBLE   mean duration, µs
 -- busy_pct        DOUBLE   share of the own times of all operations of all devices
--- flops           DOUBLE   floating-point operations of the calls of which they are known
--- flops_source    VARCHAR  model_flops, shapes, both or none, see ops
--- achieved_tflops DOUBLE   those by the own time of those calls, TFLOP/s
--- bytes_accessed  DOUBLE   bytes read and written, of the calls where known
+-- flop            DOUBLE   floating-point operations of the calls of which they are known
+-- flop_source     VARCHAR  model_flops, shapes, both or none, see ops
+-- tflops          DOUBLE   those by the own time of those calls, TFLOP/s
+-- bytes           DOUBLE   bytes read and written, of the calls where known
 -- shape           VARCHAR  shapes of the name with most own time
 -- path            VARCHAR  its scopes
 CREATE MACRO top_ops(of_trace, how_many := 10) AS TABLE
@@ -27,10 +27,10 @@ WITH summed AS (
         trace_id, program, op, arg_max(class, (self_us, class)) AS class,
         arg_max(family, (self_us, family)) AS family, CAST(sum(calls) AS BIGINT) AS calls,
         count(DISTINCT device) AS devices, sum(self_us) AS self_us,
-        sum(total_us) / sum(calls) AS mean_us, CAST(sum(flops) AS DOUBLE) AS flops,
-        _flops_sources(flops_source) AS flops_source,
-        sum(self_us * flops_known_pct) / 100 AS known_us,
-        CAST(sum(bytes_accessed) AS DOUBLE) AS bytes_accessed,
+        sum(sum_us) / sum(calls) AS mean_us, CAST(sum(flop) AS DOUBLE) AS flop,
+        _flop_sources(flop_source) AS flop_source,
+        sum(self_us * flop_known_pct) / 100 AS known_us,
+        CAST(sum(bytes) AS DOUBLE) AS bytes,
         arg_max(shape, (self_us, shape)) AS shape,
         arg_max(path, (self_us, path)) AS path
     FROM _named_ops
@@ -42,14 +42,14 @@ ranked AS (
         trace_id,
         row_number() OVER (PARTITION BY trace_id ORDER BY self_us DESC, op, program) AS place,
         program, op, class, family, calls, devices, self_us, mean_us,
-        100 * self_us / nullif(sum(self_us) OVER (PARTITION BY trace_id), 0) AS busy_pct, flops,
-        flops_source, flops / nullif(known_us, 0) / 1e6 AS achieved_tflops, bytes_accessed, shape,
+        100 * self_us / nullif(sum(self_us) OVER (PARTITION BY trace_id), 0) AS busy_pct, flop,
+        flop_source, flop / nullif(known_us, 0) / 1e6 AS tflops, bytes, shape,
         path
     FROM summed
 )
 SELECT
-    trace_id, place, program, op, class, family, calls, devices, self_us, mean_us, busy_pct, flops,
-    flops_source, achieved_tflops, bytes_accessed, shape, path
+    trace_id, place, program, op, class, family, calls, devices, self_us, mean_us, busy_pct, flop,
+    flop_source, tflops, bytes, shape, path
 FROM ranked
 WHERE place <= how_many
 ORDER BY trace_id, place;

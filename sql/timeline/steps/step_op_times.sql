@@ -17,7 +17,7 @@
 -- steps        BIGINT   steps that the trace is measured by, 1 for a whole trace
 -- calls        DOUBLE   calls
 -- self_us      DOUBLE   their own time, µs
--- flops        DOUBLE   their floating-point operations, of the calls of which they are known, see
+-- flop         DOUBLE   their floating-point operations, of the calls of which they are known, see
 --                       ops
 -- known_calls  DOUBLE   these calls
 CREATE VIEW step_op_times AS
@@ -52,7 +52,7 @@ steady AS (
 placed AS (
     SELECT
         ops.trace_id, ops.program, ops.name, ops.dedup_name AS op, ops.shape, ops.self_ns,
-        ops.flops, steady.step_id
+        ops.flop, steady.step_id
     FROM _device_ops AS ops
     LEFT JOIN steady
         ON steady.trace_id = ops.trace_id AND steady.kernel_id = ops.kernel_id
@@ -71,8 +71,8 @@ SELECT
     any_value(greatest(wholes.steps, 1)) AS steps,
     count(*) / any_value(wholes.devices) AS calls,
     sum(placed.self_ns) / 1000.0 / any_value(wholes.devices) AS self_us,
-    CAST(sum(placed.flops) AS DOUBLE) / any_value(wholes.devices) AS flops,
-    count(placed.flops) / any_value(wholes.devices) AS known_calls
+    CAST(sum(placed.flop) AS DOUBLE) / any_value(wholes.devices) AS flop,
+    count(placed.flop) / any_value(wholes.devices) AS known_calls
 FROM placed
 JOIN wholes USING (trace_id)
 LEFT JOIN families

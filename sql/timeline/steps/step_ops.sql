@@ -13,7 +13,7 @@
 -- basis        VARCHAR  steady step or whole trace
 -- calls        DOUBLE   calls
 -- self_us      DOUBLE   their own time, µs
--- flops        DOUBLE   their floating-point operations, of the calls of which they are known, see
+-- flop         DOUBLE   their floating-point operations, of the calls of which they are known, see
 --                       ops
 -- known_calls  DOUBLE   these calls
 CREATE VIEW step_ops AS
@@ -21,7 +21,7 @@ SELECT
     trace_id, program, op, shape, family, any_value(basis) AS basis,
     sum(calls) / any_value(steps) AS calls,
     sum(self_us) / any_value(steps) AS self_us,
-    sum(flops) / any_value(steps) AS flops,
+    sum(flop) / any_value(steps) AS flop,
     sum(known_calls) / any_value(steps) AS known_calls
 FROM step_op_times
 GROUP BY trace_id, program, op, shape, family;

@@ -2,14 +2,14 @@
 -- trace_id   VARCHAR  trace
 -- region     VARCHAR  region
 -- gaps       HUGEINT  gaps
--- total_us   DOUBLE   time, summed over devices
+-- sum_us     DOUBLE   time, summed over devices
 -- mean_us    DOUBLE   mean time of a gap
 -- share_pct  DOUBLE   share of the time of all devices
 -- payloads   VARCHAR  operations that the gaps ended with, where most time went
 CREATE VIEW _summary_gap_regions AS
 SELECT
-    trace_id, region, sum(gaps) AS gaps, sum(total_us) AS total_us,
-    sum(total_us) / sum(gaps) AS mean_us, sum(window_pct) AS share_pct,
-    arg_max(payloads, total_us) AS payloads
+    trace_id, region, sum(gaps) AS gaps, sum(sum_us) AS sum_us,
+    sum(sum_us) / sum(gaps) AS mean_us, sum(window_pct) AS share_pct,
+    arg_max(payloads, sum_us) AS payloads
 FROM gap_regions
 GROUP BY trace_id, region;

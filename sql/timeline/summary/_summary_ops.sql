@@ -9,9 +9,9 @@
 -- share_pct        DOUBLE   share of the time of all devices; of all own times, where these are
 --                           more
 -- mean_us          DOUBLE   mean duration
--- flops            DOUBLE   floating-point operations of the calls of which they are known
--- flops_source     VARCHAR  where they are from: model_flops, shapes, both or none
--- achieved_tflops  DOUBLE   those by the own time of those calls, TFLOP/s
+-- flop             DOUBLE   floating-point operations of the calls of which they are known
+-- flop_source      VARCHAR  where they are from: model_flops, shapes, both or none
+-- tflops           DOUBLE   those by the own time of those calls, TFLOP/s
 -- shape            VARCHAR  shapes of the name with most own time
 -- path             VARCHAR  its scopes
 CREATE VIEW _summary_ops AS
@@ -19,10 +19,10 @@ SELECT
     o.trace_id, op, program, any_value(class) AS class, any_value(family) AS family,
     CAST(sum(calls) AS BIGINT) AS calls, sum(self_us) AS self_us,
     100 * sum(self_us) / greatest(any_value(device_time_us), any_value(own_us)) AS share_pct,
-    sum(total_us) / sum(calls) AS mean_us, CAST(sum(flops) AS DOUBLE) AS flops,
-    _flops_sources(flops_source) AS flops_source,
-    sum(achieved_tflops * self_us) / nullif(sum(self_us) FILTER (achieved_tflops IS NOT NULL), 0)
-        AS achieved_tflops,
+    sum(sum_us) / sum(calls) AS mean_us, CAST(sum(flop) AS DOUBLE) AS flop,
+    _flop_sources(flop_source) AS flop_source,
+    sum(tflops * self_us) / nullif(sum(self_us) FILTER (tflops IS NOT NULL), 0)
+        AS tflops,
     arg_max(shape, self_us) AS shape, arg_max(path, self_us) AS path
 FROM _named_ops AS o
 LEFT JOIN _trace_times AS t ON t.trace_id = o.trace_id

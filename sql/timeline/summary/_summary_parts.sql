@@ -2,7 +2,7 @@
 -- trace_id   VARCHAR  trace
 -- place      INTEGER  order of the parts
 -- part       VARCHAR  compute, exposed communication, exposed memory, wait, or a kind of idleness
--- total_us   DOUBLE   time, summed over devices
+-- sum_us     DOUBLE   time, summed over devices
 -- share_pct  DOUBLE   share of the time of all devices
 -- least_pct  DOUBLE   smallest share of a device's own window
 -- most_pct   DOUBLE   largest share of a device's own window
@@ -20,7 +20,7 @@ WITH parts AS (
 )
 -- Where launches are not shown, nobody knows what idleness is the host's.
 SELECT
-    trace_id, place, part, sum(us) AS total_us,
+    trace_id, place, part, sum(us) AS sum_us,
     100 * sum(us) / nullif(sum(window_us), 0) AS share_pct,
     min(100 * us / nullif(window_us, 0)) AS least_pct,
     max(100 * us / nullif(window_us, 0)) AS most_pct

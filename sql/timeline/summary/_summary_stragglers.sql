@@ -9,11 +9,11 @@
 -- expected_pct       DOUBLE   the share if all came last equally often
 -- mean_late_us       DOUBLE   mean time that it comes after the one before it, of those calls
 -- caused_us          DOUBLE   time that the others waited for it
--- waited_us          DOUBLE   time that it waited for others
+-- waiting_us         DOUBLE   time that it waited for others
 -- clock_residual_us  DOUBLE   largest doubt about the clocks
 CREATE VIEW _summary_stragglers AS
 SELECT
     s.run, t.trace, s.rank, s.device, s.calls, s.last_calls, s.last_pct, s.expected_pct,
-    s.mean_late_us, s.caused_us, s.waited_us, s.clock_residual_us
+    s.mean_late_us, s.caused_us, s.waiting_us, s.clock_residual_us
 FROM stragglers AS s
 JOIN traces AS t ON t.trace_id = s.trace_id;

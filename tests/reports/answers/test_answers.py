@@ -52,7 +52,7 @@ def test_a_comparison_opens_with_the_change_its_place_and_its_worth(pages):
 
 def test_the_bars_of_a_waterfall_lead_from_the_step_before_to_the_step_after(fleet, pages):
     fleet.answers()["pair"]()
-    bars = fleet.lake.rows("SELECT bar, start_ns, end_ns, delta_ns FROM comparison_waterfall ORDER BY place")
+    bars = fleet.lake.rows("SELECT bar, start_ns, end_ns, change_ns FROM comparison_waterfall ORDER BY place")
     means = dict(fleet.lake.rows(
         "SELECT trace, CAST(round(avg(dur_us) * 1000) AS BIGINT) FROM step_states JOIN traces USING (trace_id) "
         "WHERE is_steady AND dur_us > 0 GROUP BY trace"
@@ -75,9 +75,9 @@ def test_the_rest_of_many_terms_is_one_bar(fleet):
     fleet.lake.compare_sides("many", "more")
     [(terms, rest, deltas)] = fleet.lake.rows(
         "SELECT count(*) FILTER (bar = 'term'), any_value(terms) FILTER (bar = 'rest'), "
-        "sum(delta_ns) FILTER (bar IN ('term', 'rest')) FROM comparison_waterfall"
+        "sum(change_ns) FILTER (bar IN ('term', 'rest')) FROM comparison_waterfall"
     )
-    [(changed,)] = fleet.lake.rows("SELECT count(*) FROM comparison_terms WHERE level = 'category' AND delta_ns <> 0")
+    [(changed,)] = fleet.lake.rows("SELECT count(*) FROM comparison_terms WHERE level = 'category' AND change_ns <> 0")
     assert (terms, rest) == (12, changed - 12)
     # The n-th kernel takes n µs longer.
     assert deltas == 1000 * sum(range(len(KERNELS)))

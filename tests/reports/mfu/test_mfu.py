@@ -107,7 +107,7 @@ def test_flop_of_several_kernels_of_an_operator_count_once(layer):
     assert experts["mfu_pct"] == pytest.approx(100 * flop / 148e12 / 1_644e-6)
     rows = [row for row in layer["kernels"] if row["category"] == "moe"]
     assert [row["mfu_pct"] for row in rows] == [None, None]
-    assert [row["share_of_group"] for row in rows] == pytest.approx([1000 / 1644, 644 / 1644])
+    assert [row["group_share"] for row in rows] == pytest.approx([1000 / 1644, 644 / 1644])
 
 
 def test_more_than_the_peak_is_flagged_and_shown_as_it_is(layer):
@@ -404,7 +404,7 @@ def test_names_of_numbers_end_with_their_unit(layer):
     for row in (*layer["kernels"], *layer["groups"], *layer["mfu"], layer["forward_pass"]):
         for key, value in row.items():
             if isinstance(value, float):
-                assert key.endswith(units) or key in ("intensity", "share_of_group"), key
+                assert key.endswith(units) or key in ("intensity", "group_share"), key
 
 
 def test_a_chip_whose_peak_is_unknown_has_no_mfu_and_says_why(ask):

@@ -168,7 +168,7 @@ def test_a_fused_call_is_taken_apart_by_its_durations_or_equally(tmp_path):
         ("mc2", 30, {"kernel_type": "MatMulV2, hcom_allReduce_", "source": "PARTIAL"}),
     )
     found = ask(
-        lake, "SELECT op_name, kernel_type, part, parts, status, total_us, shape_key FROM simulated_ops ORDER BY ALL"
+        lake, "SELECT op_name, kernel_type, part, parts, status, sum_us, shape_key FROM simulated_ops ORDER BY ALL"
     )
     assert found == [
         ("mc2", "MatMulV2", 1, 2, "partial", 15, None), ("mc2", "hcom_allReduce_", 2, 2, "partial", 15, None),
@@ -209,7 +209,7 @@ def test_of_two_models_in_a_trace_the_one_with_measurements_counts_and_the_other
         event(5, "tensor_cast.mlapo.default", 5, pid=2, accepted_miss=True),
     ]  # fmt: skip
     lake = yield write_trace(tmp_path / "s.json", events)
-    assert ask(lake, "SELECT sum(total_us) FROM simulated_ops WHERE status = 'hit'") == [(70,)]
+    assert ask(lake, "SELECT sum(sum_us) FROM simulated_ops WHERE status = 'hit'") == [(70,)]
     found = {
         metric: (hits, total) for metric, hits, total in ask(lake, "SELECT metric, hits, total FROM simulation_metrics")
     }

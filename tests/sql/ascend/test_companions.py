@@ -139,7 +139,7 @@ def test_shapes_of_a_profiling_database(real_lake):
     lake = real_lake("ascend/profiling_db/FusedInferAttentionScore.csv")
     found = ask(
         lake,
-        "SELECT kernel_type, slots, avg_us, avg_seq_len, tokens, requests, phase FROM profiled_shapes "
+        "SELECT kernel_type, slots, mean_us, mean_seq_len, tokens, requests, phase FROM profiled_shapes "
         "ORDER BY event_id",
     )
     assert {(kernel_type, slots) for kernel_type, slots, *_ in found} == {("FusedInferAttentionScore", 31)}
@@ -152,7 +152,7 @@ def test_shapes_of_a_profiling_database(real_lake):
 
 def test_a_table_of_a_type_without_phases(real_lake):
     lake = real_lake("ascend/profiling_db/TransposeBatchMatMul.csv")
-    found = ask(lake, "SELECT kernel_type, shape_key, avg_us, phase FROM profiled_shapes ORDER BY event_id")
+    found = ask(lake, "SELECT kernel_type, shape_key, mean_us, phase FROM profiled_shapes ORDER BY event_id")
     assert found == [
         ("TransposeBatchMatMul", "4,16,128;16,128,512", 15, None),
         ("TransposeBatchMatMul", "4,16,512;16,512,128", 12, None),
@@ -185,17 +185,17 @@ def test_operators_of_a_simulators_summary(
     found = ask_one(
         summaries,
         "SELECT sum(count) FILTER (part = 1) AS calls, count(DISTINCT op_name) AS operators, "
-        f"count(DISTINCT op_name) FILTER (mapped) AS mapped, sum(total_us) AS total {of}",
+        f"count(DISTINCT op_name) FILTER (mapped) AS mapped, sum(sum_us) AS total {of}",
     )
     assert found == {"calls": calls, "operators": operators, "mapped": mapped, "total": total}
-    by_operator = f"SELECT op_name, any_value(count), sum(total_us) AS us {of} GROUP BY op_name ORDER BY us DESC"
+    by_operator = f"SELECT op_name, any_value(count), sum(sum_us) AS us {of} GROUP BY op_name ORDER BY us DESC"
     assert ask(summaries, f"{by_operator} LIMIT 1") == [(largest, largest_calls, largest_us)]
 
 
 def test_a_fused_operator_of_a_summary_is_shared_among_its_kernels(summaries):
     found = ask(
         summaries,
-        "SELECT kernel_type, part, parts, count, total_us FROM simulated_ops JOIN traces USING (trace_id) "
+        "SELECT kernel_type, part, parts, count, sum_us FROM simulated_ops JOIN traces USING (trace_id) "
         "WHERE trace = 'qwen3_32b_decode' AND op_name = 'tensor_cast.matmul_all_reduce.default' ORDER BY part",
     )
     assert found == [("MatMulV2", 1, 2, 128, 1184), ("hcom_allReduce_", 2, 2, 128, 1184)]

@@ -35,7 +35,7 @@ def of(trace: str) -> str:
 def test_sums_per_type_and_core_are_those_of_op_statistic(real):
     found = ask(
         real,
-        "SELECT op_type, core, count, total_us, min_us, round(avg_us, 4), max_us, round(ratio_pct, 3) "
+        "SELECT op_type, core, count, sum_us, min_us, round(mean_us, 4), max_us, round(ratio_pct, 3) "
         f"FROM op_statistics WHERE trace_id = {of('step')} "
         "AND op_type IN ('MatMul', 'ApplyAdamW', 'Cast', 'hcom_allReduce_') ORDER BY op_type, core",
     )
@@ -48,7 +48,7 @@ def test_sums_per_type_and_core_are_those_of_op_statistic(real):
     ]
     whole = ask_one(
         real,
-        "SELECT count(DISTINCT op_type) AS types, sum(count) AS rows, sum(total_us) AS us, sum(ratio_pct) AS pct, "
+        "SELECT count(DISTINCT op_type) AS types, sum(count) AS rows, sum(sum_us) AS us, sum(ratio_pct) AS pct, "
         f"sum(removed_us) AS removed FROM op_statistics WHERE trace_id = {of('step')}",
     )
     assert whole == {"types": 43, "rows": 591, "us": pytest.approx(396807.04), "pct": pytest.approx(100), "removed": 0}
@@ -58,7 +58,7 @@ def test_double_rows_are_in_the_sums_as_in_the_file_and_told_apart(real_lake):
     lake = real_lake("ascend/synthetic/hcom_pairs.csv")
     found = ask(
         lake,
-        "SELECT sum(total_us) FILTER (op_type LIKE 'hcom%'), sum(counted_us) FILTER (op_type LIKE 'hcom%'), "
+        "SELECT sum(sum_us) FILTER (op_type LIKE 'hcom%'), sum(counted_us) FILTER (op_type LIKE 'hcom%'), "
         "sum(removed_us) FILTER (op_type LIKE 'hcom%'), sum(removed_us) FILTER (op_type LIKE '%AicpuKernel') "
         "FROM op_statistics",
     )
@@ -114,7 +114,7 @@ def test_groups_of_shapes_have_mean_median_and_deviation(real):
     found = {
         (op_type, dims.replace(" ", "")): (count, *figures)
         for op_type, dims, count, *figures in ask(
-            real, f"SELECT op_type, input_dims, count, avg_us, median_us, std_us FROM shape_stats('{trace_id}')"
+            real, f"SELECT op_type, input_dims, count, mean_us, median_us, std_us FROM shape_stats('{trace_id}')"
         )
     }
     assert len(found) == 8
@@ -155,7 +155,7 @@ def test_the_same_work_of_two_traces_is_one_row_and_other_hardware_another(lake,
     })  # fmt: skip
     found = ask(
         lake,
-        "SELECT hardware, count, traces, sum_us, min_us, avg_us, median_us, p95_us, max_us, first_trace, last_trace "
+        "SELECT hardware, count, traces, sum_us, min_us, mean_us, median_us, p95_us, max_us, first_trace, last_trace "
         "FROM kernel_stats ORDER BY hardware",
     )
     assert found == [
@@ -186,7 +186,7 @@ def test_kernels_of_other_vendors_are_grouped_by_their_name_to_show(lake, s1_fil
 def test_unions_of_kinds_in_a_training_step(real):
     found = ask(
         real,
-        "SELECT kind, kernels, round(sum_us * 1000), round(union_us * 1000), round(exposed_us * 1000), "
+        "SELECT kind, kernel_count, round(sum_us * 1000), round(union_us * 1000), round(exposed_us * 1000), "
         f"round(hidden_us * 1000) FROM kind_times WHERE trace_id = {of('step')} ORDER BY kind",
     )
     assert found == [
@@ -215,7 +215,7 @@ def test_a_category_is_exposed_where_it_runs_alone_and_united_where_it_runs_twic
     ])  # fmt: skip
     found = ask(
         lake,
-        "SELECT category, kind, kernels, sum_us, union_us, exposed_us, round(sum_pct, 6) FROM category_times "
+        "SELECT category, kind, kernel_count, sum_us, union_us, exposed_us, round(sum_pct, 6) FROM category_times "
         "ORDER BY category",
     )
     assert found == [
@@ -223,7 +223,8 @@ def test_a_category_is_exposed_where_it_runs_alone_and_united_where_it_runs_twic
         ("gemm", "compute", 4, 23, 18, 8, round(2300 / 38, 6)),
         ("norm", "compute", 1, 12, 12, 1, round(1200 / 38, 6)),
     ]
-    found = ask(lake, "SELECT kind, kernels, sum_us, union_us, exposed_us, hidden_us FROM kind_times ORDER BY kind")
+    columns = "kind, kernel_count, sum_us, union_us, exposed_us, hidden_us"
+    found = ask(lake, f"SELECT {columns} FROM kind_times ORDER BY kind")
     assert found == [("communication", 2, 3, 3, 1, 2), ("compute", 5, 35, 20, 18, 2)]
 
 
@@ -259,7 +260,7 @@ def test_sweeping_equals_counting_every_moment(tmp_path, seed):
 def test_devices_are_swept_apart(tmp_path):
     rows = ({"Device_id": str(device), "Start Time(us)": "0", "Duration(us)": "10"} for device in (0, 1, 1))
     lake = yield write_table(tmp_path / "t.csv", *rows)
-    found = ask(lake, "SELECT device, kernels, sum_us, union_us, exposed_us FROM category_times ORDER BY device")
+    found = ask(lake, "SELECT device, kernel_count, sum_us, union_us, exposed_us FROM category_times ORDER BY device")
     assert found == [(0, 1, 10, 10, 10), (1, 2, 20, 10, 10)]
 
 

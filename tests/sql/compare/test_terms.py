@@ -86,7 +86,7 @@ def compared(lake, *words, **options):
     return lake.compare_sides(*words, **options)
 
 
-def terms(lake, before, after, columns="delta_ns", where="TRUE"):
+def terms(lake, before, after, columns="change_ns", where="TRUE"):
     """Return the terms of a comparison by their names."""
     rows = compared(lake, before, after).terms.filter(where).select(f"term, {columns}").fetchall()
     return {term: row[0] if len(row) == 1 else tuple(row) for term, *row in rows}
@@ -117,7 +117,7 @@ def test_the_costs_of_a_block_are_its_time(lake):
 def assert_levels_sum(answer):
     """Check that the rows of each level sum to their parents' figures, and return the steps by side."""
     rows = answer.terms.select(
-        "side, level, parent, term, before_ns, after_ns, delta_ns, more_work_ns, slower_work_ns"
+        "side, level, parent, term, before_ns, after_ns, change_ns, more_work_ns, slower_work_ns"
     ).fetchall()
     for upper, lower in itertools.pairwise(["step", "part", "category", "module", "operator"]):
         for side, _, _, term, *figures in (row for row in rows if row[1] == upper):
@@ -188,13 +188,13 @@ def test_a_slower_kernel_is_found_and_nothing_else(lake, after, added):
 
 
 def test_a_doubled_collective_is_communication(lake):
-    found = terms(lake, "before", "collective", "verdict, delta_ns", "level = 'part'")
+    found = terms(lake, "before", "collective", "verdict, change_ns", "level = 'part'")
     assert found["communication"] == ("slower", pytest.approx(60_000, abs=600))
     assert [term for term, row in found.items() if row[0] == "slower"] == ["communication"]
 
 
 def test_a_gap_is_idle_time(lake):
-    found = terms(lake, "before", "gap", "verdict, delta_ns", "level = 'part'")
+    found = terms(lake, "before", "gap", "verdict, change_ns", "level = 'part'")
     assert found["idle"] == ("slower", pytest.approx(25_000, abs=600))
     assert [term for term, row in found.items() if row[0] == "slower"] == ["idle"]
 
@@ -208,7 +208,7 @@ def test_what_did_not_change_is_the_same(lake):
 
 
 def test_more_calls_and_larger_shapes_are_more_work(lake):
-    split = "delta_ns, more_work_ns, slower_work_ns"
+    split = "change_ns, more_work_ns, slower_work_ns"
     assert terms(lake, "exact", "twice", split)["compute/activation/Mlp_#/aten::gelu"] == (30_000, 30_000, 0)
     # FLOP and time are twice what they were: not slower.
     assert terms(lake, "exact", "larger", split)["compute/gemm/Attention_#/aten::mm"] == (100_000, 100_000, 0)
@@ -218,7 +218,7 @@ def test_more_calls_and_larger_shapes_are_more_work(lake):
 def test_work_is_aligned_by_operator_and_stands_where_the_baseline_has_it(lake):
     answer = compared(lake, "exact", "renamed")
     ops = (
-        answer.ops.filter("operator = 'aten::mm'").select("category, before_kernel, after_kernel, delta_ns").fetchall()
+        answer.ops.filter("operator = 'aten::mm'").select("category, before_kernel, after_kernel, change_ns").fetchall()
     )
     assert ("gemm", ops[0][1], "layer_norm_kernel", 0) in ops
     assert {row[0] for row in ops} == {"gemm"}
@@ -277,7 +277,7 @@ def test_a_baseline_that_was_set_needs_no_sides(tmp_path):
     lake = tracelake.open(tmp_path / "lake")
     lake.ingest(write(tmp_path / "a.json"), write(tmp_path / "b.json", slower(STEP, 0, 1.5)))
     lake.set("b", baseline="a")
-    assert lake.rows("SELECT side, baseline, delta_ns, verdict FROM comparisons") == [("b", "a", 50_000, "slower")]
+    assert lake.rows("SELECT side, baseline, change_ns, verdict FROM comparisons") == [("b", "a", 50_000, "slower")]
 
 
 @pytest.mark.parametrize(

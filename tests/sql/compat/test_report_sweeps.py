@@ -190,7 +190,7 @@ def test_transitions_by_cache_length_are_the_reports(lake):
 def test_the_critical_batch_is_where_intensity_crosses_the_knee(critical):
     for key in (("batch 1", "naive"), ("batch 1", "efficient"), ("batch 64", "naive")):
         assert critical[key]["intensity_batch"] is None
-        assert critical[key]["compute_bound_points"] == 0
+        assert critical[key]["compute_bound"] == 0
     row = critical["batch 64", "efficient"]
     assert row["intensity_batch"] == near("61.92846204395823")
     assert (row["smallest_batch"], row["largest_batch"], row["points"]) == (1, 128, 8)

@@ -165,7 +165,7 @@ def test_a_config_that_explains_a_trace_is_kept_with_it(lake, tmp_path):
     assert (
         lake.explain("bare", config) == lake.resolve_model("toy") == with_digest("toy", json.loads(config.read_text()))
     )
-    assert lake.rows("SELECT count(*) FROM kernel_roofline WHERE flops_source = 'template'") != [(0,)]
+    assert lake.rows("SELECT count(*) FROM kernel_roofline WHERE flop_source = 'template'") != [(0,)]
     assert lake.rows("SELECT count(*) > 0 FROM _kernel_maps") == [(True,)]
     assert lake.rows("SELECT model FROM model_configs") == []
     # What was told before stays told.
@@ -213,7 +213,7 @@ def test_answers_of_a_trace_do_not_depend_on_another_s_config(tmp_path):
                 traces(lake, folder, other=write(folder / "b" / "toy", config_of(4, 512)))
             answers.append(
                 lake.rows(
-                    "SELECT kernel_id, unit, map_rule, flop, flops_source FROM kernel_roofline WHERE trace_id = $1"
+                    "SELECT kernel_id, unit, map_rule, flop, flop_source FROM kernel_roofline WHERE trace_id = $1"
                     " ORDER BY kernel_id",
                     [lake.resolve("whole")],
                 )

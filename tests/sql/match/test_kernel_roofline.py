@@ -261,7 +261,7 @@ def test_what_multiplies_nothing_has_a_roof_of_bytes(rows):
 
 
 def test_a_kernel_whose_operator_has_no_rule_has_no_work_and_no_roof(rows):
-    assert rows("alone", "flop, flops_source, bytes, roof_us, map_rule") == [(None, "none", None, None, "correlation")]
+    assert rows("alone", "flop, flop_source, bytes, roof_us, map_rule") == [(None, "none", None, None, "correlation")]
 
 
 def test_a_measured_latency_of_the_shape_is_put_beside(rows):
@@ -335,7 +335,7 @@ def test_products_and_experts_of_a_rank_of_gpt_oss(real):
     assert found == (pytest.approx(784.762), pytest.approx(300.5, abs=0.05), pytest.approx(0.134, abs=5e-4))
     # Experts of a rank and layer by the template: 22,096,281,600. Four-bit weights times FP8 run at the peak of FP8.
     assert real.rows(
-        "SELECT DISTINCT a.flop + b.flop, a.dtype, a.flops_source, a.peak_tflops FROM kernel_roofline AS a"
+        "SELECT DISTINCT a.flop + b.flop, a.dtype, a.flop_source, a.peak_tflops FROM kernel_roofline AS a"
         " JOIN kernel_roofline AS b USING (trace_id, pass_id, layer_id) WHERE a.unit = 'routed_gate_up'"
         " AND b.unit = 'routed_down' AND trace_id = $1",
         [trace_id],
@@ -405,7 +405,7 @@ def test_kernels_of_an_npu_have_the_work_of_their_own_row(tmp_path):
     lake = yield Files(data_file("ascend/kernel_details_training_910b_arithmetic.csv"), hardware="ascend_910b2")
     # MatMul91: 4096 x 12288 by the transpose of 4608 x 12288, half precision, 1478.18 µs; the chip has 376 TFLOP/s.
     [found] = lake.rows(
-        "SELECT m, n, k, flop, bytes, dtype, mfu, map_rule, flops_source FROM kernel_roofline"
+        "SELECT m, n, k, flop, bytes, dtype, mfu, map_rule, flop_source FROM kernel_roofline"
         " JOIN kernels USING (trace_id, kernel_id) WHERE name = 'MatMul91' AND dur_ns = 1478180"
     )
     flop = 2 * 4096 * 4608 * 12288
@@ -418,7 +418,7 @@ def test_kernels_of_an_npu_have_the_work_of_their_own_row(tmp_path):
 def test_operations_of_a_tpu_have_the_work_that_their_events_tell(tmp_path):
     lake = yield Files(data_file("jax/tpu_inference_k1.trace.json.gz"), hardware="tpu_v6e")
     [(flop, source, rule)] = lake.rows(
-        "SELECT sum(flop), any_value(flops_source), any_value(map_rule) FROM kernel_roofline WHERE category = 'gemm'"
+        "SELECT sum(flop), any_value(flop_source), any_value(map_rule) FROM kernel_roofline WHERE category = 'gemm'"
     )
     told = lake.rows(
         "SELECT sum(CAST(args ->> '$.model_flops' AS BIGINT)) FROM events JOIN kernels USING (trace_id)"
@@ -486,7 +486,7 @@ def test_what_is_known_without_shapes_comes_from_the_template_and_is_marked(tmp_
     lake.ingest(one_layer_model(tmp_path, "bare", with_shapes=False))
     lake.set("bare", model=str(tiny_config(tmp_path)))
     found = lake.rows(
-        "SELECT unit, map_rule, flop, flops_source, dtype FROM kernel_roofline WHERE layer_id = 0 ORDER BY start_ns"
+        "SELECT unit, map_rule, flop, flop_source, dtype FROM kernel_roofline WHERE layer_id = 0 ORDER BY start_ns"
     )
     # 64 tokens: 256 -> 8 heads of 64 and 256 -> 2 x 512 -> 256; 64 x 65 / 2 pairs in 4 heads of 64 + 64.
     assert found == [

@@ -78,11 +78,11 @@ def test_a_prefill_part_by_part(lake):
 def test_products_are_never_quicker_than_their_bound(lake):
     """On a chip with the right peak: products of all three models, by shapes and by the template."""
     rows = lake.rows(
-        "SELECT model, part, efficiency, over_100 FROM measured_vs_modelled JOIN traces USING (trace_id) "
+        "SELECT model, part, efficiency, flag_over_100 FROM measured_vs_modelled JOIN traces USING (trace_id) "
         "WHERE state = 'mapped' AND flop > 0"
     )
     assert len(rows) > 15
-    assert all(0 < efficiency < 1 and not over_100 for _, _, efficiency, over_100 in rows)
+    assert all(0 < efficiency < 1 and not flag_over_100 for _, _, efficiency, flag_over_100 in rows)
 
 
 def test_what_the_template_has_and_no_kernel_runs_is_shown(lake):
@@ -187,7 +187,7 @@ def test_a_pass_of_four_layers_is_held_against_four_of_the_model(tmp_path):
     with Lake(tmp_path / "lake") as lake:
         lake.ingest(data_file("ascend/synthetic/forward_passes.csv"), model="qwen3-32b", tp=8, hardware="ascend_910b2")
         rows = lake.rows(
-            "SELECT part, layers, model_layers, flop, over_100 FROM measured_vs_modelled "
+            "SELECT part, layers, model_layers, flop, flag_over_100 FROM measured_vs_modelled "
             "WHERE pass_id = 1 AND part IN ('gate_up_proj', 'lm_head')"
         )
         # 16 tokens by 5120 inner and 2 x 25600 / 8 columns, in four layers; the trace's own are half as wide, so tensor

@@ -102,7 +102,7 @@ def test_kernels_without_operators_are_told_by_their_place_and_category(real):
 
 def test_a_kernel_of_fused_operators_has_a_row_for_each_with_its_share(real):
     shares = real.rows(
-        "SELECT DISTINCT op, flops_share, map_rule, confidence FROM operator_kernels WHERE trace_id = $1"
+        "SELECT DISTINCT op, flop_share, map_rule, confidence FROM operator_kernels WHERE trace_id = $1"
         " AND unit = 'qkv_proj' ORDER BY op DESC",
         [real.resolve("sglang_qwen3-8b_prefill_mi300x")],
     )
@@ -115,7 +115,7 @@ def test_a_kernel_of_fused_operators_has_a_row_for_each_with_its_share(real):
 
 def test_every_kernel_is_in_the_bridge_and_its_shares_sum_to_one(real):
     assert real.rows(
-        "SELECT count(*) FROM (SELECT sum(flops_share) AS shares FROM operator_kernels GROUP BY trace_id, kernel_id)"
+        "SELECT count(*) FROM (SELECT sum(flop_share) AS shares FROM operator_kernels GROUP BY trace_id, kernel_id)"
         " WHERE abs(shares - 1) > 1e-9"
     ) == [(0,)]
     assert real.rows("SELECT count(DISTINCT (trace_id, kernel_id)) FROM operator_kernels") == real.rows(

@@ -64,7 +64,7 @@ def test_the_critical_batch_lies_between_the_batches_that_differ_in_their_bound(
     first = row["first_compute_batch"]
     assert bounds[first] == "compute" != bounds[first // 2]
     assert first // 2 < row["time_batch"] <= first
-    assert row["compute_bound_points"] == sum(bound == "compute" for bound in bounds.values())
+    assert row["compute_bound"] == sum(bound == "compute" for bound in bounds.values())
 
 
 def test_doubling_the_kv_type_never_makes_a_point_faster(lake):

@@ -62,7 +62,7 @@ def jax(tmp_path_factory):
 )
 def test_time_is_exposed_once_and_hidden_where_the_device_computes(jax, case, expected):
     found = jax.rows(
-        "SELECT kind, sum(calls), sum(total_us), sum(exposed_us), sum(hidden_us) FROM collective_kinds "
+        "SELECT kind, sum(calls), sum(sum_us), sum(exposed_us), sum(hidden_us) FROM collective_kinds "
         "JOIN traces USING (trace_id) WHERE trace = $1 GROUP BY kind",
         [case],
     )
@@ -174,7 +174,7 @@ def test_ranks_of_a_run_are_matched_and_their_clocks_compared_by_the_ends(tmp_pa
     for call in found:
         assert call["matched_by"] == ("sequence" if numbered else "order")
         assert (call["participants"], call["group_size"], call["last_rank"]) == (4, 4, 2)
-        assert (call["skew_us"], call["transfer_us"], call["wait_us"]) == (30, 20, 30 + 28 + 29)
+        assert (call["skew_us"], call["transfer_us"], call["waiting_us"]) == (30, 20, 30 + 28 + 29)
         # 2 MB in 20 µs, times 2 · 3/4.
         assert call["algorithm_gbps"] == pytest.approx(100)
         assert call["bus_gbps"] == pytest.approx(150)
@@ -243,7 +243,7 @@ def test_two_devices_of_a_real_trace_meet_at_each_collective(k1):
 
 
 def test_sums_of_a_real_trace_are_those_of_the_specification(k1):
-    found = k1.rows("SELECT kind, sum(calls), sum(total_us) FROM collective_kinds GROUP BY kind ORDER BY kind")
+    found = k1.rows("SELECT kind, sum(calls), sum(sum_us) FROM collective_kinds GROUP BY kind ORDER BY kind")
     # Rounded to nanoseconds, start and end: 1 ns an event.
     assert found == [("all-gather", 4, pytest.approx(7.967, abs=0.004)),
                      ("all-reduce", 258, pytest.approx(6888.667, abs=0.258))]  # fmt: skip

@@ -42,7 +42,7 @@ def test_families_are_of_all_operations_and_the_reference_s_of_its_list(tmp_path
         op.5 140+10 {"tf_op": "jit(step)/optimizer_update/mul"}
     """
     lake = yield written(tmp_path, text)
-    rows = lake.rows("SELECT family, self_us, flops_known_pct, achieved_tflops FROM op_families ORDER BY family")
+    rows = lake.rows("SELECT family, self_us, flop_known_pct, tflops FROM op_families ORDER BY family")
     assert rows == [
         ("attention", 50, 0, None),
         ("collective", 15, 0, None),

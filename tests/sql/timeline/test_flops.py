@@ -163,7 +163,7 @@ def xla(tmp_path_factory):
 
 
 def test_instructions_of_xla_tell_their_operations(xla):
-    found = {name: rest for name, *rest in xla.rows("SELECT name, flops, flops_source FROM ops")}
+    found = {name: rest for name, *rest in xla.rows("SELECT name, flop, flop_source FROM ops")}
     assert found == {name: list(rest) for name, (_, _, _, *rest) in INSTRUCTIONS.items()}
 
 
@@ -177,7 +177,7 @@ def test_a_product_counts_once_where_another_trace_gives_it_another_category(lak
         paths.append(write_case(tmp_path / f"{category}.json", case))
     lake.ingest(*paths)
     # 2 x 4 x 4 x 4.
-    assert lake.rows("SELECT trace, calls, flops FROM ops JOIN traces USING (trace_id) ORDER BY trace") == [
+    assert lake.rows("SELECT trace, calls, flop FROM ops JOIN traces USING (trace_id) ORDER BY trace") == [
         ("convolution", 1, 128), ("custom-call", 1, 128),
     ]  # fmt: skip
 
@@ -190,25 +190,25 @@ def test_what_stands_in_attributes_is_no_operand(xla):
 
 
 def test_a_family_says_whether_shapes_or_xla_tell_its_operations(xla):
-    [(flops, source, known, rate)] = xla.rows(
-        "SELECT flops, flops_source, flops_known_pct, achieved_tflops FROM op_families WHERE family = 'matmul'"
+    [(flop, source, known, rate)] = xla.rows(
+        "SELECT flop, flop_source, flop_known_pct, tflops FROM op_families WHERE family = 'matmul'"
     )
     names = ("dot.1", "dot.2", "convolution.3", "convolution.4", *(f"fusion.{nth}" for nth in range(5, 10)))
-    assert flops == sum(INSTRUCTIONS[name][3] or 0 for name in names)
+    assert flop == sum(INSTRUCTIONS[name][3] or 0 for name in names)
     # Of 9 operations of 5 µs one is unknown.
     assert (source, known) == ("both", pytest.approx(800 / 9))
-    assert rate == pytest.approx(flops / 40e-6 / 1e12)
+    assert rate == pytest.approx(flop / 40e-6 / 1e12)
 
 
 @in_one_lake
 def test_operators_tell_the_operations_of_their_kernels(tmp_path):
     (tmp_path / "trace.json").write_bytes(trace_bytes(list(operator_events())))
     lake = yield tmp_path / "trace.json"
-    rows = lake.rows("SELECT start_ns // 100000, flops, flops_source FROM _device_ops ORDER BY start_ns")
+    rows = lake.rows("SELECT start_ns // 100000, flop, flop_source FROM _device_ops ORDER BY start_ns")
     found = [[] for _ in OPERATORS]
-    for nth, flops, source in rows:
-        found[nth].append(flops)
-        assert source == ("none" if flops is None else "shapes")
+    for nth, flop, source in rows:
+        found[nth].append(flop)
+        assert source == ("none" if flop is None else "shapes")
     assert found == [expected for *_, expected in OPERATORS]
 
 
@@ -225,7 +225,7 @@ def test_a_call_counts_once_whichever_of_its_operators_launch_kernels(tmp_path):
         trace.kernel(GEMM, 52, 200 + 10 * nth, 4, graph)
     trace.events[-1]["args"]["correlation"] = trace.events[-3]["args"]["correlation"]
     lake = yield trace.write(tmp_path / "trace.json")
-    assert lake.rows("SELECT start_ns // 1000, flops FROM _device_ops ORDER BY start_ns") == [
+    assert lake.rows("SELECT start_ns // 1000, flop FROM _device_ops ORDER BY start_ns") == [
         (100, 1024), (110, None), (200, None), (210, None)
     ]  # fmt: skip
     assert lake.rows("SELECT start_ns // 1000, group_flop FROM kernel_roofline ORDER BY start_ns") == [
@@ -237,7 +237,7 @@ def test_a_call_counts_once_whichever_of_its_operators_launch_kernels(tmp_path):
 def test_kernels_have_the_operations_of_the_operators_that_the_shapes_tell(real_lake, trace):
     lake = real_lake(f"kineto/{trace}.json.gz")
     [(kernels, operators)] = lake.rows(
-        "SELECT (SELECT sum(flops) FROM ops), (SELECT sum(flop) FROM trace_ops WHERE flops_source = 'shape')"
+        "SELECT (SELECT sum(flop) FROM ops), (SELECT sum(flop) FROM trace_ops WHERE flop_source = 'shape')"
     )
     assert kernels == operators > 0
 
@@ -245,16 +245,16 @@ def test_kernels_have_the_operations_of_the_operators_that_the_shapes_tell(real_
 def test_xla_counts_no_less_than_the_products_alone_and_hardly_more(real_lake):
     lake = real_lake("jax/tpu_inference_k1.trace.json.gz")
     [(texts, found, least, most)] = lake.rows(
-        "SELECT count(*), count(shape_flops), min(shape_flops / model_flops), max(shape_flops / model_flops) "
+        "SELECT count(*), count(shape_flop), min(shape_flop / xla_model_flop), max(shape_flop / xla_model_flop) "
         "FROM _op_texts WHERE hlo_category = 'convolution fusion'"
     )
     # In 64 the halves of the first operand are multiplied with each other before; no shape tells that.
     assert (texts, found) == (257, 193)
     assert 0.998 < least <= most <= 1
     # 2 x 1024 x 27648 x 5120; XLA adds 6 for each of the 1024 x 5120 elements that it scales first.
-    query = "SELECT model_flops, shape_flops FROM _op_texts WHERE name = 'convolution_bitcast_fusion.62'"
+    query = "SELECT xla_model_flop, shape_flop FROM _op_texts WHERE name = 'convolution_bitcast_fusion.62'"
     assert lake.rows(query) == [(289941749760, 289910292480)]
-    assert lake.rows("SELECT DISTINCT flops_source FROM ops WHERE hlo_category = 'convolution fusion'") == [
+    assert lake.rows("SELECT DISTINCT flop_source FROM ops WHERE hlo_category = 'convolution fusion'") == [
         ("model_flops",)
     ]
 
@@ -279,8 +279,8 @@ def test_tracelens_counts_the_same_products(real_lake, trace):
             expected[name] = expected.get(name, 0) + calls * (gflop - bias)
     found = dict(
         lake.rows(
-            "SELECT op_name, sum(ops.flops) / 1e9 FROM _device_ops AS ops JOIN kernels USING (trace_id, kernel_id) "
-            "WHERE kernels.category = 'gemm' AND ops.flops IS NOT NULL GROUP BY op_name"
+            "SELECT op_name, sum(ops.flop) / 1e9 FROM _device_ops AS ops JOIN kernels USING (trace_id, kernel_id) "
+            "WHERE kernels.category = 'gemm' AND ops.flop IS NOT NULL GROUP BY op_name"
         )
     )
     assert found == pytest.approx(expected, rel=1e-12)
@@ -291,6 +291,6 @@ def test_tracelens_takes_half_of_all_pairs_for_causal_attention(real_lake):
     trace = "hf_qwen1.5-0.5b_h100"
     lake = real_lake(f"kineto/{trace}.json.gz")
     [(_, calls, gflop, _)] = gigaflops(trace, "SDPA_fwd")
-    [(found,)] = lake.rows("SELECT sum(flops) / 1e9 FROM ops WHERE category = 'attention'")
+    [(found,)] = lake.rows("SELECT sum(flop) / 1e9 FROM ops WHERE category = 'attention'")
     # 559 tokens: 559 x 560 / 2 pairs against 559 x 559 / 2.
     assert found == pytest.approx(calls * gflop * 560 / 559, rel=1e-9)

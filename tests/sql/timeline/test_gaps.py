@@ -81,7 +81,7 @@ def test_gaps_are_told_apart_by_the_program_runs_around_them(asked):
 
 def test_shares_are_of_the_time_of_all_devices(asked):
     # Case B: 32 of 2 x 200, not of one window.
-    assert asked("B", "gaps, total_us, max_us, window_pct, between_us", "gap_payloads", "total_us DESC") == [
+    assert asked("B", "gaps, sum_us, max_us, window_pct, between_us", "gap_payloads", "sum_us DESC") == [
         (2, 32, 20, 8, 32), (2, 8, 5, 2, 0),
     ]  # fmt: skip
 
@@ -132,7 +132,7 @@ def test_streams_of_a_device_are_taken_together(asked):
 
 def test_gaps_without_a_path_of_their_own_are_put_where_the_same_operation_usually_is(asked):
     # Case C: event 8, fusion.10, has no path; event 1 of the same name has. Nothing is cut at a prefix such as tpu_.
-    assert asked("C", "region, gaps, total_us, payloads", "gap_regions", "total_us DESC, region") == [
+    assert asked("C", "region, gaps, sum_us, payloads", "gap_regions", "sum_us DESC, region") == [
         ("model.params.blocks[0].attn.w_k", 1, 20, "copy.564"),
         ("_train_step=>Transformer=>layer_0=>attn", 1, 10, "fusion.10"),
         ("_train_step=>rematted_computation=>layer_0=>mlp", 1, 10, "fusion.13"),

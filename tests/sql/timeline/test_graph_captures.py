@@ -20,7 +20,7 @@ CAPTURE = "kineto/sglang_qwen3-8b_decode_capture_mi300x.json.gz"
 OTHER_REPLAY = "kineto/vllm_gpt-oss_decode_mi300x.json.gz"
 OTHER_CAPTURE = "kineto/vllm_gpt-oss_decode_capture_mi300x.json.gz"
 PAIRS = """
-    SELECT r.trace, kernels, c.trace, captures
+    SELECT r.trace, kernel_count, c.trace, captures
     FROM graph_captures AS g
     JOIN traces AS r USING (trace_id)
     JOIN traces AS c ON c.trace_id = g.capture_trace_id
@@ -232,7 +232,7 @@ def replayed(*changes):
 
 
 SHARES = """
-    SELECT kernels, replayed_kernels, captured_kernels, renamed_kernels, round(named_pct, 2), round(aligned_pct, 2)
+    SELECT kernel_count, replayed_kernels, captured_kernels, renamed_kernels, round(named_pct, 2), round(aligned_pct, 2)
     FROM graph_captures
 """
 SHAPES = """

@@ -74,7 +74,7 @@ def test_an_operator_as_long_as_its_caller_has_its_launches_in_any_order_of_the_
 
 def test_a_graph_s_call_counts_once_and_its_kernels_each(small):
     assert small(
-        "SELECT kernels, launches, graph_kernels, median_call_us, median_latency_us, max_latency_us, shorter_pct,"
+        "SELECT kernel_count, launches, graph_kernels, median_call_us, median_latency_us, max_latency_us, shorter_pct,"
         " negative FROM launch_summary"
     ) == [(5, 4, 2, 5.5, 10, 19, 0, 0)]
 

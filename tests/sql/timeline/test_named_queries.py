@@ -41,7 +41,7 @@ def test_copies_of_an_operation_are_one_where_the_compiler_says_so(tmp_path):
                          "f32[50,100]{1,0} %b), lhs_contracting_dims={1}"})  # fmt: skip
     text = f"dot.1 0+10 {said}; dot.2 10+20 {said}; dot.3 40+5 {unsaid}; add.1 50+1; add.2 60+1"
     lake = yield write_case(tmp_path / "copies.json", [(1, "/device:TPU:0", {"XLA Ops": text})])
-    rows = lake.rows("SELECT op, calls, self_us, flops, flops_source, achieved_tflops FROM top_ops('copies')")
+    rows = lake.rows("SELECT op, calls, self_us, flop, flop_source, tflops FROM top_ops('copies')")
     assert rows == [
         ("dot.1", 2, 30, 6e6, "model_flops", pytest.approx(0.2)),
         ("dot", 1, 5, 1e6, "shapes", pytest.approx(0.2)),
@@ -71,7 +71,7 @@ def test_communication_dominates_where_more_of_it_is_exposed_than_is_computed(tm
 
 
 def test_collectives_by_kind(lake):
-    columns = "kind, calls, calls_per_device, total_us, mean_us, exposed_us, hidden_us, exposed_pct"
+    columns = "kind, calls, calls_per_device, sum_us, mean_us, exposed_us, hidden_us, exposed_pct"
     assert lake.rows(f"SELECT {columns} FROM collective_breakdown('B')") == [
         ("all-reduce", 2, 1, 35, 17.5, 35, 0, 8.75),
         ("all-gather", 2, 1, 70, 35, 0, 60, 0),
@@ -80,7 +80,7 @@ def test_collectives_by_kind(lake):
 
 
 def test_gaps_before_an_operation_by_its_name_else_by_a_part_of_it(lake):
-    query = "SELECT payload_name, marker_name, gaps, devices, total_us, max_us, between_us FROM gaps_before('B', $1)"
+    query = "SELECT payload_name, marker_name, gaps, devices, sum_us, max_us, between_us FROM gaps_before('B', $1)"
     assert lake.rows(query, ["Fusion.1 "]) == [("fusion.1", "fusion.1", 2, 2, 32, 20, 32)]
     assert lake.rows(query, ["fusion"]) == [
         ("fusion.1", "fusion.1", 2, 2, 32, 20, 32),
@@ -88,16 +88,16 @@ def test_gaps_before_an_operation_by_its_name_else_by_a_part_of_it(lake):
     ]
     assert lake.rows(query, ["dot"]) == []
     # A transfer's end is no work: it marks the gap before what comes next.
-    found = lake.rows("SELECT payload_name, marker_name, total_us FROM gaps_before('C', 'copy-done.9')")
+    found = lake.rows("SELECT payload_name, marker_name, sum_us FROM gaps_before('C', 'copy-done.9')")
     assert found == [("fusion.13", "copy-done.9", 10)]
 
 
 def test_where_in_the_program_gaps_are(lake):
-    rows = lake.rows("SELECT payload_name, region, gaps, total_us, max_us FROM gap_context('C', 'fusion')")
+    rows = lake.rows("SELECT payload_name, region, gaps, sum_us, max_us FROM gap_context('C', 'fusion')")
     assert rows == [
         # It has no path itself, but its other call has.
         ("fusion.10", "_train_step=>Transformer=>layer_0=>attn", 1, 10, 10),
         ("fusion.13", "_train_step=>rematted_computation=>layer_0=>mlp", 1, 10, 10),
     ]
-    whole = dict(lake.rows("SELECT region, total_us FROM gap_regions JOIN traces USING (trace_id) WHERE trace = 'C'"))
+    whole = dict(lake.rows("SELECT region, sum_us FROM gap_regions JOIN traces USING (trace_id) WHERE trace = 'C'"))
     assert [whole[region] for _, region, *_ in rows] == [10, 10]

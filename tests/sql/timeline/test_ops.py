@@ -143,19 +143,19 @@ def test_a_real_tpu_trace(real_lake):
     rows = lake.rows("SELECT count(DISTINCT program), sum(calls), sum(self_us) FROM ops WHERE name = 'fusion'")
     assert rows == [(3, 6, pytest.approx(792.606, abs=0.01))]
     rows = lake.rows(
-        "SELECT achieved_tflops, model_flops FROM ops WHERE name = 'convolution_bitcast_fusion.63' ORDER BY device"
+        "SELECT tflops, xla_model_flop FROM ops WHERE name = 'convolution_bitcast_fusion.63' ORDER BY device"
     )
-    assert [flops for _, flops in rows] == [289946992640] * 2
+    assert [flop for _, flop in rows] == [289946992640] * 2
     assert [tflops for tflops, _ in rows] == pytest.approx([736.490, 735.277], abs=0.002)
-    [(flops, gbps)] = lake.rows(
-        "SELECT sum(model_flops) / sum(self_us) / 1e6, sum(bytes_accessed) / sum(self_us) / 1e3 FROM ops "
+    [(flop, gbps)] = lake.rows(
+        "SELECT sum(xla_model_flop) / sum(self_us) / 1e6, sum(bytes) / sum(self_us) / 1e3 FROM ops "
         "WHERE hlo_category = 'convolution fusion'"
     )
-    assert (flops, gbps) == (pytest.approx(756.157, abs=0.01), pytest.approx(1057.632, abs=0.01))
+    assert (flop, gbps) == (pytest.approx(756.157, abs=0.01), pytest.approx(1057.632, abs=0.01))
     [(proxy,)] = lake.rows("SELECT proxy FROM compat_ops WHERE name = 'convolution_bitcast_fusion.63'")
     assert proxy == 28311552
     for device, gflop, gigabytes in lake.rows(
-        "SELECT device, sum(model_flops) / 1e9, sum(bytes_accessed) / 1e9 FROM ops WHERE program = 'jit_step_fun' "
+        "SELECT device, sum(xla_model_flop) / 1e9, sum(bytes) / 1e9 FROM ops WHERE program = 'jit_step_fun' "
         "GROUP BY device"
     ):
         assert (device, gflop, gigabytes) == (

@@ -323,7 +323,7 @@ def reference(lake, case, mode):
 
 def test_streams_are_busy_by_themselves(xla):
     query = (
-        "SELECT kernels, sum_us, busy_us, idle_inside_us, round(busy_pct, 3) FROM stream_times "
+        "SELECT kernel_count, sum_us, busy_us, idle_inside_us, round(busy_pct, 3) FROM stream_times "
         "JOIN traces USING (trace_id) WHERE trace = $1 ORDER BY stream"
     )
     # Of a window of 290: 10..110, 120..200, 205..215 and 150..200, 260..300.

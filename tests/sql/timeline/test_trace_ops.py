@@ -175,7 +175,7 @@ def test_a_gradient_that_is_not_asked_for_is_not_counted(found):
 
 
 def test_what_only_arguments_tell_is_unknown_without_them(found):
-    assert found("no arguments", "flop, flops_source") == (None, "none")
+    assert found("no arguments", "flop, flop_source") == (None, "none")
     # Whether a mask hides half of the pairs; library counters print all of them.
     assert found("no mask", "flop, flop_full") == (None, 2 * 2 * 4 * 36 * 16)
     # Sequences behind each other in one row: their bounds are values.
@@ -191,7 +191,7 @@ def test_fused_experts_multiply_each_token_with_the_matrices_of_the_chosen(found
 
 
 def test_packed_attention_outside_of_a_pass_has_no_flop(found):
-    assert found("packed", "flop, flops_source, m") == (None, "none", 6)
+    assert found("packed", "flop, flop_source, m") == (None, "none", 6)
 
 
 @in_one_lake

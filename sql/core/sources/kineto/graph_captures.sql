@@ -11,7 +11,7 @@
 --
 -- trace_id          VARCHAR  trace of the graph launch
 -- launch_id         BIGINT   event_id of the graph launch
--- kernels           BIGINT   kernels that were paired
+-- kernel_count      BIGINT   kernels that were paired
 -- capture_trace_id  VARCHAR  trace of the capture
 -- capture_id        BIGINT   event_id there of the call that begins the capture
 -- capture_name      VARCHAR  name of that call
@@ -24,9 +24,9 @@
 -- provenance        VARCHAR  where the pair comes from, in words
 CREATE VIEW graph_captures AS
 SELECT
-    c.trace_id, c.launch_id, c.kernels, c.capture_trace_id, c.capture_id, c.capture_name,
-    c.captures, c.replayed_kernels, c.captured_kernels, c.renamed_kernels, c.named_pct,
-    c.aligned_pct,
+    c.trace_id, c.launch_id, c.kernels AS kernel_count, c.capture_trace_id, c.capture_id,
+    c.capture_name, c.captures, c.replayed_kernels, c.captured_kernels, c.renamed_kernels,
+    c.named_pct, c.aligned_pct,
     format(
         '{} in the same order after {} (event {} of {}){}',
         if(

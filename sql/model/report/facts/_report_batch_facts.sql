@@ -56,7 +56,7 @@ UNION ALL
 SELECT 'crossing_fits', NULL, CASE WHEN time_batch <= max_batch THEN 'yes' ELSE 'no' END, NULL
 FROM critical, room
 UNION ALL
-SELECT 'sweep_compute_bound_pct', 100 * compute_bound_points / points, NULL, '%' FROM critical
+SELECT 'sweep_compute_bound_pct', 100 * compute_bound / points, NULL, '%' FROM critical
 UNION ALL
 SELECT 'smallest_batch', smallest_batch, NULL, NULL FROM critical
 UNION ALL

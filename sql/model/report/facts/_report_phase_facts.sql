@@ -10,7 +10,7 @@ WITH points AS (
     SELECT
         *,
         -- Peak of the mix of types that a phase computes in, over the bandwidth of its times.
-        achieved_tflops / nullif(mfu, 0) * 1e12
+        tflops / nullif(mfu, 0) * 1e12
         / nullif(1e3 * hbm_bytes / nullif(hbm_ms, 0), 0) AS knee,
         list_sort([compute_ms, hbm_ms, net_ms])[2] AS second_ms,
         phase || CASE WHEN is_main THEN '_' ELSE '_base_' END AS prefix
