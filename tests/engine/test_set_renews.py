@@ -1,5 +1,8 @@
 """A setting has those rows computed again that read it, and what comes out is what an ingest with it gives."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 from sqlglot import exp, parse
 
@@ -53,16 +56,24 @@ def test_a_tag_and_a_name_cost_nothing_and_a_model_costs_what_reads_it(s1_lake, 
     assert {*made} >= {one for one in modules.stored() if modules.module(one).only_format is None}
 
 
+@pytest.fixture(scope="module")
+def ingested(s1_file, tmp_path_factory) -> tuple[Path, tuple[Path, ...], dict[str, list[str]]]:
+    """A lake of two traces, to be copied, their files, and what is stored of them."""
+    folder = tmp_path_factory.mktemp("ingested")
+    write_npu(folder / "kernel_details.csv")
+    traces = (s1_file, folder / "kernel_details.csv")
+    with Lake(folder / "lake") as lake:
+        lake.ingest(*traces)
+        return folder / "lake", traces, stored_rows(lake)
+
+
 @pytest.mark.parametrize("settings", [
     {"model": "Qwen3-8B"}, {"hardware": "h200", "tp": 4}, {"run": "nightly"}, {"rank": 3}, {"num_layers": 3},
     {"anchor": "softmax", "anchor_role": "inside"}, {"dedup": "none"},
 ], ids=lambda settings: "-".join(settings))  # fmt: skip
-def test_what_a_setting_leaves_and_what_it_renews_are_the_rows_of_an_ingest_with_it(s1_file, tmp_path, settings):
-    write_npu(tmp_path / "kernel_details.csv")
-    traces = (s1_file, tmp_path / "kernel_details.csv")
-    with Lake(tmp_path / "lake") as lake, Lake(tmp_path / "other") as other:
-        lake.ingest(*traces)
-        before = stored_rows(lake)
+def test_what_a_setting_leaves_and_what_it_renews_are_the_rows_of_an_ingest_with_it(ingested, tmp_path, settings):
+    made, traces, before = ingested
+    with Lake(shutil.copytree(made, tmp_path / "lake")) as lake, Lake(tmp_path / "other") as other:
         for (trace,) in lake.rows("SELECT trace FROM traces"):
             lake.set(trace, **settings)
         other.ingest(*traces, **settings)

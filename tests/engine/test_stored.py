@@ -19,7 +19,13 @@ from tracelake.synthetic.npu import write_npu
 from ..graph_traces import Host
 from ..support import batches, run_cli, trace_bytes
 
-VIEWS = [entry.name for entry in modules.modules() if entry.public and entry.kind == "VIEW"]
+#: What is stored, and the public views that rest on it: models without a trace are computed alike in every lake.
+RESTING = sorted(modules.stored()) + [
+    entry.name
+    for entry in modules.modules()
+    if entry.public and entry.kind == "VIEW" and entry.name not in modules.stored()
+    and modules.sources(entry.name) & modules.stored()
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +67,10 @@ def answers(lake: Lake, *names: str) -> dict[str, list[str]]:
 
 def test_stored_rows_are_those_that_a_question_computes(filled):
     with Lake(filled) as stored, Lake(filled, stored=False) as computed:
-        for name in VIEWS:
+        for name in RESTING:
             assert answers(stored, name) == answers(computed, name), name
         # Nothing was compared with nothing.
-        assert sum(bool(stored.rows(f"FROM {name} LIMIT 1")) for name in VIEWS) > 80
+        assert sum(bool(stored.rows(f"FROM {name} LIMIT 1")) for name in RESTING) > 80
 
 
 def test_a_replay_that_comes_with_its_capture_has_its_rows_once(traces, tmp_path):
