@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
 
 import click
 
-from .commands import (
-    check,
-    common,
-    compare,
-    extract,
-    failures,
-    history,
-    interrupts,
-    layers,
-    line,
-    lookup,
-    mcp,
-    model_mfu,
-    model_report,
-    model_traces,
-    models,
-    perfetto,
-    questions,
-    ranks,
-    reports,
-    simulators,
-    summary,
-    traces,
-    upkeep,
-)
-from .engine import replicas
+from .commands import common, failures, interrupts, line
+from .commands.late import Commands
 from .engine.paths import Place
 from .version import __version__
+
+#: The commands in the order of the help, and where each is.
+_COMMANDS = {
+    "ingest": "traces.ingest", "traces": "traces.traces", "set": "traces.set_", "remove": "traces.remove",
+    "sql": "questions.sql", "schema": "questions.schema", "passes": "layers.passes", "layers": "layers.layers",
+    "kernels": "layers.kernels", "summary": "summary.summary", "compare": "compare.compare", "check": "check.check",
+    "ranks": "ranks.ranks", "history": "history.history", "perfetto": "perfetto.perfetto", "report": "reports.report",
+    "extract": "extract.extract", "shapes": "simulators.shapes", "align": "simulators.align", "model": "models.model",
+    "hardware": "models.hardware", "lookup": "lookup.lookup", "doctor": "questions.doctor",
+    "export": "questions.export", "mcp": "mcp.mcp", "compute": "upkeep.compute", "compact": "upkeep.compact",
+    "migrate": "upkeep.migrate",
+}  # fmt: skip
 
 
 class _Group(click.Group):
@@ -70,7 +59,7 @@ class _Group(click.Group):
         return result
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Group, commands=Commands(_COMMANDS), context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--lake", envvar="TRACELAKE_LAKE", type=common.LAKE, help="The lake's folder, or s3://, gs://, az://.")
 @common.color_option
 @click.version_option(__version__, prog_name="tracelake")
@@ -91,25 +80,6 @@ def cli(ctx: click.Context, lake: Place | None) -> None:
       tracelake layers trace.json.gz --help
     """
     ctx.obj = lake
-
-
-for command in (
-    traces.ingest, traces.traces, traces.set_, traces.remove,
-    questions.sql, questions.schema,
-    layers.passes, layers.layers, layers.kernels, summary.summary,
-    compare.compare, check.check, ranks.ranks, history.history,
-    perfetto.perfetto, reports.report, extract.extract,
-    simulators.shapes, simulators.align, models.model, models.hardware, lookup.lookup,
-    questions.doctor, questions.export, mcp.mcp, upkeep.compute, upkeep.compact, upkeep.migrate,
-):  # fmt: skip
-    cli.add_command(command)
-for part in (
-    model_report.roofline, model_report.sweep, model_report.report, model_mfu.mfu,
-    model_traces.validate, model_traces.roofline_of,
-):  # fmt: skip
-    models.model.add_command(part)
-if (other_tools := replicas.of("commands")) is not None:
-    other_tools.extend(cli)
 
 
 @cli.command()
@@ -143,6 +113,8 @@ def _answer() -> None:
 
 def main() -> None:
     """Run the command line; errors are printed as one line, without a traceback."""
+    # Of the modules and the parsed SQL nothing is garbage, and to look through them takes a tenth of a small query.
+    gc.set_threshold(50_000, 20, 50)
     failures.prepare()
     with interrupts.watched():
         try:

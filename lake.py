@@ -7,14 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from .analysis import alignment, budgets, calibration, comparison, mfu, model_traces, models, passes, sides, traces
-from .analysis import history as histories
-from .analysis import latencies as best_times
-from .analysis import ranks as fleets
-from .analysis import sweeps as what_ifs
-from .analysis.mfu import Workload
-from .analysis.passes import Pass
-from .engine import changes, checks, export, invariants, replicas
+from . import analysis, engine
+from .engine import replicas
 from .engine.layout import Layout
 from .engine.objects import ObjectPath
 from .engine.paths import Place
@@ -24,6 +18,8 @@ from .reports.notebook.lake import shows_itself
 if TYPE_CHECKING:
     import duckdb
 
+    from .analysis.mfu import Workload
+    from .analysis.passes import Pass
     from .analysis.timings import Times
     from .engine.export import Written
     from .ingest.batch import Failed
@@ -98,15 +94,15 @@ class Lake:
 
     def export(self, target: _Path, format: str | None = None, relations: Sequence[str] = (), **given: Any) -> Written:
         """Write relations, or with `star=True` a star schema, to files or a database; return the rows of each."""
-        return export.export(self.store, target, format, relations, **given)
+        return engine.export.export(self.store, target, format, relations, **given)
 
     def broken_invariants(self) -> list[tuple[str, int]]:
         """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold."""
-        return invariants.broken(self.store)
+        return engine.invariants.broken(self.store)
 
     def file_faults(self) -> list[str]:
         """Return what is wrong with the lake's files, a sentence each: all of its tables are read. Empty when sound."""
-        return checks.faults(self.store.layout)
+        return engine.checks.faults(self.store.layout)
 
     # Traces
     def __getitem__(self, trace: str) -> Trace:
@@ -121,7 +117,7 @@ class Lake:
         ray_options: Mapping[str, Any] | None = None, **settings: str | int | None,
     ) -> list[Ingested | Failed]:  # fmt: skip
         """Read trace files into the lake and compute their answers. Content that is there already is not read again."""
-        return traces.ingest(
+        return analysis.traces.ingest(
             self.store, paths, model=model, progress=progress, jobs=jobs, events_only=events_only, ray=ray,
             ray_options=ray_options, settings=settings,
         )  # fmt: skip
@@ -131,23 +127,23 @@ class Lake:
         ray: str | None = None, ray_options: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         """Compute the answers of traces again, of those that are stale if none is named; return how many."""
-        return changes.compute(self.store, named, jobs, done, ray, ray_options)
+        return engine.changes.compute(self.store, named, jobs, done, ray, ray_options)
 
     def compact(self, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
         """Merge the files of the tables, drop replaced rows; return the files of each table before and after."""
-        return changes.compact(self.store, vacuum_hours)
+        return engine.changes.compact(self.store, vacuum_hours)
 
     def set(self, trace: str, /, **settings: str | int | None) -> None:
         """Set a trace's model, hardware, parallelism, anchor, or any tag. None removes a setting."""
-        traces.write_settings(self.store, trace, settings)
+        analysis.traces.write_settings(self.store, trace, settings)
 
     def explain(self, trace: str, model: _Path) -> str:
         """Set the model of a trace, as the lake knows it; return its name."""
-        return model_traces.explain(self.store, trace, model)
+        return analysis.model_traces.explain(self.store, trace, model)
 
     def remove(self, trace: str) -> str:
         """Remove a trace from the lake and return its id. Its source file is not touched."""
-        return changes.remove(self.store, trace)
+        return engine.changes.remove(self.store, trace)
 
     def resolve(self, trace: str) -> str:
         """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id."""
@@ -155,142 +151,142 @@ class Lake:
 
     def locate(self, trace: str) -> str:
         """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first."""
-        return traces.locate(self.store, trace)
+        return analysis.traces.locate(self.store, trace)
 
     def traces(self) -> Relation:
         """Return the catalog: a row per trace."""
-        return traces.traces(self.store)
+        return analysis.traces.traces(self.store)
 
     def doctor(self, trace: str | None = None) -> Relation:
         """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
-        return traces.doctor(self.store, trace)
+        return analysis.traces.doctor(self.store, trace)
 
     # Passes, layers, kernels
     def passes(self, trace: str) -> Relation:
         """Return the forward passes of a trace, in time order."""
-        return passes.passes(self.store, trace)
+        return analysis.passes.passes(self.store, trace)
 
     def layers(self, trace: str, pass_id: Pass = None) -> Relation:
         """Return the layers of one pass, with their coverage: the chosen one if none is given; of all for "all"."""
-        return passes.layers(self.store, trace, pass_id)
+        return analysis.passes.layers(self.store, trace, pass_id)
 
     def kernels(self, trace: str, pass_id: Pass = None, layer: int | None = None) -> Relation:
         """Return device operations: of the whole trace, or of a layer, longest first."""
-        return passes.kernels(self.store, trace, pass_id, layer)
+        return analysis.passes.kernels(self.store, trace, pass_id, layer)
 
     def layer_types(self, trace: str, pass_id: Pass = None) -> Relation:
         """Return the types of layers of one pass, or of every pass for "all", beside each other."""
-        return passes.layer_types(self.store, trace, pass_id)
+        return analysis.passes.layer_types(self.store, trace, pass_id)
 
     def layer_diff(self, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int) -> Relation:
         """Return the kernels of two layers of a trace beside each other; what only one of them runs comes first."""
-        return passes.layer_diff(self.store, trace, pass_id, layer, other_pass, other_layer)
+        return analysis.passes.layer_diff(self.store, trace, pass_id, layer, other_pass, other_layer)
 
     def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> Relation:
         """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
-        return passes.perfetto(self.store, trace, pass_id, layers)
+        return analysis.passes.perfetto(self.store, trace, pass_id, layers)
 
     def anchor_candidates(self, trace: str) -> Relation:
         """Return kernels that mark the layers of a trace, or might, with the evidence; the best first."""
-        return passes.anchor_candidates(self.store, trace)
+        return analysis.passes.anchor_candidates(self.store, trace)
 
     def chosen_pass(self, trace_id: str) -> int | None:
         """Return the pass that best stands for those of the model with most time, None when no pass was found."""
-        return passes.chosen_pass(self.store, trace_id)
+        return analysis.passes.chosen_pass(self.store, trace_id)
 
     def check_layers(self, trace: str, pass_id: Pass, layers: Sequence[int]) -> None:
         """Check that a pass has these layers; a UsageError if not."""
-        passes.check_layers(self.store, trace, pass_id, layers)
+        analysis.passes.check_layers(self.store, trace, pass_id, layers)
 
     # The work of a trace
     def trace_ops(self, trace: str) -> Relation:
         """Return the framework operators of a trace with a rule for their FLOP, each call once, in time order."""
-        return model_traces.trace_ops(self.store, trace)
+        return analysis.model_traces.trace_ops(self.store, trace)
 
     def roofline_of(self, trace: str, pass_id: int | None = None) -> Relation:
         """Return what the operators of a trace compute and move beside the peaks of its chip, longest time first."""
-        return model_traces.roofline_of(self.store, trace, pass_id)
+        return analysis.model_traces.roofline_of(self.store, trace, pass_id)
 
     def validate(self, trace: str, pass_id: int | None = None) -> Relation:
         """Return for each complete pass whether the trace computes what its model's template has: PASS, WARN, FAIL."""
-        return model_traces.validate(self.store, trace, pass_id)
+        return analysis.model_traces.validate(self.store, trace, pass_id)
 
     def template_vs_trace(self, trace: str, pass_id: int | None = None) -> Relation:
         """Return the operators of each complete pass, layer by layer: the template's FLOP beside the trace's."""
-        return model_traces.template_vs_trace(self.store, trace, pass_id)
+        return analysis.model_traces.template_vs_trace(self.store, trace, pass_id)
 
     def check_modelled(self, trace: str) -> None:
         """Check that a trace's model is set and known, and that it is known what a complete pass computes."""
-        model_traces.check_modelled(self.store, trace)
+        analysis.model_traces.check_modelled(self.store, trace)
 
     def model_doubts(self, trace: str) -> list[str]:
         """Return what a trace shows that its model does not have, and which published models fit."""
-        return model_traces.model_doubts(self.store, self.locate(trace))
+        return analysis.model_traces.model_doubts(self.store, self.locate(trace))
 
-    def measured_vs_modelled(self, trace: str) -> calibration.Measured:
+    def measured_vs_modelled(self, trace: str) -> analysis.calibration.Measured:
         """Return the parts of a trace's forward passes, measured and by its model: `.rows`, `.faults`."""
-        return calibration.measured_vs_modelled(self.store, trace)
+        return analysis.calibration.measured_vs_modelled(self.store, trace)
 
     def calibrations(self) -> Relation:
         """Return which part of their chip's peak and bandwidth the kernels of the lake reach, and its faults."""
-        return calibration.calibrations(self.store)
+        return analysis.calibration.calibrations(self.store)
 
     def calibrate(self, name: str, hardware: str) -> list[str]:
         """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios."""
-        return calibration.calibrate(self.store, name, hardware)
+        return analysis.calibration.calibrate(self.store, name, hardware)
 
-    def attach(self, folder: _Path) -> best_times.Attached:
+    def attach(self, folder: _Path) -> analysis.latencies.Attached:
         """Read latency tables of matrix products: best times for kernel_roofline to compare with."""
-        return best_times.attach(self.store, Path(folder))
+        return analysis.latencies.attach(self.store, Path(folder))
 
     # Models and chips, without a trace
     def models(self) -> Relation:
         """Return the models known, with their dimensions and whether their active parameters are as published."""
-        return models.models(self.store)
+        return analysis.models.models(self.store)
 
     def model(self, model: _Path, *, tall: bool = False) -> Relation:
         """Return a model's dimensions, the kinds of its layers and its active parameters: a row, or `tall` many."""
-        return models.model(self.store, model, tall=tall)
+        return analysis.models.model(self.store, model, tall=tall)
 
     def resolve_model(self, text: _Path) -> str:
         """Return the model that a text names: a name, an alias, an id of Hugging Face, or a path of a config.json."""
-        return models.resolve_model(self.store, text)
+        return analysis.models.resolve_model(self.store, text)
 
     def resolve_hardware(self, text: str) -> str:
         """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace."""
-        return models.resolve_hardware(self.store, text)
+        return analysis.models.resolve_hardware(self.store, text)
 
     def know_model(self, path: _Path, name: str | None = None) -> str:
         """Read a config.json so that queries can name its model; return the name."""
-        return models.know_model(self.store, path, name)
+        return analysis.models.know_model(self.store, path, name)
 
     def add_scenarios(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Put scenarios to the analytical model: each row has columns of the table scenarios, the others default."""
-        models.add_scenarios(self.store, rows)
+        analysis.models.add_scenarios(self.store, rows)
 
     def ask(self, model: _Path, hardware: str | None = None, *, name: str | None = None, **work: Any) -> str:
         """Put a scenario to the model and return its name."""
-        return models.ask(self.store, model, hardware, name=name, **work)
+        return analysis.models.ask(self.store, model, hardware, name=name, **work)
 
     def faults(self, scenario: str) -> list[str]:
         """Return the reasons why nothing can run as a scenario says; none where it can."""
-        return models.faults(self.store, scenario)
+        return analysis.models.faults(self.store, scenario)
 
     def operators(self, scenario: str) -> Relation:
         """Return what each operator of a scenario should cost, layer kind by layer kind."""
-        return models.operators(self.store, scenario)
+        return analysis.models.operators(self.store, scenario)
 
     def model_roofline(self, scenario: str, *, modules: bool = False) -> Relation:
         """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
-        return what_ifs.model_roofline(self.store, scenario, modules=modules)
+        return analysis.sweeps.model_roofline(self.store, scenario, modules=modules)
 
-    def model_sweep(self, model: _Path, **axes: Any) -> what_ifs.Sweep:
+    def model_sweep(self, model: _Path, **axes: Any) -> analysis.sweeps.Sweep:
         """Put a scenario to the model for each combination of values: `.rows`, `.map(x, y)`."""
-        return what_ifs.sweep(self.store, model, **axes)
+        return analysis.sweeps.sweep(self.store, model, **axes)
 
     def add_times(self, scenario: str, times: Times | None = None, **totals: float | None) -> None:
         """Store how long a scenario took: times of a layer's kernels, and measured_ms and per_layer_ms."""
-        mfu.add_times(self.store, scenario, times, **totals)
+        analysis.mfu.add_times(self.store, scenario, times, **totals)
 
     # Reports
     def summary(self, trace: str, format: str = "md", *, top: int = 10) -> str:
@@ -311,27 +307,33 @@ class Lake:
 
         return index.write_index(self.store, output)
 
-    def compare(self, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> comparison.Comparison:
+    def compare(
+        self, before: str, after: str, *, strict: bool = False, anyway: bool = False
+    ) -> analysis.comparison.Comparison:
         """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
-        return comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
+        return analysis.comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
 
-    def compare_sides(self, *words: str, anyway: bool = False, **split: str | None) -> sides.SideComparison:
+    def compare_sides(self, *words: str, anyway: bool = False, **split: str | None) -> analysis.sides.SideComparison:
         """Put traces, runs or filters beside a baseline: `.sides`, `.terms` (the waterfall), `.ops`, `.matches`."""
-        return sides.compare(self.store, sides.resolve(self.store, words, **split), anyway=anyway)
+        return analysis.sides.compare(self.store, analysis.sides.resolve(self.store, words, **split), anyway=anyway)
 
     def check(self, *files: _Path, **given: Any) -> duckdb.DuckDBPyRelation:
         """Return a row per budget of some files and thing judged: budget, item, value, threshold, noise, verdict."""
-        return budgets.check(self.store, files, **given)
+        return analysis.budgets.check(self.store, files, **given)
 
-    def history(self, metric: str, by: str = "run", where: str | None = None) -> histories.History:
+    def history(self, metric: str, by: str = "run", where: str | None = None) -> analysis.history.History:
         """Return a metric over time, and the runs at which its level shifts: `.rows`, `.shifts`, `.verdicts`."""
-        return histories.history(self.store, metric, by, where)
+        return analysis.history.history(self.store, metric, by, where)
 
-    def ranks(self, run: str, by: str = "rank") -> fleets.Ranks:
+    def ranks(self, run: str, by: str = "rank") -> analysis.ranks.Ranks:
         """Return which rank of a run the others wait for, in how many steps and why: `.rows`, `.verdicts`."""
-        return fleets.ranks(self.store, run, by)
+        return analysis.ranks.ranks(self.store, run, by)
 
-    def write_page(self, answer: sides.SideComparison | histories.History | fleets.Ranks, output: _Path) -> str:
+    def write_page(
+        self,
+        answer: analysis.sides.SideComparison | analysis.history.History | analysis.ranks.Ranks,
+        output: _Path,
+    ) -> str:
         """Return what `compare_sides`, `history` or `ranks` answered as a page, written to a file (.html)."""
         from .reports.answers import write
 
@@ -376,7 +378,7 @@ class Lake:
     # Simulators
     def shapes(self, trace: str) -> Relation:
         """Return how long each distinct work of a trace's kernels takes, what takes most first."""
-        return alignment.shapes(self.store, trace)
+        return analysis.alignment.shapes(self.store, trace)
 
     def write_shapes(self, trace: str, folder: _Path, *, spreadsheet: bool = True) -> list[tuple[Path, int]]:
         """Write a profiling database, a table per type of operation; return each file with its number of rows."""
@@ -389,7 +391,7 @@ class Lake:
         dedup: str = "tracelake",
     ) -> Relation:  # fmt: skip
         """Return a simulated forward pass beside a measured one, by type, shape, summary or metrics."""
-        return alignment.align(self.store, simulated, measured, by, pass_id, window, dedup)
+        return analysis.alignment.align(self.store, simulated, measured, by, pass_id, window, dedup)
 
     @property
     def compat(self) -> Compat:

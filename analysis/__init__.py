@@ -1,1 +1,29 @@
 """What needs Python beside SQL: what-ifs, calibration, simulation, typed-in times; functions over a store."""
+
+from typing import TYPE_CHECKING
+
+from ..later import submodules
+
+if TYPE_CHECKING:
+    from . import (
+        alignment,
+        budgets,
+        calibration,
+        comparison,
+        history,
+        latencies,
+        mfu,
+        model_traces,
+        models,
+        passes,
+        ranks,
+        sides,
+        sweeps,
+        traces,
+    )
+
+__all__ = [
+    "alignment", "budgets", "calibration", "comparison", "history", "latencies", "mfu", "model_traces", "models",
+    "passes", "ranks", "sides", "sweeps", "traces",
+]  # fmt: skip
+__getattr__ = submodules(__name__)

@@ -11,8 +11,6 @@ import click
 from ..engine.errors import UsageError
 from ..engine.paths import Place
 from .common import open_at, open_default, render_rows, say, write_answer
-from .summary import summary_format
-from .which_pass import find_one_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,29 +29,31 @@ JSON = ("compat-json", "seed-json")
 _COUNT = click.IntRange(1)
 
 
-def extend(cli: click.Group) -> None:
-    """Add the options to the commands of a command line."""
-    anchors = (
-        _option("--anchor", "Text that the anchor kernel's name contains."),
-        _option("--num-layers", "Layers of the model.", type=_COUNT),
-        _option("--blocks-per-layer", "Anchors in one layer.", type=_COUNT),
-    )
-    refusal = "needs --compat. To set it for the trace: tracelake set TRACE anchor=REGEX num_layers=N."
-    for name in ("passes", "layers"):
-        switch = _compat("Count as the reference analyser does.")
-        _add(cli.commands[name], switch, _counts, *anchors, refusal=refusal)
-    _add(
-        cli.commands["summary"], _compat("As the reference's profile summary."), _summary,
-        _option("--warmup-steps", "Steps with a smaller number are warm-up.", type=click.IntRange(0)),
-        _option("--hot-op-limit", "Operations in its list.", type=_COUNT),
-        _option(
-            "--breakdown-mode", "How it sums up time.", type=click.Choice(["exclusive_per_track", "exclusive_global"])
-        ),
-    )  # fmt: skip
-    models = cast("click.Group", cli.commands["model"])
-    formulas = _option("--formulas", "compat: as the reference's simulator.", type=click.Choice(["physical", *WORDS]))
-    _add(models.commands["mfu"], formulas, _mfu)
-    _add_format(cli.commands["kernels"])
+def extend(place: str, command: click.Command) -> None:
+    """Add the options to a command, given by its module and its name in it."""
+    if place in ("layers.passes", "layers.layers"):
+        anchors = (
+            _option("--anchor", "Text that the anchor kernel's name contains."),
+            _option("--num-layers", "Layers of the model.", type=_COUNT),
+            _option("--blocks-per-layer", "Anchors in one layer.", type=_COUNT),
+        )
+        refusal = "needs --compat. To set it for the trace: tracelake set TRACE anchor=REGEX num_layers=N."
+        _add(command, _compat("Count as the reference analyser does."), _counts, *anchors, refusal=refusal)
+    elif place == "summary.summary":
+        _add(
+            command, _compat("As the reference's profile summary."), _summary,
+            _option("--warmup-steps", "Steps with a smaller number are warm-up.", type=click.IntRange(0)),
+            _option("--hot-op-limit", "Operations in its list.", type=_COUNT),
+            _option(
+                "--breakdown-mode", "How it sums up time.",
+                type=click.Choice(["exclusive_per_track", "exclusive_global"]),
+            ),
+        )  # fmt: skip
+    elif place == "model_mfu.mfu":
+        choices = click.Choice(["physical", *WORDS])
+        _add(command, _option("--formulas", "compat: as the reference's simulator.", type=choices), _mfu)
+    elif place == "layers.kernels":
+        _add_format(command)
 
 
 def _option(name: str, text: str, **more: Any) -> click.Option:
@@ -113,6 +113,7 @@ def _layer(
     """Print a layer as one nested object, the input of layer simulators."""
     from ..engine.text import json_text
     from ..reports.compat.layer import layer_json
+    from .which_pass import find_one_pass
 
     if layer is None:
         raise UsageError("a layer is missing: give --layer N.")
@@ -128,6 +129,8 @@ def _layer(
 def _summary(
     lake: Place | None, given: dict[str, Any], trace: str, format_: str | None, output: Path | None, top: int
 ) -> None:
+    from .summary import summary_format
+
     known = {name: value for name, value in given.items() if value is not None}
     opened = open_at(lake, trace)
     write_answer(opened.compat.summary(trace, summary_format(format_, output), top=top, **known), output)

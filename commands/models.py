@@ -22,6 +22,7 @@ from .common import (
     render_rows,
     say,
 )
+from .late import Commands
 from .which_pass import find_one_pass
 
 if TYPE_CHECKING:
@@ -66,7 +67,14 @@ def say_faults(opened: Lake, scenario: str) -> None:
         say_fault(fault)
 
 
-@click.group()
+#: The parts of `model` that are elsewhere.
+_PARTS = {
+    "roofline": "model_report.roofline", "sweep": "model_report.sweep", "report": "model_report.report",
+    "mfu": "model_mfu.mfu", "validate": "model_traces.validate", "kernels": "model_traces.roofline_of",
+}  # fmt: skip
+
+
+@click.group(commands=Commands(_PARTS))
 def model() -> None:
     """What a model should cost: its operators, FLOP, bytes and times, from its dimensions alone.
 

@@ -1,1 +1,11 @@
 """The lake itself: layout on disk, catalog, DuckDB connection, SQL modules, materialisation."""
+
+from typing import TYPE_CHECKING
+
+from ..later import submodules
+
+if TYPE_CHECKING:
+    from . import changes, checks, export, invariants
+
+__all__ = ["changes", "checks", "export", "invariants"]
+__getattr__ = submodules(__name__)

@@ -131,6 +131,8 @@ class Catalog:
         self.formats: frozenset[str] = frozenset()
         #: The settings of each trace that has any.
         self.settings: dict[str, dict[str, str]] = {}
+        #: What words were found to name in the catalog as it is loaded: ids of traces.
+        self.named: dict[str, str] = {}
         #: Batches of which not all rows count any more: for answers of a trace alone, and for linked ones.
         self.former: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
@@ -216,6 +218,7 @@ class Catalog:
         self._load_settings(connection)
         connection.execute("DROP TABLE _entry_rows")
         self._last = max(self._last, last or "")
+        self.named = {}
         self._seen = seen
         return True
 

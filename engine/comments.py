@@ -1,4 +1,4 @@
-"""What a row is and what its columns mean, in Parquet files and Arrow schemas: what databases have as comments."""
+"""What a row is and what its columns mean: comments of a database, metadata of Parquet files and Arrow schemas."""
 
 from __future__ import annotations
 
@@ -10,6 +10,18 @@ from . import modules, star, table_types
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+def statements(entry: modules.Module, relation: str, *, table: bool = False) -> str:
+    """Return the COMMENT ON statements of a module's relation, or of a table copied from it."""
+    if entry.kind == "MACRO":
+        return ""
+    kind = "TABLE" if table or entry.kind == "TABLE" or entry.in_memory else "VIEW"
+    lines = [f"COMMENT ON {kind} {relation} IS {modules.quoted(entry.doc)};"]
+    lines += [
+        f"COMMENT ON COLUMN {relation}.{column.name} IS {modules.quoted(column.text)};" for column in entry.columns
+    ]
+    return "\n".join(lines)
 
 
 def arrow_schema(entry: modules.Module, schema: pyarrow.Schema) -> pyarrow.Schema:

@@ -12,7 +12,7 @@ import duckdb
 
 from . import modules
 from . import star as star_schema
-from .comments import arrow_schema, parquet_metadata
+from .comments import arrow_schema, parquet_metadata, statements
 from .errors import InputError, UsageError
 from .held import holding
 from .paths import check_usable, file_literal, is_postgres
@@ -210,7 +210,7 @@ def _to_database(
             else:
                 connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {entry.name}")
             [(rows,)] = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
-            connection.execute(modules.comments(entry, name, table=True))
+            connection.execute(statements(entry, name, table=True))
             written.append((entry.name, rows))
             done(len(written), len(entries))
         connection.execute("DETACH exported")

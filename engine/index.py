@@ -7,6 +7,7 @@ in its name. Without one, or with one that cannot be read, the files are parsed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import hashlib
 import json
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Days after which a state that nobody asked for is removed.
 _KEPT_DAYS = 30
+#: What most queries ask of few relations: to read it of all takes most of the time that the cache takes.
+_RARE = ("path", "doc", "columns", "sql", "rows_from")
 
 
 def cached(root: Path, code: Iterable[Path], parse: Callable[[], tuple[Module, ...]]) -> tuple[Module, ...]:
@@ -40,15 +43,15 @@ def cached(root: Path, code: Iterable[Path], parse: Callable[[], tuple[Module, .
         # A user without a home.
         return parse()
     path = cache / "tracelake" / "sql" / f"{_state(root, code)}.json"
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError), _without_collector():
-        if known := tuple(_load(row, root) for row in json.loads(path.read_bytes())):
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        if known := _read(path.read_bytes(), root):
             return known
-    found = parse()
+    text = json.dumps([_dump(entry, root) for entry in parse()]).encode()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        publish_bytes(path, json.dumps([_dump(entry, root) for entry in found]).encode())
+        publish_bytes(path, text)
         _sweep(path.parent)
-    return found
+    return _read(text, root)
 
 
 @contextlib.contextmanager
@@ -65,7 +68,7 @@ def _without_collector() -> Iterator[None]:
 
 def _state(root: Path, code: Iterable[Path]) -> str:
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape"))
-    for file in (*map(str, code), *sorted(_files(str(root)))):
+    for file in (__file__, *map(str, code), *sorted(_files(str(root)))):
         stat = os.stat(file)  # noqa: PTH116 - a Path for each takes longer than its state
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:32]
@@ -81,27 +84,54 @@ def _files(folder: str) -> Iterator[str]:
                 yield entry.path
 
 
-def _dump(entry: Module, root: Path) -> dict[str, Any]:
+def _dump(entry: Module, root: Path) -> list[Any]:
+    """Return what every query asks of a relation, and the rest as text."""
     row: dict[str, Any] = {field.name: getattr(entry, field.name) for field in fields(entry)}
+    row |= {name: sorted(value) for name, value in row.items() if isinstance(value, frozenset)}
+    row["rows_from"] = [sorted(names) for names in entry.rows_from]
     row["path"] = entry.path.relative_to(root).as_posix()
     row["columns"] = [(column.name, column.type, column.text) for column in entry.columns]
-    row["rows_from"] = [sorted(names) for names in entry.rows_from]
-    return row | {name: sorted(value) for name, value in row.items() if isinstance(value, frozenset)}
+    return [row, json.dumps({name: row.pop(name) for name in _RARE})]
 
 
-def _load(row: dict[str, Any], root: Path) -> Module:
-    from .modules import Column, Module
+def _read(text: bytes, root: Path) -> tuple[Module, ...]:
+    with _without_collector():
+        return tuple(_load(_known(), row, rest, root) for row, rest in json.loads(text))
 
-    row["path"] = root / row["path"]
-    row["columns"] = tuple(tuple.__new__(Column, column) for column in row["columns"])
+
+def _load(known: type[Module], row: dict[str, Any], rest: str, root: Path) -> Module:
     row["key"] = tuple(row["key"])
-    row["rows_from"] = tuple(map(frozenset, row["rows_from"]))
     for name in ("uses", "others", "optional"):
         row[name] = frozenset(row[name])
-    module = Module.__new__(Module)
+    module = known.__new__(known)
     # Past the guard of a frozen class, which would take as long as the rest.
-    module.__dict__.update(row)
+    module.__dict__.update(row, _rest=rest, _root=root)
     return module
+
+
+class _Rare:
+    """An attribute of a module from the cache that is read, with the others of its kind, when it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, module: Module, kind: type[Module]) -> Any:
+        from .modules import Column
+
+        row = json.loads(module.__dict__["_rest"])
+        row["path"] = module.__dict__["_root"] / row["path"]
+        row["columns"] = tuple(tuple.__new__(Column, column) for column in row["columns"])
+        row["rows_from"] = tuple(map(frozenset, row["rows_from"]))
+        module.__dict__.update(row)
+        return row[self._name]
+
+
+@functools.cache
+def _known() -> type[Module]:
+    """Return the class of modules from the cache."""
+    from .modules import Module
+
+    return type("Known", (Module,), {name: _Rare(name) for name in _RARE})
 
 
 def _sweep(folder: Path) -> None:

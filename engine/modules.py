@@ -252,6 +252,17 @@ def _by_name() -> dict[str, Module]:
     return {entry.name: entry for entry in relations()}
 
 
+def in_order(names: Iterable[str]) -> list[Module]:
+    """Return relations by name, each after those it uses."""
+    places, known = _places(), _by_name()
+    return [known[name] for name in sorted(names, key=places.__getitem__)]
+
+
+@functools.cache
+def _places() -> dict[str, int]:
+    return {entry.name: place for place, entry in enumerate(relations())}
+
+
 def module(name: str) -> Module | None:
     """Return the module of a relation, or None where there is not one."""
     return _by_name().get(name)
@@ -372,16 +383,6 @@ def fingerprint() -> str:
 def csv_file(table: str) -> Path:
     """Return the file of a table's shipped rows, beside its SQL; a table that is filled later has none."""
     return _by_name()[table].path.with_suffix(".csv")
-
-
-def comments(entry: Module, relation: str, *, table: bool = False) -> str:
-    """Return the COMMENT ON statements of a module's relation, or of a table copied from it."""
-    if entry.kind == "MACRO":
-        return ""
-    kind = "TABLE" if table or entry.kind == "TABLE" or entry.in_memory else "VIEW"
-    lines = [f"COMMENT ON {kind} {relation} IS {quoted(entry.doc)};"]
-    lines += [f"COMMENT ON COLUMN {relation}.{column.name} IS {quoted(column.text)};" for column in entry.columns]
-    return "\n".join(lines)
 
 
 def quoted(text: str) -> str:

@@ -18,13 +18,24 @@ FROM _catalog AS c LEFT JOIN _settings AS s ON s.trace_id = c.trace_id AND s.key
 Ask = Callable[[str, list[Any]], list[tuple[Any, ...]]]
 
 
-def resolve(ask: Ask, lake: Place, trace: str) -> str:
+def resolve(ask: Ask, lake: Place, trace: str, found: dict[str, str]) -> str:
     """Return the id of the trace that `trace` names.
+
+    Args:
+        ask: runs queries.
+        lake: where the lake is.
+        trace: a name, an id, or the beginning of one.
+        found: what other words were found to name.
 
     Raises:
         UsageError: no trace, or more than one, is so named.
     """
-    trace = readable(trace)
+    if trace not in found:
+        found[trace] = _resolve(ask, lake, readable(trace))
+    return found[trace]
+
+
+def _resolve(ask: Ask, lake: Place, trace: str) -> str:
     rows = ask(f"FROM ({_NAMED}) WHERE trace = $1 OR trace_id = $1 ORDER BY trace_id", [trace])
     if not rows and len(trace) >= 2:
         rows = ask(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from . import modules, star
+from . import comments, modules, star
 from .errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _replace(
                 f"FOREIGN KEY ({column}) REFERENCES {schema}.{other.name}",
             )
         _run(server, f"ANALYZE {schema}.{entry.name}")
-        _run(server, modules.comments(entry, f"{schema}.{entry.name}", table=True))
+        _run(server, comments.statements(entry, f"{schema}.{entry.name}", table=True))
         comment = modules.quoted(f"{entry.doc}\n\n{_OURS}")
         _run(server, f"COMMENT ON TABLE {schema}.{entry.name} IS {comment}")
 

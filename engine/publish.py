@@ -12,6 +12,7 @@ lock: whoever was overtaken by another writer looks again, and only who was not 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -52,12 +53,12 @@ class Rules:
 
     def __init__(self, layout: Layout) -> None:
         """Read the user's own rows of lookup tables."""
-        used = modules.closure(modules.stored())
+        used = _used()
         digest = hashlib.sha256(modules.fingerprint().encode())
         for table, path in sorted(layout.lookup_files().items()):
             if table in used:
                 digest.update(f"{table}\0".encode() + path.read_bytes())
-        self._digest = digest.hexdigest()[:16]
+        self.digest = digest.hexdigest()[:16]
 
     def of(self, settings: Mapping[str, str]) -> str:
         """Return the fingerprint for a trace with settings that its answers depend on: of each setting one of its own.
@@ -65,7 +66,13 @@ class Rules:
         So one that answers were computed by shows later which settings have changed.
         """
         values = (f"{key}={hashlib.sha256(value.encode()).hexdigest()[:16]}" for key, value in sorted(settings.items()))
-        return " ".join([self._digest, *values])
+        return " ".join([self.digest, *values])
+
+
+@functools.cache
+def _used() -> frozenset[str]:
+    """Return what stored rows are made from."""
+    return frozenset(modules.closure(modules.stored()))
 
 
 def changed_settings(before: str, now: str) -> frozenset[str] | None:

@@ -68,7 +68,7 @@ class Relations:
         return (
             self._stored
             and entry.name in modules.stored()
-            and self._lookups.given.isdisjoint(modules.sources(entry.name))
+            and not (self._lookups.given and self._lookups.given & modules.sources(entry.name))
         )
 
     def _is_table(self, entry: modules.Module) -> bool:
@@ -112,7 +112,9 @@ class Relations:
 
     def comment(self, connection: duckdb.DuckDBPyConnection, entries: Collection[modules.Module]) -> None:
         """Have relations that are there, and their columns, show what they mean."""
-        connection.execute("\n".join(modules.comments(entry, entry.name) for entry in entries))
+        from .comments import statements
+
+        connection.execute("\n".join(statements(entry, entry.name) for entry in entries))
         self.commented.update(entry.name for entry in entries)
 
     def create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:

@@ -261,7 +261,7 @@ class Store:
         Raises:
             UsageError: no trace, or more than one, is so named.
         """
-        return naming.resolve(self.rows, self.path, trace)
+        return naming.resolve(self.rows, self.path, trace, self.catalog.named)
 
     def check_answerable(self, trace_id: str, relation: str) -> None:
         """Check that a relation has an answer about a trace.
@@ -332,7 +332,7 @@ class Store:
             self.relations.renew_above(connection, table)
         # What stored rows were made from is not needed to read them, and to create it takes longer than that.
         used = modules.closure(names, self.relations.is_stored)
-        order = [entry for entry in modules.relations() if entry.name in used]
+        order = modules.in_order(used)
         base = names.union(*(entry.uses for entry in order if not self.relations.is_stored(entry))) & BASE
         stored = [entry for entry in order if self.relations.is_stored(entry)]
         if (base or stored) and not self.answers.catalog.loaded:

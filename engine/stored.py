@@ -33,6 +33,8 @@ class Stored:
         self.pointed: set[str] = set()
         #: The traces that are asked about; all where it is None.
         self.focus: frozenset[str] | None = None
+        #: What is stale, after the states of the traces and what else it was worked out from.
+        self._stale: tuple[dict[str, State], object, list[str]] | None = None
 
     @property
     def is_here(self) -> bool:
@@ -68,7 +70,13 @@ class Stored:
     def stale(self) -> list[str]:
         """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
         rules = Rules(self._layout)
-        return [one for one, state in self._asked().items() if state.rules != rules.of(self.catalog.relevant(one))]
+        seen = rules.digest, self.focus
+        # The catalog makes its states anew whenever it is loaded.
+        if self._stale is None or self._stale[0] is not self.catalog.states or self._stale[1] != seen:
+            asked = self._asked().items()
+            found = [one for one, state in asked if state.rules != rules.of(self.catalog.relevant(one))]
+            self._stale = self.catalog.states, seen, found
+        return self._stale[2]
 
     def related(self, trace_id: str) -> frozenset[str]:
         """Return a trace and those that its answers may rest on: of its run, its captures, and what names its ranks."""

@@ -63,11 +63,11 @@ def _answering(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def answered(lake: Lake, *given: Any, **named: Any) -> Any:
+        if not is_notebook():
+            return method(lake, *given, **named)
         from .answer import bare, shown
 
         found = bare(method(lake, *given, **named))
-        if not is_notebook():
-            return found
         layer_kernels = name == "kernels" and "layer_id" in found.columns
         return shown(lake.store, found, "layer_kernels" if layer_kernels else name)
 

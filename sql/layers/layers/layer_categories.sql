@@ -2,6 +2,8 @@
 --
 -- key: trace_id, device, pass_id, layer_id, category
 --
+-- stored: per trace
+--
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL if unknown
 -- device          INTEGER  device the layer ran on
