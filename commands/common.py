@@ -229,10 +229,9 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     Raises:
         InputError: the trace is a path that does not exist.
     """
-    from ..ingest.inputs import names_input
     from ..lake import Lake
 
-    is_path = trace is not None and names_input(trace)
+    is_path = trace is not None and _names_input(trace)
     if trace is not None and not is_path and (os.sep in trace or trace.endswith((".json", ".csv", ".gz", ".zst"))):
         raise InputError(f"{trace}: no such file.")
     default = Path("tracelake")
@@ -247,11 +246,15 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     return opened
 
 
-def say_losses(lake: Lake, trace: str) -> None:
-    """Say what is missing of a trace given by its path: an answer about the rest is not to look whole."""
+def _names_input(trace: str) -> bool:
     from ..ingest.inputs import names_input
 
-    if not names_input(trace):
+    return names_input(trace)
+
+
+def say_losses(lake: Lake, trace: str) -> None:
+    """Say what is missing of a trace given by its path: an answer about the rest is not to look whole."""
+    if not _names_input(trace):
         return
     [(rejected, skipped, truncated)] = lake.rows(
         "SELECT rejected_count, skipped_bytes, truncated FROM _catalog WHERE trace_id = $1", [lake.locate(trace)]
