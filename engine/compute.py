@@ -8,7 +8,6 @@ fails alone: of that trace the relation, and all that rest on it, have no rows.
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -20,7 +19,7 @@ import duckdb
 
 from . import aside, modules, parsed
 from .catalog import create_tables, fill
-from .connection import connect, have_read, set_event_files
+from .connection import connect, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .layout import Layout
 from .lookups import LookupTables
@@ -30,14 +29,14 @@ from .table_types import statistics, stored_type
 
 #: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
 _NEVER_TABLES = frozenset({"events"})
-#: Workers that wait for more to do: as many as read files at once.
-_MOST_IDLE = 8
 #: Rows of a table that are written by its key, not by trace alone.
 _SORTED = 100_000
 #: Tables made at once of a trace by itself.
 _AT_ONCE = 2
 #: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
 _OF_A_TRACE = (duckdb.DataError, duckdb.InvalidInputException, UnicodeDecodeError)
+#: Columns, with their types, of helpers that were empty before.
+_helper_columns: dict[str, dict[str, str]] = {}
 
 
 @dataclass
@@ -371,29 +370,3 @@ def _plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Mo
         return (read & tables) - {table}
 
     return order, {entry.name: needs(entry.name) for entry in order if entry.name in tables}
-
-
-_idle: list[Worker] = []
-#: Columns, with their types, of helpers that were empty before.
-_helper_columns: dict[str, dict[str, str]] = {}
-
-
-@contextlib.contextmanager
-def worker(layout: Layout, memory_limit: str | None = None) -> Iterator[Worker]:
-    """Lend a worker; one that has computed with the shipped lookup tables alone serves the next lake without others."""
-    plain = not layout.lookup_files() and memory_limit is None
-    try:
-        lent = _idle.pop() if plain else Worker(layout, memory_limit)
-    except IndexError:
-        lent = Worker(layout, memory_limit)
-    whole = False
-    try:
-        have_read(lent.connection, layout.root)
-        yield lent
-        whole = True
-    finally:
-        if plain and whole and len(_idle) < _MOST_IDLE:
-            lent.clear()
-            _idle.append(lent)
-        else:
-            lent.connection.close()

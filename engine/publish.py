@@ -24,11 +24,12 @@ import duckdb
 
 from . import modules
 from .catalog import TRACES, Catalog, new_id, put
-from .compute import Answers, Work, Worker, rows_of, worker
+from .compute import Answers, Work, Worker, rows_of
 from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
 from .paths import Place, parquet_rows
 from .tables import MOST_CONFLICTS, OvertakenError, Tables, overtaken
+from .workers import worker
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,15 @@ def compute(
     rules, batch_id = Rules(layout), new_id()
     rows = [(one, key, value) for one in traces for key, value in settings.get(one, {}).items()]
     work = Work(traces, events, entries, rows, modules.stored(), batch_id, folder, given or {})
-    with worker(layout, memory_limit) as lent:
-        answers = lent.compute(work)
+    try:
+        with worker(layout, memory_limit, to_need=True) as lent:
+            answers = lent.compute(work)
+    except duckdb.OutOfMemoryException:
+        if memory_limit is not None:
+            raise
+        # What cannot be spilled may have all there is.
+        with worker(layout) as lent:
+            answers = lent.compute(work)
     return Batch(entries, batch_id, answers, {one: rules.of(settings.get(one, {})) for one in traces})
 
 

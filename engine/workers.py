@@ -1,0 +1,43 @@
+"""Connections that compute, lent: one that has served waits for the next batch, with its lookup tables filled."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from .compute import Worker
+from .connection import have_read, limit_memory
+from .layout import Layout
+
+#: As many as read files at once.
+_MOST_IDLE = 8
+_idle: list[Worker] = []
+
+
+@contextlib.contextmanager
+def worker(layout: Layout, memory_limit: str | None = None, *, to_need: bool = False) -> Iterator[Worker]:
+    """Lend a worker; one that has computed with the shipped lookup tables alone serves the next lake without others.
+
+    Args:
+        layout: the lake.
+        memory_limit: DuckDB's.
+        to_need: without a limit, spill what takes more memory than the threads need.
+    """
+    plain = not layout.lookup_files() and memory_limit is None
+    try:
+        lent = _idle.pop() if plain else Worker(layout, memory_limit)
+    except IndexError:
+        lent = Worker(layout, memory_limit)
+    whole = False
+    try:
+        have_read(lent.connection, layout.root)
+        if memory_limit is None:
+            limit_memory(lent.connection, to_need=to_need)
+        yield lent
+        whole = True
+    finally:
+        if plain and whole and len(_idle) < _MOST_IDLE:
+            lent.clear()
+            _idle.append(lent)
+        else:
+            lent.connection.close()
