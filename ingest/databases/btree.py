@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .tables import arrow_types, as_type
+from .views import PADDING, from_each_byte, string_views
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +30,6 @@ _INNER_HEADER, _LEAF_HEADER = 12, 8
 _TOGETHER = 1 << 19
 #: More levels than a tree of 2^32 pages has.
 _MOST_LEVELS = 40
-#: Behind the pages, so that 8 bytes can be read wherever a value begins or ends.
-_PADDING = 16
 #: Bytes of the longest number of varying length.
 _LONGEST = 9
 #: Types of values: NULL is 0, then whole numbers, a real one, 0 and 1; two are none; then bytes (even) and texts (odd).
@@ -39,9 +38,6 @@ _IS_WHOLE = np.array([True] * 7 + [False, True, True] + [False] * 118)
 #: Their sizes, of those whose type is one byte; by how many bits to shift 8 bytes that begin with a whole number.
 _SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, *[0] * 4, *((kind - _BYTES) // 2 for kind in range(_BYTES, 128))], np.uint8)
 _SHIFTS = np.array([0, 56, 48, 40, 32, 16, 0, 0, 0, 0], np.int64)
-#: Bytes of a text that its view holds; and the numbers whose lowest 0 to 8 bytes are set.
-_IN_VIEW = 12
-_LOWEST = np.array([(1 << 8 * count) - 1 for count in range(8)] + [-1], np.int64)
 
 
 class _OddError(Exception):
@@ -85,7 +81,7 @@ class Pages:
         """Return pages side by side, and the padding; the first page of a file, which no table has, is 1."""
         if not ((numbers > 1) & (numbers <= self._count)).all():
             raise _OddError
-        held = np.zeros(numbers.size * self.size + _PADDING, np.uint8)
+        held = np.zeros(numbers.size * self.size + PADDING, np.uint8)
         at = 0
         edges = [0, *(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
         for first, behind in itertools.pairwise(edges):
@@ -100,14 +96,14 @@ class Pages:
         """Return the pages with the rows of a table, in their order."""
         level = np.array([root], np.int64)
         for _ in range(_MOST_LEVELS):
-            held = self.read(level)
-            kinds = held[: -_PADDING : self.size]
-            if (kinds == _LEAF).all():
+            if self.read(level[:1])[0] == _LEAF:
+                # All leaves are as deep; that the others are leaves is seen when they are read.
                 return level
-            if not (kinds == _INNER).all():
+            held = self.read(level)
+            if not (held[: -PADDING : self.size] == _INNER).all():
                 break
             cells, counts = self.cells(held, _INNER_HEADER)
-            pointers = _from_each_byte(held, ">u4")
+            pointers = from_each_byte(held, ">u4")
             last = pointers[np.arange(level.size) * self.size + _LEAF_HEADER]
             level = np.insert(pointers[cells], np.cumsum(counts), last).astype(np.int64)
             if level.size > self._count:
@@ -116,7 +112,7 @@ class Pages:
 
     def cells(self, held: NDArray[np.uint8], header: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the cells of pages with a header of this size begin, in their order, and the cells of each."""
-        table = held[:-_PADDING].reshape(-1, self.size)
+        table = held[:-PADDING].reshape(-1, self.size)
         counts = table[:, 3].astype(np.int64) << 8 | table[:, 4]
         most = int(counts.max(initial=0))
         if header + 2 * most > self.usable:
@@ -148,7 +144,7 @@ def read_rows(pages: Pages, root: int, columns: Sequence[str], wanted: Mapping[s
         step = max(1, _TOGETHER // pages.size)
         for start in range(0, leaves.size, step):
             held = pages.read(leaves[start : start + step])
-            if not (held[: -_PADDING : pages.size] == _LEAF).all():
+            if not (held[: -PADDING : pages.size] == _LEAF).all():
                 raise _OddError
             cells, _ = pages.cells(held, _LEAF_HEADER)
             if cells.size:
@@ -228,7 +224,7 @@ class _Records:
             if wanted == "int":
                 return pa.array(self._integers(kind, at), mask=missing) if whole.all() else None
             real = kind == _REAL
-            numbers = _from_each_byte(self._held, ">f8")[at].astype(np.float64)
+            numbers = from_each_byte(self._held, ">f8")[at].astype(np.float64)
             numbers[whole] = self._integers(kind[whole], at[whole])
             return pa.array(numbers, mask=missing) if (whole | real).all() else None
         length = np.maximum(kind.astype(np.int64) - _BYTES, 0) >> 1
@@ -245,27 +241,9 @@ class _Records:
 
     def _integers(self, kind: NDArray[Any], at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return whole numbers; 0 and 1 have types of their own."""
-        values: NDArray[np.int64] = _from_each_byte(self._held, ">i8")[at].astype(np.int64)
+        values: NDArray[np.int64] = from_each_byte(self._held, ">i8")[at].astype(np.int64)
         values >>= _SHIFTS.take(kind, mode="clip")
         return np.where(kind > _REAL, kind == 9, values) if kind.max(initial=0) > _REAL else values
-
-
-def string_views(
-    held: NDArray[np.uint8], at: NDArray[np.int64], length: NDArray[np.int64], missing: NDArray[np.bool_] | None = None
-) -> pa.Array:
-    """Return texts of fewer than 2^31 bytes, none in the last 16 of them, without a copy of the long ones."""
-    import pyarrow as pa
-
-    # The length and the first 4 bytes; then the next 8 of a short text, of a long one its buffer, 0, and its place.
-    views = np.zeros((at.size, 2), np.int64)
-    halves = views.view(np.int32)
-    eight = _from_each_byte(held, "<i8")
-    halves[:, 0], halves[:, 1], halves[:, 3] = length, eight[at], at
-    short = np.flatnonzero(length <= _IN_VIEW)
-    halves[short, 1] &= _LOWEST.take(np.minimum(length[short], 4)).astype(np.int32)
-    views[short, 1] = eight[at[short] + 4] & _LOWEST.take(np.maximum(length[short] - 4, 0))
-    valid = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
-    return pa.Array.from_buffers(pa.string_view(), at.size, [valid, pa.py_buffer(views), pa.py_buffer(held)])
 
 
 def _is_valid(texts: pa.Array) -> bool:
@@ -302,8 +280,3 @@ def _varint(data: bytes) -> int:
             return value
     value = value << 8 | data[-1]
     return value - (value >> 63 << 64)
-
-
-def _from_each_byte(held: NDArray[np.uint8], kind: str) -> NDArray[Any]:
-    """Return the numbers of a type that begin at each byte."""
-    return np.ndarray((held.size - np.dtype(kind).itemsize + 1,), kind, held, strides=(1,))

@@ -126,16 +126,14 @@ class SqliteTables:
         with contextlib.closing(pages):
             pieces: list[pa.Table] = []
             for piece in read_rows(pages, root, self.columns[table], columns):
-                if isinstance(piece, Left):
-                    if pieces:
-                        yield pa.concat_tables(pieces)
-                        pieces = []
-                    yield from self._fetched(table, columns, piece)
-                    continue
-                pieces.append(piece)
-                if sum(one.num_rows for one in pieces) >= BATCH_ROWS:
+                left = isinstance(piece, Left)
+                if not left:
+                    pieces.append(piece)
+                if pieces and (left or sum(map(len, pieces)) >= BATCH_ROWS):
                     yield pa.concat_tables(pieces)
                     pieces = []
+                if left:
+                    yield from self._fetched(table, columns, piece)
             if pieces:
                 yield pa.concat_tables(pieces)
 
@@ -146,8 +144,8 @@ class SqliteTables:
         typed = {name: arrow_types()[kind] for name, kind in columns.items()}
         there = {name: kind for name, kind in columns.items() if name in self.columns[table]}
         chosen = ", ".join(map(_name, there)) or "NULL"
-        conditions = {f"rowid > {left.after}": left.after, f"rowid <= {left.last}": left.last} if left else {}
-        wanted = " AND ".join(text for text, number in conditions.items() if number is not None)
+        limits = ((">", left.after), ("<=", left.last)) if left else ()
+        wanted = " AND ".join(f"rowid {sign} {number}" for sign, number in limits if number is not None)
         try:
             cursor = self._connection.execute(
                 f"SELECT {chosen} FROM {self._source(table)}{' WHERE ' * bool(wanted)}{wanted}"
