@@ -2,7 +2,8 @@
 
     python benchmarks/nsys.py EXPORT.sqlite --gigabytes 2
 
-The export's rows of events are repeated, each time later by the length of the capture, until the file is that large.
+The export's rows of events are repeated, each time later by the length of the capture and with operators of later
+numbers, until the file is that large.
 The scan has SQLite look at every value of the columns that are read, and keep nothing; the fetch takes them into Python
 row by row. Seconds are of CPU, of fresh processes, since other work on a machine lengthens the time of all three.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -21,6 +23,9 @@ from pathlib import Path
 
 from tracelake.ingest.databases.nsys_parts import PARTS
 
+#: Operators of a capture, about; and the numbers of one in its text.
+_OPERATORS = 20_000
+_NUMBER = re.compile("((?:op_id|seq) = )([0-9]+)")
 READ = """
 import sys
 from tracelake.engine.layout import open_layout
@@ -47,6 +52,7 @@ def enlarge(export: Path, path: Path, size: int) -> None:
     shutil.copy(export, path)
     path.chmod(0o600)
     connection = sqlite3.connect(path)
+    connection.create_function("renumbered", 2, _renumbered, deterministic=True)
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
     [(first, last)] = connection.execute("SELECT min(start), max(start) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchall()
@@ -58,10 +64,16 @@ def enlarge(export: Path, path: Path, size: int) -> None:
         nth += 1
         later = nth * (last - first)
         for name, columns in tables.items():
-            shifted = ", ".join(f'"{one}" + {later}' if one in ("start", "end") else f'"{one}"' for one in columns)
+            changed = {"start": f"start + {later}", "end": f'"end" + {later}', "text": f"renumbered(text, {nth})"}
+            shifted = ", ".join(changed.get(one, f'"{one}"') for one in columns)
             connection.execute(f"INSERT INTO {name} SELECT {shifted} FROM first_{name}")
         connection.commit()
     connection.close()
+
+
+def _renumbered(text: str | None, nth: int) -> str | None:
+    """Return a range's text with the numbers that emit_nvtx would have written later."""
+    return text and _NUMBER.sub(lambda found: f"{found[1]}{int(found[2]) + nth * _OPERATORS}", text)
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> list[str]:

@@ -112,6 +112,12 @@ def holds_any_in_lower_case(text: str) -> bool:
     )
 
 
+@functools.cache
+def literals() -> str:
+    """Return the regular expression of all literals, in the syntax that RE2 and Python share."""
+    return "|".join(dict.fromkeys(re.escape(literal) for pattern in patterns() for literal in pattern.literals))
+
+
 def suspected(column: str, *, json: bool = False) -> str:
     """Return the SQL condition that a column holds a literal; false or NULL for NULL.
 
@@ -120,8 +126,7 @@ def suspected(column: str, *, json: bool = False) -> str:
         json: it holds a JSON object without white space between its members, most often one without strings. Of an
             object that has none but its keys, only such with a _ or - in it are looked at.
     """
-    literals = dict.fromkeys(re.escape(literal) for pattern in patterns() for literal in pattern.literals)
-    literal = f"regexp_matches({column}, {quoted('|'.join(literals))})"
+    literal = f"regexp_matches({column}, {quoted(literals())})"
     if not json:
         return literal
     # CASE, since the parts of a conjunction are tried in any order, and a short text is found fastest.

@@ -23,9 +23,10 @@ ROW_GROUP = 122_880
 #: Lanes whose rows are gathered over several batches, so that a small share of the events does not make a small file of
 #: every batch. Python frames are most of a batch and are written straight away.
 _GATHERED = ("device", "host", "flow", "meta", "pair")
-#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane. Half
-#: as many of one batch are written straight away, too.
+#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane.
 _GATHERED_ROWS = ROW_GROUP // 4
+#: Rows of one lane from which on those of a batch are not gathered.
+ALONE = _GATHERED_ROWS // 2
 _BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
 #: Nanoseconds from zero, 146 years, within which all events of a trace lie: whatever two times are taken from each
 #: other, the difference fits 64 bits, and no question can fail for it.
@@ -57,6 +58,10 @@ _FEW = 500
 _SHORT = dict.fromkeys(("ph", "pid", "tid", "id"), secrets.SHORTEST) | {"extra": secrets.SHORTEST + 4}
 #: Long categories. Python's frames, most rows of a batch, have none but their own.
 _CATEGORIES = f"SELECT DISTINCT category FROM batch WHERE lane <> 'python' AND strlen(category) >= {secrets.SHORTEST}"
+
+
+#: The question for what each lane of a batch holds: rows, and whether one is suspect.
+_LANES_HELD = "SELECT lane, count(*), bool_or(suspect), NULL FROM batch GROUP BY lane"
 
 
 @functools.cache
@@ -124,6 +129,7 @@ class Batch:
         suspect: a value of it may not be what the file says.
         redacted: credentials in it that were replaced.
         base: the number of its first event, where it is stored already.
+        lane: the lane of all rows, None where they have several.
     """
 
     rows: int
@@ -131,6 +137,7 @@ class Batch:
     suspect: bool
     redacted: int = 0
     base: int | None = None
+    lane: str | None = None
 
 
 class LaneWriter:
@@ -161,18 +168,23 @@ class LaneWriter:
         finally:
             self._cursor.unregister(name)
 
-    def load(self, query: str) -> Batch:
-        """Run a batch's query and hold its rows.
+    def table(self, query: str) -> pa.Table:
+        """Return the rows of a question that is asked of every batch."""
+        return self._cursor.sql(query).to_arrow_table()
+
+    def load(self, query: str, *, searched: bool = False) -> Batch:
+        """Run a batch's query and hold its rows; their texts are searched for credentials unless that was done.
 
         Raises:
             duckdb.Error: the query failed; nothing is held.
         """
         parsed.execute(self._cursor, f"CREATE OR REPLACE TEMP TABLE batch AS {_in_time(query)}")
-        found = parsed.execute(self._cursor, _names_held()).fetchall()
+        found = parsed.execute(self._cursor, _LANES_HELD if searched else _names_held()).fetchall()
         self._lanes = {lane: count for lane, count, *_ in found}
-        redacted = self._redact([name for *_, names in found for name in names or ()])
+        redacted = 0 if searched else self._redact([name for *_, names in found for name in names or ()])
         suspect = any(suspect for _, _, suspect, _ in found)
-        return Batch(sum(self._lanes.values()), self._lanes.get("rejected", 0), suspect, redacted)
+        lane = next(iter(self._lanes), None) if len(self._lanes) == 1 else None
+        return Batch(sum(self._lanes.values()), self._lanes.get("rejected", 0), suspect, redacted, lane=lane)
 
     def _redact(self, names: list[str]) -> int:
         """Replace the credentials in the batch held, and return how many there were.
@@ -225,7 +237,7 @@ class LaneWriter:
         for lane in (*LANES, PAIR_LANE):
             rows = self._lanes.get(lane, 0)
             query = f"SELECT {columns} FROM batch WHERE lane = '{lane}'"
-            if rows and (last or lane not in self._pending or rows >= _GATHERED_ROWS // 2):
+            if rows and (last or lane not in self._pending or rows >= ALONE):
                 self._copy(query, lane)
             elif rows:
                 if not self._pending[lane]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..reader import Reading
 from .nsys_parts import OPERATIONS, PARTS, PROCESS_NAMES, THREAD_NAMES
+from .nvtx import with_words
 from .parts import Part
 from .payloads import decode, payload_schemas, to_json
 from .tables import Tables
@@ -52,21 +53,11 @@ class Nsys:
 
     def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
         """Return a batch with what its SELECT needs beside its columns."""
-        import pyarrow as pa
-
         if "deviceId" in part.columns:
             batch = self._with_devices(part, batch)
         if part.table == "NVTX_EVENTS":
-            payloads = batch.column("binaryData").combine_chunks()
-            numbers: list[str | None] = [None] * batch.num_rows
-            if payloads.null_count < batch.num_rows:
-                for place, data in enumerate(payloads.to_pylist()):
-                    if data:
-                        found = decode(data, self._schemas)
-                        numbers[place] = to_json(found)
-                        self._note_communicator(found)
+            batch = with_words(batch).append_column("payload", self._payloads(batch.column("binaryData")))
             batch = batch.drop_columns(["binaryData"])
-            batch = batch.append_column("payload", pa.array(numbers, pa.string()))
         return batch
 
     def reading(self, first: int, events: int) -> Reading:
@@ -122,6 +113,18 @@ class Nsys:
         for (_, device), gpu in found.items():
             meant.setdefault(device, set()).add(gpu)
         return found if any(len(gpus) > 1 for gpus in meant.values()) else {}
+
+    def _payloads(self, column: pa.ChunkedArray) -> pa.Array:
+        """Return payloads as the members of a JSON object; most are there many times, and are decoded once."""
+        import pyarrow as pa
+
+        if column.null_count == len(column):
+            return pa.nulls(len(column), pa.string())
+        encoded = column.combine_chunks().dictionary_encode()
+        found = [decode(data, self._schemas) if data else {} for data in encoded.dictionary.to_pylist()]
+        for numbers in found:
+            self._note_communicator(numbers)
+        return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(map(to_json, found), pa.string()))
 
     def _note_communicator(self, numbers: dict[str, int | float]) -> None:
         communicator, ranks, rank = (

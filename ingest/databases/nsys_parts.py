@@ -7,7 +7,7 @@ ranges annotations, calls of the runtime launch what shares their correlation.
 from __future__ import annotations
 
 from .nvtx import NVTX
-from .parts import Part, arguments, events, json_text, process, thread
+from .parts import TEXTS, Part, arguments, events, json_text, process, thread
 
 _TIMES = {"start": "int", "end": "int"}
 _PLACE = dict.fromkeys(("deviceId", "contextId", "greenContextId", "streamId", "correlationId", "globalPid"), "int")
@@ -51,10 +51,10 @@ _KERNELS = Part(
     events(
         **_ON_DEVICE,
         category="'kernel'",
-        name="coalesce(demangledName, shortName, 'kernel without a name')",
+        name="coalesce(demangledName, short, 'kernel without a name')",
         args=arguments(
             **_DEVICE_ARGS,
-            short_name=json_text("shortName"),
+            short_name="short_name",
             registers_per_thread="registersPerThread",
             shared_memory="staticSharedMemory + dynamicSharedMemory",
             local_memory_per_thread="nullif(localMemoryPerThread, 0)",
@@ -66,6 +66,8 @@ _KERNELS = Part(
         ),
     ),
     ("demangledName", "shortName"),
+    {"shortName": f"SELECT nth, text AS short, {json_text('text')} AS short_name FROM {TEXTS}"},
+    lane="device",
 )
 
 #: Directions of copies as Kineto writes them, by copyKind from 0, and kinds of memory by memKind.
@@ -105,6 +107,7 @@ _COPIED = Part(
             graph_node_id="nullif(graphNodeId, 0)",
         ),
     ),
+    lane="device",
 )
 _SET = Part(
     "CUPTI_ACTIVITY_KIND_MEMSET",
@@ -115,6 +118,7 @@ _SET = Part(
         name=f"'Memset (' || coalesce({_listed(_MEMORY, 'memKind')}, 'Unknown') || ')'",
         args=arguments(**_DEVICE_ARGS, bytes="bytes", value="value", graph_node_id="nullif(graphNodeId, 0)"),
     ),
+    lane="device",
 )
 _GRAPHS = Part(
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
@@ -125,27 +129,33 @@ _GRAPHS = Part(
         name="'CUDA graph ' || coalesce(CAST(graphId AS VARCHAR), '')",
         args=arguments(**_DEVICE_ARGS, graph_id="graphId", graph_execution_id="graphExecId"),
     ),
+    lane="device",
 )
 
 _CALL = _TIMES | dict.fromkeys(("globalTid", "correlationId", "nameId", "returnValue"), "int")
 #: Nsight Systems writes the version of a call's interface behind its name, as in cudaLaunchKernel_v7000.
 _VERSION = r"'_v\d+$'"
+_NAMED = f"""
+SELECT
+    nth, regexp_replace(text, {_VERSION}, '') AS called,
+    nullif(regexp_extract(text, '_v([0-9]+)$', 1), '') AS api_version,
+    CASE WHEN regexp_matches(text, '^cu[A-Z]') THEN 'cuda_driver' ELSE 'cuda_runtime' END AS kind
+FROM {TEXTS}"""
 _CALLS = Part(
     "CUPTI_ACTIVITY_KIND_RUNTIME",
     _CALL,
     events(
         lane="'host'",
-        category="CASE WHEN regexp_matches(nameId, '^cu[A-Z]') THEN 'cuda_driver' ELSE 'cuda_runtime' END",
-        name=f"regexp_replace(nameId, {_VERSION}, '')",
+        category="coalesce(kind, 'cuda_runtime')",
+        name="called",
         correlation=_correlation("globalTid"),
-        args=arguments(
-            api_version=r"nullif(regexp_extract(nameId, '_v(\d+)$', 1), '')", return_value="nullif(returnValue, 0)"
-        ),
+        args=arguments(api_version="api_version", return_value="nullif(returnValue, 0)"),
         **thread("globalTid"),
         **_SPAN,
     ),
     ("nameId",),
-)  # fmt: skip
+    {"nameId": _NAMED},
+)
 
 
 def _library(table: str, category: str) -> Part:
@@ -156,12 +166,13 @@ def _library(table: str, category: str) -> Part:
         events(
             lane="'host'",
             category=f"'{category}'",
-            name=f"regexp_replace(nameId, {_VERSION}, '')",
+            name="called",
             args=arguments(return_value="nullif(returnValue, 0)"),
             **thread("globalTid"),
             **_SPAN,
         ),
         ("nameId",),
+        {"nameId": _NAMED},
     )
 
 

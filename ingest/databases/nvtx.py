@@ -6,39 +6,62 @@ vLLM, SGLang and TensorRT-LLM put around modules name them: `{'Module': 'model.l
 
 from __future__ import annotations
 
-from .parts import ROWS, Part, arguments, events, json_text, thread
+from typing import TYPE_CHECKING
+
+from .parts import ROWS, TEXTS, Part, arguments, events, json_text, thread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Types of rows: a mark, a range of a thread's stack, a range from start to end.
 _MARK, _PUSHED, _STARTED = 34, 59, 60
 #: Of labelled ranges those that are no operators but scopes of the user's program.
 _SCOPE = "#|^(DistributedDataParallel|FullyShardedDataParallel|FSDP)|^(nccl|gloo|mpi):"
+#: Texts whose labels are cut off together: few enough for their places to stay in the processor's cache.
+_AT_ONCE = 8192
 _INTEGERS = ("int64Value", "uint64Value", "int32Value", "uint32Value")
 _REALS = ("doubleValue", "floatValue")
+
+
+#: Regular expression of a whole number.
+_DIGITS = r"\d+"
 
 
 def _label(name: str, pattern: str) -> str:
     return f"nullif(regexp_extract(labels, ', {name} = ({pattern})', 1), '')"
 
 
-#: Rows with their text, what of it stands before labels, the labels, and the path of a module.
-_READ = f"""(
-    SELECT *, substr(words, label_at) AS labels, coalesce(left(words, label_at - 1), words, '') AS called
-    FROM (
-        SELECT
-            *, coalesce(text, textId) AS words,
-            least(nullif(instr(words, ', seq = '), 0), nullif(instr(words, ', op_id = '), 0)) AS label_at,
-            CASE
-                WHEN eventType = {_PUSHED} AND starts_with(words, '{{''Module'': ''') THEN split_part(words, '''', 4)
-            END AS module
-        FROM {ROWS}
-    )
-)"""
 #: The last number in a module's path is its instance, what is left its class: model.layers.mlp_3.
 _MODULE = (
     r"'nn.Module: ' || regexp_replace(module, '\.\d+', '', 'g') || '_'"
     r" || coalesce(nullif(regexp_extract(module, '^.*\.(\d+)', 1), ''), '0')"
 )
 _SIZES = "replace(" + _label("sizes", r"\[\[.*?\]\]|\[\]") + ", ' ', '')"
+#: Of each text what stands before its labels, the labels, and the name of the module whose call it is.
+_SAID = f"""
+SELECT
+    nth, called, CASE WHEN labels IS NOT NULL THEN 'yes' END AS labelled,
+    CASE
+        WHEN regexp_matches(called, '^p?nccl[A-Z]') THEN 'nccl'
+        WHEN regexp_matches(called, '{_SCOPE}') THEN 'user_annotation'
+        ELSE 'cpu_op'
+    END AS kind,
+    {_label("seq", _DIGITS)} AS said_seq,
+    {_label("op_id", _DIGITS)} AS said_op_id,
+    {_SIZES} AS sizes,
+    {json_text(_label("input_op_ids", ".*"))} AS input_op_ids,
+    {_MODULE} AS module_name,
+    CASE WHEN module IS NOT NULL THEN {json_text("text")} END AS module_text
+FROM (
+    SELECT
+        nth, text, substr(text, label_at) AS labels, coalesce(left(text, label_at - 1), text) AS called,
+        CASE WHEN starts_with(text, '{{''Module'': ''') THEN split_part(text, '''', 4) END AS module
+    FROM (
+        SELECT *, least(nullif(instr(text, ', seq = '), 0), nullif(instr(text, ', op_id = '), 0)) AS label_at
+        FROM {TEXTS}
+    )
+)"""
+_READ = f"(SELECT *, CASE WHEN eventType = {_PUSHED} THEN module_name END AS module FROM {ROWS})"
 _NUMBERS = ", ".join(
     [f"CAST({name} AS VARCHAR)" for name in _INTEGERS]
     + [f"CASE WHEN isfinite({name}) THEN CAST({name} AS VARCHAR) END" for name in _REALS]
@@ -62,19 +85,19 @@ NVTX = Part(
         category=f"""CASE
             WHEN eventType NOT IN ({_MARK}, {_PUSHED}, {_STARTED}) THEN 'nvtx'
             WHEN module IS NOT NULL THEN 'python_function'
-            WHEN regexp_matches(called, '^p?nccl[A-Z]') THEN 'nccl'
+            WHEN kind = 'nccl' THEN 'nccl'
             WHEN coalesce(endGlobalTid, globalTid) <> globalTid THEN 'nvtx_range'
-            WHEN labels IS NOT NULL AND NOT regexp_matches(called, '{_SCOPE}') THEN 'cpu_op'
+            WHEN labelled IS NOT NULL OR op_id IS NOT NULL THEN kind
             ELSE 'user_annotation'
         END""",
-        name=f"CASE WHEN module IS NOT NULL THEN {_MODULE} ELSE called END",
-        input_dims=_SIZES,
+        name="coalesce(module, called, '')",
+        input_dims="sizes",
         args=arguments(
-            Sequence_number=_label("seq", r"\d+"),
-            op__id=_label("op_id", r"\d+"),
-            Input_Dims=_SIZES,
-            input__op__ids=json_text(_label("input_op_ids", ".*")),
-            module="CASE WHEN module IS NOT NULL THEN " + json_text("words") + " END",
+            Sequence_number="coalesce(said_seq, seq)",
+            op__id="coalesce(said_op_id, op_id)",
+            Input_Dims="sizes",
+            input__op__ids="input_op_ids",
+            module="CASE WHEN module IS NOT NULL THEN module_text END",
             event_type=f"CASE WHEN eventType NOT IN ({_MARK}, {_PUSHED}, {_STARTED}) THEN eventType END",
             domain="nullif(domainId, 0)",
             category="nullif(category, 0)",
@@ -86,4 +109,23 @@ NVTX = Part(
         **thread("globalTid"),
     ),
     ("textId",),
+    {"words": _SAID},
+    ("seq", "op_id"),
 )
+
+
+def with_words(batch: pa.Table) -> pa.Table:
+    """Return a batch with its texts, without the numbers of emit_nvtx, as `words`, `seq` and `op_id`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from .labels import cut
+
+    texts, named = (batch.column(name).cast(pa.string()) for name in ("text", "textId"))
+    whole = (pc.coalesce(texts, named) if named.null_count < len(named) else texts).combine_chunks()
+    pieces = [cut(whole[start : start + _AT_ONCE]) for start in range(0, len(whole), _AT_ONCE)]
+    columns = [pa.chunked_array(column) for column in zip(*pieces, strict=True)]
+    batch = batch.drop_columns(["text", "textId"])
+    for name, column in zip(("words", "seq", "op_id"), columns, strict=True):
+        batch = batch.append_column(name, column)
+    return batch

@@ -9,6 +9,8 @@ from ...engine.schema import EVENT_COLUMNS
 
 #: The relation that a part's SELECT reads: the columns of the part, those added to them, and nth, from 0 in a batch.
 ROWS = "rows_of_export"
+#: The relation that a part asks about its texts: `text`, and nth, from 0; each text is there once.
+TEXTS = "texts_of_export"
 
 
 @dataclass(frozen=True)
@@ -20,12 +22,19 @@ class Part:
         columns: those that are read: name -> `int`, `real`, `text` or `bytes`.
         events: the SELECT that makes an event of each row of `ROWS`, see `events`.
         names: columns that hold ids of texts; each becomes its text.
+        said: columns of texts that repeat -> the SELECT from `TEXTS` of what each text says: nth, and columns of text
+            that are added to the rows.
+        digits: columns of texts without letters; none holds a credential.
+        lane: the lane that all events of a batch are likely of, if of one.
     """
 
     table: str
     columns: Mapping[str, str]
     events: str
-    names: Iterable[str] = field(default=())
+    names: Iterable[str] = ()
+    said: Mapping[str, str] = field(default_factory=dict)
+    digits: Iterable[str] = ()
+    lane: str = "host"
 
 
 def events(rows: str = ROWS, /, **columns: str) -> str:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ...engine.errors import InputError
-from ..lanes import LaneWriter
+from ..lanes import ALONE, LaneWriter
 from ..notes import LIMIT, Notes
 from ..reader import Reading
 from ..source import Source
 from .exports import Export, export_of, is_later_file, open_tables
 from .parts import ROWS, Part
+from .said import Said
 from .tables import DamagedError
 
 if TYPE_CHECKING:
@@ -33,18 +34,27 @@ _NO_EVENT = "no time within 2^62 nanoseconds of zero"
 
 @dataclass
 class _Stored:
-    """What became of a batch: rows that are no events, some of them, and credentials that were replaced."""
+    """What became of a batch.
 
-    rejected: int
-    samples: list[tuple[int, str]]
-    redacted: int
+    Attributes:
+        lane: the lane of all of its rows, None where they have several, or are few.
+        rejected: rows that are no events.
+        samples: some of them.
+        redacted: credentials that were replaced.
+    """
+
+    lane: str | None
+    rejected: int = 0
+    samples: list[tuple[int, str]] = field(default_factory=list)
+    redacted: int = 0
 
 
 @dataclass
 class _Worker:
-    """A writer, and the storing under way: of which table, from which event on."""
+    """A writer, what it knows of texts, and the storing under way: of which table, from which event on."""
 
     writer: LaneWriter
+    said: Said = field(default_factory=Said)
     table: str = ""
     base: int = 0
     storing: Future[_Stored] | None = None
@@ -68,6 +78,8 @@ class DatabaseReader:
     progress: Callable[[int], None] = lambda _: None
     events: int = 0
     _texts: dict[int, str | None] = field(default_factory=dict)
+    #: The lane of a table's rows, where those of the last batch were of one.
+    _lanes: dict[str, str | None] = field(default_factory=dict)
     _expected: int = 0
 
     def read(self) -> Reading:
@@ -104,7 +116,9 @@ class DatabaseReader:
                     worker = workers.popleft()
                     self._finish(worker)
                     worker.table, worker.base = part.table, self.events
-                    worker.storing = pool.submit(_store, worker.writer, part.events, arranged, self.events)
+                    worker.storing = pool.submit(
+                        _store, worker, part, arranged, self.events, self._lanes.get(part.table, part.lane)
+                    )
                     workers.append(worker)
                     self.events += batch.num_rows
             except DamagedError as error:
@@ -114,13 +128,14 @@ class DatabaseReader:
 
     def _arranged(self, export: Export, part: Part, batch: pa.Table) -> pa.Table:
         """Return a batch with texts instead of their ids, what the export adds to it, and its rows numbered."""
+        import numpy as np
         import pyarrow as pa
 
         for column in part.names:
             place = batch.schema.get_field_index(column)
             batch = batch.set_column(place, column, self._named(batch.column(place).combine_chunks(), export.strings))
         batch = export.arranged(part, batch)
-        return batch.append_column("nth", pa.array(range(batch.num_rows), pa.int64()))
+        return batch.append_column("nth", pa.array(np.arange(batch.num_rows)))
 
     def _named(self, ids: pa.Array, strings: str) -> pa.Array:
         import pyarrow as pa
@@ -142,6 +157,7 @@ class DatabaseReader:
         except duckdb.InvalidInputException as error:
             raise InputError(f"{self.source.name}: {worker.table}: {error}") from error
         worker.storing = None
+        self._lanes[worker.table] = stored.lane
         for nth, text in stored.samples:
             self.notes.reject(worker.base + nth, f"{worker.table}: {_NO_EVENT}", text)
         self.notes.rejected += stored.rejected - len(stored.samples)
@@ -156,9 +172,16 @@ class DatabaseReader:
             pass
 
 
-def _store(writer: LaneWriter, query: str, rows: pa.Table, base: int) -> _Stored:
+def _store(worker: _Worker, part: Part, rows: pa.Table, base: int, lane: str | None) -> _Stored:
+    """Store a batch whose rows are likely all of a lane, None where they are not."""
+    writer = worker.writer
+    rows, suspect = worker.said.added(writer, part, rows)
     with writer.given(ROWS, rows):
-        batch = writer.load(query)
+        if lane and not suspect and rows.num_rows >= ALONE:
+            if writer.copy(part.events, base, lane, searched=True) == rows.num_rows:
+                return _Stored(lane)
+            writer.undo(lane)
+        batch = writer.load(part.events, searched=not suspect)
     samples = writer.rejected(LIMIT) if batch.rejected else []
     writer.store(base)
-    return _Stored(batch.rejected, samples, batch.redacted)
+    return _Stored(batch.lane, batch.rejected, samples, batch.redacted)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..reader import Reading
-from .nvtx import NVTX
+from .nvtx import NVTX, with_words
 from .parts import Part, arguments, events
 from .sqlite import SqliteTables
 
@@ -135,7 +135,7 @@ class Rocpd:
             nothing = pa.nulls(batch.num_rows, pa.string())
             batch = batch.append_column("payload", nothing)
             place = batch.schema.get_field_index("textId")
-            batch = batch.set_column(place, "textId", nothing)
+            batch = with_words(batch.set_column(place, "textId", nothing))
         return batch
 
     def reading(self, first: int, events: int) -> Reading:

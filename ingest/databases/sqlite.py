@@ -19,6 +19,8 @@ from .tables import BATCH_ROWS, DamagedError, arrow_types, as_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .btree import Left
+
 #: How every SQLite file begins.
 MAGIC = b"SQLite format 3\0"
 #: Rows that are taken from SQLite at once: few enough to be in the processor's cache until they are columns.
@@ -107,13 +109,47 @@ class SqliteTables:
 
     def batches(self, table: str, columns: Mapping[str, str]) -> Iterator[pa.Table]:
         """Yield rows of a table in their order."""
+        there = {name: kind for name, kind in columns.items() if name in self.columns[table]}
+        root = self._plain_root(table)
+        if root is None or not there:
+            yield from self._fetched(table, columns)
+            return
+        import pyarrow as pa
+
+        from .btree import Left, Pages, read_rows
+
+        try:
+            pages = Pages(self.path)
+        except ValueError:
+            yield from self._fetched(table, columns)
+            return
+        with contextlib.closing(pages):
+            pieces: list[pa.Table] = []
+            for piece in read_rows(pages, root, self.columns[table], columns):
+                left = isinstance(piece, Left)
+                if not left:
+                    pieces.append(piece)
+                if pieces and (left or sum(map(len, pieces)) >= BATCH_ROWS):
+                    yield pa.concat_tables(pieces)
+                    pieces = []
+                if left:
+                    yield from self._fetched(table, columns, piece)
+            if pieces:
+                yield pa.concat_tables(pieces)
+
+    def _fetched(self, table: str, columns: Mapping[str, str], left: Left | None = None) -> Iterator[pa.Table]:
+        """Yield rows of a table as SQLite gives them, all or those left to it."""
         import pyarrow as pa
 
         typed = {name: arrow_types()[kind] for name, kind in columns.items()}
         there = {name: kind for name, kind in columns.items() if name in self.columns[table]}
         chosen = ", ".join(map(_name, there)) or "NULL"
+        limits = ((">", left.after), ("<=", left.last)) if left else ()
+        wanted = " AND ".join(f"rowid {sign} {number}" for sign, number in limits if number is not None)
         try:
-            cursor = self._connection.execute(f"SELECT {chosen} FROM {self._source(table)}")
+            cursor = self._connection.execute(
+                f"SELECT {chosen} FROM {self._source(table)}{' WHERE ' * bool(wanted)}{wanted}"
+            )
             while pieces := list(
                 itertools.islice(iter(lambda: cursor.fetchmany(_FETCHED), []), BATCH_ROWS // _FETCHED)
             ):
@@ -129,6 +165,23 @@ class SqliteTables:
                 yield pa.table({name: found.get(name, pa.nulls(count, kind)) for name, kind in typed.items()})
         except sqlite3.Error as error:
             raise DamagedError(str(error)) from error
+
+    def _plain_root(self, table: str) -> int | None:
+        """Return the first page of a table whose records are its columns; None of a view or another kind of table.
+
+        A primary key may stand for the row's number, or order the table; a column of this name hides the number.
+        """
+        if table in self._queries:
+            return None
+        try:
+            roots = self._connection.execute(
+                "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ? AND rootpage > 0", (table,)
+            ).fetchall()
+            columns = self._connection.execute(f"PRAGMA table_xinfo({_name(table)})").fetchall()
+        except sqlite3.Error:
+            return None
+        plain = all(not key and not hidden and name.lower() != "rowid" for _, name, *_, key, hidden in columns)
+        return roots[0][0] if len(roots) == 1 and plain else None
 
     def texts(self, table: str, ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of ids."""

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
-#: Rows of a batch: as many as make a batch of 10 to 20 MB.
-BATCH_ROWS = 65_536
+#: Rows of a batch: those of one row group of a Parquet file, 20 to 40 MB.
+BATCH_ROWS = 122_880
 
 
 class DamagedError(Exception):
