@@ -103,6 +103,20 @@ def _short_holds_any(text: str) -> bool:
     return redacted(text)[1] > 0
 
 
+def holds_literal(text: str) -> bool:
+    """Whether a text holds what every credential has some of; a text without holds none, by itself or among others."""
+    return _any_literal().search(text) is not None
+
+
+@functools.cache
+def _any_literal() -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(one) for one in _literals()))
+
+
+def _literals() -> list[str]:
+    return list(dict.fromkeys(literal for pattern in patterns() for literal in pattern.literals))
+
+
 def holds_any_in_lower_case(text: str) -> bool:
     """Whether a text, whose letters were made small ones, held a credential."""
     return any(
@@ -120,8 +134,7 @@ def suspected(column: str, *, json: bool = False) -> str:
         json: it holds a JSON object without white space between its members, most often one without strings. Of an
             object that has none but its keys, only such with a _ or - in it are looked at.
     """
-    literals = dict.fromkeys(re.escape(literal) for pattern in patterns() for literal in pattern.literals)
-    literal = f"regexp_matches({column}, {quoted('|'.join(literals))})"
+    literal = f"regexp_matches({column}, {quoted('|'.join(map(re.escape, _literals())))})"
     if not json:
         return literal
     # CASE, since the parts of a conjunction are tried in any order, and a short text is found fastest.
