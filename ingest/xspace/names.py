@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Events decoded together, and characters of names and arguments of all of them.
-EVENTS_AT_ONCE = 1 << 16
-TEXT_AT_ONCE = 32 << 20
+EVENTS_AT_ONCE = 1 << 15
+TEXT_AT_ONCE = 16 << 20
 #: Names the step, where a plane shows steps.
 _STEP_NAME = "step_name"
 #: A launch and what it launched share this number, on GPUs.

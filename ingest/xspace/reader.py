@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _SAMPLES = 20
 #: Lanes of events.
 _EVENTS = ("device", "host", "python")
-#: Batches of short lines that are stored together.
-_MOST_GATHERED = 200
+#: Rows, bytes and batches that are stored together.
+_ROWS_STORED, _BYTES_STORED, _MOST_GATHERED = 1 << 16, 16 << 20, 200
 #: What a launch and what it launched share, where it is no plain number.
 _CORRELATION = "TRY_CAST(args ->> '$.correlation_id' AS BIGINT) AS correlation"
 _BEYOND = "no time that a number can hold"
@@ -229,7 +229,10 @@ class XSpaceReader:
         self._plain = plain
         self._gathered.append(table)
         self.events += len(table)
-        if sum(map(len, self._gathered)) >= ROWS_OF_A_FILE or len(self._gathered) >= _MOST_GATHERED:
+        enough = (
+            sum(map(len, self._gathered)) >= _ROWS_STORED or sum(one.nbytes for one in self._gathered) >= _BYTES_STORED
+        )
+        if enough or len(self._gathered) >= _MOST_GATHERED:
             self._submit(pool)
 
     def _submit(self, pool: ThreadPoolExecutor) -> None:
