@@ -103,6 +103,16 @@ def _short_holds_any(text: str) -> bool:
     return redacted(text)[1] > 0
 
 
+def holds_literal(text: str) -> bool:
+    """Whether a text holds what every credential has some of; a text without holds none, by itself or among others."""
+    return _any_literal().search(text) is not None
+
+
+@functools.cache
+def _any_literal() -> re.Pattern[str]:
+    return re.compile(literals())
+
+
 def holds_any_in_lower_case(text: str) -> bool:
     """Whether a text, whose letters were made small ones, held a credential."""
     return any(

@@ -25,8 +25,8 @@ ROW_GROUP = 122_880
 _GATHERED = ("device", "host", "flow", "meta", "pair")
 #: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane.
 _GATHERED_ROWS = ROW_GROUP // 4
-#: Rows of one lane from which on those of a batch are not gathered.
-ALONE = _GATHERED_ROWS // 2
+#: Rows of one batch and lane that are worth a file of their own.
+ROWS_OF_A_FILE = _GATHERED_ROWS // 2
 _BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
 #: Nanoseconds from zero, 146 years, within which all events of a trace lie: whatever two times are taken from each
 #: other, the difference fits 64 bits, and no question can fail for it.
@@ -237,7 +237,7 @@ class LaneWriter:
         for lane in (*LANES, PAIR_LANE):
             rows = self._lanes.get(lane, 0)
             query = f"SELECT {columns} FROM batch WHERE lane = '{lane}'"
-            if rows and (last or lane not in self._pending or rows >= ALONE):
+            if rows and (last or lane not in self._pending or rows >= ROWS_OF_A_FILE):
                 self._copy(query, lane)
             elif rows:
                 if not self._pending[lane]:
@@ -261,11 +261,11 @@ class LaneWriter:
         wanted = f"lane = '{lane}' AND NOT suspect" + ("" if searched else f" AND NOT {secrets.found('args')}")
         return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE {wanted}", lane)
 
-    def write(self, query: str, lane: str) -> int | None:
+    def write(self, query: str, lane: str, *, searched: bool = False) -> int | None:
         """Write rows of a query with all event columns straight to a file of one lane, and return how many.
 
         Of the text only the names are looked at, in the file, where each stands once: where one holds a credential, the
-        file is removed and the answer is None.
+        file is removed and the answer is None. Where all text was `searched` before, nothing is.
 
         Raises:
             duckdb.Error: the query failed; nothing is written.
@@ -275,6 +275,8 @@ class LaneWriter:
         except BaseException:
             self.undo(lane)
             raise
+        if searched:
+            return rows
         file = parquet_rows([self._path(lane, self._files - 1)])
         if any(map(secrets.holds_any, self.column(_suspected_names().replace("{file}", file)))):
             self.undo(lane)

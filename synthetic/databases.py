@@ -131,7 +131,8 @@ def write_msprof(path: Path) -> Path:
     """Write a database by the documented tables of ascend_pytorch_profiler_{rank}.db; return its path.
 
     On device 4, the place of rank 12: two matrix products of 10 µs, an all-reduce of 20 µs with 1024 elements in FP16
-    and a copy of 5 µs as a part of it, another copy of 3 µs, a wait for an event.
+    and a copy of 5 µs as a part of it, another copy of 3 µs, a wait for an event. An operator
+    and a call launched the first product.
     """
     path.unlink(missing_ok=True)
     connection = sqlite3.connect(path)
@@ -151,6 +152,8 @@ def write_msprof(path: Path) -> Path:
         CREATE TABLE PYTORCH_API (startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER, name INTEGER,
             sequenceNumber INTEGER, fwdThreadId INTEGER, inputDtypes INTEGER, inputShapes INTEGER,
             callchainId INTEGER, type INTEGER);
+        CREATE TABLE CONNECTION_IDS (id INTEGER, connectionId INTEGER);
+        INSERT INTO CONNECTION_IDS VALUES (1, 7), (1, 500);
         CREATE TABLE CANN_API (startNs INTEGER, endNs INTEGER, type INTEGER, globalTid INTEGER,
             connectionId INTEGER PRIMARY KEY, name INTEGER);
         CREATE TABLE MSTX_EVENTS (startNs INTEGER, endNs INTEGER, eventType INTEGER, rangeId INTEGER, category INTEGER,

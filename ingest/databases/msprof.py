@@ -103,12 +103,13 @@ _COLLECTIVES = Part(
     ("opName", "opType", "groupName"),
 )
 _OPERATORS = Part(
-    "PYTORCH_API",
+    "calls of PyTorch",
     _TIMES
     | dict.fromkeys(
         ("globalTid", "connectionId", "name", "sequenceNumber", "fwdThreadId", "inputDtypes", "inputShapes", "type"),
         "int",
-    ),
+    )
+    | {"connections": "text"},
     events(
         lane="CASE WHEN category = 'python_function' THEN 'python' ELSE 'host' END",
         # Types 50001 to 50004: operators, the queue to the device, Python frames, mstx.
@@ -122,6 +123,8 @@ _OPERATORS = Part(
             Fwd_thread_id="fwdThreadId",
             Input_type=json_text("inputDtypes"),
             connection__id="connectionId",
+            # Numbers of calls and of tasks among others; where CONNECTION_IDS has them, connectionId is its row.
+            connections="connections",
         ),
         **_THREAD,
         **_SPAN,
@@ -180,6 +183,18 @@ class Msprof:
         tables.define(
             _TASKS.table, f"SELECT t.*, t.taskType AS kind, {', '.join(chosen) or '1'} FROM TASK AS t {joined}"
         )
+        listed, more = "p.connectionId", ""
+        if "CONNECTION_IDS" in tables.columns:
+            listed, more = (
+                "c.listed",
+                (
+                    " LEFT JOIN (SELECT id, group_concat(connectionId) AS listed FROM CONNECTION_IDS GROUP BY id) AS c"
+                    " ON c.id = p.connectionId"
+                ),
+            )
+        tables.define(
+            _OPERATORS.table, f"SELECT p.*, '[' || {listed} || ']' AS connections FROM PYTORCH_API AS p{more}"
+        )
         [(self._device,)] = tables.rows("RANK_DEVICE_MAP", ("deviceId",))[:1] or [(0,)]
         self._elements = {
             number: _ELEMENTS.get(str(name)) for number, name in tables.rows("ENUM_HCCL_DATA_TYPE", ("id", "name"))
@@ -209,7 +224,8 @@ class Msprof:
         if len(ranks) == 1 and min(ranks) >= 0:
             facts |= {"rank": min(ranks), "rank_source": "RANK_DEVICE_MAP"}
         about: dict[str, Any] = {"kind": "msprof", "first_event": first, "rows": events - first}
-        read = {part.table for part in self.parts} | {"TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"}
+        read = {part.table for part in self.parts} | {"TASK", "PYTORCH_API"}
+        read |= {"COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"}
         not_read = {
             table: rows
             for table, columns in sorted(self.tables.columns.items())

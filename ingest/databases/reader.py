@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ...engine.errors import InputError
-from ..lanes import ALONE, LaneWriter
+from ..lanes import ROWS_OF_A_FILE, LaneWriter
 from ..notes import LIMIT, Notes
 from ..reader import Reading
 from ..source import Source
@@ -177,7 +177,7 @@ def _store(worker: _Worker, part: Part, rows: pa.Table, base: int, lane: str | N
     writer = worker.writer
     rows, suspect = worker.said.added(writer, part, rows)
     with writer.given(ROWS, rows):
-        if lane and not suspect and rows.num_rows >= ALONE:
+        if lane and not suspect and rows.num_rows >= ROWS_OF_A_FILE:
             if writer.copy(part.events, base, lane, searched=True) == rows.num_rows:
                 return _Stored(lane)
             writer.undo(lane)

@@ -7,12 +7,15 @@ trace of the same capture has them, so that both give the same times.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
+from ...engine.secrets import holds_literal
 from ..lanes import LARGEST_NS
-from .columns import PADDING, steps
+from .columns import steps
+from .names import Names, place_of
 from .planes import (
     OPAQUE,
     STAT_BYTES,
@@ -22,7 +25,6 @@ from .planes import (
     STAT_SIGNED,
     STAT_TEXT,
     STAT_UNSIGNED,
-    Plane,
     json_members,
 )
 from .wire import BYTES, EIGHT, VARINT
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ID, _OFFSET, _DURATION, _STATS, _OCCURRENCES = 1, 2, 3, 4, 5
-#: Names the step, where a plane shows steps.
-_STEP_NAME = "step_name"
+#: Why an event cannot be stored, the weightiest last.
+_REASONS = (None, "its name is missing", "no time that a number can hold", "damaged")
 #: Picoseconds, 107 days, beyond which no event lies from its line's start.
 _LARGEST_PS = 1 << 62
 #: Picoseconds, 17 minutes, up to which a double of microseconds is right to a tenth of a picosecond.
@@ -56,81 +58,32 @@ class Line:
     start_ns: int = 0
 
 
-class Names:
-    """The names of a plane as arrays, to be taken by ids."""
-
-    def __init__(self, plane: Plane) -> None:
-        """Gather what a plane's ids stand for."""
-        import numpy as np
-        import pyarrow as pa
-
-        ids = sorted(plane.events)
-        described = [plane.events[key] for key in ids]
-        self.ids = np.array(ids, np.int64)
-        self.names = pa.array([one.name for one in described] + [""], pa.large_string())
-        self.members = pa.array([json_members(one.args) for one in described] + [""], pa.large_string())
-        self._described = described
-        self.keys = sorted(plane.keys)
-        self.key_ids = np.array(self.keys, np.int64)
-        texts = [plane.keys[key] for key in self.keys]
-        quoted = [json.dumps(text, ensure_ascii=False) for text in texts]
-        self.key_texts = pa.array([f"{text}:" for text in quoted] + ['"?":'], pa.large_string())
-        self.values = pa.array([*quoted, '""'], pa.large_string())
-        self.texts = texts
-        numbers = {text: nth for nth, text in enumerate(texts)}
-        #: Pairs of an event and an argument that it has by its description already.
-        self.given = np.array(
-            sorted(
-                nth * (len(texts) + 1) + numbers[key]
-                for nth, one in enumerate(described)
-                for key in one.args
-                if key in numbers
-            ),
-            np.int64,
-        )
-        self.step_name = numbers.get(_STEP_NAME, -1)
-
-    def args_of(self, nth: int) -> dict[str, str]:
-        """Return the arguments that all events of a description have."""
-        return self._described[nth].args if nth < len(self._described) else {}
-
-
-def place_of(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where ids stand among sorted ones; behind all where they are missing."""
-    import numpy as np
-
-    place = np.searchsorted(ids, wanted)
-    found = np.zeros(wanted.size, np.bool_)
-    inside = place < ids.size
-    found[inside] = ids[place[inside]] == wanted[inside]
-    return np.where(found, place, ids.size)
-
-
-def event_table(data: bytes, starts: list[int], ends: list[int], line: Line, names: Names) -> pa.Table:
-    """Return a row per event: nth, name, start_ns, end_ns, args, reason.
+def event_table(
+    held: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], line: Line, names: Names
+) -> tuple[pa.Table, bool]:
+    """Return a row per event: name, start_ns, end_ns, correlation, args, reason.
 
     Args:
-        data: bytes with the events' messages.
+        held: bytes with the events' messages, `PADDING` behind them.
         starts: where each begins.
         ends: where each ends.
         line: their line.
         names: of its plane.
 
     Returns:
-        `reason` says why an event cannot be stored, NULL where it can.
+        The table; `reason` says why an event cannot be stored, NULL where it can. And whether it is plain: no text in
+        it holds what every credential has some of, and `correlation` is known without a look into the arguments.
     """
     import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    held = np.frombuffer(data + PADDING, np.uint8)
-    count = len(starts)
+    count = starts.size
     numbers = np.zeros((3, count), np.int64)
     has = np.zeros((3, count), np.bool_)
     damaged = np.zeros(count, np.bool_)
     occurrences = np.full(count, -1, np.int64)
     of_event, begins, stops = [], [], []
-    for step in steps(held, np.array(starts, np.int64), np.array(ends, np.int64)):
+    for step in steps(held, starts, ends):
         for row, number in enumerate((_ID, _OFFSET, _DURATION)):
             here = step.where(number, VARINT)
             numbers[row, step.message[here]] = step.value[here].view(np.int64)
@@ -142,25 +95,26 @@ def event_table(data: bytes, starts: list[int], ends: list[int], line: Line, nam
         begins.append(step.start[here])
         stops.append(step.end[here])
         damaged[step.message[step.wire == 7]] = True
-    stats = _Stats(held, data, _joined(of_event), _joined(begins), _joined(stops), names)
+    stats = _Stats(held, _joined(of_event), _joined(begins), _joined(stops), names)
     damaged[stats.damaged] = True
     start_ns, end_ns, beyond = _times(numbers[1], numbers[2], line.start_ns)
     described = place_of(names.ids, numbers[0])
-    reason = np.full(count, "", object)
-    reason[described == names.ids.size] = "its name is missing"
-    reason[beyond] = "no time that a number can hold"
-    reason[damaged] = "damaged"
-    shown, args = stats.named_and_joined(count, described, occurrences)
-    return pa.table(
+    reason = np.zeros(count, np.int8)
+    for number, wrong in enumerate((described == names.ids.size, beyond, damaged), 1):
+        reason[wrong] = number
+    shown, args, plain = stats.named_and_joined(count, described, occurrences)
+    correlation, known = stats.correlation(count)
+    table = pa.table(
         {
-            "nth": pa.array(np.arange(count)),
             "name": shown,
             "start_ns": pa.array(start_ns),
             "end_ns": pa.array(end_ns),
+            "correlation": correlation,
             "args": args,
-            "reason": pc.if_else(pc.equal(reasons := pa.array(reason, pa.string()), ""), None, reasons),
+            "reason": pa.array(_REASONS, pa.string()).take(pa.array(reason)),
         }
     )
+    return table, plain and known
 
 
 def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -187,7 +141,7 @@ def _times(
         if abs(first) + int(end[nth] - offset[nth]) > _EXACT_PS:
             continue
         starts[nth], ends[nth] = _as_text(first), _as_text(first, int(end[nth] - offset[nth]))
-    return starts, ends, beyond
+    return starts, ends, beyond | (abs(starts) > LARGEST_NS) | (abs(ends) > LARGEST_NS)
 
 
 def _as_text(*picoseconds: int) -> int:
@@ -208,22 +162,12 @@ def _rounded(offset: NDArray[np.int64], start_ns: int) -> NDArray[np.int64]:
     return whole + np.where(whole < 0, rest > 500, rest >= 500)
 
 
-def _quoted(numbers: NDArray[Any]) -> pa.Array:
-    """Return numbers as JSON strings."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
-    return pc.binary_join_element_wise(mark, pc.cast(pa.array(numbers), pa.large_string()), mark, nothing)
-
-
 class _Stats:
     """The stats of some events, decoded."""
 
     def __init__(
         self,
         held: NDArray[np.uint8],
-        data: bytes,
         event: NDArray[np.int64],
         start: NDArray[np.int64],
         end: NDArray[np.int64],
@@ -233,7 +177,7 @@ class _Stats:
 
         order = np.argsort(start, kind="stable")
         self._event, start, end = event[order], start[order], end[order]
-        self._names, self._data = names, data
+        self._names, self._held, self._suspect = names, held, False
         count = self._event.size
         key = np.zeros(count, np.int64)
         self._kind = np.zeros(count, np.uint8)
@@ -263,8 +207,8 @@ class _Stats:
 
     def named_and_joined(
         self, count: int, described: NDArray[np.int64], occurrences: NDArray[np.int64]
-    ) -> tuple[pa.Array, pa.Array]:
-        """Return the names of events and their arguments as JSON text, NULL for none."""
+    ) -> tuple[pa.Array, pa.Array, bool]:
+        """Return the names of events and their arguments as JSON text, NULL for none, and whether all is plain."""
         import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -274,54 +218,87 @@ class _Stats:
         named = self._key == self._names.step_name
         if named.any():
             shown = np.array(names.to_pylist(), object)
-            shown[self._event[named]] = [json.loads(text) for text in values.filter(pa.array(named)).to_pylist()]
+            shown[self._event[named]] = [json.loads(f'"{text}"') for text in values.filter(pa.array(named)).to_pylist()]
             names = pa.array(shown, pa.large_string())
         keys = self._names.key_texts.take(pa.array(self._key))
-        nothing, comma, opening, closing = (pa.scalar(text, pa.large_string()) for text in ("", ",", "{", "}"))
-        members = pc.binary_join_element_wise(keys, values, nothing)
-        offsets = np.searchsorted(self._event, np.arange(count + 1))
-        own = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), members), comma)
-        general = self._names.members.take(pa.array(described))
-        both = pc.and_(pc.not_equal(own, nothing), pc.not_equal(general, nothing))
-        inner = pc.binary_join_element_wise(general, pc.if_else(both, comma, nothing), own, nothing)
-        whole = pc.binary_join_element_wise(opening, inner, closing, nothing)
-        args = pc.if_else(pc.equal(inner, nothing), None, whole)
+        nothing, closing, comma, end = (pa.scalar(text, pa.large_string()) for text in ("", '"', ",", "}"))
+        members = pc.binary_join_element_wise(keys, values, closing, nothing)
+        having = np.bincount(self._event, minlength=count)
+        some = np.flatnonzero(having)
+        offsets = pa.array(np.append(0, np.cumsum(having[some])), pa.int64())
+        own = pc.binary_join(pa.LargeListArray.from_arrays(offsets, members), comma)
+        own = pc.binary_join_element_wise(self._names.begun.take(pa.array(described[some])), own, end, nothing)
+        if some.size == count:
+            args = own
+        else:
+            args = self._names.alone.take(pa.array(described))
+            args = pc.replace_with_mask(args, pa.array(having > 0), own) if some.size else args
         again = self._twice(described) | set(np.flatnonzero(occurrences >= 0).tolist())
         if again:
             texts = args.to_pylist()
             for nth in again:
                 texts[nth] = self._merged(nth, int(described[nth]), keys, values, int(occurrences[nth]))
             args = pa.array(texts, pa.large_string())
-        return names, args
+        suspect = self._suspect or self._names.suspect[described].any() or self._names.suspect_texts[self._key].any()
+        return names, args, not suspect and not (again and self._names.correlation >= 0)
+
+    def correlation(self, count: int) -> tuple[pa.Array, bool]:
+        """Return the correlation of events, and whether those are all."""
+        import numpy as np
+        import pyarrow as pa
+
+        here = self._key == self._names.correlation
+        values, kinds = self._value[here].view(np.int64), self._kind[here]
+        found, missing = np.zeros(count, np.int64), np.ones(count, np.bool_)
+        found[self._event[here]], missing[self._event[here]] = values, False
+        whole = ((kinds == STAT_SIGNED) | ((kinds == STAT_UNSIGNED) & (values >= 0))).all()
+        return pa.array(found, mask=missing), bool(whole) and not self._names.correlates
 
     def _values(self) -> pa.Array:
-        """Return the values as JSON texts, all of them strings, as in Chrome traces."""
+        """Return the values as texts within JSON strings: all are strings, as in Chrome traces."""
         import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        kind = self._kind
-        if kind.size and (kind == kind[0]).all() and kind[0] in (STAT_UNSIGNED, STAT_SIGNED):
-            return _quoted(self._value if kind[0] == STAT_UNSIGNED else self._value.view(np.int64))
-        texts = pa.array(np.full(kind.size, f'"{OPAQUE}"'), pa.large_string())
-        for of_kind, numbers in (
-            (STAT_UNSIGNED, self._value),
-            (STAT_SIGNED, self._value.view(np.int64)),
-            (STAT_DOUBLE, self._value.view(np.float64)),
-        ):
-            here = kind == of_kind
-            if here.any():
-                texts = pc.replace_with_mask(texts, pa.array(here), _quoted(numbers[here]))
-        here = kind == STAT_REFERENCE
-        if here.any():
-            refers = place_of(self._names.key_ids, self._value[here].view(np.int64))
-            texts = pc.replace_with_mask(texts, pa.array(here), self._names.values.take(pa.array(refers)))
-        here = kind == STAT_TEXT
-        if here.any():
-            given = zip(self._start[here].tolist(), self._end[here].tolist(), strict=True)
-            said = [json.dumps(self._data[a:b].decode("utf-8", "replace"), ensure_ascii=False) for a, b in given]
-            texts = pc.replace_with_mask(texts, pa.array(here), pa.array(said, pa.large_string()))
-        return texts
+        kinds: dict[int, Callable[[NDArray[np.int64]], pa.Array]] = {
+            STAT_UNSIGNED: lambda here: pc.cast(pa.array(self._value[here]), pa.large_string()),
+            STAT_SIGNED: lambda here: pc.cast(pa.array(self._value[here].view(np.int64)), pa.large_string()),
+            STAT_DOUBLE: lambda here: pc.cast(pa.array(self._value[here].view(np.float64)), pa.large_string()),
+            STAT_REFERENCE: self._referred,
+            STAT_TEXT: self._texts,
+            STAT_BYTES: lambda here: pa.array([OPAQUE] * here.size, pa.large_string()),
+        }
+        parts, places = [], []
+        for kind, texts in kinds.items():
+            here = np.flatnonzero(self._kind == kind)
+            if here.size:
+                parts.append(texts(here))
+                places.append(here)
+        if not parts:
+            return pa.array([], pa.large_string())
+        if len(parts) == 1:
+            return parts[0]
+        order = np.empty(self._kind.size, np.int64)
+        order[np.concatenate(places)] = np.arange(order.size)
+        return pa.concat_arrays(parts).take(pa.array(order))
+
+    def _referred(self, here: NDArray[np.int64]) -> pa.Array:
+        """Return the names that stats refer to."""
+        import numpy as np
+        import pyarrow as pa
+
+        place = place_of(self._names.key_ids, self._value[here].view(np.int64))
+        self._suspect |= bool(self._names.suspect_texts[place].any())
+        return self._names.values.take(pa.array(place))
+
+    def _texts(self, here: NDArray[np.int64]) -> pa.Array:
+        """Return the texts of stats."""
+        import pyarrow as pa
+
+        lie = zip(self._start[here].tolist(), self._end[here].tolist(), strict=True)
+        texts = [self._held[start:end].tobytes().decode("utf-8", "replace") for start, end in lie]
+        self._suspect |= any(map(holds_literal, texts))
+        return pa.array([json.dumps(text, ensure_ascii=False)[1:-1] for text in texts], pa.large_string())
 
     def _twice(self, described: NDArray[np.int64]) -> set[int]:
         """Return events with an argument that is there twice, or has no name."""
@@ -343,8 +320,8 @@ class _Stats:
         first, last = np.searchsorted(self._event, [nth, nth + 1])
         for place in range(first, last):
             known = int(self._key[place]) < len(self._names.keys)
-            key = json.loads(keys[place].as_py()[:-1]) if known else f"stat {self._raw_key[place]}"
-            merged[key] = json.loads(values[place].as_py())
+            key = json.loads(keys[place].as_py()[:-2]) if known else f"stat {self._raw_key[place]}"
+            merged[key] = json.loads(f'"{values[place].as_py()}"')
         if occurrences >= 0:
             merged["num_occurrences"] = str(occurrences)
         return "{" + json_members(merged) + "}"

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from .chains import bodies, events_from
+from .columns import PADDING
 from .events import Line
 from .wire import BYTES, LONGEST, Bytes, Field, WireError, field_at, signed
 
-#: Events decoded together, and bytes of them.
-EVENTS_AT_ONCE = 1 << 16
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Bytes of a line read together.
 BYTES_AT_ONCE = 4 << 20
 #: One event takes as many at most.
 _LARGEST_EVENT = 64 << 20
 _ID, _NAME, _START, _EVENTS, _DISPLAY_ID, _DISPLAY_NAME = 1, 2, 3, 4, 10, 11
-_EVENT_KEY = _EVENTS << 3 | BYTES
 
 
 @dataclass
@@ -22,9 +27,9 @@ class Piece:
     """Some fields of a line.
 
     Attributes:
-        data: their bytes.
+        data: their bytes, `PADDING` behind them.
         offset: where in the file these lie.
-        starts: where in them events begin.
+        starts: where in them events begin, behind their keys and lengths.
         ends: where they end.
         others: the fields that are no events.
         used: bytes up to the end of the last field.
@@ -32,10 +37,10 @@ class Piece:
         skipped: bytes of that.
     """
 
-    data: bytes
+    data: NDArray[np.uint8]
     offset: int
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
     others: list[Field] = field(default_factory=list)
     used: int = 0
     damage: str | None = None
@@ -56,7 +61,8 @@ def read_line(file: Bytes, start: int, end: int, taken: set[str]) -> Line:
             elif one.number == _START:
                 line.start_ns = signed(one.value)
             elif one.number in (_NAME, _DISPLAY_NAME):
-                texts[one.number] = piece.data[one.start : min(one.end, one.start + 4096)].decode("utf-8", "replace")
+                text = piece.data[one.start : min(one.end, one.start + 4096)].tobytes()
+                texts[one.number] = text.decode("utf-8", "replace")
     line.name = texts.get(_DISPLAY_NAME) or texts.get(_NAME, "")
     # Chrome traces have 32 bits of the number.
     low = number & 0xFFFFFFFF
@@ -72,8 +78,8 @@ def pieces(file: Bytes, start: int, end: int) -> Iterator[Piece]:
     stop = min(end, file.size)
     size = BYTES_AT_ONCE
     while start < stop:
-        piece = Piece(file.read(start, min(start + size, stop)), start)
-        _cut(piece, is_last=start + len(piece.data) >= stop)
+        data = file.read(start, min(start + size, stop))
+        piece = _cut(data, start, is_last=start + len(data) >= stop)
         start += piece.used
         if not piece.used and not piece.damage:
             size *= 4
@@ -87,41 +93,46 @@ def pieces(file: Bytes, start: int, end: int) -> Iterator[Piece]:
             return
 
 
-def _cut(piece: Piece, *, is_last: bool) -> None:
-    """Find the fields of a piece; the line ends with the last one."""
-    data, starts, ends, at = piece.data, piece.starts, piece.ends, 0
-    size = len(data)
-    while at < size - 2 and len(starts) < EVENTS_AT_ONCE:
-        # Nearly all fields are events of fewer than 16384 bytes.
-        length, begin = data[at + 1], at + 2
-        if length > 127:
-            length, begin = (length & 127) | data[begin] << 7, at + 3
-        if data[at] == _EVENT_KEY and data[begin - 1] < 128 and begin + length <= size:
-            starts.append(begin)
-            ends.append(at := begin + length)
-        elif (at := _any_field(piece, at, is_last=is_last)) < 0:
-            return
-    while size - 2 <= at < size and len(starts) < EVENTS_AT_ONCE:
-        if (at := _any_field(piece, at, is_last=is_last)) < 0:
-            return
+def _cut(data: bytes, offset: int, *, is_last: bool) -> Piece:
+    """Return the fields of a part of a line, which lies at an offset and may be its last."""
+    import numpy as np
+
+    held = np.frombuffer(data + PADDING, np.uint8)
+    bare = held[: len(data)]
+    nothing = np.zeros(0, np.int64)
+    piece = Piece(held, offset, nothing, nothing)
+    starts, ends, at = [], [], 0
+    while at < len(data):
+        found, at = events_from(bare, at)
+        if found.size:
+            starts.append(bodies(bare, found))
+            ends.append(np.append(found[1:], at))
+        if at == len(data):
+            break
+        one = _any_field(piece, data, at, is_last=is_last)
+        if one is None:
+            break
+        if one.number == _EVENTS and one.wire == BYTES:
+            starts.append(np.array([one.start]))
+            ends.append(np.array([one.end]))
+        else:
+            piece.others.append(one)
+        at = one.end
+    if starts:
+        piece.starts, piece.ends = np.concatenate(starts), np.concatenate(ends)
     piece.used = at
+    return piece
 
 
-def _any_field(piece: Piece, at: int, *, is_last: bool) -> int:
-    """Take the field at a place and return its end; -1 where the piece ends before it."""
-    piece.used = at
+def _any_field(piece: Piece, data: bytes, at: int, *, is_last: bool) -> Field | None:
+    """Return the field at a place; None where the part ends before it, or is damaged."""
     try:
-        one = field_at(piece.data, at)
+        one = field_at(data, at)
     except WireError as error:
-        if is_last or len(piece.data) - at >= 2 * LONGEST:
+        if is_last or len(data) - at >= 2 * LONGEST:
             piece.damage = str(error)
-        return -1
-    if one.end > len(piece.data):
+        return None
+    if one.end > len(data):
         piece.damage = "it ends inside an event" if is_last else None
-        return -1
-    if one.number == _EVENTS and one.wire == BYTES:
-        piece.starts.append(one.start)
-        piece.ends.append(one.end)
-    else:
-        piece.others.append(one)
-    return one.end
+        return None
+    return one

@@ -17,14 +17,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...engine.errors import InputError
-from ..lanes import LaneWriter
+from ..lanes import ROWS_OF_A_FILE, LaneWriter
 from ..notes import Notes
 from ..reader import Reading
 from ..source import Source
-from .events import Line, Names, event_table
+from .events import Line, event_table
 from .facts import facts_of, metadata_of
 from .hlo import program_rows
 from .lines import pieces, read_line
+from .names import Names
 from .planes import METADATA, Plane, json_members, read_planes
 from .wire import Bytes, WireError
 
@@ -32,23 +33,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SAMPLES = 20
-#: A launch and what it launched share a number, on GPUs.
-_CORRELATION = "TRY_CAST(args ->> '$.correlation_id' AS BIGINT)"
+#: Lanes of events.
+_EVENTS = ("device", "host", "python")
+#: Rows, bytes and batches that are stored together.
+_ROWS_STORED, _BYTES_STORED, _MOST_GATHERED = 1 << 16, 16 << 20, 200
+#: What a launch and what it launched share, where it is no plain number.
+_CORRELATION = "TRY_CAST(args ->> '$.correlation_id' AS BIGINT) AS correlation"
+_BEYOND = "no time that a number can hold"
 _QUERY = """
 SELECT
-    nth, false AS suspect,
-    CASE
-        WHEN reason IS NOT NULL THEN 'rejected'
-        WHEN ph = 'M' THEN 'meta'
-        WHEN starts_with(name, '$') THEN 'python'
-        WHEN on_device THEN 'device'
-        ELSE 'host'
-    END AS lane,
-    ph, CAST(NULL AS VARCHAR) AS category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
-    {correlation} AS correlation, CAST(NULL AS BIGINT) AS external_id, CAST(NULL AS INTEGER) AS device,
-    CAST(NULL AS BIGINT) AS stream, CAST(NULL AS VARCHAR) AS input_dims, CAST(NULL AS VARCHAR) AS input_types,
+    {number}, ph, CAST(NULL AS VARCHAR) AS category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
+    {correlation}, CAST(NULL AS BIGINT) AS external_id, CAST(NULL AS INTEGER) AS device, CAST(NULL AS BIGINT) AS stream,
+    CAST(NULL AS VARCHAR) AS input_dims, CAST(NULL AS VARCHAR) AS input_types,
     CAST(NULL AS VARCHAR) AS id, args, CAST(NULL AS VARCHAR) AS extra
-FROM xspace_events ORDER BY nth
+FROM xspace_events
 """
 
 
@@ -88,6 +86,8 @@ class XSpaceReader:
     events: int = 0
     _pids: set[str] = field(default_factory=set)
     _devices: set[str] = field(default_factory=set)
+    _gathered: list[pa.Table] = field(default_factory=list)
+    _plain: bool = True
 
     def read(self) -> Reading:
         """Read the file to its end and store its events.
@@ -159,12 +159,13 @@ class XSpaceReader:
         names = Names(plane)
         for line, (start, end) in zip(lines, plane.lines, strict=True):
             for piece in pieces(file, start, end):
-                if piece.starts:
-                    table = event_table(piece.data, piece.starts, piece.ends, line, names)
-                    self._submit(pool, self._with_place(table, plane, pid, line), "correlation_id" in names.texts)
+                for some in names.take(piece.data, piece.starts, piece.ends):
+                    table, plain = event_table(piece.data, piece.starts[some], piece.ends[some], line, names)
+                    self._gather(pool, self._with_place(table, plane, pid, line), plain)
                 if piece.damage:
                     self._damaged(f"line {line.name} of {plane.name}: {piece.damage}", piece.skipped)
                 self._follow(piece.offset)
+        self._submit(pool)
 
     def _damaged(self, what: str, skipped: int) -> None:
         """Count bytes that cannot be read, as a rejected event."""
@@ -172,9 +173,15 @@ class XSpaceReader:
         self.notes.reject(self.events, f"{what}; {skipped} bytes cannot be read", "")
 
     def _with_place(self, table: pa.Table, plane: Plane, pid: str, line: Line) -> pa.Table:
+        import numpy as np
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        for name, value in (("ph", "X"), ("pid", pid), ("tid", line.tid), ("on_device", plane.is_device)):
+        lane = pc.if_else(pc.starts_with(table.column("name"), "$"), "python", "device" if plane.is_device else "host")
+        lane = pc.if_else(pc.is_valid(table.column("reason")), "rejected", lane)
+        table = table.append_column("lane", lane)
+        table = table.append_column("nth", pa.array(np.arange(self.events, self.events + len(table))))
+        for name, value in (("ph", "X"), ("pid", pid), ("tid", line.tid)):
             table = table.append_column(name, pa.repeat(pa.scalar(value), len(table)))
         return table
 
@@ -196,16 +203,16 @@ class XSpaceReader:
         text = pa.string()
         table = pa.table(
             {
-                "nth": pa.array(range(len(rows)), pa.int64()),
+                "nth": pa.array(range(self.events, self.events + len(rows)), pa.int64()),
                 "ph": pa.array(["M"] * len(rows)),
+                "lane": pa.array(["meta"] * len(rows)),
                 **{key: pa.array([row[nth] for row in rows], text) for nth, key in enumerate(("name", "pid", "tid"))},
                 "args": pa.array([row[3] for row in rows], text),
-                **{key: pa.nulls(len(rows), pa.int64()) for key in ("start_ns", "end_ns")},
-                "on_device": pa.repeat(pa.scalar(False), len(rows)),
+                **{key: pa.nulls(len(rows), pa.int64()) for key in ("start_ns", "end_ns", "correlation")},
                 "reason": pa.nulls(len(rows), text),
             }
         )
-        stored = self._store(self._idle().writer, table, self.events)
+        stored = _store(self._idle().writer, table, plain=True)
         self.events += len(rows)
         self._note(stored)
 
@@ -215,24 +222,28 @@ class XSpaceReader:
         self._finish(worker)
         return worker
 
-    def _submit(self, pool: ThreadPoolExecutor, table: pa.Table, correlated: bool) -> None:
-        worker = self._idle()
-        self._workers.rotate(-1)
-        base = self.events
+    def _gather(self, pool: ThreadPoolExecutor, table: pa.Table, plain: bool) -> None:
+        """Take a batch; those of short lines are stored together."""
+        if self._gathered and plain != self._plain:
+            self._submit(pool)
+        self._plain = plain
+        self._gathered.append(table)
         self.events += len(table)
-        worker.storing = pool.submit(self._store, worker.writer, table, base, correlated=correlated)
+        enough = (
+            sum(map(len, self._gathered)) >= _ROWS_STORED or sum(one.nbytes for one in self._gathered) >= _BYTES_STORED
+        )
+        if enough or len(self._gathered) >= _MOST_GATHERED:
+            self._submit(pool)
 
-    def _store(self, writer: LaneWriter, table: pa.Table, base: int, *, correlated: bool = False) -> _Stored:
-        """Write a batch."""
-        with writer.given("xspace_events", table):
-            loaded = writer.load(_QUERY.format(correlation=_CORRELATION if correlated else "CAST(NULL AS BIGINT)"))
-            reasons = table.column("reason")
-            samples = [
-                (base + nth, reasons[nth].as_py() or "no time that a number can hold", text)
-                for nth, text in (writer.rejected(_SAMPLES) if loaded.rejected else [])
-            ]
-            writer.store(base)
-            return _Stored(loaded.rejected, samples, loaded.redacted)
+    def _submit(self, pool: ThreadPoolExecutor) -> None:
+        """Have what is gathered stored."""
+        import pyarrow as pa
+
+        if self._gathered:
+            worker = self._idle()
+            self._workers.rotate(-1)
+            worker.storing = pool.submit(_store, worker.writer, pa.concat_tables(self._gathered), plain=self._plain)
+            self._gathered = []
 
     def _finish(self, worker: _Worker) -> None:
         """Wait until a worker's batch is stored, and note what was wrong with it."""
@@ -251,3 +262,28 @@ class XSpaceReader:
         """Take as much of the source as was read of the file, which is what its progress and its digest count."""
         while self.source.content_bytes < place and self.source.read(1 << 20):
             pass
+
+
+def _store(writer: LaneWriter, table: pa.Table, *, plain: bool) -> _Stored:
+    """Write a batch: of a plain one the lanes with many rows straight to their files, what is left as a table first."""
+    import pyarrow.compute as pc
+
+    held = pc.value_counts(table.column("lane")).to_pylist() if plain else []
+    for lane in [one["values"] for one in held if one["values"] in _EVENTS and one["counts"] >= ROWS_OF_A_FILE]:
+        of_lane = pc.equal(table.column("lane"), lane)
+        with writer.given("xspace_events", table if len(held) == 1 else table.filter(of_lane)):
+            writer.write(_query("nth AS event_id", "correlation"), lane, searched=True)
+        table = table.filter(pc.invert(of_lane))
+    if not len(table):
+        return _Stored(0, [], 0)
+    with writer.given("xspace_events", table):
+        number = "nth, lane, false AS suspect"
+        loaded = writer.load(_query(number, "correlation" if plain else _CORRELATION) + " ORDER BY nth")
+    samples = writer.rejected(_SAMPLES) if loaded.rejected else []
+    reasons = dict(zip(*(table.column(key).to_pylist() for key in ("nth", "reason")), strict=True)) if samples else {}
+    writer.store(0)
+    return _Stored(loaded.rejected, [(nth, reasons[nth] or _BEYOND, text) for nth, text in samples], loaded.redacted)
+
+
+def _query(number: str, correlation: str) -> str:
+    return _QUERY.format(number=number, correlation=correlation)

@@ -40,7 +40,14 @@ LEFT JOIN chosen USING (trace_id);
 -- One row per trace whose device is known: by its name, or where the profiler prints none, by its
 -- properties.
 CREATE VIEW _hardware_matches AS
-WITH candidates AS (
+WITH shown AS (
+    SELECT
+        trace_id, device_name, compute_major, compute_minor, num_sms, memory_bytes,
+        TRY_CAST(metadata ->> '$.planes[0].clock_rate' AS DOUBLE) AS shown_khz,
+        TRY_CAST(metadata ->> '$.planes[0].memory_bandwidth' AS DOUBLE) AS shown_bandwidth
+    FROM _catalog
+),
+candidates AS (
     SELECT
         trace_id,
         hardware.hardware,
@@ -52,9 +59,15 @@ WITH candidates AS (
                 AND found.compute_minor = hardware.compute_minor
                 AND found.num_sms = hardware.num_sms
                 AND found.memory_bytes BETWEEN memory_bytes_min AND memory_bytes_max
+                AND (clock_mhz IS NULL OR abs(shown_khz / 1e3 - clock_mhz) <= 20)
+                -- By AMD's clocks the profiler of XLA shows half of the bandwidth.
+                AND (
+                    hardware.vendor <> 'nvidia' OR shown_bandwidth IS NULL
+                    OR abs(shown_bandwidth / (hbm_gbps * 1e9) - 1) <= 0.025
+                )
                 THEN 'properties'
         END AS hardware_match
-    FROM _catalog AS found CROSS JOIN hardware
+    FROM shown AS found CROSS JOIN hardware
 )
 SELECT trace_id, min(hardware) AS hardware, min(hardware_match) AS hardware_match
 FROM candidates

@@ -12,6 +12,8 @@
 -- num_sms             INTEGER  multiprocessors or compute units
 -- memory_bytes_min    BIGINT   least memory, in bytes, that a trace of it shows
 -- memory_bytes_max    BIGINT   most memory, in bytes, that a trace of it shows
+-- clock_mhz           INTEGER  highest clock that a trace of it shows, MHz, where another part
+--                              differs in nothing else
 -- peak_fp32_tflops    DOUBLE   matrix peak in FP32, TFLOP/s
 -- peak_tf32_tflops    DOUBLE   matrix peak in TF32, TFLOP/s
 -- peak_bf16_tflops    DOUBLE   matrix peak in BF16, TFLOP/s
@@ -37,6 +39,7 @@ CREATE TABLE hardware (
     num_sms INTEGER,
     memory_bytes_min BIGINT,
     memory_bytes_max BIGINT,
+    clock_mhz INTEGER,
     peak_fp32_tflops DOUBLE,
     peak_tf32_tflops DOUBLE,
     peak_bf16_tflops DOUBLE,

@@ -70,6 +70,19 @@ def test_tasks_of_msprof_are_rows_as_the_table_of_kernels_has_them(msprof):
     assert msprof.rows("SELECT name FROM events WHERE category = 'npu_task'") == [("SDMA_SQE",)]
 
 
+def test_a_task_of_msprof_has_the_call_and_the_operator_of_its_connection(msprof):
+    # Connection 500: CANN_API and CONNECTION_IDS of the operator as the tables document them.
+    assert msprof.rows("""
+        SELECT k.name, call.name, launch_ns, op_name
+        FROM kernels AS k LEFT JOIN events AS call ON (call.trace_id, call.event_id) = (k.trace_id, k.launch_id)
+        ORDER BY k.start_ns""") == [
+        ("MatMulV2_1", "aclnnMatmul", MSPROF_NS + 91_000, "aten::mm"),
+        ("MatMulV2_1", None, None, None),
+        ("hcom_allReduce__935_0_1", None, None, None),
+        ("MEMCPY_ASYNC", None, None, None),
+    ]
+
+
 def test_msprof_gives_rank_clock_device_and_sizes_and_none_of_its_environment(msprof):
     assert msprof.rows("""
         SELECT format, vendor, device_name, rank, rank_source, CAST(recorded_at AS VARCHAR) FROM traces""") == [

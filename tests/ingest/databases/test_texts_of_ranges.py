@@ -71,7 +71,7 @@ def test_batches_written_straight_away_hold_what_gathered_ones_do(tmp_path, monk
     path = write_nsys(tmp_path / "made.sqlite", _with_ranges(*texts))
     found = []
     for rows in (10**9, 1):
-        monkeypatch.setattr(reader, "ALONE", rows)
+        monkeypatch.setattr(reader, "ROWS_OF_A_FILE", rows)
         lake = new_lake(tmp_path / str(rows))
         result = ingest_one(lake, path)
         found.append((sorted(map(repr, stored(lake, result.trace_id))), result.redacted, result.rejected))

@@ -3,14 +3,18 @@
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tracelake.engine.errors import InputError
-from tracelake.ingest.xspace import lines
+from tracelake.ingest.xspace import chains, lines
+from tracelake.ingest.xspace import names as descriptions
+from tracelake.ingest.xspace.columns import PADDING
 from tracelake.ingest.xspace.events import Line as Clock
-from tracelake.ingest.xspace.events import Names, event_table
+from tracelake.ingest.xspace.events import event_table
+from tracelake.ingest.xspace.names import Names
 from tracelake.ingest.xspace.planes import Described, Plane
 from tracelake.synthetic import xspace
 from tracelake.synthetic.xspace import Event, Line, plane, space, tpu_space
@@ -38,7 +42,8 @@ def test_start_and_end_are_those_of_the_decimal_microseconds_of_a_chrome_trace(t
         ends.append(at + 2 + body)
         at += len(one)
     names = Names(Plane("/host:CPU", events={1: Described("a", {})}))
-    table = event_table(b"".join(held), starts, ends, Clock("1", "main", start_ns), names)
+    data = np.frombuffer(b"".join(held) + PADDING, np.uint8)
+    table, _ = event_table(data, np.array(starts), np.array(ends), Clock("1", "main", start_ns), names)
 
     def decimal(ps: int) -> str:
         return f"{ps / 1e6:.17g}"
@@ -54,7 +59,7 @@ def test_start_and_end_are_those_of_the_decimal_microseconds_of_a_chrome_trace(t
 def test_rows_do_not_depend_on_where_batches_end(tmp_path, monkeypatch, events, size):
     layout = new_lake(tmp_path / "lake")
     whole = stored(layout, ingest_bytes(layout, tpu_space(), "a.xplane.pb").trace_id, COLUMNS)
-    monkeypatch.setattr(lines, "EVENTS_AT_ONCE", events)
+    monkeypatch.setattr(descriptions, "EVENTS_AT_ONCE", events)
     monkeypatch.setattr(lines, "BYTES_AT_ONCE", size)
     other = new_lake(tmp_path / "other")
     assert stored(other, ingest_bytes(other, tpu_space(), "a.xplane.pb").trace_id, COLUMNS) == whole
@@ -104,3 +109,21 @@ def test_a_damaged_file_is_read_as_far_as_it_can_be_or_refused_in_a_sentence(cha
             return
         ids = [row["event_id"] for row in stored(layout, result.trace_id, "event_id")]
         assert len(ids) == len(set(ids)) == result.events
+
+
+@given(
+    st.lists(st.binary(max_size=300) | st.just(b"\x22\x02\x08\x01" * 60) | st.just(bytes(20_000)), max_size=40),
+    st.booleans(),
+)
+@slowly
+def test_events_found_from_many_places_are_those_found_one_after_the_other(bodies, cut):
+    text = b"".join(xspace.message(4, body) for body in bodies) + (b"\x22\x05ab" if cut else b"\0\0\0")
+    data = np.frombuffer(text, np.uint8)
+    ends = np.cumsum([len(xspace.message(4, body)) for body in bodies], dtype=int).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("_FEW", 64), ("_STRETCH", 64), ("_WINDOW", 1 << 12)):
+            patch.setattr(chains, name, value)
+        starts, end = chains.events_from(data, 0)
+    assert starts.tolist() == [0, *ends][: len(bodies)]
+    assert end == ([0, *ends])[-1]
+    assert [text[at:stop] for at, stop in zip(chains.bodies(data, starts).tolist(), ends, strict=True)] == bodies

@@ -52,6 +52,52 @@ QUALIFY row_number() OVER (
     ORDER BY tails.start_ns, tails.event_id
 ) = 1;
 
+-- One row per device row of an Ascend database and kind of scope on the host: the runtime's call
+-- whose connection it has, and the operator that has it too.
+--
+-- A call's number is its own; of several operators with it the last that began counts.
+CREATE VIEW _ascend_connected AS
+WITH rows_of_tables AS (
+    SELECT trace_id, kernel_id FROM _ascend_rows WHERE source = 'csv'
+),
+numbered AS (
+    SELECT events.trace_id, event_id AS kernel_id, args ->> '$.connection_id' AS number
+    FROM events
+    SEMI JOIN rows_of_tables
+        ON rows_of_tables.trace_id = events.trace_id AND rows_of_tables.kernel_id = events.event_id
+    WHERE lane = 'device' AND args ->> '$.connection_id' IS NOT NULL
+),
+wanted AS (
+    SELECT DISTINCT trace_id FROM numbered
+),
+hosts AS (
+    SELECT
+        trace_id, event_id AS scope_id, start_ns,
+        if(category = 'cann', 'call', 'operator') AS kind, input_dims,
+        unnest(
+            if(
+                category = 'cann', [args ->> '$.connection_id'],
+                list_distinct(CAST(args -> '$.connections' AS VARCHAR []))
+            )
+        ) AS number
+    FROM events
+    SEMI JOIN wanted USING (trace_id)
+    WHERE lane = 'host' AND category IN ('cann', 'cpu_op')
+),
+joined AS (
+    SELECT numbered.trace_id, kernel_id, kind, scope_id, start_ns, input_dims
+    FROM numbered
+    JOIN hosts USING (trace_id, number)
+)
+SELECT trace_id, kernel_id, kind, arg_max(scope_id, row(start_ns, scope_id)) AS scope_id
+FROM joined
+GROUP BY trace_id, kernel_id, kind
+UNION ALL
+SELECT trace_id, kernel_id, 'shaped', arg_max(scope_id, row(start_ns, scope_id))
+FROM joined
+WHERE kind = 'operator' AND input_dims IS NOT NULL
+GROUP BY trace_id, kernel_id;
+
 -- One row per device row of an Ascend timeline and kind of scope: the innermost scope of the host
 -- that was running where its arrow begins.
 --
@@ -175,8 +221,8 @@ ASOF JOIN starts
 
 -- One row per counted device row of an Ascend trace with its launch and its operator.
 --
--- Only a timeline shows launches. The row of a table takes over what its twin there shows, a
--- collective what the kernel shows that carried it out.
+-- A timeline shows launches by arrows, a database by numbers. The row of a table takes over what
+-- its twin there shows, a collective what the kernel shows that carried it out.
 --
 -- trace_id        VARCHAR  trace
 -- kernel_id       BIGINT   event_id of the operation
@@ -209,14 +255,19 @@ others AS (
     JOIN pairs AS beyond
         ON beyond.trace_id = pairs.trace_id AND beyond.kernel_id = pairs.other_id
 ),
+reached AS (
+    SELECT trace_id, kernel_id, kind, scope_id FROM _ascend_scopes
+    UNION ALL
+    SELECT trace_id, kernel_id, kind, scope_id FROM _ascend_connected
+),
 found AS (
     SELECT
-        others.trace_id, others.kernel_id, _ascend_scopes.kind,
+        others.trace_id, others.kernel_id, reached.kind,
         arg_min(scope_id, row(others.distance, others.other_id)) AS scope_id
     FROM others
-    JOIN _ascend_scopes
-        ON _ascend_scopes.trace_id = others.trace_id AND _ascend_scopes.kernel_id = others.other_id
-    GROUP BY others.trace_id, others.kernel_id, _ascend_scopes.kind
+    JOIN reached
+        ON reached.trace_id = others.trace_id AND reached.kernel_id = others.other_id
+    GROUP BY others.trace_id, others.kernel_id, reached.kind
 ),
 correlated AS (
     SELECT
