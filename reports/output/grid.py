@@ -149,17 +149,22 @@ def _telling(fields: list[Field], rows: int) -> tuple[list[Field], list[str]]:
 
 def _aligned(field: Field) -> Field:
     """Return a column whose numbers have as many decimals each."""
-    if not field.right or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in field.cells):
+    if not field.right or field.look.kind == "mixed":
         return field
-    places = max((len(cell.partition(".")[2]) for cell in field.cells), default=0)
-    if not places or field.look.kind == "mixed":
-        return field
+    return replace(field, cells=aligned(field.cells))
+
+
+def aligned(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the cells of a column with as many decimals each, if all are numbers or empty."""
+    places = max((len(cell.partition(".")[2]) for cell in cells), default=0)
+    if not places or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):
+        return cells
 
     def padded(cell: str) -> str:
         whole, _, decimals = cell.partition(".")
         return f"{whole}.{decimals:0<{places}}" if cell else ""
 
-    return replace(field, cells=tuple(map(padded, field.cells)))
+    return tuple(map(padded, cells))
 
 
 def _fitted(fields: list[Field], width: int) -> tuple[list[Field] | None, list[str]]:
