@@ -53,8 +53,8 @@ def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
         title=opening.trace, subtitle=f"Profile of a trace, {found['generated_by']}, {found['generated_at'][:10]}",
         opening=opening,
         sections=(
-            *(_drawn(store, trace_id, pass_id, key, tables) for key in DRAWN), _findings(found),
-            _trust(store, trace_id),
+            *(_drawn(store, trace_id, pass_id, key, tables) for key in DRAWN), *_cores(store, trace_id),
+            _findings(found), _trust(store, trace_id),
         ),
     )  # fmt: skip
 
@@ -323,6 +323,22 @@ def _collectives(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Se
     else:
         see += " Sizes of the calls are not known, so there are no bandwidths."
     return Section("collectives", "Collectives", see, tuple(drawn), folds=folds)
+
+
+def _cores(store: Store, trace_id: str) -> Iterator[Section]:
+    """Yield what the counters of an NPU's cores say; nothing of other traces."""
+    rows = objects(store, "SELECT * EXCLUDE (trace_id) FROM core_use WHERE trace_id = $trace_id ORDER BY sum_us DESC, "
+        "op_type, core", trace_id=trace_id)  # fmt: skip
+    if not rows:
+        return
+    drawn = charts.bars("cores", "Time by type of operation", rows[:_CAUSES], "op_type", "sum_us", "core", "µs")
+    see = (
+        "What cubes and vector units do during each type of operation, by the counters of the chip: a long bar whose "
+        "units seldom work waits for memory, or is too small for the chip."
+    )
+    held = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    found = table(rows[:_ROWS], held, "Use of the cores", "Times in µs, shares in %.")
+    yield Section("cores", "Cores", see, (drawn,), folds=(Fold(found, "core_use", is_open=True),))
 
 
 def _trust(store: Store, trace_id: str) -> Section:
