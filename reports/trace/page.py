@@ -238,7 +238,10 @@ def _roofline(store: Store, trace_id: str) -> Section:
         trace_id=trace_id,
     )
     if not rows:
-        why = "The work of the kernels is not known, or the chip's peaks are not: see `tracelake doctor`."
+        [(trace, chip)] = store.rows("SELECT trace, hardware FROM traces WHERE trace_id = $1", [trace_id])
+        why = "The work of the kernels is not known: the trace has no shapes of them. See `tracelake doctor`."
+        if chip is None:
+            why = f"The chip is not known, so there are no peaks: `tracelake set {trace} hardware=…` names it."
         return Section("roofline", "Roofline", why)
     points = [
         {**row, "display_name": cut(row["display_name"], 90), "shape": _shape(row)} for row in rows if row["peak_gbps"]
