@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ..engine import modules
@@ -28,7 +29,7 @@ class History:
 
     Attributes:
         rows: a row per run in the order of time: metric, run, recorded_at, source, traces, value, low, high, level
-            (mean of the runs up to the next shift), and where a shift begins shift_pct with its 95 % interval,
+            (median of the runs up to the next shift), and where a shift begins shift_pct with its 95 % interval,
             shift_low_pct and shift_high_pct, and verdict.
         shifts: the shifts, as places in these rows.
         verdicts: a sentence for each, or why there cannot be one.
@@ -128,7 +129,7 @@ def _add_levels(rows: list[dict[str, Any]], found: Sequence[Shift], words: tuple
     """Add to each row its level, and to the first of a level the shift."""
     starts = [0, *(one.start for one in found), len(rows)]
     for begin, end in pairwise(starts):
-        level = sum(row["value"] for row in rows[begin:end]) / (end - begin)
+        level = median(row["value"] for row in rows[begin:end])
         for row in rows[begin:end]:
             row |= {"level": level, "shift_pct": None, "shift_low_pct": None, "shift_high_pct": None, "verdict": None}
     for one in found:

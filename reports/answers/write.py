@@ -28,7 +28,7 @@ def write_page(store: Store, answer: SideComparison | History | Ranks, output: s
         output: the file, .html.
 
     Raises:
-        UsageError: the file is not .html.
+        UsageError: the file is not .html, or the answer is another.
         InputError: the file cannot be written.
     """
     if Path(output).suffix.lower() != ".html":
@@ -39,8 +39,10 @@ def write_page(store: Store, answer: SideComparison | History | Ranks, output: s
         page = compare.page(store, answer)
     elif isinstance(answer, History):
         page = history.page(store, answer)
-    else:
+    elif isinstance(answer, Ranks):
         page = ranks.page(store, answer)
+    else:
+        raise UsageError("a page is of what compare_sides, history or ranks answered.")
     text = as_html(page)
     write_text(output, text)
     return text

@@ -135,13 +135,19 @@ def _telling(fields: list[Field], rows: int) -> tuple[list[Field], list[str]]:
         if rows > 1 and field not in empty and len(set(field.cells)) == 1 and field.look.kind != "prose"
         if rows > _FEW or field.look.priority > 2 or not _MEASURE.search(field.name)
     ]  # fmt: skip
-    telling = [field for field in fields if field not in empty and field not in same]
+    told = [field for field in fields if field not in empty and field not in same]
+    twins = {
+        field.name: one.name for place, field in enumerate(told) for one in told[:place]
+        if rows > 1 and not field.right and field.cells == one.cells
+    }  # fmt: skip
+    telling = [field for field in told if field.name not in twins]
     if not telling:
         return fields, []
     notes = []
     if same:
         values = (f"{field.name} {cut_middle(field.cells[0].replace(chr(10), ' '), _LONGEST_NOTE)}" for field in same)
         notes.append(f"Same in all rows: {', '.join(values)}.")
+    notes += [f"As {one}: {name}." for name, one in twins.items()]
     if empty:
         notes.append(f"Empty: {', '.join(field.name for field in empty)}.")
     return telling, notes
@@ -149,29 +155,29 @@ def _telling(fields: list[Field], rows: int) -> tuple[list[Field], list[str]]:
 
 def _aligned(field: Field) -> Field:
     """Return a column whose numbers have as many decimals each."""
-    if not field.right or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in field.cells):
+    if not field.right or field.look.kind == "mixed":
         return field
-    places = max((len(cell.partition(".")[2]) for cell in field.cells), default=0)
-    if not places or field.look.kind == "mixed":
-        return field
+    return replace(field, cells=aligned(field.cells))
+
+
+def aligned(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the cells of a column with as many decimals each, if all are numbers or empty."""
+    places = max((len(cell.partition(".")[2]) for cell in cells), default=0)
+    if not places or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):
+        return cells
 
     def padded(cell: str) -> str:
         whole, _, decimals = cell.partition(".")
         return f"{whole}.{decimals:0<{places}}" if cell else ""
 
-    return replace(field, cells=tuple(map(padded, field.cells)))
+    return tuple(map(padded, cells))
 
 
 def _fitted(fields: list[Field], width: int) -> tuple[list[Field] | None, list[str]]:
     """Return the columns that fit with their widths, and the names of those left out; None where cards are better."""
     shown, left_out = list(fields), []
     bars = with_bar(fields)
-    while True:
-        for folded in (False, True):
-            sized = [_sized(field, folded, bar=field is bars) for field in shown]
-            # Headers in two lines leave more room for names.
-            if _total(sized) <= width and (folded or _total([_whole(field) for field in sized]) <= width):
-                return _filled(_unfolded(sized, width), width), [f.name for f in fields if f.name in left_out]
+    while (sized := _in_width(shown, bars, width)) is None:
         # Of equal ones the rightmost goes; the first columns of an answer are its keys.
         last = max(range(len(shown)), key=lambda place: (shown[place].look.priority, place))
         if bars is not None and shown[last].look.priority <= _BAR_PRIORITY:
@@ -179,7 +185,22 @@ def _fitted(fields: list[Field], width: int) -> tuple[list[Field] | None, list[s
         elif shown[last].look.priority <= 1 or len(shown) == 1 or len(fields[0].cells) == 1:
             return None, []
         else:
-            left_out.append(shown.pop(last).name)
+            left_out.append(shown.pop(last))
+    # A wide column that went last may have left room for narrow ones that went before it.
+    for field in reversed(left_out[:-1]):
+        more = [one for one in fields if one is field or one in shown]
+        if wider := _in_width(more, bars, width):
+            shown, sized = more, wider
+    return _filled(_unfolded(sized, width), width), [field.name for field in fields if field not in shown]
+
+
+def _in_width(fields: list[Field], bars: Field | None, width: int) -> list[Field] | None:
+    """Return columns with their widths, headers in two lines where that leaves more room for names; None: too wide."""
+    for folded in (False, True):
+        sized = [_sized(field, folded, bar=field is bars) for field in fields]
+        if _total(sized) <= width and (folded or _total([_whole(field) for field in sized]) <= width):
+            return sized
+    return None
 
 
 def with_bar(fields: list[Field]) -> Field | None:

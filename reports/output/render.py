@@ -118,6 +118,8 @@ def write_table(table: Table, format: str, out: IO[str], screen: Screen = PLAIN)
     """Write a table, below its title."""
     if table.title:
         title = markdown_prose(table.title) if format == "markdown" else printable(table.title)
+        if screen.width is not None:
+            title = textwrap.fill(title, screen.width - 1)
         out.write(f"{title}\n\n" if format == "markdown" else f"{title}\n")
     names, numeric = [column.name for column in table.columns], [column.numeric for column in table.columns]
     if format == "markdown":

@@ -187,7 +187,7 @@ def heat_map(name: str, title: str, rows: Sequence[Row], value: str, unit: str) 
 def _places() -> dict[str, Any]:
     alt = altair_module()
     return {
-        "x": alt.X("step:O", title="step", axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
+        "x": alt.X("step:O", title="step", axis=alt.Axis(labelOverlap="greedy", labelSeparation=6, labelAngle=0)),
         "y": alt.Y("rank:N", title=None, sort=None, axis=alt.Axis(labelOverlap="greedy")),
     }
 

@@ -30,8 +30,12 @@ _UNDER_WHITE = (
 )
 
 
-def _of_categories(rows: Sequence[Row]) -> Any:
-    held = {row["category"] for row in rows}
+#: The wheel alone scrolls the page; a pinch on a pad is the wheel with Ctrl.
+_ZOOM = "wheel![event.ctrlKey || event.metaKey]"
+
+
+def _of_categories(rows: Sequence[Row], column: str = "category") -> Any:
+    held = {row[column] for row in rows}
     # Types of layers, A and B or of a config, are shades of one colour.
     types = sorted(held - set(_COLOURS))
     shades = ("#6d7fa0", "#a9b4c8", "#4c5b78", "#8796b5")
@@ -50,7 +54,7 @@ def _high(rows: Sequence[Row], column: str, step: int) -> int:
 
 
 def time_line(name: str, title: str, rows: Sequence[Row], lanes: Sequence[str]) -> Chart:
-    """Return what a device did; rows: lane, rel_us, dur_us, label, category. Wheel and drag zoom along the time."""
+    """Return what a device did; rows: lane, rel_us, dur_us, label, category. Ctrl and wheel zooms along the time."""
     alt = altair_module()
     shown = [{**row, "start_ms": row["rel_us"] / 1e3, "end_ms": (row["rel_us"] + row["dur_us"]) / 1e3} for row in rows]
     for row in shown:
@@ -70,7 +74,7 @@ def time_line(name: str, title: str, rows: Sequence[Row], lanes: Sequence[str]) 
                 alt.Tooltip("dur_us:Q", format=",.3f"),
             ],
         )
-        .add_params(alt.selection_interval(bind="scales", encodings=["x"], name="zoom"))
+        .add_params(alt.selection_interval(bind="scales", encodings=["x"], zoom=_ZOOM, name="zoom"))
     )  # fmt: skip
     return chart(name, title, _wide(drawn, 34 * len(lanes)))
 
@@ -82,7 +86,7 @@ def layer_strip(name: str, title: str, rows: Sequence[Row]) -> Chart:
         alt.Chart(data(rows))
         .mark_rect()
         .encode(
-            x=alt.X("layer_id:O", title="layer", axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
+            x=alt.X("layer_id:O", title="layer", axis=alt.Axis(labelOverlap="greedy", labelSeparation=6, labelAngle=0)),
             y=alt.Y("category_group:N", title=None, sort=alt.EncodingSortField("sum_us", op="sum", order="descending")),
             color=alt.Color("sum_us:Q", title="µs", scale=alt.Scale(scheme="viridis")),
             tooltip=[
@@ -141,9 +145,10 @@ def roofline(name: str, title: str, rows: Sequence[Row]) -> Chart:
         .encode(
             x=x, y=y,
             size=alt.Size("sum_us:Q", title="µs", scale=alt.Scale(range=[40, 700]), legend=None),
-            color=alt.Color("category:N", title=None),
+            color=alt.Color("category_group:N", title=None, scale=_of_categories(rows, "category_group")),
             tooltip=[
-                alt.Tooltip("display_name:N", title="kernel"), alt.Tooltip("shape:N"), alt.Tooltip("bound:N"),
+                alt.Tooltip("display_name:N", title="kernel"), alt.Tooltip("category:N"), alt.Tooltip("shape:N"),
+                alt.Tooltip("bound:N"),
                 alt.Tooltip("roof_pct:Q", title="% of peak", format=".1f"),
                 alt.Tooltip("attainable_pct:Q", title="% of best", format=".1f"),
                 alt.Tooltip("sum_us:Q", title="µs", format=",.1f"), alt.Tooltip("calls:Q"),

@@ -54,7 +54,7 @@ def _card(found: Headline, folder: Path) -> Card:
     lines = dict(found.lines())
     own = f"{found.trace}.html"
     is_there = os.sep not in own and (folder / own).is_file()
-    hint = () if is_there else (f"tracelake report {found.trace} -o {own}",)
+    hint = () if is_there else (f"`tracelake report {found.trace} -o {own}` writes its page.",)
     return Card(
         found.trace, (lines["what"], lines["step"], found.lead, lines["trust"], *hint), found.mood,
         link=_address(own) if is_there else "", parts=found.parts,

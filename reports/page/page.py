@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,14 @@ from ...engine.text import printable
 from ..charts.vega import Chart, scripts
 from ..output.table import Table, cut
 from ..summary.headline import Headline
+from .tables import aligned_cells
 
 if TYPE_CHECKING:
     import jinja2
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-#: Characters of a cell; hovering shows all of it.
-_LONGEST_CELL = 80
+#: What is typed, between backquotes.
+_TYPED = re.compile("`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,13 @@ class Fold:
         table: the rows, with title and unit.
         relation: the relation that defines its columns; empty if there is none.
         is_open: it is shown at once.
+        longest_cell: characters of a cell; hovering shows all of it.
     """
 
     table: Table
     relation: str = ""
     is_open: bool = False
+    longest_cell: int = 80
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,13 @@ def as_html(page: Page) -> str:
     )  # fmt: skip
 
 
+def coded(text: str) -> str:
+    """Return a text as HTML in which what is typed looks like it: `tracelake doctor`."""
+    from markupsafe import Markup, escape
+
+    return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(printable(text)))))
+
+
 def _definitions(relations: Iterable[str]) -> Iterable[modules.Module]:
     return (entry for name in relations if (entry := modules.module(name)) is not None)
 
@@ -157,6 +168,6 @@ def environment() -> jinja2.Environment:
         trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )  # fmt: skip
-    environment.filters |= {"short": lambda text: cut(text, _LONGEST_CELL)}
+    environment.filters |= {"short": cut, "coded": coded, "cells": aligned_cells}
     environment.globals["is_defined"] = _is_defined
     return environment

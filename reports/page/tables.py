@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..output.grid import aligned
 from ..output.render import plain
 from ..output.table import Column, Table, text
 
@@ -33,3 +34,15 @@ def table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str, u
         Column(name) if all(isinstance(row[name], int | float | None) for row in rows) else text(name) for name in names
     )
     return Table(columns, tuple(tuple(row[name] for name in names) for row in rows), title, unit)
+
+
+def aligned_cells(table: Table) -> list[list[str]]:
+    """Return the rows of a table as text, the numbers of a column with as many decimals each; see `aligned`."""
+    if not table.rows:
+        return []
+    rows = table.cells()
+    columns = [
+        aligned(cells) if column.numeric else cells
+        for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True)
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]

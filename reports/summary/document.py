@@ -76,7 +76,7 @@ def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Scre
     write_headline(headline(store, trace_id, alarmed), out, screen)
     shorten = _Shorten(short_names(store, found))
     for section in SECTIONS:
-        rows = found[section.key]["rows"]
+        rows = _telling(section.key, found[section.key]["rows"])
         if section.title:
             out.write("\n" + painted(section.title, "bold", screen) + "\n")
         if not rows:
@@ -85,8 +85,19 @@ def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Scre
             out.writelines(_wrapped(line, screen) for row in rows for line in _finding(row))
         else:
             table, some = _table(section, rows, top, shorten)
+            out.write("\n" if section.subtitle else "")
             write_table(replace(table, title=section.subtitle), "table", out, screen)
             out.write(_wrapped(found[section.key]["basis"] + some, screen))
+
+
+def _telling(key: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows that say more than others of a summary: of one class, or of steps that all count, do not."""
+    if key == "step_classes":
+        return rows if any(row["step_class"] != "typical" for row in rows) else []
+    if key == "step_time":
+        steady = [row | {"scope": "all"} for row in rows if row["scope"] == "steady"]
+        return [row for row in rows if row not in steady]
+    return rows
 
 
 def _wrapped(line: str, screen: Screen) -> str:
@@ -253,7 +264,7 @@ def _shown(value: Any) -> str:
 
 
 def _section_part(section: Section, found: dict[str, Any], top: int, shorten: _Shorten) -> Iterator[str]:
-    rows = found["rows"]
+    rows = _telling(section.key, found["rows"])
     if not rows:
         if section.nothing:
             yield f"{section.nothing}\n"

@@ -25,6 +25,9 @@ _FILLS = dict(zip(_PARTS.values(), "█▓▒░·", strict=True))
 #: A word of the evidence that is too long: a kernel's name may have hundreds of characters.
 _LONG_WORD, _LONGEST_WORD = re.compile(r"\S{41,}"), 40
 
+#: A time in a sentence.
+_MICROSECONDS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) µs")
+
 
 @dataclass(frozen=True)
 class Headline:
@@ -146,8 +149,9 @@ def _todo(row: dict[str, Any]) -> str:
 
 
 def shortened(evidence: str) -> str:
-    """Return a sentence whose long words, names of kernels, lose their middle."""
-    return _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), evidence)
+    """Return a sentence whose long words, names of kernels, lose their middle, and whose times have three digits."""
+    times = _MICROSECONDS.sub(lambda time: duration(float(time[1])), evidence)
+    return _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), times)
 
 
 def _trust(row: dict[str, Any], found: Sequence[Alarm]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ...engine.store import Store
@@ -29,7 +29,7 @@ def facts(store: Store, trace_id: str) -> list[tuple[str, str]]:
         ("Model", known("model", f"not set; {_SET.format('model')}")),
         ("config.json", _config(get("config"), get("known_model"))),
         ("Device", known("device_name", "the profiler printed no name")),
-        ("Hardware", _hardware(get("hardware"), get("hardware_match"), get("device_name"))),
+        ("Hardware", _hardware(store, row)),
         ("Rank", f"{get('rank')} (from: {get('rank_source')})" if get("rank") is not None
             else f"unknown: neither in distributedInfo nor in the file's name; {_SET.format('rank')}"),
         ("World size", known("world_size", "not in the file's distributedInfo")),
@@ -60,9 +60,14 @@ def _config(config: str | None, known_model: str | None) -> str:
     return f"unknown: none was given; {_SET.format('model')}"
 
 
-def _hardware(hardware: str | None, match: str | None, device: str | None) -> str:
-    if hardware:
-        return f"{hardware} (by {match})"
+def _hardware(store: Store, row: dict[str, Any]) -> str:
+    if row["hardware"]:
+        return f"{row['hardware']} (by {row['hardware_match']})"
+    query = "SELECT DISTINCT unnest(candidates) FROM device_evidence WHERE trace_id = $1 ORDER BY ALL"
+    near = [name for (name,) in store.rows(query, [row["trace_id"]])]
+    device = row["device_name"]
+    if near:
+        return f"unknown: the counters of its cores fit {' or '.join(near)}; {_SET.format('hardware')}"
     reason = f"no row of `hardware` fits {device}" if device else "the profiler printed no name for the device"
     return f"unknown: {reason}; {_SET.format('hardware')}"
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.passes import chosen_pass
-from ..output.table import Table, cut, text
+from ..output.table import Table, cut, shown, text
 from ..page import charts
 from ..page.page import Card, Fold, Page, Section
 from ..page.tables import objects, table
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Rows of a table, and bars of a time line, at most: a page stays under 3 MB.
 _ROWS, _BARS = 50, 3000
+#: Characters of a fact: what to type stands at its end.
+_LONGEST_FACT = 300
 #: Bars of idle time.
 _CAUSES = 12
 #: The least share of a part in the icicle, percent.
@@ -51,8 +53,8 @@ def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
         title=opening.trace, subtitle=f"Profile of a trace, {found['generated_by']}, {found['generated_at'][:10]}",
         opening=opening,
         sections=(
-            *(_drawn(store, trace_id, pass_id, key, tables) for key in DRAWN), _findings(found),
-            _trust(store, trace_id),
+            *(_drawn(store, trace_id, pass_id, key, tables) for key in DRAWN), *_cores(store, trace_id),
+            _findings(found), _trust(store, trace_id),
         ),
     )  # fmt: skip
 
@@ -150,7 +152,10 @@ def _time_line(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Sect
         for row in ({key: row[key] for key in ("lane", "rel_us", "dur_us", "label", "category")} for row in rows)
     ]
     some = f" The {_BARS} longest bars are shown." if len(rows) == _BARS else ""
-    see = f"Device {device}, {what}: gaps between kernels are unused time. Hover for names, zoom with the wheel.{some}"
+    see = (
+        f"Device {device}, {what}: gaps between kernels are unused time. Hover for names, drag to move, "
+        f"zoom with Ctrl and the wheel.{some}"
+    )
     drawn = charts.time_line("time_line", f"Time line of {what}, device {device}", bars, lanes)
     return Section("time", "Time line", see, (drawn,), folds=(fold,))
 
@@ -227,12 +232,16 @@ def _part(depth: int, start: float, pct: float, name: str, path: str, us: float)
 def _roofline(store: Store, trace_id: str) -> Section:
     rows = objects(
         store,
-        "SELECT * EXCLUDE (trace_id) FROM roofline_points WHERE trace_id = $trace_id "
+        "SELECT * EXCLUDE (trace_id), coalesce(category_group, 'other') AS category_group FROM roofline_points "
+        "LEFT JOIN category_groups USING (category) WHERE trace_id = $trace_id "
         "ORDER BY sum_us DESC, display_name, m, n, k",
         trace_id=trace_id,
     )
     if not rows:
-        why = "The work of the kernels is not known, or the chip's peaks are not: see `tracelake doctor`."
+        [(trace, chip)] = store.rows("SELECT trace, hardware FROM traces WHERE trace_id = $1", [trace_id])
+        why = "The work of the kernels is not known: the trace has no shapes of them. See `tracelake doctor`."
+        if chip is None:
+            why = f"The chip is not known, so there are no peaks: `tracelake set {trace} hardware=…` names it."
         return Section("roofline", "Roofline", why)
     points = [
         {**row, "display_name": cut(row["display_name"], 90), "shape": _shape(row)} for row in rows if row["peak_gbps"]
@@ -261,6 +270,8 @@ def _idle(tables: _Tables | _NoTables) -> Section:
         return Section(
             "idle", "Idle time", "The devices are never idle between their first operation and the last.", folds=folds
         )
+    if all(row["host_activity"] is None for row in rows):
+        return _waited_for(tables, folds)
     bars = [
         {
             "activity": cut(row["host_activity"] or "host not shown", 60),
@@ -275,12 +286,26 @@ def _idle(tables: _Tables | _NoTables) -> Section:
     return Section("idle", "Idle time", see, (drawn,), folds=folds)
 
 
+def _waited_for(tables: _Tables | _NoTables, folds: tuple[Fold, ...]) -> Section:
+    """Return idle time by the operation that ended it: the trace does not show what the host did."""
+    rows = tables.rows("gaps")
+    bars = [
+        {"operation": cut(row["marker_name"], 60), "before": "operation", "idle_us": row["sum_us"]}
+        for row in rows[:_CAUSES]
+    ]
+    some = f" The {_CAUSES} longest of {len(rows)}." if len(rows) > _CAUSES else ""
+    see = f"The trace does not show the host, so idle time stands by the operation that the device waited for.{some}"
+    drawn = charts.bars("idle_before", "Idle time before each operation", bars, "operation", "idle_us", "before", "µs")
+    return Section("idle", "Idle time", see, (drawn,) if bars else (), folds=folds)
+
+
 def _collectives(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Section:
     folds = (
         tables.fold("collectives", "Kinds of collectives", "collective_kinds"),
         tables.fold("stragglers", "Who comes last"),
     )
-    if not tables.rows("collectives"):
+    kinds = tables.rows("collectives")
+    if not kinds:
         return Section("collectives", "Collectives", "No collectives ran.", folds=folds)
     rows = objects(
         store,
@@ -288,13 +313,35 @@ def _collectives(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Se
         f"AND bus_gbps IS NOT NULL ORDER BY dur_us DESC LIMIT {_BARS}",
         trace_id=trace_id,
     )
+    shares = [
+        {"kind": " ".join(filter(None, (row["kind"], row["process_group"]))), "part": part, "us": row[f"{part}_us"]}
+        for row in kinds[:_CAUSES] for part in ("exposed", "hidden")
+    ]  # fmt: skip
+    colours = {"exposed": "#a4569a", "hidden": "#7f8a95"}
+    drawn = [charts.bars("exposed", "Time of each kind, all devices", shares, "kind", "us", "part", "µs", colours)]
+    see = "Exposed: the device does nothing but communicate; hidden: it computes meanwhile."
+    if rows:
+        drawn.append(charts.collectives("collectives", "Each call: its size and its bus bandwidth", rows))
+        see += " Small calls are bound by latency; large ones that stay low wait for others, or share the links."
+    else:
+        see += " Sizes of the calls are not known, so there are no bandwidths."
+    return Section("collectives", "Collectives", see, tuple(drawn), folds=folds)
+
+
+def _cores(store: Store, trace_id: str) -> Iterator[Section]:
+    """Yield what the counters of an NPU's cores say; nothing of other traces."""
+    rows = objects(store, "SELECT * EXCLUDE (trace_id) FROM core_use WHERE trace_id = $trace_id ORDER BY sum_us DESC, "
+        "op_type, core", trace_id=trace_id)  # fmt: skip
     if not rows:
-        return Section(
-            "collectives", "Collectives", "Their sizes are not known, so there are no bandwidths.", folds=folds
-        )
-    drawn = charts.collectives("collectives", "Each call: its size and its bus bandwidth", rows)
-    see = "Small calls are bound by latency; large ones that stay low wait for others, or share the links."
-    return Section("collectives", "Collectives", see, (drawn,), folds=folds)
+        return
+    drawn = charts.bars("cores", "Time by type of operation", rows[:_CAUSES], "op_type", "sum_us", "core", "µs")
+    see = (
+        "What cubes and vector units do during each type of operation, by the counters of the chip: a long bar whose "
+        "units seldom work waits for memory, or is too small for the chip."
+    )
+    held = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    found = table(rows[:_ROWS], held, "Use of the cores", "Times in µs, shares in %.")
+    yield Section("cores", "Cores", see, (drawn,), folds=(Fold(found, "core_use", is_open=True),))
 
 
 def _trust(store: Store, trace_id: str) -> Section:
@@ -305,6 +352,16 @@ def _trust(store: Store, trace_id: str) -> Section:
         trace_id=trace_id,
     )
     about = Table((text("what"), text("value")), tuple(facts(store, trace_id)), "The trace and its settings")
+    # Values of several units below each other have nothing to align.
+    checks = [row | {"value": shown(row["value"])} for row in checks]
     found = table(checks, ("severity", "check", "value", "unit", "message"), "Checks")
     see = "What the trace is, where each fact is from, and which questions it cannot answer."
-    return Section("trust", "Provenance and trust", see, folds=(Fold(about, is_open=True), Fold(found, "health")))
+    return Section(
+        "trust",
+        "Provenance and trust",
+        see,
+        folds=(
+            Fold(about, is_open=True, longest_cell=_LONGEST_FACT),
+            Fold(found, "health", longest_cell=_LONGEST_FACT),
+        ),
+    )

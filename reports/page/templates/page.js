@@ -32,5 +32,12 @@
     }
   };
   draw();
+  // Paper has no folds to open; afterwards those are closed again that were.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("main details:not([open])")];
+    for (const fold of opened) fold.open = true;
+  });
+  addEventListener("afterprint", () => { for (const fold of opened) fold.open = false; });
   dark.addEventListener("change", draw);
 }

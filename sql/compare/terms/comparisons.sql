@@ -19,8 +19,8 @@
 --                              comparisons, by before, %; NULL where a side has one replicate
 -- ci_high_pct         DOUBLE   its upper end, %
 -- detectable_pct      DOUBLE   the smallest difference that could have been seen, by before, %
--- verdict             VARCHAR  slower, faster, same within so many percent, or cannot tell, see
---                              comparison_terms
+-- verdict             VARCHAR  slower, faster, same within so many percent, or that it cannot be
+--                              told, see comparison_terms
 -- before_matched_pct  DOUBLE   share of the baseline's time, idle time left out, whose work has a
 --                              match in the side's, %
 -- after_matched_pct   DOUBLE   share of the side's time whose work has a match in the baseline's, %

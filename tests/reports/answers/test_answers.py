@@ -155,3 +155,8 @@ def test_parts_nest_from_modules_to_operators_to_kernels(fleet):
     assert sum(us for path, (_, _, us) in parts.items() if len(path) == 1) == pytest.approx(whole)
     # 8 steps of 200 µs, and no other product in the module.
     assert parts["Mlp_#", "aten::mm"][1:] == (8, pytest.approx(1600, rel=0.01))
+
+
+def test_an_answer_that_has_no_page_says_which_have(fleet, tmp_path):
+    with pytest.raises(UsageError, match="compare_sides, history or ranks"):
+        fleet.lake.write_page("monday", tmp_path / "t.html")

@@ -56,7 +56,10 @@ onload = () => setTimeout(() => {{
   for (const frame of document.querySelectorAll("iframe")) {{
     const page = frame.contentDocument;
     const texts = [...page.querySelectorAll("h1, h2, .five dd, .see")].map((one) => one.getBoundingClientRect());
+    const closed = () => page.querySelectorAll("main details:not([open])").length;
+    const print = (moment) => {{ frame.contentWindow.dispatchEvent(new Event(moment)); return closed(); }};
     measured[frame.getAttribute("src")] = {{
+      folds: [closed(), print("beforeprint"), print("afterprint")],
       scroll: page.documentElement.scrollWidth, drawn: page.querySelectorAll(".chart svg").length,
       charts: page.querySelectorAll(".chart").length,
       overlaps: texts.filter((one, n) => n && one.top < texts[n - 1].bottom - 1).length,

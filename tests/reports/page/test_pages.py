@@ -7,9 +7,12 @@ import pytest
 
 from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
+from tracelake.reports.output.table import Column, Table, text
+from tracelake.reports.page.page import coded
+from tracelake.reports.page.tables import aligned_cells
 
 from ...support import ROOT, data_files
-from .parts import CHROMIUM, assert_stands_alone, drawn_by_a_browser, parts_of
+from .parts import CHROMIUM, assert_stands_alone, charts_of, drawn_by_a_browser, parts_of
 
 SECTIONS = ["time", "layers", "parts", "roofline", "idle", "collectives", "findings", "trust"]
 TRACES = data_files(
@@ -25,6 +28,33 @@ def test_a_page_has_its_sections_and_fetches_nothing(real_lake, name, tmp_path):
     page = lake.report(trace, tmp_path / "t.html")
     assert page == (tmp_path / "t.html").read_text(encoding="utf-8")
     assert_stands_alone(page, SECTIONS)
+
+
+@pytest.mark.parametrize("name", data_files("ascend/synthetic/forward_passes.csv"))
+def test_a_trace_without_host_and_sizes_shows_what_was_waited_for_and_what_of_collectives_is_exposed(
+    real_lake, name, tmp_path
+):
+    lake = real_lake(name)
+    [(trace,)] = lake.rows("SELECT trace_id FROM traces")
+    charts = charts_of(lake.report(trace, tmp_path / "t.html"))
+
+    def total(chart, **of):
+        rows = charts[chart]["data"]["values"]
+        return sum(row.get("us", row.get("idle_us")) for row in rows if of.items() <= row.items())
+
+    # By the rules of the profiler's step_trace_time.csv: communication not overlapped, and free.
+    assert total("exposed", part="exposed") == pytest.approx(520)
+    assert total("exposed", part="hidden") == 0
+    assert 0 < total("idle_before") <= 15211
+    assert "collectives" not in charts
+
+
+def test_numbers_of_a_column_have_as_many_decimals_each_and_what_is_typed_looks_like_it():
+    rows = ((1.5, 2, "1.5"), (12.25, 30, "`x` <b>"), (None, 4, ""))
+    columns = (Column("us"), Column("calls"), text("words"))
+    assert aligned_cells(Table(columns, rows)) == [["1.50", "2", "1.5"], ["12.25", "30", "`x` <b>"], ["", "4", ""]]
+    assert aligned_cells(Table(columns, ())) == []
+    assert coded("see `x <b>`") == "see <code>x &lt;b&gt;</code>"
 
 
 def test_the_page_of_a_lake_leads_to_the_pages_beside_it(s1_lake, tmp_path):
@@ -59,6 +89,10 @@ def test_a_browser_draws_every_chart_without_errors_overlaps_or_a_page_wider_tha
         assert found["scroll"] <= width, name
         assert found["drawn"] == found["charts"], name
         assert found["overlaps"] == 0, name
+        # On paper no fold is closed; afterwards those are again that were.
+        closed, on_paper, after = found["folds"]
+        assert (on_paper, after) == (0, closed), name
+    assert sum(found["folds"][0] for found in measured.values()) > 15
     assert sum(found["drawn"] for found in measured.values()) > 15
 
 

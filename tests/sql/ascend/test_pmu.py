@@ -232,3 +232,19 @@ def test_a_trace_without_counters_has_none_and_no_evidence(tmp_path):
     assert ask(lake, "SELECT * FROM pmu_counters") == ask(lake, "SELECT * FROM kernel_pmu") == []
     assert ask(lake, "SELECT * FROM device_evidence") == []
     assert ask(lake, "SELECT * FROM ascend_checks WHERE severity <> 'ok'") == []
+
+
+@in_one_lake
+def test_the_use_of_cores_is_a_mean_over_time_or_cycles_and_of_rows_with_the_counter(tmp_path):
+    def matmul(us, cycles, utilisation, mac):
+        row = product("MatMulV2", "16,5120;5120,640", "16,640")
+        return row | {
+            "Duration(us)": us, "aicore_time(us)": us, "aic_total_cycles": cycles, "cube_utilization(%)": utilisation,
+            "aic_mac_ratio": mac,
+        }  # fmt: skip
+
+    rows = [matmul("100", "1000", "50", "0.5"), matmul("300", "1000", "90", "0.9"), matmul("600", "N/A", "N/A", "N/A")]
+    lake = yield write_table(tmp_path / "t.csv", *rows, {"Duration(us)": "7"})
+    found = ask(lake, "SELECT op_type, calls, sum_us, cube_utilization_pct, mac_pct, vector_pct FROM core_use")
+    # By time 50 and 90 % weigh 1 to 3; by cycles as much. The vector kernel has no counter.
+    assert found == [("MatMulV2", 3, 1000, pytest.approx(80), pytest.approx(70), None)]

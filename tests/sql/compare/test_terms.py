@@ -56,6 +56,7 @@ def lake(tmp_path_factory):
     files = {
         "before": write(folder / "before.json", noise=NOISE, steps=40),
         "again": write(folder / "again.json", noise=NOISE, steps=40, seed=1),
+        "wild": write(folder / "wild.json", noise=0.9, steps=6, seed=9),
         "softer": write(folder / "softer.json", slower(STEP, 2, 1.01), noise=NOISE, steps=40, seed=2),
         "slow": write(folder / "slow.json", slower(STEP, 2, 1.03), noise=NOISE, steps=40, seed=3),
         "slower": write(folder / "slower.json", slower(STEP, 2, 1.1), noise=NOISE, steps=40, seed=4),
@@ -205,6 +206,19 @@ def test_what_did_not_change_is_the_same(lake):
     )
     assert verdict.startswith("same within ")
     assert low < 0 < high < 1
+
+
+def test_noise_of_more_than_half_is_called_noise(lake):
+    answer = compared(lake, "wild", "again").terms
+    found = answer.select("verdict, before_ns, delta_ns, detectable_ns").fetchall()
+    wild = [row for row in found if row[0].startswith("too noisy")]
+    calm = [row for row in found if row[0].startswith("same within")]
+    assert len(wild) > 3
+    for verdict, before, delta, detectable in wild:
+        assert abs(delta) <= detectable
+        assert abs(delta) + detectable > before / 2
+        assert verdict == f"too noisy to tell: ±{100 * detectable / before:.0f} %"
+    assert all(abs(delta) + detectable <= before / 2 for _, before, delta, detectable in calm)
 
 
 def test_more_calls_and_larger_shapes_are_more_work(lake):

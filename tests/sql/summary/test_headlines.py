@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracelake.reports.summary.headline import Headline, duration, headline
+from tracelake.reports.summary.headline import Headline, duration, headline, shortened
 
 from ... import summary_cases as cases
 from ...support import data_files, trace_bytes
@@ -71,3 +71,8 @@ def test_five_lines_open_every_report():
 )
 def test_a_time_has_three_digits(us, text):
     assert duration(us) == text
+
+
+def test_times_in_evidence_have_three_digits_and_long_names_lose_their_middle():
+    text = f"463295.405 µs on device 9, 0.5 µs before k_5 µs; 20 calls; {'n' * 60}"
+    assert shortened(text) == f"463 ms on device 9, 0.50 µs before k_5 µs; 20 calls; {'n' * 24}…{'n' * 15}"

@@ -64,3 +64,12 @@ def test_levels_without_noise_are_told_apart():
 @pytest.mark.parametrize("values", [[], [1.0] * 30, [1.0, 1.1, 2.0, 2.1, 2.0, 2.1, 2.0]])
 def test_a_history_that_is_short_or_constant_has_none(values):
     assert shifts.find(values) == []
+
+
+def test_a_few_points_of_another_program_move_no_level():
+    values = made(np.random.default_rng(7), "normal", shift=0.05)
+    values[[1, 3]], values[29] = 0.2, 3.0
+    [one] = shifts.find(values)
+    # Their mean would be 0.08 less, and 0.2 more.
+    assert (one.before, one.after) == (pytest.approx(1, abs=0.01), pytest.approx(1.05, abs=0.01))
+    assert 0.03 < one.low < one.high < 0.07
