@@ -25,6 +25,7 @@ import duckdb
 from . import modules
 from .catalog import TRACES, Catalog, new_id, put
 from .compute import Answers, Work, Worker, rows_of
+from .connection import MEMORY_MB
 from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
 from .paths import Place, parquet_rows
@@ -113,15 +114,14 @@ def compute(
     rules, batch_id = Rules(layout), new_id()
     rows = [(one, key, value) for one in traces for key, value in settings.get(one, {}).items()]
     work = Work(traces, events, entries, rows, modules.stored(), batch_id, folder, given or {})
-    try:
-        with worker(layout, memory_limit, to_need=True) as lent:
-            answers = lent.compute(work)
-    except duckdb.OutOfMemoryException:
-        if memory_limit is not None:
-            raise
-        # What cannot be spilled may have all there is.
-        with worker(layout) as lent:
-            answers = lent.compute(work)
+    for mb in MEMORY_MB:
+        try:
+            with worker(layout, memory_limit, mb) as lent:
+                answers = lent.compute(work)
+            break
+        except duckdb.OutOfMemoryException:
+            if memory_limit is not None or mb is None:
+                raise
     return Batch(entries, batch_id, answers, {one: rules.of(settings.get(one, {})) for one in traces})
 
 

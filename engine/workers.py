@@ -15,13 +15,13 @@ _idle: list[Worker] = []
 
 
 @contextlib.contextmanager
-def worker(layout: Layout, memory_limit: str | None = None, *, to_need: bool = False) -> Iterator[Worker]:
+def worker(layout: Layout, memory_limit: str | None = None, mb: int | None = None) -> Iterator[Worker]:
     """Lend a worker; one that has computed with the shipped lookup tables alone serves the next lake without others.
 
     Args:
         layout: the lake.
         memory_limit: DuckDB's.
-        to_need: without a limit, spill what takes more memory than the threads need.
+        mb: without it, MB for each thread; see `limit_memory`.
     """
     plain = not layout.lookup_files() and memory_limit is None
     try:
@@ -32,7 +32,7 @@ def worker(layout: Layout, memory_limit: str | None = None, *, to_need: bool = F
     try:
         have_read(lent.connection, layout.root)
         if memory_limit is None:
-            limit_memory(lent.connection, to_need=to_need)
+            limit_memory(lent.connection, mb)
         yield lent
         whole = True
     finally:

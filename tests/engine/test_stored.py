@@ -8,7 +8,7 @@ import duckdb
 import polars
 import pytest
 
-from tracelake.engine import connection, modules, store, workers
+from tracelake.engine import connection, modules, publish, store, workers
 from tracelake.engine.errors import InputError
 from tracelake.engine.migrate import migrate
 from tracelake.engine.schema import CATALOG_COLUMNS
@@ -210,22 +210,22 @@ def test_the_events_alone_are_computed_by_the_command_or_by_the_first_question_a
     assert (ended.returncode, "files before" in ended.stderr) == (0, True)
 
 
-@pytest.mark.parametrize(("mb", "lent"), [(1, [True, False, False]), (50, [True, False])])
-def test_answers_are_the_same_with_little_memory_and_all_is_given_where_it_does_not_do(
+@pytest.mark.parametrize(("mb", "lent"), [(1, [1, 500, None]), (200, [200, None])])
+def test_answers_are_the_same_with_little_memory_and_more_is_given_where_it_does_not_do(
     traces, filled, tmp_path, monkeypatch, mb, lent
 ):
     seen = []
     limit_memory = connection.limit_memory
 
-    def limited(database, *, to_need):
-        seen.append(to_need)
-        limit_memory(database, to_need=to_need)
+    def limited(database, mb):
+        seen.append(mb)
+        limit_memory(database, mb)
 
-    monkeypatch.setattr(connection, "_MEMORY_MB", mb)
+    monkeypatch.setattr(publish, "MEMORY_MB", (mb, 500, None))
     monkeypatch.setattr(workers, "limit_memory", limited)
     with Lake(tmp_path / "lake") as lake, Lake(filled) as other:
         lake.ingest(traces[0])
-        # What is published is the last.
+        # The last is lent to publish them.
         assert seen == lent
         [(trace_id,)] = lake.rows("SELECT trace_id FROM traces")
         names = ("layers", "layer_categories", "ops", "step_times", "health")

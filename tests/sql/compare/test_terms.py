@@ -210,7 +210,7 @@ def test_what_did_not_change_is_the_same(lake):
 
 def test_noise_of_more_than_half_is_called_noise(lake):
     answer = compared(lake, "wild", "again").terms
-    found = answer.select("verdict, before_ns, delta_ns, detectable_ns").fetchall()
+    found = answer.select("verdict, before_ns, change_ns, detectable_ns").fetchall()
     wild = [row for row in found if row[0].startswith("too noisy")]
     calm = [row for row in found if row[0].startswith("same within")]
     assert len(wild) > 3
