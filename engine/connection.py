@@ -67,8 +67,8 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-#: What answers of traces are computed in, MB for each thread: what takes more is spilled, and where that does not do,
-#: the next is tried; None is what DuckDB takes by default. In half of the first a large trace takes a tenth more CPU, and a
+#: What answers of traces are computed in, MB for each thread. What takes more is spilled; where that does not do, the
+#: next is tried; None is what DuckDB takes by default. In half of the first a large trace takes a tenth more CPU, and a
 #: trace of half a million kernels takes less time in the second than in all there is.
 MEMORY_MB = (200, 1000, None)
 
