@@ -93,14 +93,8 @@ class XSpaceReader:
         """Read the file to its end and store its events.
 
         Raises:
-            InputError: it holds nothing of an XSpace, or numpy is not installed.
+            InputError: it holds nothing of an XSpace.
         """
-        try:
-            import numpy as np  # noqa: F401
-        except ImportError:
-            raise InputError(
-                f"{self.source.name}: an XSpace needs numpy, which is not installed: pip install 'tracelake[xspace]'."
-            ) from None
         planes: list[Plane] = []
         with ExitStack() as stack:
             file = self._file(stack)

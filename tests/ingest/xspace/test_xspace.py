@@ -2,13 +2,11 @@
 
 import gzip
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tracelake.engine.errors import InputError
-from tracelake.ingest.land import ingest_one
 from tracelake.lake import Lake
 from tracelake.synthetic import xspace
 from tracelake.synthetic.xspace import Event, Line, plane, space, tpu_space
@@ -220,14 +218,6 @@ def test_an_event_without_a_name_or_a_time_is_rejected_and_counted(tmp_path):
     assert [(one["event"], one["reason"]) for one in json.loads(samples)["rejected"]] == [
         (3, "its name is missing"), (4, "no time that a number can hold"), (5, "damaged"),
     ]  # fmt: skip
-
-
-def test_without_numpy_a_file_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    (tmp_path / "a.xplane.pb").write_bytes(tpu_space())
-    layout = new_lake(tmp_path / "lake")
-    with pytest.raises(InputError, match=r"a\.xplane\.pb: .*numpy.*pip install 'tracelake\[xspace\]'\.$"):
-        ingest_one(layout, tmp_path / "a.xplane.pb")
 
 
 def test_a_file_that_was_once_read_as_text_says_so(tmp_path):
