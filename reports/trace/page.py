@@ -232,8 +232,7 @@ def _part(depth: int, start: float, pct: float, name: str, path: str, us: float)
 def _roofline(store: Store, trace_id: str) -> Section:
     rows = objects(
         store,
-        "SELECT * EXCLUDE (trace_id), coalesce(category_group, 'other') AS category_group FROM roofline_points "
-        "LEFT JOIN category_groups USING (category) WHERE trace_id = $trace_id "
+        "SELECT * EXCLUDE (trace_id) FROM roofline_points WHERE trace_id = $trace_id "
         "ORDER BY sum_us DESC, display_name, m, n, k",
         trace_id=trace_id,
     )
