@@ -107,14 +107,15 @@ class Relations:
         return stored
 
     def uncommented(self) -> list[modules.Module]:
-        """Return the relations without their comments; the schema of twins has no readers but our views."""
-        return [entry for entry in modules.modules() if entry.name not in self.commented]
+        """Return the public relations without their comments: of a column each takes as long as to plan its view."""
+        return [entry for entry in modules.modules() if entry.public and entry.name not in self.commented]
 
     def comment(self, connection: duckdb.DuckDBPyConnection, entries: Collection[modules.Module]) -> None:
         """Have relations that are there, and their columns, show what they mean."""
         from .comments import statements
 
-        connection.execute("\n".join(statements(entry, entry.name) for entry in entries))
+        if entries:
+            connection.execute("\n".join(statements(entry, entry.name) for entry in entries))
         self.commented.update(entry.name for entry in entries)
 
     def create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:

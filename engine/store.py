@@ -69,10 +69,8 @@ class Store:
         self.answers = Stored(self.layout)
         self.event_files = EventFiles(self.layout)
         #: Relations are being made ready: what fails there is tried again there. Answers are being computed: what is
-        #: asked meanwhile is asked of those that are there.
-        self._making = self._renewing = False
-        #: The events read those of the catalog as it is loaded.
-        self._events_pointed = False
+        #: asked meanwhile is asked of those that are there. The events read those of the catalog as it is loaded.
+        self._making = self._renewing = self._events_pointed = False
         self.lookups = LookupTables(self.layout)
         self.relations = Relations(self.lookups, self.answers, stored=self.stored)
 
@@ -83,7 +81,7 @@ class Store:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection that may do all that DuckDB can, with all relations created, commented and up to date.
+        """A DuckDB connection that may do all that DuckDB can, with all relations created and up to date.
 
         The open door: unlike `sql` it reads and writes any file (`COPY`, `ATTACH`, `read_csv`), changes settings, loads
         extensions. It is a connection of its own: what is created there is not seen by `sql`, unless the lake was
@@ -101,14 +99,8 @@ class Store:
         return self._door
 
     def _everything(self, *, comments: bool = True) -> duckdb.DuckDBPyConnection:
-        """Return the connection, with all relations created, commented and up to date."""
-        connection = self._ready([*BASE, *(entry.name for entry in modules.relations())])
-        if comments and (uncommented := self.relations.uncommented()):
-            # To comment on a column binds its view, which opens the files of events that it reads.
-            set_event_files(connection, [])
-            self.relations.comment(connection, uncommented)
-            self._point_at_events(connection)
-        return connection
+        """Return the connection, with all relations created, the public ones commented, and up to date."""
+        return self._ready({*BASE, *(entry.name for entry in modules.relations())}, comments=comments)
 
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer to an SQL question as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
@@ -290,7 +282,7 @@ class Store:
             DamagedError: files of events cannot be read.
             InputError: rows that a user gave a lookup table cannot be read.
         """
-        if self.stored and self.catalog.loaded and (stale := {*traces} & {*self.answers.stale()}):
+        if self.stored and self.catalog.loaded and (stale := {*self.answers.stale(traces)}):
             self._until_whole(lambda: self._renew(stale))
 
     def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
@@ -321,12 +313,12 @@ class Store:
             for known in (self.relations, self.answers.pointed, self.lookups):
                 known.clear()
 
-    def _ready(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
+    def _ready(self, names: Iterable[str], *, comments: bool = False) -> duckdb.DuckDBPyConnection:
         """Return the connection, with these relations created and what they rest on up to date."""
         wanted = set(names)
-        return self._until_whole(lambda: self._make_ready(wanted))
+        return self._until_whole(lambda: self._make_ready(wanted, comments))
 
-    def _make_ready(self, names: set[str]) -> duckdb.DuckDBPyConnection:
+    def _make_ready(self, names: set[str], comments: bool) -> duckdb.DuckDBPyConnection:
         connection = self._opened()
         for table in self.lookups.reread(connection):
             self.relations.renew_above(connection, table)
@@ -341,7 +333,12 @@ class Store:
             self.answers.tables.look(entry.name for entry in stored)
             self._bring_up_to_date([entry for entry in stored if entry.name not in self.answers.pointed])
             connection = self._opened()
-        if "_event_rows" in base and not self._events_pointed:
+        uncommented = self.relations.uncommented() if comments else []
+        if self.stored and (uncommented or ("_event_rows" in base and not self._events_pointed)):
+            # To create or comment on a view binds it, and each that reads events would look at all their files.
+            set_event_files(connection, [])
+            self._events_pointed = False
+        elif "_event_rows" in base and not self._events_pointed:
             self._point_at_events(connection)
         for entry in order:
             if self.relations.is_stored(entry):
@@ -350,6 +347,9 @@ class Store:
             elif entry.name not in self.relations.created:
                 self.relations.create(connection, entry)
             self.relations.created.add(entry.name)
+        self.relations.comment(connection, uncommented)
+        if "_event_rows" in base and not self._events_pointed:
+            self._point_at_events(connection)
         return connection
 
     def _bring_up_to_date(self, entries: Iterable[modules.Module]) -> None:

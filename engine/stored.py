@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING
 
 from . import guard, modules
@@ -67,16 +67,23 @@ class Stored:
             self.focus = None
             self.catalog.forget()
 
-    def stale(self) -> list[str]:
-        """Return the traces whose answers are not there, or were computed by other rules or settings than there are."""
-        rules = Rules(self._layout)
+    def stale(self, among: Iterable[str] | None = None) -> list[str]:
+        """Return the traces whose answers are not there, or were computed by other rules or settings than there are.
+
+        Args:
+            among: these traces alone are looked at; all that are asked about if not given.
+        """
+        rules, asked = Rules(self._layout), self._asked()
+        if among is not None:
+            return self._stale_of(rules, {one: asked[one] for one in among if one in asked})
         seen = rules.digest, self.focus
         # The catalog makes its states anew whenever it is loaded.
         if self._stale is None or self._stale[0] is not self.catalog.states or self._stale[1] != seen:
-            asked = self._asked().items()
-            found = [one for one, state in asked if state.rules != rules.of(self.catalog.relevant(one))]
-            self._stale = self.catalog.states, seen, found
+            self._stale = self.catalog.states, seen, self._stale_of(rules, asked)
         return self._stale[2]
+
+    def _stale_of(self, rules: Rules, states: Mapping[str, State]) -> list[str]:
+        return [one for one, state in states.items() if state.rules != rules.of(self.catalog.relevant(one))]
 
     def related(self, trace_id: str) -> frozenset[str]:
         """Return a trace and those that its answers may rest on: of its run, its captures, and what names its ranks."""

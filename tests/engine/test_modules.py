@@ -52,18 +52,20 @@ def test_every_column_is_documented_with_its_own_type_and_no_other_is(empty, nam
 
 
 @pytest.mark.parametrize("name", OF_FILES)
-def test_what_a_row_is_and_every_column_are_comments_in_the_database(empty, name):
+def test_what_a_row_of_a_public_relation_is_and_its_columns_are_comments_in_the_database(empty, name):
+    """Helpers have none there: to comment on a column takes as long as to plan its view. `schema` shows theirs."""
     entry = MODULES[name]
     tables = (
         "SELECT comment FROM duckdb_views() WHERE view_name = $name AND schema_name = 'main' "
         "UNION ALL SELECT comment FROM duckdb_tables() WHERE table_name = $name AND schema_name = 'main'"
     )
-    assert empty.sql(tables, name=name).fetchall() == [(entry.doc,)]
+    assert empty.sql(tables, name=name).fetchall() == [(entry.doc if entry.public else None,)]
     columns = (
         "SELECT column_name, comment FROM duckdb_columns() "
         "WHERE table_name = $name AND schema_name = 'main' ORDER BY column_index"
     )
-    assert empty.sql(columns, name=name).fetchall() == [(column.name, column.text) for column in entry.columns]
+    texts = [(column.name, column.text if entry.public else None) for column in entry.columns]
+    assert empty.sql(columns, name=name).fetchall() == texts
 
 
 def test_a_module_comes_after_those_it_uses():
