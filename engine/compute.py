@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from .connection import connect, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .layout import Layout
 from .lookups import LookupTables
+from .memory import Memory
 from .paths import Place, file_literal
 from .schema import column_list, empty_select
 from .table_types import statistics, stored_type
@@ -88,8 +90,9 @@ class Worker:
     """A connection that computes: the lookup tables stay, all else is of one batch after another."""
 
     def __init__(self, layout: Layout, memory_limit: str | None = None) -> None:
-        """Open a database in memory."""
+        """Open a database in memory; without a limit it takes what `Memory` gives it."""
         self.connection = connect(memory_limit)
+        self._memory = Memory(self.connection) if memory_limit is None else None
         self.lookups = LookupTables(layout)
         #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
         self._there: dict[str, tuple[str, bool]] = {}
@@ -168,7 +171,7 @@ class Worker:
                 if not unread[name]:
                     self._drop(name)
         for name in sorted(work.relations):
-            self._write(work, name, traces, answers)
+            self._fit(partial(self._write, work, name, traces, answers))
         if failed:
             answers.faults[traces[0]] = failed
 
@@ -187,7 +190,7 @@ class Worker:
             self._put_empty(entry, connection)
             return
         try:
-            self._make_table(entry, connection)
+            self._fit(lambda: self._make_table(entry, connection))
         except (duckdb.Error, UnicodeDecodeError) as error:
             if may_be_damage(error) and (found := find(work.events, (), error)):
                 raise DamagedError(found) from error
@@ -197,6 +200,13 @@ class Worker:
                 raise _FailedTogetherError from error
             failed[entry.name] = reason_of(error)
             self._put_empty(entry, connection)
+
+    def _fit(self, work: Callable[[], None]) -> None:
+        """Do some work, with more memory where it does not fit what there is."""
+        if self._memory:
+            self._memory.fit(work)
+        else:
+            work()
 
     def _reads_nothing(self, entry: modules.Module) -> bool:
         """Whether a relation is surely empty, since what it reads is."""

@@ -67,21 +67,6 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-#: What answers of traces are computed in, MB for each thread. What takes more is spilled; where that does not do, the
-#: next is tried; None is what DuckDB takes by default. In half of the first a large trace takes a tenth more CPU, and a
-#: trace of half a million kernels takes less time in the second than in all there is.
-MEMORY_MB = (200, 1000, None)
-
-
-def limit_memory(connection: duckdb.DuckDBPyConnection, mb: int | None) -> None:
-    """Have a connection take no more memory than some MB for each thread, or than DuckDB takes by default.
-
-    By default each database takes four fifths of the machine's memory before it spills, and several work at once.
-    """
-    [(threads,)] = connection.execute("SELECT current_setting('threads')").fetchall()
-    connection.execute(f"SET GLOBAL memory_limit = '{'80%' if mb is None else f'{threads * mb}MB'}'")
-
-
 #: Databases in memory that hold nothing, by their threads.
 _idle: dict[int, duckdb.DuckDBPyConnection] = {}
 

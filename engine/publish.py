@@ -25,7 +25,6 @@ import duckdb
 from . import modules
 from .catalog import TRACES, Catalog, new_id, put
 from .compute import Answers, Work, Worker, rows_of
-from .connection import MEMORY_MB
 from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
 from .paths import Place, parquet_rows
@@ -114,14 +113,8 @@ def compute(
     rules, batch_id = Rules(layout), new_id()
     rows = [(one, key, value) for one in traces for key, value in settings.get(one, {}).items()]
     work = Work(traces, events, entries, rows, modules.stored(), batch_id, folder, given or {})
-    for mb in MEMORY_MB:
-        try:
-            with worker(layout, memory_limit, mb) as lent:
-                answers = lent.compute(work)
-            break
-        except duckdb.OutOfMemoryException:
-            if memory_limit is not None or mb is None:
-                raise
+    with worker(layout, memory_limit) as lent:
+        answers = lent.compute(work)
     return Batch(entries, batch_id, answers, {one: rules.of(settings.get(one, {})) for one in traces})
 
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from .compute import Worker
-from .connection import have_read, limit_memory
+from .connection import have_read
 from .layout import Layout
 
 #: As many as read files at once.
@@ -15,13 +15,12 @@ _idle: list[Worker] = []
 
 
 @contextlib.contextmanager
-def worker(layout: Layout, memory_limit: str | None = None, mb: int | None = None) -> Iterator[Worker]:
+def worker(layout: Layout, memory_limit: str | None = None) -> Iterator[Worker]:
     """Lend a worker; one that has computed with the shipped lookup tables alone serves the next lake without others.
 
     Args:
         layout: the lake.
-        memory_limit: DuckDB's.
-        mb: without it, MB for each thread; see `limit_memory`.
+        memory_limit: DuckDB's; without it, see `tracelake.engine.memory`.
     """
     plain = not layout.lookup_files() and memory_limit is None
     try:
@@ -31,8 +30,6 @@ def worker(layout: Layout, memory_limit: str | None = None, mb: int | None = Non
     whole = False
     try:
         have_read(lent.connection, layout.root)
-        if memory_limit is None:
-            limit_memory(lent.connection, mb)
         yield lent
         whole = True
     finally:

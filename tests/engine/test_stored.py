@@ -8,7 +8,7 @@ import duckdb
 import polars
 import pytest
 
-from tracelake.engine import connection, modules, publish, store, workers
+from tracelake.engine import compute, memory, modules, store, workers
 from tracelake.engine.errors import InputError
 from tracelake.engine.migrate import migrate
 from tracelake.engine.schema import CATALOG_COLUMNS
@@ -210,23 +210,20 @@ def test_the_events_alone_are_computed_by_the_command_or_by_the_first_question_a
     assert (ended.returncode, "files before" in ended.stderr) == (0, True)
 
 
-@pytest.mark.parametrize(("mb", "lent"), [(1, [1, 500, None]), (200, [200, None])])
-def test_answers_are_the_same_with_little_memory_and_more_is_given_where_it_does_not_do(
-    traces, filled, tmp_path, monkeypatch, mb, lent
-):
-    seen = []
-    limit_memory = connection.limit_memory
+def test_answers_are_the_same_where_each_needs_more_memory_than_is_tried_first(traces, filled, tmp_path, monkeypatch):
+    class Tight(memory.Memory):
+        def fit(self, work):
+            def tried():
+                if self._set == 0:
+                    raise duckdb.OutOfMemoryException("no room")
+                work()
 
-    def limited(database, mb):
-        seen.append(mb)
-        limit_memory(database, mb)
+            super().fit(tried)
 
-    monkeypatch.setattr(publish, "MEMORY_MB", (mb, 500, None))
-    monkeypatch.setattr(workers, "limit_memory", limited)
+    monkeypatch.setattr(compute, "Memory", Tight)
+    monkeypatch.setattr(workers, "_idle", [])
     with Lake(tmp_path / "lake") as lake, Lake(filled) as other:
         lake.ingest(traces[0])
-        # The last is lent to publish them.
-        assert seen == lent
         [(trace_id,)] = lake.rows("SELECT trace_id FROM traces")
         names = ("layers", "layer_categories", "ops", "step_times", "health")
         expected = {name: [row for row in rows if trace_id in row] for name, rows in answers(other, *names).items()}

@@ -1,0 +1,73 @@
+"""How much memory a database that computes takes: little, and more for as long as something does not fit."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+
+#: MB for each thread, tried in turn; None is what DuckDB takes by default: four fifths of the machine's memory before
+#: it spills, for each of several databases that work at once. What takes more is spilled, and fails only where it
+#: cannot be. In half of the first a large trace takes a tenth more CPU.
+STEPS_MB = (200, 500, 1000, 2000, None)
+
+
+class Memory:
+    """The memory limit of a database, for what several threads do in it."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Limit the memory of a connection's database to the first of the steps."""
+        self._cursor = connection.cursor()
+        [(self._threads,)] = self._cursor.execute("SELECT current_setting('threads')").fetchall()
+        self._lock = threading.Lock()
+        #: The places in STEPS_MB of what is running, and of the limit as it is set.
+        self._running: list[int] = []
+        self._set = -1
+        self._limit()
+
+    def fit(self, work: Callable[[], T]) -> T:
+        """Do some work, and again with more memory where it does not fit.
+
+        Raises:
+            duckdb.OutOfMemoryException: it does not fit what DuckDB takes by default.
+        """
+        import duckdb
+
+        for nth, mb in enumerate(STEPS_MB):
+            try:
+                with self._at_least(nth):
+                    return work()
+            except duckdb.OutOfMemoryException:
+                if mb is None:
+                    raise
+        raise AssertionError("the last step has no limit")
+
+    @contextlib.contextmanager
+    def _at_least(self, nth: int) -> Iterator[None]:
+        with self._lock:
+            self._running.append(nth)
+            self._limit()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.remove(nth)
+                self._limit()
+
+    def _limit(self) -> None:
+        import duckdb
+
+        nth = max(self._running, default=0)
+        if nth != self._set:
+            mb = STEPS_MB[nth]
+            size = "80%" if mb is None else f"{self._threads * mb}MB"
+            # What is held now may not fit: then the limit stays until the next work.
+            with contextlib.suppress(duckdb.OutOfMemoryException):
+                self._cursor.execute(f"SET GLOBAL memory_limit = '{size}'")
+                self._set = nth
