@@ -73,56 +73,56 @@ LEFT JOIN ascend_op_categories USING (op_category);
 -- depth of the innermost operator running: the latest one of this depth to have started.
 CREATE VIEW _enclosing_operators AS
 WITH alone AS (
+    -- A number for the thread is narrower to sort and to join than its names.
     SELECT DISTINCT
-        trace_id, launch_id AS event_id, launch_pid AS pid, launch_tid AS tid, launch_ns AS at_ns
+        trace_id, launch_id AS event_id, launch_pid AS pid, launch_tid AS tid,
+        hash(trace_id, launch_pid, launch_tid) AS thread_id, launch_ns AS at_ns
     FROM _launched
     WHERE op_id IS NULL AND launch_id IS NOT NULL
 ),
 threads AS (
-    SELECT DISTINCT trace_id, pid, tid FROM alone
+    SELECT DISTINCT trace_id, pid, tid, thread_id FROM alone
 ),
 causes AS (
-    SELECT
-        _operators.trace_id, op_id, external_id, _operators.pid, _operators.tid, start_ns, end_ns
+    SELECT thread_id, op_id, external_id, start_ns, end_ns
     FROM _operators
-    SEMI JOIN threads USING (trace_id, pid, tid)
+    JOIN threads USING (trace_id, pid, tid)
 ),
 edges AS (
     -- At one moment what ends goes first, then what starts, the longest first, then the launch. Of
     -- equally long operators the caller has the lower id: ids are given as operators start.
     SELECT
-        trace_id, pid, tid, op_id AS event_id, end_ns AS at_ns, -1 AS step, 0 AS turn,
-        0 AS until_ns, external_id
+        thread_id, op_id AS event_id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns,
+        external_id
     FROM causes
     UNION ALL
-    SELECT trace_id, pid, tid, op_id, start_ns, 1, 1, -end_ns, external_id FROM causes
+    SELECT thread_id, op_id, start_ns, 1, 1, -end_ns, external_id FROM causes
     UNION ALL
-    SELECT trace_id, pid, tid, event_id, at_ns, 0, 2, 0, NULL FROM alone
+    SELECT thread_id, event_id, at_ns, 0, 2, 0, NULL FROM alone
 ),
 swept AS (
     SELECT
-        trace_id, pid, tid, event_id, at_ns, turn,
+        thread_id, event_id, at_ns, turn,
         sum(step) OVER (
-            PARTITION BY trace_id, pid, tid
+            PARTITION BY thread_id
             ORDER BY at_ns, turn, until_ns, external_id, event_id
             ROWS UNBOUNDED PRECEDING
         ) AS depth
     FROM edges
 ),
 starts AS (
-    SELECT trace_id, pid, tid, depth, at_ns, event_id AS op_id FROM swept WHERE turn = 1
+    SELECT thread_id, depth, at_ns, event_id AS op_id FROM swept WHERE turn = 1
 ),
 launches AS (
-    SELECT trace_id, pid, tid, depth, at_ns, event_id AS launch_id FROM swept WHERE turn = 2
+    SELECT thread_id, depth, at_ns, event_id AS launch_id FROM swept WHERE turn = 2
 )
-SELECT launches.trace_id, launches.launch_id, starts.op_id
+SELECT threads.trace_id, launches.launch_id, starts.op_id
 FROM launches
 ASOF JOIN starts
-    ON starts.trace_id = launches.trace_id
-    AND starts.pid = launches.pid
-    AND starts.tid = launches.tid
+    ON starts.thread_id = launches.thread_id
     AND starts.depth = launches.depth
-    AND starts.at_ns <= launches.at_ns;
+    AND starts.at_ns <= launches.at_ns
+JOIN threads ON threads.thread_id = launches.thread_id;
 
 -- One row per device operation with its launch, its operator and its category.
 --

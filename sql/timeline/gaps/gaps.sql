@@ -224,12 +224,6 @@ SELECT
 FROM known
 CROSS JOIN limits
 JOIN spans USING (trace_id)
-JOIN names AS markers
-    ON markers.trace_id = known.trace_id AND markers.kernel_id = known.marker_id
-JOIN names AS payloads
-    ON payloads.trace_id = known.trace_id AND payloads.kernel_id = known.payload_id
-LEFT JOIN names AS befores
-    ON befores.trace_id = known.trace_id AND befores.kernel_id = known.previous_id
 LEFT JOIN programs AS runs_before
     ON runs_before.trace_id = known.trace_id AND runs_before.device = known.device
     AND runs_before.program_id = known.previous_program_id
@@ -238,4 +232,11 @@ LEFT JOIN programs AS runs_after
     AND runs_after.program_id = known.next_program_id
 LEFT JOIN stepped
     ON stepped.trace_id = known.trace_id AND stepped.device = known.device
-    AND stepped.start_ns = known.start_ns;
+    AND stepped.start_ns = known.start_ns
+-- Names last: each join before would hold their text again.
+LEFT JOIN names AS markers
+    ON markers.trace_id = known.trace_id AND markers.kernel_id = known.marker_id
+LEFT JOIN names AS payloads
+    ON payloads.trace_id = known.trace_id AND payloads.kernel_id = known.payload_id
+LEFT JOIN names AS befores
+    ON befores.trace_id = known.trace_id AND befores.kernel_id = known.previous_id;
