@@ -195,10 +195,15 @@ wanted AS (
     UNION
     SELECT trace_id, previous_id FROM known
 ),
+texts AS (
+    -- A name stands for itself by a number: text that many rows share is held once.
+    SELECT trace_id, name, min(kernel_id) AS name_id FROM kernels GROUP BY trace_id, name
+),
 names AS (
-    SELECT kernels.trace_id, kernels.kernel_id, kernels.name
+    SELECT kernels.trace_id, kernels.kernel_id, texts.name_id
     FROM kernels
     SEMI JOIN wanted USING (trace_id, kernel_id)
+    JOIN texts ON texts.trace_id = kernels.trace_id AND texts.name = kernels.name
 ),
 stepped AS (
     SELECT known.trace_id, known.device, known.start_ns, work.step_id
@@ -217,8 +222,8 @@ SELECT
             THEN 'between_programs'
     END AS kind,
     known.cause, known.host_bound_ns / 1000.0 AS host_bound_us, known.previous_id,
-    befores.name AS previous_name, known.marker_id, markers.name AS marker_name, known.payload_id,
-    payloads.name AS payload_name, runs_before.program AS previous_program,
+    before_texts.name AS previous_name, known.marker_id, marker_texts.name AS marker_name, known.payload_id,
+    payload_texts.name AS payload_name, runs_before.program AS previous_program,
     runs_before.execution_id AS previous_execution_id, runs_after.program AS next_program,
     runs_after.execution_id AS next_execution_id, stepped.step_id, known.launch_id
 FROM known
@@ -233,10 +238,15 @@ LEFT JOIN programs AS runs_after
 LEFT JOIN stepped
     ON stepped.trace_id = known.trace_id AND stepped.device = known.device
     AND stepped.start_ns = known.start_ns
--- Names last: each join before would hold their text again.
 LEFT JOIN names AS markers
     ON markers.trace_id = known.trace_id AND markers.kernel_id = known.marker_id
 LEFT JOIN names AS payloads
     ON payloads.trace_id = known.trace_id AND payloads.kernel_id = known.payload_id
 LEFT JOIN names AS befores
-    ON befores.trace_id = known.trace_id AND befores.kernel_id = known.previous_id;
+    ON befores.trace_id = known.trace_id AND befores.kernel_id = known.previous_id
+LEFT JOIN texts AS marker_texts
+    ON marker_texts.trace_id = markers.trace_id AND marker_texts.name_id = markers.name_id
+LEFT JOIN texts AS payload_texts
+    ON payload_texts.trace_id = payloads.trace_id AND payload_texts.name_id = payloads.name_id
+LEFT JOIN texts AS before_texts
+    ON before_texts.trace_id = befores.trace_id AND before_texts.name_id = befores.name_id;
