@@ -13,7 +13,8 @@ from ..engine.paths import readable
 from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
 from .databases.folder import table_files
 from .describe import trace_name
-from .places import Fact, facts_of
+from .places import Fact
+from .siblings import facts_of
 from .source import STDIN
 
 #: Names that every rank's file has; the folder's name says more.

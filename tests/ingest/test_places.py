@@ -1,13 +1,15 @@
 """Names of files and folders say run, rank, phase and parallelism, and each says where it was taken from."""
 
 import csv
+import gzip
 import re
 from pathlib import Path, PurePath
 
 import pytest
 
 from tracelake.engine.modules import csv_file
-from tracelake.ingest.places import facts_of, said_by
+from tracelake.ingest.places import said_by
+from tracelake.ingest.siblings import facts_of
 from tracelake.synthetic.xspace import tpu_space
 
 from ..support import run_cli, trace_bytes
@@ -60,7 +62,8 @@ def test_every_rule_finds_its_fact_in_the_example_of_its_comment(rule):
      {"run": "a/outputs/iteration_10/replica_1", "rank": "0"}),
     (("tb/runs/worker1.1773709742341309550.pt.trace.json", "tb/runs/worker0.1773709742341309551.pt.trace.json"),
      {"run": "tb/runs", "rank": "1"}),
-    (("a/profile_1.json", "a/profile_0.json"), {"run": "a", "rank": "1"}),
+    # Of ranks only where the files say so.
+    (("a/profile_1.json", "a/profile_0.json"), {}),
     (("s/capture_traces/bs_32_rank1.json.gz", "s/capture_traces/bs_1_rank1.json.gz"),
      {"rank": "1", "phase": "capture"}),
     (("s/graph_captures/rank0.json.gz", "s/graph_captures/rank1.json.gz"), {"rank": "0", "phase": "capture"}),
@@ -76,11 +79,107 @@ def test_every_rule_finds_its_fact_in_the_example_of_its_comment(rule):
     (("m/host_123.1612345678901.pt.trace.json", "m/host_124.1612345678901.pt.trace.json"), {}),
     # Of two jobs in a folder, by their names.
     (("m/cpu_rank-34.17.json", "m/train_rank-0.json", "m/train_rank-1.json"), {"rank": "34"}),
-    (("m/train_rank-1.json", "m/cpu_rank-34.17.json", "m/train_rank-0.json"), {"run": "m/train_rank-N", "rank": "1"}),
+    (("m/train_rank-1.json", "m/cpu_rank-34.17.json", "m/train_rank-0.json"), {"run": "m/train", "rank": "1"}),
     (("a/encoder-step3.json", "a/tape2.json", "a/frankfurt1.json"), {}),
 ])  # fmt: skip
 def test_names_as_tools_write_them(tmp_path, names, said):
     assert values(touch(tmp_path, *names)[0]) == said
+
+
+def touch_jobs(folder: Path, said: dict[str, tuple[int, int] | None]) -> list[Path]:
+    """Make traces that say their rank and the size of their job, as Kineto writes it."""
+    paths = touch(folder, *said)
+    for path, job in zip(paths, said.values(), strict=True):
+        about = {"distributedInfo": {"backend": "nccl", "rank": job[0], "world_size": job[1]}} if job else {}
+        content = trace_bytes([{**KERNEL, "name": path.name, "ts": 1}], schemaVersion=1, **about)
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return paths
+
+
+# Names of host and process: the ranks are those that the files say.
+FIRST, SECOND = "2026-03-17T01:09:02.341", "2026-03-17T01:10:42.341"
+AT, LATER = 1773709742341309550, 1773709842341309550
+
+
+@pytest.mark.parametrize(("said", "runs"), [
+    # tensorboard's handler (Megatron, DeepSpeed, the Trainer, vLLM of old), in each unit that it had.
+    ({f"m/a-host_17.{AT}.pt.trace.json": (0, 2), f"m/b_18.{AT + 5}.pt.trace.json.gz": (1, 2)}, ["m", "m"]),
+    ({f"m/a_1.{AT // 10**6}.pt.trace.json": (0, 2), f"m/b_1.{AT // 10**6}.pt.trace.json": (1, 2)}, ["m", "m"]),
+    # The server's frontend has no rank, and is no rank's part of the run.
+    ({f"v/a_1.{AT}.pt.trace.json.gz": (0, 2), f"v/a_2.{AT}.pt.trace.json.gz": (1, 2),
+      f"v/a_3.async_llm.{AT}.pt.trace.json.gz": None}, ["v", "v", None]),
+    # Two jobs: of different size, or both with a rank 0, at one time.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT}.pt.trace.json": (1, 8)}, [None, None]),
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 1), f"m/b_1.{AT}.pt.trace.json": (0, 1)}, [None, None]),
+    # One process in several captures is no run.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 1), f"m/a_1.{LATER}.pt.trace.json": (0, 1)}, [None, None]),
+    # Two captures of two ranks.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT + 5}.pt.trace.json": (1, 2),
+      f"m/a_1.{LATER}.pt.trace.json": (0, 2), f"m/b_1.{LATER - 5}.pt.trace.json": (1, 2)},
+     [f"m/{FIRST}", f"m/{FIRST}", f"m/{SECOND}", f"m/{SECOND}"]),
+    ({f"v/dp0_pp0_tp{rank}_dcp0_ep0_rank{rank}.{at + rank}.pt.trace.json.gz": (rank, 2)
+      for at in (AT, LATER) for rank in (0, 1)}, [f"v/{FIRST}", f"v/{FIRST}", f"v/{SECOND}", f"v/{SECOND}"]),
+    # Prefixes set captures apart.
+    ({f"v/{prefix}dp0_pp0_tp{rank}_dcp0_ep0_rank{rank}.{AT}.pt.trace.json.gz": (rank, 2)
+      for prefix in ("", "warm_") for rank in (0, 1)}, ["v", "v", "v/warm", "v/warm"]),
+    # Captures that are as far apart as the files of one are: names do not say which are of which.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT + 5}.pt.trace.json": (1, 2),
+      f"m/a_1.{AT + 9}.pt.trace.json": (0, 2), f"m/b_1.{AT + 14}.pt.trace.json": (1, 2)}, [None] * 4),
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT + 5}.pt.trace.json": (1, 2),
+      f"m/a_1.{LATER}.pt.trace.json": (0, 2)}, [None] * 3),
+    # Accelerate.
+    ({"m/profile_0.json": (0, 2), "m/profile_1.json": (1, 2)}, ["m", "m"]),
+    # Names that say other ranks than the files: all of one rank are no run.
+    ({"m/rank0.json": (0, 1), "m/rank1.json": (0, 1)}, [None, None]),
+    ({"m/rank0.json": (1, 2), "m/rank1.json": (0, 2)}, ["m", "m"]),
+    ({"m/rank0.json": (0, 2), "m/rank1.json": (1, 4)}, [None, None]),
+    # A folder per rank.
+    ({"m/rank_0/trace.json": None, "m/rank_1/trace.json": None}, ["m", "m"]),
+    ({"a/traces/rank0/k.json": (0, 2), "a/traces/rank1/k.json": (1, 2), "a/traces/rank1/other.json": (1, 2)},
+     ["a/traces/rankN/k", "a/traces/rankN/k", None]),
+    ({f"m/rank_{rank}/h_{rank}.{at}.pt.trace.json": (rank, 2) for at in (AT, LATER) for rank in (0, 1)},
+     [f"m/{FIRST}", f"m/{FIRST}", f"m/{SECOND}", f"m/{SECOND}"]),
+    ({"m/rank_0/trace.json": (0, 2)}, [None]),
+    ({"lora_rank8/trace.json": None, "lora_rank16/trace.json": None}, [None, None]),
+])  # fmt: skip
+def test_the_files_ranks_and_times_say_which_are_of_one_run(tmp_path, said, runs):
+    paths = touch_jobs(tmp_path, said)
+    assert [values(path).get("run") for path in paths] == runs
+    for path, run in zip(reversed(paths), reversed(runs), strict=True):
+        assert values(path).get("run") == run
+
+
+def test_replicas_that_count_their_ranks_from_0_get_those_of_the_run(tmp_path):
+    names = [f"v/dp{dp}_pp0_tp{tp}_dcp0_ep0_rank{tp}.{AT}.pt.trace.json" for dp in (0, 1) for tp in (0, 1)]
+    alone = touch_jobs(tmp_path / "each in a world of its own", dict.fromkeys(names, (0, 2)) | {
+        name: (int("rank1" in name), 2) for name in names
+    })  # fmt: skip
+    assert [values(path)["rank"] for path in alone] == ["0", "1", "2", "3"]
+    # All in one world: the files know better than their names.
+    together = touch_jobs(tmp_path / "in one world", {name: (rank, 4) for rank, name in enumerate(names)})
+    assert [values(path)["rank"] for path in together] == ["0", "1", "0", "1"]
+    for folder in (alone, together):
+        lake = tmp_path / f"lake of {folder[0].parent.parent.name}"
+        said = run_cli("ingest", folder[0].parent, "--events-only", lake=lake)
+        asked = run_cli("sql", "SELECT run, rank, rank_source, dp, tp FROM traces ORDER BY rank", "--format", "csv",
+                        lake=lake)  # fmt: skip
+        source = "files of the run" if folder is alone else "distributedInfo"
+        assert asked.stdout.splitlines()[1:] == [f"v,{rank},{source},2,2" for rank in range(4)]
+        assert ("rank 2 (distributedInfo; file name: 0)" in said.stderr) == (folder is together)
+
+
+def test_where_the_file_and_its_name_say_different_things_both_are_said(tmp_path):
+    touch_jobs(tmp_path, {"m/rank0.json": (1, 2), "m/rank1.json": (0, 2), "a/tp3_rank4.json": (4, 8)})
+    ended = run_cli("ingest", tmp_path / "m", tmp_path / "a", "--events-only", lake=tmp_path / "lake")
+    said = [line.rpartition("events; ")[2] for line in ended.stderr.splitlines() if "rank0.json" in line]
+    assert said == ["rank 1 (distributedInfo; file name: 0), run m (folder name)"]
+    # What both say is said once.
+    assert "rank 4" not in ended.stderr
+    facts = (
+        "SELECT value, is_used FROM place_facts JOIN traces USING (trace_id) WHERE concat(trace, fact) = 'rank0rank'"
+    )
+    asked = run_cli("sql", facts, "--format", "csv", lake=tmp_path / "lake")
+    assert asked.stdout.splitlines()[1:] == ["0,False"]
 
 
 def test_the_folders_of_ascend_s_ranks_are_a_run(tmp_path):
@@ -88,6 +187,23 @@ def test_the_folders_of_ascend_s_ranks_are_a_run(tmp_path):
     assert values(worker.parent) == {
         "run": "nightly", "rank": "1", "dp_rank": "0", "pp_rank": "0", "tp_rank": "1", "ep_rank": "0", "tp": "2",
     }  # fmt: skip
+    # Without ranks in their names; the profiler notes each beside its output.
+    folders = [
+        touch(tmp_path, f"old/{name}_ascend_pt/profiler_info_{rank}.json")[0].parent
+        for rank, name in enumerate(("node_4711_20260617064811905", "other-node_4712_20260617064811917"))
+    ]
+    assert [values(folder) for folder in folders] == [{"run": "old"}] * 2
+    ranks = [
+        touch(tmp_path, f"ms/rank_{rank}/n_{rank}_20260617064811905_ascend_ms/profiler_info_{rank}.json")[0].parent
+        for rank in (0, 1)
+    ]
+    assert [values(folder) for folder in ranks] == [{"run": "ms", "rank": "0"}, {"run": "ms", "rank": "1"}]
+
+
+@pytest.mark.parametrize("ending", [".sqlite", ".db", ".csv"])
+def test_databases_and_tables_of_several_ranks_are_a_run_beside_traces_of_another_kind(tmp_path, ending):
+    paths = touch(tmp_path, f"n/report_rank1{ending}", f"n/report_rank0{ending}", "n/report_rank0.json")
+    assert [values(path) for path in paths] == [{"run": "n", "rank": "1"}, {"run": "n", "rank": "0"}, {"rank": "0"}]
 
 
 def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp_path):
