@@ -8,10 +8,12 @@ from pathlib import Path, PurePath
 import pytest
 
 from tracelake.engine.modules import csv_file
+from tracelake.ingest.batch import expand
 from tracelake.ingest.places import said_by
 from tracelake.ingest.siblings import facts_of
 from tracelake.synthetic.xspace import tpu_space
 
+from ..graph_traces import Host
 from ..support import run_cli, trace_bytes
 
 RULES = list(csv.DictReader(csv_file("place_rules").open(encoding="utf-8", newline="")))
@@ -245,3 +247,47 @@ def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp
     assert asked.stdout.splitlines()[1:] == [
         "mine,user,rank,1,True", "mine,user,run,2026_01_02_03_04_05,False",
     ]  # fmt: skip
+
+
+def test_the_folder_of_a_server_s_profiler_is_understood_in_any_order_and_a_second_ingest_changes_nothing(tmp_path):
+    folder = tmp_path / "vllm_profile"
+    names = ("gemm_a", "gemm_b", "gemm_c", "gemm_d", "gemm_e")
+    files = []
+    for rank in (0, 1):
+        at = f"rank{rank}.{AT + rank}.pt.trace.json"
+        files += touch(folder, f"dp0_pp0_tp{rank}_dcp0_ep0_{at}", f"capture_traces/graph_capture_{at}")
+        Host().replay(*names[rank:]).write(files[-2])
+        Host().capture(*names[rank:], dims=[[8, 16 + rank]]).write(files[-1])
+    frontend, notes = touch(folder, f"node_17.async_llm.{AT}.pt.trace.json", "capture_traces/execution_details.json")
+    frontend.write_bytes(trace_bytes([{**KERNEL, "cat": "cpu_op", "ts": 1}]))
+    notes.write_text('[{"batch_size": 1}]')
+    asked = []
+    for lake, given in (("folder", [folder]), ("files", [*reversed(files), frontend])):
+        for known in (0, 5):
+            ended = run_cli("ingest", *given, lake=tmp_path / lake)
+            assert ended.stderr.splitlines()[-1].endswith(f"5 files: {5 - known} new, {known} known already, 0 failed.")
+            asked.append([
+                run_cli("sql", query, "--format", "csv", lake=tmp_path / lake).stdout for query in (
+                    "SELECT trace_id, trace, run, rank, phase, tp, tp_rank FROM traces ORDER BY trace",
+                    ("SELECT rank, input_dims, count(*) FROM captured_kernels JOIN traces USING (trace_id) GROUP BY ALL "
+                    "ORDER BY ALL"),
+                )
+            ])  # fmt: skip
+    assert asked == [asked[0]] * 4
+    run = f"{tmp_path.name}/vllm_profile"
+    assert [line.split(",", 2)[2] for line in asked[0][0].splitlines()[1:]] == [
+        f"{run},0,,2,0", f"{run},1,,2,1", ",0,capture,,", ",1,capture,,", ",,,,",
+    ]  # fmt: skip
+    assert asked[0][1].splitlines()[1:] == ['0,"[[8,16]]",5', '1,"[[8,17]]",4']
+
+
+def test_what_lies_beside_traces_is_left_out_of_a_folder_and_traces_of_such_names_are_not(tmp_path):
+    beside = (
+        "server_args.json", "trainer_state.json", "ds_config.json", "hf/tokenizer_config.json",
+        "hf/model.safetensors.index.json", "capture_traces/execution_details.json", "a/profiler_info_3.json",
+        "cluster_analysis_output/cluster_communication_matrix.json", "plugins/profile/x/h.memory_profile.json.gz",
+    )  # fmt: skip
+    for path in touch(tmp_path / "log", *beside):
+        path.write_text("{}")
+    traces = touch(tmp_path / "log", "new_config_rank0.json", "cluster_a.json", "tokenizer_on_gpu.json")
+    assert expand([tmp_path / "log"]) == sorted(map(str, traces))
