@@ -261,18 +261,16 @@ def test_the_folder_of_a_server_s_profiler_is_understood_in_any_order_and_a_seco
     frontend, notes = touch(folder, f"node_17.async_llm.{AT}.pt.trace.json", "capture_traces/execution_details.json")
     frontend.write_bytes(trace_bytes([{**KERNEL, "cat": "cpu_op", "ts": 1}]))
     notes.write_text('[{"batch_size": 1}]')
+    queries = (
+        "SELECT trace_id, trace, run, rank, phase, tp, tp_rank FROM traces ORDER BY trace",
+        "SELECT rank, input_dims, count(*) FROM captured_kernels JOIN traces USING (trace_id) GROUP BY ALL ORDER BY 1",
+    )
     asked = []
     for lake, given in (("folder", [folder]), ("files", [*reversed(files), frontend])):
         for known in (0, 5):
             ended = run_cli("ingest", *given, lake=tmp_path / lake)
             assert ended.stderr.splitlines()[-1].endswith(f"5 files: {5 - known} new, {known} known already, 0 failed.")
-            asked.append([
-                run_cli("sql", query, "--format", "csv", lake=tmp_path / lake).stdout for query in (
-                    "SELECT trace_id, trace, run, rank, phase, tp, tp_rank FROM traces ORDER BY trace",
-                    ("SELECT rank, input_dims, count(*) FROM captured_kernels JOIN traces USING (trace_id) GROUP BY ALL "
-                    "ORDER BY ALL"),
-                )
-            ])  # fmt: skip
+            asked.append([run_cli("sql", one, "--format", "csv", lake=tmp_path / lake).stdout for one in queries])
     assert asked == [asked[0]] * 4
     run = f"{tmp_path.name}/vllm_profile"
     assert [line.split(",", 2)[2] for line in asked[0][0].splitlines()[1:]] == [
