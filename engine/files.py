@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -105,14 +104,6 @@ def finished(folder: Path) -> None:
     for staging in _under_way:
         if staging.path == folder:
             staging.label = ""
-
-
-def remove_spilled() -> None:
-    """Remove what did not fit this process's memory, for it is about to end."""
-    mine = f"tracelake-{os.getpid()}"
-    for folder in Path(tempfile.gettempdir()).glob("tracelake-*"):
-        if folder.name == mine or folder.name.startswith(f"{mine}-"):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

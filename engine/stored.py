@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING
 
-from . import guard, modules
+from . import modules
 from .catalog import Catalog, State
 from .event_files import EventFiles
 from .here import Here
 from .layout import Layout
 from .paths import pattern
 from .publish import Rules, current_rows
+from .scratch import scratch
 from .tables import DataFile, Tables
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Stored:
 
     def see_here(self) -> None:
         """Have what is computed from now on seen by this connection alone; the catalog is to be loaded again."""
-        self.tables = Here(self._layout.tables, guard.scratch())
+        self.tables = Here(self._layout.tables, scratch())
         self.catalog = Catalog(self.tables)
 
     def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
