@@ -14,6 +14,7 @@ from pathlib import Path
 from .errors import InputError
 from .objects import ObjectPath, remove
 from .paths import Place, plain_files
+from .scratch import remove_dead_scratch
 
 
 def fsync_path(path: Path) -> None:
@@ -163,7 +164,8 @@ class Staging:
 
 
 def remove_dead_staging(parent: Path) -> None:
-    """Remove what ingests left that were killed. Live ones hold their lock and are left alone."""
+    """Remove what was left by processes that were killed. Live ones hold their locks and are left alone."""
+    remove_dead_scratch()
     if not parent.is_dir():
         return
     for lock_path in plain_files(parent, ".lock"):

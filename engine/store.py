@@ -20,7 +20,6 @@ from .lookups import LookupTables
 from .objects import ObjectPath
 from .paths import Place
 from .relations import BASE, Relations, is_of_all, named, shows_comments
-from .scratch import remove_dead_scratch
 from .stored import Stored
 
 T = TypeVar("T")
@@ -390,7 +389,6 @@ class Store:
         if self._connection is not None:
             return self._connection
         remove_dead_staging(self.layout.staging)
-        remove_dead_scratch()
         self._connection = connection = connect(self.memory_limit)
         have_read(connection, self.layout.root)
         create_tables(connection)

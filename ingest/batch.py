@@ -18,7 +18,6 @@ from ..engine.executors import Executor, Threads
 from ..engine.files import Staging, remove_dead_staging
 from ..engine.layout import Layout
 from ..engine.renew import AT_ONCE, together
-from ..engine.scratch import remove_dead_scratch
 from ..engine.secrets import redact
 from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
@@ -172,7 +171,6 @@ def ingest_many(
         at_once = 1
     work = partial(of_chunk, settings=settings, answers=answers, threads=executor.threads(at_once))
     remove_dead_staging(layout.staging)
-    remove_dead_scratch()
     chunks = list(_chunks(files, at_once))
     done: dict[int, Sequence[Ingested | Failed]] = {}
     for nth, results in executor.run(work, layout, chunks):
