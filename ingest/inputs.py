@@ -63,7 +63,8 @@ def input_of(path: str | os.PathLike[str]) -> Input:
     here = Path(path)
     if here.is_dir():
         if tables := table_files(here):
-            return Input(str(here), here, tuple(map(str, tables)), readable(here.absolute().name))
+            name = readable(here.absolute().name)
+            return Input(str(here), here, tuple(map(str, tables)), name, places=facts_of(here))
         found = ascend_folders(here)
         if len(found) != 1:
             raise InputError(f"{path}: is a folder; give the trace files in it.")

@@ -17,7 +17,7 @@ from ..engine.paths import readable
 #: Endings of traces, by kind; what else lies in a folder has no place among them.
 _TRACES = re.compile(
     r"((?:\.pt)?(?:\.trace)?(?:(?P<json>\.json)|(?P<xspace>\.xplane\.pb)|(?P<table>\.csv))(?:\.gz|\.zst)?"
-    r"|(?P<ascend>_ascend_(?:pt|ms))|(?P<database>\.sqlite|\.db))$",
+    r"|(?P<ascend>_ascend_(?:pt|ms))|(?P<database>\.sqlite|\.db)|(?P<export>[._](?:pqt|arw|parquet|arrow)dir))$",
     re.IGNORECASE,
 )
 _XSPACE = re.compile(r"\.xplane\.pb(\.gz|\.zst)?$", re.IGNORECASE)

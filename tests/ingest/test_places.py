@@ -11,6 +11,7 @@ from tracelake.engine.modules import csv_file
 from tracelake.ingest.batch import expand
 from tracelake.ingest.places import said_by
 from tracelake.ingest.siblings import facts_of
+from tracelake.synthetic.nsys import nsys_tables, write_nsys_folder
 from tracelake.synthetic.xspace import tpu_space
 
 from ..graph_traces import Host
@@ -202,10 +203,24 @@ def test_the_folders_of_ascend_s_ranks_are_a_run(tmp_path):
     assert [values(folder) for folder in ranks] == [{"run": "ms", "rank": "0"}, {"run": "ms", "rank": "1"}]
 
 
-@pytest.mark.parametrize("ending", [".sqlite", ".db", ".csv"])
+@pytest.mark.parametrize("ending", [".sqlite", ".db", ".csv", "_pqtdir", ".arrowdir"])
 def test_databases_and_tables_of_several_ranks_are_a_run_beside_traces_of_another_kind(tmp_path, ending):
     paths = touch(tmp_path, f"n/report_rank1{ending}", f"n/report_rank0{ending}", "n/report_rank0.json")
     assert [values(path) for path in paths] == [{"run": "n", "rank": "1"}, {"run": "n", "rank": "0"}, {"rank": "0"}]
+
+
+def test_the_folders_that_nsys_exports_of_several_ranks_are_a_run(tmp_path):
+    for rank, form in ((0, "parquetdir"), (1, "parquetdir")):
+        tables = nsys_tables()
+        columns, rows = tables["CUPTI_ACTIVITY_KIND_KERNEL"]
+        tables["CUPTI_ACTIVITY_KIND_KERNEL"] = (columns, rows[rank:])
+        (tmp_path / "n").mkdir(exist_ok=True)
+        write_nsys_folder(tmp_path / "n" / f"job_rank{rank}_pqtdir", form, tables)
+    ended = run_cli("ingest", tmp_path / "n", "--events-only", lake=tmp_path / "lake")
+    assert ended.stderr.splitlines()[-1].endswith("2 files: 2 new, 0 known already, 0 failed.")
+    asked = run_cli("sql", "SELECT run, rank, rank_source FROM traces ORDER BY rank", "--format", "csv",
+                    lake=tmp_path / "lake")  # fmt: skip
+    assert asked.stdout.splitlines()[1:] == ["n,0,file name", "n,1,file name"]
 
 
 def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp_path):
