@@ -12,6 +12,7 @@ from tracelake.ingest.batch import expand
 from tracelake.ingest.places import said_by
 from tracelake.ingest.siblings import facts_of
 from tracelake.synthetic.nsys import nsys_tables, write_nsys_folder
+from tracelake.synthetic.ranks import RECORDED_NS, Rank, write_ranks
 from tracelake.synthetic.xspace import tpu_space
 
 from ..graph_traces import Host
@@ -304,3 +305,26 @@ def test_what_lies_beside_traces_is_left_out_of_a_folder_and_traces_of_such_name
         path.write_text("{}")
     traces = touch(tmp_path / "log", "new_config_rank0.json", "cluster_a.json", "tokenizer_on_gpu.json")
     assert expand([tmp_path / "log"]) == sorted(map(str, traces))
+
+
+def test_runs_by_names_of_folders_are_answered_for_like_any_other(tmp_path):
+    folder = tmp_path / "exp" / "tensorboard"
+    folder.mkdir(parents=True)
+    for nth, at in enumerate((RECORDED_NS, RECORDED_NS + 600 * 10**9)):
+        ranks = [Rank(), Rank(slowness=1.3), Rank()]
+        for rank, path in enumerate(write_ranks(folder, ranks, steps=3, seed=nth, start_ns=at)):
+            path.rename(folder / f"node-{'abc'[rank]}_{4000 + rank}.{at + rank}.pt.trace.json.gz")
+    lake = tmp_path / "lake"
+    assert run_cli("ingest", tmp_path / "exp", lake=lake).returncode == 0
+    runs = [f"exp/tensorboard/2026-11-01T02:{minute}:00.000" for minute in ("00", "10")]
+    shown = run_cli("ranks", runs[0], "--format", "csv", lake=lake)
+    assert [line.split(",")[:2] for line in shown.stdout.splitlines()[1:]] == [
+        [runs[0], str(rank)] for rank in range(3)
+    ]
+    # Of the slow one the figures of the generator: it computes 1.3 times as long.
+    assert "rank 1: slow compute. The others wait longest for it in 3 of 3 steps" in shown.stderr
+    compared = run_cli("compare", *runs, lake=lake)
+    assert compared.returncode == 0
+    assert f"{runs[1]} beside {runs[0]}" in compared.stderr
+    missing = run_cli("compare", "exp/other", runs[0], lake=lake)
+    assert (missing.returncode, missing.stderr) == (3, "tracelake: exp/other: no such file.\n")
