@@ -60,7 +60,8 @@ class Ingested:
         unmatched: begin or end events without a partner.
         truncated: the file ends before its end.
         reason: what was wrong, when anything was.
-        places: what was taken from the names of the file and its folders, in words.
+        places: what was taken from the names of the file and its folders, in words; of a trace that the lake held, what
+            they say since.
     """
 
     source: str

@@ -328,3 +328,16 @@ def test_runs_by_names_of_folders_are_answered_for_like_any_other(tmp_path):
     assert f"{runs[1]} beside {runs[0]}" in compared.stderr
     missing = run_cli("compare", "exp/other", runs[0], lake=lake)
     assert (missing.returncode, missing.stderr) == (3, "tracelake: exp/other: no such file.\n")
+
+
+def test_a_trace_that_came_before_the_others_of_its_run_is_said_to_be_of_it_and_can_be_set(tmp_path):
+    first, second = touch_jobs(tmp_path, {"m/rank0.json": (0, 2), "b/rank1.json": (1, 2)})
+    lake = tmp_path / "lake"
+    run_cli("ingest", first, lake=lake)
+    second.rename(first.with_name("rank1.json"))
+    for said in ("; files beside it say by now that it is of a run: set rank0 run=m", ""):
+        again = run_cli("ingest", first.parent, lake=lake).stderr.splitlines()
+        assert again[0].endswith(f"): in the lake already{said}")
+        run_cli("set", "rank0", "run=m", lake=lake)
+    asked = run_cli("sql", "SELECT run, rank FROM traces ORDER BY rank", "--format", "csv", lake=lake)
+    assert asked.stdout.splitlines()[1:] == ["m,0", "m,1"]
