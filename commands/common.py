@@ -232,9 +232,12 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     from ..lake import Lake
 
     is_path = trace is not None and _names_input(trace)
-    if trace is not None and not is_path and (os.sep in trace or trace.endswith((".json", ".csv", ".gz", ".zst"))):
-        raise InputError(f"{trace}: no such file.")
     default = Path("tracelake")
+    is_lost = trace is not None and not is_path
+    is_lost = is_lost and (os.sep in str(trace) or str(trace).endswith((".json", ".csv", ".gz", ".zst")))
+    # Runs that are folders have names like paths.
+    if is_lost and not _is_run(lake or default, str(trace)):
+        raise InputError(f"{trace}: no such file.")
     if lake is not None:
         opened = _remembered(Lake(lake, create=create or is_path, unsafe=unsafe))
     elif not create and is_path and not (default / "lake.json").is_file():
@@ -244,6 +247,16 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     if trace is not None:
         say_losses(opened, trace)
     return opened
+
+
+def _is_run(lake: Place, name: str) -> bool:
+    from ..lake import Lake
+
+    try:
+        with Lake(lake, create=False) as opened:
+            return bool(opened.rows("SELECT 1 FROM traces WHERE run = $1 LIMIT 1", [name]))
+    except (InputError, UsageError):
+        return False
 
 
 def _names_input(trace: str) -> bool:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator
 
 from ..engine import files
+from ..engine.scratch import remove_scratch
 from .common import say
 
 #: Seconds that an atomic step may take: a rename and a row of the catalog.
@@ -49,7 +50,7 @@ def _wait(reading: int) -> None:
     try:
         files.unbroken.acquire(timeout=_PATIENCE)
         labels = files.abandon()
-        files.remove_spilled()
+        remove_scratch()
         if sys.stderr is not None and sys.stderr.isatty():
             # A progress bar hides the cursor and leaves its line.
             sys.stderr.write("\x1b[?25h\r\x1b[K")

@@ -117,7 +117,7 @@ def _of_run(lake: Place | None, trace: str) -> Lake:
 @contextlib.contextmanager
 def _file(output: Path | None, trace: str, format_: str) -> Iterator[Path]:
     """Give the file to write: the one named, else one that lasts as long as it is served."""
-    from ..engine.guard import scratch_folder
+    from ..engine.scratch import scratch_folder
 
     if output is not None:
         yield output

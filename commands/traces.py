@@ -172,4 +172,6 @@ def _say_ingested(result: Any) -> None:
         about += f" ({result.reason})"
     if result.places:
         about += f"; {result.places}"
-    say(f"{result.source}: {result.trace} ({result.trace_id}): {about if result.new else 'in the lake already'}")
+    if not result.new:
+        about = f"in the lake already; {result.places}" if result.places else "in the lake already"
+    say(f"{result.source}: {result.trace} ({result.trace_id}): {about}")

@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 
 from .errors import UsageError
-from .guard import scratch
 from .objects import ObjectPath
 from .paths import TRACE_ID, Place, file_literal, pattern, readable
 from .schema import EVENT_COLUMNS, empty_select
+from .scratch import scratch
 
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
 #: The events with trace and lane, which the folders say. DuckDB's own reading of `key=value` leaves files alone that a

@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from .errors import InputError
 from .objects import ObjectPath, remove
 from .paths import Place, plain_files
+from .scratch import remove_dead_scratch
 
 
 def fsync_path(path: Path) -> None:
@@ -107,14 +107,6 @@ def finished(folder: Path) -> None:
             staging.label = ""
 
 
-def remove_spilled() -> None:
-    """Remove what did not fit this process's memory, for it is about to end."""
-    mine = f"tracelake-{os.getpid()}"
-    for folder in Path(tempfile.gettempdir()).glob("tracelake-*"):
-        if folder.name == mine or folder.name.startswith(f"{mine}-"):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 @contextlib.contextmanager
 def changing(root: Place) -> Iterator[None]:
     """Turn what a disk refuses into a line for people.
@@ -172,7 +164,8 @@ class Staging:
 
 
 def remove_dead_staging(parent: Path) -> None:
-    """Remove what ingests left that were killed. Live ones hold their lock and are left alone."""
+    """Remove what was left by processes that were killed. Live ones hold their locks and are left alone."""
+    remove_dead_scratch()
     if not parent.is_dir():
         return
     for lock_path in plain_files(parent, ".lock"):

@@ -8,12 +8,9 @@ a SELECT, as DuckDB's parser has it, and no part of it writes (in DuckDB a WITH 
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
-import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import UsageError
 from .objects import ObjectPath
 from .paths import Place, file_literal, pattern, readable
+from .scratch import scratch_folder
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,24 +33,6 @@ _EXPLAIN = re.compile(
     r"\s*EXPLAIN(\s+ANALYZE\b)?(\s*\(\s*(ANALYZE|FORMAT\s+\w+)(\s*,\s*(ANALYZE|FORMAT\s+\w+))*\s*\))?", re.IGNORECASE
 )
 _ALL_OF_DUCKDB = "`--unsafe` allows all of DuckDB (in Python `lake.connection`)"
-
-
-@functools.cache
-def scratch() -> Path:
-    """Return this process's folder for what does not fit memory and for files on their way out; it may not exist."""
-    return Path(tempfile.gettempdir()) / f"tracelake-{os.getpid()}-{os.urandom(8).hex()}"
-
-
-@contextlib.contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Make a folder that a locked connection may write to, for as long as the context lasts."""
-    scratch().mkdir(mode=0o700, exist_ok=True)
-    try:
-        with tempfile.TemporaryDirectory(dir=scratch()) as folder:
-            yield Path(folder)
-    finally:
-        with contextlib.suppress(OSError):
-            scratch().rmdir()
 
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path, options: str) -> None:

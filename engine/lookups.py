@@ -9,11 +9,11 @@ import duckdb
 
 from . import modules
 from .errors import InputError
-from .guard import scratch_folder
 from .layout import Layout
 from .objects import ObjectPath
 from .paths import Place, pattern
 from .rules import create_rule_function
+from .scratch import scratch_folder
 
 
 class LookupTables:

@@ -180,7 +180,7 @@ class Store:
         """Be asked about these traces from now on: no file is read but theirs and of those that they rest on."""
         self.answers.widen()
         connection = self.catalog_connection
-        self.answers.focus = frozenset().union(*map(self.answers.related, trace_ids))
+        self.answers.focus = self.answers.related(connection, trace_ids)
         self.answers.see(connection)
         self._see_catalog(connection)
 

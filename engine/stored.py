@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING
 
-from . import guard, modules
+from . import modules
 from .catalog import Catalog, State
 from .event_files import EventFiles
 from .here import Here
 from .layout import Layout
 from .paths import pattern
 from .publish import Rules, current_rows
+from .scratch import scratch
 from .tables import DataFile, Tables
 
 if TYPE_CHECKING:
     import duckdb
 
+#: The run that names say; one that was set goes before it.
+_RUN = "metadata ->> '$.places.run.value'"
 #: A table of a connection: the batches of each trace's answers, of those that are not asked about, too.
 BATCHES = "_batches"
 
@@ -43,7 +47,7 @@ class Stored:
 
     def see_here(self) -> None:
         """Have what is computed from now on seen by this connection alone; the catalog is to be loaded again."""
-        self.tables = Here(self._layout.tables, guard.scratch())
+        self.tables = Here(self._layout.tables, scratch())
         self.catalog = Catalog(self.tables)
 
     def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
@@ -85,13 +89,28 @@ class Stored:
     def _stale_of(self, rules: Rules, states: Mapping[str, State]) -> list[str]:
         return [one for one, state in states.items() if state.rules != rules.of(self.catalog.relevant(one))]
 
-    def related(self, trace_id: str) -> frozenset[str]:
-        """Return a trace and those that its answers may rest on: of its run, its captures, and what names its ranks."""
-        settings, state = self.catalog.settings, self.catalog.states[trace_id]
-        run = settings.get(trace_id, {}).get("run")
-        same_run = (one for one in self.catalog.states if run and settings.get(one, {}).get("run") == run)
-        linked = (link.partition(":")[0] for link in state.links.split(",") if link)
-        return frozenset({trace_id, *same_run, *linked})
+    def related(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> frozenset[str]:
+        """Return traces and those that their answers may rest on: of their runs, captures, and what names their ranks.
+
+        Args:
+            connection: one with the whole catalog.
+            traces: the traces.
+        """
+        found = set(traces)
+        given = {one: settings["run"] for one, settings in self.catalog.settings.items() if "run" in settings}
+        rows = connection.execute(
+            f"SELECT trace_id, {_RUN} FROM _catalog WHERE trace_id IN $1", [sorted(found)]
+        ).fetchall()
+        for run in {given.get(one, by_names) for one, by_names in rows} - {None}:
+            found |= {one for one, its in given.items() if its == run}
+            # Metadata may be long: it is parsed where it has the words.
+            named = f"CASE WHEN contains(metadata, $1) THEN {_RUN} END = $2"
+            words = [json.dumps(run, ensure_ascii=False), run]
+            of_run = connection.execute(f"SELECT trace_id FROM _catalog WHERE {named}", words).fetchall()
+            found |= {one for (one,) in of_run} - given.keys()
+        states = (self.catalog.states[one] for one in traces)
+        linked = (link.partition(":")[0] for state in states for link in state.links.split(",") if link)
+        return frozenset(found.union(linked))
 
     def _asked(self, entry: modules.Module | None = None) -> dict[str, State]:
         """Return the states of the traces whose rows are read, of a relation if given."""

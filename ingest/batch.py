@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +42,15 @@ _LITTLE_BYTES = 1 << 20
 _ENDINGS = (".json", ".json.gz", ".json.zst", ".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst")
 _TABLES = (".csv", ".csv.gz", ".csv.zst")
 _DATABASES = (".sqlite", ".db")
-#: Model descriptions and server settings that lie beside traces.
-_NOT_TRACES = frozenset({"config.json", "server_args.json", "metadata.json", "generation_config.json"})
+#: What lies beside traces under their ending: settings of models, servers and jobs, what analyses left, what other
+#: tools of the same profiler show.
+_NOT_TRACES = re.compile(
+    r"(((generation|tokenizer|(pre)?processor|adapter|ds|deepspeed|zero|accelerate)_)?config|server_args|metadata"
+    r"|tokenizer|special_tokens_map|added_tokens|vocab|(pytorch_)?model(\.safetensors|\.bin)\.index|trainer_state"
+    r"|(all|train|eval|predict)_results|execution_details|profiler_(info|metadata)(_\d+)?"
+    r"|cluster_communication(_matrix)?|communication_group|.+\.(memory_profile|overview_page|op_profile|kernel_stats"
+    r"|memory_viewer|pod_viewer|roofline_model|hlo_stats|framework_op_stats|input_pipeline_analyzer))\.json(\.gz|\.zst)?"
+)
 
 
 class _Stopped(Exception):
@@ -87,7 +95,7 @@ def _in_folder(folder: Path) -> list[str]:
         if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
             # Whatever else lies in a rank's folder is of the same run.
             continue
-        if (name.endswith(_ENDINGS) and name not in _NOT_TRACES) or (
+        if (name.endswith(_ENDINGS) and not _NOT_TRACES.fullmatch(name)) or (
             (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))
         ):
             found.append(str(file))

@@ -13,7 +13,8 @@ from ..engine.paths import readable
 from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
 from .databases.folder import table_files
 from .describe import trace_name
-from .places import Fact, facts_of
+from .places import Fact
+from .siblings import facts_of
 from .source import STDIN
 
 #: Names that every rank's file has; the folder's name says more.
@@ -62,7 +63,8 @@ def input_of(path: str | os.PathLike[str]) -> Input:
     here = Path(path)
     if here.is_dir():
         if tables := table_files(here):
-            return Input(str(here), here, tuple(map(str, tables)), readable(here.absolute().name))
+            name = readable(here.absolute().name)
+            return Input(str(here), here, tuple(map(str, tables)), name, places=facts_of(here))
         found = ascend_folders(here)
         if len(found) != 1:
             raise InputError(f"{path}: is a folder; give the trace files in it.")

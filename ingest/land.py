@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -81,6 +83,7 @@ def land(
                 known = {key for key, one in new.items() if _is_known(layout, catalog, connection, one)}
                 _put_in_place(layout, [new[key] for key in new.keys() - known])
                 catalog.append_settings({one.trace_id: given for one in staged})
+                since = {one.trace_id: _said_since(catalog, connection, one) for one in staged}
                 entries = [one.entry for key, one in new.items() if key not in known]
                 if batch.batch_id:
                     entries += catalog.entries(connection, known)
@@ -95,7 +98,12 @@ def land(
         if len(tables.files("traces")) > MOST_FILES:
             compact(layout)
         fresh = new.keys() - known
-        return [replace(one.ingested, new=one is new.get(one.trace_id) and one.trace_id in fresh) for one in staged]
+        return [
+            one.ingested
+            if one is new.get(one.trace_id) and one.trace_id in fresh
+            else replace(one.ingested, new=False, places=since[one.trace_id])
+            for one in staged
+        ]
     except OSError as error:
         raise InputError(f"{layout.root}: cannot be written to: {error.strerror or error}.") from error
     except duckdb.Error as error:
@@ -108,6 +116,19 @@ def _is_known(layout: Layout, catalog: Catalog, connection: duckdb.DuckDBPyConne
         return False
     [entry] = catalog.entries(connection, [staged.trace_id])
     return is_whole(layout, staged.trace_id, entry["event_count"], entry["event_files"])
+
+
+def _said_since(catalog: Catalog, connection: duckdb.DuckDBPyConnection, staged: Staged) -> str:
+    """Return the run that names say of a trace by now, if it is in the lake and came before the others of the run."""
+    run = _run_of(staged.entry)
+    if not run or staged.trace_id not in catalog.states or catalog.settings.get(staged.trace_id, {}).get("run"):
+        return ""
+    [entry] = catalog.entries(connection, [staged.trace_id])
+    return "" if _run_of(entry) else f"files beside it say by now that it is of a run: set {entry['trace']} run={run}"
+
+
+def _run_of(entry: Mapping[str, Any]) -> str:
+    return str(json.loads(entry.get("metadata") or "{}").get("places", {}).get("run", {}).get("value", ""))
 
 
 def _compute(layout: Layout, folder: Path, new: Sequence[Staged], given: Settings, *, answers: bool) -> Batch:

@@ -60,7 +60,8 @@ class Ingested:
         unmatched: begin or end events without a partner.
         truncated: the file ends before its end.
         reason: what was wrong, when anything was.
-        places: what was taken from the names of the file and its folders, in words.
+        places: what was taken from the names of the file and its folders, in words; of a trace that the lake held, what
+            they say since.
     """
 
     source: str
@@ -166,10 +167,7 @@ def _read_into(
     reading.metadata |= what.metadata | places.metadata_of(what.places)
     entry: dict[str, Any] = describe(reading, readable(what.path.name) if what.path else "stdin", devices)
     entry |= what.facts
-    named = places.columns_of(what.places)
-    if entry.get("rank") is not None:
-        named.pop("rank_source", None)
-    entry |= {key: value for key, value in named.items() if entry.get(key) is None or key == "rank_source"}
+    entry |= places.taken_by(entry, what.places)
     entry |= {"trace": what.trace, "source_path": None if what.path is None else readable(what.path.absolute())}
     entry = {key: notes.clean(value) if isinstance(value, str) else value for key, value in entry.items()}
     content = _one_digest([source.content_digest for source in sources])
@@ -201,7 +199,7 @@ def _read_into(
     ingested = Ingested(
         what.name, trace_id, str(entry["trace"]), True, extent[2], notes.rejected, notes.repaired, notes.skipped,
         notes.redacted, unmatched, notes.truncated is not None, notes.truncated or notes.first(),
-        places.shown(entry.get("metadata") or "{}", entry.get("rank_source")),
+        places.shown(entry),
     )  # fmt: skip
     # The folder's name says whose they are, to whoever reads the files.
     return Staged(entry, events.rename(folder / f"trace_id={trace_id}"), ingested)

@@ -86,12 +86,16 @@ WITH found AS (
         trace_id, source_mtime_ns,
         coalesce(base_time_ns, 0) + CAST(coalesce(start_ns, 0) AS HUGEINT) AS clock_ns,
         regexp_extract(
-            names, '(?:^|\D)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?:\D|$)',
-            ['year', 'month', 'day']
+            names,
+            concat(
+                '(?:^|\D)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])',
+                '(?:[-_.T ]?([01]\d|2[0-3])[-_.:]?([0-5]\d)[-_.:]?([0-5]\d)[.]?(\d{3})?)?(?:\D|$)'
+            ),
+            ['year', 'month', 'day', 'hour', 'minute', 'second', 'ms']
         ) AS named,
-        -- A profiler's own name: seconds, milliseconds or nanoseconds since 1970.
+        -- A profiler's own name: seconds, milliseconds, microseconds or nanoseconds since 1970.
         regexp_extract(
-            names, '(?:^|\D)(1[5-9]\d{8})(\d{9}|\d{3})?(?:\D|$)', ['seconds', 'rest']
+            names, '(?:^|\D)(1[5-9]\d{8})(\d{9}|\d{6}|\d{3})?(?:\D|$)', ['seconds', 'rest']
         ) AS counted
     FROM (
         SELECT
@@ -111,11 +115,22 @@ SELECT
             THEN make_timestamp(CAST(clock_ns // 1000 AS BIGINT))
     END AS by_clock,
     coalesce(
-        TRY_CAST(concat_ws('-', named.year, named.month, named.day) AS TIMESTAMP),
         make_timestamp(
             TRY_CAST(
                 nullif(counted.seconds, '') || rpad(counted.rest, 6, '0')[:6] AS BIGINT
             )
+        ),
+        TRY_CAST(
+            concat_ws('-', named.year, named.month, named.day)
+            || CASE
+                WHEN named.hour <> ''
+                    THEN
+                        concat(
+                            ' ', concat_ws(':', named.hour, named.minute, named.second),
+                            '.', rpad(named.ms, 3, '0')
+                        )
+                ELSE ''
+            END AS TIMESTAMP
         )
     ) AS by_name,
     make_timestamp(source_mtime_ns // 1000) AS by_file
@@ -167,8 +182,9 @@ FROM found;
 -- base_time_ns      BIGINT     ns since 1970 at the file's time 0, if the file has it
 -- recorded_at       TIMESTAMP  when it was recorded, UTC
 -- recorded_at_source  VARCHAR  where that is from: user, clock (the file's own, at its first
---                              event), name (a date or a time since 1970 in the trace's name or
---                              run), or file (when it was last written)
+--                              event), name (in the trace's name or run: a time since 1970, else
+--                              a date, with the time of day behind it), or file (when it was
+--                              last written)
 -- event_count       BIGINT     events stored
 -- rejected_count    BIGINT     events of the file that could not be stored
 -- repaired_count    BIGINT     events stored after their text was mended

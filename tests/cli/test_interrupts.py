@@ -1,11 +1,6 @@
 """Ctrl-C ends a command within a second and leaves nothing of what it had begun."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,11 +8,9 @@ import pytest
 from tracelake.engine import files
 from tracelake.lake import Lake
 
-from ..support import ROOT, trace_bytes
+from ..interrupting import PATIENCE, interrupted, reading
+from ..support import trace_bytes
 
-#: What Ctrl-C may take here. The claim is a second; a machine that runs other tests beside this one gets more, and
-#: what does not hear the signal goes on for longer than this.
-PATIENCE = 8.0
 KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0}}
 
 
@@ -34,43 +27,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def interrupted(lake: Path, *words: str | Path, when: object) -> tuple[float, int, str]:
-    """Start a command, interrupt it `when` says so, and return how long it took to end, its code and its words."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACELAKE")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tracelake", "--lake", str(lake), *map(str, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT.parent, env=environment,
-        # What runs the tests in the background may ignore the signal, and a child inherits that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )  # fmt: skip
-    assert callable(when)
-    begun = time.monotonic()
-    while not when(time.monotonic() - begun):
-        if process.poll() == 0:
-            pytest.skip("this machine was done before the interrupt")
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() - begun < 60
-        time.sleep(0.02)
-    sent = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    return time.monotonic() - sent, process.returncode, told
-
-
 @pytest.mark.parametrize("later", [0.0, 0.4, 1.5, 4.0])
 def test_an_ingest_that_is_interrupted_stores_nothing_and_says_of_which_file(tmp_path, large, later):
     lake = tmp_path / "lake"
-    staged: list[float] = []
-
-    def when(seconds: float) -> bool:
-        if not staged and list(lake.glob(".staging/*/events")):
-            staged.append(seconds)
-        return bool(staged) and seconds >= staged[0] + later
-
-    took, code, told = interrupted(lake, "ingest", large, when=when)
+    took, code, told = interrupted(lake, "ingest", large, when=reading(lake, later), late=later > 1)
     assert (code, told) == (130, f"tracelake: interrupted, nothing stored of {large}.\n")
     assert took < PATIENCE
-    assert [*lake.glob(".staging/*"), *lake.glob("events/*"), *lake.glob("traces/*")] == []
+    assert [*lake.glob(".staging/*"), *lake.glob("events/*"), *lake.glob("tables/traces/*.parquet")] == []
 
 
 def test_a_question_that_is_interrupted_ends_whatever_the_database_is_at(tmp_path):
@@ -86,7 +49,7 @@ def test_files_that_were_stored_before_the_interrupt_stay(tmp_path, large):
     small = tmp_path / "small.json"
     small.write_bytes(trace_bytes([KERNEL]))
     took, code, told = interrupted(
-        lake, "ingest", "--jobs", "1", small, large, when=lambda _: list(lake.glob("traces/*.parquet"))
+        lake, "ingest", "--jobs", "1", small, large, when=lambda _: list(lake.glob("tables/traces/*.parquet"))
     )
     assert code == 130
     assert str(small) not in told

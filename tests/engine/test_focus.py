@@ -21,7 +21,8 @@ ASKED = (
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory) -> Iterator[Lake]:
-    """A lake of a decode, a replayed graph, its capture, and two ranks of a run."""
+    """A lake of a decode, a replayed graph, its capture, and two ranks of each of two runs: one was set, one is
+    that of the folder."""
     folder = tmp_path_factory.mktemp("traces")
     write_gpu(folder / "decode.json.gz")
     Host().replay(*KERNELS).write(folder / "replay.json")
@@ -33,9 +34,13 @@ def filled(tmp_path_factory) -> Iterator[Lake]:
         ]
         about = {"rank": rank, "world_size": 2}
         (folder / f"rank{rank}.json").write_bytes(trace_bytes(events, distributedInfo=about))
+        (folder / "by names" / "job").mkdir(parents=True, exist_ok=True)
+        events[0]["dur"] += 1
+        (folder / "by names" / "job" / f"its_rank{rank}.json").write_bytes(trace_bytes(events, distributedInfo=about))
     with Lake(folder / "lake") as lake:
         lake.ingest(*(path for path in sorted(folder.iterdir()) if path.is_file() and "rank" not in path.name))
         lake.ingest(*sorted(folder.glob("rank*")), run="r")
+        lake.ingest(folder / "by names")
         yield lake
 
 
@@ -48,6 +53,7 @@ def answers(lake: Lake, trace_id: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(("trace", "read"), [
     ("decode", {"decode"}), ("replay", {"replay", "capture"}), ("rank1", {"rank0", "rank1"}),
+    ("its_rank1", {"its_rank0", "its_rank1"}),
 ])  # fmt: skip
 def test_the_answers_about_a_trace_are_those_of_the_whole_lake(filled, trace, read):
     names = dict(filled.rows("SELECT trace, trace_id FROM traces"))
@@ -58,7 +64,12 @@ def test_the_answers_about_a_trace_are_those_of_the_whole_lake(filled, trace, re
         assert alone.rows("SELECT count(DISTINCT trace_id) FROM events") == [(len(read),)]
     assert found == answers(filled, names[trace])
     # The law is not about empty answers.
-    of_kind = {"decode": "layers", "replay": "captured_kernels", "rank1": "collective_ranks"}
+    of_kind = {
+        "decode": "layers",
+        "replay": "captured_kernels",
+        "rank1": "collective_ranks",
+        "its_rank1": "collective_ranks",
+    }
     assert found[of_kind[trace]]
 
 

@@ -1,6 +1,8 @@
 """What holds for the reader of every format, on files made by repeating a few rows of its own."""
 
+import csv
 import itertools
+import json
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +18,10 @@ from tracelake.synthetic.databases import write_msprof, write_rocpd
 from tracelake.synthetic.npu import npu_table
 from tracelake.synthetic.nsys import write_nsys
 
-from ..support import entry_of, ingest_into, stored, trace_bytes
+from ..interrupting import PATIENCE, interrupted, reading
+from ..support import entry_of, ingest_into, run_cli, stored, trace_bytes
+from .credentials import KINDS, token
+from .test_secrets import everything_in
 
 KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0}}
 #: The peak by /proc: what getrusage has of a child holds its parent's memory at the fork as well.
@@ -78,6 +83,63 @@ MAKERS: dict[str, Callable[[Path, int], Path]] = {
     "rocpd": lambda folder, rows: repeated(write_rocpd(folder / "1_results.db"), "rocpd_kernel_dispatch_u", rows),
     "msprof": lambda folder, rows: repeated(write_msprof(folder / "msprof_1.db"), "TASK", rows),
 }
+
+
+def chrome_with(folder: Path, name: str, argument: str) -> Path:
+    path = folder / "trace.json"
+    path.write_bytes(trace_bytes([{**KERNEL, "name": name, "args": {"device": 0, "note": argument}}]))
+    return path
+
+
+def ascend_with(folder: Path, name: str, argument: str) -> Path:
+    rows = list(csv.DictReader(npu_table().splitlines()))
+    rows[3] |= {"Name": name, "Input Shapes": argument}
+    path = folder / "kernel_details.csv"
+    with path.open("w", newline="") as out:
+        table = csv.DictWriter(out, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+    return path
+
+
+def xspace_with(folder: Path, name: str, argument: str) -> Path:
+    event = xspace.Event(name, 1_000_000, 2_000_000, {"note": argument})
+    path = folder / "a.xplane.pb"
+    path.write_bytes(xspace.space(xspace.plane("/device:TPU:0", [xspace.Line("XLA Ops", 1, [event])])))
+    return path
+
+
+def nsys_with(folder: Path, name: str, argument: str) -> Path:
+    return changed(
+        write_nsys(folder / "a.sqlite"), "UPDATE StringIds SET value = ? WHERE id = ?", (name, 1), (argument, 2)
+    )
+
+
+def rocpd_with(folder: Path, name: str, argument: str) -> Path:
+    # The arguments of its events are numbers; what a marker says is text.
+    path = write_rocpd(folder / "1_results.db")
+    changed(path, "UPDATE rocpd_info_kernel_symbol_u SET display_name = ?", (name,))
+    message = json.dumps({"message": f"aten::mm, {argument}, op_id = 9"})
+    return changed(path, "UPDATE rocpd_event_u SET extdata = ? WHERE extdata LIKE '%op_id%'", (message,))
+
+
+def msprof_with(folder: Path, name: str, argument: str) -> Path:
+    texts = ((name, "MatMulV2_1"), (argument, "8,16;16,4"))
+    return changed(write_msprof(folder / "msprof_1.db"), "UPDATE STRING_IDS SET value = ? WHERE value = ?", *texts)
+
+
+def changed(path: Path, statement: str, *values: tuple[object, ...]) -> Path:
+    with sqlite3.connect(path) as connection:
+        connection.executemany(statement, values)
+    connection.close()
+    return path
+
+
+#: Makers of a file of each format with an event that has a name and an argument.
+PLANTERS: dict[str, Callable[[Path, str, str], Path]] = {
+    "chrome": chrome_with, "ascend table": ascend_with, "xspace": xspace_with, "nsys": nsys_with,
+    "rocpd": rocpd_with, "msprof": msprof_with,
+}  # fmt: skip
 every_reader = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
@@ -131,6 +193,58 @@ def test_ctrl_c_stops_a_reader_at_its_next_piece_and_leaves_nothing(tmp_path, ma
     assert not list(lake.layout.staging.iterdir())
     assert lake.rows("SELECT count(*) FROM traces") == [(0,)]
     lake.close()
+
+
+@every_reader
+def test_a_real_ctrl_c_in_the_midst_of_a_file_leaves_a_lake_that_takes_it_next_time(tmp_path, monkeypatch, make):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    lake, path = tmp_path / "lake", make(tmp_path, 400_000)
+    took, code, told = interrupted(lake, "ingest", path, "--events-only", when=reading(lake, 0.2))
+    assert (code, told) == (130, f"tracelake: interrupted, nothing stored of {path}.\n")
+    assert took < PATIENCE
+    assert [*lake.glob(".staging/*"), *lake.glob("events/*"), *(tmp_path / "tmp").iterdir()] == []
+    with Lake(lake, stored=True) as opened:
+        assert opened.rows("SELECT count(*) FROM traces") == [(0,)]
+        [result] = opened.ingest(path, events_only=True)
+        assert (result.new, result.rejected, result.truncated) == (True, 0, False)
+        assert opened.rows("SELECT event_count >= 400000 FROM traces") == [(True,)]
+
+
+@pytest.mark.parametrize("plant", PLANTERS.values(), ids=PLANTERS)
+def test_a_credential_in_a_name_or_an_argument_is_in_no_file_of_the_lake_and_no_output(tmp_path, plant):
+    kinds = ("github_token", "json_web_token", "url_password", "secret_value")
+    texts = " ".join(KINDS[kind][0] for kind in kinds)
+    lake, path = tmp_path / "lake", plant(tmp_path, f"seen_in_a_name {texts}", f"seen_in_an_argument {texts}")
+    ended = run_cli("ingest", path, lake=lake)
+    assert ended.returncode == 0
+    asked = ("sql", "SELECT * FROM events JOIN traces USING (trace_id)", "--format", "json")
+    outputs = [run_cli(*words, lake=lake).stdout for words in (asked, ("doctor",))]
+    run_cli("export", "events", "traces", "-o", tmp_path / "out", lake=lake)
+    for where in (everything_in(lake), everything_in(tmp_path / "out"), outputs[0]):
+        assert "seen_in_a_name" in where
+        assert "seen_in_an_argument" in where
+        assert [kind for kind in kinds if f"[redacted:{kind}]" not in where] == []
+        outputs.append(where)
+    outputs += [ended.stdout, ended.stderr]
+    assert [kind for kind in kinds if any(KINDS[kind][1] in where for where in outputs)] == []
+
+
+@every_reader
+def test_a_credential_in_the_names_of_file_and_folder_is_stored_nowhere(tmp_path, make):
+    secret = token("gh" + "p_", 36)
+    made = make(tmp_path, 3000)
+    folder = tmp_path / f"runs-{secret}"
+    folder.mkdir()
+    lake, paths = tmp_path / "lake", []
+    for rank in (0, 1):
+        paths.append(folder / f"{secret}_rank{rank}{made.name[made.name.index('.') :]}")
+        paths[-1].write_bytes(made.read_bytes())
+    ended = run_cli("ingest", paths[0], lake=lake)
+    assert ended.returncode == 0
+    assert "run runs-[redacted:github_token] (folder name)" in ended.stderr
+    listed = run_cli("traces", "--format", "json", lake=lake).stdout
+    assert [where for where in (everything_in(lake), listed, ended.stdout + ended.stderr) if secret in where] == []
 
 
 @pytest.mark.slow

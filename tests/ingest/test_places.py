@@ -1,15 +1,21 @@
 """Names of files and folders say run, rank, phase and parallelism, and each says where it was taken from."""
 
 import csv
+import gzip
 import re
 from pathlib import Path, PurePath
 
 import pytest
 
 from tracelake.engine.modules import csv_file
-from tracelake.ingest.places import facts_of, said_by
+from tracelake.ingest.batch import expand
+from tracelake.ingest.places import said_by
+from tracelake.ingest.siblings import facts_of
+from tracelake.synthetic.nsys import nsys_tables, write_nsys_folder
+from tracelake.synthetic.ranks import RECORDED_NS, Rank, write_ranks
 from tracelake.synthetic.xspace import tpu_space
 
+from ..graph_traces import Host
 from ..support import run_cli, trace_bytes
 
 RULES = list(csv.DictReader(csv_file("place_rules").open(encoding="utf-8", newline="")))
@@ -51,7 +57,22 @@ def test_every_rule_finds_its_fact_in_the_example_of_its_comment(rule):
      {"rank": "0", "phase": "capture"}),
     (("out/profile_trace/iteration_10/rank1_trace.json", "out/profile_trace/iteration_10/rank0_trace.json"),
      {"run": "out/iteration_10", "rank": "1"}),
-    (("torch_profile/rank-3.json.gz", "torch_profile/rank-4.json.gz"), {"run": "torch_profile", "rank": "3"}),
+    # The names of these folders are everybody's: two experiments must not become one run.
+    (("a/torch_profile/rank-3.json.gz", "a/torch_profile/rank-4.json.gz"), {"run": "a/torch_profile", "rank": "3"}),
+    (("a/outputs/profiling/traces/iteration_10/rank1_trace.json.gz",
+      "a/outputs/profiling/traces/iteration_10/rank0_trace.json.gz"),
+     {"run": "a/outputs/iteration_10", "rank": "1"}),
+    (("a/outputs/profile_traces/iteration_10/replica_1/rank0_trace.json",),
+     {"run": "a/outputs/iteration_10/replica_1", "rank": "0"}),
+    (("tb/runs/worker1.1773709742341309550.pt.trace.json", "tb/runs/worker0.1773709742341309551.pt.trace.json"),
+     {"run": "tb/runs", "rank": "1"}),
+    # Of ranks only where the files say so.
+    (("a/profile_1.json", "a/profile_0.json"), {}),
+    (("s/capture_traces/bs_32_rank1.json.gz", "s/capture_traces/bs_1_rank1.json.gz"),
+     {"rank": "1", "phase": "capture"}),
+    (("s/graph_captures/rank0.json.gz", "s/graph_captures/rank1.json.gz"), {"rank": "0", "phase": "capture"}),
+    (("s/17.5-TP-1-CP-2-prefill.trace.json.gz",),
+     {"run": "17.5-prefill", "tp_rank": "1", "phase": "prefill"}),
     (("one/rank3.json.gz",), {"rank": "3"}),
     (("log/plugins/profile/2026_01_02_03_04_05/host-10.xplane.pb",
       "log/plugins/profile/2026_01_02_03_04_05/host-9.xplane.pb",
@@ -62,11 +83,107 @@ def test_every_rule_finds_its_fact_in_the_example_of_its_comment(rule):
     (("m/host_123.1612345678901.pt.trace.json", "m/host_124.1612345678901.pt.trace.json"), {}),
     # Of two jobs in a folder, by their names.
     (("m/cpu_rank-34.17.json", "m/train_rank-0.json", "m/train_rank-1.json"), {"rank": "34"}),
-    (("m/train_rank-1.json", "m/cpu_rank-34.17.json", "m/train_rank-0.json"), {"run": "m/train_rank-N", "rank": "1"}),
+    (("m/train_rank-1.json", "m/cpu_rank-34.17.json", "m/train_rank-0.json"), {"run": "m/train", "rank": "1"}),
     (("a/encoder-step3.json", "a/tape2.json", "a/frankfurt1.json"), {}),
 ])  # fmt: skip
 def test_names_as_tools_write_them(tmp_path, names, said):
     assert values(touch(tmp_path, *names)[0]) == said
+
+
+def touch_jobs(folder: Path, said: dict[str, tuple[int, int] | None]) -> list[Path]:
+    """Make traces that say their rank and the size of their job, as Kineto writes it."""
+    paths = touch(folder, *said)
+    for path, job in zip(paths, said.values(), strict=True):
+        about = {"distributedInfo": {"backend": "nccl", "rank": job[0], "world_size": job[1]}} if job else {}
+        content = trace_bytes([{**KERNEL, "name": path.name, "ts": 1}], schemaVersion=1, **about)
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return paths
+
+
+# Names of host and process: the ranks are those that the files say.
+FIRST, SECOND = "2026-03-17T01:09:02.341", "2026-03-17T01:10:42.341"
+AT, LATER = 1773709742341309550, 1773709842341309550
+
+
+@pytest.mark.parametrize(("said", "runs"), [
+    # tensorboard's handler (Megatron, DeepSpeed, the Trainer, vLLM of old), in each unit that it had.
+    ({f"m/a-host_17.{AT}.pt.trace.json": (0, 2), f"m/b_18.{AT + 5}.pt.trace.json.gz": (1, 2)}, ["m", "m"]),
+    ({f"m/a_1.{AT // 10**6}.pt.trace.json": (0, 2), f"m/b_1.{AT // 10**6}.pt.trace.json": (1, 2)}, ["m", "m"]),
+    # The server's frontend has no rank, and is no rank's part of the run.
+    ({f"v/a_1.{AT}.pt.trace.json.gz": (0, 2), f"v/a_2.{AT}.pt.trace.json.gz": (1, 2),
+      f"v/a_3.async_llm.{AT}.pt.trace.json.gz": None}, ["v", "v", None]),
+    # Two jobs: of different size, or both with a rank 0, at one time.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT}.pt.trace.json": (1, 8)}, [None, None]),
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 1), f"m/b_1.{AT}.pt.trace.json": (0, 1)}, [None, None]),
+    # One process in several captures is no run.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 1), f"m/a_1.{LATER}.pt.trace.json": (0, 1)}, [None, None]),
+    # Two captures of two ranks.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT + 5}.pt.trace.json": (1, 2),
+      f"m/a_1.{LATER}.pt.trace.json": (0, 2), f"m/b_1.{LATER - 5}.pt.trace.json": (1, 2)},
+     [f"m/{FIRST}", f"m/{FIRST}", f"m/{SECOND}", f"m/{SECOND}"]),
+    ({f"v/dp0_pp0_tp{rank}_dcp0_ep0_rank{rank}.{at + rank}.pt.trace.json.gz": (rank, 2)
+      for at in (AT, LATER) for rank in (0, 1)}, [f"v/{FIRST}", f"v/{FIRST}", f"v/{SECOND}", f"v/{SECOND}"]),
+    # Prefixes set captures apart.
+    ({f"v/{prefix}dp0_pp0_tp{rank}_dcp0_ep0_rank{rank}.{AT}.pt.trace.json.gz": (rank, 2)
+      for prefix in ("", "warm_") for rank in (0, 1)}, ["v", "v", "v/warm", "v/warm"]),
+    # Captures that are as far apart as the files of one are: names do not say which are of which.
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT + 5}.pt.trace.json": (1, 2),
+      f"m/a_1.{AT + 9}.pt.trace.json": (0, 2), f"m/b_1.{AT + 14}.pt.trace.json": (1, 2)}, [None] * 4),
+    ({f"m/a_1.{AT}.pt.trace.json": (0, 2), f"m/b_1.{AT + 5}.pt.trace.json": (1, 2),
+      f"m/a_1.{LATER}.pt.trace.json": (0, 2)}, [None] * 3),
+    # Accelerate.
+    ({"m/profile_0.json": (0, 2), "m/profile_1.json": (1, 2)}, ["m", "m"]),
+    # Names that say other ranks than the files: all of one rank are no run.
+    ({"m/rank0.json": (0, 1), "m/rank1.json": (0, 1)}, [None, None]),
+    ({"m/rank0.json": (1, 2), "m/rank1.json": (0, 2)}, ["m", "m"]),
+    ({"m/rank0.json": (0, 2), "m/rank1.json": (1, 4)}, [None, None]),
+    # A folder per rank.
+    ({"m/rank_0/trace.json": None, "m/rank_1/trace.json": None}, ["m", "m"]),
+    ({"a/traces/rank0/k.json": (0, 2), "a/traces/rank1/k.json": (1, 2), "a/traces/rank1/other.json": (1, 2)},
+     ["a/traces/rankN/k", "a/traces/rankN/k", None]),
+    ({f"m/rank_{rank}/h_{rank}.{at}.pt.trace.json": (rank, 2) for at in (AT, LATER) for rank in (0, 1)},
+     [f"m/{FIRST}", f"m/{FIRST}", f"m/{SECOND}", f"m/{SECOND}"]),
+    ({"m/rank_0/trace.json": (0, 2)}, [None]),
+    ({"lora_rank8/trace.json": None, "lora_rank16/trace.json": None}, [None, None]),
+])  # fmt: skip
+def test_the_files_ranks_and_times_say_which_are_of_one_run(tmp_path, said, runs):
+    paths = touch_jobs(tmp_path, said)
+    assert [values(path).get("run") for path in paths] == runs
+    for path, run in zip(reversed(paths), reversed(runs), strict=True):
+        assert values(path).get("run") == run
+
+
+def test_replicas_that_count_their_ranks_from_0_get_those_of_the_run(tmp_path):
+    names = [f"v/dp{dp}_pp0_tp{tp}_dcp0_ep0_rank{tp}.{AT}.pt.trace.json" for dp in (0, 1) for tp in (0, 1)]
+    alone = touch_jobs(tmp_path / "each in a world of its own", dict.fromkeys(names, (0, 2)) | {
+        name: (int("rank1" in name), 2) for name in names
+    })  # fmt: skip
+    assert [values(path)["rank"] for path in alone] == ["0", "1", "2", "3"]
+    # All in one world: the files know better than their names.
+    together = touch_jobs(tmp_path / "in one world", {name: (rank, 4) for rank, name in enumerate(names)})
+    assert [values(path)["rank"] for path in together] == ["0", "1", "0", "1"]
+    for folder in (alone, together):
+        lake = tmp_path / f"lake of {folder[0].parent.parent.name}"
+        said = run_cli("ingest", folder[0].parent, "--events-only", lake=lake)
+        asked = run_cli("sql", "SELECT run, rank, rank_source, dp, tp FROM traces ORDER BY rank", "--format", "csv",
+                        lake=lake)  # fmt: skip
+        source = "files of the run" if folder is alone else "distributedInfo"
+        assert asked.stdout.splitlines()[1:] == [f"v,{rank},{source},2,2" for rank in range(4)]
+        assert ("rank 2 (distributedInfo; file name: 0)" in said.stderr) == (folder is together)
+
+
+def test_where_the_file_and_its_name_say_different_things_both_are_said(tmp_path):
+    touch_jobs(tmp_path, {"m/rank0.json": (1, 2), "m/rank1.json": (0, 2), "a/tp3_rank4.json": (4, 8)})
+    ended = run_cli("ingest", tmp_path / "m", tmp_path / "a", "--events-only", lake=tmp_path / "lake")
+    said = [line.rpartition("events; ")[2] for line in ended.stderr.splitlines() if "rank0.json" in line]
+    assert said == ["rank 1 (distributedInfo; file name: 0), run m (folder name)"]
+    # What both say is said once.
+    assert "rank 4" not in ended.stderr
+    facts = (
+        "SELECT value, is_used FROM place_facts JOIN traces USING (trace_id) WHERE concat(trace, fact) = 'rank0rank'"
+    )
+    asked = run_cli("sql", facts, "--format", "csv", lake=tmp_path / "lake")
+    assert asked.stdout.splitlines()[1:] == ["0,False"]
 
 
 def test_the_folders_of_ascend_s_ranks_are_a_run(tmp_path):
@@ -74,6 +191,37 @@ def test_the_folders_of_ascend_s_ranks_are_a_run(tmp_path):
     assert values(worker.parent) == {
         "run": "nightly", "rank": "1", "dp_rank": "0", "pp_rank": "0", "tp_rank": "1", "ep_rank": "0", "tp": "2",
     }  # fmt: skip
+    # Without ranks in their names; the profiler notes each beside its output.
+    folders = [
+        touch(tmp_path, f"old/{name}_ascend_pt/profiler_info_{rank}.json")[0].parent
+        for rank, name in enumerate(("node_4711_20260617064811905", "other-node_4712_20260617064811917"))
+    ]
+    assert [values(folder) for folder in folders] == [{"run": "old"}] * 2
+    ranks = [
+        touch(tmp_path, f"ms/rank_{rank}/n_{rank}_20260617064811905_ascend_ms/profiler_info_{rank}.json")[0].parent
+        for rank in (0, 1)
+    ]
+    assert [values(folder) for folder in ranks] == [{"run": "ms", "rank": "0"}, {"run": "ms", "rank": "1"}]
+
+
+@pytest.mark.parametrize("ending", [".sqlite", ".db", ".csv", "_pqtdir", ".arrowdir"])
+def test_databases_and_tables_of_several_ranks_are_a_run_beside_traces_of_another_kind(tmp_path, ending):
+    paths = touch(tmp_path, f"n/report_rank1{ending}", f"n/report_rank0{ending}", "n/report_rank0.json")
+    assert [values(path) for path in paths] == [{"run": "n", "rank": "1"}, {"run": "n", "rank": "0"}, {"rank": "0"}]
+
+
+def test_the_folders_that_nsys_exports_of_several_ranks_are_a_run(tmp_path):
+    for rank, form in ((0, "parquetdir"), (1, "parquetdir")):
+        tables = nsys_tables()
+        columns, rows = tables["CUPTI_ACTIVITY_KIND_KERNEL"]
+        tables["CUPTI_ACTIVITY_KIND_KERNEL"] = (columns, rows[rank:])
+        (tmp_path / "n").mkdir(exist_ok=True)
+        write_nsys_folder(tmp_path / "n" / f"job_rank{rank}_pqtdir", form, tables)
+    ended = run_cli("ingest", tmp_path / "n", "--events-only", lake=tmp_path / "lake")
+    assert ended.stderr.splitlines()[-1].endswith("2 files: 2 new, 0 known already, 0 failed.")
+    asked = run_cli("sql", "SELECT run, rank, rank_source FROM traces ORDER BY rank", "--format", "csv",
+                    lake=tmp_path / "lake")  # fmt: skip
+    assert asked.stdout.splitlines()[1:] == ["n,0,file name", "n,1,file name"]
 
 
 def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp_path):
@@ -115,3 +263,81 @@ def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp
     assert asked.stdout.splitlines()[1:] == [
         "mine,user,rank,1,True", "mine,user,run,2026_01_02_03_04_05,False",
     ]  # fmt: skip
+
+
+def test_the_folder_of_a_server_s_profiler_is_understood_in_any_order_and_a_second_ingest_changes_nothing(tmp_path):
+    folder = tmp_path / "vllm_profile"
+    names = ("gemm_a", "gemm_b", "gemm_c", "gemm_d", "gemm_e")
+    files = []
+    for rank in (0, 1):
+        at = f"rank{rank}.{AT + rank}.pt.trace.json"
+        files += touch(folder, f"dp0_pp0_tp{rank}_dcp0_ep0_{at}", f"capture_traces/graph_capture_{at}")
+        Host().replay(*names[rank:]).write(files[-2])
+        Host().capture(*names[rank:], dims=[[8, 16 + rank]]).write(files[-1])
+    frontend, notes = touch(folder, f"node_17.async_llm.{AT}.pt.trace.json", "capture_traces/execution_details.json")
+    frontend.write_bytes(trace_bytes([{**KERNEL, "cat": "cpu_op", "ts": 1}]))
+    notes.write_text('[{"batch_size": 1}]')
+    queries = (
+        "SELECT trace_id, trace, run, rank, phase, tp, tp_rank FROM traces ORDER BY trace",
+        "SELECT rank, input_dims, count(*) FROM captured_kernels JOIN traces USING (trace_id) GROUP BY ALL ORDER BY 1",
+    )
+    asked = []
+    for lake, given in (("folder", [folder]), ("files", [*reversed(files), frontend])):
+        for known in (0, 5):
+            ended = run_cli("ingest", *given, lake=tmp_path / lake)
+            assert ended.stderr.splitlines()[-1].endswith(f"5 files: {5 - known} new, {known} known already, 0 failed.")
+            asked.append([run_cli("sql", one, "--format", "csv", lake=tmp_path / lake).stdout for one in queries])
+    assert asked == [asked[0]] * 4
+    run = f"{tmp_path.name}/vllm_profile"
+    assert [line.split(",", 2)[2] for line in asked[0][0].splitlines()[1:]] == [
+        f"{run},0,,2,0", f"{run},1,,2,1", ",0,capture,,", ",1,capture,,", ",,,,",
+    ]  # fmt: skip
+    assert asked[0][1].splitlines()[1:] == ['0,"[[8,16]]",5', '1,"[[8,17]]",4']
+
+
+def test_what_lies_beside_traces_is_left_out_of_a_folder_and_traces_of_such_names_are_not(tmp_path):
+    beside = (
+        "server_args.json", "trainer_state.json", "ds_config.json", "hf/tokenizer_config.json",
+        "hf/model.safetensors.index.json", "capture_traces/execution_details.json", "a/profiler_info_3.json",
+        "cluster_analysis_output/cluster_communication_matrix.json", "plugins/profile/x/h.memory_profile.json.gz",
+    )  # fmt: skip
+    for path in touch(tmp_path / "log", *beside):
+        path.write_text("{}")
+    traces = touch(tmp_path / "log", "new_config_rank0.json", "cluster_a.json", "tokenizer_on_gpu.json")
+    assert expand([tmp_path / "log"]) == sorted(map(str, traces))
+
+
+def test_runs_by_names_of_folders_are_answered_for_like_any_other(tmp_path):
+    folder = tmp_path / "exp" / "tensorboard"
+    folder.mkdir(parents=True)
+    for nth, at in enumerate((RECORDED_NS, RECORDED_NS + 600 * 10**9)):
+        ranks = [Rank(), Rank(slowness=1.3), Rank()]
+        for rank, path in enumerate(write_ranks(folder, ranks, steps=3, seed=nth, start_ns=at)):
+            path.rename(folder / f"node-{'abc'[rank]}_{4000 + rank}.{at + rank}.pt.trace.json.gz")
+    lake = tmp_path / "lake"
+    assert run_cli("ingest", tmp_path / "exp", lake=lake).returncode == 0
+    runs = [f"exp/tensorboard/2026-11-01T02:{minute}:00.000" for minute in ("00", "10")]
+    shown = run_cli("ranks", runs[0], "--format", "csv", lake=lake)
+    assert [line.split(",")[:2] for line in shown.stdout.splitlines()[1:]] == [
+        [runs[0], str(rank)] for rank in range(3)
+    ]
+    # Of the slow one the figures of the generator: it computes 1.3 times as long.
+    assert "rank 1: slow compute. The others wait longest for it in 3 of 3 steps" in shown.stderr
+    compared = run_cli("compare", *runs, lake=lake)
+    assert compared.returncode == 0
+    assert f"{runs[1]} beside {runs[0]}" in compared.stderr
+    missing = run_cli("compare", "exp/other", runs[0], lake=lake)
+    assert (missing.returncode, missing.stderr) == (3, "tracelake: exp/other: no such file.\n")
+
+
+def test_a_trace_that_came_before_the_others_of_its_run_is_said_to_be_of_it_and_can_be_set(tmp_path):
+    first, second = touch_jobs(tmp_path, {"m/rank0.json": (0, 2), "b/rank1.json": (1, 2)})
+    lake = tmp_path / "lake"
+    run_cli("ingest", first, lake=lake)
+    second.rename(first.with_name("rank1.json"))
+    for said in ("; files beside it say by now that it is of a run: set rank0 run=m", ""):
+        again = run_cli("ingest", first.parent, lake=lake).stderr.splitlines()
+        assert again[0].endswith(f"): in the lake already{said}")
+        run_cli("set", "rank0", "run=m", lake=lake)
+    asked = run_cli("sql", "SELECT run, rank FROM traces ORDER BY rank", "--format", "csv", lake=lake)
+    assert asked.stdout.splitlines()[1:] == ["m,0", "m,1"]

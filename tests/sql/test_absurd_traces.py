@@ -4,6 +4,7 @@ import copy
 import functools
 import math
 import operator
+import os
 import random
 import tempfile
 from pathlib import Path
@@ -91,7 +92,11 @@ def differing(alone: dict[str, list], beside: dict[str, list]) -> set[str]:
 def lake_of(folder: Path, traces: dict) -> Lake:
     """Return a lake of some traces, each read in full."""
     lake = Lake(folder / "lake")
-    read = lake.ingest(*(absurd.write(folder, name, trace) for name, trace in traces.items()))
+    paths = [absurd.write(folder, name, trace) for name, trace in traces.items()]
+    for path in paths:
+        # Traces without a clock were recorded when their file was written.
+        os.utime(path, (1_760_000_000, 1_760_000_000))
+    read = lake.ingest(*paths)
     assert [one for one in read if not isinstance(one, Ingested) or one.rejected] == []
     return lake
 

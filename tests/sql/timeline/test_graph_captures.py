@@ -333,3 +333,36 @@ def test_the_innermost_scopes_count_not_those_that_ended_before(lake_of):
         ("b", "aten::add", None, "nn.Module: Layer_0", "Layer_0", 1),
         ("c", None, None, None, None, 1),
     ]
+
+
+@pytest.mark.parametrize("order", ["replays first", "captures first"])
+def test_of_captures_with_the_same_names_those_of_the_replay_s_folder_and_rank_count(tmp_path, order):
+    # Two deployments of two ranks each, whose kernels have the same names and other shapes.
+    places = [(deployment, width, rank) for deployment, width in (("a", 16), ("b", 32)) for rank in (0, 1)]
+    replays, captures = [], []
+    for start, (deployment, width, rank) in enumerate(places):
+        folder = tmp_path / deployment / "capture_traces"
+        folder.mkdir(parents=True, exist_ok=True)
+        replay, capture = Host(), Host()
+        # No two files are the same.
+        replay.now = capture.now = start
+        replays.append(replay.replay("x", "y").write(folder.parent / f"replay_rank{rank}.json"))
+        capture.capture("x", "y", dims=[[rank, width]])
+        captures.append(capture.write(folder / f"graph_capture_rank{rank}.json"))
+    with Lake(tmp_path / "lake", stored=True) as lake:
+        for path in replays + captures if order == "replays first" else captures + replays:
+            lake.ingest(path)
+        found = lake.rows("""
+            SELECT r.source_path, c.source_path, k.input_dims, min(captures)
+            FROM captured_kernels AS k
+            JOIN traces AS r USING (trace_id)
+            JOIN traces AS c ON c.trace_id = capture_trace_id
+            GROUP BY ALL ORDER BY ALL
+        """)
+        shown = lake.rows("SELECT c.source_path, captures FROM graph_captures JOIN traces AS r USING (trace_id) "
+                          "JOIN traces AS c ON c.trace_id = capture_trace_id ORDER BY r.source_path")  # fmt: skip
+    assert shown == [(str(capture), 1) for capture in captures]
+    assert found == [
+        (str(replay), str(capture), f"[[{rank},{width}]]", 1)
+        for replay, capture, (_, width, rank) in zip(replays, captures, places, strict=True)
+    ]

@@ -39,6 +39,11 @@ firsts AS (
         count(*) OVER (PARTITION BY trace_id, sequence) AS captures
     FROM aligned
     JOIN ranges USING (capture_sequence)
+    SEMI JOIN _capture_links AS links
+        ON
+            links.trace_id = aligned.trace_id AND links.sequence = aligned.sequence
+            AND links.other_trace_id = ranges.capture_trace_id
+            AND links.other_sequence = ranges.capture_sequence
     QUALIFY row_number() OVER (
         PARTITION BY trace_id, sequence ORDER BY capture_trace_id, capture_id
     ) = 1

@@ -2,7 +2,8 @@
 -- graph_captures for how they are paired.
 --
 -- Where several captures fit as well, as those of one model for several batch sizes may, a column
--- has a value only if all that know one agree.
+-- has a value only if all that know one agree. Captures of the trace itself, of its folder and its
+-- rank go before others.
 --
 -- others: _capture_links
 --
@@ -39,8 +40,14 @@ WITH launches AS (
         count(*) AS captures,
         bool_or(is_renamed) AS is_renamed
     FROM _capture_pairs AS pairs
+    JOIN _capture_links AS links
+        ON
+            links.trace_id = pairs.trace_id AND links.sequence = pairs.sequence
+            AND links.other_sequence = pairs.capture_sequence
     JOIN _capture_launches AS seen
-        ON seen.sequence = pairs.capture_sequence AND seen.position = pairs.capture_position
+        ON
+            seen.trace_id = links.other_trace_id AND seen.sequence = pairs.capture_sequence
+            AND seen.position = pairs.capture_position
     GROUP BY pairs.trace_id, pairs.sequence, pairs.position
 )
 SELECT

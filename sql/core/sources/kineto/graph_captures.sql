@@ -5,7 +5,7 @@
 -- nothing else. Copies and fills do not count. Where no capture has all the names, the one that
 -- shares most of them, nine of ten at least, in this order: see named_pct, and _capture_pairs for
 -- how the others are paired. Where several captures fit as well, the first one, by trace and event,
--- stands here.
+-- stands here; those of the trace itself, of its folder and its rank go before others.
 --
 -- key: trace_id, launch_id
 --

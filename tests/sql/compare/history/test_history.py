@@ -1,5 +1,6 @@
 """A metric over the runs of a lake: points, their times, and the run that a shift begins at."""
 
+import datetime
 import os
 import sys
 
@@ -119,6 +120,33 @@ def test_the_time_is_the_user_s_else_the_clock_s_the_name_s_or_the_file_s(tmp_pa
     ]
     with pytest.raises(UsageError, match="expected a date or a time"):
         lake.set("plain", recorded_at="yesterday")
+
+
+def test_a_time_in_a_name_is_one_since_1970_in_any_unit_or_a_date_with_the_time_of_day(tmp_path):
+    # Figures by GNU date: date -u -d @1773709742.
+    names = {
+        "a_1.1773709742341309550.pt.trace": "2026-03-17 01:09:02.341309",
+        "a_2.1773709742341309.pt.trace": "2026-03-17 01:09:02.341309",
+        "a_3.1773709742341.pt.trace": "2026-03-17 01:09:02.341",
+        "1773709742.34-TP-0": "2026-03-17 01:09:02",
+        "2026-01-01_1773709742": "2026-03-17 01:09:02",
+        "node_4711_20260617064811905": "2026-06-17 06:48:11.905",
+        "2026_01_02_03_04_05": "2026-01-02 03:04:05",
+        "nightly-2026-01-02T03:04:05.678-b": "2026-01-02 03:04:05.678",
+        "nightly_20260102": "2026-01-02 00:00:00",
+        "2026-01-02-99-build": "2026-01-02 00:00:00",
+    }
+    files = []
+    for nth, name in enumerate(names):
+        files.append(tmp_path / f"{name}.json")
+        text = f'{{"ph": "X", "cat": "kernel", "name": "k{nth}", "pid": 0, "tid": 7, "ts": 5, "dur": 1}}'
+        files[-1].write_text(f'{{"traceEvents": [{text}]}}')
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(*files, events_only=True)
+    found = dict(lake.rows("SELECT source_path.parse_filename(true), recorded_at FROM traces"))
+    assert {name: str(at) for name, at in found.items()} == {
+        name: str(datetime.datetime.fromisoformat(at)) for name, at in names.items()
+    }
 
 
 def test_without_ruptures_a_history_says_what_to_install(lake, monkeypatch):
