@@ -4,12 +4,12 @@
 --
 -- stored: per trace
 --
--- key: trace_id, step_id, program?, op, shape?, family
+-- key: trace_id, step_id, program?, op?, shape?, family
 --
 -- trace_id     VARCHAR  trace
 -- step_id      BIGINT   step; 0 for a whole trace
 -- program      VARCHAR  compiled program, NULL if there are none
--- op           VARCHAR  name shared by the copies of the operation
+-- op           VARCHAR  name shared by the copies of the operation, NULL if it has no name
 -- shape        VARCHAR  shapes of its results; of its operator's inputs where no program is
 --                       compiled
 -- family       VARCHAR  family by family_rules, else the kernel category
@@ -76,7 +76,7 @@ SELECT
 FROM placed
 JOIN wholes USING (trace_id)
 LEFT JOIN families
-    ON families.trace_id = placed.trace_id AND families.name = placed.name
+    ON families.trace_id = placed.trace_id AND families.name IS NOT DISTINCT FROM placed.name
     AND families.program IS NOT DISTINCT FROM placed.program
 WHERE placed.step_id IS NOT NULL OR wholes.steps = 0
 GROUP BY
