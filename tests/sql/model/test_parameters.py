@@ -17,6 +17,8 @@ TINY = {
     "moe_intermediate_size": 1024, "n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2,
     "first_k_dense_replace": 1, "tie_word_embeddings": False, "torch_dtype": "float8_e4m3fn",
 }  # fmt: skip
+
+
 def config(model_type, layers, hidden, heads, kv_heads, width, vocabulary, **more):
     return json.dumps(
         {
