@@ -6,6 +6,7 @@
 -- qkv_bias                  BOOLEAN  the attention's projections have biases; NULL: they have not
 -- tied_embeddings           BOOLEAN  the head is the embedding; NULL: it is not
 -- moe_in_intermediate_size  BOOLEAN  intermediate_size is that of an expert
+-- gate_in_intermediate_size BOOLEAN  intermediate_size is twice the width: it counts the gate too
 -- full_every                BIGINT   every n-th layer of a windowed model sees all keys
 -- multi_query               BOOLEAN  all query heads share one key-value head; NULL: they do not
 -- other_layers              VARCHAR  kind of layers without operators here, which it has if neither
@@ -18,6 +19,7 @@ CREATE TABLE model_types (
     qkv_bias BOOLEAN,
     tied_embeddings BOOLEAN,
     moe_in_intermediate_size BOOLEAN,
+    gate_in_intermediate_size BOOLEAN,
     full_every BIGINT,
     multi_query BOOLEAN,
     other_layers VARCHAR,

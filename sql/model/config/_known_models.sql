@@ -72,7 +72,6 @@ typed AS (
         TRY_CAST(fields['qkv_bias'] AS BOOLEAN) AS qkv_bias,
         TRY_CAST(fields['max_positions'] AS BIGINT) AS max_positions,
         lower(fields['dtype'] ->> '$') AS dtype,
-        lower(fields['quantization'] ->> 'quant_method') AS quant_method,
         TRY_CAST(fields['quantization'] -> 'weight_block_size' AS BIGINT[]) AS block_sides,
         TRY_CAST(
             coalesce(
@@ -83,7 +82,7 @@ typed AS (
     FROM given
 )
 SELECT
-    model, t.model_type, num_layers, hidden_size, num_heads,
+    t.model, t.model_type, num_layers, hidden_size, num_heads,
     CASE
         -- Falcon: num_kv_heads is there, and counts in a new decoder alone.
         WHEN coalesce(t.multi_query, types.multi_query) AND new_decoder IS NOT TRUE THEN 1
@@ -100,7 +99,9 @@ SELECT
     o_groups,
     -- A plain MLP without a width has four times the hidden one, as in GPT-2.
     coalesce(
-        intermediate_size,
+        CASE
+            WHEN types.gate_in_intermediate_size THEN intermediate_size // 2 ELSE intermediate_size
+        END,
         CASE WHEN coalesce(t.gated_mlp, types.gated_mlp) IS FALSE THEN 4 * hidden_size END
     ) AS intermediate_size,
     coalesce(t.gated_mlp, types.gated_mlp) AS gated_mlp,
@@ -151,7 +152,8 @@ SELECT
     ) AS weight_scale_bytes
 FROM typed AS t
 LEFT JOIN model_types AS types ON types.model_type = t.model_type
-LEFT JOIN quantizations AS q ON q.method = t.quant_method
+LEFT JOIN _config_quantizations AS way ON way.model = t.model
+LEFT JOIN quantizations AS q ON q.method = way.quantized
 LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 
 -- One row per model known: of the table models, or by a config.json, which goes first; with what it

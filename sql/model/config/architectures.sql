@@ -7,7 +7,6 @@ WITH given AS (
     SELECT
         f.model, f.field, f.name, f.value, t.kind, t.least, t.most, t.words,
         json_type(f.value) AS form, f.value ->> '$' AS word,
-        lower(f.value ->> 'quant_method') AS method,
         -- A number, or those of a list.
         CASE
             WHEN json_type(f.value) = 'ARRAY' THEN TRY_CAST(f.value AS DOUBLE[])
@@ -18,7 +17,7 @@ WITH given AS (
 ),
 judged AS (
     SELECT
-        model, field, name, value, kind, least, most, words, form, word, method,
+        model, field, name, value, kind, least, most, words, form, word,
         coalesce(
             len(list_filter(numbers, lambda number: number BETWEEN least AND most)) = len(numbers),
             FALSE
@@ -99,11 +98,13 @@ LEFT JOIN _dtype_words AS d ON d.word = lower(j.word)
 WHERE j.field = 'dtype' AND j.form = 'VARCHAR' AND d.word IS NULL
 UNION ALL
 SELECT
-    j.model, j.field,
-    printf('%s: quant_method "%s" is not in the table quantizations', j.name, left(j.method, 60))
-FROM judged AS j
-LEFT JOIN quantizations AS q ON q.method = j.method
-WHERE j.field = 'quantization' AND j.method IS NOT NULL AND q.method IS NULL;
+    model, 'quantization',
+    concat(
+        name, ': quant_method "', left(method, 60), '"', ' of ' || bits || ' bits',
+        ' is not in the table quantizations'
+    )
+FROM _config_quantizations
+WHERE quantized IS NULL;
 
 -- One row per model and dimension beyond the limits of config_fields, whoever gave it, or layers
 -- that have no operators here.

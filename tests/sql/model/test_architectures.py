@@ -373,6 +373,9 @@ def test_groups_of_experts_may_be_as_published(known):
         ({"torch_dtype": 16}, "torch_dtype is 16: expected word"),
         ({"quantization_config": "fp8"}, 'quantization_config is "fp8": expected object'),
         ({"quantization_config": {"quant_method": "fp77"}}, 'quant_method "fp77" is not in'),
+        ({"quantization_config": {"quant_method": "gptq", "bits": 3}}, 'quant_method "gptq" of 3 bits is not in'),
+        ({"is_encoder_decoder": True}, "is_encoder_decoder is true: encoder layers have no operators here"),
+        ({"model_type": "longcat_flash"}, "model_type longcat_flash: shortcut_connection has no operators here"),
         # Each dimension is possible, all of them together are not: 3 x 10^4 layers x 10^6 x 10^7.
         ({"num_hidden_layers": 10**4, "hidden_size": 10**6, "head_dim": 1, "intermediate_size": 10**7},
          "parameters in all layers"),
@@ -425,6 +428,29 @@ def test_quantised_weights_are_told(known):
     assert types(dtype="float16") == ("fp16", None)
     assert types(torch_dtype="bfloat16", quantization_config={"quant_method": "fp8"}) == ("fp8", None)
     assert types(torch_dtype="bfloat16", quantization_config={"quant_method": "mxfp4"}) == ("bf16", "fp4")
+
+
+@pytest.mark.parametrize(
+    ("quantization", "dtype"),
+    [
+        ({"quant_method": "gptq", "bits": 8}, "int8"),
+        ({"quant_method": "awq", "bits": 4}, "int4"),
+        ({"quant_method": "fp8", "bits": 8}, "fp8"),
+        ({"quant_method": "compressed-tensors", "type": "int", "num_bits": 4}, "int4"),
+        ({"quant_method": "compressed-tensors", "type": "int", "num_bits": 8}, "int8"),
+        ({"quant_method": "compressed-tensors", "type": "float", "num_bits": 8}, "fp8"),
+        ({"quant_method": "compressed-tensors", "type": "float", "num_bits": 4}, "fp4"),
+        ({"quant_method": "modelopt", "quant_algo": "FP8"}, "fp8"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "fp4"),
+    ],
+)
+def test_one_method_makes_weights_of_several_widths(known, quantization, dtype):
+    """Bits stand in the file: W8A8 and FP8 of compressed-tensors are not W4A16."""
+    weights = {key: quantization[key] for key in quantization.keys() & {"type", "num_bits"}}
+    said = {key: value for key, value in quantization.items() if key not in weights}
+    if weights:
+        said["config_groups"] = {"group_0": {"targets": ["Linear"], "weights": weights}}
+    assert known(SMALL | {"quantization_config": said}, "weight_dtype") == (dtype,)
 
 
 def test_names_are_found_however_they_are_written(lake):

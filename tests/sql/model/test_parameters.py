@@ -17,9 +17,43 @@ TINY = {
     "moe_intermediate_size": 1024, "n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2,
     "first_k_dense_replace": 1, "tie_word_embeddings": False, "torch_dtype": "float8_e4m3fn",
 }  # fmt: skip
+
+
+def config(model_type, layers, hidden, heads, kv_heads, width, vocabulary, **more):
+    return json.dumps(
+        {
+            "model_type": model_type, "num_hidden_layers": layers, "hidden_size": hidden,
+            "num_attention_heads": heads, "num_key_value_heads": kv_heads, "intermediate_size": width,
+            "vocab_size": vocabulary, "head_dim": 128, **more,
+        }
+    )  # fmt: skip
+
+
+#: What the files leave unsaid: no gate (nemotron to codegen), twice the width (qwen), the head (minicpm), experts.
+UNSAID = {
+    "minitron-4b": (4.19, config("nemotron", 32, 3072, 24, 8, 9216, 256_000)),
+    "apertus-8b": (8.05, config("apertus", 32, 4096, 32, 8, 21_504, 131_072)),
+    "afm-4.5b": (4.62, config("arcee", 36, 2560, 20, 4, 18_432, 128_004)),
+    "codegen-6b": (
+        7.06, json.dumps({"model_type": "codegen", "n_embd": 4096, "n_head": 16, "n_layer": 33, "vocab_size": 51_200})
+    ),
+    "qwen-7b": (7.72, config("qwen", 32, 4096, 32, 32, 22_016, 151_936)),
+    "minicpm-2b": (2.72, config("minicpm", 40, 2304, 36, 36, 5760, 122_753, head_dim=64)),
+    "olmoe-7b": (6.92, config("olmoe", 16, 2048, 16, 16, 1024, 50_304, num_experts=64, num_experts_per_tok=8)),
+    "phi-3.5-moe": (
+        41.87, config("phimoe", 32, 4096, 32, 8, 6400, 32_064, num_local_experts=16, num_experts_per_tok=2)
+    ),
+    "ernie-4.5-21b": (
+        21.83,
+        config(
+            "ernie4_5_moe", 28, 2560, 20, 4, 12_288, 103_424, moe_num_experts=64, moe_k=6, moe_num_shared_experts=2,
+            moe_intermediate_size=1536, moe_layer_start_index=1,
+        ),
+    ),
+}  # fmt: skip
 CONFIGS = {
     "gpt2-untied": json.dumps(GPT2), "gpt2-tied": json.dumps(GPT2 | {"tie_word_embeddings": True}),
-    "deepseek-tiny": json.dumps(TINY),
+    "deepseek-tiny": json.dumps(TINY), **{model: text for model, (_, text) in UNSAID.items()},
 }  # fmt: skip
 
 
@@ -105,6 +139,12 @@ def test_active_products_of_every_kind_of_attention(modules, model, parameters):
 )  # fmt: skip
 def test_totals_are_those_that_publishers_print(modules, model, billions, step):
     assert total(modules[model]) / 1e9 == pytest.approx(billions, abs=step)
+
+
+@pytest.mark.parametrize("model", UNSAID)
+def test_what_a_config_leaves_unsaid_is_known_by_its_type(modules, model):
+    """Billions as published, to the second decimal."""
+    assert total(modules[model]) / 1e9 == pytest.approx(UNSAID[model][0], abs=0.0051)
 
 
 def test_every_model_has_each_module_once(modules):

@@ -1,0 +1,41 @@
+-- One row per model whose config.json names a way to quantise, with the row of quantizations that
+-- goes with it: of a method's rows, the one with the bits that the file gives.
+--
+-- model     VARCHAR  name
+-- name      VARCHAR  the file's name for the property
+-- method    VARCHAR  quant_method, in lower case
+-- quantized VARCHAR  method of quantizations; NULL: no row has this method and these bits
+-- bits      INTEGER  bits of a weight; NULL: the file gives none
+CREATE VIEW _config_quantizations AS
+WITH given AS (
+    SELECT
+        model, name, lower(value ->> 'quant_method') AS method,
+        -- Of several groups of modules the first counts.
+        value -> '$.config_groups.group_0.weights' AS weights,
+        coalesce(value ->> 'bits', value ->> 'w_bit') AS said_bits,
+        -- As NVFP4, FP8_PB_WO, W4A16_AWQ.
+        nullif(regexp_extract(lower(value ->> 'quant_algo'), '(?:fp|^w)(\d+)', 1), '') AS algo_bits
+    FROM _config_fields
+    WHERE field = 'quantization'
+),
+counted AS (
+    SELECT
+        model, name, method,
+        CASE weights ->> 'type' WHEN 'float' THEN 'fp' WHEN 'int' THEN 'int' END AS kind,
+        TRY_CAST(coalesce(said_bits, weights ->> 'num_bits', algo_bits) AS INTEGER) AS bits
+    FROM given
+    WHERE method IS NOT NULL
+)
+SELECT
+    c.model, any_value(c.name) AS name, any_value(c.method) AS method,
+    arg_min(q.method, q.method) AS quantized, any_value(c.bits) AS bits
+FROM counted AS c
+LEFT JOIN quantizations AS q
+    ON split_part(q.method, ' ', 1) = c.method
+    AND CASE
+        WHEN c.bits IS NULL THEN q.method = c.method
+        ELSE regexp_full_match(
+            coalesce(q.weight_dtype, q.expert_dtype), concat(coalesce(c.kind, '[a-z]+'), c.bits)
+        )
+    END
+GROUP BY c.model;
