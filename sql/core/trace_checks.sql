@@ -14,6 +14,14 @@ WITH totals AS (
         sum(dur_ns) FILTER (is_contradicted) AS contradicted_ns
     FROM kernels
     GROUP BY trace_id
+),
+unfinished AS (
+    SELECT events.trace_id, count(*) AS no_duration
+    FROM events
+    SEMI JOIN event_categories AS named
+        ON named.category = events.category AND named.role = 'operation'
+    WHERE events.lane = 'device' AND events.dur_ns IS NULL
+    GROUP BY events.trace_id
 )
 SELECT
     trace_id,
@@ -29,12 +37,14 @@ SELECT
     coalesce(100.0 * without_shapes / nullif(compute, 0), 0) AS without_shapes,
     CAST(coalesce(largest_launch, 0) AS DOUBLE) AS graph_launch,
     CAST(coalesce(negative, 0) AS DOUBLE) AS negative_duration,
+    CAST(coalesce(no_duration, 0) AS DOUBLE) AS no_duration,
     coalesce(100.0 * other_ns / nullif(all_ns, 0), 0) AS other_category,
     coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
     CAST(operations IS NOT NULL AND hardware IS NULL AS DOUBLE) AS unknown_hardware,
     CAST(rank IS NULL AND rank_source IS DISTINCT FROM 'devices' AS DOUBLE) AS unknown_rank
 FROM traces
-LEFT JOIN totals USING (trace_id);
+LEFT JOIN totals USING (trace_id)
+LEFT JOIN unfinished USING (trace_id);
 
 -- One row per trace and check of the trace itself. Can its events answer queries at all?
 --
@@ -55,7 +65,7 @@ WITH measured AS (
         value FOR "check" IN (
             truncated, rejected, repaired, skipped, event_arrays, redacted, unmatched,
             no_device_operations, without_launch, without_shapes, graph_launch, negative_duration,
-            other_category, category_conflicts, unknown_hardware, unknown_rank
+            no_duration, other_category, category_conflicts, unknown_hardware, unknown_rank
         )
     )
 )

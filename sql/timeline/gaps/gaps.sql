@@ -222,7 +222,8 @@ SELECT
             THEN 'between_programs'
     END AS kind,
     known.cause, known.host_bound_ns / 1000.0 AS host_bound_us, known.previous_id,
-    before_texts.name AS previous_name, known.marker_id, marker_texts.name AS marker_name, known.payload_id,
+    before_texts.name AS previous_name, known.marker_id, marker_texts.name AS marker_name,
+    known.payload_id,
     payload_texts.name AS payload_name, runs_before.program AS previous_program,
     runs_before.execution_id AS previous_execution_id, runs_after.program AS next_program,
     runs_after.execution_id AS next_execution_id, stepped.step_id, known.launch_id
