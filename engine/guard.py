@@ -29,6 +29,24 @@ _READING = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE",
 _RUNS_TEXT = frozenset({"query", "json_execute_serialized_sql"})
 #: Words of a query that DuckDB takes for several statements, and shows no tree of, that may be a part which writes.
 _SUSPECT = _RUNS_TEXT | {"copy", "insert", "update", "delete", "merge", "create", "export", "execute"}
+#: DuckDB's table functions that somebody has looked at: its settings, as `lock` leaves them, keep each inside the lake.
+#: A later DuckDB may bring others, which a question cannot call until they are listed here; `duckdb_…` only describe.
+LOOKED_AT = frozenset(
+    """
+    add_grammar_extension arrow_scan arrow_scan_dumb checkpoint create_external_resource deregister_external_resource
+    destroy_external_resource disable_logging disable_profiling enable_logging enable_profiling force_checkpoint
+    generate_series glob icu_calendar_names json_each json_execute_serialized_sql json_tree pandas_scan
+    parquet_bloom_probe parquet_file_metadata parquet_full_metadata parquet_kv_metadata parquet_metadata
+    parquet_page_index parquet_scan parquet_schema pg_timezone_names pragma_collations pragma_database_size
+    pragma_metadata_info pragma_platform pragma_show pragma_storage_info pragma_table_info pragma_user_agent
+    pragma_version python_arrow_scan python_map_function query query_table range read_blob read_csv read_csv_auto
+    read_duckdb read_json read_json_auto read_json_objects read_json_objects_auto read_ndjson read_ndjson_auto
+    read_ndjson_objects read_ndjson_objects_auto read_parquet read_single_csv_file read_single_json_file
+    read_single_parquet_file read_text register_external_resource register_external_resource_type
+    remove_grammar_extension repeat repeat_row seq_scan sniff_csv summary test_all_types test_vector_types
+    truncate_duckdb_logs unnest which_secret
+    """.split()
+)
 _EXPLAIN = re.compile(
     r"\s*EXPLAIN(\s+ANALYZE\b)?(\s*\(\s*(ANALYZE|FORMAT\s+\w+)(\s*,\s*(ANALYZE|FORMAT\s+\w+))*\s*\))?", re.IGNORECASE
 )
@@ -101,28 +119,48 @@ def _check_statement(connection: duckdb.DuckDBPyConnection, statement: Any) -> N
                 f"{found[0]}: may write, in a PIVOT whose columns are not listed: ON column IN (…) lists them; "
                 f"{_ALL_OF_DUCKDB}."
             )
+        _check_functions(connection, re.findall(r"\w+", text))
     elif kind == "SELECT":
         with contextlib.closing(connection.cursor()) as cursor:
             [(tree,)] = cursor.execute("SELECT json_serialize_sql($1)", [text]).fetchall()
-        _check_tree(json.loads(tree))
+        _check_functions(connection, _check_tree(json.loads(tree)))
     else:
         word = re.search(r"\w+", text)
         raise _refused(word[0].upper() if word else kind)
 
 
-def _check_tree(node: Any) -> None:
-    """Check a part of a query as DuckDB's parser has it."""
+def _check_tree(node: Any) -> Iterator[str]:
+    """Check a part of a query as DuckDB's parser has it, and give the names of the table functions that it calls."""
     if isinstance(node, list):
         for part in node:
-            _check_tree(part)
+            yield from _check_tree(part)
     elif isinstance(node, dict):
         kind = node.get("type")
         if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _READING:
             raise _refused(kind.split("_")[0])
         if node.get("function_name") in _RUNS_TEXT:
             raise UsageError(f"{node['function_name']}(): runs text as a query unchecked; {_ALL_OF_DUCKDB}.")
+        if kind == "TABLE_FUNCTION":
+            yield str(node.get("function", {}).get("function_name"))
         for part in node.values():
-            _check_tree(part)
+            yield from _check_tree(part)
+
+
+def _check_functions(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    """Check that somebody has looked at each of these that is a table function of DuckDB's own, not a macro."""
+    unknown = {name.lower() for name in names} - LOOKED_AT
+    if not unknown:
+        return
+    query = (
+        "SELECT function_name FROM duckdb_functions() WHERE function_type = 'table' "
+        "AND NOT starts_with(function_name, 'duckdb_') AND list_contains($1, function_name) ORDER BY 1"
+    )
+    with contextlib.closing(connection.cursor()) as cursor:
+        found = cursor.execute(query, [sorted(unknown)]).fetchone()
+    if found:
+        raise UsageError(
+            f"{found[0]}(): new in this DuckDB, and not yet checked to read the lake only; {_ALL_OF_DUCKDB}."
+        )
 
 
 def _refused(word: str) -> UsageError:

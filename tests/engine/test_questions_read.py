@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import tracelake
 from tracelake.cli import cli
+from tracelake.engine import guard
 from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
 
@@ -33,6 +34,7 @@ WAYS_OUT = {
     "FROM read_ndjson_objects('{out}/secret.json')": "a file, as lines of JSON",
     "FROM read_parquet('{out}/secret.parquet')": "a file, as Parquet",
     "FROM parquet_metadata('{out}/secret.parquet')": "smallest and largest values of a file",
+    "FROM parquet_page_index('{out}/secret.parquet')": "the same by page",
     "FROM parquet_kv_metadata('{out}/secret.parquet')": "metadata of a file",
     "FROM parquet_schema('{out}/secret.parquet')": "columns of a file",
     "FROM sniff_csv('{out}/secret.csv')": "columns of a file",
@@ -85,6 +87,7 @@ WAYS_OUT = {
     "CALL enable_logging(storage = 'file', storage_config = {{'path': '{out}'}})": "a new file",
     "FROM enable_logging(storage = 'file', storage_config = {{'path': '{out}'}})": "a new file, by a SELECT",
     "FROM enable_profiling()": "a setting, by a SELECT",
+    "FROM add_grammar_extension('any')": "a parser",
     "CREATE SECRET s (TYPE s3, KEY_ID 'x', SECRET 'y')": "what later questions send",
     "CREATE OR REPLACE VIEW kernels AS SELECT 1": "what later questions see",
     "CREATE TABLE x AS SELECT 1": "memory that stays",
@@ -212,26 +215,24 @@ def test_an_answer_can_be_had_in_every_form_later(opened):
     assert answer.filter("kernels > 1000").fetchall() == []
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["FROM range(3)", "SELECT * FROM (FROM Range(3)) JOIN passes USING (trace_id)", "PIVOT (FROM range(3)) ON range"],
+)
+def test_a_table_function_that_nobody_has_looked_at_is_refused(query, opened, monkeypatch):
+    monkeypatch.setattr(guard, "LOOKED_AT", guard.LOOKED_AT - {"range"})
+    with pytest.raises(UsageError, match=r"range\(\): new in this DuckDB"):
+        opened.sql(query)
+
+
 def test_each_table_function_of_duckdb_was_looked_at():
-    # Whoever finds a new one here: may a question call it? See engine/guard.py, then add it.
-    known = """
-        arrow_scan arrow_scan_dumb checkpoint create_external_resource deregister_external_resource
-        destroy_external_resource disable_logging disable_profiling enable_logging enable_profiling force_checkpoint
-        generate_series glob icu_calendar_names json_each json_execute_serialized_sql json_tree pandas_scan
-        parquet_bloom_probe parquet_file_metadata parquet_full_metadata parquet_kv_metadata parquet_metadata
-        parquet_scan parquet_schema pg_timezone_names pragma_collations pragma_database_size pragma_metadata_info
-        pragma_platform pragma_show pragma_storage_info pragma_table_info pragma_user_agent pragma_version
-        python_arrow_scan python_map_function query query_table range read_blob read_csv read_csv_auto read_duckdb
-        read_json read_json_auto read_json_objects read_json_objects_auto read_ndjson read_ndjson_auto
-        read_ndjson_objects read_ndjson_objects_auto read_parquet read_single_csv_file read_single_json_file
-        read_single_parquet_file read_text register_external_resource register_external_resource_type repeat repeat_row
-        seq_scan sniff_csv summary test_all_types test_vector_types truncate_duckdb_logs unnest which_secret
-    """.split()
     query = (
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table' "
         "AND function_name NOT LIKE 'duckdb\\_%' ESCAPE '\\'"
     )
-    assert {name for (name,) in duckdb.execute(query).fetchall()} <= set(known)
+    if new := {name for (name,) in duckdb.execute(query).fetchall()} - guard.LOOKED_AT:
+        # Not a failure: a later DuckDB may bring more, and until then they are refused.
+        pytest.skip(f"DuckDB {duckdb.__version__} has table functions to look at, see engine/guard.py: {sorted(new)}")
 
 
 def test_unsafe_opens_the_door(place, tmp_path):

@@ -23,11 +23,14 @@ from .. import absurd_traces as absurd
 RELATIONS = [
     entry
     for entry in keys.keyed()
-    if entry.folder != "lookup" and any(column.name == "trace_id" for column in entry.columns)
+    # The best that other traces of the chip reached is another answer beside others: that is what it is for.
+    if entry.name != "shape_bests" and entry.folder != "lookup" and any(c.name == "trace_id" for c in entry.columns)
 ]
 SOUND = {"kineto": absurd.kineto(), "jax": absurd.jax(), "ascend": absurd.rows_of(npu_table())}
 #: Columns that tell where a file lies and when it was read, and a key that counts all traces.
 OF_THE_FILE = ("source_path", "source_mtime_ns", "ingested_at", "trace_key")
+#: Columns that `kernel_roofline` has from `shape_bests`.
+OF_OTHERS = ("best_us", "pct_of_best", "best_distance", "best_source")
 #: Numbers that no argument has, or that 64 bits, a double or a list do not hold.
 NUMBERS = [0, -1, 2**31, 2**40, -(2**40), 2**62, 2**63 - 1, -(2**63), 2**63, 10**30, 10**400, 1e308, -1.5, 5e-324]
 VALUES = [
@@ -61,7 +64,8 @@ def ask(lake: Lake, sound: dict[str, str]) -> dict[str, list]:
         asked = lake.prepare(entry.name).execute(f"FROM {entry.name}")
         columns = [name for name, *_ in asked.description]
         id_place = columns.index("trace_id")
-        places = [place for place, name in enumerate(columns) if name not in (*OF_THE_FILE, "trace_id")]
+        left_out = {"trace_id", *OF_THE_FILE, *(OF_OTHERS if entry.name == "kernel_roofline" else ())}
+        places = [place for place, name in enumerate(columns) if name not in left_out]
         rows = [row for row in asked.fetchall() if row[id_place] in sound]
         answers[entry.name] = sorted(([sound[row[id_place]], *(row[n] for n in places)] for row in rows), key=repr)
     return answers
