@@ -547,7 +547,7 @@ def test_a_second_report_or_sweep_takes_the_place_of_the_first(tmp_path):
     [
         ({"hardware": "h2000"}, "unknown hardware"),
         ({"hardware": []}, "needs a chip"),
-        ({"hardware": "h200", "formulas": "guess"}, "unknown formulas"),
+        ({"hardware": "h200", "formulas": "guess"}, "formulas=guess: unknown"),
         ({"hardware": "h200", "executions": ["fast"]}, "unknown execution profile"),
         ({"hardware": "h200", "ep": 2}, "no routed experts"),
         ({"hardware": "h200", "kv_dtype": "fp7"}, "unknown type"),
