@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def statements(entry: modules.Module, relation: str, *, table: bool = False) -> str:
-    """Return the COMMENT ON statements of a module's relation, or of a table copied from it."""
+def statements(entry: modules.Module, relation: str, kind: str | None = None) -> str:
+    """Return the COMMENT ON statements of a module's relation, or of the table or view (`kind`) that stands for it."""
     if entry.kind == "MACRO":
         return ""
-    kind = "TABLE" if table or entry.kind == "TABLE" or entry.in_memory else "VIEW"
+    kind = kind or entry.kind
     lines = [f"COMMENT ON {kind} {relation} IS {modules.quoted(entry.doc)};"]
     lines += [
         f"COMMENT ON COLUMN {relation}.{column.name} IS {modules.quoted(column.text)};" for column in entry.columns

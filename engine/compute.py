@@ -8,7 +8,6 @@ fails alone: of that trace the relation, and all that rest on it, have no rows.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import Any
 import duckdb
 
 from . import aside, modules, parsed
+from .as_tables import Emptiness, as_tables, no_rows
 from .catalog import create_tables, fill
 from .connection import connect, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
@@ -26,19 +26,15 @@ from .layout import Layout
 from .lookups import LookupTables
 from .memory import Memory
 from .paths import Place, file_literal
-from .schema import column_list, empty_select
+from .schema import empty_select
 from .table_types import statistics, stored_type
 
-#: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
-_NEVER_TABLES = frozenset({"events"})
 #: Rows of a table that are written by its key, not by trace alone.
 _SORTED = 100_000
 #: Tables made at once of a trace by itself.
 _AT_ONCE = 2
 #: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
 _OF_A_TRACE = (duckdb.DataError, duckdb.InvalidInputException, UnicodeDecodeError)
-#: Columns, with their types, of helpers that were empty before.
-_helper_columns: dict[str, dict[str, str]] = {}
 
 
 @dataclass
@@ -96,10 +92,8 @@ class Worker:
         self.lookups = LookupTables(layout)
         #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
         self._there: dict[str, tuple[str, bool]] = {}
-        #: How many rows the tables of this batch have.
-        self._rows: dict[str, int] = {}
-        #: Of views between them, whether they are surely empty.
-        self._empty: dict[str, bool] = {}
+        #: What is known of the rows of this batch.
+        self._emptiness = Emptiness(lambda name: self._there.get(name) == ("VIEW", False))
         create_tables(self.connection)
         aside.create_table(self.connection)
         self.connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
@@ -150,8 +144,7 @@ class Worker:
     def _chain(self, work: Work, traces: list[str], answers: Answers) -> None:
         """Compute all that is wanted of some traces, and write it."""
         self.lookups.reread(self.connection)
-        self._rows.clear()
-        self._empty.clear()
+        self._emptiness.clear()
         read = [*traces, *(one for one in work.events if one not in work.traces)]
         set_event_files(self.connection, [file for one in read for file in work.events[one]])
         order, needs = _plan(work.relations, work.given.keys())
@@ -186,7 +179,7 @@ class Worker:
         """Create a table of a batch, without rows where it cannot have any, or fails for the only trace there is."""
         formats = {entry["format"] for entry in work.entries}
         without_rows = entry.only_format is not None and entry.only_format not in formats
-        if without_rows or self._reads_nothing(entry) or failed.keys() & modules.sources(entry.name):
+        if without_rows or self._emptiness.reads_nothing(entry) or failed.keys() & modules.sources(entry.name):
             self._put_empty(entry, connection)
             return
         try:
@@ -207,19 +200,6 @@ class Worker:
             self._memory.fit(work)
         else:
             work()
-
-    def _reads_nothing(self, entry: modules.Module) -> bool:
-        """Whether a relation is surely empty, since what it reads is."""
-        return all(any(map(self._is_empty, needed)) for needed in entry.rows_from)
-
-    def _is_empty(self, name: str) -> bool:
-        if name in self._rows:
-            return self._rows[name] == 0
-        if name not in self._empty:
-            entry = modules.module(name)
-            own = entry is not None and self._there.get(name) == ("VIEW", False)
-            self._empty[name] = own and entry is not None and self._reads_nothing(entry)
-        return self._empty[name]
 
     def _made(
         self,
@@ -289,22 +269,17 @@ class Worker:
     def _make_table(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
         """Create a table of a batch."""
         self._drop(entry.name, connection)
-        [(self._rows[entry.name],)] = parsed.execute(
+        [(self._emptiness.rows[entry.name],)] = parsed.execute(
             connection, f"CREATE TABLE {entry.name} AS {entry.query}"
         ).fetchall()
         self._there[entry.name] = "TABLE", True
 
     def _put_empty(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create a table of a batch without rows."""
+        """Create what stands for a table of a batch without rows."""
         self._drop(entry.name, connection)
-        columns = {column.name: column.type for column in entry.columns} or _helper_columns.get(entry.name)
-        if not columns:
-            # A helper's columns are not written down: they are its query's.
-            columns = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {entry.query}").fetchall()}
-            _helper_columns[entry.name] = columns
-        connection.execute(f"CREATE TABLE {entry.name} ({column_list(columns)})")
-        self._there[entry.name] = "TABLE", True
-        self._rows[entry.name] = 0
+        connection.execute(f"CREATE VIEW {entry.name} AS {no_rows(entry, connection)}")
+        self._there[entry.name] = "VIEW", True
+        self._emptiness.rows[entry.name] = 0
 
     def _drop(self, name: str, connection: duckdb.DuckDBPyConnection | None = None) -> None:
         if name in self._there:
@@ -313,7 +288,7 @@ class Worker:
 
     def _write(self, work: Work, name: str, traces: Sequence[str], answers: Answers) -> None:
         """Write the rows of a relation to a file; none where there are no rows."""
-        if name not in work.given and not self._rows[name]:
+        if name not in work.given and not self._emptiness.rows[name]:
             return
         entry = modules.module(name)
         assert entry is not None
@@ -327,7 +302,7 @@ class Worker:
         path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
         # Of few rows, in the order that people expect where they ask for none.
         order = ", ".join(
-            dict.fromkeys(("trace_id", *(entry.key if self._rows.get(name, _SORTED + 1) <= _SORTED else ())))
+            dict.fromkeys(("trace_id", *(entry.key if self._emptiness.rows.get(name, _SORTED + 1) <= _SORTED else ())))
         )
         [(rows,)] = self.connection.execute(
             f"COPY ({query} ORDER BY {order}) TO {file_literal(path)} "
@@ -367,13 +342,7 @@ def _plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Mo
     """
     needed = modules.closure(names, lambda entry: entry.name in given)
     order = [entry for entry in modules.relations() if entry.name in needed]
-    readers = Counter(used for entry in order if entry.name not in given for used in {*entry.uses})
-    tables = {
-        entry.name
-        for entry in order
-        if entry.name not in given and entry.kind == "VIEW" and entry.name not in _NEVER_TABLES
-        if entry.kept or (readers[entry.name] > 1 and not entry.is_twin)
-    }
+    tables = as_tables(order, given)
 
     def needs(table: str) -> set[str]:
         read = modules.closure([table], lambda entry: entry.name in given or (entry.name in tables - {table}))

@@ -210,7 +210,7 @@ def _to_database(
             else:
                 connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {entry.name}")
             [(rows,)] = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
-            connection.execute(statements(entry, name, table=True))
+            connection.execute(statements(entry, name, "TABLE"))
             written.append((entry.name, rows))
             done(len(written), len(entries))
         connection.execute("DETACH exported")

@@ -30,7 +30,8 @@ def holding(store: Store, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyConne
     connection = store.prepare(" ".join(names))
     held: list[str] = []
     try:
-        for name in shared(names):
+        # Without what is stored a connection holds what several relations read as it is.
+        for name in shared(names) if store.stored else ():
             schema = f"{name.rpartition('.')[0]}." if "." in name else ""
             connection.execute(
                 f"CREATE OR REPLACE TABLE {schema}_held AS FROM {name}; DROP VIEW {name};"

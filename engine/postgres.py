@@ -102,7 +102,7 @@ def _replace(
                 f"FOREIGN KEY ({column}) REFERENCES {schema}.{other.name}",
             )
         _run(server, f"ANALYZE {schema}.{entry.name}")
-        _run(server, comments.statements(entry, f"{schema}.{entry.name}", table=True))
+        _run(server, comments.statements(entry, f"{schema}.{entry.name}", "TABLE"))
         comment = modules.quoted(f"{entry.doc}\n\n{_OURS}")
         _run(server, f"COMMENT ON TABLE {schema}.{entry.name} IS {comment}")
 

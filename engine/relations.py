@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from . import modules, parsed
+from .as_tables import Emptiness, as_tables, no_rows, unshipped
 from .lookups import LookupTables
-from .schema import empty_select
 from .stored import Stored
 
 if TYPE_CHECKING:
@@ -57,11 +57,16 @@ class Relations:
         #: The relations that are there, and those of them that have their comments.
         self.created: set[str] = set()
         self.commented: set[str] = set()
+        #: Where answers are computed: those that are tables, and what is known of their rows.
+        self._tables: set[str] = set()
+        #: What stands for each relation that is held in memory: TABLE, or VIEW where it has no rows.
+        self._kinds: dict[str, str] = {}
+        self._emptiness = Emptiness(lambda name: name in self.created and name not in self._tables)
 
     def clear(self) -> None:
         """Forget a connection that was closed."""
-        self.created.clear()
-        self.commented.clear()
+        for known in (self.created, self.commented, self._tables, self._kinds, self._emptiness):
+            known.clear()
 
     def is_stored(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are files: not where they rest on what was given to this connection alone."""
@@ -73,7 +78,21 @@ class Relations:
 
     def _is_table(self, entry: modules.Module) -> bool:
         """Whether a relation's rows are held in memory."""
-        return entry.in_memory or (entry.materialised and not self._stored)
+        return entry.in_memory or entry.name in self._tables
+
+    def choose_tables(self, connection: duckdb.DuckDBPyConnection, order: Sequence[modules.Module]) -> None:
+        """Where answers are computed, choose which of the relations that are needed are made as tables."""
+        if self._stored:
+            return
+        kept = {entry.name for entry in order if entry.kept}
+        # A helper made of tables that ship no rows stays a view: nobody says when these change.
+        chosen = {
+            one for one in as_tables(order) - self._tables if one in kept or not modules.sources(one) & unshipped()
+        }
+        for name in chosen & self.created:
+            connection.execute(f"DROP VIEW {name}")
+        self.expire(chosen)
+        self._tables |= chosen
 
     def recompute(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
         """Compute those relations anew that are held in memory, of some names that are there.
@@ -84,11 +103,10 @@ class Relations:
         for entry in modules.relations():
             if not self._is_table(entry) or entry.name not in wanted:
                 continue
-            if not entry.in_memory or any(
+            if not (self._stored and entry.in_memory) or any(
                 self.is_stored(other) for other in modules.relations() if other.name in modules.sources(entry.name)
             ):
-                self.created.remove(entry.name)
-                self.commented.discard(entry.name)
+                self.expire([entry.name])
             else:
                 connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
 
@@ -96,6 +114,7 @@ class Relations:
         """Have relations that are held in memory computed again by the next query that needs them."""
         for known in (self.created, self.commented):
             known.difference_update(names)
+        self._emptiness.changed()
 
     def renew_above(self, connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
         """Have all that is made from a lookup table see its rows; return what waits for the next question."""
@@ -115,7 +134,9 @@ class Relations:
         from .comments import statements
 
         if entries:
-            connection.execute("\n".join(statements(entry, entry.name) for entry in entries))
+            connection.execute(
+                "\n".join(statements(entry, entry.name, self._kinds.get(entry.name)) for entry in entries)
+            )
         self.commented.update(entry.name for entry in entries)
 
     def create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
@@ -123,9 +144,19 @@ class Relations:
         if entry.kind == "TABLE":
             self._lookups.create(connection, entry)
         elif self._is_table(entry):
-            query = entry.query
-            if entry.only_format is not None and entry.only_format not in self._answers.catalog.formats:
-                query = empty_select({column.name: column.type for column in entry.columns})
-            parsed.execute(connection, f"CREATE OR REPLACE TABLE {entry.name} AS {query}")
+            self._create_table(connection, entry)
         else:
             parsed.execute(connection, modules.create_statement(entry))
+
+    def _create_table(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
+        """Create the table of a relation whose rows are held in memory; where it has none, a view in its place."""
+        if entry.name in self._kinds:
+            connection.execute(f"DROP {self._kinds.pop(entry.name)} {entry.name}")
+        of_no_trace = entry.only_format is not None and entry.only_format not in self._answers.catalog.formats
+        if of_no_trace or (not self._stored and self._emptiness.reads_nothing(entry)):
+            connection.execute(f"CREATE VIEW {entry.name} AS {no_rows(entry, connection)}")
+            self._kinds[entry.name], self._emptiness.rows[entry.name] = "VIEW", 0
+        else:
+            made = parsed.execute(connection, f"CREATE TABLE {entry.name} AS {entry.query}")
+            self._kinds[entry.name] = "TABLE"
+            [(self._emptiness.rows[entry.name],)] = made.fetchall()

@@ -12,11 +12,16 @@ from .errors import InputError
 from .modules import quoted
 
 
-def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str) -> None:
+def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str, *, check: bool) -> None:
     """Create the function of a table's rules.
 
     `_category_rule(name, profile)` is the priority of the category rule that fits, `_op_category_rule(operator)` that
     of the rule for operators, `_display_name(name)` the name after all replacements.
+
+    Args:
+        connection: the connection.
+        table: the table, filled.
+        check: try the expressions: of rules that a user wrote.
 
     Raises:
         InputError: a rule's regular expression cannot be compiled.
@@ -24,7 +29,8 @@ def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str) -> N
     macro, call = _MACROS[table](connection)
     try:
         connection.execute(f"CREATE OR REPLACE MACRO {macro}")
-        connection.execute(f"SELECT {call}").fetchall()
+        if check:
+            connection.execute(f"SELECT {call}").fetchall()
     except duckdb.Error as error:
         raise InputError(f"{table}: a rule is not a regular expression (RE2): {error}") from error
 

@@ -323,8 +323,7 @@ class Store:
         for table in self.lookups.reread(connection):
             self.relations.renew_above(connection, table)
         # What stored rows were made from is not needed to read them, and to create it takes longer than that.
-        used = modules.closure(names, self.relations.is_stored)
-        order = modules.in_order(used)
+        order = modules.in_order(modules.closure(names, self.relations.is_stored))
         base = names.union(*(entry.uses for entry in order if not self.relations.is_stored(entry))) & BASE
         stored = [entry for entry in order if self.relations.is_stored(entry)]
         if (base or stored) and not self.answers.catalog.loaded:
@@ -333,6 +332,7 @@ class Store:
             self.answers.tables.look(entry.name for entry in stored)
             self._bring_up_to_date([entry for entry in stored if entry.name not in self.answers.pointed])
             connection = self._opened()
+        self.relations.choose_tables(connection, order)
         uncommented = self.relations.uncommented() if comments else []
         if self.stored and (uncommented or ("_event_rows" in base and not self._events_pointed)):
             # To create or comment on a view binds it, and each that reads events would look at all their files.

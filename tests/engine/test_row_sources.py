@@ -86,10 +86,10 @@ def test_relations_that_are_not_computed_would_have_been_empty(monkeypatch, s1_f
     found = {}
 
     def computing(self, work, entry, traces, failed, connection):
-        nothing = self._reads_nothing(entry)
+        nothing = self._emptiness.reads_nothing(entry)
         self._make_table(entry, connection)
         if nothing:
-            found[entry.name] = self._rows[entry.name]
+            found[entry.name] = self._emptiness.rows[entry.name]
 
     monkeypatch.setattr(Worker, "_try_table", computing)
     write_npu(tmp_path / "kernel_details.csv")

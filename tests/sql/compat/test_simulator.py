@@ -303,6 +303,7 @@ def test_ratios_must_be_as_many_as_layers_but_for_those_of_further_tokens(lake):
             " 4 AS num_heads, 10 AS vocab_size, $3 AS num_nextn_predict_layers, $4 AS compress_ratios",
             [name, layers, further, ratios],
         )
+    lake.store.relations.renew_above(connection, "compat_models")
     assert lake.rows(
         "SELECT model, len(layer_ratios), fault FROM _compat_model_dims WHERE contains(model, '-of-')"
         " OR contains(model, '-without') ORDER BY model"
