@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
 #: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
-_NEVER_TABLES = frozenset({"events"})
+NEVER_TABLES = frozenset({"events"})
 #: Columns, with their types, of helpers that were empty before.
 _helper_columns: dict[str, dict[str, str]] = {}
 
@@ -34,7 +34,7 @@ def as_tables(order: Sequence[modules.Module], given: Collection[str] = ()) -> s
     return {
         entry.name
         for entry in made
-        if entry.kind == "VIEW" and entry.name not in _NEVER_TABLES
+        if entry.kind == "VIEW" and entry.name not in NEVER_TABLES
         if entry.kept or (readers[entry.name] > 1 and not entry.is_twin)
     }
 

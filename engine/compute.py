@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from . import aside, modules, parsed
-from .as_tables import Emptiness, as_tables, no_rows
+from .as_tables import NEVER_TABLES, Emptiness, as_tables, no_rows
 from .catalog import create_tables, fill
 from .connection import connect, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
@@ -183,7 +183,7 @@ class Worker:
             self._put_empty(entry, connection)
             return
         try:
-            self._fit(lambda: self._make_table(entry, connection))
+            self._make_fitting(entry, connection)
         except (duckdb.Error, UnicodeDecodeError) as error:
             if may_be_damage(error) and (found := find(work.events, (), error)):
                 raise DamagedError(found) from error
@@ -193,6 +193,33 @@ class Worker:
                 raise _FailedTogetherError from error
             failed[entry.name] = reason_of(error)
             self._put_empty(entry, connection)
+
+    def _make_fitting(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create a table of a batch; what does not fit in little memory in parts, and only then in more.
+
+        DuckDB holds what all joins of a query are made from at once: views that only this one reads become tables too.
+        """
+
+        def make() -> None:
+            self._make_table(entry, connection)
+
+        if self._memory is None:
+            make()
+            return
+        try:
+            self._memory.fit(make, last=0)
+        except duckdb.OutOfMemoryException:
+            parts = [
+                part
+                for part in modules.direct(entry)
+                if self._there.get(part.name) == ("VIEW", False) and part.name not in NEVER_TABLES
+                if not part.is_twin and not self._emptiness.reads_nothing(part)
+            ]
+            for part in parts:
+                self._make_fitting(part, connection)
+            self._memory.fit(make, first=0 if parts else 1)
+            for part in parts:
+                self._drop(part.name, connection)
 
     def _fit(self, work: Callable[[], None]) -> None:
         """Do some work, with more memory where it does not fit what there is."""

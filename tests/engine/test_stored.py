@@ -212,20 +212,20 @@ def test_the_events_alone_are_computed_by_the_command_or_by_the_first_question_a
 
 def test_answers_are_the_same_where_each_needs_more_memory_than_is_tried_first(traces, filled, tmp_path, monkeypatch):
     class Tight(memory.Memory):
-        def fit(self, work):
+        def fit(self, work, *steps, **of_steps):
             def tried():
                 if self._set == 0:
                     raise duckdb.OutOfMemoryException("no room")
                 work()
 
-            super().fit(tried)
+            super().fit(tried, *steps, **of_steps)
 
     monkeypatch.setattr(compute, "Memory", Tight)
     monkeypatch.setattr(workers, "_idle", [])
     with Lake(tmp_path / "lake") as lake, Lake(filled) as other:
         lake.ingest(traces[0])
         [(trace_id,)] = lake.rows("SELECT trace_id FROM traces")
-        names = ("layers", "layer_categories", "ops", "step_times", "health")
+        names = ("layers", "layer_categories", "ops", "step_times", "gaps", "health")
         expected = {name: [row for row in rows if trace_id in row] for name, rows in answers(other, *names).items()}
         assert answers(lake, *names) == expected
         assert all(expected.values())

@@ -1,19 +1,5 @@
--- One row per idle interval and what the host did in it: time in which an operator, call or Python
--- frame was the innermost of the thread that the device's next operation comes from.
---
--- Where the trace shows launches that is the launching thread; else the thread of the host with
--- most events. Only events that share time with an idle interval are swept: each opens and closes,
--- a running sum is the depth, and what runs innermost at a depth is the latest to have started at
--- it. Intervals shorter than the gaps of gap_limits are left out.
---
--- stored: per trace
---
--- trace_id     VARCHAR  trace
--- device       INTEGER  device
--- start_ns     BIGINT   start of the interval in _idle_intervals, ns
--- activity_id  BIGINT   event_id of the host's event, NULL while none was running
--- overlap_ns   BIGINT   time it was the innermost in the interval, ns
-CREATE VIEW _idle_activities AS
+-- One row per stretch of idle time long enough to count, with the thread that launches next.
+CREATE VIEW _attended_idle AS
 WITH limits AS (
     SELECT max(value) FILTER (gap_limit = 'stored') AS stored_ns FROM gap_limits
 ),
@@ -41,56 +27,77 @@ idle AS (
     LEFT JOIN linked USING (trace_id)
     LEFT JOIN busiest USING (trace_id)
     WHERE _idle_intervals.gap_end_ns - _idle_intervals.gap_start_ns >= limits.stored_ns
-),
-attended AS (
-    -- The number of a thread beside a device is quicker to sort than their names.
-    SELECT
-        trace_id, device, pid, tid, hash(trace_id, device, pid, tid) AS thread_id, start_ns, end_ns
-    FROM idle
-    WHERE tid IS NOT NULL
-),
-threads AS (
-    SELECT DISTINCT trace_id, device, pid, tid, thread_id FROM attended
+)
+-- The number of a thread beside a device is quicker to sort than their names.
+SELECT
+    trace_id, device, pid, tid, hash(trace_id, device, pid, tid) AS thread_id, start_ns, end_ns
+FROM idle
+WHERE tid IS NOT NULL;
+
+-- One row per call of such a thread that overlaps with idle time of its device.
+CREATE VIEW _calls_in_idle AS
+WITH threads AS (
+    SELECT DISTINCT trace_id, device, pid, tid, thread_id FROM _attended_idle
 ),
 calls AS (
     SELECT threads.thread_id, events.event_id, events.start_ns, events.end_ns
     FROM events
     JOIN threads USING (trace_id, pid, tid)
     WHERE events.lane IN ('host', 'python') AND events.dur_ns > 0
-),
-overlapping AS (
-    SELECT calls.thread_id, calls.event_id, calls.start_ns, calls.end_ns
-    FROM calls
-    ASOF JOIN attended
-        ON attended.thread_id = calls.thread_id AND attended.start_ns < calls.end_ns
-    WHERE attended.end_ns > calls.start_ns
-),
-edges AS (
+)
+SELECT calls.thread_id, calls.event_id, calls.start_ns, calls.end_ns
+FROM calls
+ASOF JOIN _attended_idle AS attended
+    ON attended.thread_id = calls.thread_id AND attended.start_ns < calls.end_ns
+WHERE attended.end_ns > calls.start_ns;
+
+-- One row per moment at which a call or a stretch of idle time begins or ends on a thread: how many
+-- calls are open, and how long it stays so.
+CREATE VIEW _idle_sweep AS
+WITH edges AS (
     -- At one moment what ends goes first, then what starts, the longest first.
     SELECT
         thread_id, start_ns AS at_ns, 1 AS step, 1 AS turn, -end_ns AS until_ns,
         event_id AS started_id, NULL AS idle_ns, 0 AS idles
-    FROM overlapping
+    FROM _calls_in_idle
     UNION ALL
-    SELECT thread_id, end_ns, -1, 0, 0, NULL, NULL, 0 FROM overlapping
+    SELECT thread_id, end_ns, -1, 0, 0, NULL, NULL, 0 FROM _calls_in_idle
     UNION ALL
-    SELECT thread_id, start_ns, 0, 2, 0, NULL, start_ns, 1 FROM attended
+    SELECT thread_id, start_ns, 0, 2, 0, NULL, start_ns, 1 FROM _attended_idle
     UNION ALL
-    SELECT thread_id, end_ns, 0, 0, 0, NULL, NULL, -1 FROM attended
-),
-swept AS (
-    SELECT
-        thread_id, at_ns, turn, until_ns, started_id,
-        sum(step) OVER in_time AS depth,
-        sum(idles) OVER in_time > 0 AS is_idle,
-        max(idle_ns) OVER in_time AS idle_ns,
-        lead(at_ns) OVER (
-            PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id
-        ) - at_ns AS slice_ns
-    FROM edges
-    WINDOW in_time AS (
-        PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id ROWS UNBOUNDED PRECEDING
-    )
+    SELECT thread_id, end_ns, 0, 0, 0, NULL, NULL, -1 FROM _attended_idle
+)
+SELECT
+    thread_id, at_ns, turn, until_ns, started_id,
+    sum(step) OVER in_time AS depth,
+    sum(idles) OVER in_time > 0 AS is_idle,
+    max(idle_ns) OVER in_time AS idle_ns,
+    lead(at_ns) OVER (
+        PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id
+    ) - at_ns AS slice_ns
+FROM edges
+WINDOW in_time AS (
+    PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id ROWS UNBOUNDED PRECEDING
+);
+
+-- One row per idle interval and what the host did in it: time in which an operator, call or Python
+-- frame was the innermost of the thread that the device's next operation comes from.
+--
+-- Where the trace shows launches that is the launching thread; else the thread of the host with
+-- most events. Only events that share time with an idle interval are swept: each opens and closes,
+-- a running sum is the depth, and what runs innermost at a depth is the latest to have started at
+-- it. Intervals shorter than the gaps of gap_limits are left out.
+--
+-- stored: per trace
+--
+-- trace_id     VARCHAR  trace
+-- device       INTEGER  device
+-- start_ns     BIGINT   start of the interval in _idle_intervals, ns
+-- activity_id  BIGINT   event_id of the host's event, NULL while none was running
+-- overlap_ns   BIGINT   time it was the innermost in the interval, ns
+CREATE VIEW _idle_activities AS
+WITH threads AS (
+    SELECT DISTINCT trace_id, device, pid, tid, thread_id FROM _attended_idle
 ),
 slices AS (
     SELECT
@@ -101,7 +108,7 @@ slices AS (
                 ROWS UNBOUNDED PRECEDING
             )
         END AS activity_id
-    FROM swept
+    FROM _idle_sweep
 )
 SELECT
     threads.trace_id, threads.device, idle_ns AS start_ns, activity_id,

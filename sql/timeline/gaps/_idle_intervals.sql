@@ -1,3 +1,138 @@
+-- One row per interval in which a device has no operation running, and those at the edges of the
+-- window, which no operation ends.
+CREATE VIEW _idle_spans AS
+WITH operations AS (
+    -- Of operations that start together the one launched first ends the interval: the device could
+    -- have had it.
+    SELECT
+        trace_id, device, start_ns, kernel_id,
+        max(end_ns) OVER (
+            PARTITION BY trace_id, device
+            ORDER BY start_ns, launch_ns, end_ns, kernel_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS idle_from_ns
+    FROM kernels
+    WHERE end_ns >= start_ns
+),
+devices AS (
+    SELECT trace_id, device, min(start_ns) AS first_ns, max(end_ns) AS last_ns
+    FROM kernels
+    WHERE end_ns > start_ns
+    GROUP BY trace_id, device
+),
+windows AS (
+    SELECT trace_id, min(first_ns) AS window_start_ns, max(last_ns) AS window_end_ns
+    FROM devices
+    GROUP BY trace_id
+)
+-- An operation too short for the clock ends an interval too, but does not widen the window.
+SELECT
+    operations.trace_id, operations.device, operations.idle_from_ns AS start_ns,
+    operations.start_ns AS end_ns, operations.kernel_id, FALSE AS is_edge
+FROM operations
+JOIN devices
+    ON devices.trace_id = operations.trace_id
+    AND devices.device = operations.device
+WHERE
+    operations.start_ns > operations.idle_from_ns
+    AND operations.idle_from_ns >= devices.first_ns
+    AND operations.start_ns <= devices.last_ns
+UNION ALL
+SELECT trace_id, device, window_start_ns, first_ns, NULL, TRUE
+FROM devices
+JOIN windows USING (trace_id)
+WHERE first_ns > window_start_ns
+UNION ALL
+SELECT trace_id, device, last_ns, window_end_ns, NULL, TRUE
+FROM devices
+JOIN windows USING (trace_id)
+WHERE window_end_ns > last_ns;
+
+-- One row per interval of a device that runs programs: the runs that it leaves and enters, and the
+-- call of the latter.
+CREATE VIEW _idle_programs AS
+WITH runs AS (
+    -- Clocks of host and device may differ: the host's is put back until no run of the trace starts
+    -- before its call.
+    SELECT
+        trace_id, device, program_id, start_ns, end_ns,
+        enqueue_start_ns + least(0, min(slack_ns) OVER of_trace) AS call_ns,
+        start_ns - dispatch_ns + least(0, min(slack_ns) OVER of_trace) AS call_end_ns
+    FROM (
+        SELECT
+            trace_id, device, program_id, start_ns, end_ns, enqueue_start_ns,
+            start_ns - enqueue_start_ns AS slack_ns,
+            CAST(round(dispatch_us * 1000) AS BIGINT) AS dispatch_ns
+        FROM programs
+    )
+    WINDOW of_trace AS (PARTITION BY trace_id)
+),
+compiled AS (
+    SELECT trace_id, device, start_ns, end_ns
+    FROM _idle_spans
+    SEMI JOIN runs USING (trace_id, device)
+    WHERE NOT is_edge
+),
+limits AS (
+    SELECT max(value) AS contiguous_ns FROM gap_limits WHERE gap_limit = 'contiguous'
+),
+left_behind AS (
+    SELECT compiled.trace_id, compiled.device, compiled.start_ns, runs.program_id
+    FROM compiled
+    CROSS JOIN limits
+    ASOF JOIN runs
+        ON runs.trace_id = compiled.trace_id AND runs.device = compiled.device
+        AND runs.start_ns < compiled.start_ns
+    WHERE compiled.start_ns <= runs.end_ns + limits.contiguous_ns
+),
+entered AS (
+    SELECT
+        compiled.trace_id, compiled.device, compiled.start_ns, runs.program_id, runs.call_ns,
+        runs.call_end_ns
+    FROM compiled
+    CROSS JOIN limits
+    ASOF JOIN runs
+        ON runs.trace_id = compiled.trace_id AND runs.device = compiled.device
+        AND runs.start_ns <= compiled.end_ns + limits.contiguous_ns
+    WHERE compiled.end_ns < runs.end_ns
+)
+SELECT
+    compiled.trace_id, compiled.device, compiled.start_ns,
+    left_behind.program_id AS previous_program_id, entered.program_id AS next_program_id,
+    entered.call_ns, entered.call_end_ns
+FROM compiled
+LEFT JOIN left_behind USING (trace_id, device, start_ns)
+LEFT JOIN entered USING (trace_id, device, start_ns);
+
+-- One row per such interval with the launch of the operation that ends it.
+CREATE VIEW _idle_launches AS
+WITH shared AS (
+    -- One call launches many operations: a graph, or an operator of several tasks.
+    SELECT trace_id, launch_id, min(start_ns) AS first_ns
+    FROM kernels
+    WHERE launch_kernels > 1
+    GROUP BY trace_id, launch_id
+)
+SELECT
+    spans.trace_id, spans.device, spans.start_ns, spans.end_ns, spans.kernel_id, spans.is_edge,
+    kernels.launch_id, kernels.launch_ns, kernels.launch_pid, kernels.launch_tid,
+    if(
+        spans.end_ns > shared.first_ns, 'within one launch', 'launched, waiting'
+    ) AS waiting_cause
+FROM _idle_spans AS spans
+LEFT JOIN kernels
+    ON kernels.trace_id = spans.trace_id AND kernels.kernel_id = spans.kernel_id
+LEFT JOIN shared
+    ON shared.trace_id = kernels.trace_id AND shared.launch_id = kernels.launch_id;
+
+-- One row per launch that such an interval ends with: when its call ends.
+CREATE VIEW _idle_calls AS
+SELECT events.trace_id, events.event_id AS launch_id, events.end_ns
+FROM events
+SEMI JOIN _idle_launches AS launches
+    ON launches.trace_id = events.trace_id AND launches.launch_id = events.event_id
+WHERE events.lane = 'host';
+
 -- One row per cause in an interval in which a device has no operation running, from the first start
 -- to the last end on any device of its trace: what the device waited for, moment by moment.
 --
@@ -28,141 +163,29 @@
 -- previous_program_id  BIGINT   program run that the device leaves, NULL outside of programs
 -- next_program_id      BIGINT   program run that it is in afterwards
 CREATE VIEW _idle_intervals AS
-WITH operations AS (
-    -- Of operations that start together the one launched first ends the interval: the device could
-    -- have had it.
+WITH launched AS (
     SELECT
-        trace_id, device, start_ns, kernel_id,
-        max(end_ns) OVER (
-            PARTITION BY trace_id, device
-            ORDER BY start_ns, launch_ns, end_ns, kernel_id
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS idle_from_ns
-    FROM kernels
-    WHERE end_ns >= start_ns
-),
-devices AS (
-    SELECT trace_id, device, min(start_ns) AS first_ns, max(end_ns) AS last_ns
-    FROM kernels
-    WHERE end_ns > start_ns
-    GROUP BY trace_id, device
-),
-windows AS (
-    SELECT trace_id, min(first_ns) AS window_start_ns, max(last_ns) AS window_end_ns
-    FROM devices
-    GROUP BY trace_id
-),
-intervals AS (
-    -- An operation too short for the clock ends an interval too, but does not widen the window.
-    SELECT
-        operations.trace_id, operations.device, operations.idle_from_ns AS start_ns,
-        operations.start_ns AS end_ns, operations.kernel_id, FALSE AS is_edge
-    FROM operations
-    JOIN devices
-        ON devices.trace_id = operations.trace_id
-        AND devices.device = operations.device
-    WHERE
-        operations.start_ns > operations.idle_from_ns
-        AND operations.idle_from_ns >= devices.first_ns
-        AND operations.start_ns <= devices.last_ns
-    UNION ALL
-    SELECT trace_id, device, window_start_ns, first_ns, NULL, TRUE
-    FROM devices
-    JOIN windows USING (trace_id)
-    WHERE first_ns > window_start_ns
-    UNION ALL
-    SELECT trace_id, device, last_ns, window_end_ns, NULL, TRUE
-    FROM devices
-    JOIN windows USING (trace_id)
-    WHERE window_end_ns > last_ns
-),
-shared AS (
-    -- One call launches many operations: a graph, or an operator of several tasks.
-    SELECT trace_id, launch_id, min(start_ns) AS first_ns
-    FROM kernels
-    WHERE launch_kernels > 1
-    GROUP BY trace_id, launch_id
-),
-runs AS (
-    -- Clocks of host and device may differ: the host's is put back until no run of the trace starts
-    -- before its call.
-    SELECT
-        trace_id, device, program_id, start_ns, end_ns,
-        enqueue_start_ns + least(0, min(slack_ns) OVER of_trace) AS call_ns,
-        start_ns - dispatch_ns + least(0, min(slack_ns) OVER of_trace) AS call_end_ns
-    FROM (
-        SELECT
-            trace_id, device, program_id, start_ns, end_ns, enqueue_start_ns,
-            start_ns - enqueue_start_ns AS slack_ns,
-            CAST(round(dispatch_us * 1000) AS BIGINT) AS dispatch_ns
-        FROM programs
-    )
-    WINDOW of_trace AS (PARTITION BY trace_id)
-),
-compiled AS (
-    SELECT trace_id, device, start_ns, end_ns
-    FROM intervals
-    SEMI JOIN runs USING (trace_id, device)
-    WHERE NOT is_edge
-),
-limits AS (
-    SELECT max(value) AS contiguous_ns FROM gap_limits WHERE gap_limit = 'contiguous'
-),
-left_behind AS (
-    SELECT compiled.trace_id, compiled.device, compiled.start_ns, runs.program_id
-    FROM compiled
-    CROSS JOIN limits
-    ASOF JOIN runs
-        ON runs.trace_id = compiled.trace_id AND runs.device = compiled.device
-        AND runs.start_ns < compiled.start_ns
-    WHERE compiled.start_ns <= runs.end_ns + limits.contiguous_ns
-),
-entered AS (
-    SELECT
-        compiled.trace_id, compiled.device, compiled.start_ns, runs.program_id, runs.call_ns,
-        runs.call_end_ns
-    FROM compiled
-    CROSS JOIN limits
-    ASOF JOIN runs
-        ON runs.trace_id = compiled.trace_id AND runs.device = compiled.device
-        AND runs.start_ns <= compiled.end_ns + limits.contiguous_ns
-    WHERE compiled.end_ns < runs.end_ns
-),
-launched AS (
-    SELECT
-        intervals.trace_id, intervals.device, intervals.start_ns, intervals.end_ns,
-        intervals.kernel_id, kernels.launch_id, kernels.launch_ns,
-        coalesce(calls.end_ns, kernels.launch_ns) AS launch_end_ns, kernels.launch_pid,
-        kernels.launch_tid, left_behind.program_id AS previous_program_id,
-        entered.program_id AS next_program_id, entered.call_ns, entered.call_end_ns,
-        if(
-            intervals.end_ns > shared.first_ns, 'within one launch', 'launched, waiting'
-        ) AS waiting_cause,
+        launches.trace_id, launches.device, launches.start_ns, launches.end_ns,
+        launches.kernel_id, launches.launch_id, launches.launch_ns,
+        coalesce(calls.end_ns, launches.launch_ns) AS launch_end_ns, launches.launch_pid,
+        launches.launch_tid, runs.previous_program_id, runs.next_program_id, runs.call_ns,
+        runs.call_end_ns, launches.waiting_cause,
         CASE
-            WHEN is_edge THEN 'edge of the window'
-            WHEN kernels.launch_ns IS NOT NULL THEN NULL
-            WHEN left_behind.program_id = entered.program_id THEN 'inside a program'
-            WHEN entered.call_ns IS NOT NULL THEN NULL
-            WHEN coalesce(left_behind.program_id, entered.program_id) IS NOT NULL
+            WHEN launches.is_edge THEN 'edge of the window'
+            WHEN launches.launch_ns IS NOT NULL THEN NULL
+            WHEN runs.previous_program_id = runs.next_program_id THEN 'inside a program'
+            WHEN runs.call_ns IS NOT NULL THEN NULL
+            WHEN coalesce(runs.previous_program_id, runs.next_program_id) IS NOT NULL
                 THEN 'between programs'
             ELSE 'launch not shown'
         END AS only_cause
-    FROM intervals
-    LEFT JOIN kernels
-        ON kernels.trace_id = intervals.trace_id AND kernels.kernel_id = intervals.kernel_id
-    LEFT JOIN shared
-        ON shared.trace_id = kernels.trace_id AND shared.launch_id = kernels.launch_id
-    LEFT JOIN events AS calls
-        ON calls.trace_id = kernels.trace_id AND calls.event_id = kernels.launch_id
-        AND calls.lane = 'host'
-    LEFT JOIN left_behind
-        ON left_behind.trace_id = intervals.trace_id
-        AND left_behind.device = intervals.device
-        AND left_behind.start_ns = intervals.start_ns
-    LEFT JOIN entered
-        ON entered.trace_id = intervals.trace_id
-        AND entered.device = intervals.device
-        AND entered.start_ns = intervals.start_ns
+    FROM _idle_launches AS launches
+    LEFT JOIN _idle_calls AS calls
+        ON calls.trace_id = launches.trace_id AND calls.launch_id = launches.launch_id
+    LEFT JOIN _idle_programs AS runs
+        ON runs.trace_id = launches.trace_id
+        AND runs.device = launches.device
+        AND runs.start_ns = launches.start_ns
 ),
 parts AS (
     SELECT

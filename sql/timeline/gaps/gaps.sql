@@ -92,6 +92,112 @@ CROSS JOIN limits
 WHERE followed.behind <= look_ahead
     AND followed.work_ns <= coalesce(marked.chain_end_ns, followed.work_ns);
 
+-- One row per gap with the operations at its ends, its cause and its programs.
+CREATE VIEW _gap_ends AS
+WITH limits AS (
+    SELECT max(value) FILTER (gap_limit = 'stored') AS stored_ns FROM gap_limits
+),
+holes AS (
+    SELECT
+        trace_id, rank, device, gap_start_ns AS start_ns, gap_end_ns AS end_ns,
+        any_value(kernel_id) AS marker_id, any_value(launch_id) AS launch_id,
+        any_value(previous_program_id) AS previous_program_id,
+        any_value(next_program_id) AS next_program_id,
+        arg_max(cause, (end_ns - start_ns, -start_ns)) AS cause,
+        coalesce(sum(end_ns - start_ns) FILTER (host_bound), 0) AS host_bound_ns
+    FROM _idle_intervals
+    CROSS JOIN limits
+    WHERE kernel_id IS NOT NULL AND gap_end_ns - gap_start_ns >= stored_ns
+    GROUP BY trace_id, rank, device, gap_start_ns, gap_end_ns
+),
+previous AS (
+    -- Of operations that end together the innermost; of streams alike the last.
+    SELECT
+        holes.trace_id, holes.device, holes.start_ns,
+        arg_max(
+            kernels.kernel_id, (kernels.start_ns, kernels.stream, kernels.kernel_id)
+        ) AS kernel_id
+    FROM holes
+    JOIN kernels
+        ON kernels.trace_id = holes.trace_id
+        AND kernels.device = holes.device
+        AND kernels.end_ns = holes.start_ns
+    WHERE kernels.start_ns <= kernels.end_ns
+    GROUP BY holes.trace_id, holes.device, holes.start_ns
+)
+SELECT
+    holes.trace_id, holes.rank, holes.device, holes.start_ns, holes.end_ns,
+    holes.marker_id, holes.launch_id, holes.cause, holes.host_bound_ns,
+    holes.previous_program_id, holes.next_program_id,
+    previous.kernel_id AS previous_id,
+    coalesce(_gap_payloads.payload_id, holes.marker_id) AS payload_id,
+    row_number() OVER (
+        PARTITION BY holes.trace_id, holes.device ORDER BY holes.start_ns
+    ) - 1 AS gap_id
+FROM holes
+LEFT JOIN previous
+    ON previous.trace_id = holes.trace_id
+    AND previous.device = holes.device
+    AND previous.start_ns = holes.start_ns
+LEFT JOIN _gap_payloads
+    ON _gap_payloads.trace_id = holes.trace_id AND _gap_payloads.marker_id = holes.marker_id;
+
+-- One row per distinct name of a trace's operations, with a number that stands for it: text that
+-- many rows share is held once.
+CREATE VIEW _gap_texts AS
+SELECT trace_id, name, min(kernel_id) AS name_id
+FROM kernels
+GROUP BY trace_id, name;
+
+-- One row per operation: the number of its name, and its step, NULL if it is of none.
+CREATE VIEW _gap_operations AS
+SELECT kernels.trace_id, kernels.kernel_id, texts.name_id, work.step_id
+FROM kernels
+LEFT JOIN _gap_texts AS texts
+    ON texts.trace_id = kernels.trace_id AND texts.name = kernels.name
+LEFT JOIN _step_work AS work
+    ON work.trace_id = kernels.trace_id AND work.kernel_id = kernels.kernel_id;
+
+-- One row per gap: the numbers of the names of the operations at its ends, and the step of the one
+-- after it. One join for the three of them, and sums that leave memory where they have to.
+CREATE VIEW _gap_names AS
+WITH sides AS (
+    SELECT trace_id, device, gap_id, previous_id AS kernel_id, 'previous' AS side FROM _gap_ends
+    UNION ALL
+    SELECT trace_id, device, gap_id, marker_id, 'marker' FROM _gap_ends
+    UNION ALL
+    SELECT trace_id, device, gap_id, payload_id, 'payload' FROM _gap_ends
+)
+SELECT
+    sides.trace_id, sides.device, sides.gap_id,
+    max(operations.name_id) FILTER (sides.side = 'previous') AS previous_no,
+    max(operations.name_id) FILTER (sides.side = 'marker') AS marker_no,
+    max(operations.name_id) FILTER (sides.side = 'payload') AS payload_no,
+    max(operations.step_id) FILTER (sides.side = 'marker') AS step_id
+FROM sides
+JOIN _gap_operations AS operations USING (trace_id, kernel_id)
+GROUP BY sides.trace_id, sides.device, sides.gap_id;
+
+-- One row per gap with both of these.
+CREATE VIEW _gap_rows AS
+SELECT
+    ends.trace_id, ends.rank, ends.device, ends.gap_id, ends.start_ns, ends.end_ns, ends.cause,
+    ends.host_bound_ns, ends.previous_id, ends.marker_id, ends.payload_id, ends.launch_id,
+    ends.previous_program_id, ends.next_program_id, names.previous_no, names.marker_no,
+    names.payload_no, names.step_id
+FROM _gap_ends AS ends
+LEFT JOIN _gap_names AS names
+    ON names.trace_id = ends.trace_id AND names.device = ends.device
+    AND names.gap_id = ends.gap_id;
+
+-- One row per trace: the time from its first operation to its last, and its devices.
+CREATE VIEW _gap_windows AS
+SELECT
+    trace_id, max(end_ns) - min(start_ns) AS window_ns, count(DISTINCT device) AS devices
+FROM kernels
+WHERE end_ns > start_ns
+GROUP BY trace_id;
+
 -- One row per gap between two operations of a device, its streams taken together: what stood still,
 -- what came next, and why.
 --
@@ -130,124 +236,35 @@ WHERE followed.behind <= look_ahead
 -- launch_id              BIGINT   host call that launched the marker, NULL if not shown
 CREATE VIEW gaps AS
 WITH limits AS (
-    SELECT
-        max(value) FILTER (gap_limit = 'stored') AS stored_ns,
-        max(value) FILTER (gap_limit = 'shown') AS shown_ns
-    FROM gap_limits
-),
-holes AS (
-    SELECT
-        trace_id, rank, device, gap_start_ns AS start_ns, gap_end_ns AS end_ns,
-        any_value(kernel_id) AS marker_id, any_value(launch_id) AS launch_id,
-        any_value(previous_program_id) AS previous_program_id,
-        any_value(next_program_id) AS next_program_id,
-        arg_max(cause, (end_ns - start_ns, -start_ns)) AS cause,
-        coalesce(sum(end_ns - start_ns) FILTER (host_bound), 0) AS host_bound_ns
-    FROM _idle_intervals
-    CROSS JOIN limits
-    WHERE kernel_id IS NOT NULL AND gap_end_ns - gap_start_ns >= stored_ns
-    GROUP BY trace_id, rank, device, gap_start_ns, gap_end_ns
-),
-spans AS (
-    SELECT
-        trace_id, max(end_ns) - min(start_ns) AS window_ns, count(DISTINCT device) AS devices
-    FROM kernels
-    WHERE end_ns > start_ns
-    GROUP BY trace_id
-),
-previous AS (
-    -- Of operations that end together the innermost; of streams alike the last.
-    SELECT
-        holes.trace_id, holes.device, holes.start_ns,
-        arg_max(
-            kernels.kernel_id, (kernels.start_ns, kernels.stream, kernels.kernel_id)
-        ) AS kernel_id
-    FROM holes
-    JOIN kernels
-        ON kernels.trace_id = holes.trace_id
-        AND kernels.device = holes.device
-        AND kernels.end_ns = holes.start_ns
-    WHERE kernels.start_ns <= kernels.end_ns
-    GROUP BY holes.trace_id, holes.device, holes.start_ns
-),
-known AS (
-    SELECT
-        holes.trace_id, holes.rank, holes.device, holes.start_ns, holes.end_ns,
-        holes.marker_id, holes.launch_id, holes.cause, holes.host_bound_ns,
-        holes.previous_program_id, holes.next_program_id,
-        previous.kernel_id AS previous_id,
-        coalesce(_gap_payloads.payload_id, holes.marker_id) AS payload_id,
-        row_number() OVER (
-            PARTITION BY holes.trace_id, holes.device ORDER BY holes.start_ns
-        ) - 1 AS gap_id
-    FROM holes
-    LEFT JOIN previous
-        ON previous.trace_id = holes.trace_id
-        AND previous.device = holes.device
-        AND previous.start_ns = holes.start_ns
-    LEFT JOIN _gap_payloads
-        ON _gap_payloads.trace_id = holes.trace_id AND _gap_payloads.marker_id = holes.marker_id
-),
-wanted AS (
-    SELECT trace_id, marker_id AS kernel_id FROM known
-    UNION
-    SELECT trace_id, payload_id FROM known
-    UNION
-    SELECT trace_id, previous_id FROM known
-),
-texts AS (
-    -- A name stands for itself by a number: text that many rows share is held once.
-    SELECT trace_id, name, min(kernel_id) AS name_id FROM kernels GROUP BY trace_id, name
-),
-names AS (
-    SELECT kernels.trace_id, kernels.kernel_id, texts.name_id
-    FROM kernels
-    SEMI JOIN wanted USING (trace_id, kernel_id)
-    JOIN texts ON texts.trace_id = kernels.trace_id AND texts.name = kernels.name
-),
-stepped AS (
-    SELECT known.trace_id, known.device, known.start_ns, work.step_id
-    FROM known
-    JOIN _step_work AS work
-        ON work.trace_id = known.trace_id AND work.kernel_id = known.marker_id
+    SELECT max(value) FILTER (gap_limit = 'shown') AS shown_ns FROM gap_limits
 )
 SELECT
-    known.trace_id, known.rank, known.device, known.gap_id, known.start_ns, known.end_ns,
-    (known.end_ns - known.start_ns) / 1000.0 AS gap_us,
-    100.0 * (known.end_ns - known.start_ns) / spans.window_ns / spans.devices AS window_pct,
-    known.end_ns - known.start_ns >= limits.shown_ns AS is_shown,
+    gap.trace_id, gap.rank, gap.device, gap.gap_id, gap.start_ns, gap.end_ns,
+    (gap.end_ns - gap.start_ns) / 1000.0 AS gap_us,
+    100.0 * (gap.end_ns - gap.start_ns) / spans.window_ns / spans.devices AS window_pct,
+    gap.end_ns - gap.start_ns >= limits.shown_ns AS is_shown,
     CASE
-        WHEN known.previous_program_id = known.next_program_id THEN 'inside_program'
-        WHEN coalesce(known.previous_program_id, known.next_program_id) IS NOT NULL
+        WHEN gap.previous_program_id = gap.next_program_id THEN 'inside_program'
+        WHEN coalesce(gap.previous_program_id, gap.next_program_id) IS NOT NULL
             THEN 'between_programs'
     END AS kind,
-    known.cause, known.host_bound_ns / 1000.0 AS host_bound_us, known.previous_id,
-    before_texts.name AS previous_name, known.marker_id, marker_texts.name AS marker_name,
-    known.payload_id,
-    payload_texts.name AS payload_name, runs_before.program AS previous_program,
+    gap.cause, gap.host_bound_ns / 1000.0 AS host_bound_us, gap.previous_id,
+    previous.name AS previous_name, gap.marker_id, markers.name AS marker_name,
+    gap.payload_id, payloads.name AS payload_name, runs_before.program AS previous_program,
     runs_before.execution_id AS previous_execution_id, runs_after.program AS next_program,
-    runs_after.execution_id AS next_execution_id, stepped.step_id, known.launch_id
-FROM known
+    runs_after.execution_id AS next_execution_id, gap.step_id, gap.launch_id
+FROM _gap_rows AS gap
 CROSS JOIN limits
-JOIN spans USING (trace_id)
+JOIN _gap_windows AS spans USING (trace_id)
 LEFT JOIN programs AS runs_before
-    ON runs_before.trace_id = known.trace_id AND runs_before.device = known.device
-    AND runs_before.program_id = known.previous_program_id
+    ON runs_before.trace_id = gap.trace_id AND runs_before.device = gap.device
+    AND runs_before.program_id = gap.previous_program_id
 LEFT JOIN programs AS runs_after
-    ON runs_after.trace_id = known.trace_id AND runs_after.device = known.device
-    AND runs_after.program_id = known.next_program_id
-LEFT JOIN stepped
-    ON stepped.trace_id = known.trace_id AND stepped.device = known.device
-    AND stepped.start_ns = known.start_ns
-LEFT JOIN names AS markers
-    ON markers.trace_id = known.trace_id AND markers.kernel_id = known.marker_id
-LEFT JOIN names AS payloads
-    ON payloads.trace_id = known.trace_id AND payloads.kernel_id = known.payload_id
-LEFT JOIN names AS befores
-    ON befores.trace_id = known.trace_id AND befores.kernel_id = known.previous_id
-LEFT JOIN texts AS marker_texts
-    ON marker_texts.trace_id = markers.trace_id AND marker_texts.name_id = markers.name_id
-LEFT JOIN texts AS payload_texts
-    ON payload_texts.trace_id = payloads.trace_id AND payload_texts.name_id = payloads.name_id
-LEFT JOIN texts AS before_texts
-    ON before_texts.trace_id = befores.trace_id AND before_texts.name_id = befores.name_id;
+    ON runs_after.trace_id = gap.trace_id AND runs_after.device = gap.device
+    AND runs_after.program_id = gap.next_program_id
+LEFT JOIN _gap_texts AS previous
+    ON previous.trace_id = gap.trace_id AND previous.name_id = gap.previous_no
+LEFT JOIN _gap_texts AS markers
+    ON markers.trace_id = gap.trace_id AND markers.name_id = gap.marker_no
+LEFT JOIN _gap_texts AS payloads
+    ON payloads.trace_id = gap.trace_id AND payloads.name_id = gap.payload_no;

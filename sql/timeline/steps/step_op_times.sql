@@ -50,13 +50,17 @@ steady AS (
         AND counted.step_id = work.step_id
 ),
 placed AS (
+    -- Summed before it is joined by name: of many operations few rows are left.
     SELECT
-        ops.trace_id, ops.program, ops.name, ops.dedup_name AS op, ops.shape, ops.self_ns,
-        ops.flop, steady.step_id
+        ops.trace_id, steady.step_id, ops.program, ops.name, ops.dedup_name AS op, ops.shape,
+        count(*) AS calls, sum(ops.self_ns) AS self_ns, sum(ops.flop) AS flop,
+        count(ops.flop) AS known_calls
     FROM _device_ops AS ops
     LEFT JOIN steady
         ON steady.trace_id = ops.trace_id AND steady.kernel_id = ops.kernel_id
     WHERE ops.role = 'op'
+    GROUP BY
+        ops.trace_id, steady.step_id, ops.program, ops.name, ops.dedup_name, ops.shape
 ),
 families AS (
     SELECT trace_id, program, name, min(family) AS family
@@ -69,10 +73,10 @@ SELECT
     placed.shape, families.family,
     CASE WHEN any_value(wholes.steps) > 0 THEN 'steady step' ELSE 'whole trace' END AS basis,
     any_value(greatest(wholes.steps, 1)) AS steps,
-    count(*) / any_value(wholes.devices) AS calls,
+    sum(placed.calls) / any_value(wholes.devices) AS calls,
     sum(placed.self_ns) / 1000.0 / any_value(wholes.devices) AS self_us,
     CAST(sum(placed.flop) AS DOUBLE) / any_value(wholes.devices) AS flop,
-    count(placed.flop) / any_value(wholes.devices) AS known_calls
+    sum(placed.known_calls) / any_value(wholes.devices) AS known_calls
 FROM placed
 JOIN wholes USING (trace_id)
 LEFT JOIN families
