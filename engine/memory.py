@@ -31,19 +31,20 @@ class Memory:
         self._set = -1
         self._limit()
 
-    def fit(self, work: Callable[[], T], first: int = 0, last: int = len(STEPS_MB) - 1) -> T:
+    def fit(self, work: Callable[[], T], first: int = 0, last: int | None = None) -> T:
         """Do some work, and again with more memory where it does not fit.
 
         Args:
             work: what is to be done.
             first: the step to begin with.
-            last: the step to end with.
+            last: the step to end with; the last of all by default.
 
         Raises:
             duckdb.OutOfMemoryException: it does not fit the last step.
         """
         import duckdb
 
+        last = len(STEPS_MB) - 1 if last is None else last
         for nth in range(first, last):
             with contextlib.suppress(duckdb.OutOfMemoryException), self._at_least(nth):
                 return work()

@@ -1,0 +1,28 @@
+"""A lake without stored answers: what is computed as tables follows the traces that come and go."""
+
+from tracelake.engine import modules
+from tracelake.engine.as_tables import as_tables
+from tracelake.lake import Lake
+from tracelake.synthetic.npu import write_npu
+
+
+def test_what_had_no_rows_has_them_when_a_trace_with_some_comes_and_none_when_it_goes(s1_file, tmp_path):
+    write_npu(tmp_path / "kernel_details.csv")
+    question = "SELECT count(*) > 0 FROM _ascend_rows"
+    with Lake(tmp_path / "lake", stored=False) as lake:
+        lake.ingest(s1_file)
+        found = [*lake.rows(question), *lake.rows("SELECT count(*) FROM passes")]
+        lake.ingest(tmp_path / "kernel_details.csv")
+        found += [*lake.rows(question), *lake.rows("SELECT count(*) > 5 FROM passes")]
+        lake.remove("kernel_details")
+        found += [*lake.rows(question), *lake.rows("SELECT count(*) FROM passes")]
+    assert found == [(False,), (5,), (True,), (True,), (False,), (5,)]
+
+
+def test_what_several_relations_read_is_a_table_and_what_one_reads_is_not():
+    order = modules.in_order(modules.closure(["gaps"]))
+    tables = as_tables(order)
+    # Both of the ends of gaps and of their names, `gaps` is made; nobody else reads the names.
+    assert {"gaps", "_gap_ends"} <= tables
+    assert not {"_gap_names", "events"} & tables
+    assert "_gap_ends" not in as_tables(order, {"_gap_ends"})
