@@ -203,11 +203,8 @@ class Worker:
         def make() -> None:
             self._make_table(entry, connection)
 
-        if self._memory is None:
-            make()
-            return
         try:
-            self._memory.fit(make, last=0)
+            self._fit(make, last=0)
         except duckdb.OutOfMemoryException:
             parts = [
                 part
@@ -217,14 +214,14 @@ class Worker:
             ]
             for part in parts:
                 self._make_fitting(part, connection)
-            self._memory.fit(make, first=0 if parts else 1)
+            self._fit(make, first=0 if parts else 1)
             for part in parts:
                 self._drop(part.name, connection)
 
-    def _fit(self, work: Callable[[], None]) -> None:
-        """Do some work, with more memory where it does not fit what there is."""
+    def _fit(self, work: Callable[[], None], first: int = 0, last: int | None = None) -> None:
+        """Do some work, with more memory where it does not fit what there is, if the limit is not a user's."""
         if self._memory:
-            self._memory.fit(work)
+            self._memory.fit(work, first, last)
         else:
             work()
 

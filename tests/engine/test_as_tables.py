@@ -1,7 +1,11 @@
-"""A lake without stored answers: what is computed as tables follows the traces that come and go."""
+"""What is computed as tables: it follows the traces that come and go, and is cut into parts where it does not fit."""
+
+import duckdb
 
 from tracelake.engine import modules
 from tracelake.engine.as_tables import as_tables
+from tracelake.engine.compute import Worker
+from tracelake.ingest.land import ingest_one
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 
@@ -26,3 +30,21 @@ def test_what_several_relations_read_is_a_table_and_what_one_reads_is_not():
     assert {"gaps", "_gap_ends"} <= tables
     assert not {"_gap_names", "events"} & tables
     assert "_gap_ends" not in as_tables(order, {"_gap_ends"})
+
+
+def test_what_does_not_fit_in_a_user_s_limit_is_computed_in_parts(s1_lake, s1_file, tmp_path, monkeypatch):
+    made = []
+    whole = Worker._make_table
+
+    def make(self, entry, connection):
+        if entry.name == "gaps" and "_gap_rows" not in made:
+            raise duckdb.OutOfMemoryException("no room for all joins at once")
+        whole(self, entry, connection)
+        made.append(entry.name)
+
+    monkeypatch.setattr(Worker, "_make_table", make)
+    question = "SELECT * FROM gaps ORDER BY device, gap_id"
+    with Lake(tmp_path / "events", memory_limit="1GB", stored=True) as lake:
+        ingest_one(lake.store.layout, s1_file)
+        assert lake.rows(question) == s1_lake.rows(question)
+    assert made.index("_gap_rows") < made.index("gaps")
