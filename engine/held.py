@@ -27,22 +27,36 @@ def holding(store: Store, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyConne
         store: a lake without the guard.
         names: the relations.
     """
-    connection = store.prepare(" ".join(names))
-    held: list[str] = []
-    try:
-        # Without what is stored a connection holds what several relations read as it is.
-        for name in shared(names) if store.stored else ():
-            schema = f"{name.rpartition('.')[0]}." if "." in name else ""
-            connection.execute(
-                f"CREATE OR REPLACE TABLE {schema}_held AS FROM {name}; DROP VIEW {name};"
-                f"ALTER TABLE {schema}_held RENAME TO {name.removeprefix(schema)}"
-            )
-            held.append(name)
+    with computed_once(store, names, shared(names)) as connection:
         yield connection
+
+
+@contextlib.contextmanager
+def computed_once(store: Store, names: Sequence[str], held: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Make relations ready on a connection on which others, that they read, are tables meanwhile.
+
+    Args:
+        store: a lake.
+        names: the relations.
+        held: what is computed, each after those it reads.
+    """
+    # Without what is stored a connection holds what several relations read as it is.
+    held = held if store.stored else ()
+    try:
+        for name in held:
+            schema = f"{name.rpartition('.')[0]}." if "." in name else ""
+            # A damaged file is met here, and left out.
+            store.rows(f"CREATE OR REPLACE TABLE {schema}_held AS FROM {name}")
+            store.prepare(name).execute(
+                f"DROP VIEW {name}; ALTER TABLE {schema}_held RENAME TO {name.removeprefix(schema)}"
+            )
+        yield store.prepare(" ".join(names))
     finally:
-        # A connection that broke is opened anew by the next question.
-        with contextlib.suppress(duckdb.Error):
-            connection.execute("".join(f"DROP TABLE {name};" for name in held))
+        connection = store.prepare("")
+        for name in held:
+            # On a connection that was opened anew meanwhile it is a view.
+            with contextlib.suppress(duckdb.Error):
+                connection.execute(f"DROP TABLE {name}")
         store.relations.expire(held)
 
 

@@ -11,7 +11,6 @@ from ..output.screen import Screen, looks
 from ..output.table import Table
 from ..page.fragment import Part, table
 from ..summary import document
-from ..summary.headline import headline
 from ..summary.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -27,10 +26,8 @@ def parts(store: Store, trace: str, top: int) -> Iterator[Part]:
         top: rows shown of long tables; 0 for all.
     """
     trace_id = locate(store, trace)
-    alarmed = document.alarms_of(store, trace_id)
-    found = document.build(store, trace_id, alarmed)
+    found, opening = document.with_headline(store, trace_id)
     names = document.short_names(store, found)
-    opening = headline(store, trace_id, alarmed)
     yield Part(opening.trace, opening=opening)
     screen = Screen(looks=looks(store))
     for section in SECTIONS:

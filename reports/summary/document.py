@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ...analysis.traces import locate
 from ...engine.errors import UsageError
+from ...engine.held import computed_once
 from ...engine.text import json_text, markdown, markdown_prose, printable
 from ...version import __version__
 from ..output.render import plain, to_text, write_table
@@ -32,6 +33,8 @@ _LONGEST = 100
 _NAMES = frozenset(("op", "example", "payload_name", "marker_name"))
 _LISTS = frozenset(("payloads",))
 _PATHS = frozenset(("path", "region"))
+#: What health, findings and the collectives of all ranks are made from: half of the planning.
+_SHARED = ("_collective_matches", "_finding_values")
 SCHEMA = "tracelake.profile_summary.v1"
 _METADATA = (
     "trace_id", "trace", "run", "rank", "world_size", "format", "device_name", "hardware", "model", "tp", "ep", "dp",
@@ -53,11 +56,10 @@ def summary(store: Store, trace: str, format: str, top: int) -> str:
     """
     check_format(format)
     trace_id = locate(store, trace)
-    alarmed = alarms_of(store, trace_id)
-    found = build(store, trace_id, alarmed)
     if format == "json":
-        return as_json(found)
-    return as_markdown(found, top, short_names(store, found), headline(store, trace_id, alarmed))
+        return as_json(build(store, trace_id))
+    found, opening = with_headline(store, trace_id)
+    return as_markdown(found, top, short_names(store, found), opening)
 
 
 def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Screen) -> None:
@@ -70,10 +72,8 @@ def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Scre
         out: the terminal.
         screen: what is known of it.
     """
-    trace_id = locate(store, trace)
-    alarmed = alarms_of(store, trace_id)
-    found = build(store, trace_id, alarmed)
-    write_headline(headline(store, trace_id, alarmed), out, screen)
+    found, opening = with_headline(store, locate(store, trace))
+    write_headline(opening, out, screen)
     shorten = _Shorten(short_names(store, found))
     for section in SECTIONS:
         rows = _telling(section.key, found[section.key]["rows"])
@@ -115,6 +115,13 @@ def check_format(format: str) -> None:
     """
     if format not in ("md", "json"):
         raise UsageError(f"format={format}: a summary is Markdown (md) or JSON (json).")
+
+
+def with_headline(store: Store, trace_id: str) -> tuple[dict[str, Any], Headline]:
+    """Return the summary of a trace as `build` does, and the lines that it opens with."""
+    with computed_once(store, (), _SHARED):
+        found = alarms_of(store, trace_id)
+        return build(store, trace_id, found), headline(store, trace_id, found)
 
 
 def build(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..page import charts
 from ..page.page import Card, Fold, Page, Section
 from ..page.tables import objects, table
 from ..summary import document
-from ..summary.headline import duration, headline, shortened
+from ..summary.headline import duration, shortened
 from . import layers
 from .coverage import coverage
 from .facts import facts
@@ -45,9 +45,7 @@ def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
         trace_id: the trace.
         pass_id: the pass whose layers are shown; None where the trace has none.
     """
-    alarmed = document.alarms_of(store, trace_id)
-    opening = headline(store, trace_id, alarmed)
-    found = document.build(store, trace_id, alarmed)
+    found, opening = document.with_headline(store, trace_id)
     tables = _Tables(store, found)
     return Page(
         title=opening.trace, subtitle=f"Profile of a trace, {found['generated_by']}, {found['generated_at'][:10]}",
