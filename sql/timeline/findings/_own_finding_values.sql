@@ -30,6 +30,15 @@ worst_kinds AS (
         PARTITION BY trace_id ORDER BY exposed_us DESC, kind, program
     ) = 1
 ),
+op_names AS (
+    SELECT
+        trace_id, program, name, canonical_name, dedup_name, hlo_category, count(*) AS calls,
+        sum(self_ns) AS self_ns
+    FROM _device_ops
+    -- Communication counts as far as it is exposed, see communication-heavy.
+    WHERE role = 'op' AND class NOT IN ('communication', 'wait')
+    GROUP BY trace_id, program, name, canonical_name, dedup_name, hlo_category
+),
 shared_ops AS (
     -- Instances are one operation if the compiler marks them, not because they are numbered alike.
     SELECT
@@ -39,10 +48,8 @@ shared_ops AS (
                 AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
             ELSE dedup_name
         END AS op,
-        count(*) AS calls, sum(self_ns) / 1000.0 AS self_us
-    FROM _device_ops
-    -- Communication counts as far as it is exposed, see communication-heavy.
-    WHERE role = 'op' AND class NOT IN ('communication', 'wait')
+        CAST(sum(calls) AS BIGINT) AS calls, sum(self_ns) / 1000.0 AS self_us
+    FROM op_names
     GROUP BY trace_id, program, op
 ),
 hottest AS (
@@ -51,16 +58,11 @@ hottest AS (
     FROM shared_ops
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY self_us DESC, op, program) = 1
 ),
-stops AS MATERIALIZED (
-    SELECT
-        trace_id, device, gap_id, gap_us, kind, cause, payload_name, marker_name, previous_name
-    FROM gaps
-),
 gap_sums AS (
     SELECT
         trace_id, payload_name, mode(marker_name ORDER BY marker_name) AS marker_name,
         count(*) AS gaps, sum(gap_us) AS gap_us, max(gap_us) AS longest_us
-    FROM stops
+    FROM gaps
     GROUP BY trace_id, payload_name
 ),
 worst_gaps AS (
@@ -69,13 +71,17 @@ worst_gaps AS (
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, payload_name) = 1
 ),
 longest_gaps AS (
+    -- Few gaps are as long as the longest: only these are put in order.
     SELECT trace_id, gap_us, device, gap_id, payload_name, previous_name, cause
-    FROM stops
+    FROM gaps
+    SEMI JOIN (
+        SELECT trace_id, max(gap_us) AS gap_us FROM gaps GROUP BY trace_id
+    ) AS longest USING (trace_id, gap_us)
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, device, gap_id) = 1
 ),
 crossings AS (
     SELECT trace_id, sum(gap_us) AS gap_us, count(*) AS gaps
-    FROM stops
+    FROM gaps
     WHERE kind = 'between_programs'
     GROUP BY trace_id
 ),

@@ -1,31 +1,31 @@
+-- One row per trace without launches: the thread of its host with most events.
+CREATE VIEW _busiest_threads AS
+SELECT trace_id, arg_max(pid, (calls, pid, tid)) AS pid, arg_max(tid, (calls, pid, tid)) AS tid
+FROM (
+    SELECT trace_id, pid, tid, count(*) AS calls
+    FROM events
+    ANTI JOIN (
+        SELECT DISTINCT trace_id FROM _idle_intervals WHERE launch_id IS NOT NULL
+    ) AS linked USING (trace_id)
+    WHERE lane = 'host' AND dur_ns > 0
+    GROUP BY trace_id, pid, tid
+)
+GROUP BY trace_id;
+
 -- One row per stretch of idle time long enough to count, with the thread that launches next.
 CREATE VIEW _attended_idle AS
 WITH limits AS (
     SELECT max(value) FILTER (gap_limit = 'stored') AS stored_ns FROM gap_limits
 ),
-busiest AS (
-    SELECT trace_id, arg_max(pid, (calls, pid, tid)) AS pid, arg_max(tid, (calls, pid, tid)) AS tid
-    FROM (
-        SELECT trace_id, pid, tid, count(*) AS calls
-        FROM events
-        WHERE lane = 'host' AND dur_ns > 0
-        GROUP BY trace_id, pid, tid
-    )
-    GROUP BY trace_id
-),
-linked AS (
-    SELECT DISTINCT trace_id FROM _idle_intervals WHERE launch_id IS NOT NULL
-),
 idle AS (
     SELECT
         _idle_intervals.trace_id, _idle_intervals.device, _idle_intervals.start_ns,
         _idle_intervals.end_ns,
-        if(linked.trace_id IS NULL, busiest.pid, _idle_intervals.launch_pid) AS pid,
-        if(linked.trace_id IS NULL, busiest.tid, _idle_intervals.launch_tid) AS tid
+        if(busiest.trace_id IS NULL, _idle_intervals.launch_pid, busiest.pid) AS pid,
+        if(busiest.trace_id IS NULL, _idle_intervals.launch_tid, busiest.tid) AS tid
     FROM _idle_intervals
     CROSS JOIN limits
-    LEFT JOIN linked USING (trace_id)
-    LEFT JOIN busiest USING (trace_id)
+    LEFT JOIN _busiest_threads AS busiest USING (trace_id)
     WHERE _idle_intervals.gap_end_ns - _idle_intervals.gap_start_ns >= limits.stored_ns
 )
 -- The number of a thread beside a device is quicker to sort than their names.
@@ -51,34 +51,45 @@ ASOF JOIN _attended_idle AS attended
     ON attended.thread_id = calls.thread_id AND attended.start_ns < calls.end_ns
 WHERE attended.end_ns > calls.start_ns;
 
--- One row per moment at which a call or a stretch of idle time begins or ends on a thread: how many
--- calls are open, and how long it stays so.
+-- One row per moment that counts on a thread: a call begins, or idle time passes until the next
+-- moment at which a call or a stretch of idle time begins or ends.
 CREATE VIEW _idle_sweep AS
 WITH edges AS (
     -- At one moment what ends goes first, then what starts, the longest first.
     SELECT
-        thread_id, start_ns AS at_ns, 1 AS step, 1 AS turn, -end_ns AS until_ns,
-        event_id AS started_id, NULL AS idle_ns, 0 AS idles
+        thread_id, if(begins, start_ns, end_ns) AS at_ns, if(begins, 1, 0) AS turn,
+        if(begins, -end_ns, 0) AS until_ns, if(begins, event_id, NULL) AS started_id,
+        NULL AS idle_ns, if(begins, 1, -1) AS step
     FROM _calls_in_idle
+    CROSS JOIN (VALUES (TRUE), (FALSE)) AS sides (begins)
     UNION ALL
-    SELECT thread_id, end_ns, -1, 0, 0, NULL, NULL, 0 FROM _calls_in_idle
-    UNION ALL
-    SELECT thread_id, start_ns, 0, 2, 0, NULL, start_ns, 1 FROM _attended_idle
-    UNION ALL
-    SELECT thread_id, end_ns, 0, 0, 0, NULL, NULL, -1 FROM _attended_idle
+    SELECT
+        thread_id, if(begins, start_ns, end_ns), if(begins, 2, 0), 0, NULL,
+        if(begins, start_ns, NULL), if(begins, 1, -1) * CAST(1e9 AS BIGINT)
+    FROM _attended_idle
+    CROSS JOIN (VALUES (TRUE), (FALSE)) AS sides (begins)
+),
+moments AS (
+    SELECT
+        thread_id, started_id,
+        -- Calls that are open, and a thousand million more while the device is idle: one sum.
+        CAST(sum(step) OVER in_time AS BIGINT) AS state,
+        max(idle_ns) OVER in_time AS idle_ns,
+        lead(at_ns) OVER (
+            PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id
+        ) - at_ns AS slice_ns,
+        row_number() OVER in_time AS place
+    FROM edges
+    WINDOW in_time AS (
+        PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id
+        ROWS UNBOUNDED PRECEDING
+    )
 )
 SELECT
-    thread_id, at_ns, turn, until_ns, started_id,
-    sum(step) OVER in_time AS depth,
-    sum(idles) OVER in_time > 0 AS is_idle,
-    max(idle_ns) OVER in_time AS idle_ns,
-    lead(at_ns) OVER (
-        PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id
-    ) - at_ns AS slice_ns
-FROM edges
-WINDOW in_time AS (
-    PARTITION BY thread_id ORDER BY at_ns, turn, until_ns, started_id ROWS UNBOUNDED PRECEDING
-);
+    thread_id, place, started_id, CAST(state % CAST(1e9 AS BIGINT) AS INTEGER) AS depth, idle_ns,
+    if(state >= CAST(1e9 AS BIGINT), slice_ns, 0) AS idle_slice_ns
+FROM moments
+WHERE started_id IS NOT NULL OR (state >= CAST(1e9 AS BIGINT) AND slice_ns > 0);
 
 -- One row per idle interval and what the host did in it: time in which an operator, call or Python
 -- frame was the innermost of the thread that the device's next operation comes from.
@@ -101,19 +112,19 @@ WITH threads AS (
 ),
 slices AS (
     SELECT
-        thread_id, is_idle, idle_ns, slice_ns,
+        thread_id, idle_ns, idle_slice_ns,
         CASE
-            WHEN depth > 0 THEN last_value(started_id IGNORE NULLS) OVER (
-                PARTITION BY thread_id, depth ORDER BY at_ns, turn, until_ns, started_id
-                ROWS UNBOUNDED PRECEDING
+            -- Of numbers that rise the largest is the last; to look for the last value costs more.
+            WHEN depth > 0 THEN arg_max(started_id, place) OVER (
+                PARTITION BY thread_id, depth ORDER BY place ROWS UNBOUNDED PRECEDING
             )
         END AS activity_id
     FROM _idle_sweep
 )
 SELECT
     threads.trace_id, threads.device, idle_ns AS start_ns, activity_id,
-    CAST(sum(slice_ns) AS BIGINT) AS overlap_ns
+    CAST(sum(idle_slice_ns) AS BIGINT) AS overlap_ns
 FROM slices
 JOIN threads USING (thread_id)
-WHERE is_idle AND slice_ns > 0
+WHERE idle_slice_ns > 0
 GROUP BY threads.trace_id, threads.device, idle_ns, activity_id;
