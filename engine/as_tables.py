@@ -46,14 +46,21 @@ def unshipped() -> frozenset[str]:
     return frozenset(name for name in tables if not modules.csv_file(name).exists())
 
 
-def no_rows(entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> str:
-    """Return a SELECT with a relation's columns and no rows, which DuckDB prunes from what reads it."""
+def no_rows(entry: modules.Module, connection: duckdb.DuckDBPyConnection, trace_ids: str = "VARCHAR") -> str:
+    """Return a SELECT with a relation's columns and no rows, which DuckDB prunes from what reads it.
+
+    Args:
+        entry: the relation.
+        connection: a connection to what it reads.
+        trace_ids: the type of the traces' ids there.
+    """
     columns = {column.name: column.type for column in entry.columns} or _helper_columns.get(entry.name)
     if not columns:
         # A helper's columns are not written down: they are its query's.
-        columns = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {entry.query}").fetchall()}
+        described = connection.execute(f"DESCRIBE {entry.query}").fetchall()
+        columns = {name: "VARCHAR" if kind.startswith("ENUM") else kind for name, kind, *_ in described}
         _helper_columns[entry.name] = columns
-    return empty_select(columns)
+    return empty_select({name: trace_ids if name.endswith("trace_id") else kind for name, kind in columns.items()})
 
 
 class Emptiness:

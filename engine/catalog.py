@@ -70,11 +70,18 @@ def new_id(after: Iterable[str] = ()) -> str:
 def create_tables(connection: duckdb.DuckDBPyConnection, *, temporary: bool = False) -> None:
     """Create what `load` fills: `_entries`, `_settings`, and `_catalog` that shows the entries to the SQL modules."""
     create = "CREATE TEMP" if temporary else "CREATE"
-    shown = ", ".join(f'"{name}"' for name in CATALOG_COLUMNS)
     connection.execute(
-        f"{create} TABLE _entries ({column_list(_COLUMNS)});"
-        f"{create} VIEW _catalog AS SELECT {shown} FROM _entries;"
-        f"{create} TABLE _settings ({column_list(SETTING_COLUMNS)})"
+        f"{create} TABLE _entries ({column_list(_COLUMNS)});{create} TABLE _settings ({column_list(SETTING_COLUMNS)})"
+    )
+    show(connection, temporary=temporary)
+
+
+def show(connection: duckdb.DuckDBPyConnection, trace_ids: str = "VARCHAR", *, temporary: bool = False) -> None:
+    """Show the entries to the SQL modules, the traces' ids in a type."""
+    shown = ", ".join(f'"{name}"' for name in CATALOG_COLUMNS if name != "trace_id")
+    connection.execute(
+        f"CREATE OR REPLACE {'TEMP ' if temporary else ''}VIEW _catalog AS "
+        f"SELECT CAST(trace_id AS {trace_ids}) AS trace_id, {shown} FROM _entries"
     )
 
 

@@ -19,20 +19,24 @@ import duckdb
 
 from . import aside, modules, parsed
 from .as_tables import NEVER_TABLES, Emptiness, as_tables, no_rows
-from .catalog import create_tables, fill
+from .catalog import create_tables, fill, show
 from .connection import connect, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .layout import Layout
 from .lookups import LookupTables
-from .memory import Memory
+from .memory import Memory, give_back
 from .paths import Place, file_literal
 from .schema import empty_select
 from .table_types import statistics, stored_type
 
 #: Rows of a table that are written by its key, not by trace alone.
 _SORTED = 100_000
-#: Tables made at once of a trace by itself.
+#: Tables made at once of a trace by itself: to plan a small one's takes longer than to compute them.
 _AT_ONCE = 2
+#: Events of a trace whose tables are made one after the other: two at once would share the memory.
+_LARGE = 500_000
+#: The type of the traces' ids of a batch.
+_TRACE_IDS = "trace_ids"
 #: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
 _OF_A_TRACE = (duckdb.DataError, duckdb.InvalidInputException, UnicodeDecodeError)
 
@@ -90,6 +94,8 @@ class Worker:
         self.connection = connect(memory_limit)
         self._memory = Memory(self.connection) if memory_limit is None else None
         self.lookups = LookupTables(layout)
+        #: The type of the traces' ids.
+        self._trace_ids = "VARCHAR"
         #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
         self._there: dict[str, tuple[str, bool]] = {}
         #: What is known of the rows of this batch.
@@ -109,6 +115,7 @@ class Worker:
         fill(self.connection, work.entries, work.settings)
         answers = Answers()
         try:
+            self._number_traces({*work.events, *(entry["trace_id"] for entry in work.entries)})
             self._attempt(work, list(work.traces), answers)
         finally:
             self.clear()
@@ -132,6 +139,18 @@ class Worker:
         """Take away what is of this batch alone."""
         for name in [name for name, (_, passing) in self._there.items() if passing]:
             self._drop(name)
+        if self._trace_ids != "VARCHAR":
+            self._trace_ids = "VARCHAR"
+            set_event_files(self.connection, [])
+            show(self.connection)
+            self.connection.execute(f"DROP TYPE {_TRACE_IDS}")
+
+    def _number_traces(self, traces: Collection[str]) -> None:
+        """Have the ids of a batch's traces be numbers inside: DuckDB sorts and joins by these in half of the time."""
+        listed = ", ".join(map(modules.quoted, sorted(traces)))
+        self.connection.execute(f"CREATE TYPE {_TRACE_IDS} AS ENUM ({listed})")
+        self._trace_ids = _TRACE_IDS
+        show(self.connection, _TRACE_IDS)
 
     def _attempt(self, work: Work, traces: list[str], answers: Answers) -> None:
         try:
@@ -146,7 +165,7 @@ class Worker:
         self.lookups.reread(self.connection)
         self._emptiness.clear()
         read = [*traces, *(one for one in work.events if one not in work.traces)]
-        set_event_files(self.connection, [file for one in read for file in work.events[one]])
+        set_event_files(self.connection, [file for one in read for file in work.events[one]], self._trace_ids)
         order, needs = _plan(work.relations, work.given.keys())
         for entry in order:
             if entry.name not in needs:
@@ -158,7 +177,10 @@ class Worker:
 
         tables = [entry for entry in order if entry.name in needs]
         unread = {name: {reader for reader in needs if name in needs[reader]} for name in needs.keys() - work.relations}
-        for made in self._made(tables, needs, make, _AT_ONCE if len(traces) == 1 else 1):
+        large = sum(entry["event_count"] for entry in work.entries) >= _LARGE
+        if large:
+            give_back()
+        for made in self._made(tables, needs, make, _AT_ONCE if len(traces) == 1 and not large else 1):
             for name in needs[made] & unread.keys():
                 unread[name].discard(made)
                 if not unread[name]:
@@ -283,7 +305,8 @@ class Worker:
             return
         self._drop(name)
         if passing:
-            self.connection.execute(f"CREATE VIEW {name} AS {given[name]}")
+            shown = "*" if self._trace_ids == "VARCHAR" else f"* REPLACE (CAST(trace_id AS {_TRACE_IDS}) AS trace_id)"
+            self.connection.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM ({given[name]})")
         elif entry.kind == "TABLE":
             self.lookups.create(self.connection, entry)
         else:
@@ -301,7 +324,7 @@ class Worker:
     def _put_empty(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
         """Create what stands for a table of a batch without rows."""
         self._drop(entry.name, connection)
-        connection.execute(f"CREATE VIEW {entry.name} AS {no_rows(entry, connection)}")
+        connection.execute(f"CREATE VIEW {entry.name} AS {no_rows(entry, connection, self._trace_ids)}")
         self._there[entry.name] = "VIEW", True
         self._emptiness.rows[entry.name] = 0
 

@@ -99,6 +99,12 @@ def database(threads: int, spill: Path | None = None) -> Iterator[duckdb.DuckDBP
         whole.close()
 
 
+def close_idle() -> None:
+    """Close the databases that wait: one that has read a large trace keeps 100 MB, of which DuckDB knows nothing."""
+    while _idle:
+        _idle.popitem()[1].close()
+
+
 def _new(threads: int) -> duckdb.DuckDBPyConnection:
     opened = duckdb.connect(config={"threads": threads, "preserve_insertion_order": False})
     opened.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -113,11 +119,18 @@ def have_read(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
         register(connection)
 
 
-def set_event_files(connection: duckdb.DuckDBPyConnection, files: Sequence[Place]) -> None:
-    """Point the rows of all events at a list of files, or at nothing."""
+def set_event_files(connection: duckdb.DuckDBPyConnection, files: Sequence[Place], trace_ids: str = "VARCHAR") -> None:
+    """Point the rows of all events at a list of files, or at nothing.
+
+    Args:
+        connection: the connection.
+        files: the files.
+        trace_ids: the type of the traces' ids.
+    """
     source = empty_select(_EVENT_ROW_COLUMNS)
     if files:
         connection.execute("SET VARIABLE event_files = $1", [[pattern(file) for file in files]])
         # The lake's own are the last two of a file.
         source = _BY_FOLDER if pattern(files[0]).count("=") > 2 else _BY_KEY
-    connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {source}")
+    shown = "*" if trace_ids == "VARCHAR" else f"* REPLACE (CAST(trace_id AS {trace_ids}) AS trace_id)"
+    connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS SELECT {shown} FROM ({source})")
