@@ -238,6 +238,10 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     # Runs that are folders have names like paths.
     if is_lost and not _is_run(lake or default, str(trace)):
         raise InputError(f"{trace}: no such file.")
+    if create or is_path:
+        from ..engine.memory import share_heaps
+
+        share_heaps()
     if lake is not None:
         opened = _remembered(Lake(lake, create=create or is_path, unsafe=unsafe))
     elif not create and is_path and not (default / "lake.json").is_file():

@@ -30,8 +30,10 @@ def compute(
       tracelake compute decode --jobs 4
       tracelake compute --ray auto
     """
+    from ..engine.memory import share_heaps
     from ..reports.output.progress import CountProgress
 
+    share_heaps()
     opened = open_lake(lake)
     with CountProgress("traces") as progress:
         count = opened.compute(*traces, jobs=jobs, done=progress, ray=ray, ray_options=pairs(ray_options))

@@ -178,9 +178,9 @@ class Worker:
         tables = [entry for entry in order if entry.name in needs]
         unread = {name: {reader for reader in needs if name in needs[reader]} for name in needs.keys() - work.relations}
         large = sum(entry["event_count"] for entry in work.entries) >= _LARGE
-        if large:
-            give_back()
         for made in self._made(tables, needs, make, _AT_ONCE if len(traces) == 1 and not large else 1):
+            if large:
+                give_back()
             for name in needs[made] & unread.keys():
                 unread[name].discard(made)
                 if not unread[name]:
@@ -347,13 +347,12 @@ class Worker:
             f"SELECT {modules.quoted(work.batch_id)} AS batch_id, {shown} FROM {name} WHERE trace_id IN ({listed})"
         )
         path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
-        # Of few rows, in the order that people expect where they ask for none.
-        order = ", ".join(
-            dict.fromkeys(("trace_id", *(entry.key if self._emptiness.rows.get(name, _SORTED + 1) <= _SORTED else ())))
-        )
+        # Of few rows, in the order that people expect where they ask for none; many of one trace are not sorted.
+        few = self._emptiness.rows.get(name, _SORTED + 1) <= _SORTED
+        keys = dict.fromkeys(("trace_id", *entry.key) if few else ("trace_id",) if len(traces) > 1 else ())
+        order = f"ORDER BY {', '.join(keys)}" if keys else ""
         [(rows,)] = self.connection.execute(
-            f"COPY ({query} ORDER BY {order}) TO {file_literal(path)} "
-            "(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
+            f"COPY ({query} {order}) TO {file_literal(path)} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
         ).fetchall()
         if not rows:
             return

@@ -84,9 +84,16 @@ threads AS (
     SELECT DISTINCT trace_id, pid, tid, thread_id FROM alone
 ),
 causes AS (
-    SELECT thread_id, op_id, external_id, start_ns, end_ns
-    FROM _operators
-    JOIN threads USING (trace_id, pid, tid)
+    -- Most operators launch nothing: only those around a launch are swept.
+    SELECT operators.thread_id, op_id, external_id, start_ns, end_ns
+    FROM (
+        SELECT thread_id, op_id, external_id, start_ns, end_ns
+        FROM _operators
+        JOIN threads USING (trace_id, pid, tid)
+    ) AS operators
+    ASOF JOIN alone
+        ON alone.thread_id = operators.thread_id AND alone.at_ns >= operators.start_ns
+    WHERE alone.at_ns < operators.end_ns
 ),
 edges AS (
     -- At one moment what ends goes first, then what starts, the longest first, then the launch. Of

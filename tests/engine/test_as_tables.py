@@ -2,7 +2,7 @@
 
 import duckdb
 
-from tracelake.engine import modules
+from tracelake.engine import compute, modules
 from tracelake.engine.as_tables import as_tables
 from tracelake.engine.compute import Worker
 from tracelake.ingest.land import ingest_one
@@ -48,3 +48,51 @@ def test_what_does_not_fit_in_a_user_s_limit_is_computed_in_parts(s1_lake, s1_fi
         ingest_one(lake.store.layout, s1_file)
         assert lake.rows(question) == s1_lake.rows(question)
     assert made.index("_gap_rows") < made.index("gaps")
+
+
+def test_ids_of_traces_are_numbers_in_all_that_is_computed_and_texts_in_what_is_stored(s1_file, tmp_path, monkeypatch):
+    write_npu(tmp_path / "kernel_details.csv")
+    texts, computed = set(), []
+    whole = Worker._chain
+
+    def chain(self, *rest):
+        whole(self, *rest)
+        rows = self.connection.execute(
+            "SELECT table_name FROM duckdb_columns() WHERE column_name = 'trace_id' AND data_type = 'VARCHAR'"
+        ).fetchall()
+        computed.append(self._emptiness.rows["kernels"])
+        texts.update(name for (name,) in rows if self._emptiness.rows.get(name) and name != "tags")
+
+    monkeypatch.setattr(Worker, "_chain", chain)
+    with Lake(tmp_path / "lake", stored=True) as lake:
+        # Two batches of one worker, each with traces of its own.
+        for file in (s1_file, tmp_path / "kernel_details.csv"):
+            lake.ingest(file)
+        assert lake.rows("SELECT typeof(any_value(trace_id)), count(DISTINCT trace_id) FROM kernels") == [
+            ("VARCHAR", 2)
+        ]
+    assert all(computed)
+    assert len(computed) == 2
+    assert texts == set()
+
+
+def test_a_large_trace_is_computed_table_by_table_and_has_the_same_rows(s1_lake, s1_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(compute, "_LARGE", 0)
+    monkeypatch.setattr(compute, "_SORTED", 0)
+    at_once = []
+    whole = Worker._made
+
+    def made(self, tables, needs, make, most):
+        at_once.append(most)
+        return whole(self, tables, needs, make, most)
+
+    monkeypatch.setattr(Worker, "_made", made)
+    with Lake(tmp_path / "large", stored=True) as lake:
+        lake.ingest(s1_file)
+        for question in (
+            "FROM kernels ORDER BY kernel_id",
+            "FROM gaps ORDER BY device, gap_id",
+            "FROM findings ORDER BY 2",
+        ):
+            assert lake.rows(question) == s1_lake.rows(question)
+    assert at_once == [1]

@@ -202,20 +202,40 @@ ruled AS (
         END AS rule_used,
         CASE WHEN j.role = 'operator' THEN p.ops END AS ops,
         CASE WHEN j.role = 'operator' THEN p.flops END AS op_flops,
-        -- By its unit, unless a kernel there decides better; what combines is no product apart.
+        -- What combines is no product apart.
         CASE
             WHEN j.role = 'operator' AND j.is_worker AND p.flop > 0
                 AND (j.unit_rule IS NOT NULL OR j.family IS NOT NULL OR j.category_op = j.unit)
                 AND (p.has_pairs OR NOT p.is_core)
-                AND NOT bool_or(j.group_flop IS NOT NULL AND j.is_worker) OVER one_unit
                 THEN p.flop / j.parts
-        END AS template_flop,
+        END AS unit_flop,
         p.bytes / j.parts AS template_bytes, p.dtype AS template_dtype
     FROM joined AS j
     LEFT JOIN _pass_units AS p
         ON p.trace_id = j.trace_id AND p.device = j.device
         AND p.pass_id = j.pass_id AND p.layer_kind = j.layer_kind AND p.unit = j.unit
-    WINDOW one_unit AS (PARTITION BY j.trace_id, j.device, j.pass_id, j.layer_id, j.unit)
+),
+measured AS (
+    -- Units of which a kernel decides better than the template.
+    SELECT DISTINCT trace_id, device, pass_id, layer_id, unit
+    FROM ruled
+    SEMI JOIN (
+        SELECT DISTINCT trace_id, pass_id FROM ruled WHERE unit_flop IS NOT NULL
+    ) AS passes USING (trace_id, pass_id)
+    WHERE group_flop IS NOT NULL AND is_worker
+),
+templated AS (
+    SELECT
+        ruled.*, CASE WHEN measured.trace_id IS NULL THEN ruled.unit_flop END AS template_flop
+    FROM ruled
+    LEFT JOIN measured
+        ON measured.trace_id = ruled.trace_id AND measured.device = ruled.device
+        AND measured.pass_id = ruled.pass_id AND measured.unit = ruled.unit
+        AND coalesce(measured.layer_id, -1) = coalesce(ruled.layer_id, -1)
+),
+parted AS (
+    -- Groups that lose kernels to a unit.
+    SELECT DISTINCT trace_id, device, group_key FROM templated WHERE template_flop IS NOT NULL
 ),
 regrouped AS (
     SELECT
@@ -224,11 +244,12 @@ regrouped AS (
             WHEN template_flop IS NULL THEN group_key
             ELSE hash(trace_id, device, pass_id, layer_id, unit, part)
         END AS final_key
-    FROM ruled
+    FROM templated
+    SEMI JOIN parted USING (trace_id, device, group_key)
 ),
 counted AS (
     SELECT
-        *,
+        * EXCLUDE (final_key),
         first_value(kernel_id) OVER (
             PARTITION BY trace_id, device, final_key ORDER BY is_worker DESC, start_ns, kernel_id
         ) AS final_id,
@@ -236,6 +257,10 @@ counted AS (
         CAST(sum(CASE WHEN is_worker THEN dur_ns ELSE 0 END) OVER one_group AS DOUBLE) AS final_ns
     FROM regrouped
     WINDOW one_group AS (PARTITION BY trace_id, device, final_key)
+    UNION ALL
+    SELECT *, group_id, workers, group_ns
+    FROM templated
+    ANTI JOIN parted USING (trace_id, device, group_key)
 )
 SELECT
     trace_id, rank, device, kernel_id, display_name, category, start_ns, end_ns, dur_ns, pass_id,

@@ -74,13 +74,14 @@ fitting AS (
 ),
 working AS (
     SELECT
-        * EXCLUDE (fits, is_windowed),
+        * EXCLUDE (is_windowed),
         role = 'operator' AND (
             coalesce(fits, FALSE)
             OR NOT coalesce(bool_or(fits AND NOT is_combine) OVER one_call, FALSE)
         ) AS is_worker,
         bool_or(is_windowed) OVER one_call AS is_windowed
     FROM fitting
+    WHERE op_id IS NOT NULL
     WINDOW one_call AS (PARTITION BY trace_id, device, group_key)
 )
 SELECT
@@ -91,13 +92,28 @@ SELECT
     count(CASE WHEN is_worker THEN 1 END) OVER one_call AS workers,
     row_number() OVER in_order AS worker_place,
     CAST(sum(CASE WHEN is_worker THEN dur_ns ELSE 0 END) OVER one_call AS DOUBLE) AS group_ns,
-    name_dtype, fp32_dtype, is_windowed
+    name_dtype, fp32_dtype,
+    -- What sums up is of the product that it ends.
+    CASE
+        WHEN is_combine
+            THEN max(CASE WHEN is_worker AND NOT is_combine THEN fp32_dtype END) OVER one_call
+    END AS product_dtype,
+    is_windowed
 FROM working
 WINDOW
     one_call AS (PARTITION BY trace_id, device, group_key),
     in_order AS (
         PARTITION BY trace_id, device, group_key ORDER BY is_worker DESC, start_ns, kernel_id
-    );
+    )
+UNION ALL
+-- Nothing shares the work of a kernel without an operator.
+SELECT
+    trace_id, rank, device, kernel_id, display_name, category, kind, start_ns, end_ns, dur_ns,
+    pass_id, layer_id, role, category_op, map_rule, op, op_trace_id, op_id, work_id, families,
+    group_key, kernel_id, fits, is_combine, CAST(fits AS BIGINT), 1,
+    if(fits, CAST(dur_ns AS DOUBLE), 0), name_dtype, fp32_dtype, NULL, is_windowed
+FROM fitting
+WHERE op_id IS NULL;
 
 -- One row per device operation: what it has to compute and move, by shapes and annotations.
 --
@@ -126,6 +142,9 @@ WINDOW
 -- map_rule       VARCHAR  correlation, graph_capture, or NULL if no operator is known
 -- op             VARCHAR  name of the operator that launched it
 -- group_key      UBIGINT  equal for kernels of one call of an operator
+-- group_id       BIGINT   kernel_id of the first of them that does work of the operator
+-- workers        BIGINT   kernels of them that do
+-- group_ns       DOUBLE   sum of their durations, ns
 -- is_worker      BOOLEAN  does work of the operator
 -- is_combine     BOOLEAN  sums up what other kernels left
 -- name_dtype     VARCHAR  type of the operands by the kernel's name
@@ -153,15 +172,9 @@ WITH model_types AS (
 ),
 joined AS (
     SELECT
-        g.* EXCLUDE (kind, op_trace_id, op_id, work_id, group_id, group_ns, is_windowed),
+        g.* EXCLUDE (kind, op_trace_id, op_id, work_id, is_windowed),
         w.rule, w.family, w.batch, w.m, w.n, w.k, w.first_flop, w.dtype AS input_dtype,
         w.is_typed, w.a_type, mt.weight_dtype,
-        -- What sums up is of the product that it ends.
-        CASE
-            WHEN g.is_combine
-                THEN max(CASE WHEN g.is_worker AND NOT g.is_combine THEN g.fp32_dtype END)
-                    OVER (PARTITION BY g.trace_id, g.device, g.group_key)
-        END AS product_dtype,
         CASE
             WHEN w.pair_flop IS NULL THEN w.flop
             WHEN w.is_windowed OR g.is_windowed THEN NULL
@@ -193,8 +206,8 @@ joined AS (
 )
 SELECT
     trace_id, rank, device, kernel_id, display_name, category, start_ns, end_ns, dur_ns, pass_id,
-    layer_id, role, category_op, families, map_rule, op, group_key, is_worker, is_combine,
-    name_dtype, CASE WHEN is_worker THEN batch END AS batch,
+    layer_id, role, category_op, families, map_rule, op, group_key, group_id, workers, group_ns,
+    is_worker, is_combine, name_dtype, CASE WHEN is_worker THEN batch END AS batch,
     CASE WHEN is_worker THEN coalesce(m, own_m) END AS m,
     CASE WHEN is_worker THEN coalesce(n, own_n) END AS n,
     CASE WHEN is_worker THEN coalesce(k, own_k) END AS k,

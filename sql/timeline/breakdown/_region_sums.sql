@@ -20,7 +20,7 @@
 -- host_ns       DOUBLE   union of the calls of its scopes on the host, see regions; NULL if the
 --                        host shows none, ns
 CREATE VIEW _region_sums AS
-WITH ops AS (
+WITH ops AS NOT MATERIALIZED (
     SELECT
         trace_id, rank, device, phase, start_ns, end_ns, self_ns, class <> 'wait' AS works,
         coalesce(path, '(unattributed)=>' || canonical_name) AS path,
@@ -49,8 +49,9 @@ placed AS (
     SELECT
         trace_id, rank, device, phase, region_id, start_ns, end_ns, self_ns, works,
         ops.path = prefix AS is_own,
+        -- One number is narrower to sort by than four columns.
         max(end_ns) FILTER (works) OVER (
-            PARTITION BY trace_id, device, phase, region_id ORDER BY start_ns, end_ns
+            PARTITION BY hash(trace_id, device, phase, region_id) ORDER BY start_ns, end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS until_ns
     FROM ops

@@ -91,6 +91,19 @@ SELECT
 FROM moments
 WHERE started_id IS NOT NULL OR (state >= CAST(1e9 AS BIGINT) AND slice_ns > 0);
 
+-- One row per moment that counts on a thread: the innermost call from there on, NULL while none is
+-- open, and the idle time that passes.
+CREATE VIEW _idle_slices AS
+SELECT
+    thread_id, idle_ns, idle_slice_ns,
+    CASE
+        -- Of numbers that rise the largest is the last; to look for the last value costs more.
+        WHEN depth > 0 THEN arg_max(started_id, place) OVER (
+            PARTITION BY thread_id, depth ORDER BY place ROWS UNBOUNDED PRECEDING
+        )
+    END AS activity_id
+FROM _idle_sweep;
+
 -- One row per idle interval and what the host did in it: time in which an operator, call or Python
 -- frame was the innermost of the thread that the device's next operation comes from.
 --
@@ -108,23 +121,12 @@ WHERE started_id IS NOT NULL OR (state >= CAST(1e9 AS BIGINT) AND slice_ns > 0);
 -- overlap_ns   BIGINT   time it was the innermost in the interval, ns
 CREATE VIEW _idle_activities AS
 WITH threads AS (
-    SELECT DISTINCT trace_id, device, pid, tid, thread_id FROM _attended_idle
-),
-slices AS (
-    SELECT
-        thread_id, idle_ns, idle_slice_ns,
-        CASE
-            -- Of numbers that rise the largest is the last; to look for the last value costs more.
-            WHEN depth > 0 THEN arg_max(started_id, place) OVER (
-                PARTITION BY thread_id, depth ORDER BY place ROWS UNBOUNDED PRECEDING
-            )
-        END AS activity_id
-    FROM _idle_sweep
+    SELECT DISTINCT trace_id, device, thread_id FROM _attended_idle
 )
 SELECT
     threads.trace_id, threads.device, idle_ns AS start_ns, activity_id,
     CAST(sum(idle_slice_ns) AS BIGINT) AS overlap_ns
-FROM slices
+FROM _idle_slices
 JOIN threads USING (thread_id)
 WHERE idle_slice_ns > 0
 GROUP BY threads.trace_id, threads.device, idle_ns, activity_id;

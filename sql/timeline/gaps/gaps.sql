@@ -103,7 +103,12 @@ holes AS (
         any_value(kernel_id) AS marker_id, any_value(launch_id) AS launch_id,
         any_value(previous_program_id) AS previous_program_id,
         any_value(next_program_id) AS next_program_id,
-        arg_max(cause, (end_ns - start_ns, -start_ns)) AS cause,
+        -- The longest of its parts; of several the first. One number is quicker to compare.
+        arg_max(
+            cause,
+            4 * (end_ns - start_ns)
+                + if(start_ns = gap_start_ns, 2, if(end_ns < gap_end_ns, 1, 0))
+        ) AS cause,
         coalesce(sum(end_ns - start_ns) FILTER (host_bound), 0) AS host_bound_ns
     FROM _idle_intervals
     CROSS JOIN limits

@@ -72,6 +72,21 @@ def test_an_operator_as_long_as_its_caller_has_its_launches_in_any_order_of_the_
         assert found == [("aten::native_layer_norm",)]
 
 
+def test_operators_around_no_launch_change_nothing_for_those_around_one(tmp_path):
+    # Without ids that operators share with launches, the innermost around the launch counts: the inner one, though an
+    # operator that takes no time begins with the launch, and others end before it or begin after it.
+    events = [
+        event("cpu_op", "aten::outer", 0, 40), event("cpu_op", "aten::before", 1, 4),
+        event("cpu_op", "aten::inner", 5, 20), event("cpu_op", "aten::none", 10, 10),
+        launch("cudaLaunchKernel", 10, 12, 1), event("cpu_op", "aten::after", 15, 18),
+        event("kernel", "k1", 30, 35, correlation=1),
+    ]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    with tracelake.open(tmp_path / "lake") as lake:
+        lake.ingest(tmp_path / "t.json")
+        assert lake.rows("SELECT op_name FROM kernels") == [("aten::inner",)]
+
+
 def test_a_graph_s_call_counts_once_and_its_kernels_each(small):
     assert small(
         "SELECT kernel_count, launches, graph_kernels, median_call_us, median_latency_us, max_latency_us, shorter_pct,"
