@@ -362,6 +362,8 @@ def _lint_query(statement: Statement, tokens: list[Token], folders: Mapping[str,
     for window in tree.find_all(exp.Window):
         if "rank" in {part.name for part in window.args.get("partition_by") or () if isinstance(part, exp.Column)}:
             yield statement.line, "rank is an attribute of the trace, no part of a PARTITION BY"
+        if window.args.get("order") and isinstance(window.this, exp.Filter) and isinstance(window.this.this, exp.Count):
+            yield statement.line, "a running count FILTER takes DuckDB quadratic time: count(CASE WHEN … THEN 1 END)"
     stars = [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
     if stars and not statement.name.startswith("_"):
         yield _star_line(tokens) or statement.line, "SELECT * in a public relation: name the columns"

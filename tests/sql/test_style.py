@@ -202,6 +202,7 @@ def test_a_macro_may_have_defaults(macro):
             "device are keys: join with = or USING",
         ),
         (f"{VIEW}SELECT sum(a) OVER (PARTITION BY rank) AS a FROM kernels;\n", "rank is an attribute of the trace"),
+        (f"{VIEW}SELECT count(*) FILTER (a) OVER (ORDER BY a) AS a FROM kernels;\n", "a running count FILTER takes"),
         (
             f"{VIEW}WITH operators AS (SELECT a FROM operators) SELECT a FROM operators;\n",
             "7: layers may not build on operators",

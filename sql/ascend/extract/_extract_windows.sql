@@ -21,7 +21,7 @@ WITH numbered AS (
         trace_id, pass_id, device, stage, tokens, requests, pass_source, complete, num_layers,
         layer_count,
         CASE
-            WHEN complete THEN count(*) FILTER (complete) OVER (
+            WHEN complete THEN count(CASE WHEN complete THEN 1 END) OVER (
                 PARTITION BY trace_id, device ORDER BY pass_id
             )
         END AS complete_ordinal

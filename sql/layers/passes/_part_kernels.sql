@@ -30,13 +30,14 @@ placed AS (
 neighbours AS (
     SELECT
         trace_id, rank, device, series, pass_id, kernel_id, start_ns, end_ns, dur_ns, kind, seq,
-        last_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER before
-            AS pass_before,
-        first_value(CASE WHEN kind <> 'memory' THEN pass_id END IGNORE NULLS) OVER after
-            AS pass_after,
-        first_value(CASE WHEN kind <> 'memory' THEN seq END IGNORE NULLS) OVER after AS kernel_seq,
-        last_value(CASE WHEN kind <> 'memory' THEN last_seq END IGNORE NULLS) OVER before
-            AS ended_seq,
+        -- The number in the sequence rises: the most is the last one's, the least the next one's.
+        arg_max(pass_id, CASE WHEN kind <> 'memory' AND pass_id IS NOT NULL THEN seq END)
+            OVER before AS pass_before,
+        arg_min(pass_id, CASE WHEN kind <> 'memory' AND pass_id IS NOT NULL THEN seq END)
+            OVER after AS pass_after,
+        min(CASE WHEN kind <> 'memory' THEN seq END) OVER after AS kernel_seq,
+        arg_max(last_seq, CASE WHEN kind <> 'memory' AND last_seq IS NOT NULL THEN seq END)
+            OVER before AS ended_seq,
         start_ns - max(end_ns) OVER before AS idle_ns,
         start_ns - max(CASE WHEN kind <> 'memory' THEN end_ns END) OVER before AS kernel_idle_ns,
         start_ns - max(end_ns) OVER (

@@ -46,7 +46,7 @@ floored AS (
 numbered AS (
     SELECT
         *,
-        count(*) FILTER (level - step <= lowest AND step >= 0) OVER (
+        count(CASE WHEN level - step <= lowest AND step >= 0 THEN 1 END) OVER (
             PARTITION BY trace_id, pid, tid ORDER BY start_ns, event_id ROWS UNBOUNDED PRECEDING
         ) AS nth
     FROM floored

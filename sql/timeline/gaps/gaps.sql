@@ -71,11 +71,10 @@ placed AS (
 followed AS (
     SELECT
         trace_id, device, kernel_id,
-        first_value(CASE WHEN work_id IS NOT NULL THEN place END IGNORE NULLS)
-            OVER onwards - place AS behind,
-        first_value(CASE WHEN work_id IS NOT NULL THEN start_ns END IGNORE NULLS)
-            OVER onwards AS work_ns,
-        first_value(work_id IGNORE NULLS) OVER onwards AS work_id
+        -- Places and starts rise: the first is the least.
+        min(CASE WHEN work_id IS NOT NULL THEN place END) OVER onwards - place AS behind,
+        min(CASE WHEN work_id IS NOT NULL THEN start_ns END) OVER onwards AS work_ns,
+        arg_min(work_id, CASE WHEN work_id IS NOT NULL THEN place END) OVER onwards AS work_id
     FROM placed
     WINDOW onwards AS (
         PARTITION BY trace_id, device ORDER BY place

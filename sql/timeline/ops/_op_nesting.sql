@@ -140,7 +140,7 @@ depths AS (
 knotted_lines AS (
     SELECT
         spans.*, is_knotted,
-        count(*) FILTER (is_apart) OVER (
+        count(CASE WHEN is_apart THEN 1 END) OVER (
             PARTITION BY line ORDER BY place ROWS UNBOUNDED PRECEDING
         ) AS stretch
     FROM spans

@@ -301,7 +301,9 @@ unmarked_steps AS (
     FROM (
         SELECT
             trace_id, device, direction, requests, tokens, start_ns, end_ns, complete,
-            count(*) FILTER (begins) OVER (PARTITION BY trace_id, device ORDER BY place) AS step
+            count(CASE WHEN begins THEN 1 END) OVER (
+                PARTITION BY trace_id, device ORDER BY place
+            ) AS step
         FROM unmarked
         WHERE direction IS NOT NULL
     )
