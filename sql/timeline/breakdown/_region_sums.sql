@@ -45,25 +45,43 @@ prefixes AS MATERIALIZED (
         )
     )
 ),
+lanes AS MATERIALIZED (
+    -- One number for a region of a device and phase: windows sort by few bytes, and carry few.
+    SELECT
+        kinds.trace_id, kinds.rank, kinds.device, kinds.phase, kinds.path, prefixes.region_id,
+        kinds.path = prefixes.prefix AS is_own,
+        CAST(dense_rank() OVER (
+            ORDER BY kinds.trace_id, kinds.device, kinds.phase, prefixes.region_id
+        ) AS UINTEGER) AS lane_id
+    FROM (SELECT DISTINCT trace_id, rank, device, phase, path FROM ops) AS kinds
+    JOIN prefixes USING (path)
+),
 placed AS (
     SELECT
-        trace_id, rank, device, phase, region_id, start_ns, end_ns, self_ns, works,
-        ops.path = prefix AS is_own,
-        -- One number is narrower to sort by than four columns.
-        max(end_ns) FILTER (works) OVER (
-            PARTITION BY hash(trace_id, device, phase, region_id) ORDER BY start_ns, end_ns
+        lanes.lane_id, lanes.is_own, ops.start_ns, ops.end_ns, ops.self_ns, ops.works,
+        max(ops.end_ns) FILTER (ops.works) OVER (
+            PARTITION BY lanes.lane_id ORDER BY ops.start_ns, ops.end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS until_ns
     FROM ops
-    JOIN prefixes USING (path)
+    JOIN lanes
+        ON lanes.trace_id = ops.trace_id AND lanes.device = ops.device AND lanes.path = ops.path
+        AND lanes.phase IS NOT DISTINCT FROM ops.phase
 ),
-summed AS (
+sums AS (
     SELECT
-        trace_id, rank, device, phase, region_id, count(*) AS calls, sum(self_ns) AS self_ns,
+        lane_id, count(*) AS calls, sum(self_ns) AS self_ns,
         sum(self_ns) FILTER (is_own) AS own_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         sum(greatest(end_ns - greatest(start_ns, until_ns), 0)) FILTER (works) AS busy_ns
     FROM placed
-    GROUP BY trace_id, rank, device, phase, region_id
+    GROUP BY lane_id
+),
+summed AS (
+    SELECT trace_id, rank, device, phase, region_id, sums.* EXCLUDE (lane_id)
+    FROM sums
+    JOIN (
+        SELECT DISTINCT lane_id, trace_id, rank, device, phase, region_id FROM lanes
+    ) AS named USING (lane_id)
 ),
 shown AS (
     SELECT
