@@ -101,8 +101,9 @@ def database(threads: int, spill: Path | None = None) -> Iterator[duckdb.DuckDBP
 
 def close_idle() -> None:
     """Close the databases that wait: one that has read a large trace keeps 100 MB, of which DuckDB knows nothing."""
-    while _idle:
-        _idle.popitem()[1].close()
+    with contextlib.suppress(KeyError):
+        while True:
+            _idle.popitem()[1].close()
 
 
 def _new(threads: int) -> duckdb.DuckDBPyConnection:

@@ -57,7 +57,8 @@ def summary(store: Store, trace: str, format: str, top: int) -> str:
     check_format(format)
     trace_id = locate(store, trace)
     if format == "json":
-        return as_json(build(store, trace_id))
+        with computed_once(store, (), _SHARED):
+            return as_json(build(store, trace_id))
     found, opening = with_headline(store, trace_id)
     return as_markdown(found, top, short_names(store, found), opening)
 

@@ -8,6 +8,7 @@ import pytest
 
 from tracelake.engine import modules
 from tracelake.engine.errors import UsageError
+from tracelake.engine.held import computed_once
 
 MODULES = {entry.name: entry for entry in modules.modules()}
 PUBLIC = [
@@ -83,3 +84,18 @@ def test_what_cannot_be_written_is_refused_before_anything_is(s1_lake, tmp_path)
             s1_lake.export(target, format, relations)
     assert there.read_text() == "mine"
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_computed_once_is_a_table_meanwhile_and_a_view_before_and_after(s1_lake):
+    def kind():
+        connection = s1_lake.store.prepare("_collective_matches")
+        query = "SELECT table_type FROM information_schema.tables WHERE table_name = '_collective_matches'"
+        return connection.execute(query).fetchall()
+
+    question = "SELECT * FROM collective_checks ORDER BY ALL"
+    before = kind(), s1_lake.rows(question)
+    with computed_once(s1_lake.store, ["collective_checks"], ["_collective_matches"]) as connection:
+        assert kind() == [("BASE TABLE",)]
+        assert connection.execute(question).fetchall() == before[1]
+    assert (kind(), s1_lake.rows(question)) == before
+    assert before[0] == [("VIEW",)]
