@@ -20,7 +20,7 @@ _M_ARENA_MAX = -8
 #: MB for each thread, tried in turn; None is what DuckDB takes by default: four fifths of the machine's memory before
 #: it spills, for each of several databases that work at once. What takes more is spilled, and fails only where it
 #: cannot be. In the first all relations of 4 million kernels fit, three of them in parts.
-STEPS_MB = (145, 500, 1000, 2000, None)
+STEPS_MB = (150, 200, 500, 1000, 2000, None)
 
 
 class Memory:

@@ -55,9 +55,9 @@ def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable):
     kernels = "SELECT trace, count(*) FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
     ops = "SELECT trace, sum(calls) FROM traces JOIN ops USING (trace_id) GROUP BY ALL ORDER BY ALL"
     with caplog.at_level(logging.WARNING, "tracelake"):
-        # The kernels of 5 are sound; its operators have arguments that cannot be read.
-        assert poisoned.rows(kernels) == [("2", 2), ("5", 5), ("6", 6)]
-        assert poisoned.rows(ops) == [("2", 2), ("6", 6)]
+        # The kernels of 3 and 5 are sound; collectives and operators of them have arguments that cannot be read.
+        assert poisoned.rows(kernels) == [("2", 2), ("3", 3), ("5", 5), ("6", 6)]
+        assert poisoned.rows(ops) == [("2", 2), ("3", 3), ("6", 6)]
     named = [record.getMessage() for record in caplog.records]
     # What cannot be read at all is named first.
     assert named[0].startswith("4 ")
@@ -78,7 +78,7 @@ def test_the_command_line_names_the_trace_in_a_line_and_answers(poisoned):
     question = "SELECT trace, count(*) AS n FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
     ended = run_cli("sql", question, "--format", "json", lake=poisoned.path)
     assert (ended.returncode, json.loads(ended.stdout)) == (
-        0, [{"trace": "2", "n": 2}, {"trace": "5", "n": 5}, {"trace": "6", "n": 6}],
+        0, [{"trace": "2", "n": 2}, {"trace": "3", "n": 3}, {"trace": "5", "n": 5}, {"trace": "6", "n": 6}],
     )  # fmt: skip
     assert ended.stderr.startswith("tracelake: 4 (")
     assert "\ntracelake: 3 (" in ended.stderr

@@ -21,7 +21,7 @@ CREATE VIEW _beats AS
 WITH played AS (
     -- One number for all that parts the windows is narrower to sort by.
     SELECT
-        hash(k.trace_id, k.series, k.device) AS lane_id,
+        hash(k.series, k.device) AS lane_id,
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         k.name, k.category, r.role AS natural_role, k.launch_ns, k.call_ns,
         coalesce(r.role = 'inside', FALSE) AS is_attention,
@@ -55,7 +55,7 @@ counted AS (
         AND b.series = p.series
         AND b.device = p.device
         AND b.stream IS NOT DISTINCT FROM p.stream
-    WINDOW lane AS (PARTITION BY p.lane_id ORDER BY p.start_ns, p.kernel_id)
+    WINDOW lane AS (PARTITION BY p.trace_id, p.lane_id ORDER BY p.start_ns, p.kernel_id)
 ),
 begun AS (
     SELECT
@@ -66,7 +66,7 @@ begun AS (
         ) AS begins_beat
     FROM counted
     WINDOW alike AS (
-        PARTITION BY lane_id, is_attention ORDER BY start_ns, kernel_id
+        PARTITION BY trace_id, lane_id, is_attention ORDER BY start_ns, kernel_id
     )
 )
 SELECT
@@ -75,4 +75,4 @@ SELECT
     count(CASE WHEN begins_beat THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS beat,
     begins_beat
 FROM begun
-WINDOW lane AS (PARTITION BY lane_id ORDER BY start_ns, kernel_id);
+WINDOW lane AS (PARTITION BY trace_id, lane_id ORDER BY start_ns, kernel_id);

@@ -20,7 +20,7 @@
 -- host_ns       DOUBLE   union of the calls of its scopes on the host, see regions; NULL if the
 --                        host shows none, ns
 CREATE VIEW _region_sums AS
-WITH ops AS NOT MATERIALIZED (
+WITH ops AS (
     SELECT
         trace_id, rank, device, phase, start_ns, end_ns, self_ns, class <> 'wait' AS works,
         coalesce(path, '(unattributed)=>' || canonical_name) AS path,
@@ -51,16 +51,17 @@ lanes AS MATERIALIZED (
         kinds.trace_id, kinds.rank, kinds.device, kinds.phase, kinds.path, prefixes.region_id,
         kinds.path = prefixes.prefix AS is_own,
         CAST(dense_rank() OVER (
-            ORDER BY kinds.trace_id, kinds.device, kinds.phase, prefixes.region_id
+            PARTITION BY kinds.trace_id ORDER BY kinds.device, kinds.phase, prefixes.region_id
         ) AS UINTEGER) AS lane_id
     FROM (SELECT DISTINCT trace_id, rank, device, phase, path FROM ops) AS kinds
     JOIN prefixes USING (path)
 ),
 placed AS (
     SELECT
-        lanes.lane_id, lanes.is_own, ops.start_ns, ops.end_ns, ops.self_ns, ops.works,
+        lanes.trace_id, lanes.lane_id, lanes.is_own, ops.start_ns, ops.end_ns, ops.self_ns,
+        ops.works,
         max(ops.end_ns) FILTER (ops.works) OVER (
-            PARTITION BY lanes.lane_id ORDER BY ops.start_ns, ops.end_ns
+            PARTITION BY lanes.trace_id, lanes.lane_id ORDER BY ops.start_ns, ops.end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS until_ns
     FROM ops
@@ -70,18 +71,18 @@ placed AS (
 ),
 sums AS (
     SELECT
-        lane_id, count(*) AS calls, sum(self_ns) AS self_ns,
+        trace_id, lane_id, count(*) AS calls, sum(self_ns) AS self_ns,
         sum(self_ns) FILTER (is_own) AS own_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         sum(greatest(end_ns - greatest(start_ns, until_ns), 0)) FILTER (works) AS busy_ns
     FROM placed
-    GROUP BY lane_id
+    GROUP BY trace_id, lane_id
 ),
 summed AS (
-    SELECT trace_id, rank, device, phase, region_id, sums.* EXCLUDE (lane_id)
+    SELECT rank, device, phase, region_id, sums.* EXCLUDE (lane_id)
     FROM sums
     JOIN (
         SELECT DISTINCT lane_id, trace_id, rank, device, phase, region_id FROM lanes
-    ) AS named USING (lane_id)
+    ) AS named USING (trace_id, lane_id)
 ),
 shown AS (
     SELECT
