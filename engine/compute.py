@@ -26,7 +26,7 @@ from .layout import Layout
 from .lookups import LookupTables
 from .memory import Memory, give_back
 from .paths import Place, file_literal
-from .schema import empty_select
+from .schema import empty_select, with_trace_ids
 from .table_types import statistics, stored_type
 
 #: Rows of a table that are written by its key, not by trace alone.
@@ -305,8 +305,7 @@ class Worker:
             return
         self._drop(name)
         if passing:
-            shown = "*" if self._trace_ids == "VARCHAR" else f"* REPLACE (CAST(trace_id AS {_TRACE_IDS}) AS trace_id)"
-            self.connection.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM ({given[name]})")
+            self.connection.execute(f"CREATE VIEW {name} AS {with_trace_ids(given[name], self._trace_ids)}")
         elif entry.kind == "TABLE":
             self.lookups.create(self.connection, entry)
         else:

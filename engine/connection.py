@@ -13,7 +13,7 @@ import duckdb
 from .errors import UsageError
 from .objects import ObjectPath
 from .paths import TRACE_ID, Place, file_literal, pattern, readable
-from .schema import EVENT_COLUMNS, empty_select
+from .schema import EVENT_COLUMNS, empty_select, with_trace_ids
 from .scratch import scratch
 
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
@@ -133,5 +133,4 @@ def set_event_files(connection: duckdb.DuckDBPyConnection, files: Sequence[Place
         connection.execute("SET VARIABLE event_files = $1", [[pattern(file) for file in files]])
         # The lake's own are the last two of a file.
         source = _BY_FOLDER if pattern(files[0]).count("=") > 2 else _BY_KEY
-    shown = "*" if trace_ids == "VARCHAR" else f"* REPLACE (CAST(trace_id AS {trace_ids}) AS trace_id)"
-    connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS SELECT {shown} FROM ({source})")
+    connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {with_trace_ids(source, trace_ids)}")

@@ -49,7 +49,8 @@ class Memory:
         """
         import duckdb
 
-        last = len(STEPS_MB) - 1 if last is None else last
+        if last is None:
+            last = len(STEPS_MB) - 1
         for nth in range(first, last):
             with contextlib.suppress(duckdb.OutOfMemoryException), self._at_least(nth):
                 return work()

@@ -101,3 +101,8 @@ def column_list(columns: dict[str, str]) -> str:
 def empty_select(columns: dict[str, str]) -> str:
     """Return a SELECT with these columns and no rows: what a relation without files is made from."""
     return "SELECT " + ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in columns.items()) + " WHERE false"
+
+
+def with_trace_ids(query: str, kind: str) -> str:
+    """Return a SELECT of a query's columns with the traces' ids in a type."""
+    return f"SELECT * REPLACE (CAST(trace_id AS {kind}) AS trace_id) FROM ({query})"

@@ -362,7 +362,7 @@ def _lint_query(statement: Statement, tokens: list[Token], folders: Mapping[str,
     for window in tree.find_all(exp.Window):
         if "rank" in {part.name for part in window.args.get("partition_by") or () if isinstance(part, exp.Column)}:
             yield statement.line, "rank is an attribute of the trace, no part of a PARTITION BY"
-        if window.args.get("order") and isinstance(window.this, exp.Filter) and isinstance(window.this.this, exp.Count):
+        if isinstance(window.this, exp.Filter) and isinstance(window.this.this, exp.Count) and _is_running(window):
             yield statement.line, "a running count FILTER takes DuckDB quadratic time: count(CASE WHEN … THEN 1 END)"
     stars = [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
     if stars and not statement.name.startswith("_"):
@@ -376,6 +376,18 @@ def _lint_query(statement: Statement, tokens: list[Token], folders: Mapping[str,
             yield line or statement.line, f"{name} is private to {folder}"
         elif home in FOLDERS and folder not in FOLDERS[home].rests_on:
             yield line or statement.line, f"{home} may not build on {name}: {folder} is not below it"
+
+
+def _is_running(window: exp.Window) -> bool:
+    """Whether a window has an order, its own or that of a window of its query that it names."""
+    query = window.find_ancestor(exp.Select)
+    named = {one.name: one for one in (query.args.get("windows") or () if query else ())}
+    while not window.args.get("order"):
+        base = named.get(window.args["alias"].name) if window.args.get("alias") else None
+        if base is None or base is window:
+            return False
+        window = base
+    return True
 
 
 def _star_line(tokens: list[Token]) -> int | None:

@@ -204,6 +204,14 @@ def test_a_macro_may_have_defaults(macro):
         (f"{VIEW}SELECT sum(a) OVER (PARTITION BY rank) AS a FROM kernels;\n", "rank is an attribute of the trace"),
         (f"{VIEW}SELECT count(*) FILTER (a) OVER (ORDER BY a) AS a FROM kernels;\n", "a running count FILTER takes"),
         (
+            f"{VIEW}SELECT count(*) FILTER (a) OVER in_order AS a FROM kernels WINDOW in_order AS (ORDER BY a);\n",
+            "a running count FILTER takes",
+        ),
+        (
+            f"{VIEW}SELECT count(a) FILTER (a) OVER (w ROWS 1 PRECEDING) AS a FROM kernels WINDOW w AS (ORDER BY a);\n",
+            "a running count FILTER takes",
+        ),
+        (
             f"{VIEW}WITH operators AS (SELECT a FROM operators) SELECT a FROM operators;\n",
             "7: layers may not build on operators",
         ),

@@ -105,7 +105,7 @@ holes AS (
         -- The longest of its parts; of several the first. One number is quicker to compare.
         arg_max(
             cause,
-            4 * (end_ns - start_ns)
+            4 * CAST(end_ns - start_ns AS HUGEINT)
                 + if(start_ns = gap_start_ns, 2, if(end_ns < gap_end_ns, 1, 0))
         ) AS cause,
         coalesce(sum(end_ns - start_ns) FILTER (host_bound), 0) AS host_bound_ns

@@ -120,6 +120,21 @@ def test_a_gap_has_the_cause_that_lasts_longest_and_no_kind_without_programs(sma
     ]  # fmt: skip
 
 
+def test_of_causes_that_last_equally_long_a_gap_has_the_first_and_it_may_last_for_years(tmp_path):
+    years = 3_000_000_000_000_000
+    # Idle 20-40, half of it before the call for k2 begins and half while it runs; then for 95 years.
+    events = [
+        launch("cudaLaunchKernel", 0, 5, 1), event("kernel", "k1", 6, 20, correlation=1),
+        launch("cudaLaunchKernel", 30, 45, 2), event("kernel", "k2", 40, 50, correlation=2),
+        launch("cudaLaunchKernel", years, years + 5, 3), event("kernel", "k3", years + 10, years + 20, correlation=3),
+    ]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    with tracelake.open(tmp_path / "lake") as lake:
+        lake.ingest(tmp_path / "t.json")
+        found = lake.rows("SELECT gap_us, cause, host_bound_us FROM gaps ORDER BY gap_id")
+    assert found == [(20, "launch not issued", 20), (years - 40, "launch not issued", years - 45)]
+
+
 def test_idle_time_is_attributed_to_the_innermost_call_of_the_launching_thread(small):
     # 40-50: nothing 40-41 and 49-50, aten::item 41-43 and 46-49, cudaStreamSynchronize 43-46.
     assert small(
