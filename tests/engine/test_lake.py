@@ -355,6 +355,25 @@ def test_rows_in_the_lakes_own_lookup_folder_override_and_add(s1_lake, folder):
     assert Lake(s1_lake.path).sql(by_category).fetchall() == [("gemm", 35)]
 
 
+def test_the_lakes_own_rows_may_come_while_it_is_open_and_be_wrong_at_first(s1_lake):
+    """Only then has a table the index of its key, where they take the place of shipped ones."""
+    asked = "SELECT priority, category FROM category_rules ORDER BY ALL LIMIT 1"
+    keyed = "SELECT table_name FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
+    [(priority, category)] = s1_lake.rows(asked)
+    assert s1_lake.rows(keyed) == []
+    (s1_lake.path / "lookup").mkdir()
+    rules = s1_lake.path / "lookup" / "category_rules.csv"
+    for text in ("first,mine,Mine,compute,x", ",mine,Mine,compute,x"):
+        rules.write_text(f"{RULE}\n{text}\n")
+        with pytest.raises(InputError, match="cannot be read as rows of category_rules"):
+            s1_lake.rows(asked)
+    rules.write_text(f'{RULE}\n{priority},mine,"My own",compute,^nvjet\n')
+    assert s1_lake.rows(asked) == [(priority, "mine")]
+    assert s1_lake.rows(keyed) == [("category_rules",)]
+    rules.unlink()
+    assert s1_lake.rows(asked) == [(priority, category)]
+
+
 @pytest.mark.parametrize(("text", "message"), [
     (f"{RULE}\n1,mine,Mine,compute,(\n", "category_rules: a rule is not a regular expression"),
     ("priority,nonsense\n1,2\n", "category_rules.csv: cannot be read as rows of category_rules"),

@@ -15,6 +15,7 @@ from itertools import pairwise
 import duckdb
 import pytest
 
+from tracelake.engine import modules
 from tracelake.engine.modules import csv_file
 
 from ...support import DATA
@@ -708,3 +709,15 @@ def test_anchor_roles_speak_of_categories_that_exist():
         "mla": "inside 1", "mla_combine": "inside 1", "communication": "end 2", "allreduce": "end 2",
         "mhc_post": "end 2",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "entry", [one for one in modules.relations() if csv_file(one.name).exists()], ids=lambda entry: entry.name
+)
+def test_no_two_shipped_rows_have_the_same_key_and_none_lacks_it(entry):
+    """A connection loads them without the index that would see it."""
+    with csv_file(entry.name).open(encoding="utf-8", newline="") as file:
+        keys = [tuple(row[column].strip() for column in entry.key) for row in csv.DictReader(file)]
+    assert entry.key
+    assert len(set(keys)) == len(keys)
+    assert all(all(key) for key in keys)
