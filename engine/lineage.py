@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from . import modules
+from . import module_files, modules
 
 #: What turns settings into columns of `traces`, and the columns that one shows in besides that of its own name.
 _SHOW = frozenset({"_settings", "_trace_settings", "_configs", "_recorded", "traces"})
@@ -33,7 +33,7 @@ def reached(setting: str) -> frozenset[str]:
     def reads(entry: modules.Module) -> bool:
         if entry.name in _SHOW or not entry.uses & _SHOW:
             return False
-        code = modules.code(entry.sql)
+        code = module_files.code(entry.sql)
         return not columns.isdisjoint(_WORD.findall(code)) or _takes_all(code)
 
     readers = {entry.name for entry in modules.relations() if reads(entry)}

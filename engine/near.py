@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
-
-from .glossary import ours
 
 
 def near(word: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Return the words most like one, the likeliest first: our name for it, spelled alike, or holding it."""
+    import difflib
+
+    from .glossary import ours
+
     spelled = {other.lower(): other for other in known}
     found = difflib.get_close_matches(word.lower(), spelled, n=most, cutoff=0.5)
     held = sorted(other for other in spelled if len(word) > 2 and word.lower() in other and other not in found)

@@ -21,7 +21,6 @@ from .executors import Executor
 from .files import Staging, exclusive, unbroken
 from .here import Here
 from .layout import Layout
-from .lineage import reached
 from .paths import parquet_rows
 from .publish import Batch, Rules, changed_settings, compute, current_rows, publish
 from .stored import Stored, batch_of
@@ -201,6 +200,8 @@ def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[
         changed = changed_settings(state.rules, now)
         if not changed or not state.batch_id or state.links or state.faults:
             return {}
+        from .lineage import reached
+
         stay -= frozenset().union(*map(reached, changed))
     given = {}
     for name in sorted(stay):

@@ -21,7 +21,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from tracelake.engine import modules, rooms
+from tracelake.engine import module_files, rooms
 
 #: A folder rests on itself and on those that it names, or on all before it.
 FOLDERS = rooms.folders()
@@ -158,7 +158,7 @@ def lint_text(stem: str, text: str, folders: Mapping[str, str]) -> Iterator[Foun
     """Faults of one file's text; `folders` maps each relation of the tree to its folder."""
     yield from _lint_layout(stem, text)
     above = 0
-    *helpers, own = modules.statements(text)
+    *helpers, own = module_files.statements(text)
     for helper in helpers:
         yield from ((above + line, message) for line, message in _lint_helper(stem, helper, folders))
         above += helper.count("\n") + 1

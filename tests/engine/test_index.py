@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tracelake.engine import index, modules
+from tracelake.engine import index, module_files, modules
 
 FIRST = "-- One row.\n--\n-- a  INTEGER  one\nCREATE VIEW first AS\nSELECT 1 AS a;\n"
 
@@ -21,7 +21,7 @@ def cached(tmp_path, monkeypatch):
     def ask():
         def parse():
             parsed.append(1)
-            return modules._parsed(root)
+            return module_files.parsed(root)
 
         return index.cached(root, [], parse), len(parsed)
 
@@ -34,7 +34,7 @@ def files(tmp_path):
 
 def test_all_modules_come_back_as_they_were(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first = index.cached(modules.SQL_ROOT, [], modules._with_twins)
+    first = index.cached(modules.SQL_ROOT, [], module_files.with_twins)
     assert index.cached(modules.SQL_ROOT, [], lambda: ()) == first == modules.relations()
 
 
@@ -67,6 +67,14 @@ def test_a_damaged_cache_is_parsed_anew(cached, tmp_path, damage):
     file.write_bytes(damage)
     assert cached() == (whole, 2)
     assert cached() == (whole, 2)
+
+
+def test_a_cache_that_is_cut_off_is_parsed_anew(cached, tmp_path):
+    whole, _ = cached()
+    [file] = files(tmp_path)
+    file.write_bytes(file.read_bytes()[:-1])
+    found, count = cached()
+    assert (count, found, found[0].sql) == (2, whole, FIRST[FIRST.index("CREATE") :])
 
 
 def test_where_nothing_can_be_stored_files_are_parsed(cached, tmp_path):

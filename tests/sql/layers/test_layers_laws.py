@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tracelake.engine import changes, modules
+from tracelake.engine import changes, module_files, modules
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
@@ -159,7 +159,7 @@ def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake
 
 @pytest.mark.parametrize("view", FILES)
 def test_the_header_describes_the_columns_that_are_there(lake, view):
-    header, _ = read_header(modules.statements(FILES[view].read_text())[-1])
+    header, _ = read_header(module_files.statements(FILES[view].read_text())[-1])
     described = [(name, kind) for name, kind, _, _ in header.columns]
     # Of nested types the outer one is documented.
     found = [(row[0], re.sub(r"^(STRUCT|MAP)\(.*\)", r"\1", row[1])) for row in rows(lake, f"DESCRIBE {view}")]

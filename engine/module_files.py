@@ -1,0 +1,179 @@
+"""The files of SQL modules, read: their header comments, what they use, and what follows from all of them.
+
+Done where the files have changed; `index` has what came out for those who ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from . import row_sources, twins
+from .modules import SQL_ROOT, Column, Module, needs
+
+_COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
+_CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
+#: Where rows are stored: `per trace`, `per ascend trace` for traces of that format alone, or `in memory`.
+_STORED = re.compile(r"^-- stored: (?:(per)(?: ([a-z]+))? trace|in memory)\n(?:--\n)?", re.MULTILINE)
+#: The columns that make a row the only one of its kind; a question mark behind those that may be NULL.
+_KEY = re.compile(r"^-- key: ([a-z_?,\n -]+?)\n--\n", re.MULTILINE)
+_PRIMARY_KEY = re.compile(r"\bPRIMARY KEY \(([^)]*)\)|^\s*\"?([a-z_]+)\"? .*\bPRIMARY KEY\b", re.MULTILINE)
+#: A relation with the pairs of traces whose rows are read together.
+_OTHERS = re.compile(r"^-- others: ([a-z_]+)\n(?:--\n)?", re.MULTILINE)
+#: Its rows are those of all traces, also where one is asked about.
+_OF_ALL = re.compile(r"^-- read: of all traces\n(?:--\n)?", re.MULTILINE)
+_LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
+#: A relation whose place it takes, in a schema; see `twins`.
+_INSTEAD = re.compile(r"^-- instead of: ([a-z_]+\.[a-z_]+)\n(?:--\n)?", re.MULTILINE)
+_SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+((?:[a-z_]+\.)?[a-z_][a-z0-9_]*)\b(?!\s*\()")
+_OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
+_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
+
+
+def parse_file(path: Path, root: Path = SQL_ROOT) -> Iterator[Module]:
+    """Read one SQL file: its relation, and above it private ones that only this file uses.
+
+    Raises:
+        ValueError: a statement creates nothing.
+    """
+    for text in statements(path.read_text(encoding="utf-8")):
+        yield _parse(path, text, root)
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a file, each with the comment above it."""
+    return [part + ";\n" for part in text.removesuffix(";\n").split(";\n\n")] if text.endswith(";\n") else [text]
+
+
+def _parse(path: Path, text: str, root: Path) -> Module:
+    created = _CREATE.search(text)
+    if created is None:
+        raise ValueError(f"{path}: no CREATE VIEW, TABLE or MACRO")
+    prose: list[str] = []
+    columns: list[Column] = []
+    header = text[: created.start()]
+    for declared in (_KEY, _STORED, _OTHERS, _OF_ALL, _INSTEAD):
+        header = declared.sub("", header)
+    for line in header.splitlines():
+        match = _COLUMN_LINE.match(line)
+        if match:
+            columns.append(Column(*match.groups()))
+        elif columns and line.startswith("--   "):
+            last = columns[-1]
+            columns[-1] = Column(last.name, last.type, f"{last.text} {line[2:].strip()}")
+        elif line.startswith("--"):
+            prose.append(line[2:].strip())
+    stored = _STORED.search(text[: created.start()])
+    instead = _INSTEAD.search(text[: created.start()])
+    key = _key_of(text[: created.start()], text[created.start() :])
+    return Module(
+        name=created.group(2),
+        folder=path.relative_to(root).parts[0] if path.parent != root else "",
+        path=path,
+        kind=created.group(1),
+        doc="\n".join(prose).strip(),
+        columns=tuple(columns),
+        sql=text[created.start() :],
+        uses=_relations_used(text[created.start() :]) - {created.group(2)},
+        kept="" if stored is None else "per trace" if stored.group(1) else "in memory",
+        only_format=stored.group(2) if stored else None,
+        others=frozenset(_OTHERS.findall(text[: created.start()])),
+        of_all=_OF_ALL.search(text[: created.start()]) is not None,
+        key=tuple(column.rstrip("?") for column in key),
+        optional=frozenset(column.rstrip("?") for column in key if column.endswith("?")),
+        instead_of=instead.group(1) if instead else "",
+    )
+
+
+def _key_of(header: str, sql: str) -> list[str]:
+    """Return the columns of a relation's key, as its header or the table's primary key has them."""
+    if named := _KEY.search(header):
+        return re.findall(r"[a-z_]+\??", named.group(1))
+    primary = _PRIMARY_KEY.search(sql)
+    if primary is None:
+        return []
+    return [column.strip().strip('"') for column in (primary.group(1) or primary.group(2)).split(",")]
+
+
+def _relations_used(sql: str) -> frozenset[str]:
+    """Return the words of a statement that can only name a relation or a function.
+
+    The repository's SQL keeps to `FROM name` and `JOIN name`, so this needs no parser; a test compares it with one
+    for every module. Parsing them all would take half of the time that a small question takes.
+    """
+    text = code(sql)
+    read = frozenset(_SOURCE.findall(text)) - frozenset(_OWN.findall(text))
+    return read | frozenset(_CALL.findall(text))
+
+
+def code(sql: str) -> str:
+    """Return a statement without its comments and literals."""
+    return _LITERAL.sub(" ", sql)
+
+
+def parsed(root: Path) -> tuple[Module, ...]:
+    """Return the modules of the files below a folder, each after those it uses.
+
+    Raises:
+        ValueError: two files create one relation.
+        graphlib.CycleError: relations use each other in a circle.
+    """
+    found: dict[str, Module] = {}
+    for path in sorted(root.rglob("*.sql")):
+        for module in parse_file(path, root):
+            if module.name in found:
+                raise ValueError(f"{path}: {module.name} is created twice")
+            found[module.name] = module
+    return _in_order(found)
+
+
+def with_twins() -> tuple[Module, ...]:
+    """Return our own modules, and those made of them in schemas, with all that is known of each."""
+    found = {entry.name: entry for entry in parsed(SQL_ROOT)}
+    all_of_them = _in_order(found | {entry.name: entry for entry in twins.twins(found)})
+    stored = _stored({entry.name: entry for entry in all_of_them})
+    return tuple(
+        replace(entry, rows_from=_rows_from(entry), digest=_digest(entry), is_stored=entry.name in stored)
+        for entry in all_of_them
+    )
+
+
+def _rows_from(entry: Module) -> row_sources.Sources:
+    return row_sources.row_sources(code(entry.query)) if entry.kind == "VIEW" else row_sources.ANYWHERE
+
+
+def _digest(entry: Module) -> str:
+    digest = hashlib.sha256(entry.sql.encode())
+    shipped = entry.path.with_suffix(".csv")
+    if entry.kind == "TABLE" and shipped.exists():
+        digest.update(shipped.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _stored(known: Mapping[str, Module]) -> set[str]:
+    """Return what is computed per trace, and read by a public relation with none of its kind between."""
+    edges = {name: needs(entry, known) for name, entry in known.items()}
+    found: set[str] = set()
+    for public in known.values():
+        if not public.public or public.kind == "MACRO":
+            continue
+        seen, stack = set[str](), [public.name]
+        while stack:
+            name = stack.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if not known[name].materialised or name == public.name:
+                stack.extend(edges[name])
+        found.update(name for name in seen if known[name].materialised)
+    return found
+
+
+def _in_order(found: Mapping[str, Module]) -> tuple[Module, ...]:
+    # Sorted, so that the order is the same in every process: fingerprints are made of it.
+    order = TopologicalSorter({name: sorted(needs(entry, found)) for name, entry in sorted(found.items())})
+    return tuple(found[name] for name in order.static_order())
