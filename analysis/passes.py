@@ -80,7 +80,9 @@ def chosen_pass(store: Store, trace_id: str) -> int | None:
 
 def pass_ids(store: Store, trace: str) -> list[int]:
     """Return the numbers of a trace's passes, empty when none was found."""
-    found = passes(store, trace).select("pass_id").distinct().order("pass_id").fetchall()
+    trace_id = locate(store, trace)
+    found = store.rows("SELECT DISTINCT pass_id FROM passes WHERE trace_id = $1 ORDER BY pass_id", [trace_id])
+    store.check_answerable(trace_id, "passes")
     return [int(number) for (number,) in found]
 
 

@@ -101,6 +101,8 @@ def locate(store: Store, trace: str) -> str:
         UsageError: nothing is so named.
         InputError: the file cannot be ingested.
     """
+    if not os.path.exists(trace):  # noqa: PTH110 - of a name that is no path it says False
+        return _renewed(store, store.resolve(trace))
     from ..ingest.inputs import input_of, names_input
 
     if not names_input(trace):

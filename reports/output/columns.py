@@ -179,10 +179,13 @@ COLUMNS = {
 def for_people(store: Store, name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Return the first things to look at of an answer that has every column of a relation."""
     store.prepare(COLUMNS[name])
-    shown = answer.query("rows", COLUMNS[name])
-    assert shown is not None  # a SELECT has an answer
     if name not in ("passes", "layers"):
+        shown = answer.query("rows", COLUMNS[name])
+        assert shown is not None  # a SELECT has an answer
         return shown
-    [(series, directions)] = answer.aggregate("count(DISTINCT series), count(DISTINCT direction)").fetchall()
+    shape = COLUMNS[name].strip()
+    rest = f", {shape.removeprefix('WITH ')}" if shape.startswith("WITH ") else f" {shape}"
+    shown = store.kept(f"WITH rows AS ({answer.sql_query()}){rest}")
+    [(series, directions)] = shown.aggregate("count(DISTINCT series), count(DISTINCT direction)").fetchall()
     plain = [*(["series"] if series == 1 else []), *(["direction"] if directions == 0 else [])]
     return shown.project(f"* EXCLUDE ({', '.join(plain)})") if plain else shown
