@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import changes, cluster, modules
+from .. import engine
+from ..engine import modules
 from ..engine.errors import InputError, UsageError
 from ..engine.paths import readable
 from ..engine.secrets import redact
@@ -65,7 +66,7 @@ def ingest(
     if given.get("trace") and len(files) > 1:
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
     answers = store.stored and not events_only
-    with cluster.executor(jobs, ray, ray_options) as executor:
+    with engine.cluster.executor(jobs, ray, ray_options) as executor:
         results = ingest_many(
             store.layout, files, progress=progress, executor=executor, settings=given, answers=answers
         )
@@ -90,7 +91,7 @@ def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | 
         given = settings_of_model(store, model) | given
     elif "model" in settings:
         given |= {"model": None, "config": None}
-    changes.write_settings(store, trace_id, given)
+    engine.changes.write_settings(store, trace_id, given)
     store.refresh()
 
 

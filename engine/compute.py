@@ -26,7 +26,7 @@ from .layout import Layout
 from .lookups import LookupTables
 from .memory import Memory, give_back
 from .paths import Place, file_literal
-from .schema import empty_select, with_trace_ids
+from .schema import cast, with_trace_ids
 from .table_types import statistics, stored_type
 
 #: Rows of a table that are written by its key, not by trace alone.
@@ -340,7 +340,7 @@ class Worker:
         assert entry is not None
         listed = ", ".join(map(modules.quoted, traces))
         # A query's own types may be wider than those that are written down: sums are HUGEINT.
-        shown = ", ".join(_cast(column.name, stored_type(column.type)) for column in entry.columns)
+        shown = ", ".join(cast(column.name, stored_type(column.type)) for column in entry.columns)
         query = (
             # First: a table's log has the ranges of its first columns only.
             f"SELECT {modules.quoted(work.batch_id)} AS batch_id, {shown} FROM {name} WHERE trace_id IN ({listed})"
@@ -361,21 +361,6 @@ class Worker:
             having = [one for (one,) in self.connection.execute(query).fetchall()]
         answers.files.setdefault(name, []).append((path, statistics(rows, having, [work.batch_id])))
         answers.traces.setdefault(name, set()).update(having)
-
-
-def rows_of(entry: modules.Module, source: str) -> str:
-    """Return the SELECT of a stored relation's columns from rows of its table; of no rows without a source."""
-    if not source:
-        return empty_select({column.name: column.type for column in entry.columns})
-    shown = ", ".join(
-        f'"{column.name}"' if stored_type(column.type) == column.type else _cast(column.name, column.type)
-        for column in entry.columns
-    )
-    return f"SELECT {shown} FROM {source}"
-
-
-def _cast(column: str, kind: str) -> str:
-    return f'CAST("{column}" AS {kind}) AS "{column}"'
 
 
 def _plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Module], dict[str, set[str]]]:

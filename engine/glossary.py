@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +15,8 @@ _MISSING = re.compile(r'(?:Referenced column|does not have a column named) "([^"
 @functools.cache
 def glossary() -> Mapping[str, frozenset[str]]:
     """Return the names of columns, each with those that no public relation has for the same thing."""
+    import tomllib
+
     return {name: frozenset(others) for name, others in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()}
 
 

@@ -12,8 +12,6 @@ lock: whoever was overtaken by another writer looks again, and only who was not 
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -24,7 +22,8 @@ import duckdb
 
 from . import modules
 from .catalog import TRACES, Catalog, new_id, put
-from .compute import Answers, Work, Worker, rows_of
+from .compute import Answers, Work, Worker
+from .current import Rules, current_rows
 from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
 from .paths import Place, parquet_rows
@@ -47,41 +46,6 @@ class Batch:
     batch_id: str = ""
     answers: Answers = field(default_factory=Answers)
     rules: Mapping[str, str] = field(default_factory=dict)
-
-
-class Rules:
-    """The fingerprint of all that answers depend on besides the traces: SQL, lookup tables, settings."""
-
-    def __init__(self, layout: Layout) -> None:
-        """Read the user's own rows of lookup tables."""
-        used = _used()
-        digest = hashlib.sha256(modules.fingerprint().encode())
-        for table, path in sorted(layout.lookup_files().items()):
-            if table in used:
-                digest.update(f"{table}\0".encode() + path.read_bytes())
-        self.digest = digest.hexdigest()[:16]
-
-    def of(self, settings: Mapping[str, str]) -> str:
-        """Return the fingerprint for a trace with settings that its answers depend on: of each setting one of its own.
-
-        So one that answers were computed by shows later which settings have changed.
-        """
-        values = (f"{key}={hashlib.sha256(value.encode()).hexdigest()[:16]}" for key, value in sorted(settings.items()))
-        return " ".join([self.digest, *values])
-
-
-@functools.cache
-def _used() -> frozenset[str]:
-    """Return what stored rows are made from."""
-    return frozenset(modules.closure(modules.stored()))
-
-
-def changed_settings(before: str, now: str) -> frozenset[str] | None:
-    """Return the settings in which two fingerprints differ; None where more than settings does."""
-    (digest, *values), (other, *others) = before.split(" "), now.split(" ")
-    if digest != other:
-        return None
-    return frozenset(one.partition("=")[0] for one in {*values} ^ {*others})
 
 
 def compute(
@@ -316,21 +280,6 @@ def _given(tables: Tables, names: Iterable[str], traces: Iterable[str] = ()) -> 
         files = [file for file in tables.files(name) if not wanted or any(file.may_have(one) for one in wanted)]
         given[name] = current_rows(entry, parquet_rows([file.path for file in files]) if files else "")
     return given
-
-
-def current_rows(entry: modules.Module, source: str, *, mixed: bool = True, entries: str = "_entries") -> str:
-    """Return the SELECT of a stored relation's rows that count.
-
-    Args:
-        entry: the relation.
-        source: what reads the files of its table; empty where there are none.
-        mixed: the files have other rows as well: the entries of the connection's catalog tell them apart.
-        entries: the table of these.
-    """
-    batch = "linked_batch_id" if entry.name in modules.linked() else "batch_id"
-    if source and mixed:
-        source += f" AS r SEMI JOIN {entries} AS e ON e.trace_id = r.trace_id AND e.{batch} = r.batch_id"
-    return rows_of(entry, source)
 
 
 def _settings(catalog: Catalog, traces: Iterable[str]) -> list[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ import duckdb
 
 from . import aside, modules
 from .catalog import Catalog, State, reading
+from .current import Rules, changed_settings, current_rows
 from .damage import DamagedError
 from .errors import InputError
 from .event_files import EVENTS, EventFiles
@@ -22,7 +23,7 @@ from .files import Staging, exclusive, unbroken
 from .here import Here
 from .layout import Layout
 from .paths import parquet_rows
-from .publish import Batch, Rules, changed_settings, compute, current_rows, publish
+from .publish import Batch, compute, publish
 from .stored import Stored, batch_of
 from .tables import Tables
 

@@ -106,3 +106,8 @@ def empty_select(columns: dict[str, str]) -> str:
 def with_trace_ids(query: str, kind: str) -> str:
     """Return a SELECT of a query's columns with the traces' ids in a type."""
     return f"SELECT * REPLACE (CAST(trace_id AS {kind}) AS trace_id) FROM ({query})"
+
+
+def cast(column: str, kind: str) -> str:
+    """Return a column in a type, under its name."""
+    return f'CAST("{column}" AS {kind}) AS "{column}"'

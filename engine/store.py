@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from . import aside, damage, glossary, guard, modules, naming, renew
+from . import aside, damage, glossary, guard, modules, naming
 from .catalog import Catalog, create_tables
 from .connection import connect, have_read, set_event_files
 from .errors import UsageError
@@ -287,6 +287,8 @@ class Store:
 
     def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
         """Compute answers that are stale or lost."""
+        from . import renew
+
         renew.bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
         self.answers.catalog.forget()
         self._refresh()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from . import modules
 from .catalog import Catalog, State
+from .current import Rules, current_rows
 from .event_files import EventFiles
 from .here import Here
 from .layout import Layout
 from .paths import pattern
-from .publish import Rules, current_rows
 from .scratch import scratch
 from .tables import DataFile, Tables
 

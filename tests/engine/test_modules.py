@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tracelake.benchmarks import depths
 from tracelake.engine import modules
-from tracelake.engine.publish import Rules
+from tracelake.engine.current import Rules
 from tracelake.lake import Lake
 
 from ..support import new_lake
