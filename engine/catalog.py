@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .connection import database, have_read
 from .damage import DamagedError, Found, Probe, is_fatal
+from .modules import quoted
 from .objects import fetch
 from .paths import TRACE_ID, Place, pattern
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
@@ -196,10 +197,10 @@ class Catalog:
         connection.execute("DELETE FROM _entries")
         self._insert(connection, TRACES, "_entries", _COLUMNS)
         # Paths are made of ids, and a lake may be a stranger's.
-        connection.execute("DELETE FROM _entries WHERE regexp_full_match(trace_id, $1) IS NOT TRUE", [TRACE_ID.pattern])
         connection.execute(
             "CREATE OR REPLACE TEMP TABLE _entry_rows AS "
-            "SELECT trace_id, row_id, removed, batch_id, linked_batch_id, rowid AS nth FROM _entries;"
+            "SELECT trace_id, row_id, removed, batch_id, linked_batch_id, rowid AS nth FROM _entries "
+            f"WHERE regexp_full_match(trace_id, {quoted(TRACE_ID.pattern)});"
             "DELETE FROM _entries WHERE removed OR rowid NOT IN "
             "(SELECT arg_max(nth, row_id) FROM _entry_rows GROUP BY trace_id)"
         )
@@ -308,13 +309,10 @@ class Catalog:
         try:
             connection.execute(
                 f"INSERT INTO {into} BY NAME SELECT COLUMNS(lambda name: name IN ({named})) "
-                "FROM read_parquet($1, union_by_name = true, hive_partitioning = false)",
+                "FROM read_parquet($1, union_by_name = true, hive_partitioning = false) "
+                "WHERE ifnull(row_id, error('a file has no ids of rows')) IS NOT NULL",
                 [[pattern(file.path) for file in files]],
             )
-            [(strange,)] = connection.execute(f"SELECT count(*) FROM {into} WHERE row_id IS NULL").fetchall()
-            if strange:
-                connection.execute(f"DELETE FROM {into}")
-                raise duckdb.InvalidInputException("a file has no ids of rows")
         except duckdb.Error as error:
             if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException):
                 raise

@@ -7,6 +7,7 @@ read are read again, each by a database of its own.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING
 from . import modules
 from .connection import have_read
 from .errors import InputError
-from .objects import store_reason
+from .objects import ObjectPath, store_reason
 from .paths import TRACE_ID, Place, parquet_rows
 
 if TYPE_CHECKING:
     import duckdb
 
+_MAGIC = b"PAR1"
 #: Characters shown of what the database says.
 SHOWN = 200
 #: A file of the lake in a message: of events, or of a table.
@@ -54,6 +56,21 @@ class DamagedError(Exception):
         """Remember what was found."""
         super().__init__(f"damaged: {found}")
         self.found = found
+
+
+def is_parquet(path: Place) -> bool | None:
+    """Return whether a file begins and ends as Parquet does; None of what is not there, or in an object store."""
+    if isinstance(path, ObjectPath):
+        return None
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_MAGIC))
+            if file.seek(0, os.SEEK_END) < 3 * len(_MAGIC):
+                return False
+            file.seek(-len(_MAGIC), os.SEEK_END)
+            return begins == file.read() == _MAGIC
+    except OSError:
+        return None
 
 
 def reason_of(error: BaseException | str) -> str:

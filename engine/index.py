@@ -68,11 +68,11 @@ def _without_collector() -> Iterator[None]:
 
 
 def _state(root: Path, code: Iterable[Path]) -> str:
-    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape"))
+    parts = [str(root)]
     for file in (__file__, *map(str, code), *sorted(_files(str(root)))):
         stat = os.stat(file)  # noqa: PTH116 - a Path for each takes longer than its state
-        digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()[:32]
+        parts.append(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}")
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import modules
 from .catalog import Catalog, State
 from .current import Rules, current_rows
+from .damage import DamagedError, Found, is_parquet
 from .event_files import EventFiles
 from .here import Here
 from .layout import Layout
@@ -151,15 +152,23 @@ class Stored:
         """Have a stored relation read the files that count.
 
         Raises:
-            duckdb.Error: the first of the files cannot be read, or has no such columns.
+            DamagedError: files are not Parquet, or not whole.
+            duckdb.Error: the first cannot be read otherwise; a query of the view says it of the others.
         """
         files, mixed = self.files(entry)
+        whole = [is_parquet(file.path) for file in files]
+        if False in whole:
+            raise DamagedError(
+                Found(stored=[file.path for file, one in zip(files, whole, strict=True) if one is False])
+            )
         source = f"read_parquet(getvariable('table_{entry.name}'), hive_partitioning = false)" if files else ""
         connection.execute(f"SET VARIABLE table_{entry.name} = $1", [[pattern(file.path) for file in files]])
         rows = current_rows(entry, source, mixed=mixed, entries=BATCHES if entry.of_all else "_entries")
         if self.focus is not None and not entry.of_all:
             rows = f"SELECT * FROM ({rows}) WHERE trace_id IN ({', '.join(map(modules.quoted, sorted(self.focus)))})"
-        connection.execute(f"CREATE OR REPLACE VIEW {entry.name} AS {rows}")
+        # DuckDB opens the first file to bind a view, and again to bind each query of it.
+        deferred = " WITH (DEFER_BINDING)" if whole and whole[0] else ""
+        connection.execute(f"CREATE OR REPLACE VIEW {entry.name}{deferred} AS {rows}")
         self.pointed.add(entry.name)
 
     def to_renew(

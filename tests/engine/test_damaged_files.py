@@ -190,6 +190,19 @@ def test_stored_rows_of_another_table_are_computed_again(tmp_path, sound, ids, r
         assert ran(lake, *question, "--format", "csv") == of_the_sound(ran, sound, question)
 
 
+@pytest.mark.parametrize("what", ["zero bytes", "cut in half", "JSON of another kind"])
+def test_an_answer_that_is_read_later_is_whole_however_many_files_are_damaged(tmp_path, sound, what):
+    """A relation of DuckDB's reads its files when its rows are asked for: too late to leave any of them out."""
+    with Lake(shutil.copytree(sound, tmp_path / "lake")) as lake:
+        expected = lake.rows("FROM kernels ORDER BY ALL")
+    files = Tables(tmp_path / "lake" / "tables").files("_kernels")
+    assert len(files) > 1
+    for file in files:
+        DAMAGES[what](Path(str(file.path)))
+    with Lake(tmp_path / "lake") as lake:
+        assert lake.sql("FROM kernels ORDER BY ALL").fetchall() == expected
+
+
 @pytest.mark.parametrize("kind", ["device", "catalog"])
 def test_a_trace_that_cannot_be_read_is_mended_by_reading_its_file_again(tmp_path, sound, ids, ran, kind):
     lake = tmp_path / "lake"
