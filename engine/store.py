@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
+from .. import engine
 from . import aside, damage, glossary, guard, modules, naming
 from .catalog import Catalog, create_tables
 from .connection import connect, have_read, set_event_files
@@ -17,7 +18,6 @@ from .event_files import EVENTS, EventFiles
 from .files import remove_dead_staging
 from .layout import Layout, open_layout
 from .lookups import LookupTables
-from .objects import ObjectPath
 from .paths import Place
 from .relations import BASE, Relations, is_of_all, named, shows_comments
 from .stored import Stored
@@ -38,7 +38,7 @@ class Store:
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | ObjectPath,
+        path: str | os.PathLike[str] | Place,
         *,
         create: bool = True,
         memory_limit: str | None = None,
@@ -287,9 +287,7 @@ class Store:
 
     def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
         """Compute answers that are stale or lost."""
-        from . import renew
-
-        renew.bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
+        engine.renew.bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
         self.answers.catalog.forget()
         self._refresh()
 
