@@ -23,7 +23,7 @@ import sys, time
 import tracelake
 from tracelake.analysis.formulas import find
 points, model, formulas = int(sys.argv[1].split(",")[0]), *sys.argv[1].split(",")[1:]
-lake = tracelake.open(sys.argv[2] + "/lake")
+lake = tracelake.open(sys.argv[2] + "/lake", unsafe=True)
 roofline = find(formulas).relation("phase_roofline")
 lake.rows(f"SELECT count(*) FROM {roofline}")
 lake.rows("DELETE FROM scenarios")
