@@ -37,7 +37,7 @@ print(time.perf_counter() - begun)
 EVENTS_ALONE = """
 import os, shutil, sys, time
 import tracelake
-from tracelake.ingest.one import ingest_one
+from tracelake.ingest.land import ingest_one
 threads = {threads}
 if threads == 1 and hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
