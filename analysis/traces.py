@@ -95,6 +95,15 @@ def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | 
     store.refresh()
 
 
+def names_input(trace: str) -> bool:
+    """Return whether a word is the path of something that is one trace; no reader is imported where nothing is there."""
+    if not os.path.exists(trace):  # noqa: PTH110 - False, not an error, for a name that no path can have
+        return False
+    from ..ingest import inputs
+
+    return inputs.names_input(trace)
+
+
 def locate(store: Store, trace: str) -> str:
     """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.
 
@@ -102,12 +111,10 @@ def locate(store: Store, trace: str) -> str:
         UsageError: nothing is so named.
         InputError: the file cannot be ingested.
     """
-    if not os.path.exists(trace):  # noqa: PTH110 - of a name that is no path it says False
-        return _renewed(store, store.resolve(trace))
-    from ..ingest.inputs import input_of, names_input
-
     if not names_input(trace):
         return _renewed(store, store.resolve(trace))
+    from ..ingest.inputs import input_of
+
     path = Path(trace)
     files = [Path(file).stat() for file in input_of(path).files]
     known = store.rows(

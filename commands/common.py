@@ -264,9 +264,7 @@ def _is_run(lake: Place, name: str) -> bool:
 
 
 def _names_input(trace: str) -> bool:
-    if not os.path.exists(trace):  # noqa: PTH110 - of a name that is no path it says False
-        return False
-    from ..ingest.inputs import names_input
+    from ..analysis.traces import names_input
 
     return names_input(trace)
 

@@ -13,7 +13,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from . import row_sources, twins
-from .modules import SQL_ROOT, Column, Module, needs
+from .modules import SQL_ROOT, Column, Module, needs, walk
 
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
@@ -157,20 +157,12 @@ def _digest(entry: Module) -> str:
 def _stored(known: Mapping[str, Module]) -> set[str]:
     """Return what is computed per trace, and read by a public relation with none of its kind between."""
     edges = {name: needs(entry, known) for name, entry in known.items()}
-    found: set[str] = set()
-    for public in known.values():
-        if not public.public or public.kind == "MACRO":
-            continue
-        seen, stack = set[str](), [public.name]
-        while stack:
-            name = stack.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            if not known[name].materialised or name == public.name:
-                stack.extend(edges[name])
-        found.update(name for name in seen if known[name].materialised)
-    return found
+
+    def read_by(public: Module) -> set[str]:
+        return walk([public.name], known, edges, lambda entry: entry.materialised and entry.name != public.name)
+
+    read = set().union(*(read_by(entry) for entry in known.values() if entry.public and entry.kind != "MACRO"))
+    return {name for name in read if known[name].materialised}
 
 
 def _in_order(found: Mapping[str, Module]) -> tuple[Module, ...]:

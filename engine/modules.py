@@ -175,9 +175,19 @@ def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry:
         names: the relations; other words are left out.
         ends: whether what a relation uses does not matter.
     """
-    known, edges = _by_name(), _edges()
+    known = _by_name()
+    return walk((name for name in names if name in known), known, _edges(), ends)
+
+
+def walk(
+    names: Iterable[str],
+    known: Mapping[str, Module],
+    edges: Mapping[str, Iterable[str]],
+    ends: Callable[[Module], bool],
+) -> set[str]:
+    """Return relations with all that edges lead to from them, up to those where it ends."""
     result: set[str] = set()
-    stack = [name for name in names if name in known]
+    stack = list(names)
     while stack:
         name = stack.pop()
         if name not in result:

@@ -1,6 +1,5 @@
 """Fixtures of several folders."""
 
-import gc
 import os
 import shutil
 import uuid
@@ -22,12 +21,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers share the cores: a question takes one.
     os.environ.setdefault("TRACELAKE_THREADS", "1")
-
-
-def pytest_collection_finish() -> None:
-    """Have the collector leave seven thousand tests alone: it would look through them each time."""
-    gc.collect()
-    gc.freeze()
 
 
 #: Tests of these folders are about what is stored; those of others compute in memory what they ask for, which is the
