@@ -96,7 +96,7 @@ def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | 
 
 
 def names_input(trace: str) -> bool:
-    """Return whether a word is the path of something that is one trace; no reader is imported where nothing is there."""
+    """Return whether a word is the path of something that is one trace; where nothing is, no reader is imported."""
     if not os.path.exists(trace):  # noqa: PTH110 - False, not an error, for a name that no path can have
         return False
     from ..ingest import inputs
