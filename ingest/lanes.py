@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,6 +102,17 @@ def _others_held() -> tuple[str, str]:
 
 
 @functools.cache
+def _rows_suspected() -> str:
+    """Return the question for the rows with a credential's literal in a text, by number."""
+    suspected = secrets.suspected(f"concat_ws(chr(10), {', '.join(_TEXT_COLUMNS)})")
+    return f"SELECT rowid, {', '.join(_TEXT_COLUMNS)} FROM batch WHERE {suspected} LIMIT {_FEW}"
+
+
+#: The statement that replaces the texts of one row.
+_REPLACE = f"UPDATE batch SET {', '.join(f'{name} = ?' for name in _TEXT_COLUMNS)} WHERE rowid = ?"
+
+
+@functools.cache
 def _cleaning() -> tuple[str, str]:
     """Return the statements that count a batch's credentials, and that replace them."""
     # Categories are in lower case already, and with them what they hold.
@@ -189,21 +200,38 @@ class LaneWriter:
     def _redact(self, names: list[str]) -> int:
         """Replace the credentials in the batch held, and return how many there were.
 
-        Rows are looked at one by one, so that it does not matter how the file was cut into batches.
+        Rows are looked at one by one, so that it does not matter how the file was cut into batches. Where few are
+        suspected Python replaces: DuckDB compiles the patterns for each column, which takes half a second.
 
         Args:
             names: those in it that may hold one.
         """
-        if not self._holds_secrets(names):
+        in_category = any(map(secrets.holds_any_in_lower_case, self._asked(_CATEGORIES)))
+        if not in_category and not self._holds_secrets(names):
             return 0
+        rows = [] if in_category else parsed.execute(self._cursor, _rows_suspected()).fetchall()
+        if rows and len(rows) < _FEW:
+            return self._redact_rows(rows)
         count, replace = _cleaning()
         [(replaced,)] = self._cursor.execute(count).fetchall()
         self._cursor.execute(replace)
         return int(replaced)
 
+    def _redact_rows(self, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Replace the credentials in rows of the batch, each its number and texts, and return how many there were."""
+        replaced = 0
+        for row, *texts in rows:
+            cleaned = [text and secrets.redact(text) for text in texts]
+            if cleaned != texts:
+                replaced += sum(
+                    new.count(secrets.MARK) - old.count(secrets.MARK)
+                    for name, old, new in zip(_TEXT_COLUMNS, texts, cleaned, strict=True)
+                    if old and name not in _REPEATED
+                )
+                self._cursor.execute(_REPLACE, [*cleaned, row])
+        return replaced
+
     def _holds_secrets(self, names: list[str]) -> bool:
-        if any(map(secrets.holds_any_in_lower_case, self._asked(_CATEGORIES))):
-            return True
         texts = names + self._asked(_arguments_held())
         long, suspected = _others_held()
         others = self._asked(long)

@@ -13,6 +13,7 @@ import pytest
 from tracelake.engine import secrets
 from tracelake.engine.errors import UsageError
 from tracelake.engine.modules import csv_file
+from tracelake.ingest import lanes
 from tracelake.ingest.ascend import table
 from tracelake.ingest.chrome import reader as chrome
 from tracelake.ingest.notes import Notes
@@ -203,6 +204,26 @@ def test_the_database_replaces_where_texts_are_many(tmp_path):
     found = lake.rows("SELECT DISTINCT args->>'$.key', count(*) OVER () FROM events")
     assert found == [("[redacted:github_token]", 3000)]
     assert lake.rows("SELECT count(DISTINCT args) FROM events") == [(3000,)]
+
+
+@pytest.mark.parametrize("with_categories", [False, True])
+def test_python_and_the_database_replace_alike_in_the_rows_of_a_trace(tmp_path, monkeypatch, with_categories):
+    path, _ = planted(tmp_path)
+    if not with_categories:
+        # One in a category is left to the database, as those are in lower case.
+        path.write_text(re.sub(r'"cat": "(trace |secret=)[^"]*"', '"cat": "cpu_op"', path.read_text()))
+    ways = []
+    whole = lanes.LaneWriter._redact_rows
+    monkeypatch.setattr(lanes.LaneWriter, "_redact_rows", lambda *given: ways.append("rows") or whole(*given))
+    lakes = Lake(tmp_path / "few"), Lake(tmp_path / "many")
+    [few] = ingest_into(lakes[0], path)
+    monkeypatch.setattr(lanes, "_rows_suspected", lambda: "SELECT 0 LIMIT 0")
+    [many] = ingest_into(lakes[1], path)
+    assert len(ways) == (not with_categories)
+    assert few.redacted == many.redacted == (47 if with_categories else 45)
+    rows = [lake.rows("FROM events ORDER BY event_id") for lake in lakes]
+    assert rows[0] == rows[1]
+    assert "[redacted:github_token]" in str(rows)
 
 
 def test_of_a_table_of_kernels_rows_and_samples_are_cleaned(tmp_path):
