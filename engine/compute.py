@@ -25,7 +25,7 @@ from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .layout import Layout
 from .lookups import LookupTables
 from .memory import Memory, give_back
-from .paths import Place, file_literal
+from .paths import Place, file_literal, parquet_rows
 from .schema import cast, with_trace_ids
 from .table_types import statistics, stored_type
 
@@ -33,8 +33,10 @@ from .table_types import statistics, stored_type
 _SORTED = 100_000
 #: Tables made at once of a trace by itself: to plan a small one's takes longer than to compute them.
 _AT_ONCE = 2
-#: Events of a trace whose tables are made one after the other: two at once would share the memory.
+#: Events of devices and the host, of a trace whose tables are made one after the other: two at once would share the
+#: memory. Those of Python, nine of ten where stacks were recorded, are read by few tables, and in little memory.
 _LARGE = 500_000
+_MAKE_TABLES = ("lane=device", "lane=host")
 #: The type of the traces' ids of a batch.
 _TRACE_IDS = "trace_ids"
 #: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
@@ -177,7 +179,7 @@ class Worker:
 
         tables = [entry for entry in order if entry.name in needs]
         unread = {name: {reader for reader in needs if name in needs[reader]} for name in needs.keys() - work.relations}
-        large = sum(entry["event_count"] for entry in work.entries) >= _LARGE
+        large = self._is_large(work)
         for made in self._made(tables, needs, make, _AT_ONCE if len(traces) == 1 and not large else 1):
             if large:
                 give_back()
@@ -189,6 +191,19 @@ class Worker:
             self._fit(partial(self._write, work, name, traces, answers))
         if failed:
             answers.faults[traces[0]] = failed
+
+    def _is_large(self, work: Work) -> bool:
+        """Whether tables of some traces are large together."""
+        if sum(entry["event_count"] for entry in work.entries) < _LARGE:
+            return False
+        files = [file for one in work.events.values() for file in one if file.parent.name in _MAKE_TABLES]
+        if not files:
+            return False
+        try:
+            [(rows,)] = self.connection.execute(f"SELECT count(*) FROM {parquet_rows(files)}").fetchall()
+        except duckdb.Error:  # where a file is damaged, the tables that read it say so
+            return True
+        return bool(rows >= _LARGE)
 
     def _try_table(
         self,
