@@ -52,6 +52,7 @@ HAVING count(*) > 0;
 
 HEAD = "-- One row per thing.\n--\n-- key: a\n--\n-- a  BIGINT  a thing\n"
 VIEW = f"{HEAD}CREATE VIEW layers AS\n"
+ONWARDS = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
 BODY = "CREATE VIEW layers AS\nSELECT 1 AS a;\n"
 
 
@@ -210,6 +211,15 @@ def test_a_macro_may_have_defaults(macro):
         (
             f"{VIEW}SELECT count(a) FILTER (a) OVER (w ROWS 1 PRECEDING) AS a FROM kernels WINDOW w AS (ORDER BY a);\n",
             "a running count FILTER takes",
+        ),
+        (f"{VIEW}SELECT min(a) OVER (ORDER BY a {ONWARDS}) AS a FROM kernels;\n", "a frame to the end takes"),
+        (
+            f"{VIEW}SELECT sum(a) OVER (w {ONWARDS}) AS a FROM kernels WINDOW w AS (ORDER BY a);\n",
+            "a frame to the end takes",
+        ),
+        (
+            f"{VIEW}SELECT count(*) OVER w AS a FROM kernels WINDOW v AS (ORDER BY a), w AS (v {ONWARDS});\n",
+            "a frame to the end takes",
         ),
         (
             f"{VIEW}WITH operators AS (SELECT a FROM operators) SELECT a FROM operators;\n",

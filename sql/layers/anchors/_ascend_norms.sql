@@ -19,8 +19,7 @@ WITH main AS (
         mark IN ('residual', 'closing', 'norm') AS is_norm,
         mark IN ('residual', 'closing') AS is_residual,
         count(CASE WHEN is_product THEN 1 END) OVER (
-            PARTITION BY trace_id, device, stretch ORDER BY seq
-            ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+            PARTITION BY trace_id, device, stretch ORDER BY seq DESC ROWS UNBOUNDED PRECEDING
         ) AS products_left
     FROM _ascend_marks
     WHERE is_main

@@ -52,8 +52,7 @@ neighbours AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ),
         after AS (
-            PARTITION BY trace_id, device, series ORDER BY seq
-            ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+            PARTITION BY trace_id, device, series ORDER BY seq DESC ROWS UNBOUNDED PRECEDING
         )
 ),
 parted AS (

@@ -77,8 +77,7 @@ followed AS (
         arg_min(work_id, CASE WHEN work_id IS NOT NULL THEN place END) OVER onwards AS work_id
     FROM placed
     WINDOW onwards AS (
-        PARTITION BY trace_id, device ORDER BY place
-        ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+        PARTITION BY trace_id, device ORDER BY place DESC ROWS UNBOUNDED PRECEDING
     )
 )
 SELECT

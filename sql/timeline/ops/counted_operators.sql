@@ -79,8 +79,8 @@ followed AS (
         ) AS around
     FROM placed
     WINDOW after AS (
-        PARTITION BY thread_id ORDER BY place
-        ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+        PARTITION BY thread_id ORDER BY place DESC
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 )
 SELECT

@@ -59,11 +59,13 @@ places AS (
     JOIN counted AS there USING (trace_id, sequence, other_sequence, name, times, nth)
     WHERE here.side = 'replay' AND there.side = 'capture'
     WINDOW
-        one_pair AS (
-            PARTITION BY here.trace_id, here.sequence, here.other_sequence ORDER BY here.position
+        one_pair AS (PARTITION BY here.trace_id, here.sequence, here.other_sequence),
+        before_it AS (
+            one_pair ORDER BY here.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ),
-        before_it AS (one_pair ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-        after_it AS (one_pair ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+        after_it AS (
+            one_pair ORDER BY here.position DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        )
     -- Of pairs that cross neither counts.
     QUALIFY
         other_position > coalesce(max(other_position) OVER before_it, -1)
@@ -102,12 +104,13 @@ fillers AS (
     JOIN left_over AS there USING (trace_id, sequence, other_sequence, gap, name, nth)
     WHERE here.side = 'replay' AND there.side = 'capture'
     WINDOW
-        one_gap AS (
-            PARTITION BY here.trace_id, here.sequence, here.other_sequence, gap
-            ORDER BY here.position
+        one_gap AS (PARTITION BY here.trace_id, here.sequence, here.other_sequence, gap),
+        before_it AS (
+            one_gap ORDER BY here.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ),
-        before_it AS (one_gap ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-        after_it AS (one_gap ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+        after_it AS (
+            one_gap ORDER BY here.position DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        )
     QUALIFY
         other_position > coalesce(max(other_position) OVER before_it, -1)
         AND coalesce(other_position < min(other_position) OVER after_it, TRUE)
