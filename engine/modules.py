@@ -27,6 +27,7 @@ RULE_FUNCTIONS = {
     "_category_rule": "category_rules",
     "_op_category_rule": "op_category_rules",
     "_display_name": "name_rules",
+    "_is_gap_marker": "gap_markers",
 }
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _QUALIFIED = re.compile(r"[a-z_]+\.[a-z_][a-z0-9_]*")

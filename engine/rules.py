@@ -16,7 +16,8 @@ def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str, *, c
     """Create the function of a table's rules.
 
     `_category_rule(name, profile)` is the priority of the category rule that fits, `_op_category_rule(operator)` that
-    of the rule for operators, `_display_name(name)` the name after all replacements.
+    of the rule for operators, `_display_name(name)` the name after all replacements, `_is_gap_marker(name)` whether an
+    operation of that name does no work of its own.
 
     Args:
         connection: the connection.
@@ -64,8 +65,16 @@ def _display_name(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     return f"_display_name(kernel) AS {shown}", "_display_name('')"
 
 
+def _is_gap_marker(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
+    patterns = [pattern for (pattern,) in connection.execute("SELECT pattern FROM gap_markers ORDER BY 1").fetchall()]
+    any_of = "|".join(f"(?:{pattern})" for pattern in patterns)
+    condition = f"regexp_matches(lower(operation), {quoted(any_of)})" if patterns else "false"
+    return f"_is_gap_marker(operation) AS {condition}", "_is_gap_marker('')"
+
+
 _MACROS = {
     "category_rules": _category_rule,
     "op_category_rules": _op_category_rule,
     "name_rules": _display_name,
+    "gap_markers": _is_gap_marker,
 }

@@ -386,6 +386,18 @@ def test_a_lookup_file_that_does_not_fit_is_named(s1_lake, text, message):
         Lake(s1_lake.path).kernels("s1")
 
 
+def test_the_lakes_own_markers_of_gaps_count(s1_lake):
+    asked = "SELECT _is_gap_marker('Mine'), _is_gap_marker('%copy-start.3'), _is_gap_marker('gemm')"
+    assert s1_lake.rows(asked) == [(False, True, False)]
+    (s1_lake.path / "lookup").mkdir()
+    markers = s1_lake.path / "lookup" / "gap_markers.csv"
+    markers.write_text("pattern,in_reference\n^mine$,false\n")
+    assert s1_lake.rows(asked) == [(True, True, False)]
+    markers.write_text("pattern,in_reference\n(,false\n")
+    with pytest.raises(InputError, match="gap_markers: a rule is not a regular expression"):
+        s1_lake.rows(asked)
+
+
 def test_a_question_with_a_mistake_is_a_usage_error(s1_lake):
     for question in ("SELEC 1", "SELECT nope FROM kernels", "SELECT * FROM nope"):
         with pytest.raises(UsageError):

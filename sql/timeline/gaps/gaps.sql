@@ -34,9 +34,7 @@ named AS (
     WHERE chains.gap_ns >= stored_ns
 ),
 ending_names AS (
-    SELECT DISTINCT names.name
-    FROM (SELECT DISTINCT name FROM named) AS names
-    JOIN gap_markers ON regexp_matches(lower(names.name), gap_markers.pattern)
+    SELECT name FROM (SELECT DISTINCT name FROM named) WHERE _is_gap_marker(name)
 ),
 marked AS (
     SELECT trace_id, device, kernel_id, chain_end_ns
@@ -52,9 +50,7 @@ operations AS (
     WHERE kernels.end_ns >= kernels.start_ns
 ),
 marker_names AS (
-    SELECT DISTINCT names.name
-    FROM (SELECT DISTINCT name FROM operations) AS names
-    JOIN gap_markers ON regexp_matches(lower(names.name), gap_markers.pattern)
+    SELECT name FROM (SELECT DISTINCT name FROM operations) WHERE _is_gap_marker(name)
 ),
 placed AS (
     SELECT
