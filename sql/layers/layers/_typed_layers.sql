@@ -67,18 +67,22 @@ times AS (
 ),
 kinds AS (
     SELECT
-        n.trace_id, n.rank, n.device, n.pass_id, n.layer_id, n.layer_kind, p.num_layers,
-        concat_ws(' ', p.series, p.stage) AS peers
+        n.trace_id, n.rank, n.device, n.pass_id, n.layer_id, n.layer_kind,
+        -- Passes of several lengths count alike; a number is quicker to group by than names.
+        hash(
+            n.trace_id, n.device, concat_ws(' ', p.series, p.stage), p.num_layers, n.layer_kind
+        ) AS peers
     FROM _layer_kinds AS n
     JOIN passes AS p
         ON p.trace_id = n.trace_id
         AND p.device = n.device
         AND p.pass_id = n.pass_id
+    WHERE p.num_layers IS NOT NULL
 ),
 compared AS (
-    -- Passes of several lengths count alike.
     SELECT
-        k.*, t.measure, t.time_us / median(t.time_us) OVER (
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.peers, t.measure,
+        t.time_us / median(t.time_us) OVER (
             PARTITION BY k.trace_id, k.device, k.pass_id, k.layer_kind, t.measure
         ) AS value
     FROM times AS t
@@ -89,105 +93,92 @@ compared AS (
         AND k.layer_id = t.layer_id
     WHERE t.time_us > 0
 ),
-seated AS (
-    SELECT
-        u.*, n.period, u.layer_id % n.period AS place,
-        median(u.value) OVER seat AS place_value,
-        count(DISTINCT u.layer_id) OVER seat >= l.least_layers
-            AND count(*) OVER seat >= l.least_times AS has_enough,
-        count(*) OVER one_period >= l.least_seen AS is_seen, l.least_difference,
-        l.least_separation
+placed AS (
+    SELECT u.peers, u.measure, n.period, u.layer_id % n.period AS place, u.layer_id, u.value
     FROM compared AS u
     CROSS JOIN limits AS l
     CROSS JOIN LATERAL (
         SELECT CAST(unnest(range(2, CAST(l.longest_period AS BIGINT) + 1)) AS BIGINT) AS period
     ) AS n
-    WINDOW
-        one_period AS (
-            PARTITION BY
-                u.trace_id, u.device, u.peers, u.num_layers, u.layer_kind, u.measure,
-                n.period
-        ),
-        seat AS (
-            PARTITION BY
-                u.trace_id, u.device, u.peers, u.num_layers, u.layer_kind, u.measure,
-                n.period, u.layer_id % n.period
-        )
+),
+seats AS (
+    SELECT
+        peers, measure, period, place, median(value) AS value, count(*) AS times,
+        count(DISTINCT layer_id) AS layers
+    FROM placed
+    GROUP BY peers, measure, period, place
 ),
 ordered AS (
     SELECT
-        *, place_value - lag(place_value) OVER by_value AS step,
-        (place_value + lag(place_value) OVER by_value) / 2 AS middle,
-        is_seen AND bool_and(has_enough) OVER one_period AS is_full
-    FROM seated
+        s.peers, s.measure, s.period, s.place, s.value,
+        s.value - lag(s.value) OVER by_value AS step,
+        (s.value + lag(s.value) OVER by_value) / 2 AS middle
+    FROM seats AS s
+    CROSS JOIN limits AS l
     WINDOW
-        one_period AS (
-            PARTITION BY
-                trace_id, device, peers, num_layers, layer_kind, measure, period
-        ),
-        by_value AS (
-            PARTITION BY
-                trace_id, device, peers, num_layers, layer_kind, measure, period
-            ORDER BY place_value, layer_id, pass_id
-        )
+        one_period AS (PARTITION BY s.peers, s.measure, s.period),
+        by_value AS (PARTITION BY s.peers, s.measure, s.period ORDER BY s.value, s.place)
+    QUALIFY
+        sum(s.times) OVER one_period >= l.least_seen
+        AND bool_and(s.layers >= l.least_layers AND s.times >= l.least_times) OVER one_period
 ),
 sided AS (
-    SELECT *, place_value > arg_max(middle, step) OVER one_period AS is_slow
-    FROM ordered
-    WHERE is_full
-    WINDOW one_period AS (
-        PARTITION BY trace_id, device, peers, num_layers, layer_kind, measure, period
-    )
-),
-centred AS (
     SELECT
-        *, median(value) OVER (
-            PARTITION BY
-                trace_id, device, peers, num_layers, layer_kind, measure, period, is_slow
-        ) AS centre
-    FROM sided
+        peers, measure, period, place,
+        value > arg_max(middle, (step, -middle)) FILTER (step IS NOT NULL) OVER (
+            PARTITION BY peers, measure, period
+        ) AS is_slow
+    FROM ordered
 ),
 sides AS (
+    SELECT p.peers, p.measure, p.period, s.is_slow, median(p.value) AS centre
+    FROM placed AS p
+    JOIN sided AS s USING (peers, measure, period, place)
+    GROUP BY p.peers, p.measure, p.period, s.is_slow
+),
+apart AS (
+    SELECT s.peers, s.measure, s.period, s.is_slow, s.centre
+    FROM sides AS s
+    CROSS JOIN limits AS l
+    WINDOW one_period AS (PARTITION BY s.peers, s.measure, s.period)
+    QUALIFY
+        count(*) OVER one_period = 2
+        AND max(s.centre) OVER one_period
+            >= min(s.centre) OVER one_period * (1 + l.least_difference)
+),
+widths AS (
     SELECT
-        trace_id, rank, device, peers, num_layers, layer_kind, measure, period, is_slow,
-        any_value(centre) AS centre, quantile_cont(abs(value - centre), 0.9) AS width,
-        any_value(least_difference) AS least_difference,
-        any_value(least_separation) AS least_separation
-    FROM centred
-    GROUP BY
-        trace_id, rank, device, peers, num_layers, layer_kind, measure, period, is_slow
+        a.peers, a.measure, a.period, a.is_slow, any_value(a.centre) AS centre,
+        quantile_cont(abs(p.value - a.centre), 0.9) AS width
+    FROM apart AS a
+    JOIN sided AS s
+        ON s.peers = a.peers
+        AND s.measure = a.measure
+        AND s.period = a.period
+        AND s.is_slow = a.is_slow
+    JOIN placed AS p
+        ON p.peers = s.peers
+        AND p.measure = s.measure
+        AND p.period = s.period
+        AND p.place = s.place
+    GROUP BY a.peers, a.measure, a.period, a.is_slow
 ),
 fitting AS (
-    SELECT trace_id, rank, device, peers, num_layers, layer_kind, measure, period
-    FROM sides
-    GROUP BY trace_id, rank, device, peers, num_layers, layer_kind, measure, period
-    HAVING
-        count(*) = 2
-        AND max(centre) >= min(centre) * (1 + any_value(least_difference))
-        AND max(centre) - min(centre) >= any_value(least_separation) * max(width)
-    QUALIFY row_number() OVER (
-        PARTITION BY trace_id, device, peers, num_layers, layer_kind
-        ORDER BY measure, period
-    ) = 1
+    SELECT w.peers, w.measure, w.period
+    FROM widths AS w
+    CROSS JOIN limits AS l
+    GROUP BY w.peers, w.measure, w.period
+    HAVING max(w.centre) - min(w.centre) >= any_value(l.least_separation) * max(w.width)
+    QUALIFY row_number() OVER (PARTITION BY w.peers ORDER BY w.measure, w.period) = 1
 )
-SELECT k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, s.is_slow
-FROM kinds AS k
-JOIN fitting AS f
-    ON f.trace_id = k.trace_id
-    AND f.device = k.device
-    AND f.peers = k.peers
-    AND f.num_layers = k.num_layers
-    AND f.layer_kind = k.layer_kind
+SELECT c.trace_id, c.rank, c.device, c.pass_id, c.layer_id, s.is_slow
+FROM compared AS c
+JOIN fitting AS f ON f.peers = c.peers AND f.measure = c.measure
 JOIN sided AS s
-    ON s.trace_id = f.trace_id
-    AND s.device = f.device
-    AND s.peers = f.peers
-    AND s.num_layers = f.num_layers
-    AND s.layer_kind = f.layer_kind
+    ON s.peers = f.peers
     AND s.measure = f.measure
     AND s.period = f.period
-    AND s.pass_id = k.pass_id
-    AND s.layer_id = k.layer_id;
+    AND s.place = c.layer_id % f.period;
 
 -- One row per pass and layer, with what it is counted under: its type by the model's config, or its
 -- kind. Layers of a kind run the same kernels, on attention of the same shapes, and are equally
