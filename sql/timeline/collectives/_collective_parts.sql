@@ -32,20 +32,35 @@
 -- bytes_source   VARCHAR    where the bytes are from: arguments, annotation, NCCL or
 --                                 instruction
 CREATE VIEW _collective_parts AS
-WITH parts AS (
+WITH ops AS (
+    SELECT
+        trace_id, device, kernel_id, role, start_ns, end_ns, name, program, execution_id,
+        hlo_category, shape, dtype
+    FROM _device_ops
+    WHERE class = 'communication'
+),
+their_kernels AS (
+    SELECT
+        trace_id, kernel_id, stream, display_name, launch_ns, launch_pid, launch_tid, op_id
+    FROM kernels
+    SEMI JOIN ops USING (trace_id, kernel_id)
+),
+parts AS (
     SELECT
         ops.trace_id, ops.device, ops.kernel_id, ops.role, kernels.stream, ops.start_ns,
         ops.end_ns, ops.name, ops.program, ops.execution_id,
         ops.hlo_category, ops.shape, ops.dtype, kernels.display_name, kernels.launch_ns,
         kernels.launch_pid, kernels.launch_tid, kernels.op_id
-    FROM _device_ops AS ops
-    LEFT JOIN kernels ON kernels.trace_id = ops.trace_id AND kernels.kernel_id = ops.kernel_id
-    WHERE ops.class = 'communication'
+    FROM ops
+    LEFT JOIN their_kernels AS kernels
+        ON kernels.trace_id = ops.trace_id AND kernels.kernel_id = ops.kernel_id
 ),
 written AS (
     SELECT trace_id, event_id AS kernel_id, args
     FROM events
-    SEMI JOIN parts ON parts.trace_id = events.trace_id AND parts.kernel_id = events.event_id
+    -- Not of parts: DuckDB takes these for more than the events, and would hold all arguments.
+    SEMI JOIN (SELECT trace_id, kernel_id FROM _device_ops WHERE class = 'communication') AS ops
+        ON ops.trace_id = events.trace_id AND ops.kernel_id = events.event_id
     WHERE lane = 'device'
 ),
 recorded AS (
