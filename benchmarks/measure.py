@@ -8,16 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-#: Ingest the file of the first argument into a new lake below the folder of the second.
-INGEST = """
+#: Ingest the file of the first argument into a new lake below the folder of the second; of the format `events_only`.
+_INGEST = """
 import shutil, sys, time
 import tracelake.lake
 shutil.rmtree(sys.argv[2] + "/lake", ignore_errors=True)
 begun = time.perf_counter()
 with_lake = tracelake.open(sys.argv[2] + "/lake")
-with_lake.ingest(sys.argv[1])
+with_lake.ingest(sys.argv[1], events_only={events_only})
 print(time.perf_counter() - begun)
 """
+#: With answers, and without.
+INGEST, EVENTS_ONLY = (_INGEST.format(events_only=alone) for alone in (False, True))
 
 
 def measure(program: str, trace: Path, folder: Path, repeats: int = 3) -> tuple[float, float]:

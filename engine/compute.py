@@ -35,7 +35,7 @@ _SORTED = 100_000
 _AT_ONCE = 2
 #: Events of devices and the host, of a trace whose tables are made one after the other: two at once would share the
 #: memory. Those of Python, nine of ten where stacks were recorded, are read by few tables, and in little memory.
-_LARGE = 500_000
+_LARGE = 250_000
 _MAKE_TABLES = ("lane=device", "lane=host")
 #: The type of the traces' ids of a batch.
 _TRACE_IDS = "trace_ids"

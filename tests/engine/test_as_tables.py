@@ -1,6 +1,7 @@
 """What is computed as tables: it follows the traces that come and go, and is cut into parts where it does not fit."""
 
 import duckdb
+import pytest
 
 from tracelake.engine import compute, modules
 from tracelake.engine.as_tables import as_tables
@@ -8,6 +9,8 @@ from tracelake.engine.compute import Worker
 from tracelake.ingest.land import ingest_one
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
+
+from ..launching import Trace
 
 
 def test_what_had_no_rows_has_them_when_a_trace_with_some_comes_and_none_when_it_goes(s1_file, tmp_path):
@@ -76,17 +79,25 @@ def test_ids_of_traces_are_numbers_in_all_that_is_computed_and_texts_in_what_is_
     assert texts == set()
 
 
-def test_a_large_trace_is_computed_table_by_table_and_has_the_same_rows(s1_lake, s1_file, tmp_path, monkeypatch):
-    monkeypatch.setattr(compute, "_LARGE", 0)
-    monkeypatch.setattr(compute, "_SORTED", 0)
-    at_once = []
+@pytest.fixture
+def at_once(monkeypatch) -> list[int]:
+    """How many tables are made at once of each batch."""
+    seen: list[int] = []
     whole = Worker._made
 
     def made(self, tables, needs, make, most):
-        at_once.append(most)
+        seen.append(most)
         return whole(self, tables, needs, make, most)
 
     monkeypatch.setattr(Worker, "_made", made)
+    return seen
+
+
+def test_a_large_trace_is_computed_table_by_table_and_has_the_same_rows(
+    s1_lake, s1_file, tmp_path, monkeypatch, at_once
+):
+    monkeypatch.setattr(compute, "_LARGE", 0)
+    monkeypatch.setattr(compute, "_SORTED", 0)
     with Lake(tmp_path / "large", stored=True) as lake:
         lake.ingest(s1_file)
         for question in (
@@ -96,3 +107,15 @@ def test_a_large_trace_is_computed_table_by_table_and_has_the_same_rows(s1_lake,
         ):
             assert lake.rows(question) == s1_lake.rows(question)
     assert at_once == [1]
+
+
+@pytest.mark.parametrize(("category", "expected"), [("python_function", 2), ("cpu_op", 1), ("kernel", 1)])
+def test_a_trace_is_large_by_what_its_tables_are_made_of(tmp_path, monkeypatch, at_once, category, expected):
+    monkeypatch.setattr(compute, "_LARGE", 300)
+    trace = Trace()
+    for nth in range(299):
+        trace.add(category, f"name {nth}", 10 * nth, 5, 0, 7, device=0, stream=7)
+    path = trace.run(5000, 10).write(tmp_path / "trace.json")
+    with Lake(tmp_path / "lake", stored=True) as lake:
+        lake.ingest(path)
+    assert at_once == [expected]
