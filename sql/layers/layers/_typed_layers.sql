@@ -68,7 +68,7 @@ times AS (
 kinds AS (
     SELECT
         n.trace_id, n.rank, n.device, n.pass_id, n.layer_id, n.layer_kind,
-        -- Passes of several lengths count alike; a number is quicker to group by than names.
+        -- A number is quicker to group by than names.
         hash(
             n.trace_id, n.device, concat_ws(' ', p.series, p.stage), p.num_layers, n.layer_kind
         ) AS peers
@@ -80,6 +80,7 @@ kinds AS (
     WHERE p.num_layers IS NOT NULL
 ),
 compared AS (
+    -- Passes of several lengths count alike.
     SELECT
         k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.peers, t.measure,
         t.time_us / median(t.time_us) OVER (
