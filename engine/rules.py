@@ -67,9 +67,8 @@ def _display_name(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
 
 def _is_gap_marker(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     patterns = [pattern for (pattern,) in connection.execute("SELECT pattern FROM gap_markers ORDER BY 1").fetchall()]
-    any_of = "|".join(f"(?:{pattern})" for pattern in patterns)
-    condition = f"regexp_matches(lower(operation), {quoted(any_of)})" if patterns else "false"
-    return f"_is_gap_marker(operation) AS {condition}", "_is_gap_marker('')"
+    tried = " OR ".join(f"regexp_matches(lower(operation), {quoted(pattern)})" for pattern in patterns)
+    return f"_is_gap_marker(operation) AS {tried or 'false'}", "_is_gap_marker('')"
 
 
 _MACROS = {

@@ -102,7 +102,7 @@ def everything_in(lake: Path) -> str:
     for path in files:
         if path.suffix == ".parquet":
             for column in pq.ParquetFile(path).read().columns:
-                if pa.types.is_string(column.type):
+                if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
                     found += column.unique().drop_null().to_pylist()
     assert any(path.suffix == ".parquet" for path in files)
     return "\n".join(found)
