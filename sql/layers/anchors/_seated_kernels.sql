@@ -3,7 +3,8 @@
 -- Ascend devices needs no name, nor do programs whose runs the trace shows: their devices are not
 -- here. Collectives of the others have no stream in their rows, or that of a helper, and a name for
 -- each call: they are sought by their type, on the stream that spends most time in attention, or
--- else in anything.
+-- else in anything. A softmax that is attention written out counts as attention, under a name that
+-- no other softmax has.
 -- trace_id        VARCHAR  trace
 -- series          VARCHAR  the model, empty where the trace has one alone
 -- device          INTEGER  device
@@ -37,13 +38,18 @@ SELECT
     k.trace_id, coalesce(m.series, '') AS series, k.device,
     CASE WHEN s.trace_id IS NULL THEN k.stream ELSE s.stream END AS stream,
     k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-    CASE WHEN s.trace_id IS NULL THEN k.name ELSE k.display_name END AS name,
-    k.category, k.kind, k.launch_id,
+    CASE
+        WHEN w.kernel_id IS NOT NULL THEN 'softmax of attention'
+        WHEN s.trace_id IS NULL THEN k.name
+        ELSE k.display_name
+    END AS name,
+    CASE WHEN w.kernel_id IS NULL THEN k.category ELSE 'attention' END AS category, k.kind, k.launch_id,
     k.launch_kernels, k.launch_ns, m.call_ns
 FROM kernels AS k
 LEFT JOIN seats AS s
     ON s.trace_id = k.trace_id AND s.device = k.device AND k.kind = 'communication'
 LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
+LEFT JOIN _written_attention AS w ON w.trace_id = k.trace_id AND w.kernel_id = k.kernel_id
 ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
 ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p
     ON p.trace_id = k.trace_id AND p.device = k.device

@@ -1,3 +1,72 @@
+-- One row per pass and stage of the attention operators of a framework that take a batch of
+-- sequences: (batch, heads, sequence, dimension), or with the sequence first. With at most eight
+-- queries of a sequence (one and its drafts) and more keys than these it is a decode; else a prefill
+-- where the model also decodes. Without any decode it may be an encoder or training, and has no
+-- stage. A softmax over (batch, heads, queries, keys) is attention too, written out as products.
+CREATE VIEW _batch_loads AS
+WITH operators AS (
+    SELECT
+        p.trace_id, p.device, p.pass_id, p.series, k.op_name,
+        TRY_CAST(TRY_CAST(k.input_dims AS JSON) AS BIGINT[][]) AS dims
+    FROM _kernel_places AS p
+    JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
+    JOIN anchor_roles AS r ON r.category = k.category
+    WHERE p.layer_id IS NOT NULL AND r.role = 'inside' AND k.op_name IS NOT NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        p.trace_id, p.device, p.pass_id, p.series, 'softmax',
+        TRY_CAST(TRY_CAST(k.input_dims AS JSON) AS BIGINT[][]) AS dims
+    FROM _kernel_places AS p
+    JOIN _written_attention AS w ON w.trace_id = p.trace_id AND w.kernel_id = p.kernel_id
+    JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
+    WHERE p.layer_id IS NOT NULL
+    GROUP BY ALL
+),
+slots AS (
+    SELECT
+        op_name, arg_min(
+            {'a': a_slot + 1, 'b': b_slot + 1, 'lengths': lengths_slot + 1, 'layout': layout},
+            priority
+        ) AS slot
+    FROM (SELECT DISTINCT op_name FROM operators)
+    JOIN trace_op_rules AS r ON regexp_matches(op_name, pattern)
+    WHERE r.rule = 'attention'
+    GROUP BY op_name
+),
+batches AS (
+    SELECT
+        o.trace_id, o.device, o.pass_id, o.series, o.dims[s.slot.a][1] AS requests,
+        CASE s.slot.layout WHEN 'heads_first' THEN o.dims[s.slot.a][3] ELSE o.dims[s.slot.a][2] END
+            AS queries,
+        CASE s.slot.layout WHEN 'heads_first' THEN o.dims[s.slot.b][3] ELSE o.dims[s.slot.b][2] END
+            AS keys
+    FROM operators AS o
+    JOIN slots AS s ON s.op_name = o.op_name
+    WHERE
+        len(o.dims[s.slot.a]) = 4 AND len(o.dims[s.slot.b]) = 4
+        -- Sequences of several lengths are packed into one.
+        AND coalesce(len(o.dims[s.slot.lengths]), 0) = 0
+    UNION ALL
+    SELECT trace_id, device, pass_id, series, dims[1][1], dims[1][3], dims[1][4]
+    FROM operators
+    WHERE op_name = 'softmax' AND len(dims[1]) = 4
+),
+staged AS (
+    SELECT
+        trace_id, device, pass_id, series, queries <= 8 AND keys > queries AS is_decode,
+        max(requests) AS requests, max(try(requests * queries)) AS tokens
+    FROM batches
+    GROUP BY trace_id, device, pass_id, series, is_decode
+)
+SELECT
+    trace_id, device, pass_id, tokens, requests,
+    CASE
+        WHEN is_decode THEN 'decode'
+        WHEN bool_or(is_decode) OVER (PARTITION BY trace_id, device, series) THEN 'prefill'
+    END AS stage
+FROM staged;
+
 -- One row per pass whose kernels' shapes show its load: tokens, requests and stage.
 -- The shapes are those of the attention; a pass that runs attention of both stages is mixed. Where
 -- attention shows none, the rows of the first matrix product of most layers are the tokens.
@@ -55,6 +124,8 @@ loads AS (
     JOIN shapes AS d ON d.input_dims = s.input_dims
     WHERE NOT s.is_attention AND len(d.dims[1]) = 2
     GROUP BY s.trace_id, s.device, s.pass_id
+    UNION ALL
+    SELECT trace_id, device, pass_id, TRUE, stage, tokens, requests FROM _batch_loads
 ),
 preferred AS (
     SELECT

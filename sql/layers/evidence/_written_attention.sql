@@ -1,0 +1,34 @@
+-- One row per softmax that is the attention of a layer, on devices where no kernel is attention by
+-- its name: between the two products into which attention is written out, nothing works but what
+-- scales, masks, copies and drops out. A router's softmax has a choice of experts beside it, that
+-- of a loss the loss, that before sampling no product behind it.
+--
+-- stored: per trace
+--
+-- trace_id   VARCHAR  trace
+-- kernel_id  BIGINT   the softmax
+CREATE VIEW _written_attention AS
+WITH devices AS (
+    SELECT c.trace_id, c.device
+    FROM (SELECT DISTINCT trace_id, device, category FROM kernels) AS c
+    LEFT JOIN anchor_roles AS r ON r.category = c.category
+    GROUP BY c.trace_id, c.device
+    HAVING bool_or(c.category = 'softmax') AND NOT coalesce(bool_or(r.role = 'inside'), FALSE)
+),
+heavy AS (
+    SELECT
+        k.trace_id, k.device, k.stream, k.kernel_id, k.start_ns,
+        starts_with(k.category, 'gemm') AS is_product,
+        k.category = 'softmax' AND NOT contains(lower(k.name), 'backward') AS is_softmax
+    FROM kernels AS k
+    JOIN devices AS d ON d.trace_id = k.trace_id AND d.device = k.device
+    WHERE
+        k.kind <> 'memory'
+        AND k.category NOT IN ('elementwise', 'fused', 'copy', 'cast', 'fill', 'reduce', 'random')
+)
+SELECT trace_id, kernel_id
+FROM heavy
+WINDOW lane AS (PARTITION BY trace_id, device, stream ORDER BY start_ns, kernel_id)
+QUALIFY
+    is_softmax AND coalesce(lag(is_product) OVER lane, FALSE)
+    AND coalesce(lead(is_product) OVER lane, FALSE);
