@@ -5,7 +5,8 @@
 -- kernel of layer 0 (before it comes the embedding), unless it meets the anchor before. No layer
 -- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
 -- later layer. All norms are one family: the first norm of a pass has no residual input and is
--- often another kernel.
+-- often another kernel. Where the walk does not even begin, as compilers mix masks and positions
+-- into layer 0, the layer opens with the last norm that has a product between it and the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
     SELECT
@@ -20,18 +21,23 @@ counted AS (
     SELECT
         k.trace_id, k.series, k.device, k.kernel_id, k.kind, f.family,
         k.anchors_before AS anchor_index, (k.anchors_before + k.missed) % k.stride = 0 AS is_first,
-        row_number() OVER (block ORDER BY k.seq DESC) - 1 AS steps_back,
+        row_number() OVER block - 1 AS steps_back,
         row_number() OVER (
             PARTITION BY k.trace_id, k.series, k.device, k.anchors_before, f.family
             ORDER BY k.seq DESC
         ) AS occurrence,
         lead(f.family) OVER (
             PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq
-        ) AS next_family
+        ) AS next_family,
+        k.natural_role = 'begin'
+            AND bool_or(starts_with(k.category, 'gemm')) OVER (block ROWS UNBOUNDED PRECEDING)
+            AS is_before_product
     FROM _lane_kernels AS k
     JOIN families AS f ON f.name = k.name AND f.natural_role IS NOT DISTINCT FROM k.natural_role
     WHERE k.role = 'inside' AND k.anchors_before < k.anchor_count
-    WINDOW block AS (PARTITION BY k.trace_id, k.series, k.device, k.anchors_before)
+    WINDOW block AS (
+        PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq DESC
+    )
 ),
 common AS (
     SELECT
@@ -68,8 +74,14 @@ heads AS (
     SELECT
         trace_id, series, device, kernel_id, family, occurrence, anchor_index, steps_back,
         is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
-        max(steps_back) FILTER (is_first AND is_reached AND kind <> 'communication') OVER block
-            AS head_steps,
+        coalesce(
+            nullif(
+                max(steps_back)
+                    FILTER (is_first AND is_reached AND kind <> 'communication') OVER block,
+                0
+            ),
+            min(steps_back) FILTER (is_first AND is_before_product AND seen > 0) OVER block, 0
+        ) AS head_steps,
         coalesce(usual_steps, steps_back) AS usual_steps
     FROM walked
     WINDOW block AS (PARTITION BY trace_id, series, device, anchor_index)

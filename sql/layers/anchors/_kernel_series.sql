@@ -1,7 +1,8 @@
 -- One row per device operation of a trace that shows calls of modules, or graphs of several models:
 -- the series of passes that it may belong to, one for each model of the trace. Models are those
 -- whose layers the modules show, and outermost modules that run attention twice or more without
--- showing layers, compiled ones. Where modules show none, graphs may: those of one model, whatever
+-- showing layers, compiled ones. Where no modules were recorded, calls of compiled code stand for
+-- them. Where modules show none, graphs may: those of one model, whatever
 -- the batch size, have kernels in common that run equally often, once in each layer. With a graph
 -- goes what else its step launched. Where a trace has one model, all its work is of one series.
 --
@@ -11,13 +12,25 @@
 -- device     INTEGER  device
 -- kernel_id  BIGINT   the operation
 -- series     VARCHAR  name of the model, empty where there is one alone; NULL: none of the models
--- call_ns    BIGINT   start of the outermost module's call that launched it, NULL if unknown
--- module     VARCHAR  that module
+-- call_ns    BIGINT   start of the outermost module's call that launched it, or of compiled code's;
+--                     NULL if unknown
+-- module     VARCHAR  that module, or compiled region
 CREATE VIEW _kernel_series AS
 WITH RECURSIVE outermost AS (
     SELECT trace_id, pid, tid, event_id, start_ns, end_ns, module
     FROM module_calls
     WHERE depth = 0
+    UNION ALL
+    SELECT trace_id, pid, tid, event_id, start_ns, end_ns, regexp_replace(name, '/\d+$', '')
+    FROM events
+    ANTI JOIN (SELECT DISTINCT trace_id FROM module_calls) AS shown USING (trace_id)
+    WHERE
+        lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
+        AND starts_with(name, 'Torch-Compiled Region: ')
+    WINDOW thread AS (PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id)
+    QUALIFY start_ns >= coalesce(
+        max(end_ns) OVER (thread ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns
+    )
 ),
 shown AS (
     SELECT
