@@ -201,7 +201,7 @@ SELECT
         ELSE 'host'
     END AS lane,
     ph, category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
-    TRY_CAST(found[1] AS BIGINT) AS correlation,
+    TRY_CAST(coalesce(found[1], found[9]) AS BIGINT) AS correlation,
     TRY_CAST(found[2] AS BIGINT) AS external_id,
     TRY_CAST(coalesce(found[3], found[4]) AS INTEGER) AS device,
     TRY_CAST(coalesce(found[5], found[6]) AS BIGINT) AS stream,
@@ -218,7 +218,7 @@ FROM (
         CASE WHEN args IS NOT NULL AND ph IN ('X', 'B', 'i', 'I') AND cat IS DISTINCT FROM 'python_function' THEN
             json_extract_string(args, [
                 '$.correlation', '$."External id"', '$.device', '$."Device Id"', '$.stream', '$."Stream Id"',
-                '$."Input Dims"', '$."Input type"'
+                '$."Input Dims"', '$."Input type"', '$.correlation_id'
             ])
         END AS found,
         {unmarked("CAST(args AS VARCHAR)")} AS args,

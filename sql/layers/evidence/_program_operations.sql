@@ -1,8 +1,9 @@
 -- One row per device operation of a run of a compiled program (a module of XLA): its place in the
 -- run, and its family. A compiler numbers the instructions of one kind: fusion.12 and fusion.31 are
 -- one family where they count as the same category. What only encloses other operations, such as a
--- loop, is left out, and so are copies of memory. An anchor that the user named stands alone: then
--- there are no rows.
+-- loop, is left out, and so are copies of memory. Where no line of the device shows the runs, as on
+-- GPUs, the host's call of the program is the run: its operations are those that it launched. An
+-- anchor that the user named stands alone: then there are no rows.
 --
 -- stored: per trace
 --
@@ -13,7 +14,7 @@
 -- kernel_id        BIGINT   the operation
 -- start_ns         BIGINT   its start
 -- end_ns           BIGINT   its end
--- program          VARCHAR  program, with its fingerprint
+-- program          VARCHAR  program, with its fingerprint where the run shows one
 -- run_id           BIGINT   event_id of the run
 -- run_ns           BIGINT   start of the run
 -- seq              BIGINT   place in the run by start, from 1
@@ -30,6 +31,17 @@ WITH runs AS (
     JOIN lines AS l ON l.trace_id = e.trace_id AND l.pid = e.pid AND l.tid = e.tid
     JOIN _layer_settings AS s ON s.trace_id = e.trace_id
     WHERE l.role = 'module' AND e.lane = 'device' AND e.dur_ns > 0 AND s.anchor IS NULL
+),
+calls AS (
+    SELECT
+        e.trace_id, e.pid, e.tid, e.event_id AS run_id,
+        regexp_replace(e.name, ':XLA GPU module$', '') AS program, e.start_ns, e.end_ns
+    FROM events AS e
+    JOIN traces AS t ON t.trace_id = e.trace_id
+    JOIN _layer_settings AS s ON s.trace_id = e.trace_id
+    WHERE
+        t.format = 'jax' AND e.lane = 'host' AND e.dur_ns > 0
+        AND ends_with(e.name, ':XLA GPU module') AND s.anchor IS NULL
 ),
 leaves AS (
     SELECT
@@ -48,16 +60,6 @@ leaves AS (
         FALSE
     )
 ),
-families AS (
-    SELECT
-        n.name, n.category,
-        regexp_replace(n.name, '([._](\d+|clone|remat\w*))+$', '') || ' ' || n.category AS family,
-        coalesce(r.role = 'inside', FALSE) AS is_attention,
-        starts_with(n.category, 'gemm') OR n.category IN ('moe', 'moe_gemm', 'mc2', 'conv')
-            AS is_product
-    FROM (SELECT DISTINCT name, category FROM leaves) AS n
-    LEFT JOIN anchor_roles AS r ON r.category = n.category
-),
 in_runs AS (
     SELECT
         o.trace_id, o.rank, o.device, o.stream, o.kernel_id, o.start_ns, o.end_ns, o.name,
@@ -67,6 +69,26 @@ in_runs AS (
     ASOF JOIN runs AS r
         ON r.trace_id = o.trace_id AND r.device = o.device AND r.start_ns <= o.start_ns
     WHERE o.start_ns < r.end_ns
+    UNION ALL
+    SELECT
+        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.name,
+        k.category, k.kind = 'communication', c.program, c.run_id, c.start_ns
+    FROM kernels AS k
+    ASOF JOIN calls AS c
+        ON c.trace_id = k.trace_id AND c.pid = k.launch_pid AND c.tid = k.launch_tid
+        AND c.start_ns <= k.launch_ns
+    ANTI JOIN runs AS r ON r.trace_id = k.trace_id
+    WHERE k.launch_ns < c.end_ns AND k.kind <> 'memory'
+),
+families AS (
+    SELECT
+        n.name, n.category,
+        regexp_replace(n.name, '([._](\d+|clone|kd|remat\w*))+$', '') || ' ' || n.category AS family,
+        coalesce(r.role = 'inside', FALSE) AS is_attention,
+        starts_with(n.category, 'gemm') OR n.category IN ('moe', 'moe_gemm', 'mc2', 'conv')
+            AS is_product
+    FROM (SELECT DISTINCT name, category FROM in_runs) AS n
+    LEFT JOIN anchor_roles AS r ON r.category = n.category
 ),
 counted AS (
     SELECT
