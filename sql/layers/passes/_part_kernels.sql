@@ -1,9 +1,12 @@
 -- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
 -- between passes. Between two passes the longest time without a kernel parts the epilogue of the
--- one from the prologue of the next. There the longest idle time is the gap, but for what passes of
--- other series run in it, and copies before it are of the epilogue. Where rules assign a kernel
--- to a pass, they count, and the gap is the time between what belongs to the one and to the
--- other.
+-- one from the prologue of the next. What is known of either side limits where that may be: a kernel
+-- launched in the call of the one pass or of the other is of that pass; where a gather of the
+-- embedding, or sampling, follows the longest product, this one is the head of the pass before; and
+-- the first gather after the sampling is of the next. The longest idle time is the gap, but for what
+-- passes of other series run in it, and copies before it are of the epilogue. Where rules assign a
+-- kernel to a pass, they count, and the gap is the time between what belongs to the one and to
+-- the other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -55,12 +58,65 @@ neighbours AS (
             PARTITION BY trace_id, device, series ORDER BY seq DESC ROWS UNBOUNDED PRECEDING
         )
 ),
+-- The call of the model that launched the layers of a pass, where it is one.
+calls AS (
+    SELECT p.trace_id, p.device, p.pass_id, min(s.call_ns) AS call_ns
+    FROM _kernel_places AS p
+    JOIN _kernel_series AS s ON s.trace_id = p.trace_id AND s.kernel_id = p.kernel_id
+    WHERE p.layer_id IS NOT NULL AND s.call_ns IS NOT NULL
+    GROUP BY p.trace_id, p.device, p.pass_id
+    HAVING min(s.call_ns) = max(s.call_ns)
+),
+sided AS (
+    SELECT
+        n.*,
+        CASE s.call_ns WHEN b.call_ns THEN 'before' WHEN a.call_ns THEN 'after' END AS side,
+        CASE WHEN starts_with(k.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
+            AS product_ns,
+        k.category IN ('sampling', 'random', 'loss') AS is_sampling,
+        k.category IN ('index', 'embedding') AS is_gather
+    FROM neighbours AS n
+    JOIN kernels AS k ON k.trace_id = n.trace_id AND k.kernel_id = n.kernel_id
+    LEFT JOIN _kernel_series AS s ON s.trace_id = n.trace_id AND s.kernel_id = n.kernel_id
+    LEFT JOIN calls AS b
+        ON b.trace_id = n.trace_id AND b.device = n.device AND b.pass_id = n.pass_before
+    LEFT JOIN calls AS a
+        ON a.trace_id = n.trace_id AND a.device = n.device AND a.pass_id = n.pass_after
+    WHERE n.pass_before IS DISTINCT FROM n.pass_after
+),
+headed AS (
+    SELECT *, arg_max(seq, product_ns) OVER region AS head_seq
+    FROM sided
+    WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
+),
+sampled AS (
+    SELECT
+        *, max(seq) FILTER (is_sampling AND seq > head_seq) OVER region AS sampling_seq,
+        bool_or((is_sampling OR is_gather) AND seq > head_seq) OVER region AS has_head
+    FROM headed
+    WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
+),
+limited AS (
+    SELECT
+        *,
+        greatest(
+            max(seq) FILTER (side = 'before') OVER region, CASE WHEN has_head THEN head_seq END, -1
+        ) AS low_seq,
+        least(
+            min(seq) FILTER (side = 'after') OVER region,
+            min(seq) FILTER (is_gather AND seq > sampling_seq) OVER region
+        ) AS high_seq
+    FROM sampled
+    WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
+),
 parted AS (
     SELECT
         *,
-        arg_max(seq, (kernel_idle_ns, -seq)) FILTER (kind <> 'memory') OVER region AS cut_kernel_seq
-    FROM neighbours
-    WHERE pass_before IS DISTINCT FROM pass_after
+        arg_max(seq, (
+            seq > low_seq AND coalesce(seq <= high_seq OR high_seq <= low_seq, TRUE),
+            kernel_idle_ns, -seq
+        )) FILTER (kind <> 'memory') OVER region AS cut_kernel_seq
+    FROM limited
     WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
 ),
 surroundings AS (
@@ -91,7 +147,7 @@ ruled_gaps AS (
         ON k.trace_id = s.trace_id AND k.device = s.device AND k.start_ns >= s.end_ns
     WHERE s.next_ns IS NOT NULL
 ),
-sided AS (
+decided AS (
     SELECT
         *, pass_before IS NULL OR (pass_after IS NOT NULL AND seq >= cut_seq) AS is_prologue
     FROM surroundings
@@ -101,7 +157,7 @@ SELECT
     trace_id, rank, device, CASE WHEN is_prologue THEN pass_after ELSE pass_before END AS pass_id,
     series, CASE WHEN is_prologue THEN 'prologue' ELSE 'epilogue' END AS part,
     kernel_id, kind, start_ns, end_ns, dur_ns
-FROM sided
+FROM decided
 UNION ALL
 SELECT
     trace_id, rank, device, pass_before, series, 'gap', NULL, NULL, start_ns - device_idle_ns,
