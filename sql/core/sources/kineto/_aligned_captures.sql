@@ -11,8 +11,10 @@
 -- captures          BIGINT   captures in the lake that fit as well
 -- replayed_kernels  BIGINT   kernels of the launch
 -- captured_kernels  BIGINT   kernels of the capture
--- renamed_kernels   BIGINT   paired by their place between others: the names differ
--- named_pct         DOUBLE   kernels paired by name, in percent of the longer of both sequences
+-- renamed_kernels   BIGINT   paired by their place between others: the names differ; NULL where
+--                            the capture names no kernels
+-- named_pct         DOUBLE   kernels paired by name, in percent of the longer of both sequences;
+--                            NULL likewise
 -- aligned_pct       DOUBLE   kernels paired, in percent of the kernels of the launch
 -- is_same           BOOLEAN  the capture has the very names, in the same order
 CREATE VIEW _aligned_captures AS
@@ -27,7 +29,7 @@ ranges AS (
 aligned AS (
     SELECT
         trace_id, sequence, capture_sequence, count(*) AS paired,
-        count(*) FILTER (is_renamed) AS renamed,
+        CASE WHEN count(is_renamed) > 0 THEN count(*) FILTER (is_renamed) END AS renamed,
         any_value(kernels) AS kernels, any_value(capture_kernels) AS capture_kernels
     FROM _capture_pairs
     GROUP BY trace_id, sequence, capture_sequence

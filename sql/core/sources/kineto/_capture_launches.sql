@@ -2,20 +2,23 @@
 -- innermost operator and module of its thread at that moment.
 --
 -- A range lasts from a call of StreamBeginCapture to the next StreamEndCapture of its thread; one
--- without an end is left out. Only launches whose event names the kernel count (HIP writes it, CUDA
--- does not), and only those that ran nothing at once. Scopes are found by depth, as in
--- _enclosing_operators, for operators and modules apart.
+-- without an end is left out. HIP names the kernel in each launch: of such a range only these count.
+-- CUDA names none: there each launch of a kernel counts, under the names of its operators. None
+-- counts that ran something at once. Scopes are found by depth, as in _enclosing_operators, for
+-- operators and modules apart.
 --
 -- stored: per trace
 --
 -- trace_id      VARCHAR  trace
 -- capture_id    BIGINT   event_id of the call that begins the range
 -- capture_name  VARCHAR  name of that call
--- sequence      VARCHAR  digest of the names of the range's kernels, in order
+-- sequence      VARCHAR  digest of the names of the range's kernels, in order; without names of the
+--                        operators
 -- position      BIGINT   place of the launch in the range, from 0
 -- launch_id     BIGINT   event_id of the launch
--- name          VARCHAR  name of its kernel
+-- name          VARCHAR  name of its kernel, NULL if no launch of the range has one
 -- op_name       VARCHAR  name of the operator
+-- op_category   VARCHAR  category that the operator's kernels have, NULL if it does not say
 -- input_dims    VARCHAR  shapes of the operator's inputs, JSON
 -- input_types   VARCHAR  types of the operator's inputs, JSON
 -- module        VARCHAR  name of the innermost module's frame
@@ -53,7 +56,7 @@ threads AS (
 ),
 calls AS (
     SELECT
-        trace_id, pid, tid, event_id AS launch_id, start_ns, correlation,
+        trace_id, pid, tid, event_id AS launch_id, start_ns, correlation, name AS call_name,
         args ->> '$.kernel' AS name
     FROM events
     SEMI JOIN threads USING (trace_id, pid, tid)
@@ -62,15 +65,30 @@ calls AS (
 ),
 recorded AS (
     SELECT
-        calls.trace_id, calls.pid, calls.tid, calls.launch_id, calls.start_ns, calls.name,
-        calls.correlation, ranges.capture_id, ranges.capture_name
+        calls.trace_id, calls.pid, calls.tid, calls.launch_id, calls.start_ns, calls.call_name,
+        calls.name, calls.correlation, ranges.capture_id, ranges.capture_name
     FROM calls
     ASOF JOIN ranges
         ON ranges.trace_id = calls.trace_id
         AND ranges.pid = calls.pid
         AND ranges.tid = calls.tid
         AND ranges.start_ns <= calls.start_ns
-    WHERE calls.name IS NOT NULL AND calls.start_ns < ranges.until_ns
+    WHERE calls.start_ns < ranges.until_ns
+),
+launching AS (
+    SELECT *
+    FROM recorded
+    WINDOW one_range AS (PARTITION BY trace_id, capture_id)
+    QUALIFY
+        name IS NOT NULL
+        OR (
+            count(name) OVER one_range = 0
+            AND (contains(call_name, 'LaunchKernel') OR contains(call_name, 'LaunchCooperative'))
+            -- A launch seen twice, by runtime and driver, is one.
+            AND 1 = row_number() OVER (
+                PARTITION BY trace_id, capture_id, correlation ORDER BY start_ns, launch_id
+            )
+        )
 ),
 launches AS (
     SELECT
@@ -78,13 +96,8 @@ launches AS (
         row_number() OVER (
             PARTITION BY trace_id, capture_id ORDER BY start_ns, launch_id
         ) - 1 AS position
-    FROM recorded
+    FROM launching
     ANTI JOIN _operations USING (trace_id, correlation)
-),
-sequences AS (
-    SELECT trace_id, capture_id, md5(string_agg(md5(name), '' ORDER BY position)) AS sequence
-    FROM launches
-    GROUP BY trace_id, capture_id
 ),
 scopes AS (
     SELECT
@@ -159,12 +172,27 @@ given AS (
         AND scopes.kind = enclosing.kind
         AND scopes.event_id = enclosing.scope_id
     GROUP BY enclosing.trace_id, enclosing.launch_id
+),
+sequences AS (
+    SELECT
+        trace_id, capture_id,
+        md5(string_agg(md5(coalesce(name, op_name, '')), '' ORDER BY position)) AS sequence
+    FROM launches
+    LEFT JOIN given USING (trace_id, launch_id)
+    GROUP BY trace_id, capture_id
+),
+op_categories AS (
+    SELECT op_name, arg_min(category, priority) AS op_category
+    FROM (SELECT DISTINCT op_name FROM given)
+    JOIN op_category_rules ON regexp_matches(op_name, pattern)
+    GROUP BY op_name
 )
 SELECT
     launches.trace_id, launches.capture_id, launches.capture_name, sequences.sequence,
-    launches.position, launches.launch_id, launches.name, given.op_name, given.input_dims,
-    given.input_types,
+    launches.position, launches.launch_id, launches.name, given.op_name, op_category,
+    given.input_dims, given.input_types,
     given.module, given.module_path
 FROM launches
 JOIN sequences USING (trace_id, capture_id)
-LEFT JOIN given USING (trace_id, launch_id);
+LEFT JOIN given USING (trace_id, launch_id)
+LEFT JOIN op_categories USING (op_name);

@@ -2,7 +2,7 @@
 -- in another trace, that may be its own: the same names in the same order, or, where no capture has
 -- these, about as many kernels.
 --
--- Of captures with the same names the nearest count, since another deployment's may have other
+-- Of captures with the same names, or without any, the nearest count, since another deployment's may have other
 -- shapes: those of the trace itself, else those in its folder and below it, of its rank if there
 -- are any, else all.
 -- trace_id        VARCHAR  trace of the replay
@@ -16,7 +16,7 @@ WITH replays AS (
     GROUP BY trace_id, sequence
 ),
 captures AS (
-    SELECT trace_id, sequence, max(position) + 1 AS kernels
+    SELECT trace_id, sequence, max(position) + 1 AS kernels, count(name) = 0 AS is_unnamed
     FROM _capture_launches
     GROUP BY trace_id, sequence
 ),
@@ -32,7 +32,7 @@ fitting AS (
         replays.sequence,
         captures.trace_id AS other_trace_id,
         captures.sequence AS other_sequence,
-        replays.sequence = captures.sequence AS is_same,
+        replays.sequence = captures.sequence AS is_same, captures.is_unnamed,
         CASE
             WHEN replays.trace_id = captures.trace_id THEN 0
             WHEN starts_with(there.source_path, here.folder)
@@ -42,7 +42,13 @@ fitting AS (
     FROM replays
     -- Nine of ten kernels of the longer one must be those of the other: see _capture_pairs.
     JOIN captures
-        ON captures.kernels >= 0.9 * replays.kernels AND replays.kernels >= 0.9 * captures.kernels
+        ON
+            CASE
+                WHEN captures.is_unnamed THEN captures.kernels = replays.kernels
+                ELSE
+                    captures.kernels >= 0.9 * replays.kernels
+                    AND replays.kernels >= 0.9 * captures.kernels
+            END
     LEFT JOIN places AS here ON here.trace_id = replays.trace_id
     LEFT JOIN places AS there ON there.trace_id = captures.trace_id
 )
@@ -51,4 +57,7 @@ FROM fitting
 WINDOW one_sequence AS (PARTITION BY trace_id, sequence)
 QUALIFY
     (is_same AND far = min(CASE WHEN is_same THEN far END) OVER one_sequence)
-    OR NOT bool_or(is_same) OVER one_sequence;
+    OR (
+        NOT bool_or(is_same) OVER one_sequence
+        AND (NOT is_unnamed OR far = min(CASE WHEN is_unnamed THEN far END) OVER one_sequence)
+    );

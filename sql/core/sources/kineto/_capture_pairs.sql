@@ -8,6 +8,10 @@
 -- no name on both sides, are the kernels whose name differs. A capture is a replay's if nine of ten
 -- kernels of the longer sequence are paired by name; of several the one with the most.
 --
+-- CUDA names no kernel that it captures. Then the n-th launch is the n-th kernel, where there are as
+-- many of both and nineteen of twenty kernels that are products, convolutions or attention by their
+-- names were launched by operators that do such work.
+--
 -- stored: per trace
 --
 -- others: _capture_links
@@ -17,7 +21,7 @@
 -- position          BIGINT   place of the kernel among them, from 0
 -- capture_sequence  VARCHAR  digest of the names of the capture's kernels, in order
 -- capture_position  BIGINT   place of the kernel among them, from 0
--- is_renamed        BOOLEAN  the two names differ
+-- is_renamed        BOOLEAN  the two names differ; NULL where the capture has none
 -- kernels           BIGINT   kernels of the replay
 -- capture_kernels   BIGINT   kernels of the capture
 CREATE VIEW _capture_pairs AS
@@ -25,10 +29,31 @@ WITH links AS (
     SELECT DISTINCT trace_id, sequence, other_sequence FROM _capture_links
 ),
 replayed AS (
-    SELECT DISTINCT trace_id, sequence, position, name FROM _capture_replays
+    SELECT DISTINCT trace_id, sequence, position, name, category FROM _capture_replays
 ),
 captured AS (
-    SELECT DISTINCT sequence AS other_sequence, position, name FROM _capture_launches
+    SELECT DISTINCT sequence AS other_sequence, position, name, op_category FROM _capture_launches
+),
+-- A product is one in all its categories.
+launched AS (
+    SELECT
+        links.trace_id, links.sequence, links.other_sequence, position,
+        CASE
+            WHEN starts_with(category, 'gemm') THEN 'gemm'
+            WHEN category IN ('attention', 'conv', 'moe_gemm') THEN category
+        END AS work,
+        op_category
+    FROM links
+    JOIN replayed USING (trace_id, sequence)
+    JOIN captured USING (other_sequence, position)
+    WHERE captured.name IS NULL
+),
+unnamed_captures AS (
+    SELECT trace_id, sequence, other_sequence, count(*) AS kernels
+    FROM launched
+    GROUP BY trace_id, sequence, other_sequence
+    HAVING
+        count(*) FILTER (work = op_category) >= 0.95 * count(work) AND count(work) > 0
 ),
 sides AS (
     SELECT
@@ -193,4 +218,9 @@ SELECT
     other_position AS capture_position,
     is_renamed, own.kernels, own.capture_kernels
 FROM paired
-JOIN own USING (trace_id, sequence, other_sequence);
+JOIN own USING (trace_id, sequence, other_sequence)
+UNION ALL
+SELECT
+    trace_id, sequence, position, other_sequence, position, CAST(NULL AS BOOLEAN), kernels, kernels
+FROM launched
+JOIN unnamed_captures USING (trace_id, sequence, other_sequence);

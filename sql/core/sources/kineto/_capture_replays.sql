@@ -9,6 +9,7 @@
 -- position   BIGINT   place of the kernel among them, from 0
 -- kernel_id  BIGINT   event_id of the kernel
 -- name       VARCHAR  its name
+-- category   VARCHAR  its category
 CREATE VIEW _capture_replays AS
 WITH graphs AS (
     SELECT trace_id, event_id AS launch_id
@@ -19,7 +20,7 @@ WITH graphs AS (
         AND contains(name, 'GraphLaunch')
 ),
 replayed AS (
-    SELECT trace_id, launch_id, kernel_id, _kernels.name, _kernels.start_ns
+    SELECT trace_id, launch_id, kernel_id, _kernels.name, category, _kernels.start_ns
     FROM _kernels
     JOIN graphs USING (trace_id, launch_id)
     JOIN _operations USING (trace_id, kernel_id)
@@ -30,7 +31,7 @@ names AS (
 ),
 placed AS (
     SELECT
-        trace_id, launch_id, kernel_id, name, digest,
+        trace_id, launch_id, kernel_id, name, category, digest,
         row_number() OVER (
             PARTITION BY trace_id, launch_id ORDER BY start_ns, kernel_id
         ) - 1 AS position
@@ -42,6 +43,6 @@ sequences AS (
     FROM placed
     GROUP BY trace_id, launch_id
 )
-SELECT trace_id, launch_id, sequence, position, kernel_id, name
+SELECT trace_id, launch_id, sequence, position, kernel_id, name, category
 FROM placed
 JOIN sequences USING (trace_id, launch_id);

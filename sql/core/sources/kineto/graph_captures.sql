@@ -4,7 +4,8 @@
 -- of the kernels launched while the stream was captured, in the order of launches: all of them,
 -- nothing else. Copies and fills do not count. Where no capture has all the names, the one that
 -- shares most of them, nine of ten at least, in this order: see named_pct, and _capture_pairs for
--- how the others are paired. Where several captures fit as well, the first one, by trace and event,
+-- how the others are paired. CUDA names no kernel that it captures: there as many launches, whose
+-- operators do the work that the kernels' names tell, are a pair. Where several captures fit as well, the first one, by trace and event,
 -- stands here; those of the trace itself, of its folder and its rank go before others.
 --
 -- key: trace_id, launch_id
@@ -18,8 +19,10 @@
 -- captures          BIGINT   captures in the lake that fit as well
 -- replayed_kernels  BIGINT   kernels of the launch
 -- captured_kernels  BIGINT   kernels of the capture
--- renamed_kernels   BIGINT   paired by their place between others: the names differ
--- named_pct         DOUBLE   kernels paired by name, in percent of the longer of both sequences
+-- renamed_kernels   BIGINT   paired by their place between others: the names differ; NULL where
+--                            the capture names no kernels
+-- named_pct         DOUBLE   kernels paired by name, in percent of the longer of both sequences;
+--                            NULL likewise
 -- aligned_pct       DOUBLE   kernels paired, in percent of the kernels of the launch
 -- provenance        VARCHAR  where the pair comes from, in words
 CREATE VIEW graph_captures AS
@@ -29,14 +32,14 @@ SELECT
     c.named_pct, c.aligned_pct,
     format(
         '{} in the same order after {} (event {} of {}){}',
-        if(
-            is_same,
-            format('same {} kernel names', kernels),
-            format(
+        CASE
+            WHEN is_same THEN format('same {} kernel names', kernels)
+            WHEN renamed_kernels IS NULL THEN format('as many launches, {}, without names,', kernels)
+            ELSE format(
                 '{} of {} kernel names, {} more by their place,',
                 kernels - renamed_kernels, replayed_kernels, renamed_kernels
             )
-        ),
+        END,
         capture_name, capture_id, t.trace,
         if(captures > 1, format(', the first of {} such captures', captures), '')
     ) AS provenance
