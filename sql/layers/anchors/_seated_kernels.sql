@@ -43,7 +43,8 @@ SELECT
         WHEN s.trace_id IS NULL THEN k.name
         ELSE k.display_name
     END AS name,
-    CASE WHEN w.kernel_id IS NULL THEN k.category ELSE 'attention' END AS category, k.kind, k.launch_id,
+    CASE WHEN w.kernel_id IS NULL THEN k.category ELSE 'attention' END AS category, k.kind,
+    k.launch_id,
     k.launch_kernels, k.launch_ns, m.call_ns
 FROM kernels AS k
 LEFT JOIN seats AS s

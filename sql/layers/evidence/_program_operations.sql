@@ -83,7 +83,8 @@ in_runs AS (
 families AS (
     SELECT
         n.name, n.category,
-        regexp_replace(n.name, '([._](\d+|clone|kd|remat\w*))+$', '') || ' ' || n.category AS family,
+        regexp_replace(n.name, '([._](\d+|clone|kd|remat\w*))+$', '') || ' ' || n.category
+            AS family,
         coalesce(r.role = 'inside', FALSE) AS is_attention,
         starts_with(n.category, 'gemm') OR n.category IN ('moe', 'moe_gemm', 'mc2', 'conv')
             AS is_product

@@ -1,12 +1,12 @@
 -- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
 -- between passes. Between two passes the longest time without a kernel parts the epilogue of the
--- one from the prologue of the next. What is known of either side limits where that may be: a kernel
--- launched in the call of the one pass or of the other is of that pass; where a gather of the
--- embedding, or sampling, follows the longest product, this one is the head of the pass before; and
--- the first gather after the sampling is of the next. The longest idle time is the gap, but for what
--- passes of other series run in it, and copies before it are of the epilogue. Where rules assign a
--- kernel to a pass, they count, and the gap is the time between what belongs to the one and to
--- the other.
+-- one from the prologue of the next. What is known of either side limits where that may be: a
+-- kernel launched in the call of the one pass or of the other is of that pass; where a gather of
+-- the embedding, or sampling, follows the longest product, this one is the head of the pass before;
+-- and the first gather after the sampling is of the next. The longest idle time is the gap, but for
+-- what passes of other series run in it, and copies before it are of the epilogue. Where rules
+-- assign a kernel to a pass, they count, and the gap is the time between what belongs to the one
+-- and to the other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device

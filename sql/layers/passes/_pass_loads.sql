@@ -1,8 +1,9 @@
 -- One row per pass and stage of the attention operators of a framework that take a batch of
 -- sequences: (batch, heads, sequence, dimension), or with the sequence first. With at most eight
--- queries of a sequence (one and its drafts) and more keys than these it is a decode; else a prefill
--- where the model also decodes. Without any decode it may be an encoder or training, and has no
--- stage. A softmax over (batch, heads, queries, keys) is attention too, written out as products.
+-- queries of a sequence (one and its drafts) and more keys than these it is a decode; else a
+-- prefill where the model also decodes. Without any decode it may be an encoder or training, and
+-- has no stage. A softmax over (batch, heads, queries, keys) is attention too, written out as
+-- products.
 CREATE VIEW _batch_loads AS
 WITH operators AS (
     SELECT

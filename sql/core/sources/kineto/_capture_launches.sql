@@ -2,10 +2,10 @@
 -- innermost operator and module of its thread at that moment.
 --
 -- A range lasts from a call of StreamBeginCapture to the next StreamEndCapture of its thread; one
--- without an end is left out. HIP names the kernel in each launch: of such a range only these count.
--- CUDA names none: there each launch of a kernel counts, under the names of its operators. None
--- counts that ran something at once. Scopes are found by depth, as in _enclosing_operators, for
--- operators and modules apart.
+-- without an end is left out. HIP names the kernel in each launch: of such a range only these
+-- count. CUDA names none: there each launch of a kernel counts, under the names of its operators.
+-- None counts that ran something at once. Scopes are found by depth, as in _enclosing_operators,
+-- for operators and modules apart.
 --
 -- stored: per trace
 --

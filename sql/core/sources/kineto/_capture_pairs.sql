@@ -8,9 +8,9 @@
 -- no name on both sides, are the kernels whose name differs. A capture is a replay's if nine of ten
 -- kernels of the longer sequence are paired by name; of several the one with the most.
 --
--- CUDA names no kernel that it captures. Then the n-th launch is the n-th kernel, where there are as
--- many of both and nineteen of twenty kernels that are products, convolutions or attention by their
--- names were launched by operators that do such work.
+-- CUDA names no kernel that it captures. Then the n-th launch is the n-th kernel, where there are
+-- as many of both and nineteen of twenty kernels that are products, convolutions or attention by
+-- their names were launched by operators that do such work.
 --
 -- stored: per trace
 --

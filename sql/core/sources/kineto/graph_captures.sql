@@ -5,8 +5,9 @@
 -- nothing else. Copies and fills do not count. Where no capture has all the names, the one that
 -- shares most of them, nine of ten at least, in this order: see named_pct, and _capture_pairs for
 -- how the others are paired. CUDA names no kernel that it captures: there as many launches, whose
--- operators do the work that the kernels' names tell, are a pair. Where several captures fit as well, the first one, by trace and event,
--- stands here; those of the trace itself, of its folder and its rank go before others.
+-- operators do the work that the kernels' names tell, are a pair. Where several captures fit as
+-- well, the first one, by trace and event, stands here; those of the trace itself, of its folder
+-- and its rank go before others.
 --
 -- key: trace_id, launch_id
 --
@@ -34,7 +35,8 @@ SELECT
         '{} in the same order after {} (event {} of {}){}',
         CASE
             WHEN is_same THEN format('same {} kernel names', kernels)
-            WHEN renamed_kernels IS NULL THEN format('as many launches, {}, without names,', kernels)
+            WHEN renamed_kernels IS NULL
+                THEN format('as many launches, {}, without names,', kernels)
             ELSE format(
                 '{} of {} kernel names, {} more by their place,',
                 kernels - renamed_kernels, replayed_kernels, renamed_kernels
