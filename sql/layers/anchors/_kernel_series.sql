@@ -14,14 +14,15 @@
 -- series     VARCHAR  name of the model, empty where there is one alone; NULL: none of the models
 -- call_ns    BIGINT   start of the outermost module's call that launched it, or of compiled code's;
 --                     NULL if unknown
--- module     VARCHAR  that module, or compiled region
+-- module     VARCHAR  that module
 CREATE VIEW _kernel_series AS
 WITH RECURSIVE outermost AS (
-    SELECT trace_id, pid, tid, event_id, start_ns, end_ns, module
+    SELECT trace_id, pid, tid, event_id, start_ns, end_ns, module, TRUE AS is_module
     FROM module_calls
     WHERE depth = 0
     UNION ALL
-    SELECT trace_id, pid, tid, event_id, start_ns, end_ns, regexp_replace(name, '/\d+$', '')
+    SELECT
+        trace_id, pid, tid, event_id, start_ns, end_ns, regexp_replace(name, '/\d+$', ''), FALSE
     FROM events
     ANTI JOIN (SELECT DISTINCT trace_id FROM module_calls) AS shown USING (trace_id)
     WHERE
@@ -70,7 +71,7 @@ fitting AS (
         AND (t.is_any_thread OR t.tid = l.launch_tid)
 ),
 called AS (
-    SELECT f.trace_id, f.kernel_id, o.event_id, o.start_ns AS call_ns, o.module
+    SELECT f.trace_id, f.kernel_id, o.event_id, o.start_ns AS call_ns, o.module, o.is_module
     FROM fitting AS f
     ASOF JOIN outermost AS o
         ON o.trace_id = f.trace_id AND o.pid = f.launch_pid AND o.tid = f.host_tid
@@ -79,7 +80,8 @@ called AS (
 ),
 named AS (
     SELECT
-        l.trace_id, l.device, l.kernel_id, l.is_attention, c.call_ns, c.module,
+        l.trace_id, l.device, l.kernel_id, l.is_attention, c.call_ns,
+        CASE WHEN c.is_module THEN c.module END AS module,
         h.series IS NOT NULL AS is_shown,
         coalesce(
             h.series, CASE WHEN s.models IS NULL THEN c.module WHEN s.models = 1 THEN s.series END

@@ -1,8 +1,7 @@
 -- One row per device operation of a trace that shows training: what it is for. What runs in an
 -- annotation of the optimizer is the optimizer's; else a layer's direction counts; else whether a
--- backward function launched it, or a module or an operator that is differentiated; else its name,
--- or its operator's where one is known: a transposed convolution runs forward what others run
--- backward.
+-- backward function launched it, or a module or an operator that is differentiated; else its name.
+-- A transposed convolution runs forward what another runs backward: there its operator is asked.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -18,7 +17,7 @@ WITH names AS (
         FROM events
         WHERE lane = 'host' AND category = 'user_annotation'
         UNION
-        SELECT DISTINCT 'kernel', coalesce(op_name, display_name) FROM kernels
+        SELECT DISTINCT 'kernel', display_name FROM kernels
     ) AS n
     JOIN direction_rules AS r ON r.subject = n.subject AND regexp_matches(n.name, r.pattern)
     GROUP BY n.subject, n.name
@@ -58,13 +57,22 @@ given AS (
             WHEN o.kernel_id IS NOT NULL THEN 'optimizer'
             WHEN coalesce(d.direction, s.phase) IN ('backward', 'recompute', 'weight gradient')
                 THEN 'backward'
-            ELSE coalesce(d.direction, s.phase, n.direction)
+            ELSE coalesce(
+                d.direction, s.phase,
+                CASE
+                    WHEN
+                        k.category = 'conv' AND n.direction = 'backward'
+                        AND NOT contains(k.op_name, 'backward')
+                        THEN NULL
+                    ELSE n.direction
+                END
+            )
         END AS phase
     FROM kernels AS k
     LEFT JOIN optimized AS o ON o.trace_id = k.trace_id AND o.kernel_id = k.kernel_id
     LEFT JOIN directed AS d ON d.trace_id = k.trace_id AND d.kernel_id = k.kernel_id
     LEFT JOIN _kernel_scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
-    LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = coalesce(k.op_name, k.display_name)
+    LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = k.display_name
     WHERE k.category <> 'wait'
 )
 SELECT
