@@ -1,7 +1,8 @@
 """Records captures of JAX on one GPU, each as XSpace and Chrome trace: `python record_jax.py FOLDER`.
 
-A decoder of known size with random weights in bf16: forward passes with the layers written out, the same with the layers
-in a `lax.scan`, and steps of training. `truth_jax.json` has XLA's own count of FLOP, and times outside the profiler.
+A decoder of known size with random weights in bf16: forward passes with the layers written out, the same with the
+layers in a `lax.scan`, and steps of training. `truth_jax.json` has XLA's own count of FLOP, and times outside the
+profiler.
 """
 
 import json

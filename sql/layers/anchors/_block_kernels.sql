@@ -5,8 +5,8 @@
 -- kernel of layer 0 (before it comes the embedding), unless it meets the anchor before. No layer
 -- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
 -- later layer. All norms are one family: the first norm of a pass has no residual input and is
--- often another kernel. Where the walk does not even begin, as compilers mix masks and positions
--- into layer 0, the layer opens with the last norm that has a product between it and the anchor.
+-- often another kernel. Where the walk meets no product, as compilers mix masks and positions into
+-- layer 0, the layer opens with the last norm that has a product between it and the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
     SELECT
@@ -29,6 +29,7 @@ counted AS (
         lead(f.family) OVER (
             PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq
         ) AS next_family,
+        starts_with(k.category, 'gemm') AS is_product,
         k.natural_role = 'begin'
             AND bool_or(starts_with(k.category, 'gemm')) OVER (block ROWS UNBOUNDED PRECEDING)
             AS is_before_product
@@ -39,18 +40,53 @@ counted AS (
         PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq DESC
     )
 ),
+-- Layers may take turns, each kind with kernels of its own before the anchor: then a block is
+-- compared with its like, those with the same sixteen kernels before the anchor, or the same two,
+-- where each first layer has some.
+turns AS (
+    SELECT
+        trace_id, series, device, anchor_index,
+        CASE
+            WHEN min(CASE WHEN is_first THEN like_far END) OVER lane > 1 THEN far
+            WHEN min(CASE WHEN is_first THEN like_near END) OVER lane > 1 THEN near
+        END AS turn
+    FROM (
+        SELECT
+            *,
+            count(CASE WHEN NOT is_first THEN 1 END) OVER (
+                PARTITION BY trace_id, series, device, far
+            ) AS like_far,
+            count(CASE WHEN NOT is_first THEN 1 END) OVER (
+                PARTITION BY trace_id, series, device, near
+            ) AS like_near
+        FROM (
+            SELECT
+                trace_id, series, device, anchor_index, bool_or(is_first) AS is_first,
+                hash(list(family ORDER BY steps_back) FILTER (steps_back < 16)) AS far,
+                hash(list(family ORDER BY steps_back) FILTER (steps_back < 2)) AS near
+            FROM counted
+            GROUP BY trace_id, series, device, anchor_index
+        )
+    )
+    WINDOW lane AS (PARTITION BY trace_id, series, device)
+),
 common AS (
     SELECT
-        *, count(CASE WHEN NOT is_first THEN 1 END) OVER same AS seen,
-        count(CASE WHEN NOT is_first THEN 1 END) OVER (
-            PARTITION BY trace_id, series, device, family, next_family
+        c.*, count(CASE WHEN NOT c.is_first THEN 1 END) OVER same AS seen,
+        count(CASE WHEN NOT c.is_first THEN 1 END) OVER (
+            PARTITION BY c.trace_id, c.series, c.device, t.turn, c.family, c.next_family
         ) AS pairs_seen,
-        median(steps_back) FILTER (NOT is_first) OVER same AS usual_steps,
-        count(CASE WHEN NOT is_first AND steps_back = 0 THEN 1 END) OVER lane AS inner_blocks
-    FROM counted
+        median(c.steps_back) FILTER (NOT c.is_first) OVER same AS usual_steps,
+        count(CASE WHEN NOT c.is_first AND c.steps_back = 0 THEN 1 END) OVER alike AS inner_blocks
+    FROM counted AS c
+    JOIN turns AS t
+        ON t.trace_id = c.trace_id AND t.series = c.series AND t.device = c.device
+        AND t.anchor_index = c.anchor_index
     WINDOW
-        same AS (PARTITION BY trace_id, series, device, family, occurrence),
-        lane AS (PARTITION BY trace_id, series, device)
+        same AS (
+            PARTITION BY c.trace_id, c.series, c.device, t.turn, c.family, c.occurrence
+        ),
+        alike AS (PARTITION BY c.trace_id, c.series, c.device, t.turn)
 ),
 walks AS (
     SELECT
@@ -75,12 +111,12 @@ heads AS (
         trace_id, series, device, kernel_id, family, occurrence, anchor_index, steps_back,
         is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
         coalesce(
-            nullif(
-                max(steps_back)
-                    FILTER (is_first AND is_reached AND kind <> 'communication') OVER block,
-                0
-            ),
-            min(steps_back) FILTER (is_first AND is_before_product AND seen > 0) OVER block, 0
+            CASE
+                WHEN NOT bool_or(is_product AND is_reached) OVER block
+                    THEN min(steps_back)
+                        FILTER (is_first AND is_before_product AND seen > 0) OVER block
+            END,
+            max(steps_back) FILTER (is_first AND is_reached AND kind <> 'communication') OVER block
         ) AS head_steps,
         coalesce(usual_steps, steps_back) AS usual_steps
     FROM walked
