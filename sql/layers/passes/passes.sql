@@ -101,11 +101,12 @@ FROM compared;
 --                          NULL; layers of backward passes bear their forward numbers where the
 --                          autograd gives them
 -- stage           VARCHAR  prefill, decode or mixed, by the step's annotation, else by the shapes
---                          of the attention; NULL if unknown
+--                          of the attention; NULL if unknown, as for a model that only ever takes
+--                          whole sequences: it may be an encoder, or in training
 -- tokens          BIGINT   tokens of the pass by these shapes, NULL if unknown
 -- requests        BIGINT   requests of the pass by these shapes, NULL if unknown
 -- pass_source     VARCHAR  how the passes were found: module scopes, annotations, module calls
---                          (layers by anchors), program run, step annotations, signature break
+--                          (or calls of compiled code; layers by anchors), program run, step annotations, signature break
 --                          (once-per-pass kernels), idle gap,
 --                          anchor count
 -- complete        BOOLEAN  all layers of the model are there, and whole
