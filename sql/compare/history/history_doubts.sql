@@ -81,8 +81,8 @@ FROM (
         format(
             'at {} of {} points less than half of the work is also in the point before: at {} '
             '{:.0f} % is in {}',
-            count(*) FILTER (shared_pct < 50), count(*) + 1, arg_min(run, shared_pct),
-            min(shared_pct), arg_min(before, shared_pct)
+            count(*) FILTER (shared_pct < 50), count(*) + 1, arg_min(run, (shared_pct, run)),
+            min(shared_pct), arg_min(before, (shared_pct, run))
         )
     FROM shared
     HAVING count(*) FILTER (shared_pct < 50) > 0
