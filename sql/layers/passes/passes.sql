@@ -106,8 +106,8 @@ FROM compared;
 -- tokens          BIGINT   tokens of the pass by these shapes, NULL if unknown
 -- requests        BIGINT   requests of the pass by these shapes, NULL if unknown
 -- pass_source     VARCHAR  how the passes were found: module scopes, annotations, module calls
---                          (or calls of compiled code; layers by anchors), program run, step annotations, signature break
---                          (once-per-pass kernels), idle gap,
+--                          (or calls of compiled code; layers by anchors), program run,
+--                          step annotations, signature break (once-per-pass kernels), idle gap,
 --                          anchor count
 -- complete        BOOLEAN  all layers of the model are there, and whole
 -- num_layers      INTEGER  layers of a complete pass
