@@ -5,24 +5,23 @@
 -- has no stage. A softmax over (batch, heads, queries, keys) is attention too, written out as
 -- products.
 CREATE VIEW _batch_loads AS
-WITH operators AS (
-    SELECT
-        p.trace_id, p.device, p.pass_id, p.series, k.op_name,
-        TRY_CAST(TRY_CAST(k.input_dims AS JSON) AS BIGINT[][]) AS dims
+WITH called AS (
+    SELECT p.trace_id, p.device, p.pass_id, p.series, k.op_name, k.input_dims
     FROM _kernel_places AS p
     JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
     JOIN anchor_roles AS r ON r.category = k.category
     WHERE p.layer_id IS NOT NULL AND r.role = 'inside' AND k.op_name IS NOT NULL
-    GROUP BY ALL
     UNION ALL
-    SELECT
-        p.trace_id, p.device, p.pass_id, p.series, 'softmax',
-        TRY_CAST(TRY_CAST(k.input_dims AS JSON) AS BIGINT[][]) AS dims
+    SELECT p.trace_id, p.device, p.pass_id, p.series, 'softmax', k.input_dims
     FROM _kernel_places AS p
     JOIN _written_attention AS w ON w.trace_id = p.trace_id AND w.kernel_id = p.kernel_id
     JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
     WHERE p.layer_id IS NOT NULL
-    GROUP BY ALL
+),
+operators AS (
+    SELECT
+        * EXCLUDE (input_dims), TRY_CAST(TRY_CAST(input_dims AS JSON) AS BIGINT[][]) AS dims
+    FROM (SELECT DISTINCT * FROM called)
 ),
 slots AS (
     SELECT
