@@ -2,11 +2,11 @@
 -- between passes. Between two passes the longest time without a kernel parts the epilogue of the
 -- one from the prologue of the next. What is known of either side limits where that may be: a
 -- kernel launched in the call of the one pass or of the other is of that pass; where a gather of
--- the embedding, or sampling, follows the longest product, this one is the head of the pass before;
--- and the first gather after the sampling is of the next. The longest idle time is the gap, but for
--- what passes of other series run in it, and copies before it are of the epilogue. Where rules
--- assign a kernel to a pass, they count, and the gap is the time between what belongs to the one
--- and to the other.
+-- the embedding, or sampling, follows the longest product, this one is the head of the pass before,
+-- and so are sampling and loss; the first gather after these is of the next. The longest idle time
+-- is the gap, but for what passes of other series run in it, and copies before it are of the
+-- epilogue. Where rules assign a kernel to a pass, they count, and the gap is the time between what
+-- belongs to the one and to the other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -73,7 +73,7 @@ sided AS (
         CASE s.call_ns WHEN b.call_ns THEN 'before' WHEN a.call_ns THEN 'after' END AS side,
         CASE WHEN starts_with(k.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
             AS product_ns,
-        k.category IN ('sampling', 'random', 'loss') AS is_sampling,
+        k.category IN ('sampling', 'loss') AS is_sampling,
         k.category IN ('index', 'embedding') AS is_gather
     FROM neighbours AS n
     JOIN kernels AS k ON k.trace_id = n.trace_id AND k.kernel_id = n.kernel_id
@@ -100,7 +100,8 @@ limited AS (
     SELECT
         *,
         greatest(
-            max(seq) FILTER (side = 'before') OVER region, CASE WHEN has_head THEN head_seq END, -1
+            max(seq) FILTER (side = 'before') OVER region,
+            CASE WHEN has_head THEN coalesce(sampling_seq, head_seq) END, -1
         ) AS low_seq,
         least(
             min(seq) FILTER (side = 'after') OVER region,
