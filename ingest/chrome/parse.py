@@ -201,7 +201,8 @@ SELECT
         ELSE 'host'
     END AS lane,
     ph, category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
-    TRY_CAST(coalesce(found[1], found[9]) AS BIGINT) AS correlation,
+    -- JAX names it otherwise, in events without a category.
+    TRY_CAST(coalesce(found[1], CASE WHEN category IS NULL THEN found[9] END) AS BIGINT) AS correlation,
     TRY_CAST(found[2] AS BIGINT) AS external_id,
     TRY_CAST(coalesce(found[3], found[4]) AS INTEGER) AS device,
     TRY_CAST(coalesce(found[5], found[6]) AS BIGINT) AS stream,
