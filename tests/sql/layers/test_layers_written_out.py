@@ -7,7 +7,7 @@ products; then norm, head and arg-max. Each kernel takes 10 us, the head 100, on
 import pytest
 
 from ...kernel_traces import GEMM, Trace
-from ...lakes import in_one_lake
+from ...lakes import Files, in_one_lake
 
 NORM, SOFTMAX = "vectorized_layer_norm_kernel<BFloat16, float, false>", "softmax_warp_forward<float, float, float, 9>"
 PASSES = "SELECT stage, tokens, requests, num_layers, layer_count, complete FROM passes ORDER BY pass_id"
@@ -71,6 +71,14 @@ def test_the_softmax_between_two_products_marks_a_layer_and_a_router_s_does_not(
     assert lake.rows(PASSES) == [("prefill", 256, 2, 3, 3, True), *[("decode", 2, 2, 3, 3, True)] * 2]
     # Nine kernels of a layer and the scaling, three more where it is routed.
     assert lake.rows("SELECT DISTINCT kernel_count FROM layers") == [(13 if routed else 10,)]
+
+
+@in_one_lake
+def test_an_anchor_that_the_user_names_is_looked_for_in_the_kernels_own_names(tmp_path):
+    path = Model().forward(2, 128, 128).forward(2, 1, 129).write(tmp_path)
+    lake = yield Files(path, anchor="softmax_warp_forward", num_layers=3)
+    assert lake.rows("SELECT name, pattern_source, count(*) FROM anchors GROUP BY ALL") == [(SOFTMAX, "user", 6)]
+    assert len(lake.rows(PASSES)) == 2
 
 
 @in_one_lake
