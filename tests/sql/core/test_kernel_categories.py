@@ -30,6 +30,9 @@ activation | void tensorrt_llm::kernels::cutlass_kernels::doGatedActivationKerne
 activation | triton_poi_fused_addmm_gelu_view_15
 conv      | sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize256x64x32_relu_execute_kernel__5x_cudnn
 conv      | Im2d2Col_v2
+copy      | void nchwToFoldedNhwcKernel<__nv_bfloat16, __nv_bfloat16, float, true, (cudnnKernelDataType_t)0>(int, int, int, int, __nv_bfloat16 const*)
+copy      | void foldedNhwcToNchwKernel<__nv_bfloat16, __nv_bfloat16, float, true, (cudnnKernelDataType_t)0>(int, int, int, int, __nv_bfloat16 const*)
+batch_prep | void at::cuda::detail::prepare_grouped_gemm_data<cutlass::bfloat16_t, cutlass::bfloat16_t, cutlass::bfloat16_t, float>(cutlass::bfloat16_t*, int)
 conv      | Col2Im2dU
 attention | sage_fwd
 attention | sage_fwd_mxfp4
