@@ -69,8 +69,10 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- Attention decides before counts: the anchors that go with one are blocks_per_layer. And it is
 -- in the first half of a layer: an anchor that ends a half before it is the embedding's; where no
 -- anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
--- The number of layers is the user's, else that of the modules, else that of the rhythm. Anchors
--- before the first break belong to a pass that began before the capture.
+-- The number of layers is the user's, else that of the modules, else that of the rhythm; a config's
+-- yields to a rhythm whose breaks are sure and whose passes are a part of it: a rank of a pipeline
+-- has some layers, and attention is in some where others do without. Anchors before the first break
+-- belong to a pass that began before the capture.
 --
 -- stored: per trace
 --
@@ -106,7 +108,16 @@ WITH modules AS (
 ),
 counted AS (
     SELECT
-        c.*, a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors,
+        c.* REPLACE (
+            CASE
+                WHEN
+                    NOT s.is_given AND coalesce(r.is_sure, FALSE)
+                    AND c.num_layers > r.num_layers AND c.num_layers % r.num_layers = 0
+                    THEN r.num_layers
+                ELSE c.num_layers
+            END AS num_layers
+        ),
+        a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors,
         -- Half an anchor over two layers is the final norm's where anchors begin a half; where they
         -- end one, the capture ends before the last.
         CASE c.role
@@ -114,6 +125,9 @@ counted AS (
             ELSE round(c.anchor_count / a.attention_blocks)
         END AS usual_blocks
     FROM _anchor_candidates AS c
+    JOIN _layer_settings AS s ON s.trace_id = c.trace_id
+    LEFT JOIN _pass_rhythms AS r
+        ON r.trace_id = c.trace_id AND r.series = c.series AND r.device = c.device
     LEFT JOIN _anchor_rhythms AS a
         ON a.trace_id = c.trace_id
         AND a.series = c.series

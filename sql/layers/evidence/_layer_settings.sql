@@ -3,6 +3,7 @@
 -- trace_id          VARCHAR    trace
 -- profile           VARCHAR    profile the user gave, else the first one the config points to
 -- num_layers        INTEGER    layers given by the user, else num_hidden_layers, NULL if unknown
+-- is_given          BOOLEAN    they are another number than the config's: the user's own
 -- anchor            VARCHAR    the user's anchor pattern, NULL if none
 -- anchor_role       VARCHAR    the user's role for that anchor, NULL if none
 -- blocks_per_layer  INTEGER    the user's anchors per layer, NULL if none
@@ -61,6 +62,7 @@ checked AS (
         trace_id, profile, anchor, anchor_role, blocks_per_layer, num_hash_layers, layer_types,
         full_every, CASE WHEN experts > 0 THEN dense_layers END AS dense_layers, moe_every,
         coalesce(num_layers, hidden_layers) AS num_layers,
+        coalesce(num_layers <> hidden_layers, num_layers IS NOT NULL) AS is_given,
         CASE
             WHEN len(ratios) = 0 THEN NULL
             WHEN hidden_layers IS NULL OR len(ratios) = hidden_layers THEN ratios
@@ -69,8 +71,8 @@ checked AS (
     FROM fields
 )
 SELECT
-    c.trace_id, coalesce(c.profile, i.profile) AS profile, c.num_layers, c.anchor, c.anchor_role,
-    c.blocks_per_layer, c.compress_ratios,
+    c.trace_id, coalesce(c.profile, i.profile) AS profile, c.num_layers,
+    c.is_given, c.anchor, c.anchor_role, c.blocks_per_layer, c.compress_ratios,
     CASE
         WHEN c.compress_ratios IS NOT NULL
             THEN [CASE WHEN r = 0 THEN 'FULL_ATTN' ELSE 'C' || r END FOR r IN c.compress_ratios]

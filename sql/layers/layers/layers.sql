@@ -41,8 +41,10 @@ WITH fitting AS (
         l.memory_count, l.memory_ns,
         CASE
             WHEN
-                min(l.series) OVER one_trace = max(l.series) OVER one_trace
-                OR l.num_layers = s.num_layers
+                coalesce(
+                    l.num_layers = s.num_layers,
+                    min(l.series) OVER one_trace = max(l.series) OVER one_trace
+                )
                 THEN {
                     'labels': s.layer_labels, 'ratios': s.compress_ratios,
                     'hash_layers': s.num_hash_layers

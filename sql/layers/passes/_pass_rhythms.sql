@@ -89,6 +89,8 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- break_ns         BIGINT    start of the first attention after the first break
 -- last_ns          BIGINT    start of the last attention before it
 -- is_vague         BOOLEAN   the capture may end within a pass and hide that it is longer
+-- is_sure          BOOLEAN   each of two breaks or more has what happens once per pass: tokens that
+--                            enter or are drawn, a loss, another call, graph or step
 -- pass_source      VARCHAR   module calls, step annotations, signature break or anchor count
 CREATE VIEW _pass_rhythms AS
 WITH beats AS (
@@ -126,6 +128,7 @@ weighed AS (
     SELECT
         e.trace_id, e.series, e.device, e.beat, any_value(e.last_beat) AS last_beat,
         coalesce(sum(m.weight) FILTER (e.mark_count > e.usual_count), 0) AS weight,
+        bool_or(e.mark_count > e.usual_count AND m.weight >= 3) AS is_sure,
         bool_or(e.mark_count > e.usual_count AND e.mark = 'step') AS is_step,
         bool_or(e.mark_count > e.usual_count AND e.mark = 'call') AS is_call,
         bool_or(e.mark_count < e.usual_count AND starts_with(e.mark, 'gemm')) AS lacks_product
@@ -172,6 +175,7 @@ gathered AS (
     SELECT
         trace_id, series, device, any_value(last_beat) AS beats,
         coalesce(list(beat ORDER BY beat) FILTER (is_break), []) AS breaks,
+        coalesce(bool_and(is_sure) FILTER (is_break), FALSE) AS are_sure,
         coalesce(bool_and(is_step) FILTER (is_break), FALSE) AS are_steps,
         coalesce(bool_and(is_call) FILTER (is_break), FALSE) AS are_calls
     FROM judged
@@ -221,6 +225,7 @@ SELECT
     min(b.start_ns) FILTER (b.beat > s.breaks[1]) AS break_ns,
     max(b.start_ns) FILTER (b.beat <= s.breaks[1]) AS last_ns,
     any_value(s.is_vague) AS is_vague,
+    bool_or(s.are_sure) AND len(any_value(s.breaks)) > 1 AS is_sure,
     CASE
         WHEN len(any_value(s.breaks)) = 0 THEN 'anchor count'
         WHEN bool_or(s.are_calls) THEN 'module calls'

@@ -4,6 +4,8 @@ A pass: the embedding is gathered, each layer is norm, product, two products aro
 products; then norm, head and arg-max. Each kernel takes 10 us, the head 100, one follows the other after 1 us.
 """
 
+import json
+
 import pytest
 
 from ...kernel_traces import GEMM, Trace
@@ -137,3 +139,22 @@ def test_the_head_and_its_sampling_are_of_the_pass_that_they_end_wherever_the_de
     assert lake.rows(
         "SELECT pass_id, part, kernel_count, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY pass_id, start_ns"
     ) == [row for number in range(3) for row in ((number, "prologue", 1, 10.0), (number, "epilogue", 3, 120.0))]
+
+
+@pytest.mark.parametrize("given", [{}, {"num_layers": 12}], ids=["config", "user"])
+@in_one_lake
+def test_a_rank_of_a_pipeline_has_some_of_its_config_s_layers_by_what_happens_once_per_pass(tmp_path, given):
+    """Of six layers three run here, as tokens that are gathered and drawn show; another number of the user's stands."""
+    model = Model(layers=3)
+    for step in range(4):
+        # Equal events would be one trace.
+        model.forward(2, 1, 128 + step + len(given))
+    config = json.dumps({"num_hidden_layers": 6, "layer_types": ["sliding_attention", "full_attention"] * 3})
+    lake = yield Files(model.write(tmp_path), config=config, **given)
+    rows = lake.rows("SELECT num_layers, layer_count, complete FROM passes ORDER BY pass_id")
+    if given:
+        assert rows == [(12, 12, True)]
+    else:
+        assert rows == [(3, 3, True)] * 4
+        # Which of the model's layers these are, no one says.
+        assert lake.rows("SELECT DISTINCT layer_type FROM layers") == [(None,)]
