@@ -393,7 +393,7 @@ def test_the_lakes_own_markers_of_gaps_count(s1_lake):
     markers = s1_lake.path / "lookup" / "gap_markers.csv"
     markers.write_text("pattern,in_reference\n^mine$,false\n")
     assert s1_lake.rows(asked) == [(True, True, False)]
-    # The second is none by itself, and would be one among others.
+    # The second is no valid expression alone, but would be as one of several alternatives.
     for wrong in ("(", "a)|(b"):
         markers.write_text(f"pattern,in_reference\n{wrong},false\n")
         with pytest.raises(InputError, match="gap_markers: a rule is not a regular expression"):

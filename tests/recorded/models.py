@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable
 
 import torch
-from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch.profiler import profile, record_function, schedule
 
 from .recorder import (
+    ACTIVITIES,
     DEVICE,
     TINY,
     built,
@@ -141,10 +142,9 @@ def training(name: str, steps: int, model: torch.nn.Module, facts: dict) -> None
         "steps": steps,
     }
     sync()
-    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if DEVICE == "cuda" else [])]
     plan = schedule(wait=0, warmup=1, active=steps)
     with profile(
-        activities=activities, record_shapes=True, schedule=plan, on_trace_ready=lambda done: save(done, name, **facts)
+        activities=ACTIVITIES, record_shapes=True, schedule=plan, on_trace_ready=lambda done: save(done, name, **facts)
     ) as profiler:
         for _ in range(steps + 1):
             run()
@@ -233,6 +233,8 @@ def others() -> dict[str, dict]:
         | {"num_key_value_heads": 4 if TINY else 16},
         "gpt_oss": small
         | {"num_hidden_layers": 6, "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 128},
+        # Sliding and full attention in turns.
+        "gemma2": small | {"num_hidden_layers": 6, "sliding_window": 128},
         "gemma3_text": small | {"num_hidden_layers": 12, "sliding_window": 128},
         "qwen3_next": small
         | experts
@@ -257,7 +259,7 @@ def other(kind: str) -> Callable[[], None]:
     return run
 
 
-for _kind in ("qwen3_moe", "mixtral", "deepseek_v3", "gpt_oss", "gemma3_text", "qwen3_next"):
+for _kind in ("qwen3_moe", "mixtral", "deepseek_v3", "gpt_oss", "gemma2", "gemma3_text", "qwen3_next"):
     part(other(_kind))
 
 

@@ -15,6 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 OUT = Path(sys.argv[1])
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TINY = DEVICE == "cpu"
+ACTIVITIES = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if DEVICE == "cuda" else [])]
 TRUTH: dict[str, dict] = {}
 PARTS: dict[str, Callable[[], None]] = {}
 DROPPED = {
@@ -59,8 +60,7 @@ def write(trace: dict, path: Path) -> None:
 def recorded(name: str, truth: dict, **options: object) -> Iterator[profile]:
     """Profile what runs inside, shapes recorded."""
     sync()
-    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if DEVICE == "cuda" else [])]
-    with profile(activities=activities, record_shapes=True, **options) as profiler:
+    with profile(activities=ACTIVITIES, record_shapes=True, **options) as profiler:
         yield profiler
         sync()
     save(profiler, name, **truth)

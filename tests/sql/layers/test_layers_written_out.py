@@ -50,8 +50,10 @@ class Model:
         self.product("up_gemm")
         self.product("down_gemm")
 
-    def forward(self, batch, queries, keys, *, head_after=1.0, next_after=1.0):
+    def forward(self, batch, queries, keys, *, head_after=1.0, next_after=1.0, mask_after=None):
         self.run("indexSelectSmallIndex<BFloat16, long>", "aten::index_select", idle=next_after)
+        if mask_after is not None:
+            self.run("triu_tril_kernel<bool, int, false, 8, false>", "aten::tril", idle=mask_after)
         for _ in range(self.layers):
             self.layer(batch, queries, keys)
         self.run(NORM, "aten::native_layer_norm")
@@ -124,6 +126,7 @@ def test_a_softmax_of_the_loss_or_backward_marks_no_layer(tmp_path):
         model.product()
     lake = yield model.write(tmp_path)
     assert lake.rows("FROM anchors") == []
+    assert lake.rows("SELECT pattern FROM anchor_candidates WHERE contains(pattern, 'softmax')") == []
 
 
 @pytest.mark.parametrize(("head_after", "next_after"), [(200.0, 1.0), (200.0, 50.0), (1.0, 200.0)])
@@ -139,6 +142,17 @@ def test_the_head_and_its_sampling_are_of_the_pass_that_they_end_wherever_the_de
     assert lake.rows(
         "SELECT pass_id, part, kernel_count, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY pass_id, start_ns"
     ) == [row for number in range(3) for row in ((number, "prologue", 1, 10.0), (number, "epilogue", 3, 120.0))]
+
+
+@in_one_lake
+def test_what_is_gathered_after_the_sampling_is_of_the_next_pass_though_the_device_waits_behind_it(tmp_path):
+    model = Model()
+    for step in range(3):
+        model.forward(2, 1, 128 + step, mask_after=300.0)
+    lake = yield model.write(tmp_path)
+    assert lake.rows(
+        "SELECT pass_id, part, kernel_count FROM pass_parts WHERE part <> 'gap' ORDER BY pass_id, start_ns"
+    ) == [row for number in range(3) for row in ((number, "prologue", 2), (number, "epilogue", 3))]
 
 
 @pytest.mark.parametrize("given", [{}, {"num_layers": 12}], ids=["config", "user"])
