@@ -16,8 +16,9 @@ from .schema import empty_select
 if TYPE_CHECKING:
     import duckdb
 
-#: Views that several read, and few of them much of: all events, in tables of their own, would take the memory.
-NEVER_TABLES = frozenset({"events"})
+#: Views that several read, and few of them much of: all events, in tables of their own, would take the memory. What
+#: kernels are of which model differs from what is there in few traces alone.
+NEVER_TABLES = frozenset({"events", "_kernel_series", "_seated_kernels"})
 #: Columns, with their types, of helpers that were empty before.
 _helper_columns: dict[str, dict[str, str]] = {}
 

@@ -151,7 +151,7 @@ sized AS (
         END AS blocks_per_layer,
         c.is_fixed OR (c.role <> 'inside' AND c.usual_blocks IS NOT NULL) AS is_fixed,
         CASE WHEN c.role <> 'inside' THEN c.anchor_lead END AS lead,
-        p.breaks, p.beats, p.pass_source
+        p.breaks, p.beats, p.attentions, p.pass_source
     FROM counted AS c
     LEFT JOIN _pass_rhythms AS p
         ON p.trace_id = c.trace_id
@@ -204,19 +204,26 @@ ranked AS (
             WHEN 'begin' THEN (extra = 0 OR lead > 0 OR first_anchors > 0)
                 -- Kernels that all come before the attention are norms of queries and keys.
                 AND (preference < 1000 OR (blocks = 2 AND (lead < 2 OR first_anchors > 0)))
-            ELSE anchor_count <= beats
+            ELSE anchor_count <= attentions * beats AND blocks = attentions
         END, TRUE)
             AND (NOT has_breaks OR coalesce(extra = break_anchors - blocks, TRUE))
             -- A known pattern may count otherwise in another engine.
             AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
-        blocks <> blocks_per_layer AS is_correction
+        blocks <> blocks_per_layer AS is_correction,
+        -- Of the names of attention those of all layers are wanted, not those of some.
+        coalesce(role = 'inside' AND anchor_count < attentions * beats AND bool_or(
+            role = 'inside' AND anchor_count = attentions * beats
+        ) OVER (PARTITION BY trace_id, series, device), FALSE) AS is_in_some
     FROM splits
     WHERE coalesce(pass_anchors, 1) > 0
 ),
 best AS (
     SELECT
         *, fits OR is_counted AS is_known,
-        NOT is_spare AND ((fits AND is_consistent) OR pattern_source <> 'detected') AS is_possible
+        NOT is_spare AND (
+            pattern_source <> 'detected'
+            OR (fits AND is_consistent AND NOT is_in_some)
+        ) AS is_possible
     FROM ranked
     QUALIFY row_number() OVER (
         PARTITION BY trace_id, series, device, preference
@@ -231,6 +238,7 @@ SELECT
     CASE
         WHEN len(half_labels) = blocks THEN half_labels
         WHEN blocks = 1 THEN ['full']
+        WHEN blocks = 2 AND role = 'inside' THEN ['self', 'cross']
         WHEN blocks = 2 THEN ['attn', 'ffn']
         ELSE ['block' || n FOR n IN range(blocks)]
     END AS half_labels,

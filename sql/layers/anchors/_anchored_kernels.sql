@@ -217,7 +217,8 @@ ASOF LEFT JOIN starts AS s
 -- here, by rules of their own.
 -- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
 -- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
--- the half's usual length, or at the usual length itself where there is none. Without one, or
+-- the half's usual length, or at the usual length itself where there is none or it leaves too
+-- little, as where compilers give the last layer's end another name. Without one, or
 -- when the half is much shorter than all others, the capture begins or ends within it. Where calls
 -- of the model part passes, a half ends with its call and may be shorter.
 --
@@ -260,7 +261,7 @@ cut AS (
     SELECT
         *,
         arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
-            is_open AND (
+            is_open AND (kept >= 0.75 * least_length OR length < usual_length) AND (
                 name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
             )
         ) OVER lane_block AS matched_length

@@ -3,7 +3,7 @@
 -- one beat while no matrix product and no collective comes between them: split attention and its
 -- merge, or two variants that layers take turns with, count once.
 -- trace_id      VARCHAR  trace
--- series        VARCHAR  the model, empty where the trace has one alone
+-- series        VARCHAR  the model, empty where the host shows one alone or none
 -- device        INTEGER  device
 -- stream        BIGINT   the stream
 -- kernel_id     BIGINT   the kernel
@@ -28,7 +28,7 @@ WITH played AS (
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
         starts_with(k.category, 'gemm') OR k.category IN ('moe', 'moe_gemm', 'mc2')
             OR k.kind = 'communication' AS parts_layers
-    FROM _seated_kernels AS k
+    FROM _heard_kernels AS k
     LEFT JOIN anchor_roles AS r ON r.category = k.category
     WHERE k.kind <> 'memory'
 ),

@@ -1,10 +1,5 @@
--- One row per device operation whose layer is sought by an anchor's name, on the stream where it is
--- sought. Where a trace has several models, what none of them launched is not here. Attention of
--- Ascend devices needs no name, nor do programs whose runs the trace shows: their devices are not
--- here. Collectives of the others have no stream in their rows, or that of a helper, and a name for
--- each call: they are sought by their type, on the stream that spends most time in attention, or
--- else in anything. A softmax that is attention written out counts as attention, under a name that
--- no other softmax has.
+-- One row per device operation whose layer is sought by an anchor's name, as _heard_kernels has it,
+-- with its model where several take turns.
 -- trace_id        VARCHAR  trace
 -- series          VARCHAR  the model, empty where the trace has one alone
 -- device          INTEGER  device
@@ -21,37 +16,10 @@
 -- launch_ns       BIGINT   start of that launch
 -- call_ns         BIGINT   start of the call of a model around the launch, NULL if unknown
 CREATE VIEW _seated_kernels AS
-WITH seats AS (
-    SELECT k.trace_id, k.device, k.stream
-    FROM kernels AS k
-    JOIN traces AS t ON t.trace_id = k.trace_id
-    LEFT JOIN anchor_roles AS r ON r.category = k.category
-    WHERE t.format = 'ascend' AND k.kind = 'compute'
-    GROUP BY k.trace_id, k.device, k.stream
-    QUALIFY row_number() OVER (
-        PARTITION BY k.trace_id, k.device
-        ORDER BY
-            coalesce(sum(k.dur_ns) FILTER (r.role = 'inside'), 0) DESC, sum(k.dur_ns) DESC, k.stream
-    ) = 1
-)
 SELECT
-    k.trace_id, coalesce(m.series, '') AS series, k.device,
-    CASE WHEN s.trace_id IS NULL THEN k.stream ELSE s.stream END AS stream,
-    k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
-    CASE
-        WHEN w.kernel_id IS NOT NULL THEN 'softmax of attention'
-        WHEN s.trace_id IS NULL THEN k.name
-        ELSE k.display_name
-    END AS name,
-    CASE WHEN w.kernel_id IS NULL THEN k.category ELSE 'attention' END AS category, k.kind,
-    k.launch_id,
-    k.launch_kernels, k.launch_ns, m.call_ns
-FROM kernels AS k
-LEFT JOIN seats AS s
-    ON s.trace_id = k.trace_id AND s.device = k.device AND k.kind = 'communication'
-LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
-LEFT JOIN _written_attention AS w ON w.trace_id = k.trace_id AND w.kernel_id = k.kernel_id
-ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
-ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p
-    ON p.trace_id = k.trace_id AND p.device = k.device
-WHERE m.kernel_id IS NULL OR m.series IS NOT NULL;
+    k.trace_id, CASE WHEN t.kernel_id IS NULL THEN k.series ELSE t.series END AS series, k.device,
+    k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns, k.name, k.category, k.kind,
+    k.launch_id, k.launch_kernels, k.launch_ns, k.call_ns
+FROM _heard_kernels AS k
+LEFT JOIN _turned_kernels AS t ON t.trace_id = k.trace_id AND t.kernel_id = k.kernel_id
+WHERE t.kernel_id IS NULL OR t.series IS NOT NULL;

@@ -1,7 +1,7 @@
--- One row per softmax that is the attention of a layer, on devices where no kernel is attention by
--- its name: between the two products into which attention is written out, nothing works but what
--- scales, masks, copies and drops out. A router's softmax has a choice of experts beside it, that
--- of a loss the loss, that before sampling no product behind it. An anchor that the user named
+-- One row per softmax that is the attention of a layer, which no kernel is by its name: between the
+-- two products into which attention is written out, nothing works but what scales, masks, copies,
+-- drops out and adds a bias of positions. A router's softmax has a choice of experts beside it,
+-- that of a loss the loss, that before sampling no product behind it. An anchor that the user named
 -- stands alone: then there are no rows.
 --
 -- stored: per trace
@@ -13,10 +13,9 @@ WITH devices AS (
     SELECT c.trace_id, c.device
     FROM (SELECT DISTINCT trace_id, device, category FROM kernels) AS c
     JOIN _layer_settings AS s ON s.trace_id = c.trace_id
-    LEFT JOIN anchor_roles AS r ON r.category = c.category
     WHERE s.anchor IS NULL
     GROUP BY c.trace_id, c.device
-    HAVING bool_or(c.category = 'softmax') AND NOT coalesce(bool_or(r.role = 'inside'), FALSE)
+    HAVING bool_or(c.category = 'softmax')
 ),
 heavy AS (
     SELECT
@@ -27,7 +26,9 @@ heavy AS (
     JOIN devices AS d ON d.trace_id = k.trace_id AND d.device = k.device
     WHERE
         k.kind <> 'memory'
-        AND k.category NOT IN ('elementwise', 'fused', 'copy', 'cast', 'fill', 'reduce', 'random')
+        AND k.category NOT IN (
+            'elementwise', 'fused', 'copy', 'cast', 'fill', 'reduce', 'random', 'index'
+        )
 )
 SELECT trace_id, kernel_id
 FROM heavy

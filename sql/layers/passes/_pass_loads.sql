@@ -3,20 +3,23 @@
 -- queries of a sequence (one and its drafts) and more keys than these it is a decode; else a
 -- prefill where the model also decodes. Without any decode it may be an encoder or training, and
 -- has no stage. A softmax over (batch, heads, queries, keys) is attention too, written out as
--- products.
+-- products. What attends to an encoder has the same queries as the attention before it, and is left
+-- out.
 CREATE VIEW _batch_loads AS
 WITH called AS (
     SELECT p.trace_id, p.device, p.pass_id, p.series, k.op_name, k.input_dims
     FROM _kernel_places AS p
     JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
     JOIN anchor_roles AS r ON r.category = k.category
-    WHERE p.layer_id IS NOT NULL AND r.role = 'inside' AND k.op_name IS NOT NULL
+    WHERE
+        p.layer_id IS NOT NULL AND r.role = 'inside' AND k.op_name IS NOT NULL
+        AND p.half IS DISTINCT FROM 'cross'
     UNION ALL
     SELECT p.trace_id, p.device, p.pass_id, p.series, 'softmax', k.input_dims
     FROM _kernel_places AS p
     JOIN _written_attention AS w ON w.trace_id = p.trace_id AND w.kernel_id = p.kernel_id
     JOIN kernels AS k ON k.trace_id = p.trace_id AND k.kernel_id = p.kernel_id
-    WHERE p.layer_id IS NOT NULL
+    WHERE p.layer_id IS NOT NULL AND p.half IS DISTINCT FROM 'cross'
 ),
 operators AS (
     SELECT

@@ -101,17 +101,31 @@ def test_a_model_that_only_takes_whole_sequences_has_tokens_and_no_stage(tmp_pat
 
 
 @in_one_lake
-def test_where_a_kernel_is_attention_by_its_name_softmaxes_are_none(tmp_path):
-    """Of a decoder with fused attention and a softmax beside it in each layer, a layer is a fused one."""
+def test_beside_a_kernel_that_is_attention_by_its_name_a_softmax_is_attention_too(tmp_path):
+    """A decoder like T5's: its own attention has a bias and is written out, that to the encoder is fused."""
     model = Model(layers=0)
     for _ in range(3):
         model.forward(1, 1, 1)
         for _ in range(4):
-            model.layer(1, 1, 64)
+            model.run(NORM, "aten::native_layer_norm")
+            model.product()
+            model.attention(1, 1, 64)
+            model.product("out_gemm")
+            model.run(NORM, "aten::native_layer_norm")
+            model.product("query_gemm")
             model.run("flash_fwd_kernel<Flash_fwd_kernel_traits<64>>", "aten::_flash_attention_forward")
             model.product("out_gemm")
+            model.product("up_gemm")
+            model.run("vectorized_elementwise_kernel<8, launch_clamp_scalar>", "aten::clamp_min")
+            model.product("down_gemm")
     lake = yield model.write(tmp_path)
-    assert lake.rows("SELECT count(*) FROM anchors WHERE contains(name, 'softmax')") == [(0,)]
+    assert lake.rows("SELECT num_layers, layer_count, complete FROM passes") == [(4, 4, True)] * 3
+    assert lake.rows(
+        "SELECT half, count(*) FROM anchors JOIN layer_kernels USING (trace_id, kernel_id) GROUP BY 1 ORDER BY 1"
+    ) == [
+        ("cross", 12),
+        ("self", 12),
+    ]
 
 
 @in_one_lake

@@ -1,0 +1,226 @@
+-- One row per device operation of a trace that shows calls of modules, or graphs of several models:
+-- the series of passes that it may belong to, one for each model of the trace. Models are those
+-- whose layers the modules show, and outermost modules that run attention twice or more without
+-- showing layers, compiled ones. Where no modules were recorded, calls of compiled code stand for
+-- them. Where modules show none, graphs may: those of one model, whatever the batch size, have
+-- kernels in common that run equally often, once in each layer. With a graph goes what else its
+-- step launched. Where a trace has one model, all its work is of one series.
+--
+-- stored: per trace
+--
+-- trace_id   VARCHAR  trace
+-- device     INTEGER  device
+-- kernel_id  BIGINT   the operation
+-- series     VARCHAR  name of the model, empty where there is one alone; NULL: none of the models
+-- call_ns    BIGINT   start of the outermost module's call that launched it, or of compiled code's;
+--                     NULL if unknown
+-- module     VARCHAR  that module
+CREATE VIEW _called_kernels AS
+WITH RECURSIVE outermost AS (
+    SELECT trace_id, pid, tid, event_id, start_ns, end_ns, module, TRUE AS is_module
+    FROM module_calls
+    WHERE depth = 0
+    UNION ALL
+    SELECT
+        trace_id, pid, tid, event_id, start_ns, end_ns, regexp_replace(name, '/\d+$', ''), FALSE
+    FROM events
+    ANTI JOIN (SELECT DISTINCT trace_id FROM module_calls) AS shown USING (trace_id)
+    WHERE
+        lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
+        AND starts_with(name, 'Torch-Compiled Region: ')
+    WINDOW thread AS (PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id)
+    QUALIFY start_ns >= coalesce(
+        max(end_ns) OVER (thread ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns
+    )
+),
+shown AS (
+    SELECT
+        o.trace_id, o.event_id, min(l.series) AS series, count(DISTINCT l.series) AS models
+    FROM _module_layers AS l
+    ASOF JOIN outermost AS o
+        ON o.trace_id = l.trace_id AND o.pid = l.pid AND o.tid = l.tid AND o.start_ns <= l.start_ns
+    GROUP BY o.trace_id, o.event_id
+),
+launched AS (
+    SELECT
+        k.trace_id, k.device, k.kernel_id, k.launch_ns, k.launch_pid, k.launch_tid,
+        coalesce(r.role = 'inside', FALSE) AS is_attention
+    FROM kernels AS k
+    SEMI JOIN outermost ON outermost.trace_id = k.trace_id
+    LEFT JOIN anchor_roles AS r ON r.category = k.category
+),
+threads AS (
+    SELECT
+        o.trace_id, o.pid, o.tid, count(l.launch_tid) = 0 AS is_any_thread
+    FROM (
+        SELECT trace_id, pid, tid, count(*) AS calls FROM outermost GROUP BY trace_id, pid, tid
+    ) AS o
+    LEFT JOIN (SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched) AS l
+        ON l.trace_id = o.trace_id AND l.launch_pid = o.pid AND l.launch_tid = o.tid
+    GROUP BY o.trace_id, o.pid, o.tid
+    -- Where no launch is on a thread of modules, threads are numbered apart: one of them will do.
+    QUALIFY NOT is_any_thread OR row_number() OVER (
+        PARTITION BY o.trace_id, o.pid ORDER BY is_any_thread, max(o.calls) DESC, o.tid
+    ) = 1
+),
+fitting AS (
+    SELECT l.*, t.tid AS host_tid
+    FROM launched AS l
+    JOIN threads AS t
+        ON t.trace_id = l.trace_id AND t.pid = l.launch_pid
+        AND (t.is_any_thread OR t.tid = l.launch_tid)
+),
+called AS (
+    SELECT f.trace_id, f.kernel_id, o.event_id, o.start_ns AS call_ns, o.module, o.is_module
+    FROM fitting AS f
+    ASOF JOIN outermost AS o
+        ON o.trace_id = f.trace_id AND o.pid = f.launch_pid AND o.tid = f.host_tid
+        AND o.start_ns <= f.launch_ns
+    WHERE f.launch_ns < o.end_ns
+),
+named AS (
+    SELECT
+        l.trace_id, l.device, l.kernel_id, l.is_attention, c.call_ns,
+        CASE WHEN c.is_module THEN c.module END AS module,
+        h.series IS NOT NULL AS is_shown,
+        coalesce(
+            h.series, CASE WHEN s.models IS NULL THEN c.module WHEN s.models = 1 THEN s.series END
+        ) AS series
+    FROM launched AS l
+    LEFT JOIN called AS c ON c.trace_id = l.trace_id AND c.kernel_id = l.kernel_id
+    LEFT JOIN shown AS s ON s.trace_id = c.trace_id AND s.event_id = c.event_id
+    LEFT JOIN _launched_layers AS h ON h.trace_id = l.trace_id AND h.kernel_id = l.kernel_id
+),
+calls AS (
+    SELECT
+        trace_id, device, series, call_ns, bool_or(is_shown) AS is_shown,
+        count(*) FILTER (is_attention) AS attentions
+    FROM named
+    WHERE series IS NOT NULL
+    GROUP BY trace_id, device, series, call_ns
+),
+models AS (
+    SELECT
+        trace_id, device, series, count(*) OVER (PARTITION BY trace_id, device) AS models
+    FROM calls
+    GROUP BY trace_id, device, series
+    HAVING bool_or(is_shown) OR max(attentions) > 1
+),
+graphs AS (
+    SELECT
+        k.trace_id, k.device, k.launch_id, min(k.launch_ns) AS launch_ns,
+        count(*) FILTER (r.role = 'inside') AS attentions
+    FROM kernels AS k
+    LEFT JOIN anchor_roles AS r ON r.category = k.category
+    WHERE k.launch_kernels > 1
+    GROUP BY k.trace_id, k.device, k.launch_id
+    HAVING count(*) FILTER (r.role = 'inside') > 1
+),
+graph_counts AS (
+    SELECT g.trace_id, g.device, g.launch_id, k.name, count(*) AS calls
+    FROM kernels AS k
+    JOIN graphs AS g
+        ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
+    ANTI JOIN models ON models.trace_id = g.trace_id AND models.device = g.device
+    GROUP BY g.trace_id, g.device, g.launch_id, k.name
+    -- What runs less often may be of the beginning or the end, or of no model.
+    HAVING count(*) > 3
+),
+graph_kinds AS (
+    SELECT
+        trace_id, device, min(launch_id) AS kind, list(launch_id) AS launches,
+        names_and_calls
+    FROM (
+        SELECT
+            trace_id, device, launch_id,
+            list({'name': name, 'calls': calls} ORDER BY name) AS names_and_calls
+        FROM graph_counts
+        GROUP BY trace_id, device, launch_id
+    )
+    GROUP BY trace_id, device, names_and_calls
+),
+alike AS (
+    SELECT a.trace_id, a.device, a.kind, b.kind AS other
+    FROM graph_kinds AS a
+    JOIN graph_kinds AS b
+        ON b.trace_id = a.trace_id AND b.device = a.device
+        AND list_has_any(b.names_and_calls, a.names_and_calls)
+),
+reached AS (
+    SELECT trace_id, device, kind, other FROM alike
+    UNION
+    SELECT reached.trace_id, reached.device, reached.kind, alike.other
+    FROM reached
+    JOIN alike
+        ON alike.trace_id = reached.trace_id AND alike.device = reached.device
+        AND alike.kind = reached.other
+),
+graph_series AS (
+    SELECT
+        trace_id, device, kind,
+        format('graph {}', dense_rank() OVER (PARTITION BY trace_id, device ORDER BY first_kind))
+            AS series
+    FROM (
+        SELECT trace_id, device, kind, min(other) AS first_kind
+        FROM reached
+        GROUP BY trace_id, device, kind
+    )
+),
+graph_models AS (
+    SELECT k.trace_id, k.device, g.launch_id, g.launch_ns, s.series
+    FROM (
+        SELECT trace_id, device, kind, unnest(launches) AS launch_id FROM graph_kinds
+    ) AS k
+    JOIN graph_series AS s
+        ON s.trace_id = k.trace_id AND s.device = k.device AND s.kind = k.kind
+    JOIN graphs AS g
+        ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
+),
+mixed AS (
+    SELECT trace_id, device
+    FROM graph_models
+    GROUP BY trace_id, device
+    HAVING count(DISTINCT series) > 1
+),
+host_steps AS (
+    SELECT trace_id, start_ns, max(end_ns) AS end_ns
+    FROM _steps
+    WHERE device IS NULL
+    GROUP BY trace_id, start_ns
+),
+step_models AS (
+    SELECT s.trace_id, s.start_ns, g.device, min(g.series) AS series
+    FROM graph_models AS g
+    ASOF JOIN host_steps AS s ON s.trace_id = g.trace_id AND s.start_ns <= g.launch_ns
+    WHERE g.launch_ns < s.end_ns
+    GROUP BY s.trace_id, s.start_ns, g.device
+    HAVING count(DISTINCT g.series) = 1
+),
+stepped AS (
+    SELECT k.trace_id, k.device, k.kernel_id, k.launch_id,
+        CASE WHEN k.launch_ns < s.end_ns THEN s.start_ns END AS step_ns
+    FROM kernels AS k
+    SEMI JOIN mixed ON mixed.trace_id = k.trace_id AND mixed.device = k.device
+    ASOF LEFT JOIN host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
+),
+graphed AS (
+    SELECT k.trace_id, k.device, k.kernel_id, coalesce(g.series, s.series) AS series
+    FROM stepped AS k
+    LEFT JOIN graph_models AS g
+        ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
+    LEFT JOIN step_models AS s
+        ON s.trace_id = k.trace_id AND s.device = k.device AND s.start_ns = k.step_ns
+)
+SELECT
+    n.trace_id, n.device, n.kernel_id,
+    CASE WHEN coalesce(d.models, 1) = 1 THEN '' ELSE m.series END AS series, n.call_ns, n.module
+FROM named AS n
+ANTI JOIN mixed ON mixed.trace_id = n.trace_id AND mixed.device = n.device
+LEFT JOIN (SELECT DISTINCT trace_id, device, models FROM models) AS d
+    ON d.trace_id = n.trace_id AND d.device = n.device
+LEFT JOIN models AS m
+    ON m.trace_id = n.trace_id AND m.device = n.device AND m.series = n.series
+UNION ALL
+SELECT g.trace_id, g.device, g.kernel_id, g.series, n.call_ns, n.module
+FROM graphed AS g
+LEFT JOIN named AS n ON n.trace_id = g.trace_id AND n.kernel_id = g.kernel_id;

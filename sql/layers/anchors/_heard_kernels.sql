@@ -1,0 +1,74 @@
+-- One row per device operation whose layer is sought by an anchor's name, on the stream where it is
+-- sought, with the model as far as the host shows it. Where it shows several, what none of them
+-- launched is not here. Attention of
+-- Ascend devices needs no name, nor do programs whose runs the trace shows: their devices are not
+-- here. Collectives of the others have no stream in their rows, or that of a helper, and a name for
+-- each call: they are sought by their type, on the stream that spends most time in attention, or
+-- else in anything. A softmax that is attention written out counts as attention, under a name that
+-- no other softmax has; a clamp from below is a ReLU. Attention
+-- that runs backward marks no layer.
+-- trace_id        VARCHAR  trace
+-- series          VARCHAR  the model, empty where the host shows one alone or none
+-- device          INTEGER  device
+-- stream          BIGINT   the stream
+-- kernel_id       BIGINT   the operation
+-- start_ns        BIGINT   its start
+-- end_ns          BIGINT   its end
+-- dur_ns          BIGINT   its duration
+-- name            VARCHAR  its name, or type
+-- category        VARCHAR  its category
+-- kind            VARCHAR  compute, communication or memory
+-- launch_id       BIGINT   event_id of its launch, NULL if unknown
+-- launch_kernels  BIGINT   operations of that launch
+-- launch_ns       BIGINT   start of that launch
+-- call_ns         BIGINT   start of the call of a model around the launch, NULL if unknown
+CREATE VIEW _heard_kernels AS
+WITH seats AS (
+    SELECT k.trace_id, k.device, k.stream
+    FROM kernels AS k
+    JOIN traces AS t ON t.trace_id = k.trace_id
+    LEFT JOIN anchor_roles AS r ON r.category = k.category
+    WHERE t.format = 'ascend' AND k.kind = 'compute'
+    GROUP BY k.trace_id, k.device, k.stream
+    QUALIFY row_number() OVER (
+        PARTITION BY k.trace_id, k.device
+        ORDER BY
+            coalesce(sum(k.dur_ns) FILTER (r.role = 'inside'), 0) DESC, sum(k.dur_ns) DESC, k.stream
+    ) = 1
+),
+backward AS (
+    SELECT DISTINCT k.trace_id, k.name, k.op_name
+    FROM (SELECT DISTINCT trace_id, name, op_name, category FROM kernels) AS k
+    JOIN anchor_roles AS r ON r.category = k.category
+    JOIN direction_rules AS d
+        ON regexp_matches(k.name, d.pattern) OR regexp_matches(k.op_name, d.pattern)
+    WHERE r.role = 'inside' AND d.subject = 'kernel' AND d.direction = 'backward'
+)
+SELECT
+    k.trace_id, coalesce(m.series, '') AS series, k.device,
+    CASE WHEN s.trace_id IS NULL THEN k.stream ELSE s.stream END AS stream,
+    k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+    CASE
+        WHEN w.kernel_id IS NOT NULL THEN 'softmax of attention'
+        WHEN s.trace_id IS NULL THEN k.name
+        ELSE k.display_name
+    END AS name,
+    CASE
+        WHEN w.kernel_id IS NOT NULL THEN 'attention'
+        WHEN b.name IS NOT NULL THEN 'attention backward'
+        WHEN k.op_name = 'aten::clamp_min' THEN 'activation'
+        ELSE k.category
+    END AS category,
+    k.kind,
+    k.launch_id, k.launch_kernels, k.launch_ns, m.call_ns
+FROM kernels AS k
+LEFT JOIN seats AS s
+    ON s.trace_id = k.trace_id AND s.device = k.device AND k.kind = 'communication'
+LEFT JOIN _called_kernels AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
+LEFT JOIN _written_attention AS w ON w.trace_id = k.trace_id AND w.kernel_id = k.kernel_id
+LEFT JOIN backward AS b
+    ON b.trace_id = k.trace_id AND b.name = k.name AND b.op_name IS NOT DISTINCT FROM k.op_name
+ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
+ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p
+    ON p.trace_id = k.trace_id AND p.device = k.device
+WHERE m.kernel_id IS NULL OR m.series IS NOT NULL;

@@ -1,0 +1,214 @@
+-- One row per beat and mark of pass_marks that occurs on the device, and how often it occurs there.
+-- The step of a beat is the one of the host that its attention was launched from, else the
+-- annotation of the device that it runs in.
+CREATE VIEW _beat_marks AS
+WITH heard AS (
+    SELECT
+        *,
+        start_ns - max(end_ns) OVER (
+            PARTITION BY trace_id, series, device ORDER BY start_ns, kernel_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS idle_ns
+    FROM _beats
+),
+attentions AS (
+    SELECT trace_id, series, device, beat, start_ns, launch_ns, graph_id, call_ns
+    FROM heard
+    WHERE begins_beat
+),
+pauses AS (
+    SELECT trace_id, series, device, beat, max(idle_ns) AS pause_ns
+    FROM heard
+    GROUP BY trace_id, series, device, beat
+),
+on_device AS (
+    SELECT
+        a.trace_id, a.series, a.device, a.beat, a.launch_ns, a.graph_id,
+        a.call_ns,
+        CASE WHEN a.start_ns < s.end_ns THEN s.start_ns END AS step_ns
+    FROM attentions AS a
+    ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NOT NULL) AS s
+        ON s.trace_id = a.trace_id AND s.device = a.device AND s.start_ns <= a.start_ns
+),
+turns AS (
+    SELECT
+        d.trace_id, d.series, d.device, d.beat, d.graph_id,
+        lead(d.graph_id) OVER lane AS next_graph_id, d.call_ns,
+        lead(d.call_ns) OVER lane AS next_call_ns,
+        coalesce(CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END, d.step_ns) AS step_ns,
+        lead(coalesce(CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END, d.step_ns)) OVER lane
+            AS next_step_ns
+    FROM on_device AS d
+    ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL) AS s
+        ON s.trace_id = d.trace_id AND s.start_ns <= d.launch_ns
+    WINDOW lane AS (PARTITION BY d.trace_id, d.series, d.device ORDER BY d.beat)
+),
+found AS (
+    SELECT trace_id, series, device, beat, category AS mark, count(*) AS mark_count
+    FROM heard
+    GROUP BY trace_id, series, device, beat, category
+    UNION ALL
+    SELECT trace_id, series, device, beat, 'lookup', count(*)
+    FROM heard
+    SEMI JOIN _token_lookups USING (trace_id, kernel_id)
+    GROUP BY trace_id, series, device, beat
+    UNION ALL
+    SELECT trace_id, series, device, beat, 'graph', 1
+    FROM turns
+    WHERE graph_id <> next_graph_id
+    UNION ALL
+    SELECT trace_id, series, device, beat, 'call', 1
+    FROM turns
+    WHERE call_ns <> next_call_ns
+    UNION ALL
+    SELECT trace_id, series, device, beat, 'step', 1
+    FROM turns
+    WHERE next_step_ns IS NOT NULL AND step_ns IS DISTINCT FROM next_step_ns
+    UNION ALL
+    SELECT trace_id, series, device, beat, 'pause', 1
+    FROM pauses
+    QUALIFY pause_ns > 20000 + 4 * median(pause_ns) OVER (PARTITION BY trace_id, series, device)
+)
+SELECT f.trace_id, f.series, f.device, f.beat, f.mark, f.mark_count
+FROM found AS f
+JOIN pass_marks AS m ON m.mark = f.mark;
+
+-- One row per beat of a device with attention, and what speaks for another pass after it. Between
+-- two passes there is more of pass_marks than between two layers: a beat is a break where the marks
+-- that it has more often than usual weigh 4 or more, and half of what the heaviest has, unless one
+-- of them is sure. Some layers of a pass may have more of some marks than others, as those with
+-- experts among those without: where the other breaks part the beats evenly, a beat with no more
+-- than such marks is no break.
+--
+-- trace_id          VARCHAR  trace
+-- series            VARCHAR  the model, empty where the host shows one alone or none
+-- device            INTEGER  device
+-- beat              BIGINT   beat, from 1; 0 before the first attention
+-- last_beat         BIGINT   the last beat of the device
+-- stream            BIGINT   stream that was listened to
+-- start_ns          BIGINT   start of its first attention, NULL in beat 0
+-- name              VARCHAR  name of that attention
+-- has_feed_forward  BOOLEAN  a feed-forward follows the attention: its activation, or a choice of
+--                            experts
+-- weight            DOUBLE   weight of the marks that it has more often than usual
+-- is_sure           BOOLEAN  one of these happens once per pass: tokens that enter or are drawn, a
+--                            loss, another call, graph or step
+-- is_step           BOOLEAN  another step annotation follows
+-- is_call           BOOLEAN  another call of the model follows
+-- lacks_product     BOOLEAN  it has fewer matrix products than usual
+-- is_strange        BOOLEAN  it has a kernel that no beat within a pass has
+-- is_break          BOOLEAN  another pass begins after it
+CREATE VIEW _pass_beats AS
+WITH beats AS (
+    SELECT
+        trace_id, series, device, beat, any_value(stream) AS stream,
+        min(start_ns) FILTER (begins_beat) AS start_ns,
+        any_value(name) FILTER (begins_beat) AS name,
+        bool_or(category IN ('activation', 'moe')) AS has_feed_forward
+    FROM _beats
+    GROUP BY trace_id, series, device, beat
+),
+grid AS (
+    SELECT
+        b.trace_id, b.series, b.device, b.beat, m.mark, m.weight, m.in_layers,
+        coalesce(c.mark_count, 0) AS mark_count,
+        max(b.beat) OVER (PARTITION BY b.trace_id, b.series, b.device) AS last_beat
+    FROM beats AS b
+    CROSS JOIN pass_marks AS m
+    LEFT JOIN _beat_marks AS c
+        ON c.trace_id = b.trace_id
+        AND c.series = b.series
+        AND c.device = b.device
+        AND c.beat = b.beat
+        AND c.mark = m.mark
+),
+excess AS (
+    SELECT
+        *,
+        quantile_disc(mark_count, 0.5) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER (
+            PARTITION BY trace_id, series, device, mark
+        ) AS usual_count
+    FROM grid
+),
+weighed AS (
+    SELECT
+        trace_id, series, device, beat, any_value(last_beat) AS last_beat,
+        coalesce(sum(weight) FILTER (mark_count > usual_count), 0) AS weight,
+        bool_or(mark_count > usual_count AND weight >= 3) AS is_sure,
+        bool_or(mark_count > usual_count AND NOT in_layers) AS is_strong,
+        bool_or(mark_count > usual_count AND mark = 'step') AS is_step,
+        bool_or(mark_count > usual_count AND mark = 'call') AS is_call,
+        bool_or(mark_count < usual_count AND starts_with(mark, 'gemm')) AS lacks_product
+    FROM excess
+    GROUP BY trace_id, series, device, beat
+),
+judged AS (
+    SELECT
+        *, beat BETWEEN 1 AND last_beat - 1 AS is_inner,
+        beat BETWEEN 1 AND last_beat - 1 AND weight >= 4 AND (
+            is_sure OR weight >= max(weight) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2
+        ) AS may_break
+    FROM weighed
+    WINDOW lane AS (PARTITION BY trace_id, series, device)
+),
+lanes AS (
+    SELECT
+        trace_id, series, device, any_value(last_beat) AS beats,
+        bool_or(NOT is_inner AND is_sure) AS has_sure_edge,
+        coalesce(list(beat ORDER BY beat) FILTER (may_break AND is_strong), []) AS breaks
+    FROM judged
+    GROUP BY trace_id, series, device
+    HAVING bool_or(may_break AND NOT is_strong)
+),
+even AS (
+    SELECT trace_id, series, device
+    FROM (
+        SELECT
+            *,
+            CASE
+                WHEN len(breaks) > 1
+                    THEN list_mode([breaks[n + 1] - breaks[n] FOR n IN range(1, len(breaks))])
+                WHEN len(breaks) = 1 THEN beats / 2
+                WHEN has_sure_edge THEN beats
+            END AS length
+        FROM lanes
+    )
+    WHERE
+        coalesce(breaks[1], 0) <= length AND beats - coalesce(breaks[-1], 0) <= length
+        AND len([n FOR n IN breaks IF (n - breaks[1]) % length <> 0]) = 0
+),
+broken AS (
+    SELECT
+        j.* EXCLUDE (may_break, is_strong),
+        j.may_break AND (j.is_strong OR e.trace_id IS NULL) AS is_break
+    FROM judged AS j
+    LEFT JOIN even AS e
+        ON e.trace_id = j.trace_id AND e.series = j.series AND e.device = j.device
+),
+-- Of all beats the first and the last may hold kernels that the layers between have not.
+strangers AS (
+    SELECT DISTINCT trace_id, series, device, beat
+    FROM (
+        SELECT j.trace_id, j.series, j.device, j.beat
+        FROM (SELECT DISTINCT trace_id, series, device, beat, name FROM _beats) AS b
+        JOIN broken AS j
+            ON j.trace_id = b.trace_id
+            AND j.series = b.series
+            AND j.device = b.device
+            AND j.beat = b.beat
+        QUALIFY NOT bool_or(j.is_inner AND NOT j.is_break) OVER (
+            PARTITION BY j.trace_id, j.series, j.device, b.name
+        )
+    )
+)
+SELECT
+    j.trace_id, j.series, j.device, j.beat, j.last_beat, b.stream, b.start_ns, b.name,
+    b.has_feed_forward, j.weight, j.is_sure, j.is_step, j.is_call, j.lacks_product,
+    s.trace_id IS NOT NULL AS is_strange, j.is_break
+FROM broken AS j
+JOIN beats AS b
+    ON b.trace_id = j.trace_id AND b.series = j.series AND b.device = j.device
+    AND b.beat = j.beat
+LEFT JOIN strangers AS s
+    ON s.trace_id = j.trace_id AND s.series = j.series AND s.device = j.device
+    AND s.beat = j.beat;

@@ -1,0 +1,189 @@
+"""Several models in one trace that shows no modules: they are told apart by the turns that they take.
+
+Each kernel takes 10 us and follows the last after 1 us. Tokens enter by the lookup of an embedding, patches by a
+convolution; a pass that draws a token ends with an arg-max.
+"""
+
+import pytest
+
+from ...kernel_traces import GEMM, Trace
+from ...lakes import in_one_lake
+
+NORM = "vectorized_layer_norm_kernel<BFloat16, float, false>"
+PASSES = "SELECT series, num_layers, layer_count, complete FROM passes ORDER BY pass_id"
+
+
+class Models:
+    """Writes passes of models: kernels one after another, each launched by an operator."""
+
+    def __init__(self):
+        self.trace, self.now = Trace(), 0.0
+
+    def run(self, name, op="aten::add", around=None):
+        """Add a kernel."""
+        self.now += 1.0
+        if around:
+            self.trace.op(around, self.now - 0.9, 0.8)
+        number = self.trace.op(op, self.now - 0.8, 0.5)
+        self.trace.kernel(name, self.now - 0.6, self.now, 10.0, number)
+        self.now += 10.0
+
+    def lookup(self):
+        """Tokens enter, by a kernel whose name is that of any gather."""
+        self.run("vectorized_gather_kernel<16, long>", "aten::gather", around="aten::embedding")
+
+    def patches(self):
+        """Patches enter."""
+        self.run("sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32", "aten::cudnn_convolution")
+
+    def draw(self):
+        """A token is drawn."""
+        self.run(NORM, "aten::native_layer_norm")
+        self.run(GEMM, "aten::mm")
+        self.run("reduce_kernel<512, 1, ReduceOp<BFloat16, ArgMaxOps<float>>>", "aten::argmax")
+
+    def attention(self):
+        """Norm, projections, attention and its output."""
+        self.run(NORM, "aten::native_layer_norm")
+        self.run(GEMM, "aten::mm")
+        self.run("flash_fwd_kernel<Flash_fwd_kernel_traits<64>>", "aten::_flash_attention_forward")
+        self.run(GEMM, "aten::mm")
+
+    def feed_forward(self, experts=0):
+        """Norm and two products; of experts each has its own, behind a router."""
+        self.run(NORM, "aten::native_layer_norm")
+        if experts:
+            self.run(GEMM, "aten::mm")
+            self.run("sbtopk::gatherTopK<float, unsigned int, 2, false>", "aten::topk")
+            self.run("index_elementwise_kernel<128, 4>", "aten::index")
+        for _ in range(max(experts, 1)):
+            self.run(GEMM, "aten::mm")
+            self.run("vectorized_elementwise_kernel<8, GeluCUDAKernelImpl>", "aten::gelu")
+            self.run(GEMM, "aten::mm")
+
+    def layers(self, count, *, crosses=False):
+        """Layers, with an attention to an encoder where `crosses`."""
+        for _ in range(count):
+            self.attention()
+            if crosses:
+                self.attention()
+            self.feed_forward()
+
+    def write(self, folder):
+        """Write the trace."""
+        return self.trace.write(folder / "trace.json")
+
+
+@pytest.mark.parametrize("prompts", [1, 3])
+@in_one_lake
+def test_an_encoder_and_its_decoder_are_two_models_and_both_attentions_are_of_one_layer(tmp_path, prompts):
+    models = Models()
+    for _ in range(prompts):
+        models.lookup()
+        models.layers(5)
+        models.run(NORM, "aten::native_layer_norm")
+        for _ in range(3):
+            models.lookup()
+            models.layers(4, crosses=True)
+            models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [("model 1", 5, 5, True), *[("model 2", 4, 4, True)] * 3] * prompts
+    halves = lake.rows(
+        "SELECT DISTINCT p.series, half FROM layer_kernels "
+        "JOIN passes AS p USING (trace_id, device, pass_id) ORDER BY ALL"
+    )
+    assert halves == [("model 1", "full"), ("model 2", "cross"), ("model 2", "self")]
+    # Norm, product, attention, product; norm and three more.
+    counts = "SELECT DISTINCT series, kernel_count FROM layers ORDER BY 1"
+    assert lake.rows(counts) == [("model 1", 8), ("model 2", 12)]
+
+
+@in_one_lake
+def test_what_patches_enter_and_what_tokens_enter_are_two_models(tmp_path):
+    """As CLIP has them: a tower of 6 layers for the image, one of 4 for the text."""
+    models = Models()
+    for _ in range(3):
+        models.patches()
+        models.layers(6)
+        models.run(NORM, "aten::native_layer_norm")
+        models.lookup()
+        models.layers(4)
+        models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [("model 1", 6, 6, True), ("model 2", 4, 4, True)] * 3
+    parts = "SELECT part, count(*) FROM pass_parts WHERE part <> 'gap' AND kernel_count > 0 GROUP BY 1 ORDER BY 1"
+    assert [part for part, _ in lake.rows(parts)] == ["epilogue", "prologue"]
+
+
+@in_one_lake
+def test_a_draft_of_few_layers_and_its_target_are_two_models(tmp_path):
+    models = Models()
+    for _ in range(3):
+        for layers in (1, 1, 1, 6):
+            models.lookup()
+            models.layers(layers)
+            models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [*[("model 1", 1, 1, True)] * 3, ("model 2", 6, 6, True)] * 3
+
+
+@in_one_lake
+def test_a_stretch_that_the_capture_cuts_is_of_no_model(tmp_path):
+    models = Models()
+    models.layers(3)
+    models.draw()
+    for _ in range(3):
+        models.patches()
+        models.layers(6)
+        models.run(NORM, "aten::native_layer_norm")
+        models.lookup()
+        models.layers(4)
+        models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [("model 1", 6, 6, True), ("model 2", 4, 4, True)] * 3
+
+
+@in_one_lake
+def test_layers_with_experts_among_those_without_are_of_one_pass(tmp_path):
+    """As Llama 4 has them in every second layer: a router gathers, but no tokens enter there."""
+    models = Models()
+    for _ in range(3):
+        models.lookup()
+        for layer in range(8):
+            models.attention()
+            models.feed_forward(experts=4 if layer % 2 else 0)
+        models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [("flash_fwd_kernel", 8, 8, True)] * 3
+
+
+@in_one_lake
+def test_passes_of_a_model_that_patches_enter_are_told_apart(tmp_path):
+    """As a vision transformer has them: no token is drawn between them."""
+    models = Models()
+    for _ in range(4):
+        models.patches()
+        models.layers(6)
+        models.run(NORM, "aten::native_layer_norm")
+        models.run(GEMM, "aten::mm")
+    lake = yield models.write(tmp_path)
+    assert [row[1:] for row in lake.rows(PASSES)] == [(6, 6, True)] * 4
+
+
+@in_one_lake
+def test_attention_that_runs_backward_marks_no_layer(tmp_path):
+    models = Models()
+    for _ in range(3):
+        models.lookup()
+        models.layers(4)
+        models.run(GEMM, "aten::mm")
+        models.run("nll_loss_forward_reduce_cuda_kernel_2d", "aten::nll_loss_forward")
+        for _ in range(4):
+            models.run(GEMM, "aten::mm")
+            models.run("cudnn::fusion::compute_dot_do_o_specialized<true, 128>", "aten::_cudnn_attention_backward")
+            models.run("cudnn_generated_sdpa_sm90_flash_bprop_wgmma", "aten::_cudnn_attention_backward")
+            models.run(GEMM, "aten::mm")
+        models.run("embedding_backward_kernel", "aten::embedding_dense_backward")
+    lake = yield models.write(tmp_path)
+    assert [row[1:] for row in lake.rows(PASSES)] == [(4, 4, True)] * 3
+    assert lake.rows("SELECT count(*) FROM anchors") == [(12,)]
