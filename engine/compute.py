@@ -8,26 +8,25 @@ fails alone: of that trace the relation, and all that rest on it, have no rows.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from . import aside, modules, parsed
-from .as_tables import NEVER_TABLES, Emptiness, as_tables, no_rows
+from .as_tables import NEVER_TABLES, Emptiness, empty_view, known_columns, plan
 from .catalog import create_tables, fill, show
 from .connection import connect, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .layout import Layout
 from .lookups import LookupTables
 from .memory import Memory, give_back
-from .paths import Place, file_literal, parquet_rows
+from .paths import file_literal, parquet_rows
 from .schema import cast, with_trace_ids
 from .table_types import statistics, stored_type
+from .work import Answers, Work
 
 #: Rows of a table that are written by its key, not by trace alone.
 _SORTED = 100_000
@@ -41,47 +40,6 @@ _MAKE_TABLES = ("lane=device", "lane=host")
 _TRACE_IDS = "trace_ids"
 #: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
 _OF_A_TRACE = (duckdb.DataError, duckdb.InvalidInputException, UnicodeDecodeError)
-
-
-@dataclass
-class Answers:
-    """What was computed of some traces.
-
-    Attributes:
-        files: for each relation with rows its files, each with the statistics that a table's log has of it.
-        traces: for each of these relations the traces that have rows of it.
-        faults: for each trace the relations that cannot be computed of it, and why.
-    """
-
-    files: dict[str, list[tuple[Path, dict[str, Any]]]] = field(default_factory=dict)
-    traces: dict[str, set[str]] = field(default_factory=dict)
-    faults: dict[str, dict[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Work:
-    """What is to be computed.
-
-    Attributes:
-        traces: the traces whose rows are wanted.
-        events: the files of events of these, and of others whose rows are read as well.
-        entries: the catalog's entries of all of them.
-        settings: their settings: trace, name, value.
-        relations: the relations that are wanted.
-        given: for stored relations that are there already the SELECT that reads them; those that are wanted as well
-            are written as they are.
-        batch_id: the batch that the rows are of.
-        folder: where the files go.
-    """
-
-    traces: Sequence[str]
-    events: Mapping[str, Sequence[Place]]
-    entries: Sequence[Mapping[str, Any]]
-    settings: Sequence[tuple[str, str, str]]
-    relations: frozenset[str]
-    batch_id: str
-    folder: Path
-    given: Mapping[str, str] = field(default_factory=dict)
 
 
 class _FailedTogetherError(Exception):
@@ -101,7 +59,12 @@ class Worker:
         #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
         self._there: dict[str, tuple[str, bool]] = {}
         #: What is known of the rows of this batch.
-        self._emptiness = Emptiness(lambda name: self._there.get(name) == ("VIEW", False))
+        self._formats: set[str] = set()
+        #: What is a table of this batch, or given to it, and with its views what is there as it needs it.
+        self._fixed: frozenset[str] = frozenset()
+        self._ready: set[str] = set()
+        self._making_views = threading.Lock()
+        self._emptiness = Emptiness(lambda name: name not in self._fixed, lambda: self._formats)
         create_tables(self.connection)
         aside.create_table(self.connection)
         self.connection.execute("".join(f"CREATE SCHEMA {schema};" for schema in modules.schemas()))
@@ -131,7 +94,7 @@ class Worker:
             given: for stored relations the SELECT that reads their rows.
         """
         self.lookups.reread(self.connection)
-        for entry in _plan(names, given.keys())[0]:
+        for entry in plan(names, given.keys())[0]:
             if entry.in_memory:
                 self._make_table(entry, self.connection)
             else:
@@ -168,9 +131,12 @@ class Worker:
         self._emptiness.clear()
         read = [*traces, *(one for one in work.events if one not in work.traces)]
         set_event_files(self.connection, [file for one in read for file in work.events[one]], self._trace_ids)
-        order, needs = _plan(work.relations, work.given.keys())
+        self._formats = {entry["format"] for entry in work.entries}
+        order, needs = plan(work.relations, work.given.keys())
+        self._fixed = frozenset({*needs, *work.given})
+        self._ready = set(self._fixed)
         for entry in order:
-            if entry.name not in needs:
+            if entry.name not in needs and (entry.kind != "VIEW" or entry.name in work.given):
                 self._make(entry, work.given)
         failed: dict[str, str] = {}
 
@@ -214,13 +180,15 @@ class Worker:
         connection: duckdb.DuckDBPyConnection,
     ) -> None:
         """Create a table of a batch, without rows where it cannot have any, or fails for the only trace there is."""
-        formats = {entry["format"] for entry in work.entries}
-        without_rows = entry.only_format is not None and entry.only_format not in formats
-        if without_rows or self._emptiness.reads_nothing(entry) or failed.keys() & modules.sources(entry.name):
-            self._put_empty(entry, connection)
-            return
+        is_empty = self._emptiness.reads_nothing(entry) or bool(failed.keys() & modules.sources(entry.name))
         try:
-            self._make_fitting(entry, connection)
+            if not (is_empty and known_columns(entry)):
+                with self._making_views:
+                    self._make_views(entry, connection)
+            if is_empty:
+                self._put_empty(entry, connection)
+            else:
+                self._make_fitting(entry, connection)
         except (duckdb.Error, UnicodeDecodeError) as error:
             if may_be_damage(error) and (found := find(work.events, (), error)):
                 raise DamagedError(found) from error
@@ -282,22 +250,25 @@ class Worker:
                 make(entry, self.connection)
                 yield entry.name
             return
-        waiting, done = list(tables), set[str]()
+        missing = {entry.name: set(needs[entry.name]) for entry in tables}
+        ready = [entry for entry in tables if not missing[entry.name]]
         running: dict[Future[None], tuple[str, duckdb.DuckDBPyConnection]] = {}
         free = [self._cursor() for _ in range(at_once)]
         with ThreadPoolExecutor(at_once) as pool:
             try:
-                while waiting or running:
-                    ready = [entry for entry in waiting if done.issuperset(needs[entry.name])]
-                    for entry in ready[: len(free)]:
-                        waiting.remove(entry)
-                        cursor = free.pop()
+                while ready or running:
+                    while ready and free:
+                        entry, cursor = ready.pop(0), free.pop()
                         running[pool.submit(make, entry, cursor)] = entry.name, cursor
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         name, cursor = running.pop(future)
                         free.append(cursor)
                         future.result()
-                        done.add(name)
+                        for entry in tables:
+                            if name in missing[entry.name]:
+                                missing[entry.name].discard(name)
+                                if not missing[entry.name]:
+                                    ready.append(entry)
                         yield name
             finally:
                 for _, cursor in running.values():
@@ -312,20 +283,39 @@ class Worker:
         cursor.execute("SET VARIABLE event_files = $1", read)
         return cursor
 
-    def _make(self, entry: modules.Module, given: Mapping[str, str]) -> None:
+    def _make(
+        self, entry: modules.Module, given: Mapping[str, str], connection: duckdb.DuckDBPyConnection | None = None
+    ) -> None:
         """Create a relation that is no table of a batch; one that is there and not of a batch alone stays."""
-        name = entry.name
+        name, connection = entry.name, connection or self.connection
         passing = name in given
         if not passing and self._there.get(name) == (entry.kind, False):
             return
-        self._drop(name)
+        self._drop(name, connection)
         if passing:
-            self.connection.execute(f"CREATE VIEW {name} AS {with_trace_ids(given[name], self._trace_ids)}")
+            connection.execute(f"CREATE VIEW {name} AS {with_trace_ids(given[name], self._trace_ids)}")
         elif entry.kind == "TABLE":
-            self.lookups.create(self.connection, entry)
+            self.lookups.create(connection, entry)
         else:
-            parsed.execute(self.connection, modules.create_statement(entry))
+            parsed.execute(connection, modules.create_statement(entry))
         self._there[name] = entry.kind, passing
+
+    def _make_views(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create the views that a relation reads; what surely has no rows without all that it is made from.
+
+        To plan that takes as long as if there were rows.
+        """
+        for part in modules.direct(entry):
+            if part.kind == "TABLE" or part.name in self._ready:
+                continue
+            self._ready.add(part.name)
+            is_empty = part.kind == "VIEW" and self._emptiness.reads_nothing(part)
+            if not (is_empty and known_columns(part)):
+                self._make_views(part, connection)
+            if is_empty:
+                self._put_empty(part, connection)
+            elif part.kind == "VIEW":
+                self._make(part, {}, connection)
 
     def _make_table(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
         """Create a table of a batch."""
@@ -336,16 +326,17 @@ class Worker:
         self._there[entry.name] = "TABLE", True
 
     def _put_empty(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create what stands for a table of a batch without rows."""
-        self._drop(entry.name, connection)
-        connection.execute(f"CREATE VIEW {entry.name} AS {no_rows(entry, connection, self._trace_ids)}")
+        """Create what stands for a relation of a batch without rows."""
+        if self._there.get(entry.name, ("VIEW",))[0] != "VIEW":
+            self._drop(entry.name, connection)
+        parsed.execute(connection, empty_view(entry, connection, self._trace_ids))
         self._there[entry.name] = "VIEW", True
         self._emptiness.rows[entry.name] = 0
 
     def _drop(self, name: str, connection: duckdb.DuckDBPyConnection | None = None) -> None:
         if name in self._there:
             kind, _ = self._there.pop(name)
-            (connection or self.connection).execute(f"DROP {kind} {name}")
+            parsed.execute(connection or self.connection, f"DROP {kind} {name}")
 
     def _write(self, work: Work, name: str, traces: Sequence[str], answers: Answers) -> None:
         """Write the rows of a relation to a file; none where there are no rows."""
@@ -376,21 +367,3 @@ class Worker:
             having = [one for (one,) in self.connection.execute(query).fetchall()]
         answers.files.setdefault(name, []).append((path, statistics(rows, having, [work.batch_id])))
         answers.traces.setdefault(name, set()).update(having)
-
-
-def _plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Module], dict[str, set[str]]]:
-    """Return the relations to make in order, and of those that are made as tables which of these each needs.
-
-    Args:
-        names: the relations that are wanted; they are not among those that have been read.
-        given: stored relations that are read from files.
-    """
-    needed = modules.closure(names, lambda entry: entry.name in given)
-    order = [entry for entry in modules.relations() if entry.name in needed]
-    tables = as_tables(order, given)
-
-    def needs(table: str) -> set[str]:
-        read = modules.closure([table], lambda entry: entry.name in given or (entry.name in tables - {table}))
-        return (read & tables) - {table}
-
-    return order, {entry.name: needs(entry.name) for entry in order if entry.name in tables}

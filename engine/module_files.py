@@ -17,8 +17,10 @@ from .modules import SQL_ROOT, Column, Module, needs, walk
 
 _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
-#: Where rows are stored: `per trace`, `per ascend trace` for traces of that format alone, or `in memory`.
-_STORED = re.compile(r"^-- stored: (?:(per)(?: ([a-z]+))? trace|in memory)\n(?:--\n)?", re.MULTILINE)
+#: Where rows are stored: `per trace`, `per ascend trace` for traces of that format alone, `in memory`, or `meanwhile`.
+_STORED = re.compile(r"^-- stored: (?:(per)(?: ([a-z]+))? trace|(in memory|meanwhile))\n(?:--\n)?", re.MULTILINE)
+#: Traces of one format alone can have rows of it.
+_FORMAT = re.compile(r"^-- rows: of ([a-z]+) traces\n(?:--\n)?", re.MULTILINE)
 #: The columns that make a row the only one of its kind; a question mark behind those that may be NULL.
 _KEY = re.compile(r"^-- key: ([a-z_?,\n -]+?)\n--\n", re.MULTILINE)
 _PRIMARY_KEY = re.compile(r"\bPRIMARY KEY \(([^)]*)\)|^\s*\"?([a-z_]+)\"? .*\bPRIMARY KEY\b", re.MULTILINE)
@@ -56,7 +58,7 @@ def _parse(path: Path, text: str, root: Path) -> Module:
     prose: list[str] = []
     columns: list[Column] = []
     header = text[: created.start()]
-    for declared in (_KEY, _STORED, _OTHERS, _OF_ALL, _INSTEAD):
+    for declared in (_KEY, _STORED, _FORMAT, _OTHERS, _OF_ALL, _INSTEAD):
         header = declared.sub("", header)
     for line in header.splitlines():
         match = _COLUMN_LINE.match(line)
@@ -68,6 +70,7 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         elif line.startswith("--"):
             prose.append(line[2:].strip())
     stored = _STORED.search(text[: created.start()])
+    of_format = _FORMAT.search(text[: created.start()])
     instead = _INSTEAD.search(text[: created.start()])
     key = _key_of(text[: created.start()], text[created.start() :])
     return Module(
@@ -79,8 +82,8 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         columns=tuple(columns),
         sql=text[created.start() :],
         uses=_relations_used(text[created.start() :]) - {created.group(2)},
-        kept="" if stored is None else "per trace" if stored.group(1) else "in memory",
-        only_format=stored.group(2) if stored else None,
+        kept="" if stored is None else stored.group(3) or "per trace",
+        only_format=of_format.group(1) if of_format else stored.group(2) if stored else None,
         others=frozenset(_OTHERS.findall(text[: created.start()])),
         of_all=_OF_ALL.search(text[: created.start()]) is not None,
         key=tuple(column.rstrip("?") for column in key),

@@ -48,7 +48,8 @@ class Module:
     Attributes:
         folder: the folder of `sql` that it is in; folders in that one are rooms of it, and see each other's private
             relations.
-        kept: where its rows are stored: per trace, in memory, or empty where they are not.
+        kept: where its rows are stored: per trace, in memory, meanwhile where answers are computed from them, or empty
+            where they are not.
         only_format: the only format of traces that it can have rows of; the others are not asked.
         others: relations of two columns, `trace_id` and `other_trace_id`: of which other traces it reads rows for
             those of a trace.

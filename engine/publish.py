@@ -22,12 +22,13 @@ import duckdb
 
 from . import modules
 from .catalog import TRACES, Catalog, new_id, put
-from .compute import Answers, Work, Worker
+from .compute import Worker
 from .current import Rules, current_rows
 from .damage import DamagedError, find, is_fatal, may_be_damage
 from .layout import Layout
 from .paths import Place, parquet_rows
 from .tables import MOST_CONFLICTS, OvertakenError, Tables, overtaken
+from .work import Answers, Work
 from .workers import worker
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from . import modules, parsed
-from .as_tables import Emptiness, as_tables, no_rows, unshipped
+from .as_tables import Emptiness, as_tables, changes_are_said, empty_view
 from .lookups import LookupTables
 from .stored import Stored
 
@@ -59,13 +59,17 @@ class Relations:
         self.commented: set[str] = set()
         #: Where answers are computed: those that are tables, and what is known of their rows.
         self._tables: set[str] = set()
+        #: Views that surely have no rows, made without what they are made from.
+        self._emptied: set[str] = set()
         #: What stands for each relation that is held in memory: TABLE, or VIEW where it has no rows.
         self._kinds: dict[str, str] = {}
-        self._emptiness = Emptiness(lambda name: name in self.created and name not in self._tables)
+        self._emptiness = Emptiness(
+            lambda name: name in self.created and name not in self._tables, lambda: self._answers.catalog.formats
+        )
 
     def clear(self) -> None:
         """Forget a connection that was closed."""
-        for known in (self.created, self.commented, self._tables, self._kinds, self._emptiness):
+        for known in (self.created, self.commented, self._tables, self._emptied, self._kinds, self._emptiness):
             known.clear()
 
     def is_stored(self, entry: modules.Module) -> bool:
@@ -85,12 +89,10 @@ class Relations:
         if self._stored:
             return
         kept = {entry.name for entry in order if entry.kept}
-        # A helper made of tables that ship no rows stays a view: nobody says when these change.
-        chosen = {
-            one for one in as_tables(order) - self._tables if one in kept or not modules.sources(one) & unshipped()
-        }
+        chosen = {one for one in as_tables(order) - self._tables if one in kept or changes_are_said(one)}
         for name in chosen & self.created:
             connection.execute(f"DROP VIEW {name}")
+            self._kinds.pop(name, None)
         self.expire(chosen)
         self._tables |= chosen
 
@@ -101,7 +103,7 @@ class Relations:
         """
         wanted = self.created.intersection(names)
         for entry in modules.relations():
-            if not self._is_table(entry) or entry.name not in wanted:
+            if entry.name not in wanted or not (self._is_table(entry) or entry.name in self._emptied):
                 continue
             if not (self._stored and entry.in_memory) or any(
                 self.is_stored(other) for other in modules.relations() if other.name in modules.sources(entry.name)
@@ -112,7 +114,7 @@ class Relations:
 
     def expire(self, names: Iterable[str]) -> None:
         """Have relations that are held in memory computed again by the next query that needs them."""
-        for known in (self.created, self.commented):
+        for known in (self.created, self.commented, self._emptied):
             known.difference_update(names)
         self._emptiness.changed()
 
@@ -145,16 +147,21 @@ class Relations:
             self._lookups.create(connection, entry)
         elif self._is_table(entry):
             self._create_table(connection, entry)
+        elif not self._stored and entry.kind == "VIEW" and self._emptiness.reads_nothing(entry):
+            # To plan what it is made from takes as long as if there were rows.
+            parsed.execute(connection, empty_view(entry, connection))
+            self._emptied.add(entry.name)
+            self._kinds[entry.name] = "VIEW"
         else:
             parsed.execute(connection, modules.create_statement(entry))
+            self._kinds.pop(entry.name, None)
 
     def _create_table(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
         """Create the table of a relation whose rows are held in memory; where it has none, a view in its place."""
         if entry.name in self._kinds:
             connection.execute(f"DROP {self._kinds.pop(entry.name)} {entry.name}")
-        of_no_trace = entry.only_format is not None and entry.only_format not in self._answers.catalog.formats
-        if of_no_trace or (not self._stored and self._emptiness.reads_nothing(entry)):
-            connection.execute(f"CREATE VIEW {entry.name} AS {no_rows(entry, connection)}")
+        if self._emptiness.of_no_trace(entry) or (not self._stored and self._emptiness.reads_nothing(entry)):
+            parsed.execute(connection, empty_view(entry, connection))
             self._kinds[entry.name], self._emptiness.rows[entry.name] = "VIEW", 0
         else:
             made = parsed.execute(connection, f"CREATE TABLE {entry.name} AS {entry.query}")

@@ -26,8 +26,12 @@ from tracelake.engine import module_files, rooms
 #: A folder rests on itself and on those that it names, or on all before it.
 FOLDERS = rooms.folders()
 WIDTH = 100
-#: Where rows are stored, which relation has the pairs of traces that are read together, whose place it takes.
-TAGS = re.compile(r"stored: (per trace|per ascend trace|in memory)|others: [a-z_]+|instead of: [a-z_]+\.[a-z_]+")
+#: Where rows are stored, of which traces there are any, which relation has the pairs of traces that are read together,
+#: whose place it takes.
+TAGS = re.compile(
+    r"stored: (per trace|per ascend trace|in memory|meanwhile)|rows: of ascend traces|others: [a-z_]+"
+    r"|instead of: [a-z_]+\.[a-z_]+"
+)
 #: What keys are made of. None is NULL in a key, so that relations join with USING. The rank is an attribute of a trace.
 IDS = frozenset({"trace_id", "device", "pass_id", "layer_id", "step_id", "gap_id", "kernel_id", "event_id"})
 
@@ -235,7 +239,7 @@ def read_header(text: str) -> tuple[Header, list[Found]]:  # noqa: C901
             break
         words = line[2:].strip()
         in_key = words.startswith("key: ") or (in_key and bool(words))
-        if words.startswith(("stored:", "others:", "instead of:")):
+        if words.startswith(("stored:", "rows:", "others:", "instead of:")):
             faults += [] if TAGS.fullmatch(words) else [(length, f"no such tag: `-- {words}`")]
         elif in_key:
             key += re.findall(r"[a-z_]+\??", words.removeprefix("key: "))

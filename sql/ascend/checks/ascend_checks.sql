@@ -78,6 +78,8 @@ WHERE traces.format = 'ascend';
 
 -- One row per Ascend trace and check of its counters, shapes and companion files.
 --
+-- rows: of ascend traces
+--
 -- key: trace_id, check
 --
 -- trace_id   VARCHAR  trace

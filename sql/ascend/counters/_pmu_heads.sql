@@ -1,5 +1,7 @@
 -- One row per table of Ascend kernels and counter in it: what the column's head means.
 --
+-- rows: of ascend traces
+--
 -- trace_id     VARCHAR  trace
 -- first_event  BIGINT   first row of the table in the trace
 -- place        BIGINT   place of the counter in the text of a row, from 1

@@ -1,6 +1,8 @@
 -- One row per event of an Ascend trace that shows work of a device, its cells still text: rows of
 -- tables of kernels, and of the timeline's hardware and collectives.
 --
+-- rows: of ascend traces
+--
 -- trace_id        VARCHAR  trace
 -- kernel_id       BIGINT   event_id
 -- source          VARCHAR  csv or timeline

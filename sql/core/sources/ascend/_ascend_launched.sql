@@ -224,6 +224,8 @@ ASOF JOIN starts
 -- A timeline shows launches by arrows, a database by numbers. The row of a table takes over what
 -- its twin there shows, a collective what the kernel shows that carried it out.
 --
+-- rows: of ascend traces
+--
 -- trace_id        VARCHAR  trace
 -- kernel_id       BIGINT   event_id of the operation
 -- correlation     BIGINT   id shared with the launch
