@@ -18,7 +18,7 @@ import duckdb
 from . import aside, modules, parsed
 from .as_tables import NEVER_TABLES, Emptiness, empty_view, known_columns, plan
 from .catalog import create_tables, fill, show
-from .connection import connect, set_event_files
+from .connection import connect, hold_events, release_events, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .layout import Layout
 from .lookups import LookupTables
@@ -106,7 +106,7 @@ class Worker:
             self._drop(name)
         if self._trace_ids != "VARCHAR":
             self._trace_ids = "VARCHAR"
-            set_event_files(self.connection, [])
+            release_events(self.connection)
             show(self.connection)
             self.connection.execute(f"DROP TYPE {_TRACE_IDS}")
 
@@ -131,6 +131,7 @@ class Worker:
         self._emptiness.clear()
         read = [*traces, *(one for one in work.events if one not in work.traces)]
         set_event_files(self.connection, [file for one in read for file in work.events[one]], self._trace_ids)
+        hold_events(self.connection, sum(entry["event_count"] for entry in work.entries))
         self._formats = {entry["format"] for entry in work.entries}
         order, needs = plan(work.relations, work.given.keys())
         self._fixed = frozenset({*needs, *work.given})

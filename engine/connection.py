@@ -32,6 +32,8 @@ SELECT
     regexp_extract(filename, '/lane=([a-z]+)/[^/]+$', 1) AS lane
 FROM read_parquet(getvariable('event_files'), hive_partitioning = false, filename = true)
 """
+#: Events that are held in memory at most, where queries would open their files: 15 MB.
+_HELD = 50_000
 
 
 def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
@@ -134,3 +136,20 @@ def set_event_files(connection: duckdb.DuckDBPyConnection, files: Sequence[Place
         # The lake's own are the last two of a file.
         source = _BY_FOLDER if pattern(files[0]).count("=") > 2 else _BY_KEY
     connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {with_trace_ids(source, trace_ids)}")
+
+
+def hold_events(connection: duckdb.DuckDBPyConnection, count: int) -> None:
+    """Read the files of few events once, for all queries; where they cannot be read, each query says so.
+
+    To open them takes a query of few rows longer than all else.
+    """
+    if count <= _HELD:
+        with contextlib.suppress(duckdb.Error):
+            connection.execute("CREATE OR REPLACE TABLE _held_events AS FROM _event_rows")
+            connection.execute("CREATE OR REPLACE VIEW _event_rows AS FROM _held_events")
+
+
+def release_events(connection: duckdb.DuckDBPyConnection) -> None:
+    """Read no files, and hold none of their events."""
+    set_event_files(connection, [])
+    connection.execute("DROP TABLE IF EXISTS _held_events")

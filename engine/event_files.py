@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .aside import Verdicts
-from .connection import set_event_files
+from .connection import hold_events, set_event_files
 from .damage import DamagedError, Probe, find, may_be_damage
 from .layout import Layout
 from .paths import Place
@@ -34,8 +34,12 @@ class EventFiles:
         #: What the files of a trace were when they were looked at, and what is wrong with them.
         self._seen: dict[str, tuple[str, str | None]] = {}
 
-    def point(self, connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    def point(self, connection: duckdb.DuckDBPyConnection, *, for_many: bool = False) -> dict[str, str]:
         """Have the relation of all events read the files that can be read; return the traces with others, and why.
+
+        Args:
+            connection: the connection.
+            for_many: many queries read them.
 
         Raises:
             DamagedError: files that looked sound are not.
@@ -51,6 +55,8 @@ class EventFiles:
             if may_be_damage(error) and (fault := find(found, (), error)):
                 raise DamagedError(fault) from error
             raise
+        if for_many and None not in (counts := [count for _, count, *_ in rows]):
+            hold_events(connection, sum(counts))
         return damaged
 
     def damaged(self, connection: duckdb.DuckDBPyConnection, traces: Collection[str]) -> dict[str, str]:

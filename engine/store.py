@@ -191,7 +191,7 @@ class Store:
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
-        for trace_id, reason in self.event_files.point(connection).items():
+        for trace_id, reason in self.event_files.point(connection, for_many=not self.stored).items():
             aside.put(connection, self.layout, trace_id, EVENTS, reason)
         self._events_pointed = True
 
