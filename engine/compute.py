@@ -30,6 +30,8 @@ from .work import Answers, Work
 
 #: Rows of a table that are written by its key, not by trace alone.
 _SORTED = 100_000
+#: Rows of which zstd takes longer to begin than it saves.
+_FEW = 1000
 #: Tables made at once of a trace by itself: to plan a small one's takes longer than to compute them.
 _AT_ONCE = 2
 #: Events of devices and the host, of a trace whose tables are made one after the other: two at once would share the
@@ -357,8 +359,9 @@ class Worker:
         few = self._emptiness.rows.get(name, _SORTED + 1) <= _SORTED
         keys = dict.fromkeys(("trace_id", *entry.key) if few else ("trace_id",) if len(traces) > 1 else ())
         order = f"ORDER BY {', '.join(keys)}" if keys else ""
+        codec = "snappy" if self._emptiness.rows.get(name, _SORTED) <= _FEW else "zstd"
         [(rows,)] = self.connection.execute(
-            f"COPY ({query} {order}) TO {file_literal(path)} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)"
+            f"COPY ({query} {order}) TO {file_literal(path)} (FORMAT parquet, COMPRESSION {codec}, PARQUET_VERSION v2)"
         ).fetchall()
         if not rows:
             return
