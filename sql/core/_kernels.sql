@@ -22,28 +22,38 @@ WHERE hlo_category IS NOT NULL;
 -- from the tables category_rules and name_rules when the lake is opened.
 CREATE VIEW _kernel_names AS
 WITH calls AS (
-    SELECT DISTINCT trace_id, called, op_category, core_group FROM _operations
-),
-tried AS (
-    SELECT
-        trace_id, called, op_category, core_group, traces.profile,
-        min(_category_rule(lower(called), traces.profile)) AS priority
-    FROM calls
+    SELECT DISTINCT
+        trace_id, called, op_category, core_group, traces.profile, lower(called) AS kernel
+    FROM _operations
     JOIN traces USING (trace_id)
-    GROUP BY trace_id, called, op_category, core_group, traces.profile
+),
+tried AS MATERIALIZED (
+    -- The rules are a long expression: it is planned for each place where it stands.
+    SELECT kernel, profile, min(_category_rule(kernel, profile)) AS priority
+    FROM (
+        SELECT kernel, profile FROM calls
+        UNION
+        SELECT 'aclnnop_op_' || kernel, profile FROM calls WHERE core_group <> 'memory'
+    )
+    GROUP BY kernel, profile
 ),
 ruled AS (
     -- An op type may be spelled like a driver's fill or copy, which no core runs: there the name
     -- that its kernels have decides.
     SELECT
         trace_id, called, op_category, core_group,
-        CASE
-            WHEN core_group <> 'memory' AND category_rules.kind = 'memory'
-                THEN _category_rule('aclnnop_op_' || lower(called), tried.profile)
-            ELSE priority
-        END AS priority
-    FROM tried
-    LEFT JOIN category_rules USING (priority)
+        if(
+            core_group <> 'memory' AND category_rules.kind = 'memory', of_kernels.priority,
+            tried.priority
+        ) AS priority
+    FROM calls
+    JOIN tried
+        ON tried.kernel IS NOT DISTINCT FROM calls.kernel
+        AND tried.profile IS NOT DISTINCT FROM calls.profile
+    LEFT JOIN category_rules ON category_rules.priority = tried.priority
+    LEFT JOIN tried AS of_kernels
+        ON of_kernels.kernel = 'aclnnop_op_' || calls.kernel
+        AND of_kernels.profile IS NOT DISTINCT FROM calls.profile
 )
 SELECT
     trace_id,
