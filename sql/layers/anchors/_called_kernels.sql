@@ -1,3 +1,37 @@
+-- One row per call on the host of a module that no other calls, or of compiled code where a trace
+-- shows no modules.
+--
+-- stored: meanwhile
+CREATE VIEW _outermost_calls AS
+SELECT trace_id, pid, tid, event_id, start_ns, end_ns, module, TRUE AS is_module
+FROM module_calls
+WHERE depth = 0
+UNION ALL
+SELECT
+    trace_id, pid, tid, event_id, start_ns, end_ns, regexp_replace(name, '/\d+$', ''), FALSE
+FROM events
+ANTI JOIN (SELECT DISTINCT trace_id FROM module_calls) AS shown USING (trace_id)
+WHERE
+    lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
+    AND starts_with(name, 'Torch-Compiled Region: ')
+WINDOW thread AS (PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id)
+QUALIFY start_ns >= coalesce(
+    max(end_ns) OVER (thread ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns
+);
+
+-- One row per launch of a graph that runs attention twice or more.
+--
+-- stored: meanwhile
+CREATE VIEW _attending_graphs AS
+SELECT
+    k.trace_id, k.device, k.launch_id, min(k.launch_ns) AS launch_ns,
+    count(*) FILTER (r.role = 'inside') AS attentions
+FROM kernels AS k
+LEFT JOIN anchor_roles AS r ON r.category = k.category
+WHERE k.launch_kernels > 1
+GROUP BY k.trace_id, k.device, k.launch_id
+HAVING count(*) FILTER (r.role = 'inside') > 1;
+
 -- One row per device operation of a trace that shows calls of modules, or graphs of several models:
 -- the series of passes that it may belong to, one for each model of the trace. Models are those
 -- whose layers the modules show, and outermost modules that run attention twice or more without
@@ -16,28 +50,11 @@
 --                     NULL if unknown
 -- module     VARCHAR  that module
 CREATE VIEW _called_kernels AS
-WITH RECURSIVE outermost AS (
-    SELECT trace_id, pid, tid, event_id, start_ns, end_ns, module, TRUE AS is_module
-    FROM module_calls
-    WHERE depth = 0
-    UNION ALL
-    SELECT
-        trace_id, pid, tid, event_id, start_ns, end_ns, regexp_replace(name, '/\d+$', ''), FALSE
-    FROM events
-    ANTI JOIN (SELECT DISTINCT trace_id FROM module_calls) AS shown USING (trace_id)
-    WHERE
-        lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
-        AND starts_with(name, 'Torch-Compiled Region: ')
-    WINDOW thread AS (PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id)
-    QUALIFY start_ns >= coalesce(
-        max(end_ns) OVER (thread ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns
-    )
-),
-shown AS (
+WITH RECURSIVE shown AS (
     SELECT
         o.trace_id, o.event_id, min(l.series) AS series, count(DISTINCT l.series) AS models
     FROM _module_layers AS l
-    ASOF JOIN outermost AS o
+    ASOF JOIN _outermost_calls AS o
         ON o.trace_id = l.trace_id AND o.pid = l.pid AND o.tid = l.tid AND o.start_ns <= l.start_ns
     GROUP BY o.trace_id, o.event_id
 ),
@@ -46,14 +63,16 @@ launched AS (
         k.trace_id, k.device, k.kernel_id, k.launch_ns, k.launch_pid, k.launch_tid,
         coalesce(r.role = 'inside', FALSE) AS is_attention
     FROM kernels AS k
-    SEMI JOIN outermost ON outermost.trace_id = k.trace_id
+    SEMI JOIN _outermost_calls AS o ON o.trace_id = k.trace_id
     LEFT JOIN anchor_roles AS r ON r.category = k.category
 ),
 threads AS (
     SELECT
         o.trace_id, o.pid, o.tid, count(l.launch_tid) = 0 AS is_any_thread
     FROM (
-        SELECT trace_id, pid, tid, count(*) AS calls FROM outermost GROUP BY trace_id, pid, tid
+        SELECT trace_id, pid, tid, count(*) AS calls
+        FROM _outermost_calls
+        GROUP BY trace_id, pid, tid
     ) AS o
     LEFT JOIN (SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched) AS l
         ON l.trace_id = o.trace_id AND l.launch_pid = o.pid AND l.launch_tid = o.tid
@@ -73,7 +92,7 @@ fitting AS (
 called AS (
     SELECT f.trace_id, f.kernel_id, o.event_id, o.start_ns AS call_ns, o.module, o.is_module
     FROM fitting AS f
-    ASOF JOIN outermost AS o
+    ASOF JOIN _outermost_calls AS o
         ON o.trace_id = f.trace_id AND o.pid = f.launch_pid AND o.tid = f.host_tid
         AND o.start_ns <= f.launch_ns
     WHERE f.launch_ns < o.end_ns
@@ -106,20 +125,10 @@ models AS (
     GROUP BY trace_id, device, series
     HAVING bool_or(is_shown) OR max(attentions) > 1
 ),
-graphs AS (
-    SELECT
-        k.trace_id, k.device, k.launch_id, min(k.launch_ns) AS launch_ns,
-        count(*) FILTER (r.role = 'inside') AS attentions
-    FROM kernels AS k
-    LEFT JOIN anchor_roles AS r ON r.category = k.category
-    WHERE k.launch_kernels > 1
-    GROUP BY k.trace_id, k.device, k.launch_id
-    HAVING count(*) FILTER (r.role = 'inside') > 1
-),
 graph_counts AS (
     SELECT g.trace_id, g.device, g.launch_id, k.name, count(*) AS calls
     FROM kernels AS k
-    JOIN graphs AS g
+    JOIN _attending_graphs AS g
         ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
     ANTI JOIN models ON models.trace_id = g.trace_id AND models.device = g.device
     GROUP BY g.trace_id, g.device, g.launch_id, k.name
@@ -173,7 +182,7 @@ graph_models AS (
     ) AS k
     JOIN graph_series AS s
         ON s.trace_id = k.trace_id AND s.device = k.device AND s.kind = k.kind
-    JOIN graphs AS g
+    JOIN _attending_graphs AS g
         ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
 ),
 mixed AS (

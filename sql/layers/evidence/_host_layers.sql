@@ -1,6 +1,8 @@
 -- One row per annotation that is a part of a layer. Annotations on one thread that follow each
 -- other in a fixed cycle, two times or more within one enclosing annotation, are parts of layers:
 -- each turn of the cycle is a layer.
+--
+-- stored: meanwhile
 CREATE VIEW _annotated_layers AS
 WITH directions AS (
     SELECT n.name, arg_min(r.direction, r.priority) AS direction

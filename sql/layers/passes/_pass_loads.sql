@@ -70,19 +70,9 @@ SELECT
     END AS stage
 FROM staged;
 
--- One row per pass whose kernels' shapes show its load: tokens, requests and stage.
--- The shapes are those of the attention; a pass that runs attention of both stages is mixed. Where
--- attention shows none, the rows of the first matrix product of most layers are the tokens.
---
--- stored: per trace
---
--- trace_id  VARCHAR  trace
--- device    INTEGER  device
--- pass_id   BIGINT   pass, from 0
--- tokens    BIGINT   tokens of the pass
--- requests  BIGINT   requests of the pass, NULL if unknown
--- stage     VARCHAR  prefill, decode or mixed, NULL if unknown
-CREATE VIEW _pass_loads AS
+-- One row per pass of an Ascend trace and what of its kernels shows its load, for attention also
+-- the stage: tokens, requests and stage.
+CREATE VIEW _ascend_loads AS
 WITH first_products AS (
     SELECT
         p.trace_id, p.device, p.pass_id, p.layer_id, arg_min(m.kernel_id, m.seq) AS kernel_id
@@ -109,24 +99,43 @@ shapes AS (
     SELECT input_dims, TRY_CAST(TRY_CAST(input_dims AS JSON) AS BIGINT[][]) AS dims
     FROM (SELECT DISTINCT input_dims FROM shaped)
 ),
-loads AS (
+products AS (
     SELECT
-        s.trace_id, s.device, s.pass_id, s.is_attention, attention_stage(d.dims) AS stage,
-        max(attention_tokens(d.dims[1])) AS tokens, max(attention_requests(d.dims)) AS requests
-    FROM shaped AS s
-    JOIN shapes AS d ON d.input_dims = s.input_dims
-    WHERE s.is_attention AND attention_tokens(d.dims[1]) IS NOT NULL
-    GROUP BY s.trace_id, s.device, s.pass_id, s.is_attention, stage
-    UNION ALL
-    SELECT
-        s.trace_id, s.device, s.pass_id, FALSE,
-        -- No keys stand beside these rows: their number alone decides.
-        attention_stage([[mode(d.dims[1][1] ORDER BY d.dims[1][1]), 1]]),
-        mode(d.dims[1][1] ORDER BY d.dims[1][1]), NULL
+        s.trace_id, s.device, s.pass_id, mode(d.dims[1][1] ORDER BY d.dims[1][1]) AS tokens
     FROM shaped AS s
     JOIN shapes AS d ON d.input_dims = s.input_dims
     WHERE NOT s.is_attention AND len(d.dims[1]) = 2
     GROUP BY s.trace_id, s.device, s.pass_id
+)
+SELECT
+    s.trace_id, s.device, s.pass_id, s.is_attention, attention_stage(d.dims) AS stage,
+    max(attention_tokens(d.dims[1])) AS tokens, max(attention_requests(d.dims)) AS requests
+FROM shaped AS s
+JOIN shapes AS d ON d.input_dims = s.input_dims
+WHERE s.is_attention AND attention_tokens(d.dims[1]) IS NOT NULL
+GROUP BY s.trace_id, s.device, s.pass_id, s.is_attention, stage
+UNION ALL
+SELECT
+    trace_id, device, pass_id, FALSE,
+    -- No keys stand beside these rows: their number alone decides.
+    attention_stage([[tokens, 1]]), tokens, NULL
+FROM products;
+
+-- One row per pass whose kernels' shapes show its load: tokens, requests and stage.
+-- The shapes are those of the attention; a pass that runs attention of both stages is mixed. Where
+-- attention shows none, the rows of the first matrix product of most layers are the tokens.
+--
+-- stored: per trace
+--
+-- trace_id  VARCHAR  trace
+-- device    INTEGER  device
+-- pass_id   BIGINT   pass, from 0
+-- tokens    BIGINT   tokens of the pass
+-- requests  BIGINT   requests of the pass, NULL if unknown
+-- stage     VARCHAR  prefill, decode or mixed, NULL if unknown
+CREATE VIEW _pass_loads AS
+WITH loads AS (
+    SELECT trace_id, device, pass_id, is_attention, stage, tokens, requests FROM _ascend_loads
     UNION ALL
     SELECT trace_id, device, pass_id, TRUE, stage, tokens, requests FROM _batch_loads
 ),

@@ -3,6 +3,8 @@
 -- differentiated.
 --
 -- Annotations that stand for a step are left out: each has a name of its own and all work in it.
+--
+-- stored: meanwhile
 CREATE VIEW _scopes AS
 WITH found AS (
     SELECT

@@ -1,5 +1,7 @@
 -- One row per device with its own extent and the window that it shares with the other devices of
 -- its trace: from the first start to the last end of their operations.
+--
+-- stored: meanwhile
 CREATE VIEW _device_windows AS
 WITH extents AS (
     SELECT trace_id, device, min(start_ns) AS first_ns, max(end_ns) AS last_ns

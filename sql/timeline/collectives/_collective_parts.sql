@@ -1,3 +1,13 @@
+-- One row per device operation that communicates.
+--
+-- stored: meanwhile
+CREATE VIEW _collective_ops AS
+SELECT
+    trace_id, device, kernel_id, role, start_ns, end_ns, name, program, execution_id,
+    hlo_category, shape, dtype
+FROM _device_ops
+WHERE class = 'communication';
+
 -- One row per device operation that is a collective, or the beginning or end of one, with what the
 -- trace has of it.
 --
@@ -32,18 +42,11 @@
 -- bytes_source   VARCHAR    where the bytes are from: arguments, annotation, NCCL or
 --                                 instruction
 CREATE VIEW _collective_parts AS
-WITH ops AS (
-    SELECT
-        trace_id, device, kernel_id, role, start_ns, end_ns, name, program, execution_id,
-        hlo_category, shape, dtype
-    FROM _device_ops
-    WHERE class = 'communication'
-),
-their_kernels AS (
+WITH their_kernels AS (
     SELECT
         trace_id, kernel_id, stream, display_name, launch_ns, launch_pid, launch_tid, op_id
     FROM kernels
-    SEMI JOIN ops USING (trace_id, kernel_id)
+    SEMI JOIN _collective_ops USING (trace_id, kernel_id)
 ),
 parts AS (
     SELECT
@@ -51,7 +54,7 @@ parts AS (
         ops.end_ns, ops.name, ops.program, ops.execution_id,
         ops.hlo_category, ops.shape, ops.dtype, kernels.display_name, kernels.launch_ns,
         kernels.launch_pid, kernels.launch_tid, kernels.op_id
-    FROM ops
+    FROM _collective_ops AS ops
     LEFT JOIN their_kernels AS kernels
         ON kernels.trace_id = ops.trace_id AND kernels.kernel_id = ops.kernel_id
 ),
@@ -59,7 +62,7 @@ written AS (
     SELECT trace_id, event_id AS kernel_id, args
     FROM events
     -- Not of parts: DuckDB takes these for more than the events, and would hold all arguments.
-    SEMI JOIN (SELECT trace_id, kernel_id FROM _device_ops WHERE class = 'communication') AS ops
+    SEMI JOIN _collective_ops AS ops
         ON ops.trace_id = events.trace_id AND ops.kernel_id = events.event_id
     WHERE lane = 'device'
 ),

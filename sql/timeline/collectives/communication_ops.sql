@@ -1,3 +1,22 @@
+-- One row per collective that a communication.json lists, with its tables of times and links.
+--
+-- stored: meanwhile
+CREATE VIEW _listed_communication AS
+SELECT
+    trace_id, event_id,
+    args ->> '$.step' AS step,
+    args ->> '$.kind' AS op_kind,
+    args ->> '$.op' AS op,
+    args ->> '$.group' AS comm_group,
+    args ->> '$.ranks' AS ranks,
+    TRY_CAST(args ->> '$.rank' AS INTEGER) AS rank,
+    args -> '$.time' AS times,
+    args -> '$.bandwidth' AS links
+FROM events
+WHERE
+    lane = 'meta' AND name = 'communication'
+    AND NOT starts_with(args ->> '$.op', 'Total Op Info');
+
 -- One row per collective and rank of communication.json, of one rank or of a cluster: how long it
 -- took, and how much of that data moved. The file's row of sums is left out.
 --
@@ -24,23 +43,7 @@
 -- kernel_id       BIGINT   the collective's row in the same trace, NULL if it has none
 -- kernel_ms       DOUBLE   that row's duration, ms
 CREATE VIEW communication_ops AS
-WITH listed AS (
-    SELECT
-        trace_id, event_id,
-        args ->> '$.step' AS step,
-        args ->> '$.kind' AS op_kind,
-        args ->> '$.op' AS op,
-        args ->> '$.group' AS comm_group,
-        args ->> '$.ranks' AS ranks,
-        TRY_CAST(args ->> '$.rank' AS INTEGER) AS rank,
-        args -> '$.time' AS times,
-        args -> '$.bandwidth' AS links
-    FROM events
-    WHERE
-        lane = 'meta' AND name = 'communication'
-        AND NOT starts_with(args ->> '$.op', 'Total Op Info')
-),
-moved AS (
+WITH moved AS (
     SELECT
         trace_id, event_id,
         sum(size_mb) FILTER (link NOT IN ('SDMA', 'RDMA')) AS local_mb,
@@ -62,7 +65,7 @@ typed AS (
         TRY_CAST(times ->> '$."Idle Time(ms)"' AS DOUBLE) AS idle_ms,
         TRY_CAST(times ->> '$."Wait Time Ratio"' AS DOUBLE) AS wait_ratio,
         TRY_CAST(times ->> '$."Synchronization Time Ratio"' AS DOUBLE) AS sync_ratio
-    FROM listed
+    FROM _listed_communication AS listed
     JOIN traces ON traces.trace_id = listed.trace_id
 ),
 -- The same name may be called again in another step: the nth call there is the nth here.

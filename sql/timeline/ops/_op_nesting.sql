@@ -11,30 +11,11 @@ FROM kernels
 ANTI JOIN (SELECT DISTINCT trace_id FROM _xla_ops) USING (trace_id)
 WHERE dur_ns >= 0;
 
--- One row per device operation that shares time with another of its line: the operation it is part
--- of, and the time that is its own.
+-- One row per device operation that shares time with another of its line, in the order in which
+-- they can be the innermost, cut where the next one ends later; see _op_nesting.
 --
--- At each moment the innermost operation counts: the one that started last, of several then the one
--- that ends first, then the last in the file. So the own times of a line sum to the union of its
--- intervals. In order of (start, end backwards, place in the file), an operation can be innermost
--- until one starts that ends later. Cut there, the intervals of a line only enclose each other:
--- what is around an operation is the latest to have started one level up, and its own time is its
--- length less the lengths of those one level down.
---
--- Where the next operation is the one that ends later, the cut is at its start. What is left are
--- operations that hold others and are crossed at their end. Up to 3 ns of that are rounded
--- picoseconds; more shows in the sweep, where as many run when an operation ends as when it started
--- unless some cross. Only among those is the cut sought.
---
--- stored: per trace
---
--- trace_id        VARCHAR  trace
--- kernel_id       BIGINT   event_id
--- self_ns         BIGINT   time in which it is the innermost of its line, ns
--- parent_id       BIGINT   event_id of the operation around it, NULL for the outermost
--- nest_depth      BIGINT   operations around it
--- is_overlapping  BOOLEAN  another starts within it and ends after it, or it does so to another
-CREATE VIEW _op_nesting AS
+-- stored: meanwhile
+CREATE VIEW _crowded_ops AS
 WITH op_lines AS (
     -- A number is sorted and compared sooner than three texts.
     SELECT
@@ -59,28 +40,52 @@ placed AS (
     WINDOW in_time AS (
         PARTITION BY line ORDER BY start_ns, end_ns DESC, kernel_id
     )
-),
-crowded AS (
-    SELECT
-        line, kernel_id, place, start_ns,
-        coalesce(start_ns >= so_far_ns, TRUE) AS is_apart,
-        start_ns IS DISTINCT FROM last_start_ns AS is_longest,
-        CASE
-            WHEN next_start_ns < end_ns - 3 AND next_end_ns BETWEEN end_ns AND end_ns + 3
-                THEN next_end_ns
-            WHEN next_start_ns < end_ns AND next_end_ns > end_ns THEN next_start_ns
-            ELSE end_ns
-        END AS end_ns,
-        next_start_ns < end_ns AND next_end_ns <= end_ns AS holds,
-        coalesce(next_start_ns < end_ns - 3 AND next_end_ns > end_ns + 3, FALSE)
-            OR coalesce(start_ns < last_end_ns - 3 AND end_ns > last_end_ns + 3, FALSE)
-            AS is_crossed
-    FROM placed
-    WHERE start_ns < so_far_ns OR next_start_ns < end_ns
-),
-starts AS (
+)
+SELECT
+    trace_id, line, kernel_id, place, start_ns,
+    coalesce(start_ns >= so_far_ns, TRUE) AS is_apart,
+    start_ns IS DISTINCT FROM last_start_ns AS is_longest,
+    CASE
+        WHEN next_start_ns < end_ns - 3 AND next_end_ns BETWEEN end_ns AND end_ns + 3
+            THEN next_end_ns
+        WHEN next_start_ns < end_ns AND next_end_ns > end_ns THEN next_start_ns
+        ELSE end_ns
+    END AS end_ns,
+    next_start_ns < end_ns AND next_end_ns <= end_ns AS holds,
+    coalesce(next_start_ns < end_ns - 3 AND next_end_ns > end_ns + 3, FALSE)
+        OR coalesce(start_ns < last_end_ns - 3 AND end_ns > last_end_ns + 3, FALSE)
+        AS is_crossed
+FROM placed
+JOIN op_lines USING (line)
+WHERE start_ns < so_far_ns OR next_start_ns < end_ns;
+
+-- One row per device operation that shares time with another of its line: the operation it is part
+-- of, and the time that is its own.
+--
+-- At each moment the innermost operation counts: the one that started last, of several then the one
+-- that ends first, then the last in the file. So the own times of a line sum to the union of its
+-- intervals. In order of (start, end backwards, place in the file), an operation can be innermost
+-- until one starts that ends later. Cut there, the intervals of a line only enclose each other:
+-- what is around an operation is the latest to have started one level up, and its own time is its
+-- length less the lengths of those one level down.
+--
+-- Where the next operation is the one that ends later, the cut is at its start. What is left are
+-- operations that hold others and are crossed at their end. Up to 3 ns of that are rounded
+-- picoseconds; more shows in the sweep, where as many run when an operation ends as when it started
+-- unless some cross. Only among those is the cut sought.
+--
+-- stored: per trace
+--
+-- trace_id        VARCHAR  trace
+-- kernel_id       BIGINT   event_id
+-- self_ns         BIGINT   time in which it is the innermost of its line, ns
+-- parent_id       BIGINT   event_id of the operation around it, NULL for the outermost
+-- nest_depth      BIGINT   operations around it
+-- is_overlapping  BOOLEAN  another starts within it and ends after it, or it does so to another
+CREATE VIEW _op_nesting AS
+WITH starts AS (
     -- Of several at one moment, the longest.
-    SELECT line, start_ns, end_ns FROM crowded WHERE is_longest
+    SELECT line, start_ns, end_ns FROM _crowded_ops WHERE is_longest
 ),
 ends AS (
     -- Of operations that hold others.
@@ -95,7 +100,7 @@ ends AS (
                 THEN held.end_ns
             ELSE h.end_ns
         END AS end_ns
-    FROM (SELECT * FROM crowded WHERE holds) AS h
+    FROM (SELECT * FROM _crowded_ops WHERE holds) AS h
     ASOF LEFT JOIN starts AS after
         ON after.line = h.line
         AND after.start_ns >= greatest(h.end_ns - 3, h.start_ns + 1)
@@ -107,7 +112,7 @@ spans AS (
     SELECT
         c.line, c.kernel_id, c.place, c.start_ns, c.is_crossed, c.is_apart,
         coalesce(ends.end_ns, c.end_ns) AS end_ns
-    FROM crowded AS c
+    FROM _crowded_ops AS c
     LEFT JOIN ends USING (line, place)
 ),
 edges AS (
@@ -242,5 +247,5 @@ SELECT
     trace_id, kernel_id, CAST(length_ns - coalesce(inside_ns, 0) AS BIGINT) AS self_ns, parent_id,
     depth AS nest_depth, is_overlapping
 FROM nested
-JOIN op_lines USING (line)
+JOIN (SELECT DISTINCT line, trace_id FROM _crowded_ops) USING (line)
 LEFT JOIN inside USING (line, kernel_id);

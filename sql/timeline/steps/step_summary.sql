@@ -27,17 +27,23 @@
 -- requests      DOUBLE    mean number of requests, NULL if unknown
 -- tokens        DOUBLE    mean number of tokens, NULL if unknown
 CREATE VIEW step_summary AS
-WITH scoped AS (
+WITH times AS MATERIALIZED (
+    SELECT
+        trace_id, rank, step_source, work_source, program, step_id, step_number, is_outlier,
+        is_warm_up, is_partial, marker_us, ops, busy_us, host_us, requests, tokens
+    FROM step_times
+),
+scoped AS (
     SELECT
         trace_id, rank, step_source, work_source, program, scope, step_id, step_number,
         is_outlier, marker_us, ops, busy_us, host_us, requests, tokens,
         scope = 'all' OR NOT (is_warm_up OR is_partial) AS counts
-    FROM step_times
+    FROM times
     CROSS JOIN (VALUES ('all'), ('steady')) AS scopes(scope)
 ),
 totals AS (
     SELECT trace_id, program, sum(marker_us) AS total_us
-    FROM step_times
+    FROM times
     GROUP BY trace_id, program
 ),
 mains AS (

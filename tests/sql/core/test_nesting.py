@@ -32,6 +32,7 @@ def nesting(lines):
             "INSERT INTO _op_rows VALUES ('t', '0', ?, ?, ?, ?)",
             [(str(tid), *event) for tid, line in enumerate(lines) for event in line],
         )
+        connection.execute(sql_of("_crowded_ops"))
         connection.execute(sql_of("_op_nesting"))
         rows = connection.execute(
             "SELECT kernel_id, self_ns, parent_id, nest_depth, is_overlapping FROM _op_nesting"

@@ -1,3 +1,16 @@
+-- One row per call on the host that begins or ends the capture of a stream.
+--
+-- stored: meanwhile
+CREATE VIEW _capture_marks AS
+SELECT
+    trace_id, pid, tid, event_id, name, start_ns,
+    contains(name, 'StreamBeginCapture') AS is_begin
+FROM events
+WHERE
+    lane = 'host'
+    AND category IN ('cuda_runtime', 'cuda_driver')
+    AND (contains(name, 'StreamBeginCapture') OR contains(name, 'StreamEndCapture'));
+
 -- One row per kernel launch that a stream capture recorded instead of running, in order, with the
 -- innermost operator and module of its thread at that moment.
 --
@@ -24,20 +37,10 @@
 -- module        VARCHAR  name of the innermost module's frame
 -- module_path   VARCHAR  names of all modules running then, the outermost first
 CREATE VIEW _capture_launches AS
-WITH marks AS (
-    SELECT
-        trace_id, pid, tid, event_id, name, start_ns,
-        contains(name, 'StreamBeginCapture') AS is_begin
-    FROM events
-    WHERE
-        lane = 'host'
-        AND category IN ('cuda_runtime', 'cuda_driver')
-        AND (contains(name, 'StreamBeginCapture') OR contains(name, 'StreamEndCapture'))
-),
-turns AS (
+WITH turns AS (
     -- A call seen twice, by runtime and driver, marks the same moment: the first counts.
     SELECT *
-    FROM marks
+    FROM _capture_marks
     QUALIFY is_begin IS DISTINCT FROM lag(is_begin) OVER (
         PARTITION BY trace_id, pid, tid ORDER BY start_ns, event_id
     )

@@ -4,6 +4,20 @@ CREATE MACRO _is_backward(name) AS
 starts_with(name, 'autograd::engine::evaluate_function: ')
 OR regexp_matches(name, '^[\w:<>]*Backward\d*$') AND NOT starts_with(name, 'aten::');
 
+-- One row per run of a backward function.
+--
+-- stored: meanwhile
+CREATE VIEW _backward_functions AS
+WITH names AS (
+    SELECT name
+    FROM (SELECT DISTINCT name FROM events WHERE lane = 'host' AND category = 'cpu_op')
+    WHERE _is_backward(name)
+)
+SELECT trace_id, event_id
+FROM events
+SEMI JOIN names USING (name)
+WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0;
+
 -- One row per call of a backward function of PyTorch and per operator that makes a node of the
 -- graph that it differentiates, in traces that show both.
 --
@@ -26,25 +40,14 @@ OR regexp_matches(name, '^[\w:<>]*Backward\d*$') AND NOT starts_with(name, 'aten
 -- is_backward  BOOLEAN  a backward function; else an operator
 -- sequence     BIGINT   number of the node, NULL if the trace has none
 CREATE VIEW autograd_calls AS
-WITH names AS (
-    SELECT name
-    FROM (SELECT DISTINCT name FROM events WHERE lane = 'host' AND category = 'cpu_op')
-    WHERE _is_backward(name)
-),
-functions AS (
-    SELECT trace_id, event_id
-    FROM events
-    SEMI JOIN names USING (name)
-    WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
-),
-numbered AS (
+WITH numbered AS (
     SELECT
         events.trace_id, events.event_id, pid, tid, name, start_ns, end_ns,
         functions.event_id IS NOT NULL AS is_backward,
         json_extract_string(args, ['$."Sequence number"', '$."Fwd thread id"']) AS numbers
     FROM events
-    SEMI JOIN (SELECT DISTINCT trace_id FROM functions) USING (trace_id)
-    LEFT JOIN functions
+    SEMI JOIN (SELECT DISTINCT trace_id FROM _backward_functions) USING (trace_id)
+    LEFT JOIN _backward_functions AS functions
         ON functions.trace_id = events.trace_id AND functions.event_id = events.event_id
     WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0
 ),

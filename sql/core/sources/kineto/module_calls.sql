@@ -1,3 +1,13 @@
+-- One row per frame of Python that is the call of a module.
+--
+-- stored: meanwhile
+CREATE VIEW _module_frames AS
+SELECT
+    -- A thread's number is quicker to sort than its names.
+    trace_id, pid, tid, hash(trace_id, pid, tid) AS thread_id, name, event_id, start_ns, end_ns
+FROM events
+WHERE lane = 'python' AND starts_with(name, 'nn.Module: ') AND dur_ns > 0;
+
 -- One row per call of a module of PyTorch, as the profiler's Python frames show it, with the module
 -- that calls it. The number in a frame's name counts the instances of its class. What lies around a
 -- frame is the last one to start one level up: frames of a thread only enclose each other.
@@ -22,14 +32,7 @@
 -- has_children  BOOLEAN  modules of the class call others
 -- is_begun      BOOLEAN  the call around it may have begun before the capture
 CREATE VIEW module_calls AS
-WITH frames AS MATERIALIZED (
-    -- A thread's number is quicker to sort than its names.
-    SELECT
-        trace_id, pid, tid, hash(trace_id, pid, tid) AS thread_id, name, event_id, start_ns, end_ns
-    FROM events
-    WHERE lane = 'python' AND starts_with(name, 'nn.Module: ') AND dur_ns > 0
-),
-captures AS (
+WITH captures AS (
     SELECT trace_id, pid, tid, min(start_ns) AS start_ns
     FROM events
     WHERE lane = 'python'
@@ -38,15 +41,15 @@ captures AS (
 names AS (
     SELECT
         name, regexp_extract(name, '^nn\.Module: (.*)_(\d+)$', ['class', 'instance']) AS parts
-    FROM (SELECT DISTINCT name FROM frames)
+    FROM (SELECT DISTINCT name FROM _module_frames)
     WHERE regexp_matches(name, '_\d+$')
 ),
 moments AS (
     SELECT thread_id, event_id, start_ns AS at_ns, -end_ns AS turn, 1 AS step
-    FROM frames
+    FROM _module_frames
     UNION ALL
     SELECT thread_id, NULL, end_ns, -9223372036854775807, -1
-    FROM frames
+    FROM _module_frames
 ),
 depths AS (
     SELECT
@@ -61,7 +64,7 @@ nested AS (
     SELECT
         f.trace_id, f.pid, f.tid, f.thread_id, f.event_id, f.name, f.start_ns, f.end_ns, d.depth,
         n.parts.class AS class, TRY_CAST(n.parts.instance AS BIGINT) AS instance
-    FROM frames AS f
+    FROM _module_frames AS f
     JOIN depths AS d ON d.thread_id = f.thread_id AND d.event_id = f.event_id
     LEFT JOIN names AS n ON n.name = f.name
 ),
