@@ -26,6 +26,28 @@ def test_what_had_no_rows_has_them_when_a_trace_with_some_comes_and_none_when_it
     assert found == [(False,), (5,), (True,), (True,), (False,), (5,)]
 
 
+def test_a_view_without_rows_is_itself_again_when_a_trace_with_some_comes(s1_file, tmp_path):
+    write_npu(tmp_path / "kernel_details.csv")
+    # The first is about Ascend alone, of the second the tables below are empty, of the third one side of a union.
+    questions = [f"SELECT count(*) FROM {name}" for name in ("ascend_checks", "_ascend_types", "_own_health")]
+    with Lake(tmp_path / "lake", stored=False) as lake:
+        lake.ingest(s1_file)
+        alone = [lake.rows(question)[0][0] for question in questions]
+        kinds = lake.rows(
+            "SELECT view_name FROM duckdb_views() WHERE view_name = 'ascend_checks' AND contains(sql, 'NULL')"
+        )
+        lake.ingest(tmp_path / "kernel_details.csv")
+        both = [lake.rows(question)[0][0] for question in questions]
+        lake.remove("kernel_details")
+        again = [lake.rows(question)[0][0] for question in questions]
+    assert alone == again
+    assert alone[:2] == [0, 0]
+    assert kinds == [("ascend_checks",)]
+    assert both[0] == 9
+    assert both[1] > 0
+    assert both[2] >= alone[2] + 9
+
+
 def test_what_several_relations_read_is_a_table_and_what_one_reads_is_not():
     order = modules.in_order(modules.closure(["gaps"]))
     tables = as_tables(order)
