@@ -29,7 +29,7 @@ STORED = sorted(
     if name in MODULES and MODULES[name].kind == "VIEW"
 )
 #: Relations that number the threads of all traces and go on by that number: their windows stay within a trace.
-NUMBERED = {"_op_nesting", "_scope_paths", "counted_operators", "module_calls"}
+NUMBERED = {"_crowded_ops", "_op_nesting", "_scope_paths", "counted_operators", "module_calls"}
 
 
 @pytest.mark.parametrize("name", STORED)
