@@ -1,6 +1,7 @@
 """The SQL modules: what the loader reads of them is what a parser, and the database, say."""
 
 import re
+from collections import defaultdict
 
 import pytest
 import sqlglot
@@ -39,33 +40,45 @@ def test_the_relations_a_module_uses_are_those_that_a_parser_finds(name):
     assert entry.uses & known == ((read - own) | called) & known
 
 
+@pytest.fixture(scope="module")
+def comments(empty):
+    """What the database says of each relation. Asked once of all: to describe one alone plans its view."""
+    return dict(
+        empty.sql(
+            "SELECT view_name, comment FROM duckdb_views() WHERE schema_name = 'main' "
+            "UNION ALL SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'main'"
+        ).fetchall()
+    )
+
+
+@pytest.fixture(scope="module")
+def columns(empty):
+    """For each relation of the database its columns in order: name, type, comment."""
+    found = defaultdict(list)
+    for name, *column in empty.sql(
+        "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
+        "WHERE schema_name = 'main' ORDER BY table_name, column_index"
+    ).fetchall():
+        found[name].append(tuple(column))
+    return found
+
+
 @pytest.mark.parametrize("name", OF_FILES)
-def test_every_column_is_documented_with_its_own_type_and_no_other_is(empty, name):
+def test_every_column_is_documented_with_its_own_type_and_no_other_is(columns, name):
     # Of nested types the outer one is documented.
-    found = [
-        (column, re.sub(r"^(STRUCT|MAP)\(.*\)", r"\1", kind))
-        for column, kind, *_ in empty.sql(f"DESCRIBE {name}").fetchall()
-    ]
+    found = [(column, re.sub(r"^(STRUCT|MAP)\(.*\)", r"\1", kind)) for column, kind, _ in columns[name]]
     documented = [(column.name, column.type) for column in MODULES[name].columns]
     assert found == documented
     assert all(column.text.strip() for column in MODULES[name].columns)
 
 
 @pytest.mark.parametrize("name", OF_FILES)
-def test_what_a_row_of_a_public_relation_is_and_its_columns_are_comments_in_the_database(empty, name):
+def test_what_a_row_of_a_public_relation_is_and_its_columns_are_comments_in_the_database(comments, columns, name):
     """Helpers have none there: to comment on a column takes as long as to plan its view. `schema` shows theirs."""
     entry = MODULES[name]
-    tables = (
-        "SELECT comment FROM duckdb_views() WHERE view_name = $name AND schema_name = 'main' "
-        "UNION ALL SELECT comment FROM duckdb_tables() WHERE table_name = $name AND schema_name = 'main'"
-    )
-    assert empty.sql(tables, name=name).fetchall() == [(entry.doc if entry.public else None,)]
-    columns = (
-        "SELECT column_name, comment FROM duckdb_columns() "
-        "WHERE table_name = $name AND schema_name = 'main' ORDER BY column_index"
-    )
+    assert comments[name] == (entry.doc if entry.public else None)
     texts = [(column.name, column.text if entry.public else None) for column in entry.columns]
-    assert empty.sql(columns, name=name).fetchall() == texts
+    assert [(column, comment) for column, _, comment in columns[name]] == texts
 
 
 def test_a_module_comes_after_those_it_uses():
