@@ -1,6 +1,7 @@
 """The command line: answers on stdout, everything else on stderr, an exit code that says how it went."""
 
 import csv
+import functools
 import io
 import json
 import re
@@ -63,20 +64,23 @@ def playground_of_files(tmp_path_factory):
     write_npu(folder / "kernel_details.csv")
     write_prefill(folder / "prefill.json.gz")
     lake = Lake(folder / "tracelake")
-    lake.ingest(folder / "decode.json.gz", model=folder / "config.json")
-    lake.ingest(folder / "prefill.json.gz", model="llama-3-8b")
+    # Their answers are computed at the end, of all traces at once.
+    ingest = functools.partial(lake.ingest, events_only=True)
+    ingest(folder / "decode.json.gz", model=folder / "config.json")
+    ingest(folder / "prefill.json.gz", model="llama-3-8b")
     for nth, name in enumerate(("monday", "tuesday")):
         (folder / f"{name}.json").write_bytes(trace_bytes(events[: 690 + nth]))
-    lake.ingest(*(folder / f"{name}.json" for name in ("9b02", "7cf3", "monday", "tuesday")))
+    ingest(*(folder / f"{name}.json" for name in ("9b02", "7cf3", "monday", "tuesday")))
     (folder / "latencies" / "h100_sxm").mkdir(parents=True)
     product = {"gemm_dtype": ["bfloat16"], "m": [1024], "n": [1024], "k": [1024], "latency": [0.004]}
     pq.write_table(pa.table(product), folder / "latencies" / "h100_sxm" / "gemm_perf.parquet")
     (folder / "nightly").mkdir()
-    lake.ingest(*write_ranks(folder / "nightly", [Rank(), Rank(late_us=300)]), run="nightly-21")
+    ingest(*write_ranks(folder / "nightly", [Rank(), Rank(late_us=300)]), run="nightly-21")
     # The file's content is another than that of the trace of its name: a path is read, not looked up.
     (folder / "decode.json.gz").write_bytes(trace_bytes([*events, {**events[0], "name": "aten::end"}]))
-    # In the lake, too, under another name: else every example that names the file computes its answers.
-    lake.ingest(folder / "decode.json.gz", trace="decode-again")
+    # In the lake, too, under other names: else every example that names such a file computes its answers.
+    ingest(folder / "decode.json.gz", trace="decode-again")
+    ingest(folder / "kernel_details.csv", trace="npu")
     # With all answers that are kept: else every example computes them anew.
     lake.prepare(" ".join(entry.name for entry in modules.modules() if entry.materialised))
     lake.close()
@@ -190,7 +194,7 @@ def test_an_answer_in_a_file_leaves_stdout_empty(playground):
     ended = CliRunner().invoke(cli, ["traces", "--format", "json", "-o", "traces.json"])
     assert ended.stdout == ""
     assert {row["trace"] for row in json.loads(Path("traces.json").read_text())} == {
-        "decode", "decode-again", "prefill", "9b02", "7cf3", "monday", "tuesday", "rank0", "rank1",
+        "decode", "decode-again", "prefill", "npu", "9b02", "7cf3", "monday", "tuesday", "rank0", "rank1",
     }  # fmt: skip
     refused = run_cli("traces", "-o", playground / "absent" / "traces.csv")
     assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)
