@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from tracelake.engine import changes, modules
+from tracelake.engine import modules
 from tracelake.ingest.batch import Failed
 from tracelake.lake import Lake
 
@@ -39,15 +39,18 @@ def ingest_at_once(lake: Lake, files: Mapping[Path, Any]) -> list[str]:
     for result in lake.ingest(*files):
         assert not isinstance(result, Failed), result
         ids.append(result.trace_id)
-    _store_settings(lake, zip(ids, files.values(), strict=True))
+    set_at_once(lake, dict(zip(ids, files.values(), strict=True)))
     return ids
 
 
-def _store_settings(lake: Lake, settings: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    for trace_id, given in settings:
-        texts = {key: None if value is None else str(value) for key, value in given.items()}
-        changes.write_settings(lake.store, trace_id, texts)
+def set_at_once(lake: Lake, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Store settings of traces, by their ids, as they are: in one step, where `set` takes one for each trace."""
+    lake.store.catalog.append_settings({
+        trace_id: {key: None if value is None else str(value) for key, value in given.items()}
+        for trace_id, given in settings.items()
+    })  # fmt: skip
     lake.refresh()
+    lake.store.renew(settings)
 
 
 def compute_once(lake: Lake, *relations: str) -> None:
@@ -171,7 +174,7 @@ class SharedLake:
                 # What has the content of another is the same trace, and can have no settings of its own.
                 other = given.setdefault(trace_id, files)
                 assert other.settings == files.settings, (other.paths, files.paths)
-        _store_settings(self._lake, ((trace_id, files.settings) for trace_id, files in given.items()))
+        set_at_once(self._lake, {trace_id: files.settings for trace_id, files in given.items()})
         return found
 
     def go_on(self, item: pytest.Function) -> None:

@@ -11,6 +11,9 @@ from tracelake.engine.compute import Worker
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 
+from ..lakes import set_at_once
+from ..support import trace_ids
+
 
 @pytest.fixture
 def made(monkeypatch) -> list[str]:
@@ -82,9 +85,8 @@ def test_what_a_setting_leaves_and_what_it_renews_are_the_rows_of_an_ingest_with
         assert lake.store.answers.stale() == []
         changed = {name for name in after if after[name] != before[name]}
         assert changed <= frozenset().union(*map(lineage.reached, settings))
-        # And back again.
-        for (trace,) in lake.rows("SELECT trace FROM traces"):
-            lake.set(trace, **dict.fromkeys(settings))
+        # And back again, both traces at once.
+        set_at_once(lake, dict.fromkeys(trace_ids(lake), dict.fromkeys(settings)))
         assert stored_rows(lake) == before
 
 

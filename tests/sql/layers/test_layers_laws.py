@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
-from tracelake.engine import changes, module_files, modules
+from tracelake.engine import module_files, modules
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 
-from ...lakes import Own, in_one_lake, ingest_at_once
+from ...lakes import Own, in_one_lake, ingest_at_once, set_at_once
 from ...lint_sql import read_header
 from ..captures import Capture, as_text, captured, open_lake, rows
 
@@ -148,8 +148,7 @@ def test_a_capture_that_ends_anywhere_keeps_its_complete_passes_as_they_are(lake
     complete = "SELECT DISTINCT trace_id, pass_id FROM passes WHERE complete"
     layers = "SELECT * EXCLUDE (trace_id, series) FROM layers"
     with Lake(shutil.copytree(folder, tmp_path / "lake")) as made:
-        for trace_id in ids.values():
-            changes.write_settings(made.store, trace_id, SETTINGS | anchor)
+        set_at_once(made, dict.fromkeys(ids.values(), SETTINGS | anchor))
         own = Own(made, ids)
         found = rows(own, f"{layers} SEMI JOIN ({complete}) AS p USING (trace_id, pass_id)")
         assert set(found) == set(rows(lake, layers))
