@@ -7,21 +7,28 @@ from pathlib import Path
 
 from tracelake.lake import Lake
 
+from .storing import storing_only
 from .support import ROOT, trace_bytes
 
 KERNEL = {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "dur": 0.5, "args": {"stream": 7, "device": 0}}
 #: Events of a trace, unless it is given how many.
 EVENTS = 3000
-WRITER = """
+#: What writers store: relations that are asked for, and those whose rows rest on other traces too.
+STORED = ("kernels", "ops", "collectives")
+WRITER = f"""
 import sys
 from tracelake.lake import Lake
+from tracelake.tests.storing import store_only
+store_only(*{STORED})
 lake = Lake(sys.argv[1])
 lake.ingest(*sys.argv[2:], jobs=1)
 lake.set(sys.argv[2].rsplit("/", 1)[-1].removesuffix(".json"), build="set")
 """
-READER = """
+READER = f"""
 import sys, time
 from tracelake.lake import Lake
+from tracelake.tests.storing import store_only
+store_only(*{STORED})
 lake = Lake(sys.argv[1])
 until = time.monotonic() + 500
 while time.monotonic() < until:
@@ -65,7 +72,7 @@ def check_writers_at_once(lake: str, folder: Path, writers: int = 8, readers: in
     for process in processes:
         _, err = process.communicate(timeout=600)
         assert (process.returncode, err) == (0, "")
-    with Lake(folder / "serial") as serial, Lake(lake) as together:
+    with storing_only(*STORED), Lake(folder / "serial") as serial, Lake(lake) as together:
         serial.ingest(*own, shared)
         for nth in range(writers):
             serial.set(f"own{nth}", build="set")

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracelake.engine import lineage, modules, renew
+from tracelake.engine import renew
 from tracelake.lake import Lake
 
 from ..graph_traces import Host
 from ..sql.timeline.test_collectives import nccl, npu_folder, transfer
+from ..storing import storing_only
 from ..support import trace_bytes
 
 #: Groups of traces that know something of each other, by name: the traces, the settings that come after their trace one
@@ -32,22 +33,11 @@ GROUPS = {
 }  # fmt: skip
 
 
-#: What is computed once of the relations that are stored.
-CACHED = (modules.linked, modules.links, modules.fingerprint, lineage.reached)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def asked_alone():
-    """Have lakes store only what the questions here rest on: most other relations have no such tie."""
-    asked = modules.closure([*(name for *_, names in GROUPS.values() for name in names), "kernel_roofline"])
-    stored = modules.stored() & asked
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(modules, "stored", lambda: stored)
-        for cached in CACHED:
-            cached.cache_clear()
-        yield stored
-    for cached in CACHED:
-        cached.cache_clear()
+    """Most other relations have no such tie."""
+    with storing_only(*(name for *_, names in GROUPS.values() for name in names), "kernel_roofline"):
+        yield
 
 
 @pytest.fixture(scope="module")
