@@ -1,5 +1,6 @@
 """Fixtures of several folders."""
 
+import gc
 import os
 import shutil
 import uuid
@@ -18,6 +19,8 @@ from .support import data_file
 
 # Commands that tests start in processes of their own would compile the package's source each time: half of their CPU.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Tests make millions of small objects, hardly any of them in a cycle: to look for those took a tenth of the CPU.
+gc.set_threshold(20_000)
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers share the cores: a question takes one.
     os.environ.setdefault("TRACELAKE_THREADS", "1")
