@@ -3,12 +3,14 @@
 import gc
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tracelake.cli import main
 from tracelake.engine import store
 from tracelake.engine.files import exclusive
 from tracelake.lake import Lake
@@ -46,6 +48,23 @@ def s1_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("s1") / "s1.json.gz"
     write_gpu(path)
     return path
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Return what runs a command in this process: its exit code, stdout and stderr."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["tracelake", *map(str, words)])
+        code: object = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
 
 
 @pytest.fixture
