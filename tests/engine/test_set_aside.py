@@ -11,6 +11,7 @@ import pytest
 from tracelake.engine import aside, modules, renew
 from tracelake.lake import Lake
 
+from ..storing import storing_only
 from ..support import run_cli, trace_bytes
 
 
@@ -48,6 +49,14 @@ def poisoned(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "lake")
 
 
+@pytest.fixture
+def few_answers():
+    """Store what is asked for here alone."""
+    with storing_only("kernels", "ops", "health"):
+        yield
+
+
+@pytest.mark.usefixtures("few_answers")
 @pytest.mark.parametrize("writable", [True, False])
 def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable):
     if not writable:
@@ -85,6 +94,7 @@ def test_the_command_line_names_the_trace_in_a_line_and_answers(poisoned):
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.usefixtures("few_answers")
 def test_what_the_machine_lacks_is_laid_on_no_trace(poisoned, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise duckdb.IOException("IO Error: Could not write file: No space left on device")
@@ -96,6 +106,7 @@ def test_what_the_machine_lacks_is_laid_on_no_trace(poisoned, monkeypatch):
     assert poisoned.rows("SELECT count(*) FROM _set_aside") == [(0,)]
 
 
+@pytest.mark.usefixtures("few_answers")
 def test_what_cannot_be_computed_is_not_tried_again_until_the_rules_change_or_it_is_asked_for(
     poisoned, monkeypatch, caplog
 ):
