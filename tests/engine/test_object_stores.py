@@ -33,6 +33,15 @@ ASKED = {
     "traces": "SELECT trace_id, trace, event_count, rejected_count, run, num_layers FROM traces",
     **{name: f"SELECT * FROM {name}" for name in ("kernels", "passes", "layers", "time_breakdown")},
 }
+#: What lakes store where rows of all relations go the same way; regions rest on other traces, too.
+STORED = (*ASKED, "regions")
+#: The command line, on such a lake.
+COMMAND = f"""
+from tracelake.cli import main
+from tracelake.tests.storing import store_only
+store_only(*{STORED})
+main()
+"""
 #: The commit that makes a trace count.
 COMMIT = re.compile(r".*/tables/traces/_delta_log/\d+\.json")
 
@@ -90,8 +99,7 @@ def below(lake: Lake, folder: str) -> list[str]:
 
 @pytest.fixture
 def few_answers():
-    """Store what is asked for here alone: the rows of all relations go the same way."""
-    with storing_only(*ASKED):
+    with storing_only(*STORED):
         yield
 
 
@@ -230,10 +238,11 @@ def test_events_that_are_gone_are_set_aside_and_the_others_answer(url, tmp_path)
 
 def writer(url: str, path: Path, *options: str) -> subprocess.Popen[str]:
     """Start a process that ingests a trace and computes its answers."""
-    words = [sys.executable, "-m", "tracelake", "--lake", url, "ingest", str(path), *options]
+    words = [sys.executable, "-c", COMMAND, "--lake", url, "ingest", str(path), *options]
     return subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.usefixtures("few_answers")
 def test_a_writer_killed_before_its_entry_leaves_nothing_to_see(server, url, tmp_path):
     """It is killed when all is written but the row of the catalog."""
     with Lake(url) as lake:
@@ -264,6 +273,7 @@ def test_a_writer_killed_before_its_entry_leaves_nothing_to_see(server, url, tmp
         assert lake.rows("SELECT count(*) FROM events") == [(5,)]
 
 
+@pytest.mark.usefixtures("few_answers")
 def test_of_writers_at_once_each_sees_what_the_others_wrote(server, url, tmp_path):
     """A graph's replay and its capture come at once: the rows of one rest on the other. A third brings the first, too.
 
@@ -300,6 +310,7 @@ def test_eight_writers_and_two_readers_at_once_give_what_one_after_the_other_giv
     check_writers_at_once(url, tmp_path)
 
 
+@pytest.mark.usefixtures("few_answers")
 def test_a_compaction_takes_nothing_of_a_writer_under_way(server, url, tmp_path):
     """The writer has written its rows, and the catalog does not name them yet, when the tables are compacted."""
     about_to, may = threading.Event(), threading.Event()
