@@ -85,7 +85,8 @@ def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | 
         UsageError: the trace or the hardware is unknown, or a value is not of its setting's type.
         InputError: the model's config.json cannot be read.
     """
-    trace_id = locate(store, trace)
+    # Stale answers wait for the settings: they are computed once, with these.
+    trace_id = _found(store, trace)
     given = _checked(store, settings)
     if model := given.pop("model", None):
         given = settings_of_model(store, model) | given
@@ -105,14 +106,23 @@ def names_input(trace: str) -> bool:
 
 
 def locate(store: Store, trace: str) -> str:
-    """Return the id of a trace given by name, id, or path; a file not yet in the lake is ingested first.
+    """Return the id of a trace given by name, id, or path, whose answers are computed again where they are stale.
+
+    A file not yet in the lake is ingested first.
 
     Raises:
         UsageError: nothing is so named.
         InputError: the file cannot be ingested.
     """
+    trace_id = _found(store, trace)
+    store.renew([trace_id])
+    return trace_id
+
+
+def _found(store: Store, trace: str) -> str:
+    """Return the id of a trace as `locate` does, with its answers as they are."""
     if not names_input(trace):
-        return _renewed(store, store.resolve(trace))
+        return store.resolve(trace)
     from ..ingest.inputs import input_of
 
     path = Path(trace)
@@ -126,19 +136,13 @@ def locate(store: Store, trace: str) -> str:
         ],
     )
     if known:
-        return _renewed(store, str(known[0][0]))
+        return str(known[0][0])
     from ..ingest.batch import Failed
 
     [result] = ingest(store, [path], settings={})
     if isinstance(result, Failed):
         raise InputError(result.reason)
     return result.trace_id
-
-
-def _renewed(store: Store, trace_id: str) -> str:
-    """Return a trace's id; its answers are computed again where they are stale."""
-    store.renew([trace_id])
-    return trace_id
 
 
 def of_trace(store: Store, trace: str) -> str:

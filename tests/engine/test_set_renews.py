@@ -59,6 +59,14 @@ def test_a_tag_and_a_name_cost_nothing_and_a_model_costs_what_reads_it(s1_lake, 
     assert {*made} >= {one for one in modules.stored() if modules.module(one).only_format is None}
 
 
+def test_a_setting_of_a_trace_without_answers_waits_for_a_question(s1_file, tmp_path, made):
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(s1_file, events_only=True)
+        lake.set("s1", num_layers=3)
+        assert made == []
+        assert lake.rows("SELECT num_layers FROM traces") == [(3,)]
+
+
 @pytest.fixture(scope="module")
 def ingested(s1_file, tmp_path_factory) -> tuple[Path, tuple[Path, ...], dict[str, list[str]]]:
     """A lake of two traces, to be copied, their files, and what is stored of them."""
