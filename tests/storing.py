@@ -14,7 +14,7 @@ _CACHED = (current._used, lineage.reached, modules.fingerprint, modules.linked, 
 def store_only(*names: str) -> None:
     """Have lakes of this process store, from now on, only what some relations rest on."""
     kept = modules.stored() & modules.closure(names)
-    modules.stored = lambda: kept  # type: ignore[assignment]
+    modules.stored = lambda: kept
     _forget()
 
 
