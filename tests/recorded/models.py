@@ -233,6 +233,14 @@ def others() -> dict[str, dict]:
         | {"num_key_value_heads": 4 if TINY else 16},
         "gpt_oss": small
         | {"num_hidden_layers": 6, "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 128},
+        # Experts in every second layer.
+        "llama4_text": small
+        | {
+            "num_hidden_layers": 8,
+            "num_local_experts": 8,
+            "interleave_moe_layer_step": 2,
+            "intermediate_size_mlp": 2048,
+        },
         # Sliding and full attention in turns.
         "gemma2": small | {"num_hidden_layers": 6, "sliding_window": 128},
         "gemma3_text": small | {"num_hidden_layers": 12, "sliding_window": 128},
@@ -259,7 +267,7 @@ def other(kind: str) -> Callable[[], None]:
     return run
 
 
-for _kind in ("qwen3_moe", "mixtral", "deepseek_v3", "gpt_oss", "gemma2", "gemma3_text", "qwen3_next"):
+for _kind in others():
     part(other(_kind))
 
 

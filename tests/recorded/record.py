@@ -12,7 +12,7 @@ import traceback
 
 import torch
 
-from . import kernels, models  # noqa: F401  (they register their parts)
+from . import kernels, models, turns  # noqa: F401  (they register their parts)
 from .recorder import DEVICE, OUT, PARTS, TRUTH
 
 

@@ -1,8 +1,9 @@
 """Records captures of JAX on one GPU, each as XSpace and Chrome trace: `python record_jax.py FOLDER`.
 
 A decoder of known size with random weights in bf16: forward passes with the layers written out, the same with the
-layers in a `lax.scan`, and steps of training. `truth_jax.json` has XLA's own count of FLOP, and times outside the
-profiler. Of the XSpace that is kept the host's name and the folder of this program are left out.
+layers in a `lax.scan`, steps of training, and a prefill with decodes, which are one function compiled twice.
+`truth_jax.json` has XLA's own count of FLOP, and times outside the profiler. Of the XSpace that is kept the host's name
+and the folder of this program are left out.
 """
 
 import json
@@ -75,8 +76,54 @@ def train(w: dict, ids: jax.Array) -> dict:
     return jax.tree.map(lambda v, g: v - 1e-3 * g, w, jax.grad(loss)(w))
 
 
+def cached(w: dict, cache: list, at: int, ids: jax.Array) -> tuple[jax.Array, list]:
+    """The next token of each sequence, and the cache of keys and values with those of the tokens given."""
+    x, new, places = w["table"][ids], [], jnp.arange(cache[0][0].shape[1])
+    for number in range(LAYERS):
+        v = jax.tree.map(lambda a, number=number: a[number], w["layers"])
+        q, k, values = jnp.split((norm(x) @ v["qkv"]).reshape(*x.shape[:2], HEADS, -1), 3, axis=-1)
+        keys = jax.lax.dynamic_update_slice(cache[number][0], k, (0, at, 0, 0))
+        values = jax.lax.dynamic_update_slice(cache[number][1], values, (0, at, 0, 0))
+        new.append((keys, values))
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, keys).astype(jnp.float32) / (WIDTH // HEADS) ** 0.5
+        seen = places[None, :] <= (at + jnp.arange(ids.shape[1]))[:, None]
+        chances = jax.nn.softmax(jnp.where(seen, scores, -1e30)).astype(x.dtype)
+        x = x + jnp.einsum("bhqk,bkhd->bqhd", chances, values).reshape(x.shape) @ v["out"]
+        x = x + jax.nn.gelu(norm(x) @ v["up"]) @ v["down"]
+    return jnp.argmax(norm(x[:, -1:]) @ w["table"].T, -1), new
+
+
+def record_generate(w: dict, ids: jax.Array) -> None:
+    """Record a prefill and five decodes."""
+    step = jax.jit(cached)
+
+    def run() -> None:
+        shape = (BATCH, LENGTH + 16, HEADS, WIDTH // HEADS)
+        cache = [(jnp.zeros(shape, jnp.bfloat16), jnp.zeros(shape, jnp.bfloat16)) for _ in range(LAYERS)]
+        token, cache = step(w, cache, 0, ids)
+        for number in range(5):
+            token, cache = step(w, cache, LENGTH + number, token)
+        jax.block_until_ready(token)
+
+    run()
+    capture("jax_generate", run)
+    TRUTH["jax_generate"] = {"layers": LAYERS, "steps": 6, "jax": jax.__version__}
+
+
+def capture(name: str, run: Callable) -> None:
+    """Record a run, in both formats."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = jax.profiler.ProfileOptions()
+        options.python_tracer_level = 0
+        with jax.profiler.trace(folder, profiler_options=options):
+            run()
+        for path in Path(folder).rglob("*"):
+            if path.name.endswith((".xplane.pb", ".trace.json.gz")):
+                shutil.copyfile(path, OUT / f"{name}{'.xplane.pb' if path.suffix == '.pb' else '.trace.json.gz'}")
+
+
 def record(name: str, function: Callable, *given: object) -> None:
-    """Record runs of a function, in both formats."""
+    """Record runs of a function."""
     compiled = jax.jit(function).lower(*given).compile()
     for _ in range(3):
         jax.block_until_ready(compiled(*given))
@@ -85,16 +132,13 @@ def record(name: str, function: Callable, *given: object) -> None:
         began = time.perf_counter()
         jax.block_until_ready(compiled(*given))
         times.append(time.perf_counter() - began)
-    with tempfile.TemporaryDirectory() as folder:
-        options = jax.profiler.ProfileOptions()
-        options.python_tracer_level = 0
-        with jax.profiler.trace(folder, profiler_options=options):
-            for step in range(STEPS):
-                with jax.profiler.StepTraceAnnotation("train", step_num=step):
-                    jax.block_until_ready(compiled(*given))
-        for path in Path(folder).rglob("*"):
-            if path.name.endswith((".xplane.pb", ".trace.json.gz")):
-                shutil.copyfile(path, OUT / f"{name}{'.xplane.pb' if path.suffix == '.pb' else '.trace.json.gz'}")
+
+    def run() -> None:
+        for step in range(STEPS):
+            with jax.profiler.StepTraceAnnotation("train", step_num=step):
+                jax.block_until_ready(compiled(*given))
+
+    capture(name, run)
     cost = compiled.cost_analysis()
     TRUTH[name] = {"flops": cost.get("flops"), "bytes": cost.get("bytes accessed"), "seconds": sorted(times)[4]}
     TRUTH[name] |= {"layers": LAYERS, "width": WIDTH, "heads": HEADS, "ffn": FFN, "vocabulary": VOCABULARY}
@@ -103,13 +147,14 @@ def record(name: str, function: Callable, *given: object) -> None:
 
 
 def main() -> None:
-    """Record the three captures."""
+    """Record the captures."""
     OUT.mkdir(parents=True, exist_ok=True)
     w = weights(jax.random.key(0))
     ids = jax.random.randint(jax.random.key(1), (BATCH, LENGTH), 0, VOCABULARY)
     record("jax_forward", forward, w, ids)
     record("jax_scan", partial(forward, scan=True), w, ids)
     record("jax_train", train, w, ids)
+    record_generate(w, ids)
     (OUT / "truth_jax.json").write_text(json.dumps(TRUTH, indent=1))
 
 

@@ -216,11 +216,11 @@ ASOF LEFT JOIN starts AS s
 -- Ascend device with attention, and of the runs of a compiled program with layers, all kernels are
 -- here, by rules of their own.
 -- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
--- kernel stands in the other layers: at the kernel of that name (any norm for a norm) nearest to
--- the half's usual length, or at the usual length itself where there is none or it leaves too
--- little, as where compilers give the last layer's end another name. Without one, or
--- when the half is much shorter than all others, the capture begins or ends within it. Where calls
--- of the model part passes, a half ends with its call and may be shorter.
+-- kernel stands in the other layers of its pass, else of all: at the kernel of that name (any norm
+-- for a norm) nearest to the half's usual length, or at the usual length itself where there is none
+-- or it leaves too little, as where compilers give the last layer's end another name. Without one,
+-- or when the half is much shorter than all others, the capture begins or ends within it. Where
+-- calls of the model part passes, a half ends with its call and may be shorter.
 --
 -- stored: per trace
 --
@@ -245,28 +245,45 @@ CREATE VIEW _anchored_kernels AS
 WITH usual AS (
     SELECT
         *,
-        quantile_disc(length, 0.5) FILTER (NOT is_open AND position = 1) OVER half AS usual_length,
-        min(length) FILTER (NOT is_open) OVER half AS least_length,
-        mode((name, natural_role) ORDER BY name) FILTER (NOT is_open AND kept = length) OVER half
-            AS outermost
+        coalesce(
+            quantile_disc(length, 0.5) FILTER (is_closed AND position = 1) OVER half_of_pass,
+            quantile_disc(length, 0.5) FILTER (is_closed AND position = 1) OVER half
+        ) AS usual_length,
+        coalesce(
+            min(length) FILTER (is_closed) OVER half_of_pass,
+            min(length) FILTER (is_closed) OVER half
+        ) AS least_length,
+        coalesce(
+            mode((name, natural_role) ORDER BY name) FILTER (is_closed AND kept = length)
+                OVER half_of_pass,
+            mode((name, natural_role) ORDER BY name) FILTER (is_closed AND kept = length) OVER half
+        ) AS outermost
     FROM (
         SELECT
-            *, CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept,
+            *, NOT is_open AS is_closed,
+            CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept,
             block = max(block) OVER (PARTITION BY trace_id, series, device) AS is_last
         FROM _block_kernels
     )
-    WINDOW half AS (PARTITION BY trace_id, series, device, half)
+    WINDOW
+        half AS (PARTITION BY trace_id, series, device, half),
+        half_of_pass AS (PARTITION BY trace_id, series, device, half, pass_id)
 ),
 cut AS (
     SELECT
-        *,
-        arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
-            is_open AND (kept >= 0.75 * least_length OR length < usual_length) AND (
-                name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
-            )
-        ) OVER lane_block AS matched_length
-    FROM usual
-    WINDOW lane_block AS (PARTITION BY trace_id, series, device, block)
+        * EXCLUDE (nearest),
+        CASE WHEN nearest >= 0.75 * least_length OR length < usual_length THEN nearest END
+            AS matched_length
+    FROM (
+        SELECT
+            *,
+            arg_min(kept, (abs(kept - usual_length), kept)) FILTER (
+                is_open AND (
+                    name = outermost[1] OR (natural_role = 'begin' AND outermost[2] = 'begin')
+                )
+            ) OVER (PARTITION BY trace_id, series, device, block) AS nearest
+        FROM usual
+    )
 ),
 judged AS (
     SELECT

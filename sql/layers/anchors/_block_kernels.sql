@@ -4,9 +4,10 @@
 -- anchors have too, in the same order and before the same neighbour: the walk ends at the first
 -- kernel of layer 0 (before it comes the embedding), unless it meets the anchor before. No layer
 -- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
--- later layer. All norms are one family: the first norm of a pass has no residual input and is
--- often another kernel. Where the walk meets no product, as compilers mix masks and positions into
--- layer 0, the layer opens with the last norm that has a product between it and the anchor.
+-- later layer, of the same turn where first layers have it. All norms are one family: the first
+-- norm of a pass has no residual input and is often another kernel. Where the walk meets no
+-- product, as compilers mix masks and positions into layer 0, the layer opens with the last norm
+-- that has a product between it and the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
     SELECT
@@ -72,7 +73,7 @@ turns AS (
 ),
 common AS (
     SELECT
-        c.*, count(CASE WHEN NOT c.is_first THEN 1 END) OVER same AS seen,
+        c.*, t.turn, count(CASE WHEN NOT c.is_first THEN 1 END) OVER same AS seen,
         count(CASE WHEN NOT c.is_first THEN 1 END) OVER (
             PARTITION BY c.trace_id, c.series, c.device, t.turn, c.family, c.next_family
         ) AS pairs_seen,
@@ -108,7 +109,7 @@ walked AS (
 ),
 heads AS (
     SELECT
-        trace_id, series, device, kernel_id, family, occurrence, anchor_index, steps_back,
+        trace_id, series, device, kernel_id, family, occurrence, anchor_index, turn, steps_back,
         is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
         coalesce(
             CASE
@@ -124,10 +125,17 @@ heads AS (
 ),
 openers AS (
     SELECT
-        *, mode((family, occurrence, usual_steps) ORDER BY anchor_index)
-            FILTER (is_first AND steps_back = head_steps) OVER lane AS opener
+        *,
+        coalesce(
+            mode((family, occurrence, usual_steps) ORDER BY anchor_index)
+                FILTER (is_first AND steps_back = head_steps) OVER alike,
+            mode((family, occurrence, usual_steps) ORDER BY anchor_index)
+                FILTER (is_first AND steps_back = head_steps) OVER lane
+        ) AS opener
     FROM heads
-    WINDOW lane AS (PARTITION BY trace_id, series, device)
+    WINDOW
+        lane AS (PARTITION BY trace_id, series, device),
+        alike AS (PARTITION BY trace_id, series, device, turn)
 )
 SELECT
     trace_id,

@@ -14,7 +14,7 @@
 -- kernel_id        BIGINT   the operation
 -- start_ns         BIGINT   its start
 -- end_ns           BIGINT   its end
--- program          VARCHAR  program, with its fingerprint where the run shows one
+-- program          VARCHAR  program, with its fingerprint, or a number where the run shows none
 -- run_id           BIGINT   event_id of the run
 -- run_ns           BIGINT   start of the run
 -- seq              BIGINT   place in the run by start, from 1
@@ -60,6 +60,39 @@ leaves AS (
         FALSE
     )
 ),
+called AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.name,
+        k.category, k.kind = 'communication' AS is_collective, c.program, c.run_id,
+        c.start_ns AS run_ns
+    FROM kernels AS k
+    ASOF JOIN calls AS c
+        ON c.trace_id = k.trace_id AND c.pid = k.launch_pid AND c.tid = k.launch_tid
+        AND c.start_ns <= k.launch_ns
+    ANTI JOIN runs AS r ON r.trace_id = k.trace_id
+    WHERE k.launch_ns < c.end_ns AND k.kind <> 'memory'
+),
+-- A function that was compiled for several shapes has one name on the host: its programs are told
+-- apart by the kernels that they run. A run that the capture cuts has some of those of another.
+shapes AS (
+    SELECT
+        trace_id, device, program, run_id, any_value(run_ns) AS run_ns,
+        list(DISTINCT name ORDER BY name) AS names
+    FROM called
+    GROUP BY trace_id, device, program, run_id
+),
+shaped AS (
+    SELECT
+        s.trace_id, s.device, s.run_id,
+        format('{}({})', s.program, dense_rank() OVER (
+            PARTITION BY s.trace_id, s.device, s.program ORDER BY max((len(o.names), o.names))
+        )) AS program
+    FROM shapes AS s
+    JOIN (SELECT DISTINCT trace_id, device, program, names FROM shapes) AS o
+        ON o.trace_id = s.trace_id AND o.device = s.device AND o.program = s.program
+        AND list_has_all(o.names, s.names)
+    GROUP BY s.trace_id, s.device, s.program, s.run_id
+),
 in_runs AS (
     SELECT
         o.trace_id, o.rank, o.device, o.stream, o.kernel_id, o.start_ns, o.end_ns, o.name,
@@ -70,15 +103,9 @@ in_runs AS (
         ON r.trace_id = o.trace_id AND r.device = o.device AND r.start_ns <= o.start_ns
     WHERE o.start_ns < r.end_ns
     UNION ALL
-    SELECT
-        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.name,
-        k.category, k.kind = 'communication', c.program, c.run_id, c.start_ns
-    FROM kernels AS k
-    ASOF JOIN calls AS c
-        ON c.trace_id = k.trace_id AND c.pid = k.launch_pid AND c.tid = k.launch_tid
-        AND c.start_ns <= k.launch_ns
-    ANTI JOIN runs AS r ON r.trace_id = k.trace_id
-    WHERE k.launch_ns < c.end_ns AND k.kind <> 'memory'
+    SELECT c.* REPLACE (s.program AS program)
+    FROM called AS c
+    JOIN shaped AS s ON s.trace_id = c.trace_id AND s.device = c.device AND s.run_id = c.run_id
 ),
 families AS (
     SELECT

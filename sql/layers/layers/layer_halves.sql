@@ -7,7 +7,8 @@
 -- device        INTEGER  device the layer ran on
 -- pass_id       BIGINT   pass, from 0 in time order
 -- layer_id      BIGINT   layer, from 0
--- half          VARCHAR  attn, ffn or moe, or full where the layer has one block
+-- half          VARCHAR  attn, ffn or moe; self or cross where a decoder attends to an
+--                        encoder; full where the layer has one block
 -- start_ns      BIGINT   start of its first kernel
 -- end_ns        BIGINT   latest end of its kernels
 -- wall_us       DOUBLE   from that start to that end

@@ -8,7 +8,8 @@
 -- device        INTEGER  device the kernel ran on
 -- pass_id       BIGINT   pass, from 0 in time order
 -- layer_id      BIGINT   layer, from 0
--- half          VARCHAR  attn, ffn or moe, or full where the layer has one block
+-- half          VARCHAR  attn, ffn or moe; self or cross where a decoder attends to an
+--                        encoder; full where the layer has one block
 -- position      BIGINT   place in the layer by start, from 0
 -- hot_rank      BIGINT   place in the layer by duration, from 0; equal ones by start
 -- kernel_id     BIGINT   the operation

@@ -21,14 +21,15 @@
 CREATE MACRO layer_match(a_trace, a_pass, a_layer, b_trace, b_pass, b_layer) AS TABLE
 WITH sides AS (
     SELECT
-        display_name, category, half, half = 'attn' AS is_attention, position, input_dims, dur_us,
-        'a' AS side, dense_rank() OVER (ORDER BY rank, device) AS device_nth
+        display_name, category, half, half IN ('attn', 'self') AS is_attention, position,
+        input_dims, dur_us, 'a' AS side,
+        dense_rank() OVER (ORDER BY rank, device) AS device_nth
     FROM layer_kernels
     WHERE trace_id = a_trace AND pass_id = a_pass AND layer_id = a_layer
     UNION ALL
     SELECT
-        display_name, category, half, half = 'attn', position, input_dims, dur_us, 'b',
-        dense_rank() OVER (ORDER BY rank, device)
+        display_name, category, half, half IN ('attn', 'self'), position,
+        input_dims, dur_us, 'b', dense_rank() OVER (ORDER BY rank, device)
     FROM layer_kernels
     WHERE trace_id = b_trace AND pass_id = b_pass AND layer_id = b_layer
 ),
