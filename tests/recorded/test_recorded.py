@@ -126,6 +126,15 @@ def test_the_layers_of_a_pass_hold_the_same_products_and_none_holds_the_head(lak
         assert len(set(of_layers.values())) == 1, of_layers
 
 
+def test_the_layers_of_an_eager_prefill_are_whole_beside_compiled_decodes(lake):
+    """Products: queries, keys, values, output, and three of the MLP."""
+    rows = lake.rows(
+        "SELECT layer_id, count(*) FROM layer_kernels JOIN traces USING (trace_id) WHERE trace = 'llama_static' "
+        "AND pass_id = 0 AND category = 'gemm' AND NOT contains(name, 'splitKreduce') GROUP BY 1 ORDER BY 1"
+    )
+    assert rows == [(layer, 7) for layer in range(4)]
+
+
 def test_where_layers_take_turns_each_begins_with_its_norm(lake):
     """Gemma 2 runs sliding and full attention in turns, with other kernels for the cache; its norm is five kernels."""
     rows = lake.rows(

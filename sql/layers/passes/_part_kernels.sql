@@ -1,12 +1,12 @@
 -- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
 -- between passes. Between two passes the longest time without a kernel parts the epilogue of the
 -- one from the prologue of the next. What is known of either side limits where that may be: a
--- kernel launched in the call of the one pass or of the other is of that pass; where a gather of
--- the embedding, or sampling, follows the longest product, this one is the head of the pass before,
--- and so are sampling and loss; the first gather after these is of the next. The longest idle time
--- is the gap, but for what passes of other series run in it, and copies before it are of the
--- epilogue. Where rules assign a kernel to a pass, they count, and the gap is the time between what
--- belongs to the one and to the other.
+-- kernel launched in the call or the step of the one pass or of the other is of that pass; where a
+-- gather of the embedding, or sampling, follows the longest product, this one is the head of the
+-- pass before, and so are sampling, loss, what runs backward and the optimizer; the first gather
+-- after these is of the next. The longest idle time is the gap, but for what passes of other series
+-- run in it, and copies before it are of the epilogue. Where rules assign a kernel to a pass, they
+-- count, and the gap is the time between what belongs to the one and to the other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -58,6 +58,28 @@ neighbours AS (
             PARTITION BY trace_id, device, series ORDER BY seq DESC ROWS UNBOUNDED PRECEDING
         )
 ),
+host_steps AS (
+    SELECT trace_id, start_ns, max(end_ns) AS end_ns
+    FROM _steps
+    WHERE device IS NULL
+    GROUP BY trace_id, start_ns
+),
+-- The step in which the layers of a pass were launched, where it is one.
+pass_steps AS (
+    SELECT l.trace_id, l.device, l.pass_id, min(s.start_ns) AS step_ns
+    FROM (
+        SELECT
+            trace_id, device, pass_id,
+            unnest([min(launch_ns), max(launch_ns)]) AS launch_ns
+        FROM _kernel_places
+        WHERE layer_id IS NOT NULL
+        GROUP BY trace_id, device, pass_id
+    ) AS l
+    ASOF JOIN host_steps AS s ON s.trace_id = l.trace_id AND s.start_ns <= l.launch_ns
+    WHERE l.launch_ns < s.end_ns
+    GROUP BY l.trace_id, l.device, l.pass_id
+    HAVING count(*) = 2 AND min(s.start_ns) = max(s.start_ns)
+),
 -- The call of the model that launched the layers of a pass, where it is one.
 calls AS (
     SELECT p.trace_id, p.device, p.pass_id, min(s.call_ns) AS call_ns
@@ -67,32 +89,53 @@ calls AS (
     GROUP BY p.trace_id, p.device, p.pass_id
     HAVING min(s.call_ns) = max(s.call_ns)
 ),
-sided AS (
+known AS (
     SELECT
-        n.*,
-        CASE s.call_ns WHEN b.call_ns THEN 'before' WHEN a.call_ns THEN 'after' END AS side,
-        CASE WHEN starts_with(k.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
-            AS product_ns,
-        k.category IN ('sampling', 'loss') AS is_sampling,
-        k.category IN ('index', 'embedding') AS is_gather
+        n.*, k.launch_ns, k.category, s.call_ns,
+        contains(lower(coalesce(k.op_name, k.name)), 'backward') AS is_backward
     FROM neighbours AS n
     JOIN kernels AS k ON k.trace_id = n.trace_id AND k.kernel_id = n.kernel_id
     LEFT JOIN _kernel_series AS s ON s.trace_id = n.trace_id AND s.kernel_id = n.kernel_id
+    WHERE n.pass_before IS DISTINCT FROM n.pass_after
+),
+stepped AS (
+    SELECT k.*, CASE WHEN k.launch_ns < s.end_ns THEN s.start_ns END AS step_ns
+    FROM known AS k
+    ASOF LEFT JOIN host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
+),
+sided AS (
+    SELECT
+        n.* EXCLUDE (launch_ns, category, call_ns, is_backward, step_ns),
+        CASE
+            WHEN n.call_ns = b.call_ns THEN 'before'
+            WHEN n.call_ns = a.call_ns THEN 'after'
+            WHEN p.step_ns = f.step_ns THEN NULL
+            WHEN n.step_ns = p.step_ns THEN 'before'
+            WHEN n.step_ns = f.step_ns THEN 'after'
+        END AS side,
+        CASE WHEN starts_with(n.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
+            AS product_ns,
+        n.category IN ('sampling', 'loss', 'optimizer') OR n.is_backward AS is_ending,
+        n.category IN ('index', 'embedding') AND NOT n.is_backward AS is_gather
+    FROM stepped AS n
     LEFT JOIN calls AS b
         ON b.trace_id = n.trace_id AND b.device = n.device AND b.pass_id = n.pass_before
     LEFT JOIN calls AS a
         ON a.trace_id = n.trace_id AND a.device = n.device AND a.pass_id = n.pass_after
-    WHERE n.pass_before IS DISTINCT FROM n.pass_after
+    LEFT JOIN pass_steps AS p
+        ON p.trace_id = n.trace_id AND p.device = n.device AND p.pass_id = n.pass_before
+    LEFT JOIN pass_steps AS f
+        ON f.trace_id = n.trace_id AND f.device = n.device AND f.pass_id = n.pass_after
 ),
 headed AS (
     SELECT *, arg_max(seq, product_ns) OVER region AS head_seq
     FROM sided
     WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
 ),
-sampled AS (
+ended AS (
     SELECT
-        *, max(seq) FILTER (is_sampling AND seq > head_seq) OVER region AS sampling_seq,
-        bool_or((is_sampling OR is_gather) AND seq > head_seq) OVER region AS has_head
+        *, max(seq) FILTER (is_ending AND seq > head_seq) OVER region AS ending_seq,
+        bool_or((is_ending OR is_gather) AND seq > head_seq) OVER region AS has_head
     FROM headed
     WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
 ),
@@ -101,13 +144,13 @@ limited AS (
         *,
         greatest(
             max(seq) FILTER (side = 'before') OVER region,
-            CASE WHEN has_head THEN coalesce(sampling_seq, head_seq) END, -1
+            CASE WHEN has_head THEN coalesce(ending_seq, head_seq) END, -1
         ) AS low_seq,
         least(
             min(seq) FILTER (side = 'after') OVER region,
-            min(seq) FILTER (is_gather AND seq > sampling_seq) OVER region
+            min(seq) FILTER (is_gather AND seq > ending_seq) OVER region
         ) AS high_seq
-    FROM sampled
+    FROM ended
     WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
 ),
 parted AS (

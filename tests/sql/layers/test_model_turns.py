@@ -19,9 +19,9 @@ class Models:
     def __init__(self):
         self.trace, self.now = Trace(), 0.0
 
-    def run(self, name, op="aten::add", around=None):
+    def run(self, name, op="aten::add", around=None, idle=1.0):
         """Add a kernel."""
-        self.now += 1.0
+        self.now += idle
         if around:
             self.trace.op(around, self.now - 0.9, 0.8)
         number = self.trace.op(op, self.now - 0.8, 0.5)
@@ -55,6 +55,7 @@ class Models:
         if experts:
             self.run(GEMM, "aten::mm")
             self.run("sbtopk::gatherTopK<float, unsigned int, 2, false>", "aten::topk")
+            self.run("reduce_kernel<512, 1, ReduceOp<float, sum_functor>>", "aten::sum")
             self.run("index_elementwise_kernel<128, 4>", "aten::index")
         for _ in range(max(experts, 1)):
             self.run(GEMM, "aten::mm")
@@ -129,8 +130,9 @@ def test_a_draft_of_few_layers_and_its_target_are_two_models(tmp_path):
 
 @in_one_lake
 def test_a_stretch_that_the_capture_cuts_is_of_no_model(tmp_path):
+    """Though it has as many layers as the second: nothing shows where it began."""
     models = Models()
-    models.layers(3)
+    models.layers(4)
     models.draw()
     for _ in range(3):
         models.patches()
@@ -145,14 +147,15 @@ def test_a_stretch_that_the_capture_cuts_is_of_no_model(tmp_path):
 
 @in_one_lake
 def test_layers_with_experts_among_those_without_are_of_one_pass(tmp_path):
-    """As Llama 4 has them in every second layer: a router gathers, but no tokens enter there."""
+    """As Llama 4 has them in every second layer: a router gathers and sums up, but draws no token."""
     models = Models()
     for _ in range(3):
-        models.lookup()
+        models.run("vectorized_gather_kernel<16, long>", "aten::gather")
         for layer in range(8):
             models.attention()
             models.feed_forward(experts=4 if layer % 2 else 0)
-        models.draw()
+        models.run(GEMM, "aten::mm")
+        models.run("reduce_kernel<512, 1, ReduceOp<BFloat16, ArgMaxOps<float>>>", "aten::argmax")
     lake = yield models.write(tmp_path)
     assert lake.rows(PASSES) == [("flash_fwd_kernel", 8, 8, True)] * 3
 
@@ -187,3 +190,28 @@ def test_attention_that_runs_backward_marks_no_layer(tmp_path):
     lake = yield models.write(tmp_path)
     assert [row[1:] for row in lake.rows(PASSES)] == [(4, 4, True)] * 3
     assert lake.rows("SELECT count(*) FROM anchors") == [(12,)]
+
+
+@pytest.mark.parametrize("marked", ["by operators", "by steps"])
+@in_one_lake
+def test_what_runs_backward_and_the_optimizer_are_of_the_pass_before(tmp_path, marked):
+    """Though the device waits longest within the backward."""
+    models = Models()
+    for step in range(3):
+        began = models.now
+        models.lookup()
+        models.layers(4)
+        models.run(GEMM, "aten::mm")
+        models.run("nll_loss_forward_reduce_cuda_kernel_2d", "aten::nll_loss_forward")
+        models.run(GEMM, "aten::mm")
+        models.run(GEMM, "aten::mm", idle=500.0)
+        if marked == "by operators":
+            models.run("embedding_backward_kernel", "aten::embedding_dense_backward")
+            models.run("multi_tensor_apply_kernel<FusedAdamMathFunctor>", "aten::_fused_adamw_")
+        else:
+            models.run("elementwise_kernel<128, 4, MulFunctor>", "aten::mul_")
+            models.run("elementwise_kernel<128, 4, AddFunctor>", "aten::add_")
+            models.trace.note(f"ProfilerStep#{step}", began, models.now - began)
+    lake = yield models.write(tmp_path)
+    rows = lake.rows("SELECT part, kernel_count FROM pass_parts WHERE part <> 'gap' ORDER BY pass_id, start_ns")
+    assert rows == [("prologue", 1), ("epilogue", 6)] * 3
