@@ -187,6 +187,29 @@ def llama_compiled() -> None:
 
 
 @part
+def llama_autotuned() -> None:
+    """Three prefills of 2 x 512 tokens by torch.compile with its own templates of products, 3 layers."""
+    import torch._inductor.config as inductor
+
+    model, facts = llama(num_hidden_layers=3)
+    given = tokens(model, 2, 512)
+    backends, inductor.max_autotune_gemm_backends = inductor.max_autotune_gemm_backends, "TRITON"
+    with torch.no_grad():
+        facts |= {"flop_pass": flop(lambda: model(given, use_cache=False)), "passes": 3}
+        compiled = torch.compile(model, mode="max-autotune-no-cudagraphs")
+
+        def run() -> None:
+            compiled(given, use_cache=False)
+
+        for _ in range(3):
+            run()
+        with recorded("llama_autotuned", facts):
+            for _ in range(3):
+                run()
+    inductor.max_autotune_gemm_backends = backends
+
+
+@part
 def llama_reduced_overhead() -> None:
     """Three prefills of 2 x 512 tokens by torch.compile with CUDA graphs, 4 layers."""
     model, facts = llama(num_hidden_layers=4)

@@ -48,6 +48,7 @@ PASSES = [
     # A prefill without the compiled code that the decodes are.
     ("llama_static", 4, [None] * 6),
     ("llama_compiled", 10, [None] * 3),
+    ("llama_autotuned", 3, [None] * 3),
     ("llama_reduced_overhead", 4, [None] * 3),
     ("llama_graph_replay", 10, [None] * 6),
     # Of a step of training the forward pass.
@@ -65,6 +66,8 @@ def test_passes_are_those_that_were_run_each_whole(lake, name, layers, stages):
     assert rows == [(stage, layers, layers, True) for stage in stages]
 
 
+#: Experts in some layers; a head that compilers mix into the last layer, a product for positions into the first.
+APART = ("llama4_text", "llama_static", "llama_autotuned")
 #: Trace, and its passes: model, layers, stage, tokens, requests.
 TURNS = {
     "whisper": [
@@ -110,7 +113,7 @@ def test_tokens_and_requests_are_those_that_the_model_was_given(lake):
         assert rows == [(batch * length, batch), *[(batch, batch)] * steps]
 
 
-@pytest.mark.parametrize("name", [name for name, _, _ in PASSES if name not in ("llama4_text", "llama_static")])
+@pytest.mark.parametrize("name", [name for name, _, _ in PASSES if name not in APART])
 def test_the_layers_of_a_pass_hold_the_same_products_and_none_holds_the_head(lake, name):
     products = defaultdict(Counter)
     for pass_id, layer, us in lake.rows(
@@ -192,6 +195,11 @@ def test_flop_of_experts_are_added_to_what_pytorch_counts(lake):
 @pytest.mark.parametrize(("name", "passes"), [("llama_compiled", 3), ("llama_graph_replay", 6)])
 def test_flop_of_compiled_and_of_replayed_passes_are_those_that_pytorch_counts(lake, name, passes):
     assert measured(lake, name) == [TRUTH[name]["flop_pass"]["total"]] * passes
+
+
+def test_flop_of_a_compiler_s_templates_are_those_of_products(lake):
+    """But for the product of 64 frequencies and 512 positions, whose operands have no common form."""
+    assert measured(lake, "llama_autotuned") == [TRUTH["llama_autotuned"]["flop_pass"]["total"] - 2 * 64 * 512] * 3
 
 
 def test_flop_of_operators_are_those_of_their_shapes(lake):

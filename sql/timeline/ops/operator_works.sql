@@ -184,7 +184,13 @@ WHERE list_min(places) > 0;
 CREATE VIEW _op_products AS
 WITH shaped AS (
     SELECT
-        o.trace_id, o.work_id, o.a, o.b, o.a_bytes, o.b_bytes,
+        o.trace_id, o.work_id,
+        -- A template reads the first matrix as it lies: its rows are those of the result.
+        CASE
+            WHEN r.rule = 'template' THEN [o.o[1], try(_dims_product(o.a) // nullif(o.o[1], 0))]
+            ELSE o.a
+        END AS a,
+        o.b, o.a_bytes, o.b_bytes,
         coalesce(r.elements_per_item, 1) AS packed, r.rule, r.result,
         -- The second matrix in the order [k, n].
         CASE
@@ -194,7 +200,10 @@ WITH shaped AS (
         END AS right_dims
     FROM _op_inputs AS o
     JOIN trace_op_rules AS r USING (priority)
-    WHERE r.rule IN ('matmul', 'linear', 'grouped') AND len(o.a) >= 1 AND len(o.b) >= 1
+    WHERE
+        r.rule IN ('matmul', 'linear', 'grouped', 'template')
+        AND len(o.a) >= 1 AND len(o.b) >= 1
+        AND (r.rule <> 'template' OR (len(o.o) = 2 AND len(o.b) = 2 AND list_contains(o.b, o.o[2])))
 ),
 sized AS (
     SELECT
