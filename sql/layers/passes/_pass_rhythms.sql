@@ -27,8 +27,7 @@ CREATE VIEW _pass_rhythms AS
 WITH turns AS (
     SELECT
         b.trace_id, coalesce(t.series, b.series) AS series, b.device, b.stream, b.start_ns, b.name,
-        b.has_feed_forward, b.is_sure, b.is_step, b.is_call, b.lacks_product,
-        b.is_strange,
+        b.has_feed_forward, b.is_sure, b.is_step, b.is_call, b.lacks_product, b.is_strange,
         t.trace_id IS NOT NULL AS takes_turns, b.beat - coalesce(t.beats_skipped, 0) AS beat,
         coalesce(t.beats, b.last_beat) AS last_beat,
         CASE
