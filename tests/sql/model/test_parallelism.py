@@ -9,6 +9,7 @@ from tracelake.lake import Lake
 
 QWEN3_8B = 8_190_427_136 + 73 * 4096
 """Parameters that a training step updates: all, with the norms of layers and head, without those of q and k."""
+DEGREES = ("tp", "ep", "pp", "cp", "dp", "microbatches", "virtual_stages")
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,19 @@ def ask(lake):
         return lake.rows(f"SELECT {columns} FROM {relation} WHERE scenario = 'asked' {where}")[0]
 
     return ask
+
+
+@pytest.fixture(scope="module")
+def beside_nothing(lake):
+    """A scenario's time, the same beside one for each degree that is nothing, and the faults of these."""
+    work = {"hardware": "h200", **TestPipeline.work}
+    lake.add_scenarios([{"scenario": "asked", **work}])
+    times = "SELECT time_ms FROM phase_roofline WHERE scenario = 'asked'"
+    alone = lake.rows(times)
+    lake.add_scenarios({"scenario": f"no {degree}", **work, degree: 0} for degree in DEGREES)
+    beside, faults = lake.rows(times), {degree: lake.faults(f"no {degree}") for degree in DEGREES}
+    lake.rows("DELETE FROM scenarios WHERE scenario LIKE 'no %'")
+    return alone, beside, faults
 
 
 class TestExperts:
@@ -239,14 +253,12 @@ class TestPipeline:
         [kept] = ask("kv_bytes", "memory_per_gpu", **work)
         assert kept == (3 * 4096 + 2 * 128) * 2 * 8 * 64 * 2
 
-    @pytest.mark.parametrize("degree", ["tp", "ep", "pp", "cp", "dp", "microbatches", "virtual_stages"])
-    def test_a_degree_of_nothing_is_a_fault_and_no_error(self, lake, ask, degree):
+    @pytest.mark.parametrize("degree", DEGREES)
+    def test_a_degree_of_nothing_is_a_fault_and_no_error(self, beside_nothing, degree):
         """And the others keep their answers."""
-        [time] = ask("time_ms", **self.work)
-        lake.add_scenarios([{"scenario": "nothing", "hardware": "h200", **self.work, degree: 0}])
-        assert lake.rows("SELECT time_ms FROM phase_roofline WHERE scenario = 'asked'") == [(pytest.approx(time),)]
-        assert "a degree below 1" in lake.faults("nothing")
-        lake.rows("DELETE FROM scenarios WHERE scenario = 'nothing'")
+        [(alone,)], [(beside,)], faults = beside_nothing
+        assert beside == pytest.approx(alone)
+        assert "a degree below 1" in faults[degree]
 
     def test_more_parts_send_more_often(self, ask):
         where = "AND op = 'pipeline_send'"
