@@ -17,7 +17,7 @@ from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 
 from ..graph_traces import Host
-from ..support import batches, run_cli, trace_bytes
+from ..support import batches, trace_bytes
 
 #: What is stored, and the public views that rest on it: models without a trace are computed alike in every lake.
 RESTING = sorted(modules.stored()) + [
@@ -161,7 +161,7 @@ def former(filled, tmp_path) -> Path:
     return lake
 
 
-def test_a_lake_of_format_1_is_refused_with_what_to_do_and_migrated(former, filled):
+def test_a_lake_of_format_1_is_refused_with_what_to_do_and_migrated(former, filled, call):
     with pytest.raises(InputError, match=f"format 1.*tracelake --lake {former} migrate"):
         Lake(former)
     (former / "events").unlink()
@@ -172,9 +172,9 @@ def test_a_lake_of_format_1_is_refused_with_what_to_do_and_migrated(former, fill
             place = former / "events" / folder.name / file.parent.name
             place.mkdir(exist_ok=True)
             (place / file.name).hardlink_to(file)
-    ended = run_cli("migrate", lake=former)
-    assert (ended.returncode, ended.stdout) == (0, "")
-    assert "5 traces migrated" in ended.stderr
+    code, out, err = call("--lake", former, "migrate")
+    assert (code, out) == (0, "")
+    assert "5 traces migrated" in err
     assert sorted(path.name for path in former.iterdir() if not path.name.startswith(".")) == [
         "events",
         "lake.json",
@@ -191,23 +191,23 @@ def test_a_lake_of_format_1_is_refused_with_what_to_do_and_migrated(former, fill
 
 
 def test_the_events_alone_are_computed_by_the_command_or_by_the_first_question_about_the_trace(
-    tmp_path, traces, monkeypatch
+    tmp_path, traces, monkeypatch, call, capsys
 ):
-    monkeypatch.setattr(store, "RENEWED_AT_ONCE", 0)
     lake = tmp_path / "lake"
-    words = ("ingest", "--events-only", *traces)
-    assert run_cli(*words, lake=lake).returncode == 0
-    with Lake(lake) as opened:
+    assert call("--lake", lake, "ingest", "--events-only", *traces)[0] == 0
+    with monkeypatch.context() as patch, Lake(lake) as opened:
+        patch.setattr(store, "RENEWED_AT_ONCE", 0)
         assert set(batches(opened).values()) == {""}
         assert len(opened.layers("s1").fetchall()) == 6
         after = batches(opened)
         assert [one for one, batch in after.items() if batch] == [opened.resolve("s1")]
-    said = [run_cli("compute", lake=lake).stderr for _ in range(2)]
+    assert "4 of 5 traces have no answers" in capsys.readouterr().err
+    said = [call("--lake", lake, "compute")[2] for _ in range(2)]
     assert said == ["tracelake: computed the answers of 4 traces.\n", "tracelake: nothing to compute.\n"]
-    assert run_cli("compute", "tiny", lake=lake).stderr == "tracelake: computed the answers of 1 traces.\n"
-    assert run_cli("compute", "nothing", lake=lake).returncode == 2
-    ended = run_cli("compact", "--vacuum", "--grace", "0", lake=lake)
-    assert (ended.returncode, "files before" in ended.stderr) == (0, True)
+    assert call("--lake", lake, "compute", "tiny")[2] == "tracelake: computed the answers of 1 traces.\n"
+    assert call("--lake", lake, "compute", "nothing")[0] == 2
+    code, _, err = call("--lake", lake, "compact", "--vacuum", "--grace", "0")
+    assert (code, "files before" in err) == (0, True)
 
 
 def test_answers_are_the_same_where_each_needs_more_memory_than_is_tried_first(traces, filled, tmp_path, monkeypatch):
