@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -123,11 +124,11 @@ def test_help_ends_with_examples_of_the_command(name):
 )
 def test_an_example_of_the_help_runs_as_it_stands(playground, monkeypatch, line):
     monkeypatch.setenv("XDG_CACHE_HOME", str(playground / "cache"))
-    if re.fullmatch(r"[\w ./,:=@+-]+", line):
-        ended = CliRunner().invoke(cli, line.split()[1:])
+    if re.fullmatch(r"[\w ./,:=@+{}'\"-]+", line):
+        ended = CliRunner().invoke(cli, shlex.split(line)[1:])
         assert (ended.exit_code, ended.exception) == (0, None), ended.output
         return
-    # A shell expands patterns, quotes and pipes; the command is this interpreter's.
+    # A shell expands patterns; the command is this interpreter's.
     shell = f'tracelake() {{ "{sys.executable}" -m tracelake "$@"; }}; {line}'
     ended = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
