@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -65,6 +66,17 @@ def call(monkeypatch, capsys):
         return code, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def run_cli(call):
+    """Return what `support.run_cli` does, in this process: for tests that are not about processes."""
+
+    def run_cli(*words, lake):
+        code, out, err = call("--lake", lake, *words)
+        return subprocess.CompletedProcess(words, code or 0, out, err)
+
+    return run_cli
 
 
 @pytest.fixture

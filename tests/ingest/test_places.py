@@ -16,7 +16,7 @@ from tracelake.synthetic.ranks import RECORDED_NS, Rank, write_ranks
 from tracelake.synthetic.xspace import tpu_space
 
 from ..graph_traces import Host
-from ..support import run_cli, trace_bytes
+from ..support import trace_bytes
 
 RULES = list(csv.DictReader(csv_file("place_rules").open(encoding="utf-8", newline="")))
 KERNEL = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "dur": 2}
@@ -153,7 +153,7 @@ def test_the_files_ranks_and_times_say_which_are_of_one_run(tmp_path, said, runs
         assert values(path).get("run") == run
 
 
-def test_replicas_that_count_their_ranks_from_0_get_those_of_the_run(tmp_path):
+def test_replicas_that_count_their_ranks_from_0_get_those_of_the_run(tmp_path, run_cli):
     names = [f"v/dp{dp}_pp0_tp{tp}_dcp0_ep0_rank{tp}.{AT}.pt.trace.json" for dp in (0, 1) for tp in (0, 1)]
     alone = touch_jobs(tmp_path / "each in a world of its own", dict.fromkeys(names, (0, 2)) | {
         name: (int("rank1" in name), 2) for name in names
@@ -172,7 +172,7 @@ def test_replicas_that_count_their_ranks_from_0_get_those_of_the_run(tmp_path):
         assert ("rank 2 (distributedInfo; file name: 0)" in said.stderr) == (folder is together)
 
 
-def test_where_the_file_and_its_name_say_different_things_both_are_said(tmp_path):
+def test_where_the_file_and_its_name_say_different_things_both_are_said(tmp_path, run_cli):
     touch_jobs(tmp_path, {"m/rank0.json": (1, 2), "m/rank1.json": (0, 2), "a/tp3_rank4.json": (4, 8)})
     ended = run_cli("ingest", tmp_path / "m", tmp_path / "a", "--events-only", lake=tmp_path / "lake")
     said = [line.rpartition("events; ")[2] for line in ended.stderr.splitlines() if "rank0.json" in line]
@@ -210,7 +210,7 @@ def test_databases_and_tables_of_several_ranks_are_a_run_beside_traces_of_anothe
     assert [values(path) for path in paths] == [{"run": "n", "rank": "1"}, {"run": "n", "rank": "0"}, {"rank": "0"}]
 
 
-def test_the_folders_that_nsys_exports_of_several_ranks_are_a_run(tmp_path):
+def test_the_folders_that_nsys_exports_of_several_ranks_are_a_run(tmp_path, run_cli):
     for rank, form in ((0, "parquetdir"), (1, "parquetdir")):
         tables = nsys_tables()
         columns, rows = tables["CUPTI_ACTIVITY_KIND_KERNEL"]
@@ -224,7 +224,7 @@ def test_the_folders_that_nsys_exports_of_several_ranks_are_a_run(tmp_path):
     assert asked.stdout.splitlines()[1:] == ["n,0,file name", "n,1,file name"]
 
 
-def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp_path):
+def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp_path, run_cli):
     folder = tmp_path / "runs"
     profile = folder / "plugins" / "profile" / "2026_01_02_03_04_05"
     touch(profile, "a-0.trace.json.gz", "perfetto_trace.json.gz")
@@ -265,7 +265,9 @@ def test_a_folder_of_captures_becomes_runs_that_say_where_all_was_taken_from(tmp
     ]  # fmt: skip
 
 
-def test_the_folder_of_a_server_s_profiler_is_understood_in_any_order_and_a_second_ingest_changes_nothing(tmp_path):
+def test_the_folder_of_a_server_s_profiler_is_understood_in_any_order_and_a_second_ingest_changes_nothing(
+    tmp_path, run_cli
+):
     folder = tmp_path / "vllm_profile"
     names = ("gemm_a", "gemm_b", "gemm_c", "gemm_d", "gemm_e")
     files = []
@@ -307,7 +309,7 @@ def test_what_lies_beside_traces_is_left_out_of_a_folder_and_traces_of_such_name
     assert expand([tmp_path / "log"]) == sorted(map(str, traces))
 
 
-def test_runs_by_names_of_folders_are_answered_for_like_any_other(tmp_path):
+def test_runs_by_names_of_folders_are_answered_for_like_any_other(tmp_path, run_cli):
     folder = tmp_path / "exp" / "tensorboard"
     folder.mkdir(parents=True)
     for nth, at in enumerate((RECORDED_NS, RECORDED_NS + 600 * 10**9)):
@@ -330,7 +332,7 @@ def test_runs_by_names_of_folders_are_answered_for_like_any_other(tmp_path):
     assert (missing.returncode, missing.stderr) == (3, "tracelake: exp/other: no such file.\n")
 
 
-def test_a_trace_that_came_before_the_others_of_its_run_is_said_to_be_of_it_and_can_be_set(tmp_path):
+def test_a_trace_that_came_before_the_others_of_its_run_is_said_to_be_of_it_and_can_be_set(tmp_path, run_cli):
     first, second = touch_jobs(tmp_path, {"m/rank0.json": (0, 2), "b/rank1.json": (1, 2)})
     lake = tmp_path / "lake"
     run_cli("ingest", first, lake=lake)

@@ -10,7 +10,7 @@ import tracelake
 from tracelake.engine.errors import UsageError
 
 from ...launching import NCCL, Trace
-from ...support import data_file, run_cli
+from ...support import data_file
 
 
 def decode(*works, name="step[DECODE bs=8]", between=10, only=None):
@@ -227,13 +227,17 @@ def test_a_side_without_operations_is_named(lake):
 # On the command line
 
 
-def gate(lake, *arguments):
-    done = run_cli("compare", *arguments, lake=lake)
-    assert "Traceback" not in done.stderr
-    return done
+@pytest.fixture
+def gate(run_cli):
+    def gate(lake, *arguments):
+        done = run_cli("compare", *arguments, lake=lake)
+        assert "Traceback" not in done.stderr
+        return done
+
+    return gate
 
 
-def test_the_gate_s_exit_status_and_reason(lake, tmp_path):
+def test_the_gate_s_exit_status_and_reason(run_cli, gate, tmp_path):
     paths = [CASES[name].write(tmp_path / f"{name}.json") for name in ("one", "one the same", "prefill", "no device")]
     assert run_cli("ingest", *paths, lake=tmp_path / "lake").returncode == 0
     done = gate(tmp_path / "lake", "one", "one the same", "--gate")
