@@ -12,7 +12,8 @@ from tracelake.engine.layout import FORMAT_VERSION
 from tracelake.lake import Lake
 from tracelake.synthetic import gpu
 
-from ..support import ingest_into, run_cli, trace_bytes
+from .. import support
+from ..support import ingest_into, trace_bytes
 
 SPAN = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "name": "span"}
 TRACE = trace_bytes([SPAN])
@@ -175,12 +176,13 @@ def test_a_folder_with_a_user_s_own_rows_alone_becomes_a_lake(tmp_path):
 
 
 def test_a_damaged_catalog_row_is_named_and_the_command_ends_without_a_traceback(tmp_path):
+    # In processes of their own: those store answers beside the catalog.
     trace = tmp_path / "good.json"
     trace.write_bytes(TRACE)
-    assert run_cli("ingest", trace, lake=tmp_path / "lake").returncode == 0
+    assert support.run_cli("ingest", trace, lake=tmp_path / "lake").returncode == 0
     [row] = (tmp_path / "lake" / "tables" / "traces").glob("*.parquet")
     row.write_bytes(b"PAR1 no more")
-    ended = run_cli("traces", lake=tmp_path / "lake")
+    ended = support.run_cli("traces", lake=tmp_path / "lake")
     # The other traces of the lake are answered.
     assert ended.returncode == 0
     assert "Traceback" not in ended.stderr
@@ -189,7 +191,7 @@ def test_a_damaged_catalog_row_is_named_and_the_command_ends_without_a_traceback
 
 
 @pytest.mark.parametrize("kind", ["empty", "chakra", "binary", "deep_objects", "corrupt_gzip"])
-def test_the_command_ends_with_3_and_one_line_that_names_the_file(tmp_path, kind):
+def test_the_command_ends_with_3_and_one_line_that_names_the_file(tmp_path, kind, run_cli):
     path = tmp_path / f"{kind}.json"
     path.write_bytes(NOT_TRACES[kind][0])
     ended = run_cli("ingest", path, lake=tmp_path / "lake")
@@ -200,7 +202,7 @@ def test_the_command_ends_with_3_and_one_line_that_names_the_file(tmp_path, kind
     assert "Traceback" not in ended.stderr
 
 
-def test_every_way_to_name_a_wrong_lake_or_file_ends_with_its_code(tmp_path):
+def test_every_way_to_name_a_wrong_lake_or_file_ends_with_its_code(tmp_path, run_cli):
     newer = tmp_path / "newer"
     newer.mkdir()
     (newer / "lake.json").write_text(json.dumps({"version": 99}))
@@ -222,7 +224,7 @@ def test_every_way_to_name_a_wrong_lake_or_file_ends_with_its_code(tmp_path):
         assert str(tmp_path) in ended.stderr
 
 
-def test_a_command_on_the_path_of_a_cut_file_says_what_is_missing(tmp_path):
+def test_a_command_on_the_path_of_a_cut_file_says_what_is_missing(tmp_path, run_cli):
     whole, cut = tmp_path / "whole.json", tmp_path / "cut.json"
     gpu.write_gpu(whole)
     gpu.write_gpu(cut, truncated=True)
