@@ -386,6 +386,16 @@ def test_a_lookup_file_that_does_not_fit_is_named(s1_lake, text, message):
         Lake(s1_lake.path).kernels("s1")
 
 
+def test_a_mark_of_passes_that_the_lake_adds_needs_no_more_than_a_weight(s1_lake):
+    marks = s1_lake.path / "lookup" / "pass_marks.csv"
+    marks.parent.mkdir(exist_ok=True)
+    marks.write_text("mark,weight\nactivation,1\nconv,3\n")
+    found = s1_lake.rows(
+        "SELECT mark, weight, in_layers FROM pass_marks WHERE mark IN ('activation', 'conv') ORDER BY 1"
+    )
+    assert found == [("activation", 1, False), ("conv", 3, True)]
+
+
 def test_the_lakes_own_markers_of_gaps_count(s1_lake):
     asked = "SELECT _is_gap_marker('Mine'), _is_gap_marker('%copy-start.3'), _is_gap_marker('gemm')"
     assert s1_lake.rows(asked) == [(False, True, False)]

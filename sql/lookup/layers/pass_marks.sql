@@ -8,6 +8,6 @@
 CREATE TABLE pass_marks (
     mark VARCHAR PRIMARY KEY,
     weight DOUBLE NOT NULL,
-    in_layers BOOLEAN NOT NULL,
+    in_layers BOOLEAN NOT NULL DEFAULT FALSE,
     comment VARCHAR
 );
