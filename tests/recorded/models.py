@@ -141,6 +141,11 @@ def training(name: str, steps: int, model: torch.nn.Module, facts: dict) -> None
         "length": given.shape[1],
         "steps": steps,
     }
+    record_steps(name, steps, run, facts)
+
+
+def record_steps(name: str, steps: int, run: Callable[[], None], facts: dict) -> None:
+    """Record steps of training, each of the profiler's schedule."""
     sync()
     plan = schedule(wait=0, warmup=1, active=steps)
     with profile(
@@ -164,6 +169,28 @@ def llama_train_checkpointed() -> None:
     model, facts = llama(num_hidden_layers=2 if TINY else 4)
     model.gradient_checkpointing_enable()
     training("llama_train_checkpointed", 2, model, facts)
+
+
+@part
+def bert_train() -> None:
+    """Two steps of training an encoder of 4 layers on 16 x 128 tokens, gradients clipped."""
+    from transformers import AutoConfig, AutoModelForMaskedLM
+
+    sizes = {"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 2048}
+    config = AutoConfig.for_model("bert", **sizes)
+    model = AutoModelForMaskedLM.from_config(config, dtype=torch.bfloat16).to(DEVICE).train()
+    optimizer = torch.optim.AdamW(model.parameters())
+    given = tokens(model, 16, 128)
+
+    def run() -> None:
+        model(given, labels=given).loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    run()
+    facts = {"steps": 2, "seconds_step": seconds(run), "flop_step": flop(run)}
+    record_steps("bert_train", 2, run, facts)
 
 
 @part

@@ -53,6 +53,7 @@ PASSES = [
     ("llama_graph_replay", 10, [None] * 6),
     # Of a step of training the forward pass.
     ("llama_compiled_train", 3, [None] * 2),
+    ("bert_train", 4, [None] * 2),
 ]
 
 
@@ -195,6 +196,12 @@ def test_flop_of_experts_are_added_to_what_pytorch_counts(lake):
 @pytest.mark.parametrize(("name", "passes"), [("llama_compiled", 3), ("llama_graph_replay", 6)])
 def test_flop_of_compiled_and_of_replayed_passes_are_those_that_pytorch_counts(lake, name, passes):
     assert measured(lake, name) == [TRUTH[name]["flop_pass"]["total"]] * passes
+
+
+def test_flop_of_a_step_of_training_are_those_that_pytorch_counts(lake):
+    """Backward included, wherever the device waits; fused, it computes the scores again: 7 products where 6 count."""
+    truth = TRUTH["bert_train"]["flop_step"]
+    assert measured(lake, "bert_train") == [truth["total"] + truth["aten.bmm"] / 6] * 2
 
 
 def test_flop_of_a_compiler_s_templates_are_those_of_products(lake):
