@@ -17,10 +17,10 @@ from .schema import empty_select
 if TYPE_CHECKING:
     import duckdb
 
-#: Views that several read, and few of them much of: all events, in tables of their own, would take the memory. What
-#: kernels are of which model differs from what is there in few traces alone.
+#: Views that several relations read and that are no tables for it: all events would take the memory, and kernels with
+#: their model are in most traces the same rows as those without.
 NEVER_TABLES = frozenset({"events", "_kernel_series", "_seated_kernels"})
-#: Tables that are filled by `Store.give` alone, which has all that is made from them made anew.
+#: Tables that only `Store.give` fills, which has everything that rests on them computed again.
 _GIVEN = frozenset({"given_configs", "given_sides", "model_configs"})
 #: Columns, with their types, of helpers that were empty before.
 _helper_columns: dict[str, dict[str, str]] = {}
@@ -71,11 +71,11 @@ def _unshipped() -> frozenset[str]:
 
 
 @functools.cache
-def changes_are_said(name: str) -> bool:
-    """Whether a relation is told when what it is made from changes.
+def follows_changes(name: str) -> bool:
+    """Whether a relation is computed again when what it is made from changes.
 
-    Of tables that ship no rows, as scenarios, nobody says it but to what is kept. Those that are given are said to all;
-    but a model's config is tried before it is given, on what is made from it without traces.
+    Tables without shipped rows, such as scenarios, change without notice to any but cached relations. `Store.give`
+    notifies all; but a model's config is tried before it is given, on relations that rest on it and on no trace.
     """
     silent = modules.sources(name) & _unshipped()
     return not (silent - _GIVEN if "traces" in modules.sources(name) else silent)

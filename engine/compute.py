@@ -60,12 +60,13 @@ class Worker:
         self._trace_ids = "VARCHAR"
         #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
         self._there: dict[str, tuple[str, bool]] = {}
-        #: What is known of the rows of this batch.
+        #: The formats of this batch's traces.
         self._formats: set[str] = set()
-        #: What is a table of this batch, or given to it, and with its views what is there as it needs it.
+        #: The tables of this batch and what is given to it; the same with the views made so far.
         self._fixed: frozenset[str] = frozenset()
         self._ready: set[str] = set()
         self._making_views = threading.Lock()
+        #: What is known of the rows of this batch.
         self._emptiness = Emptiness(lambda name: name not in self._fixed, lambda: self._formats)
         create_tables(self.connection)
         aside.create_table(self.connection)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from . import modules, parsed
-from .as_tables import Emptiness, as_tables, changes_are_said, empty_view
+from .as_tables import Emptiness, as_tables, follows_changes, empty_view
 from .lookups import LookupTables
 from .stored import Stored
 
@@ -89,7 +89,7 @@ class Relations:
         if self._stored:
             return
         kept = {entry.name for entry in order if entry.kept}
-        chosen = {one for one in as_tables(order) - self._tables if one in kept or changes_are_said(one)}
+        chosen = {one for one in as_tables(order) - self._tables if one in kept or follows_changes(one)}
         for name in chosen & self.created:
             connection.execute(f"DROP VIEW {name}")
             self._kinds.pop(name, None)

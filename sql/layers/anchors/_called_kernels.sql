@@ -191,16 +191,10 @@ mixed AS (
     GROUP BY trace_id, device
     HAVING count(DISTINCT series) > 1
 ),
-host_steps AS (
-    SELECT trace_id, start_ns, max(end_ns) AS end_ns
-    FROM _steps
-    WHERE device IS NULL
-    GROUP BY trace_id, start_ns
-),
 step_models AS (
     SELECT s.trace_id, s.start_ns, g.device, min(g.series) AS series
     FROM graph_models AS g
-    ASOF JOIN host_steps AS s ON s.trace_id = g.trace_id AND s.start_ns <= g.launch_ns
+    ASOF JOIN _host_steps AS s ON s.trace_id = g.trace_id AND s.start_ns <= g.launch_ns
     WHERE g.launch_ns < s.end_ns
     GROUP BY s.trace_id, s.start_ns, g.device
     HAVING count(DISTINCT g.series) = 1
@@ -210,7 +204,7 @@ stepped AS (
         CASE WHEN k.launch_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM kernels AS k
     SEMI JOIN mixed ON mixed.trace_id = k.trace_id AND mixed.device = k.device
-    ASOF LEFT JOIN host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
+    ASOF LEFT JOIN _host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
 ),
 graphed AS (
     SELECT k.trace_id, k.device, k.kernel_id, coalesce(g.series, s.series) AS series

@@ -34,14 +34,6 @@ WITH seats AS (
         ORDER BY
             coalesce(sum(k.dur_ns) FILTER (r.role = 'inside'), 0) DESC, sum(k.dur_ns) DESC, k.stream
     ) = 1
-),
-backward AS (
-    SELECT DISTINCT k.trace_id, k.name, k.op_name
-    FROM (SELECT DISTINCT trace_id, name, op_name, category FROM kernels) AS k
-    JOIN anchor_roles AS r ON r.category = k.category
-    JOIN direction_rules AS d
-        ON regexp_matches(k.name, d.pattern) OR regexp_matches(k.op_name, d.pattern)
-    WHERE r.role = 'inside' AND d.subject = 'kernel' AND d.direction = 'backward'
 )
 SELECT
     k.trace_id, coalesce(m.series, '') AS series, k.device,
@@ -54,7 +46,7 @@ SELECT
     END AS name,
     CASE
         WHEN w.kernel_id IS NOT NULL THEN 'attention'
-        WHEN b.name IS NOT NULL THEN 'attention backward'
+        WHEN r.role = 'inside' AND b.name IS NOT NULL THEN 'attention backward'
         WHEN k.op_name = 'aten::clamp_min' THEN 'activation'
         ELSE k.category
     END AS category,
@@ -65,7 +57,8 @@ LEFT JOIN seats AS s
     ON s.trace_id = k.trace_id AND s.device = k.device AND k.kind = 'communication'
 LEFT JOIN _called_kernels AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
 LEFT JOIN _written_attention AS w ON w.trace_id = k.trace_id AND w.kernel_id = k.kernel_id
-LEFT JOIN backward AS b
+LEFT JOIN anchor_roles AS r ON r.category = k.category
+LEFT JOIN _backward_names AS b
     ON b.trace_id = k.trace_id AND b.name = k.name AND b.op_name IS NOT DISTINCT FROM k.op_name
 ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
 ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p

@@ -58,12 +58,6 @@ neighbours AS (
             PARTITION BY trace_id, device, series ORDER BY seq DESC ROWS UNBOUNDED PRECEDING
         )
 ),
-host_steps AS (
-    SELECT trace_id, start_ns, max(end_ns) AS end_ns
-    FROM _steps
-    WHERE device IS NULL
-    GROUP BY trace_id, start_ns
-),
 -- The step in which the layers of a pass were launched, where it is one.
 pass_steps AS (
     SELECT l.trace_id, l.device, l.pass_id, min(s.start_ns) AS step_ns
@@ -75,7 +69,7 @@ pass_steps AS (
         WHERE layer_id IS NOT NULL
         GROUP BY trace_id, device, pass_id
     ) AS l
-    ASOF JOIN host_steps AS s ON s.trace_id = l.trace_id AND s.start_ns <= l.launch_ns
+    ASOF JOIN _host_steps AS s ON s.trace_id = l.trace_id AND s.start_ns <= l.launch_ns
     WHERE l.launch_ns < s.end_ns
     GROUP BY l.trace_id, l.device, l.pass_id
     HAVING count(*) = 2 AND min(s.start_ns) = max(s.start_ns)
@@ -92,16 +86,18 @@ calls AS (
 known AS (
     SELECT
         n.*, k.launch_ns, k.category, s.call_ns,
-        contains(lower(coalesce(k.op_name, k.name)), 'backward') AS is_backward
+        b.name IS NOT NULL AS is_backward
     FROM neighbours AS n
     JOIN kernels AS k ON k.trace_id = n.trace_id AND k.kernel_id = n.kernel_id
     LEFT JOIN _kernel_series AS s ON s.trace_id = n.trace_id AND s.kernel_id = n.kernel_id
+    LEFT JOIN _backward_names AS b
+        ON b.trace_id = k.trace_id AND b.name = k.name AND b.op_name IS NOT DISTINCT FROM k.op_name
     WHERE n.pass_before IS DISTINCT FROM n.pass_after
 ),
 stepped AS (
     SELECT k.*, CASE WHEN k.launch_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM known AS k
-    ASOF LEFT JOIN host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
+    ASOF LEFT JOIN _host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
 ),
 sided AS (
     SELECT
