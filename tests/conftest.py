@@ -69,8 +69,9 @@ def call(monkeypatch, capsys):
 
 
 @pytest.fixture
-def run_cli(call):
-    """Return what `support.run_cli` does, in this process: for tests that are not about processes."""
+def run_cli(call, monkeypatch):
+    """Return what `support.run_cli` does, stored answers included, in this process: for tests not about processes."""
+    monkeypatch.setattr(store, "STORED", True)
 
     def run_cli(*words, lake):
         code, out, err = call("--lake", lake, *words)

@@ -3,12 +3,10 @@ explain. Times are microseconds after the trace's origin; the reference counts i
 """
 
 import json
-import sys
 
 import pytest
 
 import tracelake
-from tracelake.cli import main
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ...lakes import ingest_at_once
@@ -267,18 +265,8 @@ def test_wall_ends_with_the_kernel_that_starts_last_though_another_works_longer(
 
 
 @pytest.fixture
-def run(s1, monkeypatch, capsys):
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["tracelake", "--lake", str(s1.path), *words])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+def run(s1, call):
+    return lambda *words: call("--lake", s1.path, *words)
 
 
 def test_commands_answer_as_the_reference_only_when_told_to(run):

@@ -70,6 +70,16 @@ class Models:
                 self.attention()
             self.feed_forward()
 
+    def towers(self, times):
+        """A tower of 6 layers for an image, then one of 4 for a text."""
+        for _ in range(times):
+            self.patches()
+            self.layers(6)
+            self.run(NORM, "aten::native_layer_norm")
+            self.lookup()
+            self.layers(4)
+            self.draw()
+
     def write(self, folder):
         """Write the trace."""
         return self.trace.write(folder / "trace.json")
@@ -101,15 +111,9 @@ def test_an_encoder_and_its_decoder_are_two_models_and_both_attentions_are_of_on
 
 @in_one_lake
 def test_what_patches_enter_and_what_tokens_enter_are_two_models(tmp_path):
-    """As CLIP has them: a tower of 6 layers for the image, one of 4 for the text."""
+    """As CLIP has them."""
     models = Models()
-    for _ in range(3):
-        models.patches()
-        models.layers(6)
-        models.run(NORM, "aten::native_layer_norm")
-        models.lookup()
-        models.layers(4)
-        models.draw()
+    models.towers(3)
     lake = yield models.write(tmp_path)
     assert lake.rows(PASSES) == [("model 1", 6, 6, True), ("model 2", 4, 4, True)] * 3
     parts = "SELECT part, count(*) FROM pass_parts WHERE part <> 'gap' AND kernel_count > 0 GROUP BY 1 ORDER BY 1"
@@ -134,13 +138,7 @@ def test_a_stretch_that_the_capture_cuts_is_of_no_model(tmp_path):
     models = Models()
     models.layers(4)
     models.draw()
-    for _ in range(3):
-        models.patches()
-        models.layers(6)
-        models.run(NORM, "aten::native_layer_norm")
-        models.lookup()
-        models.layers(4)
-        models.draw()
+    models.towers(3)
     lake = yield models.write(tmp_path)
     assert lake.rows(PASSES) == [("model 1", 6, 6, True), ("model 2", 4, 4, True)] * 3
 
