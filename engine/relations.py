@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from . import modules, parsed
-from .as_tables import Emptiness, as_tables, follows_changes, empty_view
+from .as_tables import Emptiness, as_tables, empty_view, follows_changes
 from .lookups import LookupTables
 from .stored import Stored
 
