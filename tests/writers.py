@@ -40,6 +40,7 @@ while time.monotonic() < until:
     assert kernels == listed, (listed, kernels)
     if len(listed) == int(sys.argv[2]):
         break
+    time.sleep(0.1)
 else:
     raise SystemExit("not all traces were seen")
 """

@@ -85,15 +85,14 @@ def ingested(s1_file, tmp_path_factory) -> tuple[Path, tuple[Path, ...], dict[st
 def test_what_a_setting_leaves_and_what_it_renews_are_the_rows_of_an_ingest_with_it(ingested, tmp_path, settings):
     made, traces, before = ingested
     with Lake(shutil.copytree(made, tmp_path / "lake")) as lake, Lake(tmp_path / "other") as other:
-        for (trace,) in lake.rows("SELECT trace FROM traces"):
-            lake.set(trace, **settings)
+        set_at_once(lake, dict.fromkeys(trace_ids(lake), settings))
         other.ingest(*traces, **settings)
         after = stored_rows(lake)
         assert after == stored_rows(other)
         assert lake.store.answers.stale() == []
         changed = {name for name in after if after[name] != before[name]}
         assert changed <= frozenset().union(*map(lineage.reached, settings))
-        # And back again, both traces at once.
+        # And back again.
         set_at_once(lake, dict.fromkeys(trace_ids(lake), dict.fromkeys(settings)))
         assert stored_rows(lake) == before
 
