@@ -36,6 +36,8 @@ from .schema import LANES
 FORMAT_VERSION = 2
 #: What a lake has before its marker makes it one.
 _BEGINNINGS = ("events", "tables", ".staging", ".lock", "lake.json")
+#: Bytes that no marker of a lake has.
+_MARKER_BYTES = 1000
 _LISTED = re.compile(r"lane=[a-z]+/[\w-]+\.parquet")
 
 
@@ -157,6 +159,16 @@ def _named(trace_id: str) -> str:
     if not TRACE_ID.fullmatch(trace_id):
         raise InputError(f"{trace_id!r}: not the id of a trace: 16 hexadecimal digits.")
     return f"trace_id={trace_id}"
+
+
+def is_lake(folder: Path) -> bool:
+    """Whether a folder is a lake, of whatever format."""
+    marker = Layout(folder).marker
+    try:
+        found = json.loads(marker.read_bytes()) if marker.is_file() and marker.stat().st_size < _MARKER_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("format") == "tracelake"
 
 
 def open_layout(place: str | os.PathLike[str] | ObjectPath, *, create: bool) -> Layout:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from ..engine.errors import InputError
 from ..engine.executors import Executor, Threads
 from ..engine.files import Staging, remove_dead_staging
-from ..engine.layout import Layout
+from ..engine.layout import Layout, is_lake
 from ..engine.renew import AT_ONCE, together
 from ..engine.secrets import redact
 from .ascend.folder import ascend_folders, is_worker
@@ -30,6 +30,7 @@ from .land import Settings, land
 from .one import Ingested, Progress, Staged, read_one
 from .places import repeats
 from .source import STDIN, Source
+from .walk import walk
 
 _log = logging.getLogger("tracelake")
 T = TypeVar("T")
@@ -87,18 +88,17 @@ def _in_folder(folder: Path) -> list[str]:
     workers = {rank.worker for rank in ranks if is_worker(rank.worker)}
     taken = {file for rank in ranks for file in rank.files}
     found = [str(rank.path) for rank in ranks]
-    for file in folder.rglob("*"):
-        name = file.name.lower()
-        if file.is_dir() and table_files(file):
-            found.append(str(file))
-            continue
-        if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
-            # Whatever else lies in a rank's folder is of the same run.
-            continue
-        if (name.endswith(_ENDINGS) and not _NOT_TRACES.fullmatch(name)) or (
-            (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))
-        ):
-            found.append(str(file))
+    for here, inner, names in walk(folder):
+        found += [str(here / one) for one in inner if table_files(here / one)]
+        for file in (here / one for one in names):
+            name = file.name.lower()
+            if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
+                # Whatever else lies in a rank's folder is of the same run.
+                continue
+            if (name.endswith(_ENDINGS) and not _NOT_TRACES.fullmatch(name)) or (
+                (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))
+            ):
+                found.append(str(file))
     repeated = repeats(map(Path, found))
     for path, why in sorted(repeated.items()):
         _log.warning("%s: left out: %s", path, why)
@@ -107,8 +107,10 @@ def _in_folder(folder: Path) -> list[str]:
 
 def _nothing_in(folder: Path) -> str:
     """Return the message about a folder without traces: what is there instead, where that is known."""
+    if is_lake(folder):
+        return f"{folder}: is a lake; what is in it was ingested already."
     message = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES + _DATABASES)})."
-    for file in sorted(folder.rglob("*")):
+    for file in (here / name for here, _, names in walk(folder) for name in names):
         if file.name.lower().endswith(ENDINGS) and file.is_file():
             try:
                 source = Source(file)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ..walk import walk
 
 #: The table of kernels, by preference: the framework's, else what CANN's exporter wrote.
 _KERNELS = (re.compile(r"kernel_details\.csv"), re.compile(r"op_summary_[\d_]+\.csv"))
@@ -124,14 +125,13 @@ def ascend_folders(path: Path) -> list[AscendFolder]:
     What CANN wrote below a rank whose framework output is there as well repeats it, and is left out.
     """
     found: list[AscendFolder] = []
-    for folder, inner, names in os.walk(path):
-        inner.sort()
+    for folder, _, names in walk(path):
         # A name says nothing of what is there: a pipe would be waited for.
-        files = _files_of(Path(folder), sorted(names))
+        files = _files_of(folder, names)
         if not all(file.is_file() for file in files):
-            files = _files_of(Path(folder), sorted(name for name in names if Path(folder, name).is_file()))
+            files = _files_of(folder, [name for name in names if (folder / name).is_file()])
         if files:
-            found.append(AscendFolder(Path(folder), files, worker_of(Path(folder).absolute())))
+            found.append(AscendFolder(folder, files, worker_of(folder.absolute())))
     framework = {one.worker for one in found if one.path.name == _OUTPUT}
     return [one for one in found if one.path.name == _OUTPUT or one.worker not in framework]
 

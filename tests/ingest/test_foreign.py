@@ -107,6 +107,21 @@ def test_folders_without_traces_fail_by_themselves_and_tell_what_is_there(tmp_pa
     assert lines[-1] == "tracelake: 4 files: 1 new, 0 known already, 3 failed."
 
 
+def test_a_lake_among_its_traces_is_no_folder_of_traces(tmp_path):
+    (tmp_path / "rank0").mkdir()
+    (tmp_path / "rank0" / "trace.json").write_bytes(TRACE)
+    # Somebody else's file of the name makes no lake.
+    (tmp_path / "rank0" / "lake.json").write_bytes(TRACE.replace(b"{", b'{"format": 1, ', 1))
+    for new in (True, False):
+        ended = run_cli("ingest", tmp_path, lake=tmp_path / "tracelake")
+        lines = ended.stderr.splitlines()
+        assert (ended.returncode, len(lines)) == (0, 3), lines
+        assert lines[-1] == f"tracelake: 2 files: {2 * new} new, {2 - 2 * new} known already, 0 failed."
+    ended = run_cli("ingest", tmp_path / "tracelake", lake=tmp_path / "tracelake")
+    assert ended.returncode == 3
+    assert ended.stderr == f"tracelake: {tmp_path / 'tracelake'}: is a lake; what is in it was ingested already.\n"
+
+
 def test_a_file_that_fails_as_nobody_foresaw_does_not_stop_the_others(tmp_path, monkeypatch):
     monkeypatch.delenv("TRACELAKE_DEBUG", raising=False)
     monkeypatch.setattr(
