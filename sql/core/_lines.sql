@@ -5,8 +5,8 @@
 -- process   VARCHAR  process name
 -- thread    VARCHAR  thread name
 -- role      VARCHAR  from line_roles, NULL for lines without a rule
--- device    INTEGER  device that the process name ends in, or that Ascend's label of the process
---                    names; NULL if neither does
+-- device    INTEGER  device that the process name ends in, or that its label names; NULL if neither
+--                    does. The cores beside a TPU's own are its: /device:TPU:0 SparseCore 1
 CREATE VIEW _lines AS
 WITH processes AS (
     SELECT trace_id, pid, arg_max(args ->> '$.name', event_id) AS process
@@ -22,7 +22,7 @@ threads AS (
 ),
 labelled AS (
     SELECT
-        trace_id, pid, TRY_CAST(regexp_extract(label, '^NPU (\d+)$', 1) AS INTEGER) AS device
+        trace_id, pid, TRY_CAST(regexp_extract(label, '^[GNX]PU (\d+)$', 1) AS INTEGER) AS device
     FROM (
         SELECT trace_id, pid, arg_max(args ->> '$.labels', event_id) AS label
         FROM events
@@ -57,7 +57,9 @@ ruled AS (
 SELECT
     trace_id, pid, tid, process, thread, role,
     coalesce(
-        TRY_CAST(nullif(regexp_extract(process, ':(\d+)$', 1), '') AS INTEGER), labelled.device
+        TRY_CAST(
+            nullif(regexp_extract(process, ':(\d+)(?: Sparse ?Core .+)?$', 1), '') AS INTEGER
+        ), labelled.device
     ) AS device
 FROM named
 LEFT JOIN labelled USING (trace_id, pid)

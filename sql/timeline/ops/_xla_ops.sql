@@ -19,7 +19,8 @@ CREATE VIEW _xla_ops AS
 WITH xla_lines AS (
     SELECT
         trace_id, rank, device, pid, tid, CASE role WHEN 'async' THEN 'async' ELSE 'op' END AS role,
-        contains(thread, 'Memcpy') AND NOT contains(thread, 'Kernel') AS copies
+        -- The name lists what runs on a stream: "Stream #14(Compute,MemcpyD2D)".
+        contains(thread, 'Memcpy') AND NOT regexp_matches(thread, '(?i)kernel|compute') AS copies
     FROM lines
     WHERE role IN ('operation', 'async') AND starts_with(process, '/device:')
 )

@@ -1,9 +1,10 @@
-"""JAX on a GPU: the profiler draws the operations of XLA over the kernels of the streams; only these count."""
+"""JAX: which lines of a device count, and of which device they are."""
 
 import pytest
 
 from tracelake.lake import Lake
 
+from ...lakes import in_one_lake
 from ...summary_cases import CASE_G, write_case
 
 DRAWN = {
@@ -46,3 +47,27 @@ def test_the_lines_say_what_they_are(lake):
         "XLA Modules": "module", "XLA Ops": "annotation", "Framework Ops": "annotation", "Source code": "annotation",
         "Stream #0(compute)": "operation", "Stream #1(nccl)": "operation",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("listed", ["Compute", "compute", "Compute,MemcpyD2D", "MemcpyD2D,Compute", "MemcpyD2D,Kernel"])
+@in_one_lake
+def test_what_else_a_stream_ran_makes_no_copies_of_its_kernels(tmp_path, listed):
+    streams = {
+        f"Stream #14({listed})": "gemm_fusion_dot_1 100+50; MemcpyD2D 150+10; loop_add_fusion 160+40",
+        "Stream #15(MemcpyH2D,Memset)": "MemcpyH2D 190+20",
+        "Stream #20(Compute)": "ncclDevKernel_AllGather_RING_LL 120+100",
+    }
+    lake = yield write_case(tmp_path / f"{listed}.json", [(1, "/device:GPU:0", streams)])
+    columns = "compute_us, exposed_communication_us, hidden_communication_us, memory_us, exposed_memory_us"
+    assert lake.rows(f"SELECT {columns} FROM time_breakdown") == [(90, 30, 90 - 20, 30, 0)]
+
+
+@in_one_lake
+def test_the_cores_beside_a_tpus_own_are_its(tmp_path):
+    ops = "fusion.1 100+100; all-reduce.8 300+50"
+    planes = [(3 + nth, f"/device:TPU:{nth}", {"XLA Ops": ops}) for nth in range(3)]
+    planes.append((7, "/device:TPU:0 SparseCore 0", {"Sparse Core Ops": "gather.1 310+140"}))
+    planes.append((2, "/device:TPU:0 SparseCore 1", {"Sparse Core Ops": "gather.2 310+160"}))
+    lake = yield write_case(tmp_path / "sparse.json", planes)
+    rows = lake.rows("SELECT device, compute_us, exposed_communication_us FROM time_breakdown ORDER BY device")
+    assert rows == [(0, 100 + 160, 10), (1, 100, 50), (2, 100, 50)]

@@ -348,10 +348,20 @@ communication | _ZN5aiter26cross_device_reduce_2stageI14__hip_bfloat16Li8EEEvPN
 communication | void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 8>(int)
 communication | void deep_ep::internode_ll::dispatch<false, 3, 10, 7168>(void*, float*)
 communication | void deep_ep::intranode::notify_combine<8>(int)
+communication | void hybrid_ep::dispatch_kernel<hybrid_ep::x, 8>(hybrid_ep::dispatch_kernel_param_t<x>)
+communication | void hybrid_ep::device_sync_kernel<4>(unsigned int*)
+communication | void mori::moe::EpDispatchIntraNodeKernel<hip_bfloat16>(mori::moe::EpDispatchCombineArgs<hip_bfloat16>)
+communication | EpCombineInterNodeV1Kernel_bf16
+communication | void a2a_kernels::a2a_dispatch_send_kernel<true, 16ul, 8ul>(int)
 communication | hcom_reduceScatter__328_1
 communication | reduce-scatter.3
 mc2           | MatmulReduceScatter
 moe_routing   | void deep_ep::layout::get_dispatch_layout<256, 32, 8>(long const*)       # dispatch
+moe_routing   | _row_id_map_pass_1_kernel
+moe_routing   | deepseek_v3_topk_kernel
+moe_gemm      | void tensorrt_llm::kernels::cutlass_kernels::fused_moe::run_global<x>(int)
+sampling      | _topk_topp_kernel
+sampling      | verify_tree_greedy
 moe_routing   | _combined_routing_compute                                                # combine
 moe_routing   | _combined_routing_memset                                                 # memset
 moe_routing   | void vllm::moe::topkGatingSoftmax<8, 128, 4, 16>(float const*)           # softmax, topk
