@@ -9,12 +9,33 @@
 -- evidence  VARCHAR  the figures in words
 -- query     VARCHAR  SQL that shows them
 CREATE VIEW _own_finding_values AS
-WITH wholes AS (
+WITH captures AS (
+    -- What a stream captured did not run: nothing can be said of how long it takes.
+    SELECT trace_id, launches, operations
+    FROM (SELECT trace_id, sum(launches) AS launches FROM stream_captures GROUP BY trace_id)
+    JOIN (SELECT trace_id, count(*) AS operations FROM kernels GROUP BY trace_id) USING (trace_id)
+    WHERE launches > operations
+),
+idle_sums AS (
+    SELECT
+        trace_id,
+        -- Devices that waited for work from before the capture: to gain there is nothing.
+        sum(end_ns - start_ns) FILTER (cause = 'work not recorded') / 1000.0 AS held_us,
+        sum(end_ns - start_ns) FILTER (cause LIKE '% in progress') / 1000.0 AS in_call_us
+    FROM _idle_intervals
+    GROUP BY trace_id
+),
+wholes AS (
     SELECT
         trace_id, sum(window_us) AS whole_us, max(window_us) AS window_us, count(*) AS devices,
         sum(exposed_communication_us) AS exposed_us, sum(hidden_communication_us) AS hidden_us,
-        sum(idle_us) AS idle_us, sum(wait_us) AS wait_us, sum(host_bound_idle_us) AS host_bound_us
+        sum(exposed_memory_us) AS memory_us,
+        sum(idle_us) - coalesce(any_value(held_us), 0) AS idle_us, sum(wait_us) AS wait_us,
+        sum(host_bound_idle_us) AS host_bound_us,
+        coalesce(any_value(in_call_us), 0) AS in_call_us
     FROM time_breakdown
+    LEFT JOIN idle_sums USING (trace_id)
+    ANTI JOIN captures USING (trace_id)
     GROUP BY trace_id
     HAVING sum(window_us) > 0
 ),
@@ -32,17 +53,17 @@ worst_kinds AS (
 ),
 op_names AS (
     SELECT
-        trace_id, program, name, canonical_name, dedup_name, hlo_category, count(*) AS calls,
-        sum(self_ns) AS self_ns
+        trace_id, program, name, canonical_name, dedup_name, hlo_category,
+        class = 'compute' AS computes, count(*) AS calls, sum(self_ns) AS self_ns
     FROM _device_ops
-    -- Communication counts as far as it is exposed, see communication-heavy.
+    -- Communication and copies count as far as they are exposed, see communication-heavy.
     WHERE role = 'op' AND class NOT IN ('communication', 'wait')
-    GROUP BY trace_id, program, name, canonical_name, dedup_name, hlo_category
+    GROUP BY trace_id, program, name, canonical_name, dedup_name, hlo_category, computes
 ),
 shared_ops AS (
     -- Instances are one operation if the compiler marks them, not because they are numbered alike.
     SELECT
-        trace_id, program,
+        trace_id, program, computes,
         CASE
             WHEN hlo_category IS NULL
                 AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name
@@ -50,19 +71,21 @@ shared_ops AS (
         END AS op,
         CAST(sum(calls) AS BIGINT) AS calls, sum(self_ns) / 1000.0 AS self_us
     FROM op_names
-    GROUP BY trace_id, program, op
+    GROUP BY trace_id, program, computes, op
 ),
 hottest AS (
-    SELECT
-        trace_id, sum(self_us) OVER (PARTITION BY trace_id) AS all_us, program, op, calls, self_us
+    SELECT trace_id, computes, program, op, calls, self_us
     FROM shared_ops
-    QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY self_us DESC, op, program) = 1
+    QUALIFY 1 = row_number() OVER (
+        PARTITION BY trace_id, computes ORDER BY self_us DESC, op, program
+    )
 ),
 gap_sums AS (
     SELECT
         trace_id, payload_name, mode(marker_name ORDER BY marker_name) AS marker_name,
         count(*) AS gaps, sum(gap_us) AS gap_us, max(gap_us) AS longest_us
     FROM gaps
+    WHERE cause IS DISTINCT FROM 'work not recorded'
     GROUP BY trace_id, payload_name
 ),
 worst_gaps AS (
@@ -75,8 +98,12 @@ longest_gaps AS (
     SELECT trace_id, gap_us, device, gap_id, payload_name, previous_name, cause
     FROM gaps
     SEMI JOIN (
-        SELECT trace_id, max(gap_us) AS gap_us FROM gaps GROUP BY trace_id
+        SELECT trace_id, max(gap_us) AS gap_us
+        FROM gaps
+        WHERE cause IS DISTINCT FROM 'work not recorded'
+        GROUP BY trace_id
     ) AS longest USING (trace_id, gap_us)
+    WHERE cause IS DISTINCT FROM 'work not recorded'
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, device, gap_id) = 1
 ),
 crossings AS (
@@ -132,7 +159,11 @@ LEFT JOIN crossings USING (trace_id)
 UNION ALL
 SELECT
     trace_id, 'host-bound', 100 * host_bound_us / whole_us, host_bound_us,
-    format('{:.1f} µs in which the device had nothing launched', host_bound_us),
+    format(
+        '{:.1f} µs in which what came next was not launched yet, {:.1f} µs of them during its '
+            || 'launch',
+        host_bound_us, in_call_us
+    ),
     format(
         'SELECT * FROM gaps WHERE trace_id = ''{}'' ORDER BY host_bound_us DESC LIMIT 20', trace_id
     )
@@ -151,7 +182,7 @@ JOIN crossings USING (trace_id)
 UNION ALL
 SELECT
     -- Where streams run side by side, operations may take longer than the devices have.
-    trace_id, 'single-hot-op', 100 * self_us / greatest(whole_us, all_us),
+    trace_id, 'single-hot-op', 100 * least(self_us, whole_us) / whole_us,
     least(self_us, whole_us),
     format(
         '{}: {:.3f} µs in {} calls{}', op, self_us, calls,
@@ -163,6 +194,21 @@ SELECT
     )
 FROM wholes
 JOIN hottest USING (trace_id)
+WHERE computes
+UNION ALL
+SELECT
+    trace_id, 'copy-heavy', 100 * memory_us / whole_us, memory_us,
+    format(
+        '{:.1f} µs with nothing but copies and fills; most of all: {}, {:.1f} µs in {} calls{}',
+        memory_us, op, self_us, calls, coalesce(', program ' || program, '')
+    ),
+    format(
+        'SELECT * FROM ops WHERE trace_id = ''{0}'' AND ''{1}'' IN (name, dedup_name)', trace_id,
+        replace(op, '''', '''''')
+    )
+FROM wholes
+JOIN hottest USING (trace_id)
+WHERE NOT computes
 UNION ALL
 SELECT
     trace_id, 'pre-op-gap', 100 * gap_us / whole_us, gap_us,
@@ -201,4 +247,14 @@ SELECT
     ),
     format('SELECT * FROM steps WHERE trace_id = ''{}'' ORDER BY dur_us DESC', trace_id)
 FROM wholes
-JOIN worst_jitters USING (trace_id);
+JOIN worst_jitters USING (trace_id)
+UNION ALL
+SELECT
+    trace_id, 'insufficient-data', NULL, NULL,
+    format(
+        'the trace shows how a graph was captured, not a run of it: {} launches were captured, '
+            || '{} operations ran',
+        launches, operations
+    ),
+    format('SELECT * FROM health WHERE trace_id = ''{}''', trace_id)
+FROM captures;

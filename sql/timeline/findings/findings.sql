@@ -59,6 +59,10 @@ found AS (
     SELECT trace_id, finding, value, gain_us, evidence, query
     FROM reached
     UNION ALL
+    SELECT trace_id, finding, value, gain_us, evidence, query
+    FROM _finding_values
+    WHERE finding = 'insufficient-data'
+    UNION ALL
     SELECT
         trace_id,
         CASE WHEN whole_us > 0 THEN 'no-dominant-bottleneck' ELSE 'insufficient-data' END,
@@ -70,7 +74,11 @@ found AS (
         format('SELECT * FROM health WHERE trace_id = ''{}''', trace_id)
     FROM traces
     LEFT JOIN wholes USING (trace_id)
-    WHERE trace_id NOT IN (SELECT trace_id FROM reached)
+    WHERE trace_id NOT IN (
+        SELECT trace_id FROM reached
+        UNION ALL
+        SELECT trace_id FROM _finding_values WHERE finding = 'insufficient-data'
+    )
 )
 SELECT
     trace_id, finding,

@@ -112,16 +112,33 @@ WITH shared AS (
     FROM kernels
     WHERE launch_kernels > 1
     GROUP BY trace_id, launch_id
+),
+begun AS (
+    -- What ran on the stream before is not in the trace.
+    SELECT trace_id, device, stream, min(start_ns) AS first_ns
+    FROM kernels
+    GROUP BY trace_id, device, stream
+),
+limits AS (
+    SELECT max(value) AS held_ns FROM gap_limits WHERE gap_limit = 'held'
 )
 SELECT
     spans.trace_id, spans.device, spans.start_ns, spans.end_ns, spans.kernel_id, spans.is_edge,
     kernels.launch_id, kernels.launch_ns, kernels.launch_pid, kernels.launch_tid,
-    if(
-        spans.end_ns > shared.first_ns, 'within one launch', 'launched, waiting'
-    ) AS waiting_cause
+    CASE
+        WHEN spans.end_ns > shared.first_ns THEN 'within one launch'
+        WHEN begun.first_ns = spans.end_ns
+            AND spans.end_ns - greatest(spans.start_ns, kernels.launch_ns) >= limits.held_ns
+            THEN 'work not recorded'
+        ELSE 'launched, waiting'
+    END AS waiting_cause
 FROM _idle_spans AS spans
+CROSS JOIN limits
 LEFT JOIN kernels
     ON kernels.trace_id = spans.trace_id AND kernels.kernel_id = spans.kernel_id
+LEFT JOIN begun
+    ON begun.trace_id = kernels.trace_id AND begun.device = kernels.device
+    AND begun.stream IS NOT DISTINCT FROM kernels.stream
 LEFT JOIN shared
     ON shared.trace_id = kernels.trace_id AND shared.launch_id = kernels.launch_id;
 

@@ -5,6 +5,10 @@
 -- between have that ran the same. A pass is partial when it lacks layers. A step without work has
 -- no time.
 --
+-- How many of the first steps are warm-up is up to their source. Where passes are the steps, nobody
+-- says whether the machine was warm: the first of a program is warm-up where it takes 1.2 times the
+-- median.
+--
 -- stored: per trace
 --
 -- trace_id           VARCHAR  trace
@@ -102,13 +106,21 @@ ranked AS (
         coalesce(
             given.warm_up,
             least(
-                step_sources.warm_up,
-                count(*) OVER (PARTITION BY together.trace_id, program) // 2
+                greatest(
+                    step_sources.warm_up,
+                    if(
+                        together.step_source = 'pass' AND 1.2 * median(marker_ns) OVER of_program
+                            <= first_value(marker_ns) OVER (of_program ORDER BY mark_ns),
+                        1, 0
+                    )
+                ),
+                count(*) OVER of_program // 2
             )
         ) AS warm_up
     FROM together
     JOIN step_sources ON step_sources.step_source = together.step_source
     LEFT JOIN given ON given.trace_id = together.trace_id
+    WINDOW of_program AS (PARTITION BY together.trace_id, program)
 )
 SELECT
     trace_id, step_id, step_number, nth, step_source, work_source, program, requests, tokens,

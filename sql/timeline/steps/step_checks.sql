@@ -30,18 +30,34 @@ operations AS (
     WHERE role = 'op'
     GROUP BY ops.trace_id
 ),
+held AS (
+    SELECT trace_id, sum(end_ns - start_ns) / 1000.0 AS held_us
+    FROM _idle_intervals
+    WHERE cause = 'work not recorded'
+    GROUP BY trace_id
+),
+windows AS (
+    SELECT trace_id, sum(window_us) AS window_us FROM time_breakdown GROUP BY trace_id
+),
 measures AS (
     SELECT
         trace_id, CAST(steps_without_work AS DOUBLE) AS steps_without_work,
         CAST(steps_by_host_time AS DOUBLE) AS steps_by_host_time,
-        100.0 * (total_ns - coalesce(in_steps_ns, 0)) / nullif(total_ns, 0) AS outside_steps
+        100.0 * (total_ns - coalesce(in_steps_ns, 0)) / nullif(total_ns, 0) AS outside_steps,
+        coalesce(100.0 * held_us / nullif(window_us, 0), 0) AS work_not_recorded
     FROM marked
     JOIN operations USING (trace_id)
+    LEFT JOIN held USING (trace_id)
+    LEFT JOIN windows USING (trace_id)
 ),
 measured AS (
     SELECT trace_id, "check", value
     FROM measures
-    UNPIVOT (value FOR "check" IN (outside_steps, steps_without_work, steps_by_host_time))
+    UNPIVOT (
+        value FOR "check" IN (
+            outside_steps, steps_without_work, steps_by_host_time, work_not_recorded
+        )
+    )
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM judged_checks(measured);
