@@ -34,9 +34,10 @@ _ARRAY = re.compile(rb'"traceEvents"[ \t\n\r]*+:[ \t\n\r]*+\[')
 # Where the walk is: before the text's first bracket; where a key, a colon, a value or a comma should be; inside a
 # value; behind the object; behind an array that is all of the file; behind a fault.
 _START, _KEY, _COLON, _VALUE, _COMMA, _INSIDE, _DONE, _LOST = range(8)
-#: The marks that only lead on, and where to.
+#: The marks that only lead on, and where to. Behind an object another may begin: files put one behind the other.
 _STEPS = {
-    (_START, b"{"): _KEY, (_KEY, b"}"): _DONE, (_COLON, b":"): _VALUE, (_COMMA, b","): _KEY, (_COMMA, b"}"): _DONE,
+    (_START, b"{"): _KEY, (_DONE, b"{"): _KEY, (_KEY, b"}"): _DONE, (_COLON, b":"): _VALUE, (_COMMA, b","): _KEY,
+    (_COMMA, b"}"): _DONE,
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ...engine.paths import file_literal, parquet_rows
 from ...engine.schema import EVENT_COLUMNS
 from ..lanes import PAIR_LANE, copy_options
+from .parse import device_categories
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,10 +62,12 @@ FROM levelled
 WINDOW same_level AS (PARTITION BY pid, tid, stack, orphan, level ORDER BY start_ns, event_id)
 """
 
-_LANE = """
+_LANE = f"""
 CASE
     WHEN category = 'python_function' OR (category IS NULL AND starts_with(name, '$')) THEN 'python'
     WHEN list_contains($device_pids, pid) THEN 'device'
+    -- What ends it is no operation of its own.
+    WHEN ph = 'B' AND category IN ({device_categories()}) THEN 'device'
     ELSE 'host'
 END
 """

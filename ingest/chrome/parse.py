@@ -196,7 +196,7 @@ SELECT
         WHEN ph = 'M' THEN 'meta'
         WHEN ph IN ('s', 't', 'f') THEN 'flow'
         WHEN category IS NULL AND starts_with(name, '$') THEN 'python'
-        WHEN category IN ({_device_categories()}) THEN 'device'
+        WHEN category IN ({device_categories()}) THEN 'device'
         WHEN {on_device} THEN 'device'
         ELSE 'host'
     END AS lane,
@@ -235,7 +235,7 @@ WHERE nth >= 0"""
 
 
 @functools.cache
-def _device_categories() -> str:
+def device_categories() -> str:
     """Return the categories of events that happen on a device, as a list in SQL."""
     with csv_file("event_categories").open(encoding="utf-8", newline="") as rows:
         return ", ".join(quoted(row["category"]) for row in csv.DictReader(rows) if row["lane"] == "device")

@@ -41,6 +41,8 @@ _ARRAY = re.compile(rb'"traceEvents"%s:%s\[' % (_SPACE, _SPACE))
 _DOCUMENT = re.compile(rb'\{%s"traceEvents"' % _SPACE)
 #: Bytes looked at before a brace: after a colon it begins a value and no event.
 _BEFORE = 256
+#: Bytes at the beginning of a file in which its array of events begins.
+_HEAD = 1 << 16
 #: Bytes that may be walked in vain in search of the next event, as a multiple of the text.
 _TRIES = 8
 _COMMA, _COLON, _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b",:{}[]"
@@ -348,9 +350,17 @@ class _Walk:
             # Of a long text that fits so far nobody waits for the end.
             return True if self.final or _end(_BLANK, text, at + 1) < len(text) else None
         begins = self._begin(at, len(text))
+        if outcome is Outcome.WHOLE and begins == _end(_BLANK, text, end) and self._is_document(begins):
+            # Two files one behind the other.
+            return True
         if begins is not None and not _ARRAY.search(text, at, begins) and self._is_event(begins):
             return False
         return True if self.final else None
+
+    def _is_document(self, start: int) -> bool:
+        """Whether an object has an array of events before anything that makes it an event itself."""
+        until = self.text.find(b'"ph"', start, start + _HEAD)
+        return _ARRAY.search(self.text, start, until if until >= 0 else start + _HEAD) is not None
 
     def _is_event(self, start: int) -> bool:
         outcome, end = self._element(start)

@@ -7,6 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracelake.lake import Lake
+
 from ...support import ingest_bytes, new_lake, pieces_of, stored, trace_bytes
 from ..test_laws import empty_lake, slowly
 
@@ -100,3 +102,14 @@ def test_an_end_before_any_begin_takes_nothing_from_what_follows(tmp_path):
     ends = [row["end_ns"] for row in stored(lake, result.trace_id)]
     assert ends == [None, 4000, 3000, None, None, None]
     assert result.unmatched == 2
+
+
+def test_a_kernel_that_begins_and_ends_is_one_of_a_device(tmp_path):
+    kernel = {"cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}
+    events = [{**kernel, "ph": ph, "ts": 100 * nth + after} for nth in range(3) for ph, after in (("B", 0), ("E", 50))]
+    with Lake(tmp_path / "lake") as lake:
+        (tmp_path / "pairs.json").write_bytes(trace_bytes([{**kernel, "ph": "X", "ts": 300, "dur": 50}, *events]))
+        lake.ingest(tmp_path / "pairs.json")
+        assert lake.rows("SELECT count(*), sum(dur_ns), min(device), max(stream) FROM kernels") == [(4, 200_000, 0, 7)]
+        assert lake.rows("SELECT window_us, compute_us FROM time_breakdown") == [(350, 200)]
+        assert lake.rows("SELECT value FROM health WHERE \"check\" = 'no_duration'") == [(0,)]

@@ -160,6 +160,22 @@ def test_the_events_of_every_array_are_stored_and_the_arrays_counted(tmp_path, s
     assert json.loads(metadata)["with_stack"] == 1
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("between", ["", "\n", " \r\n\t"])
+def test_files_put_one_behind_the_other_are_read_each(tmp_path, size, between):
+    events = thirty()
+    around = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "H100"}]}
+    head = json.dumps(around)[:-1]
+    files = [f'{head}, "traceEvents": [{", ".join(map(json.dumps, part))}], "n": {len(part)}}}'
+             for part in (events[:13], events[13:17], [], events[17:])]  # fmt: skip
+    lake = new_lake(tmp_path / "lake")
+    with pieces_of(size):
+        result = ingest_bytes(lake, between.join(files).encode())
+    assert [row["start_ns"] for row in stored(lake, result.trace_id)] == [1000 * nth for nth in range(30)]
+    assert (result.rejected, result.truncated, result.skipped) == (0, False, 0)
+    assert entry_of(lake, result.trace_id, "array_count") == (4,)
+
+
 def test_more_than_one_array_of_events_is_a_check(tmp_path):
     lake = Lake(tmp_path / "lake")
     (tmp_path / "two.json").write_text(f'{{"traceEvents": [{json.dumps(SPAN)}], "traceEvents": [{json.dumps(SPAN)}]}}')
