@@ -19,6 +19,7 @@
 -- event_category  VARCHAR  category in the file
 -- correlation     BIGINT   id shared with the launch
 -- external_id     BIGINT   id shared with the operator
+-- scope           VARCHAR  rank whose process it is of, in a file merged from several; see _scope
 CREATE VIEW _operations AS
 WITH plain AS (
     SELECT trace_id FROM traces WHERE format IS DISTINCT FROM 'ascend'
@@ -52,7 +53,8 @@ SELECT
     CAST(NULL AS VARCHAR) AS input_types,
     events.category AS event_category,
     nullif(events.correlation, 0) AS correlation,
-    events.external_id
+    events.external_id,
+    _scope(events.pid) AS scope
 FROM events
 SEMI JOIN plain ON plain.trace_id = events.trace_id
 LEFT JOIN _lines
@@ -70,7 +72,7 @@ UNION ALL
 SELECT
     trace_id, kernel_id, device, coalesce(_ascend_rows.stream, partners.stream), start_ns, dur_ns,
     end_ns, name, op_type_folded, source, op_type, op_category, core, core_group, input_dims,
-    input_types, 'kernel', correlation, NULL
+    input_types, 'kernel', correlation, NULL, ''
 FROM _ascend_rows
 LEFT JOIN partners USING (trace_id, kernel_id)
 ANTI JOIN _duplicates USING (trace_id, kernel_id)

@@ -1,9 +1,12 @@
 -- One row per host call that launched something. A call seen twice (runtime and driver) is one row,
--- the earlier.
+-- the earlier. Ids are a process's own: where several processes have one, which only files merged
+-- from several ranks show, its operations have no launch that can be told.
 CREATE VIEW _launches AS
 SELECT
     trace_id,
     correlation,
+    _scope(pid) AS scope,
+    coalesce(min(pid) <> max(pid), FALSE) AS is_shared,
     min(event_id) AS launch_id,
     arg_min(external_id, event_id) AS external_id,
     arg_min(start_ns, event_id) AS launch_ns,
@@ -13,7 +16,7 @@ FROM events
 WHERE
     lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL
     AND coalesce(category, '') NOT IN (SELECT category FROM event_categories WHERE role <> 'call')
-GROUP BY trace_id, correlation;
+GROUP BY trace_id, correlation, scope;
 
 -- One row per device operation with its launch, and the operator that shares an id with either;
 -- those of Ascend are in _ascend_launched.
@@ -27,23 +30,40 @@ GROUP BY trace_id, correlation;
 -- launch_tid      VARCHAR  thread of the launch
 -- op_id           BIGINT   event_id of the operator
 CREATE VIEW _launched AS
-WITH found AS (
+WITH shared AS (
+    SELECT trace_id, correlation, scope FROM _launches WHERE is_shared
+),
+found AS (
     SELECT
         _operations.trace_id,
         _operations.kernel_id,
         _operations.correlation,
+        _operations.scope,
         _launches.launch_id,
         _launches.launch_ns,
         _launches.launch_pid,
         _launches.launch_tid,
-        coalesce(_operations.external_id, _launches.external_id) AS external_id,
+        CASE
+            WHEN shared.trace_id IS NULL
+                THEN coalesce(_operations.external_id, _launches.external_id)
+        END AS external_id,
         CASE
             WHEN _launches.launch_id IS NOT NULL THEN count(*) OVER same_launch
         END AS launch_kernels
     FROM _operations
-    LEFT JOIN _launches USING (trace_id, correlation)
+    LEFT JOIN _launches
+        ON _launches.trace_id = _operations.trace_id
+        AND _launches.correlation = _operations.correlation
+        AND _launches.scope = _operations.scope
+        AND NOT _launches.is_shared
+    LEFT JOIN shared
+        ON shared.trace_id = _operations.trace_id
+        AND shared.correlation = _operations.correlation
+        AND shared.scope = _operations.scope
     WHERE _operations.source IS NULL
-    WINDOW same_launch AS (PARTITION BY _operations.trace_id, _operations.correlation)
+    WINDOW same_launch AS (
+        PARTITION BY _operations.trace_id, _operations.correlation, _operations.scope
+    )
 ),
 identified AS (
     SELECT found.trace_id, found.kernel_id, min(_operators.op_id) AS op_id
@@ -54,6 +74,7 @@ identified AS (
         -- Where launches and operators are numbered apart, an operator that does not enclose the
         -- launch is another's.
         AND coalesce(found.launch_ns BETWEEN _operators.start_ns AND _operators.end_ns, TRUE)
+        AND _scope(_operators.pid) = found.scope
     GROUP BY found.trace_id, found.kernel_id
 )
 SELECT
