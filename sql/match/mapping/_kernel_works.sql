@@ -123,6 +123,9 @@ WHERE op_id IS NULL;
 -- the operator (FP32 by the kernel's name: TF32 or not), else that in the kernel's name, else the
 -- type of the weights of the trace's model, else of the input, else BF16.
 --
+-- FLOP of attention by the pairs of the whole pass are open where a layer sees a window of keys, by
+-- its kernel's name or by the trace's model: how many of the pairs are in the windows is not known.
+--
 -- others: _capture_links
 --
 -- trace_id       VARCHAR  trace
@@ -170,23 +173,46 @@ WITH model_types AS (
     JOIN of_passes.architectures AS a ON a.model = m.model
     GROUP BY t.trace_id
 ),
+windows AS (
+    -- Layers of the trace's model that see a window of keys.
+    SELECT m.trace_id, l.layer_id, l.sliding_window
+    FROM _trace_models AS m
+    JOIN of_passes.model_layers AS l ON l.model = m.model
+    WHERE l.sliding_window IS NOT NULL
+),
+placed AS (
+    SELECT
+        g.* REPLACE (
+            g.is_windowed OR coalesce(
+                windows.sliding_window < p.new_tokens + coalesce(p.cached_tokens, 0), FALSE
+            ) AS is_windowed
+        ),
+        p.phase, p.pairs, p.new_tokens, p.cached_tokens
+    FROM _kernel_groups AS g
+    LEFT JOIN pass_workloads AS p
+        ON p.trace_id = g.trace_id AND p.device = g.device
+        AND p.pass_id = g.pass_id
+    LEFT JOIN windows ON windows.trace_id = g.trace_id AND windows.layer_id = g.layer_id
+),
 joined AS (
     SELECT
-        g.* EXCLUDE (kind, op_trace_id, op_id, work_id, is_windowed),
+        g.* EXCLUDE (
+            kind, op_trace_id, op_id, work_id, is_windowed, phase, pairs, new_tokens, cached_tokens
+        ),
         w.rule, w.family, w.batch, w.m, w.n, w.k, w.first_flop, w.dtype AS input_dtype,
         w.is_typed, w.a_type, mt.weight_dtype,
         CASE
             WHEN w.pair_flop IS NULL THEN w.flop
             WHEN w.is_windowed OR g.is_windowed THEN NULL
-            WHEN p.phase = 'decode' THEN p.pairs * w.decode_flop
-            WHEN p.phase <> 'mixed' OR w.decode_flop = w.pair_flop THEN p.pairs * w.pair_flop
+            WHEN g.phase = 'decode' THEN g.pairs * w.decode_flop
+            WHEN g.phase <> 'mixed' OR w.decode_flop = w.pair_flop THEN g.pairs * w.pair_flop
         END AS op_flop,
         CASE
             WHEN w.pair_flop IS NULL THEN w.bytes
             WHEN w.is_windowed OR g.is_windowed THEN NULL
             ELSE
                 w.bytes
-                + (p.new_tokens + coalesce(p.cached_tokens, 0)) * w.token_bytes
+                + (g.new_tokens + coalesce(g.cached_tokens, 0)) * w.token_bytes
                 -- New keys are an input, the cache that is read may be narrower.
                 * CASE WHEN w.a_type = 'fp8' AND g.name_dtype = 'fp8' THEN 0.5 ELSE 1 END
         END AS op_bytes,
@@ -194,11 +220,8 @@ joined AS (
         a.flop AS own_flop, a.moved_bytes AS own_bytes, a.moved_note, a.m AS own_m, a.n AS own_n,
         a.k AS own_k, a.dtype AS own_dtype, nullif(profiled.flop, 0) AS profiled_flop,
         profiled.bytes AS profiled_bytes
-    FROM _kernel_groups AS g
+    FROM placed AS g
     LEFT JOIN operator_works AS w ON w.trace_id = g.op_trace_id AND w.work_id = g.work_id
-    LEFT JOIN pass_workloads AS p
-        ON p.trace_id = g.trace_id AND p.device = g.device
-        AND p.pass_id = g.pass_id
     LEFT JOIN ascend_operators AS a ON a.trace_id = g.trace_id AND a.kernel_id = g.kernel_id
     LEFT JOIN _profiled_works AS profiled
         ON profiled.trace_id = g.trace_id AND profiled.kernel_id = g.kernel_id

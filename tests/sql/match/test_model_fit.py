@@ -59,6 +59,18 @@ def test_the_model_of_the_trace_fits_in_all(real):
     ]  # fmt: skip
 
 
+def test_attention_over_a_window_is_not_counted_over_all_keys(real):
+    real.set(DECODE, model="gpt-oss-20b")
+    rows = real.rows(
+        "SELECT layer_id % 2, group_flop, count(DISTINCT group_id) FROM kernel_roofline JOIN traces USING (trace_id)"
+        " WHERE trace = $1 AND category = 'attention' AND layer_id IS NOT NULL AND group_flop > 0 GROUP BY ALL"
+        " ORDER BY ALL",
+        [DECODE],
+    )
+    # 32 requests have 55 086 pairs, each of 64 heads of 64; every other layer sees their last 128 keys alone.
+    assert rows == [(0, 4 * 64 * 64 * 32 * 128, 12), (1, 4 * 64 * 64 * 55_086, 12)]
+
+
 def config(**changes):
     """Return the config.json of the made-up model, with changes: 3 layers of 256 wide, 8 heads of 64, MLP of 768."""
     return json.dumps({
