@@ -15,6 +15,8 @@ from ..output.screen import Screen, painted
 if TYPE_CHECKING:
     from ...engine.store import Store
 
+#: Steps overlap where one begins after less than this share of the time that the one before takes.
+_OVERLAPPING = 0.95
 #: Parts of the devices' time, by their columns of headlines, and what people call them.
 _PARTS = {
     "compute_pct": "compute", "exposed_communication_pct": "communication alone", "exposed_memory_pct": "copies alone",
@@ -133,7 +135,9 @@ def _step(row: dict[str, Any]) -> str:
     steps = f"median of {row['steps']}" if row["steps"] > 1 else "the only one"
     spread = f", 9 of 10 within {duration(row['step_p90_us'])}" if row["steps"] > 1 else ""
     tokens = f", {row['step_tokens']:g} tokens" if row["step_tokens"] else ""
-    return f"{duration(row['step_median_us'])} a step ({row['step_source']}; {steps}{spread}{tokens})"
+    long, apart = row["step_median_us"], row["step_period_us"]
+    every = f", one every {duration(apart)}: they overlap" if apart and apart < _OVERLAPPING * long else ""
+    return f"{duration(long)} a step{every} ({row['step_source']}; {steps}{spread}{tokens})"
 
 
 def _lead(row: dict[str, Any]) -> str:

@@ -97,4 +97,4 @@ def framed(store: Store, trace_id: str, pass_id: Pass, parts: Sequence[Part]) ->
 def _words(series: str | None, part: str | None, holder: str | None, name: str | None) -> str:
     if part is not None:
         return f"{part} of {series}" if series else str(part)
-    return f"{name} outside all passes" if holder == "category" else f"{name} outside its layers"
+    return f"{name} in no layer" if holder == "category" else f"{name} outside its layers"

@@ -19,6 +19,8 @@
 --                                     the columns that follow
 -- step_median_us             DOUBLE   median time of such a step on the device, µs
 -- step_p90_us                DOUBLE   9 of 10 take no longer, µs
+-- step_period_us             DOUBLE   median time from the first operation of a step to that of the
+--                                     next, less than its time where steps overlap; NULL of one
 -- step_tokens                DOUBLE   mean number of tokens of a step, NULL if unknown
 -- window_us                  DOUBLE   from the first operation to the last on any device, µs
 -- compute_pct                DOUBLE   of the time of all devices, with something that computes
@@ -39,10 +41,19 @@
 -- truncated                  BOOLEAN  the file ends before its end
 CREATE VIEW headlines AS
 WITH main_steps AS (
-    SELECT trace_id, steps, step_source, program, median_us, p90_us, tokens
+    SELECT trace_id, scope, steps, step_source, program, median_us, p90_us, tokens
     FROM step_summary
     WHERE is_main AND median_us IS NOT NULL
     QUALIFY 1 = row_number() OVER (PARTITION BY trace_id ORDER BY scope = 'steady' DESC)
+),
+periods AS (
+    SELECT main_steps.trace_id, median(steps.period_us) AS period_us
+    FROM main_steps
+    JOIN steps
+        ON steps.trace_id = main_steps.trace_id
+        AND steps.program IS NOT DISTINCT FROM main_steps.program
+    WHERE NOT steps.is_partial AND (NOT steps.is_warm_up OR main_steps.scope <> 'steady')
+    GROUP BY main_steps.trace_id
 ),
 times AS (
     SELECT
@@ -79,7 +90,8 @@ SELECT
     coalesce(times.devices, 0) AS devices,
     programs.phase, programs.passes,
     coalesce(s.steps, 0) AS steps, s.step_source, s.median_us AS step_median_us,
-    s.p90_us AS step_p90_us, s.tokens AS step_tokens, times.window_us,
+    s.p90_us AS step_p90_us, periods.period_us AS step_period_us, s.tokens AS step_tokens,
+    times.window_us,
     100 * times.compute_us / times.whole_us AS compute_pct,
     100 * times.communication_us / times.whole_us AS exposed_communication_pct,
     100 * times.memory_us / times.whole_us AS exposed_memory_pct,
@@ -90,6 +102,7 @@ SELECT
 FROM traces AS t
 JOIN trace_programs AS programs ON programs.trace_id = t.trace_id
 LEFT JOIN main_steps AS s ON s.trace_id = t.trace_id
+LEFT JOIN periods ON periods.trace_id = t.trace_id
 LEFT JOIN times ON times.trace_id = t.trace_id
 LEFT JOIN firsts AS f ON f.trace_id = t.trace_id
 LEFT JOIN covered ON covered.trace_id = t.trace_id;

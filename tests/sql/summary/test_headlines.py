@@ -5,6 +5,7 @@ import pytest
 from tracelake.reports.summary.headline import Headline, duration, headline, shortened
 
 from ... import summary_cases as cases
+from ...launching import Trace
 from ...support import data_files, trace_bytes
 
 
@@ -49,6 +50,19 @@ def test_parts_make_up_the_time_of_all_devices(real_lake, name):
         "+ other_idle_pct FROM headlines"
     )
     assert parts == pytest.approx(100)
+
+
+@pytest.mark.parametrize(("lasting", "words"), [
+    (100, "100 µs a step (profiler step; median of 4, 9 of 10 within 100 µs)"),
+    (160, "160 µs a step, one every 100 µs: they overlap (profiler step; median of 4, 9 of 10 within 160 µs)"),
+])  # fmt: skip
+def test_steps_that_overlap_are_said_to_come_more_often(lake, tmp_path, lasting, words):
+    trace = Trace()
+    for step in range(4):
+        trace.mark(f"ProfilerStep#{step}", 100 * step, 90)
+        trace.run(100 * step + 10, lasting, 100 * step + 5, stream=step % 2)
+    lake.ingest(trace.write(tmp_path / "steps.json"))
+    assert dict(headline(lake.store, lake.resolve("steps")).lines())["step"] == words
 
 
 def test_five_lines_open_every_report():
