@@ -1,5 +1,6 @@
 -- One row per pass and layer: its times in whole nanoseconds. Kernels alone decide where a layer
--- begins and ends; copies and fills of memory are among its work. Busy is the union of all
+-- begins and ends, with the collectives that they wait for; copies and fills of memory are among
+-- its work. Busy is the union of all
 -- intervals within these limits: each adds what reaches beyond the latest end before it. A sum may
 -- exceed 64 bits; as DOUBLE it is whole nanoseconds up to 104 days.
 --
@@ -31,19 +32,33 @@
 -- half_count     BIGINT   halves seen
 -- is_cut_short   BOOLEAN  the capture begins or ends within the layer
 CREATE VIEW _layer_spans AS
-WITH kernel_spans AS (
+WITH awaited AS (
+    SELECT trace_id, device, pass_id, layer_id, max(end_ns) AS end_ns
+    FROM _awaited_places
+    GROUP BY trace_id, device, pass_id, layer_id
+),
+of_kernels AS (
     SELECT
         trace_id, rank, device, pass_id, layer_id, mode(stream ORDER BY seq) AS stream,
         any_value(series) AS series, any_value(direction) AS direction,
         any_value(num_layers) AS num_layers, any_value(pass_source) AS pass_source,
         any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder,
         min(launch_ns) AS launch_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
-        count(DISTINCT half) AS half_count, bool_or(is_cut_short) AS is_cut_short,
-        min(min(start_ns)) OVER pass AS pass_start_ns, max(max(end_ns)) OVER pass AS pass_end_ns
+        count(DISTINCT half) AS half_count, bool_or(is_cut_short) AS is_cut_short
     FROM _kernel_places
     WHERE layer_id IS NOT NULL
     GROUP BY trace_id, rank, device, pass_id, layer_id
-    WINDOW pass AS (PARTITION BY trace_id, device, pass_id)
+),
+kernel_spans AS (
+    SELECT
+        k.* REPLACE (greatest(k.end_ns, coalesce(a.end_ns, k.end_ns)) AS end_ns),
+        min(k.start_ns) OVER pass AS pass_start_ns,
+        max(greatest(k.end_ns, coalesce(a.end_ns, k.end_ns))) OVER pass AS pass_end_ns
+    FROM of_kernels AS k
+    LEFT JOIN awaited AS a
+        ON a.trace_id = k.trace_id AND a.device = k.device
+        AND a.pass_id = k.pass_id AND a.layer_id = k.layer_id
+    WINDOW pass AS (PARTITION BY k.trace_id, k.device, k.pass_id)
 ),
 covered AS (
     SELECT

@@ -1,6 +1,7 @@
 -- One row per device operation of the streams that carry a device's layers, or launched from a
 -- layer: the layer it belongs to, if any. These are the kernels of _kernel_places, which decide
--- what the layers are, and the copies and fills of memory of _memory_places, which lie in them.
+-- what the layers are, the copies and fills of memory of _memory_places, which lie in them, and the
+-- collectives of _awaited_places.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -28,7 +29,7 @@ WITH of_passes AS (
     WHERE pass_id IS NOT NULL
     GROUP BY trace_id, rank, device, pass_id
 ),
-both_kinds AS (
+all_kinds AS (
     SELECT
         trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, series,
         direction, pass_id, layer_id, half, part, part_pass, component
@@ -43,6 +44,15 @@ both_kinds AS (
         ON p.trace_id = m.trace_id
         AND p.device = m.device
         AND p.pass_id = m.pass_id
+    UNION ALL
+    SELECT
+        a.trace_id, a.rank, a.device, a.stream, a.kernel_id, a.start_ns, a.end_ns, a.dur_ns,
+        a.kind, p.series, p.direction, a.pass_id, a.layer_id, a.half, NULL, NULL, a.component
+    FROM _awaited_places AS a
+    JOIN of_passes AS p
+        ON p.trace_id = a.trace_id
+        AND p.device = a.device
+        AND p.pass_id = a.pass_id
 )
 SELECT
     trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind,
@@ -54,5 +64,5 @@ SELECT
         )
     ) AS series,
     direction, pass_id, layer_id, half, part, part_pass, component
-FROM both_kinds
+FROM all_kinds
 WINDOW in_time AS (PARTITION BY trace_id, device ORDER BY start_ns, kernel_id);

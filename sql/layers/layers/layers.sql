@@ -19,7 +19,8 @@
 -- is_final        BOOLEAN  last layer of the model
 -- is_hash         BOOLEAN  its experts are chosen by hash: the first num_hash_layers layers
 -- start_ns        BIGINT   start of its first kernel
--- end_ns          BIGINT   latest end of its kernels
+-- end_ns          BIGINT   latest end of its kernels, and of collectives on streams of their own
+--                          that these wait for
 -- wall_us         DOUBLE   from that start to that end
 -- sum_us          DOUBLE   sum of the durations of its kernels, copies and fills; what overlaps
 --                          counts twice
@@ -28,7 +29,8 @@
 --                          next one of a backward pass is the one that starts next
 -- pitch_us        DOUBLE   from its start to the next layer's start
 -- kernel_count    BIGINT   kernels, without copies and fills of memory
--- comm_count      BIGINT   communication kernels among them
+-- comm_count      BIGINT   communication kernels among them; of those on other streams, where the
+--                          host shows no layers, those that the layer's kernels wait for
 -- memory_count    BIGINT   copies and fills of memory: those that the layer launched, or, where no
 --                          host shows it, those on the stream of its kernels between these
 -- memory_us       DOUBLE   sum of their durations, part of sum_us

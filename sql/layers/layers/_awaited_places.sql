@@ -1,0 +1,52 @@
+-- One row per collective on a stream of its own that the kernels of a layer wait for: it runs after
+-- one of them and before the next, while none runs. PyTorch's process groups and libraries of
+-- experts have streams of their own; where the host shows the layers, their collectives are in
+-- _kernel_places. One that runs beside kernels, as what is gathered ahead, is of no layer.
+--
+-- stored: meanwhile
+--
+-- trace_id   VARCHAR  trace
+-- rank       INTEGER  rank in the job, NULL if unknown
+-- device     INTEGER  device
+-- stream     BIGINT   stream of the collective
+-- kernel_id  BIGINT   the collective
+-- start_ns   BIGINT   its start
+-- end_ns     BIGINT   its end
+-- dur_ns     BIGINT   its duration
+-- kind       VARCHAR  communication
+-- pass_id    BIGINT   pass
+-- layer_id   BIGINT   layer
+-- half       VARCHAR  half of the kernel before it
+-- component  VARCHAR  part of the layer by annotation, NULL if there is none
+CREATE VIEW _awaited_places AS
+WITH apart AS (
+    SELECT
+        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
+        k.kind
+    FROM kernels AS k
+    ANTI JOIN _kernel_places AS p ON p.trace_id = k.trace_id AND p.kernel_id = k.kernel_id
+    WHERE k.kind = 'communication'
+),
+lanes AS (
+    SELECT DISTINCT trace_id, device FROM apart
+),
+followed AS (
+    SELECT
+        p.trace_id, p.device, p.start_ns, p.pass_id, p.layer_id, p.half, p.component,
+        max(p.end_ns) OVER (in_time ROWS UNBOUNDED PRECEDING) AS reached_ns,
+        lead(p.start_ns) OVER in_time AS next_ns,
+        lead(coalesce(p.pass_id, p.part_pass)) OVER in_time AS next_pass
+    FROM _kernel_places AS p
+    SEMI JOIN lanes ON lanes.trace_id = p.trace_id AND lanes.device = p.device
+    WINDOW in_time AS (PARTITION BY p.trace_id, p.device ORDER BY p.start_ns, p.seq)
+)
+SELECT
+    a.trace_id, a.rank, a.device, a.stream, a.kernel_id, a.start_ns, a.end_ns, a.dur_ns, a.kind,
+    f.pass_id, f.layer_id, f.half, f.component
+FROM apart AS a
+ASOF JOIN followed AS f
+    ON f.trace_id = a.trace_id AND f.device = a.device AND f.start_ns <= a.start_ns
+WHERE
+    -- Behind the last layer comes what is of no layer, such as the head.
+    f.layer_id IS NOT NULL AND coalesce(f.next_pass, f.pass_id) = f.pass_id
+    AND f.reached_ns <= a.start_ns AND a.end_ns <= f.next_ns;
