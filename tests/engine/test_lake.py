@@ -17,6 +17,7 @@ from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 from tracelake.synthetic.npu import write_npu
 
+from ..storing import storing_only
 from ..support import batches, trace_bytes, trace_ids
 
 RULE = "priority,category,label,kind,pattern"
@@ -48,6 +49,13 @@ def three(bare: Lake, tmp_path: Path) -> Lake:
     return put_three_into(bare, tmp_path)
 
 
+@pytest.fixture
+def kernels_alone():
+    """Store what kernels rest on: to plan all relations takes a second, and the test is about none of the others."""
+    with storing_only("kernels"):
+        yield
+
+
 def test_the_same_content_again_stores_nothing_and_says_so(s1_lake, s1_file, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in s1_lake.path.rglob("*.parquet")}
     unpacked = tmp_path / "renamed.json"
@@ -59,11 +67,13 @@ def test_the_same_content_again_stores_nothing_and_says_so(s1_lake, s1_file, tmp
     assert s1_lake.sql("SELECT trace, event_count FROM traces").fetchall() == [("s1", 696)]
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_a_second_ingest_still_remembers_what_is_said_with_it(s1_lake, s1_file):
     s1_lake.ingest(s1_file, run="nightly", tp=8)
     assert s1_lake.sql("SELECT run, tp FROM traces").fetchall() == [("nightly", 8)]
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_what_a_second_ingest_does_not_say_is_not_forgotten(s1_lake, s1_file):
     s1_lake.ingest(s1_file, run="nightly", tp=8)
     s1_lake.ingest(s1_file, run=None, tp=None, rank=2)
@@ -168,6 +178,7 @@ def test_a_name_that_fits_several_traces_or_none_is_refused_with_what_there_is(t
         Lake(three.path.with_name("empty")).resolve("nope")
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_removing_a_trace_leaves_nothing_of_it_and_all_of_the_others(lake, tmp_path):
     three = put_three_into(lake, tmp_path)
     three.set("prefill", run="x")
@@ -200,6 +211,7 @@ def test_a_name_is_not_looked_up_as_a_path_of_a_file_that_is_no_trace(bare, tmp_
         bare.locate(str(path))
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_two_lakes_know_nothing_of_each_other(tmp_path, s1_file):
     one, other = tracelake.open(tmp_path / "one"), tracelake.open(tmp_path / "other")
     one.ingest(s1_file)
@@ -211,6 +223,7 @@ def test_two_lakes_know_nothing_of_each_other(tmp_path, s1_file):
     assert tracelake.open(other.path).sql("SELECT count(*) FROM events").fetchall() == [(1,)]
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_a_lake_sees_what_another_process_published_after_a_refresh(lake, s1_file):
     assert lake.sql("SELECT count(*) FROM traces").fetchall() == [(0,)]
     Lake(lake.path).ingest(s1_file)
@@ -260,6 +273,7 @@ def test_answers_are_there_when_the_trace_is_and_are_computed_again_when_its_set
     assert batches(lake) != first
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_what_was_computed_by_settings_of_before_is_never_taken_for_a_later_answer(s1_lake, tmp_path):
     # A process computes, and publishes when another one has set something else.
     older = Lake(s1_lake.path).store
@@ -274,6 +288,7 @@ def test_what_was_computed_by_settings_of_before_is_never_taken_for_a_later_answ
     assert expected == 30  # five passes of six layers, one attention core each: rule 100 of that profile
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_a_question_names_the_traces_that_it_does_not_renew(s1_lake, monkeypatch, caplog):
     monkeypatch.setattr(store, "RENEWED_AT_ONCE", 0)
     monkeypatch.setattr(aside, "_warned", set())
@@ -338,6 +353,7 @@ def test_own_rows_renew_what_rests_on_them_and_nothing_else(s1_lake):
     assert written() != before
 
 
+@pytest.mark.usefixtures("kernels_alone")
 @pytest.mark.parametrize("folder", ["lookup", "reference"])
 def test_rows_in_the_lakes_own_lookup_folder_override_and_add(s1_lake, folder):
     """The second is the folder's former name."""
@@ -355,6 +371,7 @@ def test_rows_in_the_lakes_own_lookup_folder_override_and_add(s1_lake, folder):
     assert Lake(s1_lake.path).sql(by_category).fetchall() == [("gemm", 35)]
 
 
+@pytest.mark.usefixtures("kernels_alone")
 def test_the_lakes_own_rows_may_come_while_it_is_open_and_be_wrong_at_first(s1_lake):
     """Only then has a table the index of its key, where they take the place of shipped ones."""
     asked = "SELECT priority, category FROM category_rules ORDER BY ALL LIMIT 1"
