@@ -17,7 +17,7 @@
 -- pass_id    BIGINT   pass
 -- layer_id   BIGINT   layer
 -- half       VARCHAR  half of the kernel before it
--- component  VARCHAR  part of the layer by annotation, NULL if there is none
+-- component  VARCHAR  part of the layer by annotation, NULL without one
 CREATE VIEW _awaited_places AS
 WITH apart AS (
     SELECT

@@ -10,7 +10,7 @@
 -- query     VARCHAR  SQL that shows them
 CREATE VIEW _own_finding_values AS
 WITH captures AS (
-    -- What a stream captured did not run: nothing can be said of how long it takes.
+    -- Captured launches do not run, so the trace has no durations of them.
     SELECT trace_id, launches, operations
     FROM (SELECT trace_id, sum(launches) AS launches FROM stream_captures GROUP BY trace_id)
     JOIN (SELECT trace_id, count(*) AS operations FROM kernels GROUP BY trace_id) USING (trace_id)
@@ -19,7 +19,7 @@ WITH captures AS (
 idle_sums AS (
     SELECT
         trace_id,
-        -- Devices that waited for work from before the capture: to gain there is nothing.
+        -- A wait for work from before the capture is not time to gain.
         sum(end_ns - start_ns) FILTER (cause = 'work not recorded') / 1000.0 AS held_us,
         sum(end_ns - start_ns) FILTER (cause LIKE '% in progress') / 1000.0 AS in_call_us
     FROM _idle_intervals
@@ -199,16 +199,19 @@ UNION ALL
 SELECT
     trace_id, 'copy-heavy', 100 * memory_us / whole_us, memory_us,
     format(
-        '{:.1f} µs with nothing but copies and fills; most of all: {}, {:.1f} µs in {} calls{}',
-        memory_us, op, self_us, calls, coalesce(', program ' || program, '')
+        '{:.1f} µs with nothing but copies and fills{}', memory_us,
+        coalesce(
+            format(
+                '; longest in all: {}, {:.1f} µs in {} calls{}', op, self_us, calls,
+                coalesce(', program ' || program, '')
+            ),
+            ''
+        )
     ),
-    format(
-        'SELECT * FROM ops WHERE trace_id = ''{0}'' AND ''{1}'' IN (name, dedup_name)', trace_id,
-        replace(op, '''', '''''')
-    )
+    format('SELECT * FROM time_breakdown WHERE trace_id = ''{}''', trace_id)
 FROM wholes
-JOIN hottest USING (trace_id)
-WHERE NOT computes
+-- Transfers beside the operations of a TPU are on lines of their own.
+LEFT JOIN (SELECT * FROM hottest WHERE NOT computes) USING (trace_id)
 UNION ALL
 SELECT
     trace_id, 'pre-op-gap', 100 * gap_us / whole_us, gap_us,

@@ -1,6 +1,6 @@
 -- One row per host call that launched something. A call seen twice (runtime and driver) is one row,
--- the earlier. Ids are a process's own: where several processes have one, which only files merged
--- from several ranks show, its operations have no launch that can be told.
+-- the earlier. Ids are unique within a process. In files merged from several ranks two processes
+-- may use the same id; such a launch is ambiguous and linked to no operation.
 CREATE VIEW _launches AS
 SELECT
     trace_id,
