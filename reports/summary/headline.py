@@ -74,7 +74,8 @@ def alarms(store: Store, trace_id: str | None = None) -> dict[str, list[Alarm]]:
     """Return the checks of health that found something in one trace, or in all, errors first, by trace."""
     of_one = "" if trace_id is None else "AND trace_id = $1"
     rows = store.rows(
-        f"SELECT trace_id, severity, \"check\", message FROM health WHERE severity IN ('error', 'warning') {of_one} "
+        "SELECT trace_id, severity, \"check\", if(unit = 'percent', format('{:.1f} % ', value), '') || message "
+        f"FROM health WHERE severity IN ('error', 'warning') {of_one} "
         'ORDER BY trace_id, severity, "check"',
         [] if trace_id is None else [trace_id],
     )

@@ -65,6 +65,14 @@ def test_steps_that_overlap_are_said_to_come_more_often(lake, tmp_path, lasting,
     assert dict(headline(lake.store, lake.resolve("steps")).lines())["step"] == words
 
 
+def test_a_warning_comes_with_its_share(lake, tmp_path):
+    # Of 10 000 µs a stream waits 8000 for work from before the capture.
+    trace = Trace().mark("ProfilerStep#1", 0, 9000).run(0, 100, -10, stream=2).run(8100, 1900, 90)
+    lake.ingest(trace.write(tmp_path / "held.json"))
+    trust = dict(headline(lake.store, lake.resolve("held")).lines())["trust"]
+    assert "1 warning: work_not_recorded: 80.0 % of the time of all devices is a wait" in trust
+
+
 def test_five_lines_open_every_report():
     found = Headline("T", "what", "step", (("compute", 99.96), ("idle", 0.04)), "lead", "todo", "trust", "ok")
     assert found.lines() == [
