@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from functools import partial
 
 import duckdb
@@ -20,6 +20,8 @@ from .as_tables import NEVER_TABLES, Emptiness, empty_view, known_columns, plan
 from .catalog import create_tables, fill, show
 from .connection import connect, hold_events, release_events, set_event_files
 from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
+from .jobs import Job
+from .jobs import do as jobs_done
 from .layout import Layout
 from .lookups import LookupTables
 from .memory import Memory, give_back
@@ -147,18 +149,24 @@ class Worker:
         def make(entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
             self._try_table(work, entry, traces, failed, connection)
 
-        tables = [entry for entry in order if entry.name in needs]
+        def write(name: str, connection: duckdb.DuckDBPyConnection) -> None:
+            self._fit(partial(self._write, work, name, traces, answers, connection))
+
+        tables = [Job(entry.name, needs[entry.name], partial(make, entry)) for entry in order if entry.name in needs]
+        # The rows of several traces are written when all tables are there: one of them may fail.
+        files = [
+            Job(f"{name}.parquet", [name] if name in needs else [], partial(write, name))
+            for name in sorted(work.relations)
+        ]
         unread = {name: {reader for reader in needs if name in needs[reader]} for name in needs.keys() - work.relations}
         large = self._is_large(work)
-        for made in self._made(tables, needs, make, _AT_ONCE if len(traces) == 1 and not large else 1):
+        for done in self._done([*tables, *files], _AT_ONCE if len(traces) == 1 and not large else 1):
             if large:
                 give_back()
-            for name in needs[made] & unread.keys():
-                unread[name].discard(made)
+            for name in needs.get(done, ()) & unread.keys():
+                unread[name].discard(done)
                 if not unread[name]:
                     self._drop(name)
-        for name in sorted(work.relations):
-            self._fit(partial(self._write, work, name, traces, answers))
         if failed:
             answers.faults[traces[0]] = failed
 
@@ -234,58 +242,17 @@ class Worker:
         else:
             work()
 
-    def _made(
-        self,
-        tables: Sequence[modules.Module],
-        needs: Mapping[str, Collection[str]],
-        make: Callable[[modules.Module, duckdb.DuckDBPyConnection], None],
-        at_once: int,
-    ) -> Iterator[str]:
-        """Make tables, each after those that it needs, and yield the name of each that is there.
-
-        Args:
-            tables: the tables, in an order in which they can be made.
-            needs: for each the tables that it needs.
-            make: makes one, on a connection that serves nobody else meanwhile.
-            at_once: how many are made at once.
-        """
+    def _done(self, jobs: Sequence[Job], at_once: int) -> Iterator[str]:
+        """Do jobs on this connection, or several at once on others to the database, which read the same events."""
         if at_once == 1:
-            for entry in tables:
-                make(entry, self.connection)
-                yield entry.name
+            yield from jobs_done(jobs, [self.connection])
             return
-        missing = {entry.name: set(needs[entry.name]) for entry in tables}
-        ready = [entry for entry in tables if not missing[entry.name]]
-        running: dict[Future[None], tuple[str, duckdb.DuckDBPyConnection]] = {}
-        free = [self._cursor() for _ in range(at_once)]
-        with ThreadPoolExecutor(at_once) as pool:
-            try:
-                while ready or running:
-                    while ready and free:
-                        entry, cursor = ready.pop(0), free.pop()
-                        running[pool.submit(make, entry, cursor)] = entry.name, cursor
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        name, cursor = running.pop(future)
-                        free.append(cursor)
-                        future.result()
-                        for entry in tables:
-                            if name in missing[entry.name]:
-                                missing[entry.name].discard(name)
-                                if not missing[entry.name]:
-                                    ready.append(entry)
-                        yield name
-            finally:
-                for _, cursor in running.values():
-                    cursor.interrupt()
-        for cursor in free:
-            cursor.close()
-
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
-        """Return another connection to the database, which reads the same files of events."""
-        cursor = self.connection.cursor()
         [read] = self.connection.execute("SELECT getvariable('event_files')").fetchall()
-        cursor.execute("SET VARIABLE event_files = $1", read)
-        return cursor
+        with ExitStack() as open_cursors:
+            cursors = [open_cursors.enter_context(self.connection.cursor()) for _ in range(at_once)]
+            for cursor in cursors:
+                cursor.execute("SET VARIABLE event_files = $1", read)
+            yield from jobs_done(jobs, cursors)
 
     def _make(
         self, entry: modules.Module, given: Mapping[str, str], connection: duckdb.DuckDBPyConnection | None = None
@@ -342,7 +309,14 @@ class Worker:
             kind, _ = self._there.pop(name)
             parsed.execute(connection or self.connection, f"DROP {kind} {name}")
 
-    def _write(self, work: Work, name: str, traces: Sequence[str], answers: Answers) -> None:
+    def _write(
+        self,
+        work: Work,
+        name: str,
+        traces: Sequence[str],
+        answers: Answers,
+        connection: duckdb.DuckDBPyConnection,
+    ) -> None:
         """Write the rows of a relation to a file; none where there are no rows."""
         if name not in work.given and not self._emptiness.rows[name]:
             return
@@ -361,7 +335,7 @@ class Worker:
         keys = dict.fromkeys(("trace_id", *entry.key) if few else ("trace_id",) if len(traces) > 1 else ())
         order = f"ORDER BY {', '.join(keys)}" if keys else ""
         codec = "snappy" if self._emptiness.rows.get(name, _SORTED) <= _FEW else "zstd"
-        [(rows,)] = self.connection.execute(
+        [(rows,)] = connection.execute(
             f"COPY ({query} {order}) TO {file_literal(path)} (FORMAT parquet, COMPRESSION {codec}, PARQUET_VERSION v2)"
         ).fetchall()
         if not rows:
@@ -369,6 +343,6 @@ class Worker:
         having = list(traces)
         if len(traces) > 1:
             query = f"SELECT DISTINCT trace_id FROM {name} WHERE trace_id IN ({listed})"
-            having = [one for (one,) in self.connection.execute(query).fetchall()]
+            having = [one for (one,) in connection.execute(query).fetchall()]
         answers.files.setdefault(name, []).append((path, statistics(rows, having, [work.batch_id])))
         answers.traces.setdefault(name, set()).update(having)

@@ -105,13 +105,13 @@ def test_ids_of_traces_are_numbers_in_all_that_is_computed_and_texts_in_what_is_
 def at_once(monkeypatch) -> list[int]:
     """How many tables are made at once of each batch."""
     seen: list[int] = []
-    whole = Worker._made
+    whole = Worker._done
 
-    def made(self, tables, needs, make, most):
+    def done(self, jobs, most):
         seen.append(most)
-        return whole(self, tables, needs, make, most)
+        return whole(self, jobs, most)
 
-    monkeypatch.setattr(Worker, "_made", made)
+    monkeypatch.setattr(Worker, "_done", done)
     return seen
 
 

@@ -68,7 +68,7 @@ def passing(name):
 for place, name in (
     (tables.Tables, "_commit"), (tables.Tables, "rewrite"), (tables.Tables, "drop"), (tables.Tables, "vacuum"),
     (tables, "_moved"), (catalog.Catalog, "append"), (catalog.Catalog, "append_settings"), (compute.Worker, "_write"),
-    (compute.Worker, "_made"), (publish, "_publish"), (publish, "_renew_links"), (layout.Layout, "remove_events"),
+    (compute.Worker, "_done"), (publish, "_publish"), (publish, "_renew_links"), (layout.Layout, "remove_events"),
     (land, "_put_in_place"), (files.Staging, "close"), (migrate, "remove_folder"), (migrate, "publish_bytes"),
 ):
     def at_point(*given, work=getattr(place, name), name=name, **named):
