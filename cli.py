@@ -11,7 +11,7 @@ import click
 
 from .commands import common, failures, interrupts, line
 from .commands.late import Commands
-from .engine.paths import Place
+from .engine.storage.paths import Place
 from .version import __version__
 
 #: The commands in the order of the help, and where each is.

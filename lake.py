@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from . import analysis, engine
 from .engine import replicas
-from .engine.layout import Layout
-from .engine.objects import ObjectPath
-from .engine.paths import Place
+from .engine.storage.layout import Layout
+from .engine.storage.objects import ObjectPath
+from .engine.storage.paths import Place
 from .engine.store import Store
 from .reports.notebook.lake import shows_itself
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
-from ..engine.modules import quoted
 from ..engine.settings import dedup_rule
+from ..engine.sql.modules import quoted
 from .traces import locate
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import InputError, UsageError
-from ..engine.modules import quoted
+from ..engine.sql.modules import quoted
 from . import sides
 
 if TYPE_CHECKING:

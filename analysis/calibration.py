@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
-from ..engine.files import exclusive, publish_bytes
+from ..engine.storage.files import exclusive, publish_bytes
 from ..engine.store import Store
 from .model_traces import model_doubts
 from .traces import locate, of_trace

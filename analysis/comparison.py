@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..engine import modules
 from ..engine.errors import UsageError
+from ..engine.sql import modules
 from .traces import locate
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from ..engine import modules, replicas
+from ..engine import replicas
 from ..engine.errors import UsageError
+from ..engine.sql import modules
 
 
 @dataclass(frozen=True)

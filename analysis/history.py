@@ -8,9 +8,9 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from ..engine import modules
 from ..engine.errors import UsageError
-from ..engine.modules import quoted
+from ..engine.sql import modules
+from ..engine.sql.modules import quoted
 from . import shifts
 from .shifts import Shift
 from .sides import Side

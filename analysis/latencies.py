@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.errors import InputError, UsageError
-from ..engine.files import exclusive, publish_bytes
+from ..engine.storage.files import exclusive, publish_bytes
 from .models import resolve_hardware
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import modules
 from ..engine.errors import InputError, UsageError
-from ..engine.near import guess
+from ..engine.sql import modules
+from ..engine.sql.near import guess
 from ..engine.store import Store
 from ..ingest.model import config_name, model_settings, names_config, read_config
 

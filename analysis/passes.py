@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ..engine import modules
 from ..engine.errors import UsageError
+from ..engine.sql import modules
 from ..engine.store import Store
 from .traces import locate
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
-from ..engine.modules import quoted
+from ..engine.sql.modules import quoted
 from .traces import locate
 
 if TYPE_CHECKING:

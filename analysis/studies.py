@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..engine import modules
 from ..engine.errors import UsageError
+from ..engine.sql import modules
 from .workloads import Workload
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import engine
-from ..engine import modules
 from ..engine.errors import InputError, UsageError
-from ..engine.paths import readable
 from ..engine.secrets import redact
 from ..engine.settings import check_settings
+from ..engine.sql import modules
+from ..engine.storage.paths import readable
 from ..engine.store import Store
 from .models import resolve_hardware, settings_of_model
 
@@ -66,7 +66,7 @@ def ingest(
     if given.get("trace") and len(files) > 1:
         raise UsageError(f"trace={given['trace']}: one name for {len(files)} files.")
     answers = store.stored and not events_only
-    with engine.cluster.executor(jobs, ray, ray_options) as executor:
+    with engine.computing.cluster.executor(jobs, ray, ray_options) as executor:
         results = ingest_many(
             store.layout, files, progress=progress, executor=executor, settings=given, answers=answers
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.errors import UsageError
-from ..engine.near import guess
+from ..engine.sql.near import guess
 
 _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
 #: Characters of a text argument at most.

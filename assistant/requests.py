@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from ..lake import Lake
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..engine.errors import UsageError
-from ..engine.near import guess
+from ..engine.sql.near import guess
 from ..reports.output import schema as pages
 
 _DOCS = Path(__file__).resolve().parents[1] / "docs"

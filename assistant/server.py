@@ -13,8 +13,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from ..engine.errors import TracelakeError, UsageError
-from ..engine.near import guess
-from ..engine.paths import Place
+from ..engine.sql.near import guess
+from ..engine.storage.paths import Place
 from ..version import __version__
 from . import resources
 from . import tools as answering

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import InputError, UsageError
-from ..engine.guard import refusals
+from ..engine.sql.guard import refusals
 from ..ingest.inputs import names_input
 from ..reports.output import schema as pages
 from ..reports.output.columns import for_people

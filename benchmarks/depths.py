@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import sys
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 
 LIMIT = 12
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import duckdb
 
-from tracelake.engine.table_types import statistics as statistics_of
-from tracelake.engine.tables import Tables
+from tracelake.engine.storage.table_types import statistics as statistics_of
+from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_trace
 

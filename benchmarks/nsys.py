@@ -28,7 +28,7 @@ _OPERATORS = 20_000
 _NUMBER = re.compile("((?:op_id|seq) = )([0-9]+)")
 READ = """
 import sys
-from tracelake.engine.layout import open_layout
+from tracelake.engine.storage.layout import open_layout
 from tracelake.ingest.land import ingest_one
 print(ingest_one(open_layout(sys.argv[2] + "/lake", create=True), sys.argv[1], threads=2).events)
 """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import open_lake, output_options, render_rows, say, write_answer
 
 if TYPE_CHECKING:

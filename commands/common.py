@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import InputError, UsageError
-from ..engine.layout import FORMAT_VERSION
-from ..engine.paths import Place, place_of
+from ..engine.storage.layout import FORMAT_VERSION
+from ..engine.storage.paths import Place, place_of
 from ..reports.output.files import check_target, write_text
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     if is_lost and not _is_run(lake or default, str(trace)):
         raise InputError(f"{trace}: no such file.")
     if create or is_path:
-        from ..engine.memory import share_heaps
+        from ..engine.computing.memory import share_heaps
 
         share_heaps()
     if lake is not None:
@@ -363,7 +363,7 @@ def _sorted(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     Raises:
         UsageError: it has no such column.
     """
-    from ..engine.near import guess
+    from ..engine.sql.near import guess
     from ..reports.output.render import is_number
 
     wanted = _given("sort")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import open_lake, output_options, page_file, print_rows, render_rows, say, say_losses
 
 if TYPE_CHECKING:

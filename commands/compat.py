@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import open_at, open_default, render_rows, say, write_answer
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import sys
 import click
 
 from ..engine.errors import InputError, TracelakeError
-from ..engine.objects import StoreError, store_reason
 from ..engine.secrets import redact
+from ..engine.storage.objects import StoreError, store_reason
 from .common import say
 
 #: What cannot be used: the input, the lake, the disk, memory.

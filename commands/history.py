@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import format_options, open_lake, page_file, print_rows, say
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from ..engine import files
-from ..engine.scratch import remove_scratch
+from ..engine.storage import files
+from ..engine.storage.scratch import remove_scratch
 from .common import say
 
 #: Seconds that an atomic step may take: a rename and a row of the catalog.

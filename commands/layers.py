@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import FORMATS, format_options, open_at, output_options, print_rows, render_parts, say
 from .which_pass import find_one_pass, find_pass
 

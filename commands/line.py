@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine.near import guess
+from ..engine.sql.near import guess
 
 if TYPE_CHECKING:
-    from ..engine.paths import Place
+    from ..engine.storage.paths import Place
 
 #: Options of the whole line that a user may write behind the command, and of every command that may stand before it.
 _OF_THE_LINE = ("--lake", "--color")

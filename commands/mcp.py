@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import open_lake, say
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)

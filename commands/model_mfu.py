@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import CACHED_TOKENS, OUTPUT, RANKS, TOKENS, open_default, open_lake, write_answer
 from .which_pass import find_pass
 

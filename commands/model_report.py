@@ -9,7 +9,7 @@ import click
 
 from ..analysis.formulas import known
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import (
     MOST_RANKS,
     MOST_TOKENS,

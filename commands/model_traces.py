@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import FORMATS, OUTPUT, RANKS, device_column, format_options, open_at, render_rows, say
 from .which_pass import find_one_pass
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import listed, open_at, open_lake, output_options, print_rows, say
 from .which_pass import find_one_pass, find_pass
 
@@ -117,7 +117,7 @@ def _of_run(lake: Place | None, trace: str) -> Lake:
 @contextlib.contextmanager
 def _file(output: Path | None, trace: str, format_: str) -> Iterator[Path]:
     """Give the file to write: the one named, else one that lasts as long as it is served."""
-    from ..engine.scratch import scratch_folder
+    from ..engine.storage.scratch import scratch_folder
 
     if output is not None:
         yield output

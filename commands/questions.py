@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ..engine.errors import UsageError
-from ..engine.guard import refusals
-from ..engine.paths import Place, is_postgres, readable
+from ..engine.sql.guard import refusals
+from ..engine.storage.paths import Place, is_postgres, readable
 from .common import format_options, open_lake, render_rows, say
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import format_options, open_lake, page_file, print_rows, say
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import OUTPUT, open_at, open_lake
 
 

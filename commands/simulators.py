@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import (
     FORMATS,
     for_spreadsheets,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import RANKS, format_options, open_lake, pairs, print_rows, ray_options, say
 
 if TYPE_CHECKING:

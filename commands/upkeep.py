@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.errors import UsageError
-from ..engine.paths import Place
+from ..engine.storage.paths import Place
 from .common import open_lake, pairs, ray_options, say
 
 
@@ -30,7 +30,7 @@ def compute(
       tracelake compute decode --jobs 4
       tracelake compute --ray auto
     """
-    from ..engine.memory import share_heaps
+    from ..engine.computing.memory import share_heaps
     from ..reports.output.progress import CountProgress
 
     share_heaps()

@@ -18,7 +18,7 @@ import click
 
 from tracelake.cli import cli
 from tracelake.docs import pictures, replay, terminal
-from tracelake.engine import modules, rooms
+from tracelake.engine.sql import modules, rooms
 from tracelake.lake import Lake
 
 REFERENCE = Path(__file__).resolve().parent / "reference"

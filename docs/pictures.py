@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from tracelake.engine import modules, rooms
+from tracelake.engine.sql import modules, rooms
 
 
 def way_of_an_event() -> list[str]:

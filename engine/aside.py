@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from ..version import __version__
 from .damage import reason_of
-from .files import publish_bytes
-from .layout import Layout
-from .paths import Place, is_plain_file
+from .storage.files import publish_bytes
+from .storage.layout import Layout
+from .storage.paths import Place, is_plain_file
 
 if TYPE_CHECKING:
     import duckdb

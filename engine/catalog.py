@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .connection import database, have_read
 from .damage import DamagedError, Found, Probe, is_fatal
-from .modules import quoted
-from .objects import fetch
-from .paths import TRACE_ID, Place, pattern
 from .schema import CATALOG_COLUMNS, SETTING_COLUMNS, STATE_COLUMNS, column_list
 from .settings import changes_answers
-from .tables import DataFile, Tables
+from .sql.modules import quoted
+from .storage.objects import fetch
+from .storage.paths import TRACE_ID, Place, pattern
+from .storage.tables import DataFile, Tables
 
 if TYPE_CHECKING:
     import duckdb

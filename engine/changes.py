@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import aside, cluster, naming, renew
+from . import aside, naming
 from . import compact as tidy
+from .computing import cluster, renew
+from .computing.publish import publish
 from .errors import InputError
 from .event_files import EVENTS
-from .files import Staging, changing, exclusive, unbroken
-from .publish import publish
+from .storage.files import Staging, changing, exclusive, unbroken
 from .store import Store
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import modules
 from .catalog import reading
 from .damage import Probe
 from .errors import InputError
-from .layout import Layout
-from .paths import plain_folders
+from .sql import modules
+from .storage.layout import Layout
+from .storage.paths import plain_folders
 from .stored import Stored
 
 

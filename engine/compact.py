@@ -12,16 +12,16 @@ from pathlib import Path
 
 import duckdb
 
-from . import modules
 from .catalog import SETTINGS, TRACES, Catalog, State, create_tables
 from .connection import have_read
-from .files import Staging, exclusive, remove_folder, unbroken
-from .layout import Layout
-from .objects import ObjectPath, remove
-from .paths import TRACE_ID, file_literal, parquet_rows, plain_folders
+from .sql import modules
+from .storage.files import Staging, exclusive, remove_folder, unbroken
+from .storage.layout import Layout
+from .storage.objects import ObjectPath, remove
+from .storage.paths import TRACE_ID, file_literal, parquet_rows, plain_folders
+from .storage.table_types import statistics
+from .storage.tables import DataFile, OvertakenError, Tables
 from .stored import batch_of
-from .table_types import statistics
-from .tables import DataFile, OvertakenError, Tables
 
 #: Files of the catalog from which on a writer compacts, when it is done.
 MOST_FILES = 32

@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 
 from .errors import UsageError
-from .objects import ObjectPath
-from .paths import TRACE_ID, Place, file_literal, pattern, readable
 from .schema import EVENT_COLUMNS, empty_select, with_trace_ids
-from .scratch import scratch
+from .storage.objects import ObjectPath
+from .storage.paths import TRACE_ID, Place, file_literal, pattern, readable
+from .storage.scratch import scratch
 
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
 #: The events with trace and lane, which the folders say. DuckDB's own reading of `key=value` leaves files alone that a
@@ -117,7 +117,7 @@ def _new(threads: int) -> duckdb.DuckDBPyConnection:
 def have_read(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
     """Have a connection read what lies in a place; it may do so already."""
     if isinstance(place, ObjectPath):
-        from .object_reads import register
+        from .storage.object_reads import register
 
         register(connection)
 

@@ -6,10 +6,10 @@ import functools
 import hashlib
 from collections.abc import Mapping
 
-from . import modules
-from .layout import Layout
 from .schema import cast, empty_select
-from .table_types import stored_type
+from .sql import modules
+from .storage.layout import Layout
+from .storage.table_types import stored_type
 
 
 class Rules:

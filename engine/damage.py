@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import modules
 from .connection import have_read
 from .errors import InputError
-from .objects import ObjectPath, store_reason
-from .paths import TRACE_ID, Place, parquet_rows
+from .sql import modules
+from .storage.objects import ObjectPath, store_reason
+from .storage.paths import TRACE_ID, Place, parquet_rows
 
 if TYPE_CHECKING:
     import duckdb

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from .aside import Verdicts
 from .connection import hold_events, set_event_files
 from .damage import DamagedError, Probe, find, may_be_damage
-from .layout import Layout
-from .paths import Place
+from .storage.layout import Layout
+from .storage.paths import Place
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from . import modules
-from . import star as star_schema
-from .comments import arrow_schema, parquet_metadata, statements
 from .errors import InputError, UsageError
 from .held import holding
-from .paths import check_usable, file_literal, is_postgres
+from .sql import modules
+from .sql import star as star_schema
+from .sql.comments import arrow_schema, parquet_metadata, statements
+from .storage.paths import check_usable, file_literal, is_postgres
 from .store import Store
 from .text import cell, unsafe_in_csv
 
@@ -161,7 +161,7 @@ def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.M
     from deltalake.exceptions import DeltaError
     from pyarrow import RecordBatchReader
 
-    from .table_types import stored_type
+    from .storage.table_types import stored_type
 
     # Delta has no numbers above 64 bits but decimals, and of moments those of UTC.
     kinds = {"TIMESTAMP": "TIMESTAMPTZ"} | {kind: stored_type(kind) for kind in ("UBIGINT", "HUGEINT")}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from . import modules
-from .star import STAR
+from .sql import modules
+from .sql.star import STAR
 
 if TYPE_CHECKING:
     from .store import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import keys, modules
+from .sql import keys, modules
 from .store import Store
 
 

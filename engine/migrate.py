@@ -10,11 +10,11 @@ import duckdb
 
 from .catalog import Catalog
 from .errors import InputError, UsageError
-from .files import exclusive, publish_bytes, remove_folder
-from .layout import FORMAT_VERSION, Layout
-from .paths import TRACE_ID, parquet_rows, plain_files, readable
 from .schema import CATALOG_COLUMNS
-from .tables import Tables
+from .storage.files import exclusive, publish_bytes, remove_folder
+from .storage.layout import FORMAT_VERSION, Layout
+from .storage.paths import TRACE_ID, parquet_rows, plain_files, readable
+from .storage.tables import Tables
 
 #: What format 1 has beside the events.
 _FORMER = ("traces", "settings", "marts", "aside")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from .errors import InputError, UsageError
-from .near import guess
-from .paths import Place, readable
+from .sql.near import guess
+from .storage.paths import Place, readable
 
 #: Names are told from the catalog alone: most questions about a trace need no more of the relation `traces`.
 _NAMED = """

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from . import comments, modules, star
 from .errors import InputError, UsageError
+from .sql import comments, modules, star
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from . import modules, parsed
-from .as_tables import Emptiness, as_tables, empty_view, follows_changes
-from .lookups import LookupTables
+from .computing.as_tables import Emptiness, as_tables, empty_view, follows_changes
+from .sql import modules, parsed
+from .sql.lookups import LookupTables
 from .stored import Stored
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Relations:
 
     def comment(self, connection: duckdb.DuckDBPyConnection, entries: Collection[modules.Module]) -> None:
         """Have relations that are there, and their columns, show what they mean."""
-        from .comments import statements
+        from .sql.comments import statements
 
         if entries:
             connection.execute(

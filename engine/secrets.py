@@ -12,7 +12,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from .modules import csv_file, quoted
+from .sql.modules import csv_file, quoted
 
 #: How every replacement begins; counting them counts what was replaced.
 MARK = "[redacted:"

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from .errors import UsageError
-from .paths import readable
+from .storage.paths import readable
 
 #: Settings with a type of their own; any other key is a tag. The view `traces` gives each its column.
 INTEGER_SETTINGS = ("rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", "pp")

@@ -9,17 +9,16 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from .. import engine
-from . import aside, damage, glossary, guard, modules, naming
+from . import aside, computing, damage, naming
 from .catalog import Catalog, create_tables
 from .connection import connect, have_read, set_event_files
 from .errors import UsageError
 from .event_files import EVENTS, EventFiles
-from .files import remove_dead_staging
-from .layout import Layout, open_layout
-from .lookups import LookupTables
-from .paths import Place
 from .relations import BASE, Relations, is_of_all, named, shows_comments
+from .sql import glossary, guard, lookups, modules
+from .storage.files import remove_dead_staging
+from .storage.layout import Layout, open_layout
+from .storage.paths import Place
 from .stored import Stored
 
 T = TypeVar("T")
@@ -71,7 +70,7 @@ class Store:
         #: Relations are being made ready: what fails there is tried again there. Answers are being computed: what is
         #: asked meanwhile is asked of those that are there. The events read those of the catalog as it is loaded.
         self._making = self._renewing = self._events_pointed = False
-        self.lookups = LookupTables(self.layout)
+        self.lookups = lookups.LookupTables(self.layout)
         self.relations = Relations(self.lookups, self.answers, stored=self.stored)
 
     @property
@@ -287,7 +286,8 @@ class Store:
 
     def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
         """Compute answers that are stale or lost."""
-        engine.renew.bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
+        bring = computing.renew.bring
+        bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
         self.answers.catalog.forget()
         self._refresh()
 

@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING
 
-from . import modules
 from .catalog import Catalog, State
 from .current import Rules, current_rows
 from .damage import DamagedError, Found, is_parquet
 from .event_files import EventFiles
-from .here import Here
-from .layout import Layout
-from .paths import pattern
-from .scratch import scratch
-from .tables import DataFile, Tables
+from .sql import modules
+from .storage.here import Here
+from .storage.layout import Layout
+from .storage.paths import pattern
+from .storage.scratch import scratch
+from .storage.tables import DataFile, Tables
 
 if TYPE_CHECKING:
     import duckdb

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..engine.computing.executors import Executor, Threads
+from ..engine.computing.renew import AT_ONCE, together
 from ..engine.errors import InputError
-from ..engine.executors import Executor, Threads
-from ..engine.files import Staging, remove_dead_staging
-from ..engine.layout import Layout, is_lake
-from ..engine.renew import AT_ONCE, together
 from ..engine.secrets import redact
+from ..engine.storage.files import Staging, remove_dead_staging
+from ..engine.storage.layout import Layout, is_lake
 from .ascend.folder import ascend_folders, is_worker
 from .ascend.table import HEADER_LIMIT
 from .databases.exports import is_known

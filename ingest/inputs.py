@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.errors import InputError
-from ..engine.paths import readable
+from ..engine.storage.paths import readable
 from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
 from .databases.folder import table_files
 from .describe import trace_name

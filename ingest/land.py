@@ -15,14 +15,22 @@ import duckdb
 
 from ..engine.catalog import Catalog, reading
 from ..engine.compact import MOST_FILES, compact
+from ..engine.computing.publish import Batch, compute, entries_of, publish
 from ..engine.errors import InputError
 from ..engine.event_files import is_whole
-from ..engine.files import Staging, exclusive, finished, fsync_path, remove_dead_staging, remove_folder, unbroken
-from ..engine.layout import Layout, listing
-from ..engine.objects import ObjectPath, each
-from ..engine.publish import Batch, compute, entries_of, publish
 from ..engine.settings import changes_answers
-from ..engine.tables import Tables
+from ..engine.storage.files import (
+    Staging,
+    exclusive,
+    finished,
+    fsync_path,
+    remove_dead_staging,
+    remove_folder,
+    unbroken,
+)
+from ..engine.storage.layout import Layout, listing
+from ..engine.storage.objects import ObjectPath, each
+from ..engine.storage.tables import Tables
 from .one import Ingested, Progress, Staged, read_one
 
 Settings = Mapping[str, str | None]

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import parsed, secrets
-from ..engine.modules import quoted
-from ..engine.paths import file_literal, parquet_rows
+from ..engine import secrets
 from ..engine.schema import EVENT_COLUMNS, LANES, column_list
+from ..engine.sql import parsed
+from ..engine.sql.modules import quoted
+from ..engine.storage.paths import file_literal, parquet_rows
 
 if TYPE_CHECKING:
     import duckdb

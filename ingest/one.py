@@ -16,8 +16,8 @@ import xxhash
 
 from ..engine.connection import database
 from ..engine.errors import InputError
-from ..engine.layout import Layout
-from ..engine.paths import parquet_rows, readable
+from ..engine.storage.layout import Layout
+from ..engine.storage.paths import parquet_rows, readable
 from ..version import __version__
 from . import places
 from .chrome.pairs import join_pairs

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from ..engine.modules import csv_file
-from ..engine.paths import readable
+from ..engine.sql.modules import csv_file
+from ..engine.storage.paths import readable
 
 #: Endings of traces, by kind; what else lies in a folder has no place among them.
 _TRACES = re.compile(

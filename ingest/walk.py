@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..engine.layout import is_lake
+from ..engine.storage.layout import is_lake
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:

@@ -13,7 +13,7 @@ import pytest
 
 from tracelake.cli import main
 from tracelake.engine import store
-from tracelake.engine.files import exclusive
+from tracelake.engine.storage.files import exclusive
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import write_gpu
 

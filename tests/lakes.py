@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 from tracelake.ingest.batch import Failed
 from tracelake.lake import Lake
 

@@ -21,7 +21,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from tracelake.engine import module_files, rooms
+from tracelake.engine.sql import module_files, rooms
 
 #: A folder rests on itself and on those that it names, or on all before it.
 FOLDERS = rooms.folders()

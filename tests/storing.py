@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from tracelake.engine import current, lineage, modules
+from tracelake.engine import current
+from tracelake.engine.sql import lineage, modules
 
 #: What is computed once of the relations that are stored.
 _CACHED = (current._used, lineage.reached, modules.fingerprint, modules.linked, modules.links)

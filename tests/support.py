@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from tracelake.engine.connection import database
-from tracelake.engine.layout import Layout, open_layout
-from tracelake.engine.tables import Tables
+from tracelake.engine.storage.layout import Layout, open_layout
+from tracelake.engine.storage.tables import Tables
 from tracelake.ingest import formats
 from tracelake.ingest.ascend.table import TableReader
 from tracelake.ingest.chrome import cutter

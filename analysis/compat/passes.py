@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ...engine.modules import quoted
+from ...engine.sql.modules import quoted
 from ...engine.store import Store
 from ..traces import locate
 

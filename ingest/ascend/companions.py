@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...engine.errors import InputError
-from ...engine.modules import quoted
-from ...engine.paths import readable
+from ...engine.sql.modules import quoted
+from ...engine.storage.paths import readable
 from ..lanes import LaneWriter
 from ..notes import Notes
 from ..reader import Reading

@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 
 from ...engine import secrets
-from ...engine.modules import quoted
 from ...engine.schema import EVENT_COLUMNS
+from ...engine.sql.modules import quoted
 from .columns import Columns
 
 #: A table of mean durations per shape: a profiling database has one file for each type of kernel.

@@ -22,7 +22,7 @@ import duckdb
 
 from ...engine import secrets
 from ...engine.errors import InputError
-from ...engine.paths import readable
+from ...engine.storage.paths import readable
 from ..lanes import LaneWriter
 from ..notes import Notes
 from ..reader import Reading

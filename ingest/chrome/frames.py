@@ -14,8 +14,8 @@ import json
 from collections.abc import Collection
 
 from ...engine import secrets
-from ...engine.modules import quoted
 from ...engine.schema import EVENT_COLUMNS
+from ...engine.sql.modules import quoted
 from ..slots import Slot
 from .parse import HEAD_ROWS, LARGEST_EVENT
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...engine.paths import file_literal, parquet_rows
 from ...engine.schema import EVENT_COLUMNS
+from ...engine.storage.paths import file_literal, parquet_rows
 from ..lanes import PAIR_LANE, copy_options
 from .parse import device_categories
 

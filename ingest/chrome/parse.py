@@ -20,7 +20,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from ...engine.modules import csv_file, quoted
+from ...engine.sql.modules import csv_file, quoted
 
 #: Keys of the Chrome trace format that have a column; every other key goes to `extra`.
 COLUMN_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")

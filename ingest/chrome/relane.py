@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...engine.modules import quoted
-from ...engine.paths import file_literal, parquet_rows
+from ...engine.sql.modules import quoted
+from ...engine.storage.paths import file_literal, parquet_rows
 from ..lanes import copy_options
 
 if TYPE_CHECKING:

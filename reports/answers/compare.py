@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...engine.modules import quoted
+from ...engine.sql.modules import quoted
 from ..page import changes
 from ..page.page import Card, Fold, Opening, Page, Section
 from ..page.tables import objects, of_relation, table

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...engine.modules import quoted
+from ...engine.sql.modules import quoted
 from ...engine.text import cell
 from ..output.files import writing
 

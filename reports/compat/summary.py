@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...analysis.traces import locate
-from ...engine.modules import quoted
+from ...engine.sql.modules import quoted
 from ...engine.text import json_text, markdown_prose
 from ..output.render import plain, to_text
 from ..output.table import Column, Table, text

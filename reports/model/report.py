@@ -15,8 +15,8 @@ import duckdb
 from ...analysis import studies, workloads
 from ...analysis.studies import PRINTED, SCHEMA
 from ...analysis.workloads import Workload
-from ...engine import guard
 from ...engine.errors import InputError
+from ...engine.sql import guard
 from ...engine.store import Store
 from ..output.files import check_target, checked_suffix, write_text
 from .facts import find_facts

@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ...engine.near import guess
+from ...engine.sql.near import guess
 from ..page.fragment import Part, as_html
 from .charts import Charts
 

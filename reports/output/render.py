@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ...engine.errors import InputError, UsageError
-from ...engine.scratch import scratch_folder
+from ...engine.storage.scratch import scratch_folder
 from ...engine.text import cell, json_text, markdown, markdown_prose, printable
 from .files import writing
 from .grid import write_grid

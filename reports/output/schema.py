@@ -7,9 +7,9 @@ import sys
 import textwrap
 from collections.abc import Iterator
 
-from ...engine import modules, rooms
 from ...engine.errors import UsageError
-from ...engine.near import guess
+from ...engine.sql import modules, rooms
+from ...engine.sql.near import guess
 
 #: Where to begin, in the order in which one asks.
 _TO_KNOW = (

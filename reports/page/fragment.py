@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...engine import modules
+from ...engine.sql import modules
 from ..output.grid import Field, cut_middle, fitted, share_of, with_bar
 from ..summary.headline import Headline
 from .page import environment

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...engine import modules
+from ...engine.sql import modules
 from ...engine.text import printable
 from ..charts.vega import Chart, scripts
 from ..output.table import Table, cut

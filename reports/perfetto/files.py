@@ -12,7 +12,7 @@ from ...analysis.passes import chosen_pass
 from ...analysis.ranks import find_run
 from ...analysis.traces import locate
 from ...engine.errors import UsageError
-from ...engine.scratch import scratch_folder
+from ...engine.storage.scratch import scratch_folder
 from ..output.files import writing
 from ..trace.chrome import write_chrome
 from .part import part_of

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from tracelake.cli import cli
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace, write_gpu
 from tracelake.synthetic.npu import write_npu

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine import files
+from tracelake.engine.storage import files
 from tracelake.lake import Lake
 
 from ..interrupting import PATIENCE, interrupted, reading

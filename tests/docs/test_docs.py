@@ -10,7 +10,7 @@ import pytest
 
 from tracelake.cli import cli
 from tracelake.docs import build, pictures, replay
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

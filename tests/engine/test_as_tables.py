@@ -3,9 +3,10 @@
 import duckdb
 import pytest
 
-from tracelake.engine import compute, modules
-from tracelake.engine.as_tables import as_tables
-from tracelake.engine.compute import Worker
+from tracelake.engine.computing import compute
+from tracelake.engine.computing.as_tables import as_tables
+from tracelake.engine.computing.compute import Worker
+from tracelake.engine.sql import modules
 from tracelake.ingest.land import ingest_one
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu

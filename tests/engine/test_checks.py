@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine.tables import Tables
+from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 
 from ..support import run_cli

@@ -14,7 +14,7 @@ from tracelake.commands import failures
 from tracelake.engine import aside, damage
 from tracelake.engine.errors import InputError, TracelakeError
 from tracelake.engine.event_files import EventFiles
-from tracelake.engine.tables import Tables
+from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 from tracelake.reports.output.render import render
 

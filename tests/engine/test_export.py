@@ -6,9 +6,9 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from tracelake.engine import modules
 from tracelake.engine.errors import UsageError
 from tracelake.engine.held import computed_once
+from tracelake.engine.sql import modules
 
 MODULES = {entry.name: entry for entry in modules.modules()}
 PUBLIC = [

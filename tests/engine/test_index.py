@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tracelake.engine import index, module_files, modules
+from tracelake.engine.sql import index, module_files, modules
 
 FIRST = "-- One row.\n--\n-- a  INTEGER  one\nCREATE VIEW first AS\nSELECT 1 AS a;\n"
 

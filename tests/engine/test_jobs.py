@@ -5,7 +5,7 @@ import threading
 import duckdb
 import pytest
 
-from tracelake.engine.jobs import Job, do
+from tracelake.engine.computing.jobs import Job, do
 
 
 @pytest.fixture
@@ -14,8 +14,12 @@ def connections():
     return [whole.cursor(), whole.cursor()]
 
 
+def noting(name: str, needed: list[str], begun: list[str]) -> Job:
+    return Job(name, needed, lambda _: begun.append(name))
+
+
 def jobs(needs: dict[str, list[str]], begun: list[str]) -> list[Job]:
-    return [Job(name, needed, lambda _, name=name: begun.append(name)) for name, needed in needs.items()]
+    return [noting(name, needed, begun) for name, needed in needs.items()]
 
 
 NEEDS = {"a": [], "b": [], "c": ["a"], "d": ["b", "c"], "e": ["d"], "f": ["a"]}
@@ -39,15 +43,15 @@ def test_what_most_others_wait_for_is_begun_first(connections):
     begun: list[str] = []
     held = threading.Event()
 
-    def noting(name: str, *needed: str) -> Job:
-        return Job(name, needed, lambda _: begun.append(name))
+    def hold(_):
+        assert held.wait(10)
 
     # On it the longest chain rests: it holds one connection, so that the other has to choose.
-    holds = Job("holds", [], lambda _: held.wait(10) and None)
-    chain = [noting("second", "holds"), noting("third", "second")]
-    root = noting("root")
+    holds = Job("holds", [], hold)
+    first, root, last = jobs({"first leaf": [], "root": [], "last leaf": []}, begun)
     frees = Job("frees", ["root"], lambda _: held.set())
-    list(do([noting("first leaf"), root, holds, noting("last leaf"), frees, *chain], connections))
+    chain = jobs({"second": ["holds"], "third": ["second"]}, begun)
+    list(do([first, root, holds, last, frees, *chain], connections))
     assert begun[0] == "root"
     assert set(begun) == {"first leaf", "last leaf", "root", "second", "third"}
 

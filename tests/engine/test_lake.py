@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import tracelake
-from tracelake.engine import aside, modules, publish, renew, store
+from tracelake.engine import aside, store
+from tracelake.engine.computing import publish, renew
 from tracelake.engine.errors import InputError, UsageError
-from tracelake.engine.tables import Tables
+from tracelake.engine.sql import modules
+from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 from tracelake.synthetic.npu import write_npu
@@ -263,7 +265,7 @@ def test_answers_are_there_when_the_trace_is_and_are_computed_again_when_its_set
     first = batches(lake)
     with monkeypatch.context() as patch:
         # No question computes.
-        patch.setattr("tracelake.engine.compute.Worker.compute", None)
+        patch.setattr("tracelake.engine.computing.compute.Worker.compute", None)
         assert len(lake.layers("s1").fetchall()) == 6
         lake.set("s1", build="a tag costs nothing", trace="renamed")
         assert len(lake.layers("renamed").fetchall()) == 6

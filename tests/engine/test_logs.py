@@ -5,8 +5,8 @@ import json
 import pyarrow
 import pytest
 
-from tracelake.engine import logs
-from tracelake.engine.tables import Tables
+from tracelake.engine.storage import logs
+from tracelake.engine.storage.tables import Tables
 
 COLUMNS = {"trace_id": "VARCHAR", "n": "BIGINT"}
 

@@ -5,7 +5,7 @@ import threading
 import duckdb
 import pytest
 
-from tracelake.engine import memory
+from tracelake.engine.computing import memory
 
 #: A list is one value, which is not spilled: 80 MB.
 LARGE = "SELECT len(list(n)) FROM range(10_000_000) AS numbers (n)"

@@ -8,8 +8,8 @@ import sqlglot
 from sqlglot import exp
 
 from tracelake.benchmarks import depths
-from tracelake.engine import modules
 from tracelake.engine.current import Rules
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 
 from ..support import new_lake

@@ -16,8 +16,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracelake.engine import damage, objects
+from tracelake.engine import damage
 from tracelake.engine.errors import InputError, UsageError
+from tracelake.engine.storage import objects
 from tracelake.lake import Lake
 
 from ..graph_traces import Host
@@ -430,6 +431,6 @@ def test_an_error_of_the_libraries_is_shortened_to_a_sentence_without_secrets(te
 
 def test_an_error_of_a_store_is_told_from_a_damaged_file():
     text = f"Traceback (most recent call last):\n  File\n{objects.StoreError('s3://b/x', 'HTTP error')!s}"
-    lost = duckdb.Error(text.replace("s3://", "tracelake.engine.objects.StoreError: s3://"))
+    lost = duckdb.Error(text.replace("s3://", "tracelake.engine.storage.objects.StoreError: s3://"))
     assert not damage.may_be_damage(lost)
     assert damage.may_be_damage(duckdb.Error("TProtocolException: Invalid data"))

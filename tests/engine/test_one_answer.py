@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracelake.engine import renew
+from tracelake.engine.computing import renew
 from tracelake.lake import Lake
 
 from ..graph_traces import Host

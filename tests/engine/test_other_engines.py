@@ -6,7 +6,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 
 from ..trace_reads import has_trace, reads_of_other_traces
 

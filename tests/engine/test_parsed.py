@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from tracelake.engine import parsed
+from tracelake.engine.sql import parsed
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tracelake.engine.errors import InputError
-from tracelake.engine.files import Staging
 from tracelake.engine.schema import CATALOG_COLUMNS, STATE_COLUMNS
-from tracelake.engine.tables import Tables
+from tracelake.engine.storage.files import Staging
+from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 
 from ..storing import storing_only

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import tracelake
 from tracelake.cli import cli
-from tracelake.engine import guard
 from tracelake.engine.errors import UsageError
+from tracelake.engine.sql import guard
 from tracelake.lake import Lake
 
 SECRET = "hunter2"
@@ -240,7 +240,7 @@ def test_each_table_function_of_duckdb_was_looked_at():
     )
     if new := {name for (name,) in duckdb.execute(query).fetchall()} - guard.LOOKED_AT:
         # Not a failure: a later DuckDB may bring more, and until then they are refused.
-        pytest.skip(f"DuckDB {duckdb.__version__} has table functions to look at, see engine/guard.py: {sorted(new)}")
+        pytest.skip(f"DuckDB {duckdb.__version__} has functions to look at, see engine/sql/guard.py: {sorted(new)}")
 
 
 def test_unsafe_opens_the_door(place, tmp_path):

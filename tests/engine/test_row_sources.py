@@ -5,8 +5,8 @@ import itertools
 import duckdb
 import pytest
 
-from tracelake.engine.compute import Worker
-from tracelake.engine.row_sources import ANYWHERE, can_have_rows, row_sources
+from tracelake.engine.computing.compute import Worker
+from tracelake.engine.sql.row_sources import ANYWHERE, can_have_rows, row_sources
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 

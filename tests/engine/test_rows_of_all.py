@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 
 from ..kernel_traces import GEMM, Trace

@@ -8,7 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracelake.engine import aside, modules, renew
+from tracelake.engine import aside
+from tracelake.engine.computing import renew
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 
 from ..storing import storing_only
@@ -60,7 +62,7 @@ def few_answers():
 @pytest.mark.parametrize("writable", [True, False])
 def test_one_trace_never_hurts_another(poisoned, caplog, monkeypatch, writable):
     if not writable:
-        monkeypatch.setattr("tracelake.engine.renew.os.access", lambda path, mode: mode != os.W_OK)
+        monkeypatch.setattr("tracelake.engine.computing.renew.os.access", lambda path, mode: mode != os.W_OK)
     kernels = "SELECT trace, count(*) FROM traces JOIN kernels USING (trace_id) GROUP BY ALL ORDER BY ALL"
     ops = "SELECT trace, sum(calls) FROM traces JOIN ops USING (trace_id) GROUP BY ALL ORDER BY ALL"
     with caplog.at_level(logging.WARNING, "tracelake"):
@@ -100,7 +102,7 @@ def test_what_the_machine_lacks_is_laid_on_no_trace(poisoned, monkeypatch):
         raise duckdb.IOException("IO Error: Could not write file: No space left on device")
 
     poisoned.remove("4")
-    monkeypatch.setattr("tracelake.engine.compute.Worker._make", full)
+    monkeypatch.setattr("tracelake.engine.computing.compute.Worker._make", full)
     with pytest.raises(duckdb.IOException):
         poisoned.rows("FROM kernels")
     assert poisoned.rows("SELECT count(*) FROM _set_aside") == [(0,)]

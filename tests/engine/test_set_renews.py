@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlglot import exp, parse
 
-from tracelake.engine import lineage, modules
-from tracelake.engine.compute import Worker
+from tracelake.engine.computing.compute import Worker
+from tracelake.engine.sql import lineage, modules
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 

@@ -10,8 +10,8 @@ import polars
 import pyarrow.parquet as pq
 import pytest
 
-from tracelake.engine import modules, star
 from tracelake.engine.errors import InputError, UsageError
+from tracelake.engine.sql import modules, star
 from tracelake.lake import Lake
 
 from .. import absurd_traces

@@ -8,11 +8,13 @@ import duckdb
 import polars
 import pytest
 
-from tracelake.engine import compute, memory, modules, store, workers
+from tracelake.engine import store
+from tracelake.engine.computing import compute, memory, workers
 from tracelake.engine.errors import InputError
 from tracelake.engine.migrate import migrate
 from tracelake.engine.schema import CATALOG_COLUMNS
-from tracelake.engine.tables import Tables
+from tracelake.engine.sql import modules
+from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import write_npu
 

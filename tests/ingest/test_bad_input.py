@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from tracelake.engine.errors import InputError, UsageError
-from tracelake.engine.layout import FORMAT_VERSION
+from tracelake.engine.storage.layout import FORMAT_VERSION
 from tracelake.lake import Lake
 from tracelake.synthetic import gpu
 

@@ -3,9 +3,9 @@
 import pytest
 
 from tracelake.engine.catalog import reading
-from tracelake.engine.executors import Threads
-from tracelake.engine.layout import open_layout
-from tracelake.engine.tables import Tables
+from tracelake.engine.computing.executors import Threads
+from tracelake.engine.storage.layout import open_layout
+from tracelake.engine.storage.tables import Tables
 from tracelake.ingest import batch
 
 from ..support import trace_bytes

@@ -28,7 +28,7 @@ KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, 
 #: The peak by /proc: what getrusage has of a child holds its parent's memory at the fork as well.
 READ = """
 import sys
-from tracelake.engine.layout import open_layout
+from tracelake.engine.storage.layout import open_layout
 from tracelake.ingest.land import ingest_one
 ingest_one(open_layout(sys.argv[2], create=True), sys.argv[1], threads=2)
 [peak] = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]

@@ -19,7 +19,7 @@ from ..support import ROOT, new_lake, stored
 EVENTS = 20_000
 READ_ONE = """
 import sys, time
-from tracelake.engine.layout import open_layout
+from tracelake.engine.storage.layout import open_layout
 from tracelake.ingest.land import ingest_one
 from pathlib import Path
 lake = open_layout(Path(sys.argv[1]), create=True)

@@ -12,7 +12,7 @@ import pytest
 
 from tracelake.engine import secrets
 from tracelake.engine.errors import UsageError
-from tracelake.engine.modules import csv_file
+from tracelake.engine.sql.modules import csv_file
 from tracelake.ingest import lanes
 from tracelake.ingest.ascend import table
 from tracelake.ingest.chrome import reader as chrome

@@ -58,7 +58,9 @@ print("done", flush=True)
 #: Kills its own process where the work passes one of these points, before or after; without a number it counts them.
 POINTS = """
 import functools, os, signal, sys
-from tracelake.engine import catalog, compute, files, layout, migrate, publish, tables
+from tracelake.engine import catalog, migrate
+from tracelake.engine.computing import compute, publish
+from tracelake.engine.storage import files, layout, tables
 from tracelake.ingest import land
 passed, at = [], int(sys.argv[5])
 def passing(name):

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tracelake.engine.errors import InputError
-from tracelake.engine.layout import Layout
+from tracelake.engine.storage.layout import Layout
 
 from ..support import ingest_bytes, is_event, new_lake, pieces_of, python_reads, stored
 from .strange_traces import events, expected_rows, row_of, traces

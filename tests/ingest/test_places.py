@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from tracelake.engine.modules import csv_file
+from tracelake.engine.sql.modules import csv_file
 from tracelake.ingest.batch import expand
 from tracelake.ingest.places import said_by
 from tracelake.ingest.siblings import facts_of

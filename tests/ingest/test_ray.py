@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine import cluster
+from tracelake.engine.computing import cluster
 from tracelake.engine.errors import InputError, UsageError
-from tracelake.engine.files import Staging, is_locked
+from tracelake.engine.storage.files import Staging, is_locked
 from tracelake.ingest import batch
 from tracelake.ingest.batch import Failed
 from tracelake.lake import Lake

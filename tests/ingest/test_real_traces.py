@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tracelake.engine.layout import Layout
+from tracelake.engine.storage.layout import Layout
 from tracelake.ingest.land import Ingested, ingest_one
 
 from ..support import (

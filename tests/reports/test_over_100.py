@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from tracelake.cli import cli
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 
 from ..support import data_file

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tracelake.engine import keys
+from tracelake.engine.sql import keys
 from tracelake.ingest.one import Ingested
 from tracelake.lake import Lake
 from tracelake.synthetic.npu import npu_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 
 CHECKS = [entry for entry in modules.modules() if entry.name.endswith("_checks") and entry.kind == "VIEW"]
 

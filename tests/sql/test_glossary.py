@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tracelake.engine import modules
-from tracelake.engine.glossary import explained, glossary, ours
+from tracelake.engine.sql import modules
+from tracelake.engine.sql.glossary import explained, glossary, ours
 
 #: Replicas have the names of the tools that they replicate.
 PUBLIC = [entry for entry in modules.modules() if entry.public and entry.folder not in ("compat", "invariants")]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import tracelake
-from tracelake.engine import keys, modules
+from tracelake.engine.sql import keys, modules
 from tracelake.reports.trace.layers import types_table
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 from tracelake.reports.trace.layers import verdict
 

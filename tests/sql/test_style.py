@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelake.engine.module_files import parse_file, statements
+from tracelake.engine.sql.module_files import parse_file, statements
 
 from ..lint_sql import lint, lint_text, read_header
 

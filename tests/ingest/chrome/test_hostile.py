@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tracelake.engine.errors import InputError
-from tracelake.engine.layout import Layout
+from tracelake.engine.storage.layout import Layout
 from tracelake.ingest.one import Ingested
 
 from ...support import Number, entry_of, ingest_bytes, new_lake, pieces_of, stored

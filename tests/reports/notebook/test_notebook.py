@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from tracelake.docs import notebook
-from tracelake.engine import modules
 from tracelake.engine.errors import UsageError
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
 from tracelake.reports.notebook import lake as notebook_lake
 from tracelake.reports.notebook.answer import ROWS

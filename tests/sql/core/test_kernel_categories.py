@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracelake.engine.modules import quoted
+from tracelake.engine.sql.modules import quoted
 from tracelake.lake import Lake
 
 from ...kernel_traces import Trace

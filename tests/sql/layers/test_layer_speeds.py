@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tracelake.engine import modules
+from tracelake.engine.sql import modules
 
 from ...lakes import in_one_lake
 from ...support import DATA

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import tracelake
-from tracelake.engine.modules import csv_file
+from tracelake.engine.sql.modules import csv_file
 from tracelake.synthetic.gpu import gpu_config, write_gpu
 
 from ...lakes import Files, in_one_lake, ingest_at_once

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tracelake.engine import module_files, modules
+from tracelake.engine.sql import module_files, modules
 from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace
 

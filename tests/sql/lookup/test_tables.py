@@ -15,8 +15,8 @@ from itertools import pairwise
 import duckdb
 import pytest
 
-from tracelake.engine import modules
-from tracelake.engine.modules import csv_file
+from tracelake.engine.sql import modules
+from tracelake.engine.sql.modules import csv_file
 
 from ...support import DATA
 

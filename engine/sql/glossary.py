@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-_FILE = Path(__file__).resolve().parent.parent / "sql" / "glossary.toml"
+_FILE = Path(__file__).resolve().parents[2] / "sql" / "glossary.toml"
 #: How DuckDB speaks of a column that is not there.
 _MISSING = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
 

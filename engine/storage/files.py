@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .errors import InputError
+from ..errors import InputError
 from .objects import ObjectPath, remove
 from .paths import Place, plain_files
 from .scratch import remove_dead_scratch

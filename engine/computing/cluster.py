@@ -18,13 +18,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..version import __version__
-from . import modules
-from .errors import InputError, UsageError
+from ...version import __version__
+from ..errors import InputError, UsageError
+from ..sql import modules
+from ..storage.files import Staging, at_abandon, is_locked
+from ..storage.layout import Layout
+from ..storage.paths import Place
 from .executors import Executor, Threads
-from .files import Staging, at_abandon, is_locked
-from .layout import Layout
-from .paths import Place
 
 C = TypeVar("C")
 R = TypeVar("R")

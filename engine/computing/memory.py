@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from .connection import close_idle
+from ..connection import close_idle
 
 if TYPE_CHECKING:
     import duckdb

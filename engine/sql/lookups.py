@@ -14,13 +14,13 @@ from pathlib import Path
 
 import duckdb
 
+from ..errors import InputError
+from ..storage.layout import Layout
+from ..storage.objects import ObjectPath
+from ..storage.paths import Place, pattern
+from ..storage.scratch import scratch_folder
 from . import modules
-from .errors import InputError
-from .layout import Layout
-from .objects import ObjectPath
-from .paths import Place, pattern
 from .rules import create_rule_function
-from .scratch import scratch_folder
 
 _PRIMARY_KEY = re.compile(r",\s*PRIMARY KEY \([^)]*\)|\bPRIMARY KEY\b")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import duckdb
 
-from .errors import InputError
+from ..errors import InputError
 from .modules import quoted
 
 

@@ -15,19 +15,20 @@ from functools import partial
 
 import duckdb
 
-from . import aside, modules, parsed
+from .. import aside
+from ..catalog import create_tables, fill, show
+from ..connection import connect, hold_events, release_events, set_event_files
+from ..damage import DamagedError, find, is_fatal, may_be_damage, reason_of
+from ..schema import cast, with_trace_ids
+from ..sql import modules, parsed
+from ..sql.lookups import LookupTables
+from ..storage.layout import Layout
+from ..storage.paths import file_literal, parquet_rows
+from ..storage.table_types import statistics, stored_type
 from .as_tables import NEVER_TABLES, Emptiness, empty_view, known_columns, plan
-from .catalog import create_tables, fill, show
-from .connection import connect, hold_events, release_events, set_event_files
-from .damage import DamagedError, find, is_fatal, may_be_damage, reason_of
 from .jobs import Job
 from .jobs import do as jobs_done
-from .layout import Layout
-from .lookups import LookupTables
 from .memory import Memory, give_back
-from .paths import file_literal, parquet_rows
-from .schema import cast, with_trace_ids
-from .table_types import statistics, stored_type
 from .work import Answers, Work
 
 #: Rows of a table that are written by its key, not by trace alone.

@@ -20,14 +20,14 @@ from typing import Any
 
 import duckdb
 
-from . import modules
-from .catalog import TRACES, Catalog, new_id, put
+from ..catalog import TRACES, Catalog, new_id, put
+from ..current import Rules, current_rows
+from ..damage import DamagedError, find, is_fatal, may_be_damage
+from ..sql import modules
+from ..storage.layout import Layout
+from ..storage.paths import Place, parquet_rows
+from ..storage.tables import MOST_CONFLICTS, OvertakenError, Tables, overtaken
 from .compute import Worker
-from .current import Rules, current_rows
-from .damage import DamagedError, find, is_fatal, may_be_damage
-from .layout import Layout
-from .paths import Place, parquet_rows
-from .tables import MOST_CONFLICTS, OvertakenError, Tables, overtaken
 from .work import Answers, Work
 from .workers import worker
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..errors import InputError
 from . import logs
-from .errors import InputError
 from .files import fsync_path
 from .objects import ObjectPath, StoreError, each, reason_of, storage_options
 from .paths import Place, as_text, is_plain_folder, plain_folders

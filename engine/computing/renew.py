@@ -12,20 +12,21 @@ from typing import TypeVar
 
 import duckdb
 
-from . import aside, modules
-from .catalog import Catalog, State, reading
-from .current import Rules, changed_settings, current_rows
-from .damage import DamagedError
-from .errors import InputError
-from .event_files import EVENTS, EventFiles
+from .. import aside
+from ..catalog import Catalog, State, reading
+from ..current import Rules, changed_settings, current_rows
+from ..damage import DamagedError
+from ..errors import InputError
+from ..event_files import EVENTS, EventFiles
+from ..sql import modules
+from ..storage.files import Staging, exclusive, unbroken
+from ..storage.here import Here
+from ..storage.layout import Layout
+from ..storage.paths import parquet_rows
+from ..storage.tables import Tables
+from ..stored import Stored, batch_of
 from .executors import Executor
-from .files import Staging, exclusive, unbroken
-from .here import Here
-from .layout import Layout
-from .paths import parquet_rows
 from .publish import Batch, compute, publish
-from .stored import Stored, batch_of
-from .tables import Tables
 
 T = TypeVar("T")
 #: Traces that are computed together: planning queries costs as much as a small trace's rows.
@@ -201,7 +202,7 @@ def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[
         changed = changed_settings(state.rules, now)
         if not changed or not state.batch_id or state.links or state.faults:
             return {}
-        from .lineage import reached
+        from ..sql.lineage import reached
 
         stay -= frozenset().union(*map(reached, changed))
     given = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .paths import Place
+from ..storage.paths import Place
 
 
 @dataclass

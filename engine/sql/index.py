@@ -19,7 +19,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .files import publish_bytes
+from ..storage.files import publish_bytes
 
 if TYPE_CHECKING:
     from .modules import Module

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from . import modules
-from .schema import empty_select
+from ..schema import empty_select
+from ..sql import modules
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_FILE = Path(__file__).resolve().parent.parent / "sql" / "folders.toml"
+_FILE = Path(__file__).resolve().parents[2] / "sql" / "folders.toml"
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import UsageError
+from ..errors import UsageError
+from ..storage.objects import ObjectPath
+from ..storage.paths import Place, file_literal, pattern, readable
+from ..storage.scratch import scratch_folder
 from .modules import module
-from .objects import ObjectPath
-from .paths import Place, file_literal, pattern, readable
-from .scratch import scratch_folder
 
 if TYPE_CHECKING:
     import duckdb

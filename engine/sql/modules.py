@@ -20,7 +20,7 @@ from typing import NamedTuple
 from . import index
 from .row_sources import ANYWHERE, Sources
 
-SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
+SQL_ROOT = Path(__file__).resolve().parents[2] / "sql"
 
 #: Functions made of a table's rules, and the table; see `rules`.
 RULE_FUNCTIONS = {

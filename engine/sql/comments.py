@@ -6,7 +6,8 @@ import base64
 import json
 from typing import TYPE_CHECKING
 
-from . import modules, star, table_types
+from ..storage import table_types
+from . import modules, star
 
 if TYPE_CHECKING:
     import pyarrow

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
-from .errors import InputError, UsageError
+from ..errors import InputError, UsageError
 from .objects import ObjectPath, is_address
 
 #: Where a lake may lie, and what is in it.

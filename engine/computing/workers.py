@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from ..connection import have_read
+from ..storage.layout import Layout
 from .compute import Worker
-from .connection import have_read
-from .layout import Layout
 
 #: As many as read files at once.
 _MOST_IDLE = 8
@@ -20,7 +20,7 @@ def worker(layout: Layout, memory_limit: str | None = None) -> Iterator[Worker]:
 
     Args:
         layout: the lake.
-        memory_limit: DuckDB's; without it, see `tracelake.engine.memory`.
+        memory_limit: DuckDB's; without it, see `tracelake.engine.computing.memory`.
     """
     plain = not layout.lookup_files() and memory_limit is None
     try:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Protocol, TypeVar
 
-from .errors import InputError
-from .layout import Layout
+from ..errors import InputError
+from ..storage.layout import Layout
 
 C = TypeVar("C")
 R = TypeVar("R")

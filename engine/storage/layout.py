@@ -26,11 +26,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import InputError, UsageError
+from ..errors import InputError, UsageError
+from ..schema import LANES
 from .files import publish_bytes, remove_folder
 from .objects import ObjectPath, StoreError, remove
 from .paths import TRACE_ID, Place, check_table_path, check_usable, is_plain_folder, place_of, plain_files
-from .schema import LANES
 
 #: Raised when the files below change their meaning. A lake of a newer version is refused.
 FORMAT_VERSION = 2
