@@ -24,7 +24,13 @@ WITH line_marks AS (
 annotations AS (
     SELECT trace_id, 'host' AS marked_by, NULL AS device, pid, tid, name, start_ns, end_ns
     FROM events
-    WHERE lane IN ('host', 'device') AND category = 'user_annotation' AND dur_ns > 0
+    WHERE
+        lane IN ('host', 'device') AND dur_ns > 0
+        -- Where annotations are written as operators (Ascend, PyTorch 1.8), steps are known by name.
+        AND (
+            category = 'user_annotation'
+            OR (category IN ('cpu_op', 'operator') AND starts_with(name, 'ProfilerStep#'))
+        )
     UNION ALL
     SELECT trace_id, 'device', device, NULL, NULL, name, min(start_ns), max(end_ns)
     FROM (

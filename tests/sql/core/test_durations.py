@@ -1,7 +1,9 @@
-"""Device operations whose duration is missing, or less than none, are reported."""
+"""Device operations whose times cannot be right are reported."""
+
+import pytest
 
 from ...kernel_traces import Trace
-from ...lakes import in_one_lake
+from ...lakes import Files, in_one_lake
 
 CHECKS = """
     SELECT "check", severity, value FROM trace_checks
@@ -29,3 +31,16 @@ def test_operations_that_end_before_they_start_are_counted(tmp_path):
     trace.kernel("kernel_b", launched=50, start=60, dur=-3)
     lake = yield trace.write(tmp_path / "trace.json")
     assert lake.sql(CHECKS).fetchall() == [("negative_duration", "warning", 1), ("no_duration", "ok", 0)]
+
+
+@in_one_lake
+def test_a_time_of_zero_among_times_since_1970_is_reported(tmp_path):
+    begin = 1_764_000_000_000_000
+    trace = Trace()
+    trace.kernel("kernel_a", launched=begin, start=begin + 10, dur=10)
+    trace.kernel("kernel_b", launched=begin + 20, start=begin + 30, dur=10)
+    quiet = trace.write(tmp_path / "quiet.json")
+    trace.events.append(trace.events[-1] | {"ts": 0})
+    lake = yield Files(quiet, trace.write(tmp_path / "trace.json"))
+    found = lake.rows("SELECT severity, value FROM health WHERE \"check\" = 'long_span' ORDER BY value")
+    assert found == [("ok", pytest.approx(30e-6 / 3600)), ("warning", pytest.approx(490_000))]

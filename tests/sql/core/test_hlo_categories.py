@@ -1,5 +1,7 @@
 """What an operation of XLA counts as: by the category that XLA gives it."""
 
+import pytest
+
 from tracelake.lake import Lake
 
 from ...lakes import in_one_lake
@@ -60,3 +62,13 @@ def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_ca
     assert {name: ops[name] for name, *_, source in expected if source == "hlo"} == {
         name: category for name, category, _, source in expected if source == "hlo"
     }
+
+
+@in_one_lake
+def test_a_loop_has_no_category_and_what_it_runs_does(tmp_path):
+    # Of 110 in the loop and behind it 80 are a fusion and 30 a call of which nothing is known.
+    operations = "while.1 0+100; custom-call.2 0+30; fusion.3 30+70; fusion.3 100+10"
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": operations})])
+    assert lake.rows("SELECT value FROM trace_checks WHERE \"check\" = 'other_category'") == [
+        (pytest.approx(100 * 30 / 110),)
+    ]

@@ -25,6 +25,14 @@ gemm      | triton_tem_fused_mm_silu_7
 gemm      | Cijk_Alik_Bljk_HHS_BH_Bias_A_gelu_UserArgs_MT64x64x64
 gemm      | void splitKreduce_kernel<32, 16, int, __nv_bfloat16, __nv_bfloat16, float, __nv_bfloat16, true, true, false>(int)
 gemm      | void gemmSN_TN_kernel<float, 128, 16, 2, 4, 4, 4, true, cublasGemvTensorStridedBatched<float const>>(int)
+gemm      | _qkv_lora_b_kernel
+gemm      | _gate_up_lora_b_kernel
+gemm      | _sgemm_lora_a_kernel
+moe_gemm  | _fused_moe_lora_kernel
+moe_gemm  | _ZN7ck_tile6kentryILi1ENS_15MoeFlatmmKernelINS_19TilePartitionerImplEEEEEvT_
+norm      | at::native::xpu::FusedNormKernel<float>
+linear_attention | _chunk_cumsum_fwd_kernel
+linear_attention | _bmm_chunk_fwd_kernel
 activation | void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}>(int)
 activation | void tensorrt_llm::kernels::cutlass_kernels::doGatedActivationKernel<__nv_bfloat16, cutlass::epilogue::thread::SiLu>(int)
 activation | triton_poi_fused_addmm_gelu_view_15

@@ -88,6 +88,11 @@ KINETO = {
         [("train_step 7", 0, 50), ("forward", 0, 20), ("Optimizer.step#SGD.step", 30, 10), ("train_step 8", 50, 60)],
         [(1, 2, 40), (51, 52, 50)],
     ),
+    # Names by their category: torch_npu, and PyTorch 1.8.
+    "cpu_op": (
+        [("ProfilerStep#5", 0, 50), ("aten::mm", 0, 10), ("ProfilerStep#6", 50, 60)],
+        [(1, 2, 40), (51, 52, 50)]),
+    "Operator": ([("ProfilerStep#5", 0, 50), ("ProfilerStep#6", 50, 60)], [(1, 2, 40), (51, 52, 50)]),
 }  # fmt: skip
 WARM_UP = {"A": 1, "D7": 1, "G": 1, "broken off": 0}
 
@@ -96,7 +101,10 @@ WARM_UP = {"A": 1, "D7": 1, "G": 1, "broken off": 0}
 def cases(tmp_path_factory):
     folder = tmp_path_factory.mktemp("steps")
     files = [write_case(folder / f"{name}.json", case) for name, case in CASES.items()]
-    files += [kineto(folder / f"{name}.json", *events) for name, events in KINETO.items()]
+    files += [
+        kineto(folder / f"{name}.json", *events, name if name in ("cpu_op", "Operator") else "user_annotation")
+        for name, events in KINETO.items()
+    ]
     lake = tracelake.open(folder / "lake")
     warm_up = {name: {"warm_up_steps": steps} for name, steps in WARM_UP.items()}
     ingest_at_once(lake, {path: warm_up.get(path.stem, {}) for path in files})
@@ -104,10 +112,10 @@ def cases(tmp_path_factory):
     lake.close()
 
 
-def kineto(path, annotations, kernels):
-    """Write host annotations (name, start, dur) and kernels (launch, start, dur) of one device."""
+def kineto(path, annotations, kernels, category):
+    """Write host annotations (name, start, dur) of a category and kernels (launch, start, dur) of one device."""
     events = [
-        {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": start, "dur": dur}
+        {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": dur}
         for name, start, dur in annotations
     ]
     for nth, (launch, start, dur) in enumerate(kernels, 1):
@@ -190,6 +198,13 @@ def test_an_engine_s_steps_nest_and_kernels_belong_to_the_step_that_launched_the
 def test_names_of_training_steps_are_known_and_their_parts_are_none(cases):
     assert of_case(cases, "steps", "step_number, step_source, host_us, dur_us, ops", "training") == [
         (7, "train step", 50, 40, 1), (8, "train step", 60, 50, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("category", ["cpu_op", "Operator"])
+def test_steps_that_are_written_as_operators_are_known_by_their_name(cases, category):
+    assert of_case(cases, "steps", "step_number, step_source, host_us, dur_us, ops", category) == [
+        (5, "profiler step", 50, 40, 1), (6, "profiler step", 60, 50, 1),
     ]  # fmt: skip
 
 
