@@ -134,6 +134,15 @@ matches AS (
     SELECT trace_id, preference, name
     FROM families
 ),
+known AS (
+    -- What a profile knows of the user's anchor, where its category has no role.
+    SELECT
+        s.trace_id, arg_min(p.role, p.priority) AS role,
+        arg_min(p.blocks_per_layer, p.priority) AS blocks_per_layer
+    FROM _layer_settings AS s
+    JOIN profiles AS p ON contains(p.anchor_pattern, s.anchor)
+    GROUP BY s.trace_id
+),
 streams AS (
     SELECT
         n.trace_id, n.series, n.device, n.stream, m.preference,
@@ -150,12 +159,13 @@ streams AS (
 SELECT
     s.trace_id, s.series, s.device, s.stream, s.preference, r.pattern, r.pattern_source,
     s.anchor_names, CAST(s.anchor_count AS BIGINT) AS anchor_count,
-    coalesce(r.role, a.role, 'begin') AS role,
-    coalesce(r.blocks_per_layer, a.blocks_per_layer, 1) AS blocks_per_layer,
+    coalesce(r.role, a.role, p.role, 'begin') AS role,
+    coalesce(r.blocks_per_layer, a.blocks_per_layer, p.blocks_per_layer, 1) AS blocks_per_layer,
     r.blocks_per_layer IS NOT NULL AS is_fixed, r.half_labels, r.num_layers, r.default_layers,
     r.pattern_source <> 'user' AND t.anchor IS NOT NULL AS is_spare
 FROM streams AS s
 JOIN rules AS r ON r.trace_id = s.trace_id AND r.preference = s.preference
 JOIN _layer_settings AS t ON t.trace_id = s.trace_id
 LEFT JOIN anchor_roles AS a ON a.category = s.category
+LEFT JOIN known AS p ON p.trace_id = s.trace_id AND r.pattern_source = 'user'
 WHERE s.stream_rank = 1;

@@ -216,8 +216,8 @@ ASOF LEFT JOIN starts AS s
 -- Ascend device with attention, and of the runs of a compiled program with layers, all kernels are
 -- here, by rules of their own.
 -- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
--- kernel stands in the other layers of its pass, else of all: at the kernel of that name (any norm
--- for a norm) nearest to the half's usual length, or at the usual length itself where there is none
+-- kernel stands in the other layers of its kind, of its pass first: at the kernel of that name (any
+-- norm for a norm) nearest to the half's usual length, or at the usual length itself where there is none
 -- or it leaves too little, as where compilers give the last layer's end another name. Without one,
 -- or when the half is much shorter than all others, the capture begins or ends within it. Where
 -- calls of the model part passes, a half ends with its call and may be shorter.
@@ -242,32 +242,68 @@ ASOF LEFT JOIN starts AS s
 -- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
 -- pass_source   VARCHAR  how the limits of passes are known
 CREATE VIEW _anchored_kernels AS
-WITH usual AS (
+WITH kept AS (
     SELECT
-        *,
+        *, NOT is_open AS is_closed,
+        CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept,
+        block = max(block) OVER (PARTITION BY trace_id, series, device) AS is_last
+    FROM _block_kernels
+),
+shortest AS (
+    SELECT trace_id, series, device, half, min(length) AS length
+    FROM kept
+    WHERE is_closed
+    GROUP BY trace_id, series, device, half
+),
+blocks AS (
+    -- Layers take turns: of one kind are those with the same kernels where they are whole, as many
+    -- as the shortest has.
+    SELECT
+        kept.trace_id, kept.series, kept.device, block, any_value(kept.half) AS half,
+        any_value(pass_id) AS pass_id, bool_and(is_closed) AS is_closed,
+        any_value(kept.length) AS length, arg_max((name, natural_role), kept) AS edge,
+        bit_xor(hash(name, kept)) FILTER (kept <= shortest.length) AS kind
+    FROM kept
+    LEFT JOIN shortest
+        ON shortest.trace_id = kept.trace_id AND shortest.series = kept.series
+        AND shortest.device = kept.device AND shortest.half IS NOT DISTINCT FROM kept.half
+    GROUP BY kept.trace_id, kept.series, kept.device, block
+),
+measured AS (
+    SELECT
+        trace_id, series, device, block,
         coalesce(
-            quantile_disc(length, 0.5) FILTER (is_closed AND position = 1) OVER half_of_pass,
-            quantile_disc(length, 0.5) FILTER (is_closed AND position = 1) OVER half
+            quantile_disc(length, 0.5) FILTER (is_closed) OVER kind_of_pass,
+            quantile_disc(length, 0.5) FILTER (is_closed) OVER of_kind,
+            quantile_disc(length, 0.5) FILTER (is_closed) OVER half_of_pass,
+            quantile_disc(length, 0.5) FILTER (is_closed) OVER of_half
         ) AS usual_length,
         coalesce(
+            min(length) FILTER (is_closed) OVER kind_of_pass,
+            min(length) FILTER (is_closed) OVER of_kind,
             min(length) FILTER (is_closed) OVER half_of_pass,
-            min(length) FILTER (is_closed) OVER half
+            min(length) FILTER (is_closed) OVER of_half
         ) AS least_length,
         coalesce(
-            mode((name, natural_role) ORDER BY name) FILTER (is_closed AND kept = length)
-                OVER half_of_pass,
-            mode((name, natural_role) ORDER BY name) FILTER (is_closed AND kept = length) OVER half
+            mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER kind_of_pass,
+            mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_kind,
+            mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER half_of_pass,
+            mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_half
         ) AS outermost
-    FROM (
-        SELECT
-            *, NOT is_open AS is_closed,
-            CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept,
-            block = max(block) OVER (PARTITION BY trace_id, series, device) AS is_last
-        FROM _block_kernels
-    )
+    FROM blocks
     WINDOW
-        half AS (PARTITION BY trace_id, series, device, half),
-        half_of_pass AS (PARTITION BY trace_id, series, device, half, pass_id)
+        of_half AS (PARTITION BY trace_id, series, device, half),
+        half_of_pass AS (PARTITION BY trace_id, series, device, half, pass_id),
+        of_kind AS (PARTITION BY trace_id, series, device, half, kind),
+        kind_of_pass AS (PARTITION BY trace_id, series, device, half, kind, pass_id)
+),
+usual AS (
+    SELECT
+        kept.*, measured.usual_length, measured.least_length, measured.outermost
+    FROM kept
+    JOIN measured
+        ON measured.trace_id = kept.trace_id AND measured.series = kept.series
+        AND measured.device = kept.device AND measured.block = kept.block
 ),
 cut AS (
     SELECT

@@ -4,9 +4,11 @@
 -- anchors have too, in the same order and before the same neighbour: the walk ends at the first
 -- kernel of layer 0 (before it comes the embedding), unless it meets the anchor before. No layer
 -- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
--- later layer, of the same turn where first layers have it. All norms are one family: the first
--- norm of a pass has no residual input and is often another kernel. Where the walk meets no
--- product, as compilers mix masks and positions into layer 0, the layer opens with the last norm
+-- later layer, of the same turn where first layers have it. A layer of a turn that no pass begins
+-- with (attention among linear attention, or without rotation) opens with the kernel of that family
+-- behind what stands before the openers of the others: the end of a layer. All norms are one family:
+-- the first norm of a pass has no residual input and is often another kernel. Where the walk meets
+-- no product, as compilers mix masks and positions into layer 0, the layer opens with the last norm
 -- that has a product between it and the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
@@ -27,9 +29,8 @@ counted AS (
             PARTITION BY k.trace_id, k.series, k.device, k.anchors_before, f.family
             ORDER BY k.seq DESC
         ) AS occurrence,
-        lead(f.family) OVER (
-            PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq
-        ) AS next_family,
+        lead(f.family) OVER in_time AS next_family,
+        (lag(f.family, 2) OVER in_time, lag(f.family) OVER in_time) AS behind,
         starts_with(k.category, 'gemm') AS is_product,
         k.natural_role = 'begin'
             AND bool_or(starts_with(k.category, 'gemm')) OVER (block ROWS UNBOUNDED PRECEDING)
@@ -37,18 +38,21 @@ counted AS (
     FROM _lane_kernels AS k
     JOIN families AS f ON f.name = k.name AND f.natural_role IS NOT DISTINCT FROM k.natural_role
     WHERE k.role = 'inside' AND k.anchors_before < k.anchor_count
-    WINDOW block AS (
-        PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq DESC
-    )
+    WINDOW
+        block AS (
+            PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq DESC
+        ),
+        in_time AS (PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq)
 ),
 -- Layers may take turns, each kind with kernels of its own before the anchor: then a block is
--- compared with its like, those with the same sixteen kernels before the anchor, or the same two,
--- where each first layer has some.
+-- compared with its like, those with the same sixteen kernels up to the anchor, or the same four,
+-- or two, where each first layer has some.
 turns AS (
     SELECT
         trace_id, series, device, anchor_index,
         CASE
             WHEN min(CASE WHEN is_first THEN like_far END) OVER lane > 1 THEN far
+            WHEN min(CASE WHEN is_first THEN like_middle END) OVER lane > 1 THEN middle
             WHEN min(CASE WHEN is_first THEN like_near END) OVER lane > 1 THEN near
         END AS turn
     FROM (
@@ -58,12 +62,16 @@ turns AS (
                 PARTITION BY trace_id, series, device, far
             ) AS like_far,
             count(CASE WHEN NOT is_first THEN 1 END) OVER (
+                PARTITION BY trace_id, series, device, middle
+            ) AS like_middle,
+            count(CASE WHEN NOT is_first THEN 1 END) OVER (
                 PARTITION BY trace_id, series, device, near
             ) AS like_near
         FROM (
             SELECT
                 trace_id, series, device, anchor_index, bool_or(is_first) AS is_first,
                 hash(list(family ORDER BY steps_back) FILTER (steps_back < 16)) AS far,
+                hash(list(family ORDER BY steps_back) FILTER (steps_back < 4)) AS middle,
                 hash(list(family ORDER BY steps_back) FILTER (steps_back < 2)) AS near
             FROM counted
             GROUP BY trace_id, series, device, anchor_index
@@ -110,7 +118,7 @@ walked AS (
 heads AS (
     SELECT
         trace_id, series, device, kernel_id, family, occurrence, anchor_index, turn, steps_back,
-        is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
+        behind, is_first AND (anchor_index = 0 OR NOT bool_and(is_reached) OVER block) AS is_first,
         coalesce(
             CASE
                 WHEN NOT bool_or(is_product AND is_reached) OVER block
@@ -126,28 +134,42 @@ heads AS (
 openers AS (
     SELECT
         *,
-        coalesce(
-            mode((family, occurrence, usual_steps) ORDER BY anchor_index)
-                FILTER (is_first AND steps_back = head_steps) OVER alike,
-            mode((family, occurrence, usual_steps) ORDER BY anchor_index)
-                FILTER (is_first AND steps_back = head_steps) OVER lane
-        ) AS opener
+        mode((family, occurrence, usual_steps) ORDER BY anchor_index)
+            FILTER (is_first AND steps_back = head_steps) OVER alike AS own_opener,
+        mode((family, occurrence, usual_steps) ORDER BY anchor_index)
+            FILTER (is_first AND steps_back = head_steps) OVER lane AS any_opener
     FROM heads
     WINDOW
         lane AS (PARTITION BY trace_id, series, device),
         alike AS (PARTITION BY trace_id, series, device, turn)
+),
+-- What stands before the openers of layers whose turn has some.
+ends AS (
+    SELECT DISTINCT trace_id, series, device, family, behind
+    FROM openers
+    WHERE
+        NOT is_first AND family = own_opener[1] AND occurrence = own_opener[2]
+        AND behind[1] IS NOT NULL
 )
 SELECT
-    trace_id,
+    o.trace_id,
     coalesce(
         arg_max(kernel_id, steps_back) FILTER (is_first AND steps_back = head_steps),
         arg_max(kernel_id, steps_back) FILTER (
-            NOT is_first AND family = opener[1] AND occurrence = opener[2]
+            NOT is_first AND o.family = own_opener[1] AND occurrence = own_opener[2]
         ),
-        arg_max(kernel_id, steps_back) FILTER (steps_back <= coalesce(opener[3], 0))
+        arg_min(kernel_id, steps_back) FILTER (own_opener IS NULL AND ends.trace_id IS NOT NULL),
+        arg_max(kernel_id, steps_back) FILTER (
+            NOT is_first AND o.family = any_opener[1] AND occurrence = any_opener[2]
+        ),
+        arg_max(kernel_id, steps_back)
+            FILTER (steps_back <= coalesce(own_opener[3], any_opener[3], 0))
     ) AS kernel_id
-FROM openers
-GROUP BY trace_id, series, device, anchor_index;
+FROM openers AS o
+LEFT JOIN ends
+    ON ends.trace_id = o.trace_id AND ends.series = o.series AND ends.device = o.device
+    AND ends.family = o.family AND ends.behind = o.behind
+GROUP BY o.trace_id, o.series, o.device, anchor_index;
 
 -- One row per kernel of the anchors' stream, with the block it falls into. A block is what lies
 -- between two edges: up to its anchor (role end) or from its first kernel on (begin, inside).

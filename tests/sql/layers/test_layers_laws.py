@@ -163,3 +163,12 @@ def test_the_header_describes_the_columns_that_are_there(lake, view):
     # Of nested types the outer one is documented.
     found = [(row[0], re.sub(r"^(STRUCT|MAP)\(.*\)", r"\1", row[1])) for row in rows(lake, f"DESCRIBE {view}")]
     assert described == found
+
+
+@in_one_lake
+def test_an_anchor_that_only_a_profile_knows_stands_where_that_says(tmp_path, lake):
+    # Without a config the kernel has no category; that it ends a half is in the profile.
+    own = yield captured(tmp_path, Capture("named", EVENTS, {"anchor": "mhc_post_tilelang", "num_layers": 6}))
+    assert rows(own, "SELECT role, blocks_per_layer FROM anchor_candidates WHERE chosen") == [("end", 2)]
+    whole = "SELECT pass_id, layer_id, start_ns, end_ns, kernel_count FROM layers ORDER BY pass_id, layer_id"
+    assert rows(own, whole) == rows(lake, whole)

@@ -1,0 +1,92 @@
+"""Layers of several kinds, in turns: each begins with its own norm and ends with its own feed-forward, the last too.
+
+Kernels follow one another; those of a layer are written down by kind. A pass begins with the lookup of an embedding and
+ends with the final norm, the head and an arg-max, and is run four times.
+"""
+
+import pytest
+
+from ...kernel_traces import Trace
+from ...lakes import in_one_lake
+
+LOOKUP = (
+    "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>"
+)
+NORM = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>"
+QK_NORM = "void vllm::rms_norm_kernel<c10::BFloat16>"
+ARG_MAX = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float> > >"
+ALL_REDUCE = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>"
+ATTENTION = "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<int> > >"
+CACHED = ["void vllm::reshape_and_cache_flash_kernel<c10::BFloat16>", ATTENTION, "nvjet_o"]
+ROTATED = ["nvjet_qkv", QK_NORM, QK_NORM, "void vllm::rotary_embedding_kernel<c10::BFloat16>", *CACHED]
+PLAIN = ["nvjet_qkv", *CACHED]
+DELTA = [
+    "nvjet_in", "_causal_conv1d_update_kernel", "fused_gdn_gating_kernel",
+    "fused_recurrent_gated_delta_rule_packed_decode_kernel", "_layer_norm_fwd_1pass_kernel", "nvjet_out",
+]  # fmt: skip
+DENSE = ["nvjet_up", "void vllm::act_and_mul_kernel<c10::BFloat16>", "nvjet_down"]
+EXPERTS = [
+    "nvjet_router", "void vllm::moe::topkGating<8>", "moe_align_block_size_kernel", "fused_moe_kernel",
+    "void vllm::act_and_mul_kernel<c10::BFloat16>", "fused_moe_kernel", "void vllm::moe::moe_sum_kernel<8>",
+]  # fmt: skip
+#: Layers, a mixer and a feed-forward each, and whether each is followed by an all-reduce.
+MODELS = {
+    # Qwen3-Next: attention in every fourth layer, which no pass begins with.
+    "attention among linear attention": ([(DELTA, EXPERTS)] * 3 + [(ROTATED, EXPERTS)]) * 3,
+    # Llama 4: every other layer has experts, every fourth no rotation.
+    "no rotation in every fourth": [(ROTATED, DENSE), (ROTATED, EXPERTS), (ROTATED, DENSE), (PLAIN, EXPERTS)] * 3,
+    "experts in every other, last": [(ROTATED, DENSE), (ROTATED, EXPERTS)] * 6,
+    "experts in every other, first": [(ROTATED, EXPERTS), (ROTATED, DENSE)] * 6,
+    "experts in every fourth": ([(ROTATED, DENSE)] * 3 + [(ROTATED, EXPERTS)]) * 3,
+}
+
+
+@pytest.mark.parametrize("reduced", [False, True], ids=["alone", "tensor parallel"])
+@pytest.mark.parametrize("model", MODELS)
+@in_one_lake
+def test_each_layer_has_its_own_kernels(tmp_path, model, reduced):
+    trace, now = Trace(), 0.0
+
+    def run(*names):
+        nonlocal now
+        for name in names:
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+
+    end = [ALL_REDUCE] if reduced else []
+    layers = [[NORM, *mixer, *end, NORM, *feed_forward, *end] for mixer, feed_forward in MODELS[model]]
+    for _ in range(4):
+        run(LOOKUP, *(name for layer in layers for name in layer), NORM, "nvjet_head", ARG_MAX)
+        now += 80
+    lake = yield trace.write(tmp_path / f"trace.{reduced}.json")
+    assert lake.rows("SELECT pass_id, complete FROM passes ORDER BY pass_id") == [(nth, True) for nth in range(4)]
+    found = lake.rows("""
+        SELECT layer_id, list(kernels.name ORDER BY kernels.start_ns)
+        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
+        WHERE pass_id = 2 GROUP BY layer_id ORDER BY layer_id
+    """)
+    assert [names for _, names in found] == layers
+
+
+ARGUMENTS = "(__nv_bfloat16*, __nv_bfloat16*, __nv_bfloat16*, unsigned int)"
+FIRST_NORM = f"void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>{ARGUMENTS}"
+ADD_NORM = f"void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>{ARGUMENTS}"
+
+
+@pytest.mark.parametrize("inner_norms", [0, 2])
+@in_one_lake
+def test_norms_of_flashinfer_open_both_halves_of_a_layer(tmp_path, inner_norms):
+    # Norms of queries and keys are the kernel that opens layer 0, and no half.
+    trace, now = Trace(), 0.0
+    attention = ["nvjet_qkv", *[FIRST_NORM] * inner_norms, "rope_kernel", *CACHED]
+    layers = [[FIRST_NORM if nth == 0 else ADD_NORM, *attention, ADD_NORM, *DENSE] for nth in range(8)]
+    for _ in range(4):
+        for name in (LOOKUP, *(name for layer in layers for name in layer), ADD_NORM, "nvjet_head", ARG_MAX):
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    lake = yield trace.write(tmp_path / "trace.json")
+    assert lake.rows("SELECT DISTINCT half, kernel_count FROM layer_halves ORDER BY half") == [
+        ("attn", 6 + inner_norms), ("ffn", 4),
+    ]  # fmt: skip
+    assert lake.rows("SELECT count(*) FROM layer_halves") == [(4 * 8 * 2,)]
