@@ -1,7 +1,7 @@
 -- One row per device operation of the streams that carry a device's layers, or launched from a
 -- layer: the layer it belongs to, if any. These are the kernels of _kernel_places, which decide
--- what the layers are, the copies and fills of memory of _memory_places, which lie in them, and the
--- collectives of _awaited_places.
+-- what the layers are, the copies and fills of memory of _memory_places, which lie in them, the
+-- collectives of _awaited_places and the kernels of _beside_places.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -48,7 +48,7 @@ all_kinds AS (
     SELECT
         a.trace_id, a.rank, a.device, a.stream, a.kernel_id, a.start_ns, a.end_ns, a.dur_ns,
         a.kind, p.series, p.direction, a.pass_id, a.layer_id, a.half, NULL, NULL, a.component
-    FROM _awaited_places AS a
+    FROM (FROM _awaited_places UNION ALL FROM _beside_places) AS a
     JOIN of_passes AS p
         ON p.trace_id = a.trace_id
         AND p.device = a.device

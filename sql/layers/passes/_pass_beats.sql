@@ -48,6 +48,13 @@ found AS (
     FROM heard
     GROUP BY trace_id, series, device, beat, category
     UNION ALL
+    -- The categories of a DeepSeek profile are those of its layers alone.
+    SELECT trace_id, series, device, beat, word, count(*)
+    FROM heard
+    JOIN (VALUES ('embedding'), ('sampling')) AS words (word) ON contains(lower(name), word)
+    WHERE category = 'other'
+    GROUP BY trace_id, series, device, beat, word
+    UNION ALL
     SELECT trace_id, series, device, beat, 'lookup', count(*)
     FROM heard
     SEMI JOIN _token_lookups USING (trace_id, kernel_id)

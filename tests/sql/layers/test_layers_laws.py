@@ -172,3 +172,15 @@ def test_an_anchor_that_only_a_profile_knows_stands_where_that_says(tmp_path, la
     assert rows(own, "SELECT role, blocks_per_layer FROM anchor_candidates WHERE chosen") == [("end", 2)]
     whole = "SELECT pass_id, layer_id, start_ns, end_ns, kernel_count FROM layers ORDER BY pass_id, layer_id"
     assert rows(own, whole) == rows(lake, whole)
+
+
+@in_one_lake
+def test_a_capture_that_begins_inside_a_pass_numbers_the_passes_behind_it_alike(tmp_path, lake):
+    # By its config, whose profile has no category for what opens and ends a pass.
+    whole = "SELECT start_ns, end_ns, layer_id, kernel_count FROM layers WHERE pass_id >= 1 ORDER BY start_ns"
+    [(begin,)] = rows(lake, "SELECT start_ns FROM layers WHERE pass_id = 0 AND layer_id = 3")
+    events = [event for event in EVENTS if event["ph"] != "X" or event["ts"] * 1000 >= begin]
+    own = yield captured(tmp_path, Capture("begun", events, SETTINGS))
+    assert rows(own, "SELECT complete, layer_count FROM passes ORDER BY pass_id")[:2] == [(False, 3), (True, 6)]
+    assert rows(own, whole) == rows(lake, whole)
+    assert rows(own, "SELECT layer_id FROM layers WHERE pass_id = 0 ORDER BY start_ns") == [(3,), (4,), (5,)]

@@ -1,5 +1,6 @@
-"""Collectives on streams of their own: those that a layer's kernels wait for are the layer's."""
+"""Other streams than the layers': collectives that a layer's kernels wait for, kernels launched from within a layer."""
 
+from ...kernel_traces import Trace
 from ...lakes import in_one_lake
 from ...support import trace_bytes
 
@@ -62,3 +63,48 @@ def test_a_layer_has_the_collectives_that_its_kernels_wait_for(tmp_path):
     assert apart == [
         ("ncclDevKernel_AllGather_RING_LL", LAYERS * PASSES), ("ncclDevKernel_Broadcast_RING_LL", PASSES),
     ]  # fmt: skip
+
+
+#: Kernels of a layer in the order of their launches, 5 us each; those of the shared expert run beside the routed ones.
+ROUTED = ["rms_norm_kernel", "qkv_gemm", "flash_fwd_kernel", "o_gemm", "fused_add_rms_norm_kernel", "moe_gate_kernel"]
+SHARED = ["shared_up_gemm", "act_and_mul_kernel", "shared_down_gemm"]
+EXPERTS = ["fused_moe_kernel", "fused_moe_kernel", "moe_sum_kernel"]
+
+
+@in_one_lake
+def test_a_layer_has_the_kernels_that_it_launches_on_another_stream(tmp_path):
+    trace = Trace()
+    launched = now = 0.0
+
+    def launch(name, start, **where):
+        nonlocal launched
+        trace.kernel(name, launched, start, 5.0, **where)
+        launched += 2
+
+    for _ in range(PASSES):
+        launched = now = max(launched, now) + 100
+        launch("embedding_kernel", now := now + 6)
+        for _ in range(LAYERS):
+            for name in ROUTED:
+                launch(name, now := now + 6)
+            for place, name in enumerate(SHARED):
+                # They run late: the last one beside the next layer.
+                launch(name, now + 10 + 6 * place, stream=9)
+            for name in EXPERTS:
+                launch(name, now := now + 6)
+        launch("lm_head_gemm", now := now + 6)
+        # Launched behind the layers: of none.
+        launch("counter_kernel", now + 6, stream=9)
+        launch("argmax_kernel", now := now + 6)
+    lake = yield trace.write(tmp_path / "shared.json")
+    names = sorted([*ROUTED, *SHARED, *EXPERTS])
+    rows = lake.rows("""
+        SELECT names, count(*)
+        FROM (
+            SELECT list(kernels.name ORDER BY kernels.name) AS names
+            FROM layer_kernels JOIN kernels USING (trace_id, kernel_id) GROUP BY pass_id, layer_id
+        )
+        GROUP BY names
+    """)
+    assert rows == [(names, LAYERS * PASSES)]
+    assert lake.rows("SELECT DISTINCT sum_us, kernel_count FROM layers") == [(5 * len(names), len(names))]
