@@ -9,8 +9,8 @@
 -- metric    VARCHAR  measure
 -- unit      VARCHAR  its unit
 -- value     DOUBLE   mean over devices and steady steps, or the statistic that the metric names
--- spread    DOUBLE   three times the median absolute deviation of the steady steps, NULL below
---                    three steps
+-- spread    DOUBLE   how far two such values may lie apart by chance, by how much the steady steps
+--                    differ (_steps_spread); NULL below three steps
 CREATE VIEW _comparison_values AS
 WITH by_step AS (
     -- A step lasts as long as on the slowest device; its parts are means over the devices.
@@ -53,13 +53,13 @@ whole AS (
 SELECT
     trace_id, place, CASE metric WHEN 'step' THEN 'step, median' ELSE metric END AS metric,
     'us' AS unit, CASE metric WHEN 'step' THEN median(value) ELSE avg(value) END AS value,
-    CASE WHEN count(*) >= 3 THEN 3 * mad(value) END AS spread
+    _steps_spread(count(*), mad(value), stddev_samp(value), metric <> 'step') AS spread
 FROM measured
 GROUP BY trace_id, place, metric
 UNION ALL
 SELECT
     trace_id, 2, 'step, 90th percentile', 'us', quantile_cont(value, 0.9),
-    CASE WHEN count(*) >= 3 THEN 3 * mad(value) END
+    _steps_spread(count(*), mad(value), stddev_samp(value), FALSE)
 FROM measured
 WHERE metric = 'step'
 GROUP BY trace_id

@@ -8,8 +8,8 @@
 -- part       VARCHAR  name of the operation or of the family; idle
 -- value      DOUBLE   time in a steady step, or in the whole trace where it has none, on one
 --                     device, median of the steps, µs
--- spread     DOUBLE   three times the median absolute deviation of the steps, µs; NULL below three
---                     steps
+-- spread     DOUBLE   how far two such values may lie apart by chance, µs, by how much the steps
+--                     differ (_steps_spread); NULL below three steps
 -- whole      DOUBLE   of idle time the time of the step, else what all operations take, medians, µs
 CREATE VIEW _gate_parts AS
 WITH times AS (
@@ -57,12 +57,15 @@ idle_steps AS (
 )
 SELECT
     trace_id, metric, part, list_aggregate(us, 'median') AS value,
-    CASE WHEN steps >= 3 THEN 3 * list_aggregate(us, 'mad') END AS spread, whole
+    _steps_spread(
+        steps, list_aggregate(us, 'mad'), list_aggregate(us, 'stddev_samp'), FALSE
+    ) AS spread,
+    whole
 FROM listed
 JOIN worked USING (trace_id)
 UNION ALL
 SELECT
-    trace_id, 'idle', 'idle', median(us), CASE WHEN count(us) >= 3 THEN 3 * mad(us) END,
-    median(dur_us)
+    trace_id, 'idle', 'idle', median(us),
+    _steps_spread(count(us), mad(us), stddev_samp(us), FALSE), median(dur_us)
 FROM idle_steps
 GROUP BY trace_id;

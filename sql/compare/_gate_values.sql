@@ -7,8 +7,8 @@
 --                    communication_share (exposed) and idle_share (waiting included) of all
 --                    devices' time, %. Of a trace without steady steps its window is the one step
 -- value     DOUBLE   value, NULL without a step that has work
--- spread    DOUBLE   three times the median absolute deviation of the steady steps, in the same
---                    unit; NULL below three steps
+-- spread    DOUBLE   how far two such values may lie apart by chance, in the same unit, by how much
+--                    the steady steps differ (_steps_spread); NULL below three steps
 CREATE VIEW _gate_values AS
 WITH by_step AS (
     SELECT
@@ -50,22 +50,33 @@ measured AS (
 ),
 summed AS (
     SELECT
-        trace_id, count(dur_us) >= 3 AS has_spread, median(dur_us) AS median_us,
-        quantile_cont(dur_us, 0.9) AS p90_us, 3 * mad(dur_us) AS spread_us,
-        median(compute_us) AS compute_us, 3 * mad(compute_us) AS compute_spread_us,
-        median(period_us) AS period_us, 3 * mad(period_us) AS period_spread_us,
+        trace_id, median(dur_us) AS median_us, quantile_cont(dur_us, 0.9) AS p90_us,
+        -- A tail is itself such a difference.
+        CASE WHEN count(dur_us) >= 3 THEN 3 * mad(dur_us) END AS p90_spread_us,
+        _steps_spread(count(dur_us), mad(dur_us), stddev_samp(dur_us), FALSE) AS spread_us,
+        median(compute_us) AS compute_us,
+        _steps_spread(count(compute_us), mad(compute_us), stddev_samp(compute_us), FALSE)
+            AS compute_spread_us,
+        median(period_us) AS period_us,
+        _steps_spread(count(period_us), mad(period_us), stddev_samp(period_us), FALSE)
+            AS period_spread_us,
         avg(communication_share) AS communication_share,
-        3 * mad(communication_share) AS communication_spread, avg(idle_share) AS idle_share,
-        3 * mad(idle_share) AS idle_spread
+        _steps_spread(
+            count(communication_share), mad(communication_share),
+            stddev_samp(communication_share), TRUE
+        ) AS communication_spread,
+        avg(idle_share) AS idle_share,
+        _steps_spread(count(idle_share), mad(idle_share), stddev_samp(idle_share), TRUE)
+            AS idle_spread
     FROM comparison_bases
     LEFT JOIN measured USING (trace_id)
     GROUP BY trace_id
 )
-SELECT trace_id, metric, value, CASE WHEN has_spread THEN spread END AS spread
+SELECT trace_id, metric, value, spread
 FROM summed
 CROSS JOIN LATERAL (
     VALUES
-        ('step_median', median_us, spread_us), ('step_p90', p90_us, spread_us),
+        ('step_median', median_us, spread_us), ('step_p90', p90_us, p90_spread_us),
         ('compute_median', compute_us, compute_spread_us),
         ('period_median', period_us, period_spread_us),
         ('communication_share', communication_share, communication_spread),

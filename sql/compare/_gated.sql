@@ -48,8 +48,8 @@ WHERE after - before > greatest(threshold * before / 100, least_us);
 -- change     DOUBLE   of times in percent, NULL if the first is not above 0; of shares after
 --                     minus before, percentage points
 -- threshold  DOUBLE   the change above which the verdict is not pass
--- noise      DOUBLE   how much the steps of the noisier trace differ, in the unit of change; NULL
---                     where a trace has less than three
+-- noise      DOUBLE   how much of it the steps of the noisier trace let happen by chance, in the
+--                     unit of change; NULL where a trace has less than three
 -- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
 --                     where a side has no value
 CREATE VIEW _gated AS

@@ -21,9 +21,11 @@
 -- change     DOUBLE   of times in percent, NULL if the first is not above 0; of shares after
 --                     minus before, percentage points
 -- threshold  DOUBLE   the change above which the verdict is not pass
--- noise      DOUBLE   three times the median absolute deviation of the steady steps, of the trace
---                     with the larger one, in the unit of change; NULL if a trace has less than
---                     three
+-- noise      DOUBLE   how much of a change is chance, by how much the steady steps differ, of the
+--                     trace with more, in the unit of change: three times their median absolute
+--                     deviation; of shares, and of fewer than eight steps, Student's interval where
+--                     that is larger (5 % over all measures), but for step_p90, as a tail is itself
+--                     such a difference; NULL if a trace has less than three
 -- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
 --                     where a side has no value; a part that got slower while the whole did not is
 --                     warned of: time may have moved to it

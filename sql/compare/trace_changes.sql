@@ -11,8 +11,10 @@
 -- after       DOUBLE   of the second trace
 -- change      DOUBLE   after minus before
 -- change_pct  DOUBLE   the same by before, %; NULL if before is 0
--- noise       DOUBLE   three times the median absolute deviation of the steady steps, of the trace
---                      with the larger one; NULL if a trace has less than three
+-- noise       DOUBLE   how much of a change is chance, by how much the steady steps differ, of the
+--                      trace with more: three times their median absolute deviation; of means, and
+--                      of fewer than eight steps, Student's interval where that is larger (5 % over
+--                      all measures); NULL if a trace has less than three
 -- verdict     VARCHAR  better, worse, same; noise where the change is no larger; unknown where the
 --                      noise is
 CREATE MACRO trace_changes(of_before, of_after) AS TABLE

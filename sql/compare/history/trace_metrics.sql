@@ -10,8 +10,9 @@
 -- metric              VARCHAR    metric
 -- unit                VARCHAR    its unit
 -- value               DOUBLE     value
--- spread              DOUBLE     three times the median absolute deviation of the steady steps, in
---                                the same unit; NULL below three steps, and of other metrics
+-- spread              DOUBLE     how far two such values may lie apart by chance, in the same unit,
+--                                by how much the steady steps differ, as the noise of
+--                                trace_changes; NULL below three steps, and of other metrics
 CREATE VIEW trace_metrics AS
 SELECT
     measured.trace_id, traces.trace, traces.run, traces.recorded_at, metrics.metric, metrics.unit,

@@ -217,12 +217,10 @@ ASOF LEFT JOIN starts AS s
 -- here, by rules of their own.
 -- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
 -- kernel stands in the other layers of its kind, of its pass first: at the kernel of that name (any
--- norm for a norm) nearest to the half's usual length, or at the usual length itself where there is none
--- or it leaves too little, as where compilers give the last layer's end another name. Without one,
--- or when the half is much shorter than all others, the capture begins or ends within it. Where
+-- norm for a norm) nearest to the half's usual length, or at the usual length itself where there is
+-- none or it leaves too little, as where compilers give the last layer's end another name. Without
+-- one, or when the half is far shorter than the others, the capture begins or ends within it. Where
 -- calls of the model part passes, a half ends with its call and may be shorter.
---
--- stored: per trace
 --
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty where the trace has one alone

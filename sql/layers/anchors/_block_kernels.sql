@@ -6,10 +6,10 @@
 -- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
 -- later layer, of the same turn where first layers have it. A layer of a turn that no pass begins
 -- with (attention among linear attention, or without rotation) opens with the kernel of that family
--- behind what stands before the openers of the others: the end of a layer. All norms are one family:
--- the first norm of a pass has no residual input and is often another kernel. Where the walk meets
--- no product, as compilers mix masks and positions into layer 0, the layer opens with the last norm
--- that has a product between it and the anchor.
+-- that follows the end of a layer: what stands before the openers of the others. All norms are one
+-- family: the first norm of a pass has no residual input and is often another kernel. Where the
+-- walk meets no product, as compilers mix masks and positions into layer 0, the layer opens with
+-- the last norm that has a product between it and the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
     SELECT

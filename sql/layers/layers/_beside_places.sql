@@ -1,7 +1,8 @@
--- One row per kernel on a stream beside the layers', such as shared experts on a second stream, that
--- was launched from within a layer: of the launches of its thread the one before and the one after
--- it are of one layer. That counts whenever it runs. Of launches of graphs, and where the host shows
--- the layers, it does not; nor for collectives, as the next layer's weights are gathered ahead.
+-- One row per kernel on a stream beside the layers', such as shared experts on a second stream,
+-- that was launched from within a layer: of the launches of its thread the one before and the one
+-- after it are of one layer. It is that layer's whenever it runs. Launches of graphs show no such
+-- order, collectives gather the next layer's weights ahead, and where the host shows the layers
+-- _kernel_places has all that they launch.
 --
 -- stored: meanwhile
 --

@@ -26,7 +26,7 @@ annotations AS (
     FROM events
     WHERE
         lane IN ('host', 'device') AND dur_ns > 0
-        -- Where annotations are written as operators (Ascend, PyTorch 1.8), steps are known by name.
+        -- Where annotations are written as operators (Ascend, PyTorch 1.8), names show steps.
         AND (
             category = 'user_annotation'
             OR (category IN ('cpu_op', 'operator') AND starts_with(name, 'ProfilerStep#'))
