@@ -83,9 +83,9 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- One row per beat of a device with attention, and what speaks for another pass after it. Between
 -- two passes there is more of pass_marks than between two layers: a beat is a break where the marks
 -- that it has more often than usual weigh 4 or more, and half of what the heaviest has, unless one
--- of them is sure. Some layers of a pass may have more of some marks than others, as those with
--- experts among those without: where the other breaks part the beats evenly, a beat with no more
--- than such marks is no break.
+-- of them is sure; or where tokens enter or are drawn there as regularly as passes do. Some layers
+-- of a pass may have more of some marks than others, as those with experts among those without:
+-- where the other breaks part the beats evenly, a beat with no more than such marks is no break.
 --
 -- trace_id          VARCHAR  trace
 -- series            VARCHAR  the model, empty where the host shows one alone or none
@@ -143,20 +143,47 @@ weighed AS (
         coalesce(sum(weight) FILTER (mark_count > usual_count), 0) AS weight,
         bool_or(mark_count > usual_count AND weight >= 3) AS is_sure,
         bool_or(mark_count > usual_count AND NOT in_layers) AS is_strong,
+        bool_or(
+            mark_count > usual_count AND mark IN ('embedding', 'lookup', 'sampling')
+        ) AS has_tokens,
         bool_or(mark_count > usual_count AND mark = 'step') AS is_step,
         bool_or(mark_count > usual_count AND mark = 'call') AS is_call,
         bool_or(mark_count < usual_count AND starts_with(mark, 'gemm')) AS lacks_product
     FROM excess
     GROUP BY trace_id, series, device, beat
 ),
+-- Where tokens enter or are drawn after the same number of beats again and again, from the first to
+-- the last, that is enough: the first stage of a pipeline has no more to show.
+regular AS (
+    SELECT trace_id, series, device
+    FROM (
+        SELECT
+            trace_id, series, device, beat, last_beat,
+            beat - lag(beat) OVER (
+                PARTITION BY trace_id, series, device ORDER BY beat
+            ) AS distance
+        FROM weighed
+        WHERE has_tokens AND beat BETWEEN 1 AND last_beat - 1
+    )
+    GROUP BY trace_id, series, device
+    HAVING
+        count(*) >= 3 AND min(distance) = max(distance) AND min(distance) > 1
+        AND min(beat) <= min(distance) AND max(last_beat) - max(beat) <= min(distance)
+),
 judged AS (
     SELECT
-        *, beat BETWEEN 1 AND last_beat - 1 AS is_inner,
-        beat BETWEEN 1 AND last_beat - 1 AND weight >= 4 AND (
-            is_sure OR weight >= max(weight) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2
+        w.* EXCLUDE (has_tokens), beat BETWEEN 1 AND last_beat - 1 AS is_inner,
+        beat BETWEEN 1 AND last_beat - 1 AND (
+            (has_tokens AND r.trace_id IS NOT NULL)
+            OR weight >= 4 AND (
+                is_sure
+                OR weight >= max(weight) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2
+            )
         ) AS may_break
-    FROM weighed
-    WINDOW lane AS (PARTITION BY trace_id, series, device)
+    FROM weighed AS w
+    LEFT JOIN regular AS r
+        ON r.trace_id = w.trace_id AND r.series = w.series AND r.device = w.device
+    WINDOW lane AS (PARTITION BY w.trace_id, w.series, w.device)
 ),
 lanes AS (
     SELECT

@@ -90,3 +90,28 @@ def test_norms_of_flashinfer_open_both_halves_of_a_layer(tmp_path, inner_norms):
         ("attn", 6 + inner_norms), ("ffn", 4),
     ]  # fmt: skip
     assert lake.rows("SELECT count(*) FROM layer_halves") == [(4 * 8 * 2,)]
+
+
+BACKWARD = [
+    "nvjet_dgrad", "nvjet_wgrad", "void transformer_engine::normalization::rmsnorm_bwd_tuned_kernel<int>",
+    "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_64x128x128", "nvjet_dgrad", "nvjet_wgrad",
+]  # fmt: skip
+
+
+@in_one_lake
+def test_microbatches_of_a_pipeline_s_first_stage_are_passes(tmp_path):
+    # One forward, one backward: three microbatches run before the first comes back; of what parts passes there is no
+    # more than the lookup between them.
+    trace, now = Trace(), 0.0
+    attention = "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_128x128x128"
+    layer = [NORM, "nvjet_qkv", "fused_rope_forward_kernel", attention, "nvjet_o", NORM, *DENSE]
+    for _ in range(3):
+        for kind in "FFFBFBBB":
+            names = ["embedding_kernel", *layer * 4, "ncclDevKernel_SendRecv"] if kind == "F" else BACKWARD * 4
+            for name in names:
+                trace.kernel(name, now - 5, now, 3.0)
+                now += 4
+        trace.kernel("void multi_tensor_apply_kernel<AdamFunctorMaster<float> >", now, now + 5, 100.0)
+        now += 150
+    lake = yield trace.write(tmp_path / "stage.json")
+    assert lake.rows("SELECT num_layers, complete, count(*) FROM passes GROUP BY ALL") == [(4, True, 12)]
