@@ -125,6 +125,31 @@ def test_groups_are_collectives_and_planes_are_their_parts(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("key", ["Stream Id", "Physic Stream Id", None])
+@in_one_lake
+def test_the_stream_of_a_task_has_two_spellings_and_else_is_the_one_its_line_is_named_after(tmp_path, key):
+    """Without it a task is no row's twin, and a copy is no part of its collective: both were counted again."""
+    rows = [
+        {"Task ID": "7", "Start Time(us)": "100.000", "Duration(us)": "5.000"},
+        logical("allReduce", "428_0_1", "200.000", "50.000"),
+    ]
+    tasks = [
+        task("Add", "100.000", 5.0, number=7),
+        task("MEMCPY_ASYNC", "220.000", 20.0, stream=47, number=4, kind="MEMCPY_ASYNC"),
+        task("Add", "300.000", 5.0, number=8),
+    ]
+    for event in tasks:
+        stream = event["args"].pop("Stream Id")
+        event["args"] |= {key: stream} if key else {}
+    shown = [collective("hcom_allReduce__428_0_1", "200.000", 50.0)]
+    shown += [part("Memcpy", "220.000", 20.0, stream=47, number=4)]
+    lake = yield write_folder(tmp_path, rows, [*tasks, *shown])
+    found = ask(lake, "SELECT start_ns, stream, kind FROM kernels ORDER BY ALL")
+    assert found == [(100000, 2, "compute"), (200000, None, "communication"), (300000, 2, "compute")]
+    found = ask(lake, "SELECT start_ns, rule FROM kernel_duplicates ORDER BY ALL")
+    assert found == [(100000, "timeline_twin"), (200000, "timeline_twin"), (220000, "small_task")]
+
+
 def launched(*, number: str = "34359738367") -> list:
     """Return an operator that launches a kernel at once, another through a queue, and the arrows of both."""
     return [
