@@ -86,6 +86,49 @@ def test_a_device_is_the_one_of_its_label_not_its_process(tmp_path):
     assert ask(lake, "SELECT device, stream FROM kernels") == [(3, 2)]
 
 
+def of_two_devices(first: int, second: int, place: int) -> list:
+    """Return the hardware of two devices, labelled NPU alone, by the numbers of its processes and their place."""
+    named = [
+        {"ph": "M", "name": name, "pid": pid, "tid": 0, "args": args}
+        for pid in (first, second)
+        for name, args in (
+            ("process_name", {"name": "Ascend Hardware"}), ("process_labels", {"labels": "NPU"}),
+            ("process_sort_index", {"sort_index": place}), ("thread_name", {"name": "Stream 0"}),
+        )
+    ]  # fmt: skip
+    tasks = [
+        task("Add", f"{start}.000", dur, stream=0) | {"pid": pid}
+        for pid, start, dur in ((first, 100, 5.0), (second, 100, 7.0))
+    ]
+    return [*named, *tasks]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place", "devices"),
+    [
+        # (22334 << 10) | (13 << 5) | device, and 22334, 08 and 00 or 01 one behind the other.
+        (22870432, 22870433, 13, (0, 1)), (2233440800, 2233440801, 8, (0, 1)),
+        # The viewer's place is in neither: nothing tells the devices apart.
+        (22870432, 22870433, 9, (0, 0)),
+    ],
+)  # fmt: skip
+@in_one_lake
+def test_a_process_without_a_device_in_its_label_has_it_in_its_number(tmp_path, first, second, place, devices):
+    lake = yield write_timeline(tmp_path / "trace_view.json", of_two_devices(first, second, place))
+    assert ask(lake, "SELECT dur_ns, device FROM kernels ORDER BY dur_ns") == [(5000, devices[0]), (7000, devices[1])]
+    expected = [(str(first), devices[0]), (str(second), devices[1])]
+    assert ask(lake, "SELECT pid, device FROM lines ORDER BY pid") == expected
+    assert ask(lake, "SELECT pid, device FROM device_processes ORDER BY pid") == expected
+
+
+def test_lines_and_processes_of_a_real_timeline_have_the_device_of_its_kernels(real):
+    found = ask(real, "SELECT process, device, count(*) FROM lines GROUP BY ALL ORDER BY ALL")
+    assert found == [
+        ("Ascend Hardware", 0, 1), ("CANN", None, 4), ("Overlap Analysis", 0, 4), ("Python", None, 3),
+    ]  # fmt: skip
+    assert ask(real, "SELECT pid, device FROM device_processes") == [("800", 0)]
+
+
 @in_one_lake
 def test_control_tasks_are_rows_and_no_kernels(tmp_path):
     events = [
@@ -263,6 +306,10 @@ def test_files_of_a_folder_are_of_one_device_whichever_says_it(tmp_path, listed,
     lake = yield write_folder(tmp_path, [row], events, npu=npu, drop=() if listed else ("Device_id",))
     assert ask(lake, "SELECT kernel_id, device FROM kernels ORDER BY start_ns")[0] == (0, device)
     assert ask(lake, "SELECT count(*), count(DISTINCT device) FROM kernels") == [(2, 1)]
+    # What the host shows is of no device.
+    lines = "SELECT process IN ('Python', 'CANN'), device FROM lines GROUP BY ALL ORDER BY ALL"
+    assert ask(lake, lines) == [(False, device), (True, None)]
+    assert ask(lake, "SELECT device FROM device_processes WHERE pid = '102'") == [(device,)]
 
 
 @in_one_lake
