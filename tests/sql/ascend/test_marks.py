@@ -33,3 +33,48 @@ def test_attention_with_a_mask_is_attention_and_what_makes_the_mask_is_not(tmp_p
     ]  # fmt: skip
     query = "SELECT count(*), count(DISTINCT layer_id) FROM layer_kernels WHERE pass_id = 1 AND name ILIKE '%mask%'"
     assert ask(lake, query) == [(6, 4)]
+
+
+def of_a_stage(passes: int) -> Capture:
+    """Return a capture of a middle stage: two tensors come and two go, and a pass begins right after the one before."""
+    capture = Capture()
+    for _ in range(passes):
+        capture.part = "prologue"
+        capture.collective("hcom_receive_", 20)
+        capture.collective("hcom_receive_", 20)
+        Model(3, head=False, tail=False).run(capture, 16, 16)
+        capture.part = "epilogue"
+        capture.collective("hcom_send_", 18)
+        capture.collective("hcom_send_", 18)
+        capture.wait(30)
+    return capture
+
+
+def ring(capture: Capture, tokens: int, requests: int, layer: int) -> None:
+    """Attention of a ring: keys go round, and arrive, in each layer."""
+    capture.collective("hcom_send_", 5)
+    capture.collective("hcom_receive_", 5)
+    paged(capture, tokens, requests, layer)
+
+
+@in_one_lake
+def test_what_a_stage_of_a_pipeline_receives_and_sends_bounds_its_passes(tmp_path):
+    lake = yield of_a_stage(4).write(tmp_path / "kernel_details.csv")
+    # Four passes of three layers were one of twelve where nothing else parts them.
+    assert ask(lake, "SELECT layer_count, complete, pass_source FROM passes") == [(3, True, "signature break")] * 4
+    # 4 + 30 + 3 + 25 and a collective of 15: what is sent is in no layer.
+    halves = "SELECT layer_id, sum_us FROM layer_halves WHERE half = 'ffn' AND pass_id = 1 ORDER BY layer_id"
+    assert ask(lake, halves) == [(0, 77.0), (1, 77.0), (2, 77.0)]
+    parts = "SELECT part, sum_us FROM pass_parts WHERE part <> 'gap' AND pass_id = 1 ORDER BY part"
+    assert ask(lake, parts) == [("epilogue", 36.0), ("prologue", 40.0)]
+
+
+@in_one_lake
+def test_what_every_layer_receives_and_sends_bounds_nothing(tmp_path):
+    capture = Capture()
+    for _ in range(3):
+        Model(4, ring).run(capture, 16, 16)
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    assert ask(lake, "SELECT layer_count, complete FROM passes") == [(4, True)] * 3
+    assert ask(lake, "SELECT DISTINCT sum_us FROM layer_halves WHERE half = 'ffn'") == [(77.0,)]
