@@ -66,9 +66,9 @@ def test_a_rank_s_folder_is_one_trace_with_all_its_files(tmp_path):
     assert (result.events, result.rejected) == (2 + 2 + 1 + 1 + 2 + 1, 0)
     assert result.trace == "dp0_pp0_tp1_dcp0_ep1_rank5_20260101120000000"
     [row] = lake.sql(
-        "SELECT format, vendor, rank, rank_source, tp_rank, ep_rank, pp_rank, metadata FROM traces"
+        "SELECT format, vendor, rank, rank_source, tp_rank, ep_rank, pp_rank, dcp_rank, metadata FROM traces"
     ).fetchall()
-    assert row[:-1] == ("ascend", "huawei", 5, "folder name", 1, 1, 0)
+    assert row[:-1] == ("ascend", "huawei", 5, "folder name", 1, 1, 0, 0)
     metadata = json.loads(row[-1])
     assert metadata["chip"] == {"id": 3, "ai_core_num": 24, "aic_frequency": "1850"}
     assert metadata["dcp_rank"] == 0
