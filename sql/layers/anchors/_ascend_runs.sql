@@ -70,7 +70,7 @@ limits AS (
 usual AS (
     SELECT
         trace_id, device, any_value(usual_residuals) AS usual_residuals,
-        any_value(usual_products) AS usual_products
+        any_value(usual_products) AS usual_products, any_value(usual_norms) AS usual_norms
     FROM _ascend_turns
     GROUP BY trace_id, device
 ),
@@ -129,8 +129,8 @@ finals AS (
         min(n.seq) FILTER (n.is_residual AND n.residual_nth = u.usual_residuals)
             AS final_residual,
         min(n.seq) FILTER (NOT n.is_residual AND n.residual_nth > 0) AS final_norm,
-        min(n.seq) FILTER (n.norm_nth = 1) AS first_norm,
-        min(n.seq) FILTER (n.norm_nth = 2) AS second_norm,
+        min(n.seq) FILTER (n.norm_nth = coalesce(u.usual_norms, 2) // 2) AS ffn_norm,
+        min(n.seq) FILTER (n.norm_nth = coalesce(u.usual_norms, 2)) AS last_norm,
         any_value(u.usual_residuals) AS usual_residuals
     FROM ended AS e
     LEFT JOIN usual AS u ON u.trace_id = e.trace_id AND u.device = e.device
@@ -142,11 +142,11 @@ finals AS (
 closed AS (
     SELECT
         e.*,
-        CASE WHEN f.usual_residuals > 0 THEN f.ffn_residual ELSE f.first_norm END AS ffn_seq,
+        CASE WHEN f.usual_residuals > 0 THEN f.ffn_residual ELSE f.ffn_norm END AS ffn_seq,
         coalesce(
             CASE
                 WHEN f.usual_residuals > 0 THEN coalesce(f.final_residual, f.final_norm)
-                ELSE f.second_norm
+                ELSE f.last_norm
             END, e.send_seq
         ) AS tail_seq
     FROM ended AS e

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
+
+import pytest
 
 from ...ascend_captures import Capture, Model, paged
 from ...lakes import Own, in_one_lake
@@ -78,3 +81,52 @@ def test_what_every_layer_receives_and_sends_bounds_nothing(tmp_path):
     lake = yield capture.write(tmp_path / "kernel_details.csv")
     assert ask(lake, "SELECT layer_count, complete FROM passes") == [(4, True)] * 3
     assert ask(lake, "SELECT DISTINCT sum_us FROM layer_halves WHERE half = 'ffn'") == [(77.0,)]
+
+
+def between_norms(capture: Capture, *, of_queries: bool) -> None:
+    """Append a pass of a model like Gemma 3, each of whose halves has a norm before and after it; sums by add."""
+    capture.pass_no += 1
+    capture.part = "prologue"
+    capture.add("GatherV2", 2, "151936,5120;16;1")
+    capture.part = None
+    for layer in range(3):
+        capture.layer = layer
+        capture.add("RmsNorm", 4)
+        capture.product(16, 640)
+        if of_queries:
+            capture.add("RmsNorm", 2)
+            capture.add("RmsNorm", 2)
+        capture.add("FusedInferAttentionScore", 20, "16,4,128;1000,128,128;1000,128,128;;;16;16")
+        capture.product(16, 512)
+        capture.add("RmsNorm", 5)
+        capture.add("Add", 2)
+        capture.add("RmsNorm", 4)
+        capture.product(16, 3200, 30)
+        capture.add("Gelu", 3)
+        capture.product(16, 512, 25)
+        capture.add("RmsNorm", 5)
+        capture.add("Add", 2)
+    capture.layer = None
+    capture.part = "epilogue"
+    capture.add("RmsNorm", 4)
+    capture.product(16, 9496, 40)
+    capture.add("ArgMaxV2", 6)
+    capture.part = None
+
+
+@pytest.mark.parametrize("of_queries", [False, True])
+@in_one_lake
+def test_a_layer_whose_halves_are_between_norms_begins_at_the_last_of_them(tmp_path, of_queries):
+    capture = Capture(clock=Decimal(1751520000000000 + of_queries))
+    for _ in range(3):
+        between_norms(capture, of_queries=of_queries)
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    # 4 + 8 + 20 + 8 + 5 + 2, of queries and keys 2 + 2; 4 + 30 + 3 + 25 + 5 + 2.
+    halves = "SELECT DISTINCT layer_id, half, sum_us, kernel_count FROM layer_halves ORDER BY ALL"
+    attention, products = (51.0, 8) if of_queries else (47.0, 6), (69.0, 6)
+    assert ask(lake, halves) == [
+        (layer, half, *expected) for layer in range(3) for half, expected in (("attn", attention), ("ffn", products))
+    ]
+    parts = "SELECT DISTINCT part, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY ALL"
+    assert ask(lake, parts) == [("epilogue", 50.0), ("prologue", 2.0)]
