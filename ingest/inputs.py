@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine.errors import InputError
 from ..engine.storage.paths import readable
-from .ascend.folder import AscendFolder, ascend_folders, folder_facts, is_worker, worker_name, worker_of
+from .ascend.folder import AscendFolder, ascend_folders, device_of, folder_facts, is_worker, worker_name, worker_of
 from .databases.folder import table_files
 from .describe import trace_name
 from .places import Fact
@@ -75,11 +75,12 @@ def input_of(path: str | os.PathLike[str]) -> Input:
         raise InputError(f"{path}: no such file.")
     name = trace_name(readable(here.name))
     worker = worker_of(here.absolute())
+    device = device_of(here.parent, worker)
     if not is_worker(worker):
-        return Input(str(here), here, (str(here),), name, places=facts_of(here))
+        return Input(str(here), here, (str(here),), name, device, places=facts_of(here))
     if _COMMON_NAMES.fullmatch(name):
         name = readable(worker_name(worker))
-    return Input(str(here), here, (str(here),), name, facts=folder_facts(worker), places=facts_of(worker))
+    return Input(str(here), here, (str(here),), name, device, folder_facts(worker), places=facts_of(worker))
 
 
 def _of_folder(folder: AscendFolder) -> Input:

@@ -23,6 +23,9 @@ _WORKER = re.compile(r"(?P<name>.+)_ascend_(pt|ms)")
 _DATABASE = re.compile(r"ascend_(?:pytorch|mindspore)_profiler_(\d+)\.db")
 _INFO = re.compile(r"profiler_info(?:_(\d+))?\.json")
 _DEVICE = re.compile(r"device_(\d+)")
+_CAPTURE = re.compile(r"PROF_\w+")
+#: Folders that every device, or every capture of CANN's profiler, has.
+_SAME = ("summary", "mindstudio_profiler_output")
 _AXIS = re.compile(r"(?:^|_)(dp|pp|tp|dcp|ep)(\d+)(?=_)")
 _RANK = re.compile(r"(?:^|_)rank(\d+)(?=_|$)")
 #: Files that say little in much text are not read.
@@ -45,14 +48,19 @@ class AscendFolder:
 
     @property
     def name(self) -> str:
-        """What to call the trace."""
-        return worker_name(self.worker)
+        """What to call the trace: the rank's folder, else CANN's capture and the device in it."""
+        names: list[str] = []
+        for above in (self.worker, *self.worker.parents):
+            if _DEVICE.fullmatch(above.name) or _CAPTURE.fullmatch(above.name):
+                names.insert(0, above.name)
+            elif names or above.name not in _SAME:
+                break
+        return "_".join(names) or worker_name(self.worker)
 
     @property
     def device(self) -> int:
-        """The device of tables that name none: the only one that the rank's folders speak of, else 0."""
-        found = {int(number) for text in self._folders() if (number := _number(_DEVICE.fullmatch(text)))}
-        return found.pop() if len(found) == 1 else 0
+        """The device of tables that name none."""
+        return device_of(self.path, self.worker)
 
     def facts(self) -> dict[str, Any]:
         """Return columns of the catalog entry that the folders' names and the profiler's notes say."""
@@ -69,9 +77,6 @@ class AscendFolder:
             if known:
                 return found | {"chip": known}
         return found
-
-    def _folders(self) -> list[str]:
-        return [*self.path.parts, *(path.name for path in self.worker.glob("PROF_*/device_*"))]
 
 
 #: What is kept of a device's description.
@@ -97,6 +102,23 @@ def folder_facts(worker: Path) -> dict[str, Any]:
         if len(found) == 1:
             return facts | {"rank": int(found[0]), "rank_source": source}
     return facts
+
+
+def device_of(folder: Path, worker: Path) -> int:
+    """Return the device of tables in a folder that name none, `worker` being the rank's folder.
+
+    It is that of the folder `device_N` around them, else the only one of their capture, or of all captures of the rank;
+    where these have none or several, 0.
+    """
+    around = (folder.absolute(), *folder.absolute().parents)
+    names = [above.name for above in around if _DEVICE.fullmatch(above.name)][:1]
+    if not names:
+        capture = next((above for above in around if _CAPTURE.fullmatch(above.name)), None)
+        # A plain folder of many files is not looked through for each of them.
+        ranks = worker.glob("PROF_*/device_*") if is_worker(worker) or worker != folder.absolute() else ()
+        names = [path.name for path in (capture.glob("device_*") if capture else ranks)]
+    found = {int(number) for name in names if (number := _number(_DEVICE.fullmatch(name)))}
+    return found.pop() if len(found) == 1 else 0
 
 
 def is_worker(folder: Path) -> bool:

@@ -5,8 +5,9 @@
 -- process   VARCHAR  process name
 -- thread    VARCHAR  thread name
 -- role      VARCHAR  from line_roles, NULL for lines without a rule
--- device    INTEGER  device that the process name ends in, or that its label names; NULL if neither
---                    does. The cores beside a TPU's own are its: /device:TPU:0 SparseCore 1
+-- device    INTEGER  device that the process name ends in, that its label names, or that Ascend's
+--                    exporters pack into its number; NULL without any of these. The cores beside
+--                    a TPU's own are its: /device:TPU:0 SparseCore 1
 CREATE VIEW _lines AS
 WITH processes AS (
     SELECT trace_id, pid, arg_max(args ->> '$.name', event_id) AS process
@@ -20,15 +21,30 @@ threads AS (
     WHERE lane = 'meta' AND name = 'thread_name'
     GROUP BY trace_id, pid, tid
 ),
-labelled AS (
+labels AS (
     SELECT
-        trace_id, pid, TRY_CAST(regexp_extract(label, '^[GNX]PU (\d+)$', 1) AS INTEGER) AS device
-    FROM (
-        SELECT trace_id, pid, arg_max(args ->> '$.labels', event_id) AS label
-        FROM events
-        WHERE lane = 'meta' AND name = 'process_labels'
-        GROUP BY trace_id, pid
-    )
+        trace_id, pid, TRY_CAST(pid AS BIGINT) AS number,
+        arg_max(args ->> '$.labels', event_id) FILTER (name = 'process_labels') AS label,
+        TRY_CAST(
+            arg_max(args ->> '$.sort_index', event_id) FILTER (name = 'process_sort_index')
+            AS BIGINT
+        ) AS place
+    FROM events
+    WHERE lane = 'meta' AND name IN ('process_labels', 'process_sort_index')
+    GROUP BY trace_id, pid
+),
+labelled AS (
+    -- Ascend's exporters number a process by the program's process, its place in the viewer and
+    -- the device: old ones in decimal digits (two each), later ones in bits (five each).
+    SELECT
+        trace_id, pid,
+        CASE
+            WHEN label = 'NPU' AND number // 100 % 100 = place AND number % 100 < 32
+                THEN CAST(number % 100 AS INTEGER)
+            WHEN label = 'NPU' AND number // 32 % 32 = place THEN CAST(number % 32 AS INTEGER)
+            ELSE TRY_CAST(regexp_extract(label, '^[GNX]PU (\d+)$', 1) AS INTEGER)
+        END AS device
+    FROM labels
 ),
 named AS (
     SELECT trace_id, pid, tid, process, thread

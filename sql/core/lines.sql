@@ -18,9 +18,15 @@ CREATE VIEW lines AS
 SELECT
     trace_id, traces.rank,
     CASE
-        WHEN role <> 'host' THEN coalesce(_lines.device, TRY_CAST(pid AS INTEGER), processes.device)
+        -- A process of Ascend has no number of a device's own; its rows are of device 0 then.
+        WHEN role NOT IN ('host', 'call')
+            THEN coalesce(
+                _ascend_devices.device, _lines.device,
+                if(format = 'ascend', 0, TRY_CAST(pid AS INTEGER)), processes.device
+            )
     END AS device,
     pid, tid, process, thread, role
 FROM _lines
 JOIN traces USING (trace_id)
+LEFT JOIN _ascend_devices USING (trace_id)
 LEFT JOIN device_processes AS processes USING (trace_id, pid);

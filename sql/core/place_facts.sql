@@ -3,7 +3,8 @@
 -- key: trace_id, fact
 --
 -- trace_id  VARCHAR  trace
--- fact      VARCHAR  run, rank, phase, tp_rank, dp_rank, pp_rank, ep_rank, tp, dp, pp or ep
+-- fact      VARCHAR  run, rank, phase, tp_rank, dp_rank, pp_rank, ep_rank, dcp_rank, tp, dp, pp or
+--                    ep
 -- value     VARCHAR  value
 -- source    VARCHAR  file name, folder name, or files of the run: all that lie with it
 -- text      VARCHAR  text that says so, see place_rules

@@ -174,6 +174,8 @@ FROM found;
 -- ep_rank           INTEGER    place along the expert-parallel axis, from the file's name
 -- dp_rank           INTEGER    place along the data-parallel axis, from the file's name
 -- pp_rank           INTEGER    place along the pipeline-parallel axis, from the file's name
+-- dcp_rank          INTEGER    place along the axis that splits the contexts of decodes (vLLM's
+--                              decode context parallelism), from the file's name
 -- world_size        INTEGER    ranks in the job, NULL if unknown
 -- origin_ns         BIGINT     start of the first event that is neither metadata nor a flow, in ns:
 --                              Perfetto's zero
@@ -261,6 +263,10 @@ SELECT
     found.ep_rank,
     found.dp_rank,
     found.pp_rank,
+    TRY_CAST(
+        coalesce(found.metadata ->> '$.dcp_rank', found.metadata ->> '$.places.dcp_rank.value')
+        AS INTEGER
+    ) AS dcp_rank,
     found.world_size,
     found.origin_ns,
     found.start_ns,

@@ -50,7 +50,8 @@ def test_every_rule_finds_its_fact_in_the_example_of_its_comment(rule):
      {"run": "warm-17.5-EXTEND", "tp_rank": "1", "dp_rank": "0", "pp_rank": "3", "ep_rank": "4", "phase": "prefill"}),
     (("v/dp0_pp0_tp1_dcp0_ep1_rank1.1773709742341309550.pt.trace.json.gz",
       "v/dp0_pp0_tp0_dcp0_ep0_rank0.1773709742341309551.pt.trace.json.gz"),
-     {"run": "v", "rank": "1", "tp_rank": "1", "dp_rank": "0", "pp_rank": "0", "ep_rank": "1", "tp": "2", "ep": "2"}),
+     {"run": "v", "rank": "1", "tp_rank": "1", "dp_rank": "0", "pp_rank": "0", "ep_rank": "1", "tp": "2", "ep": "2",
+      "dcp_rank": "0"}),
     # The same rank twice: two captures, and names do not distinguish which files are of which.
     (("v/rank0.111.pt.trace.json.gz", "v/rank0.222.pt.trace.json.gz", "v/rank1.111.pt.trace.json.gz"), {"rank": "0"}),
     (("c/graph_capture_rank_0.1.pt.trace.json.gz", "c/graph_capture_rank_1.1.pt.trace.json.gz"),
@@ -190,6 +191,7 @@ def test_the_folders_of_ascend_s_ranks_are_a_run(tmp_path):
     worker, _ = touch(tmp_path, *(f"nightly/dp0_pp0_tp{tp}_dcp0_ep0_rank{tp}_2026_ascend_pt/x" for tp in (1, 0)))
     assert values(worker.parent) == {
         "run": "nightly", "rank": "1", "dp_rank": "0", "pp_rank": "0", "tp_rank": "1", "ep_rank": "0", "tp": "2",
+        "dcp_rank": "0",
     }  # fmt: skip
     # Without ranks in their names; the profiler notes each beside its output.
     folders = [

@@ -1,9 +1,9 @@
 -- One row per anchor of an Ascend device: what lies between the anchor before it and itself, and
--- whether that parts two passes or belongs to one layer. A head or sampling kernel, another step of
--- the profiler, or another run of ascending starts in the file parts passes, unless it stands
--- between most anchors; so does a long idle time, if there are more norms than between two layers
--- (the final one) or nothing else separates passes. Where layers have norms, anchors with no norm
--- between them are of one layer: chunks of a long prompt.
+-- whether that parts two passes or belongs to one layer. A head or sampling kernel, what stages of
+-- a pipeline exchange, another step of the profiler, or another run of ascending starts in the file
+-- parts passes, unless it stands between most anchors; so does a long idle time, if there are more
+-- norms than between two layers (the final one) or nothing else separates passes. Where layers have
+-- norms, anchors with no norm between them are of one layer: chunks of a long prompt.
 CREATE VIEW _ascend_stretches AS
 WITH said_steps AS (
     SELECT a.trace_id, a.kernel_id, a.step_id, r.block
@@ -19,6 +19,8 @@ gathered AS (
         max(m.seq) FILTER (m.mark = 'anchor') AS seq,
         coalesce(bool_or(m.mark = 'head'), FALSE) AS has_head,
         coalesce(bool_or(m.mark = 'tail'), FALSE) AS has_tail,
+        coalesce(bool_or(m.mark = 'receive'), FALSE) AS has_receive,
+        coalesce(bool_or(m.mark IN ('receive', 'send')), FALSE) AS has_exchange,
         count(*) FILTER (m.mark IN ('residual', 'closing')) AS residuals,
         count(*) FILTER (m.mark IN ('residual', 'closing', 'norm')) AS norms
     FROM _ascend_marks AS m
@@ -42,6 +44,8 @@ usual AS (
         count(CASE WHEN is_inner AND has_head THEN 1 END) OVER device AS head_count,
         count(CASE WHEN is_inner AND has_tail THEN 1 END) OVER device AS tail_count,
         count(CASE WHEN is_inner AND is_block THEN 1 END) OVER device AS block_count,
+        count(CASE WHEN is_inner AND has_exchange THEN 1 END) OVER device
+            <= greatest(count(CASE WHEN is_inner THEN 1 END) OVER device / 2, 1) AS is_staged,
         10 * count(CASE WHEN is_inner AND residuals > 0 THEN 1 END) OVER device
             >= count(CASE WHEN is_inner THEN 1 END) OVER device AS has_residuals,
         10 * count(CASE WHEN is_inner AND norms > 0 THEN 1 END) OVER device
@@ -56,6 +60,7 @@ stated AS (
         is_inner AND (
             (has_head AND head_count <= greatest(inner_count / 2, 1))
             OR (has_tail AND tail_count <= greatest(inner_count / 2, 1))
+            OR (has_exchange AND is_staged)
             OR is_step OR (is_block AND block_count <= inner_count / 2)
         ) AS is_strong,
         is_inner AND coalesce(is_long, FALSE) AS is_pause,
@@ -71,8 +76,8 @@ judged AS (
     FROM stated
 )
 SELECT
-    trace_id, rank, device, stretch, inner_count + 1 AS anchor_count, kernel_id, seq, has_head,
-    is_break, is_strong,
+    trace_id, rank, device, stretch, inner_count + 1 AS anchor_count, kernel_id, seq,
+    has_head OR (has_receive AND is_staged) AS has_head, is_staged, is_break, is_strong,
     is_inner AND NOT is_break AND inner_count > 0 AND CASE
         WHEN has_residuals THEN residuals = 0
         WHEN has_norms THEN norms = 0
@@ -103,6 +108,7 @@ WHERE kernel_id IS NOT NULL;
 -- is_agreed     BOOLEAN  that number is known, and not only the best guess
 -- begins_layer  BOOLEAN  it is the first anchor of its layer
 -- is_missed     BOOLEAN  the run began before the capture
+-- is_staged     BOOLEAN  what stages of a pipeline exchange begins and ends passes of the device
 -- pass_source   VARCHAR  signature break, idle gap or anchor count
 CREATE VIEW _ascend_anchors AS
 WITH runs AS (
@@ -197,8 +203,8 @@ drafted AS (
 numbered AS (
     SELECT
         r.trace_id, r.rank, r.device, r.kernel_id, r.seq, r.stretch, r.anchor_count, r.run,
-        r.is_same, d.is_draft, d.num_layers, d.drafts, d.is_agreed, d.given, d.is_missed,
-        d.is_split, d.leader, d.is_strong,
+        r.is_same, r.is_staged, d.is_draft, d.num_layers, d.drafts, d.is_agreed, d.given,
+        d.is_missed, d.is_split, d.leader, d.is_strong,
         r.layers_so_far - d.first_layer + CASE
             WHEN d.is_missed AND (d.is_split OR d.layers < d.num_layers)
                 THEN (d.num_layers - d.layers % d.num_layers) % d.num_layers
@@ -222,7 +228,7 @@ SELECT
         PARTITION BY trace_id, device ORDER BY CASE WHEN drafts > 0 THEN leader ELSE run END, turn
     ) - 1 AS pass_id,
     CAST(layer_id AS BIGINT) AS layer_id, CAST(num_layers + drafts AS INTEGER) AS num_layers,
-    is_agreed, NOT is_same AS begins_layer, is_missed AND turn = 0 AS is_missed,
+    is_agreed, NOT is_same AS begins_layer, is_missed AND turn = 0 AS is_missed, is_staged,
     CASE
         WHEN is_split THEN 'anchor count'
         WHEN bool_or(is_strong) OVER (PARTITION BY trace_id, device) THEN 'signature break'

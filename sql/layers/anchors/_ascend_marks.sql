@@ -14,7 +14,8 @@
 -- end_ns      BIGINT   its end
 -- type        VARCHAR  its type
 -- category    VARCHAR  its category
--- mark        VARCHAR  anchor, residual, closing, norm, head, tail or expert; NULL: none
+-- mark        VARCHAR  anchor, residual, closing, norm, head, tail, receive, send or expert; NULL:
+--                      none
 -- is_main     BOOLEAN  it is on the stream of the attention
 -- is_product  BOOLEAN  it is a matrix product on that stream
 -- seq         BIGINT   place on the device by start, from 1
@@ -69,7 +70,10 @@ placed AS (
 )
 SELECT
     trace_id, rank, device, stream, kernel_id, start_ns, end_ns, type, category,
-    CASE WHEN is_main OR mark IN ('head', 'tail', 'expert') THEN mark END AS mark, is_main,
+    CASE
+        WHEN is_main OR mark IN ('head', 'tail', 'receive', 'send', 'expert') THEN mark
+    END AS mark,
+    is_main,
     is_main AND starts_with(category, 'gemm') AS is_product,
     row_number() OVER in_time AS seq,
     count(CASE WHEN is_main AND mark = 'anchor' THEN 1 END) OVER (in_time ROWS UNBOUNDED PRECEDING)

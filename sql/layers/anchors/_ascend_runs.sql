@@ -4,7 +4,8 @@
 -- through the last sampling kernel before the next embedding or long idle time. Its first layer
 -- begins at the first norm after the embedding; where no embedding is seen, at the last norm with
 -- as many matrix products up to the anchor as other layers have. Its last layer ends where the norm
--- after the feed-forward one is: the final norm.
+-- after the feed-forward one is: the final norm. A stage of a pipeline receives instead of
+-- embedding, and sends instead of sampling, without a final norm.
 --
 -- stored: per ascend trace
 --
@@ -31,14 +32,21 @@ WITH runs AS (
     FROM _ascend_anchors
     GROUP BY trace_id, rank, device, run_id
 ),
+devices AS (
+    SELECT DISTINCT trace_id, device, is_staged FROM _ascend_anchors
+),
 surroundings AS (
     SELECT
         m.trace_id, m.device, m.stretch, min(m.seq) AS first_seq, max(m.seq) AS last_seq,
         min(m.seq) FILTER (m.idle_ns > t.threshold_ns) AS first_pause,
         max(m.seq) FILTER (m.idle_ns > t.threshold_ns) AS last_pause,
-        max(m.seq) FILTER (m.mark = 'tail') AS last_tail,
-        list(m.seq ORDER BY m.seq) FILTER (m.mark = 'head') AS heads
+        max(m.seq) FILTER (m.mark = 'tail' OR (d.is_staged AND m.mark = 'send')) AS last_tail,
+        min(m.seq) FILTER (d.is_staged AND m.mark = 'send') AS first_send,
+        list(m.seq ORDER BY m.seq) FILTER (
+            m.mark = 'head' OR (d.is_staged AND m.mark = 'receive')
+        ) AS heads
     FROM _ascend_marks AS m
+    JOIN devices AS d ON d.trace_id = m.trace_id AND d.device = m.device
     LEFT JOIN _gap_thresholds AS t ON t.trace_id = m.trace_id AND t.device = m.device
     WHERE EXISTS (
         SELECT 1
@@ -52,6 +60,7 @@ surroundings AS (
 limits AS (
     SELECT
         trace_id, device, stretch, first_seq, last_seq, first_pause, last_pause, last_tail,
+        first_send,
         list_min([h FOR h IN heads IF h > coalesce(last_tail, 0)]) AS next_head,
         list_min([
             h FOR h IN heads IF h > coalesce(last_tail, 0) AND h >= coalesce(last_pause, 0)
@@ -61,7 +70,7 @@ limits AS (
 usual AS (
     SELECT
         trace_id, device, any_value(usual_residuals) AS usual_residuals,
-        any_value(usual_products) AS usual_products
+        any_value(usual_products) AS usual_products, any_value(usual_norms) AS usual_norms
     FROM _ascend_turns
     GROUP BY trace_id, device
 ),
@@ -103,7 +112,8 @@ ended AS (
                 THEN CASE WHEN n.start_seq IS NULL THEN l.last_seq ELSE l.last_tail END
             ELSE coalesce(n.start_seq - 1, l.last_seq)
         END AS end_seq,
-        n.start_seq IS NULL AND l.first_pause IS NULL AND l.last_tail IS NULL AS may_be_cut
+        n.start_seq IS NULL AND l.first_pause IS NULL AND l.last_tail IS NULL AS may_be_cut,
+        CASE WHEN l.first_send <= end_seq THEN l.first_send END AS send_seq
     FROM begun AS b
     LEFT JOIN limits AS l
         ON l.trace_id = b.trace_id AND l.device = b.device AND l.stretch = b.after_it
@@ -119,8 +129,8 @@ finals AS (
         min(n.seq) FILTER (n.is_residual AND n.residual_nth = u.usual_residuals)
             AS final_residual,
         min(n.seq) FILTER (NOT n.is_residual AND n.residual_nth > 0) AS final_norm,
-        min(n.seq) FILTER (n.norm_nth = 1) AS first_norm,
-        min(n.seq) FILTER (n.norm_nth = 2) AS second_norm,
+        min(n.seq) FILTER (n.norm_nth = coalesce(u.usual_norms, 2) // 2) AS ffn_norm,
+        min(n.seq) FILTER (n.norm_nth = coalesce(u.usual_norms, 2)) AS last_norm,
         any_value(u.usual_residuals) AS usual_residuals
     FROM ended AS e
     LEFT JOIN usual AS u ON u.trace_id = e.trace_id AND u.device = e.device
@@ -132,11 +142,13 @@ finals AS (
 closed AS (
     SELECT
         e.*,
-        CASE WHEN f.usual_residuals > 0 THEN f.ffn_residual ELSE f.first_norm END AS ffn_seq,
-        CASE
-            WHEN f.usual_residuals > 0 THEN coalesce(f.final_residual, f.final_norm)
-            ELSE f.second_norm
-        END AS tail_seq
+        CASE WHEN f.usual_residuals > 0 THEN f.ffn_residual ELSE f.ffn_norm END AS ffn_seq,
+        coalesce(
+            CASE
+                WHEN f.usual_residuals > 0 THEN coalesce(f.final_residual, f.final_norm)
+                ELSE f.last_norm
+            END, e.send_seq
+        ) AS tail_seq
     FROM ended AS e
     LEFT JOIN finals AS f
         ON f.trace_id = e.trace_id AND f.device = e.device AND f.run_id = e.run_id

@@ -2,7 +2,9 @@
 -- begins, and the feed-forward half of the layer before.
 -- It begins at the last residual norm between the two anchors; where there is none, at the second
 -- norm; where there are not two, at the anchor itself. The first of these norms is that of the
--- feed-forward half, unless it is the only one.
+-- feed-forward half, unless it is the only one. Where each half has a norm before and after it
+-- (Gemma) and none adds the residual, no matrix product lies between the one after a half and the
+-- one before the next: the layer begins at the fourth norm, the feed-forward half at the second.
 -- trace_id         VARCHAR  trace
 -- device           INTEGER  device
 -- stretch          BIGINT   anchors before the anchor
@@ -11,6 +13,8 @@
 -- layer_rule       VARCHAR  residual norm, norm or anchor
 -- usual_residuals  BIGINT   residual norms between two layers of the device, as a rule
 -- usual_products   BIGINT   matrix products from a layer's beginning to its anchor, as a rule
+-- usual_norms      BIGINT   norms of a layer where none adds the residual, as a rule: 4 with one
+--                           before and after each half, else 2
 CREATE VIEW _ascend_turns AS
 WITH inner_ones AS (
     SELECT
@@ -29,27 +33,47 @@ found AS (
         min(n.seq) AS first_norm, min(n.seq) FILTER (n.norm_nth = 2) AS second_norm,
         min(n.products_left) FILTER (n.is_residual AND n.residual_nth = n.residuals)
             AS residual_products,
-        min(n.products_left) FILTER (n.norm_nth = 2) AS norm_products
+        min(n.seq) FILTER (n.norm_nth = 4) AS fourth_norm,
+        list(n.products_left ORDER BY n.norm_nth) FILTER (n.norm_nth <= 4) AS products
     FROM inner_ones AS a
     LEFT JOIN _ascend_norms AS n
         ON n.trace_id = a.trace_id AND n.device = a.device AND n.stretch = a.stretch
     WHERE a.is_turn
     GROUP BY a.trace_id, a.device, a.stretch
+),
+paired AS (
+    SELECT
+        *,
+        coalesce(
+            residuals = 0 AND products[1] = products[2] AND products[2] > products[3]
+            AND products[3] = products[4] AND products[4] > 0, FALSE
+        ) AS is_paired
+    FROM found
 )
 SELECT
     trace_id, device, stretch,
     CASE
-        WHEN residuals > 0 THEN last_residual WHEN norms > 1 THEN second_norm ELSE anchor_seq
+        WHEN residuals > 0 THEN last_residual
+        WHEN is_paired THEN fourth_norm
+        WHEN norms > 1 THEN second_norm
+        ELSE anchor_seq
     END AS start_seq,
     CASE
-        WHEN residuals > 1 THEN first_residual WHEN residuals = 0 AND norms > 1 THEN first_norm
+        WHEN residuals > 1 THEN first_residual
+        WHEN is_paired THEN second_norm
+        WHEN residuals = 0 AND norms > 1 THEN first_norm
     END AS ffn_seq,
     CASE
         WHEN residuals > 0 THEN 'residual norm' WHEN norms > 1 THEN 'norm' ELSE 'anchor'
     END AS layer_rule,
     mode(residuals ORDER BY residuals DESC) OVER device AS usual_residuals,
     mode(
-        CASE WHEN residuals > 0 THEN residual_products WHEN norms > 1 THEN norm_products END
-    ) OVER device AS usual_products
-FROM found
+        CASE
+            WHEN residuals > 0 THEN residual_products
+            WHEN is_paired THEN products[4]
+            WHEN norms > 1 THEN products[2]
+        END
+    ) OVER device AS usual_products,
+    mode(CASE WHEN is_paired THEN 4 ELSE 2 END) OVER device AS usual_norms
+FROM paired
 WINDOW device AS (PARTITION BY trace_id, device);

@@ -6,8 +6,9 @@
 -- mark      VARCHAR  anchor: attention, once or more in each layer; residual: a norm that also adds
 --                    the residual, which opens a half of a layer; closing: the same fused behind
 --                    the product that ends the half before; norm: any other norm of the hidden
---                    state; head: first kernel of a pass; tail: sampling; expert: of a mixture of
---                    experts; none: nothing, even if a later pattern matches
+--                    state; head: first kernel of a pass; tail: sampling; receive and send: from
+--                    and to another stage of a pipeline; expert: of a mixture of experts; none:
+--                    nothing, even if a later pattern matches
 -- min_rows  BIGINT   rows that the first input must have, in two dimensions; NULL: no matter
 -- comment   VARCHAR  why
 CREATE TABLE ascend_marks (

@@ -14,7 +14,7 @@ WHERE class = 'communication';
 -- PyTorch writes kind, sizes and group beside the kernel (the names of the arguments are those of
 -- Kineto's output_json.cpp) or beside the operator record_param_comms; older versions leave an
 -- annotation around the launch, which has kind and input. XLA has them in the instruction, NCCL in
--- its own ranges.
+-- its own ranges, HCCL in the arguments of its lines in the timeline.
 --
 -- stored: per trace
 --
@@ -187,21 +187,25 @@ SELECT
         nullif(regexp_extract(parts.name, '^hcom_[A-Za-z]+_?_(\d+)_\d+', 1), '')
     ) AS process_group,
     given.group_ranks,
-    coalesce(given.group_size, nccl.group_size, sized.group_size) AS group_size,
+    coalesce(given.group_size, hccl.group_size, nccl.group_size, sized.group_size) AS group_size,
     CASE
-        WHEN given.group_size IS NOT NULL THEN 'arguments'
+        WHEN coalesce(given.group_size, hccl.group_size) IS NOT NULL THEN 'arguments'
         WHEN nccl.group_size IS NOT NULL THEN 'NCCL'
         WHEN sized.group_size IS NOT NULL THEN 'instruction'
     END AS group_size_source,
     given.sequence,
     coalesce(
-        given.elements_in * stated.bytes, launched.elements * noted.bytes, nccl.input_bytes
+        given.elements_in * stated.bytes, hccl.input_bytes, launched.elements * noted.bytes,
+        nccl.input_bytes
     ) AS input_bytes,
-    coalesce(given.elements_out * stated.bytes, nccl.output_bytes, sized.output_bytes)
-        AS output_bytes,
-    coalesce(stated.dtype, noted.dtype, sized.element) AS dtype,
+    coalesce(
+        given.elements_out * stated.bytes, hccl.output_bytes, nccl.output_bytes, sized.output_bytes
+    ) AS output_bytes,
+    coalesce(stated.dtype, hccl.dtype, noted.dtype, sized.element) AS dtype,
     CASE
-        WHEN given.elements_in IS NOT NULL OR given.elements_out IS NOT NULL THEN 'arguments'
+        WHEN given.elements_in IS NOT NULL OR given.elements_out IS NOT NULL
+            OR hccl.input_bytes IS NOT NULL OR hccl.output_bytes IS NOT NULL
+            THEN 'arguments'
         WHEN launched.elements IS NOT NULL THEN 'annotation'
         WHEN coalesce(nccl.input_bytes, nccl.output_bytes) IS NOT NULL THEN 'NCCL'
         WHEN sized.output_bytes IS NOT NULL THEN 'instruction'
@@ -209,6 +213,7 @@ SELECT
 FROM parts
 JOIN given USING (trace_id, kernel_id)
 LEFT JOIN launched USING (trace_id, kernel_id)
+LEFT JOIN _hccl_payloads AS hccl USING (trace_id, kernel_id)
 LEFT JOIN _nccl_payloads AS nccl USING (trace_id, kernel_id)
 LEFT JOIN sized USING (trace_id, kernel_id)
 LEFT JOIN dtypes AS stated ON stated.token = given.element

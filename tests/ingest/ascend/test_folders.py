@@ -66,9 +66,9 @@ def test_a_rank_s_folder_is_one_trace_with_all_its_files(tmp_path):
     assert (result.events, result.rejected) == (2 + 2 + 1 + 1 + 2 + 1, 0)
     assert result.trace == "dp0_pp0_tp1_dcp0_ep1_rank5_20260101120000000"
     [row] = lake.sql(
-        "SELECT format, vendor, rank, rank_source, tp_rank, ep_rank, pp_rank, metadata FROM traces"
+        "SELECT format, vendor, rank, rank_source, tp_rank, ep_rank, pp_rank, dcp_rank, metadata FROM traces"
     ).fetchall()
-    assert row[:-1] == ("ascend", "huawei", 5, "folder name", 1, 1, 0)
+    assert row[:-1] == ("ascend", "huawei", 5, "folder name", 1, 1, 0, 0)
     metadata = json.loads(row[-1])
     assert metadata["chip"] == {"id": 3, "ai_core_num": 24, "aic_frequency": "1850"}
     assert metadata["dcp_rank"] == 0
@@ -202,3 +202,34 @@ def test_companions_can_be_read_alone(tmp_path, name, kind, events):
     [result] = ingest_into(lake, data_file(f"ascend/{name}"))
     assert (result.events, result.rejected) == (events, 0)
     assert lake.sql("SELECT DISTINCT lane, name FROM events").fetchall() == [("meta", kind)]
+
+
+SUMMARY = "Name,Type,Start Time(us),Duration(us)\nAdd1,Add,{},2\n"
+CAPTURE = "PROF_000001_20260101120000000_ABCDEF"
+
+
+def test_the_device_of_a_table_that_names_none_does_not_depend_on_the_way_to_it(tmp_path):
+    """The exporter's output lies beside the only folder of a device; of two devices each has its own below it."""
+    folders = {3: CAPTURE, 5: CAPTURE.replace("000001", "000002"), 6: CAPTURE.replace("000001", "000002")}
+    tables = {
+        3: tmp_path / folders[3] / "mindstudio_profiler_output" / "op_summary_20260101120000.csv",
+        5: tmp_path / folders[5] / "device_5" / "summary" / "op_summary_5_1_20260101120000.csv",
+        6: tmp_path / folders[6] / "device_6" / "summary" / "op_summary_6_1_20260101120000.csv",
+    }
+    for device, table in tables.items():
+        write(table.parent, {table.name: SUMMARY.format(device)})
+    write(tmp_path / folders[3] / "device_3", {"info.json.3": "{}"})
+    found = []
+    for nth, way in enumerate([[tmp_path], [table.parent for table in tables.values()], list(tables.values())]):
+        lake = Lake(tmp_path / f"lake{nth}")
+        ingest_into(lake, *way)
+        found.append(lake.sql("SELECT DISTINCT start_ns, device FROM events ORDER BY ALL").fetchall())
+    assert found == [[(3000, 3), (5000, 5), (6000, 6)]] * 3
+
+
+def test_a_capture_of_the_exporter_is_called_by_its_folder_and_its_device(tmp_path):
+    for device in (5, 6):
+        folder = tmp_path / CAPTURE / f"device_{device}" / "summary"
+        write(folder, {f"op_summary_{device}_1_20260101120000.csv": SUMMARY.format(device)})
+    results = ingest_into(Lake(tmp_path / "lake"), tmp_path)
+    assert sorted(result.trace for result in results) == [f"{CAPTURE}_device_5", f"{CAPTURE}_device_6"]

@@ -86,6 +86,49 @@ def test_a_device_is_the_one_of_its_label_not_its_process(tmp_path):
     assert ask(lake, "SELECT device, stream FROM kernels") == [(3, 2)]
 
 
+def of_two_devices(first: int, second: int, place: int) -> list:
+    """Return the hardware of two devices, labelled NPU alone, by the numbers of its processes and their place."""
+    named = [
+        {"ph": "M", "name": name, "pid": pid, "tid": 0, "args": args}
+        for pid in (first, second)
+        for name, args in (
+            ("process_name", {"name": "Ascend Hardware"}), ("process_labels", {"labels": "NPU"}),
+            ("process_sort_index", {"sort_index": place}), ("thread_name", {"name": "Stream 0"}),
+        )
+    ]  # fmt: skip
+    tasks = [
+        task("Add", f"{start}.000", dur, stream=0) | {"pid": pid}
+        for pid, start, dur in ((first, 100, 5.0), (second, 100, 7.0))
+    ]
+    return [*named, *tasks]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place", "devices"),
+    [
+        # (22334 << 10) | (13 << 5) | device, and 22334, 08 and 00 or 01 one behind the other.
+        (22870432, 22870433, 13, (0, 1)), (2233440800, 2233440801, 8, (0, 1)),
+        # The viewer's place is in neither: nothing tells the devices apart.
+        (22870432, 22870433, 9, (0, 0)),
+    ],
+)  # fmt: skip
+@in_one_lake
+def test_a_process_without_a_device_in_its_label_has_it_in_its_number(tmp_path, first, second, place, devices):
+    lake = yield write_timeline(tmp_path / "trace_view.json", of_two_devices(first, second, place))
+    assert ask(lake, "SELECT dur_ns, device FROM kernels ORDER BY dur_ns") == [(5000, devices[0]), (7000, devices[1])]
+    expected = [(str(first), devices[0]), (str(second), devices[1])]
+    assert ask(lake, "SELECT pid, device FROM lines ORDER BY pid") == expected
+    assert ask(lake, "SELECT pid, device FROM device_processes ORDER BY pid") == expected
+
+
+def test_lines_and_processes_of_a_real_timeline_have_the_device_of_its_kernels(real):
+    found = ask(real, "SELECT process, device, count(*) FROM lines GROUP BY ALL ORDER BY ALL")
+    assert found == [
+        ("Ascend Hardware", 0, 1), ("CANN", None, 4), ("Overlap Analysis", 0, 4), ("Python", None, 3),
+    ]  # fmt: skip
+    assert ask(real, "SELECT pid, device FROM device_processes") == [("800", 0)]
+
+
 @in_one_lake
 def test_control_tasks_are_rows_and_no_kernels(tmp_path):
     events = [
@@ -123,6 +166,31 @@ def test_groups_are_collectives_and_planes_are_their_parts(tmp_path):
     assert ask(lake, "SELECT comm_role, comm_kind, comm_group, op_type FROM ascend_kernels WHERE stream IS NULL") == [
         ("logical", "allreduce", "428", "hcom_allReduce_")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["Stream Id", "Physic Stream Id", None])
+@in_one_lake
+def test_the_stream_of_a_task_has_two_spellings_and_else_is_the_one_its_line_is_named_after(tmp_path, key):
+    """Without it a task is no row's twin, and a copy is no part of its collective: both were counted again."""
+    rows = [
+        {"Task ID": "7", "Start Time(us)": "100.000", "Duration(us)": "5.000"},
+        logical("allReduce", "428_0_1", "200.000", "50.000"),
+    ]
+    tasks = [
+        task("Add", "100.000", 5.0, number=7),
+        task("MEMCPY_ASYNC", "220.000", 20.0, stream=47, number=4, kind="MEMCPY_ASYNC"),
+        task("Add", "300.000", 5.0, number=8),
+    ]
+    for event in tasks:
+        stream = event["args"].pop("Stream Id")
+        event["args"] |= {key: stream} if key else {}
+    shown = [collective("hcom_allReduce__428_0_1", "200.000", 50.0)]
+    shown += [part("Memcpy", "220.000", 20.0, stream=47, number=4)]
+    lake = yield write_folder(tmp_path, rows, [*tasks, *shown])
+    found = ask(lake, "SELECT start_ns, stream, kind FROM kernels ORDER BY ALL")
+    assert found == [(100000, 2, "compute"), (200000, None, "communication"), (300000, 2, "compute")]
+    found = ask(lake, "SELECT start_ns, rule FROM kernel_duplicates ORDER BY ALL")
+    assert found == [(100000, "timeline_twin"), (200000, "timeline_twin"), (220000, "small_task")]
 
 
 def launched(*, number: str = "34359738367") -> list:
@@ -238,6 +306,10 @@ def test_files_of_a_folder_are_of_one_device_whichever_says_it(tmp_path, listed,
     lake = yield write_folder(tmp_path, [row], events, npu=npu, drop=() if listed else ("Device_id",))
     assert ask(lake, "SELECT kernel_id, device FROM kernels ORDER BY start_ns")[0] == (0, device)
     assert ask(lake, "SELECT count(*), count(DISTINCT device) FROM kernels") == [(2, 1)]
+    # What the host shows is of no device.
+    lines = "SELECT process IN ('Python', 'CANN'), device FROM lines GROUP BY ALL ORDER BY ALL"
+    assert ask(lake, lines) == [(False, device), (True, None)]
+    assert ask(lake, "SELECT device FROM device_processes WHERE pid = '102'") == [(device,)]
 
 
 @in_one_lake

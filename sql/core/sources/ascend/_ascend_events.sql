@@ -12,7 +12,8 @@
 -- pid             VARCHAR  process in the timeline
 -- tid             VARCHAR  thread in the timeline
 -- device          INTEGER  device, default 0
--- stream          BIGINT   stream, NULL for a row that stands for a whole collective
+-- stream          BIGINT   stream, by its number or else by the name of its line in the timeline;
+--                          NULL for a row that stands for a whole collective
 -- start_ns        BIGINT   start, ns
 -- dur_ns          BIGINT   duration, ns
 -- end_ns          BIGINT   end, ns
@@ -30,7 +31,9 @@ WITH ascend AS (
     SELECT trace_id FROM traces WHERE format = 'ascend'
 ),
 device_lines AS (
-    SELECT trace_id, pid, tid, role, device
+    SELECT
+        trace_id, pid, tid, role, device,
+        TRY_CAST(regexp_extract(thread, '^Stream (\d+)$', 1) AS BIGINT) AS stream
     FROM _lines
     SEMI JOIN ascend USING (trace_id)
     WHERE role IN ('operation', 'collective', 'detail')
@@ -51,11 +54,14 @@ table_rows AS (
 line_rows AS (
     SELECT
         events.trace_id, events.event_id, events.pid, events.tid,
-        coalesce(events.device, shown.device, 0) AS device, events.stream, events.start_ns,
-        events.dur_ns, events.end_ns, events.name, shown.role,
+        coalesce(events.device, shown.device, 0) AS device, events.stream,
+        shown.stream AS named_stream, events.start_ns, events.dur_ns, events.end_ns, events.name,
+        shown.role,
         json_extract_string(events.args, [
             '$."Task Type"', '$."task type"', '$."Model Id"', '$."model id"', '$."Task Id"',
-            '$."task id"', '$."Subtask Id"', '$."context id"', '$.connection_id', '$."stream id"'
+            '$."task id"', '$."Subtask Id"', '$."context id"', '$.connection_id', '$."stream id"',
+            -- Exporters of 2025 and later write the stream so.
+            '$."Physic Stream Id"'
         ]) AS found
     FROM events
     JOIN device_lines AS shown
@@ -73,7 +79,12 @@ FROM table_rows
 UNION ALL
 SELECT
     trace_id, event_id, 'timeline', role, pid, tid, device,
-    CASE WHEN role <> 'collective' THEN coalesce(stream, TRY_CAST(found[10] AS BIGINT)) END,
+    CASE
+        WHEN role <> 'collective'
+            THEN coalesce(
+                stream, TRY_CAST(found[10] AS BIGINT), TRY_CAST(found[11] AS BIGINT), named_stream
+            )
+    END,
     start_ns, dur_ns, end_ns, name, NULL,
     coalesce(
         _ascend_text(found[1]), _ascend_text(found[2]),

@@ -1,0 +1,132 @@
+"""What kernels of an Ascend device mark in a forward pass, on made-up captures whose truth the generator knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from ...ascend_captures import Capture, Model, paged
+from ...lakes import Own, in_one_lake
+
+
+def ask(lake: Own, query: str) -> list:
+    return lake.rows(query)
+
+
+def masked(capture: Capture, tokens: int, requests: int, layer: int) -> None:
+    """Decode attention under a mask; the first layer also makes the mask, which is no attention."""
+    if layer == 0:
+        capture.add("GenAttentionMaskNdKernel", 3)
+        capture.add("attention_mask", 3)
+    paged(capture, tokens, requests, layer)
+    capture.rows[-2] = replace(capture.rows[-2], kind="PagedAttentionMaskNdKernel", name="PagedAttentionMaskNdKernel")
+
+
+@in_one_lake
+def test_attention_with_a_mask_is_attention_and_what_makes_the_mask_is_not(tmp_path):
+    capture = Capture()
+    for attention in (paged, masked, masked):
+        Model(4, attention).run(capture, 16, 16)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    # Three passes of four layers; where the masked kernels were no anchors, one.
+    assert ask(lake, "SELECT pass_id, layer_count, complete FROM passes ORDER BY pass_id") == [
+        (0, 4, True), (1, 4, True), (2, 4, True),
+    ]  # fmt: skip
+    query = "SELECT count(*), count(DISTINCT layer_id) FROM layer_kernels WHERE pass_id = 1 AND name ILIKE '%mask%'"
+    assert ask(lake, query) == [(6, 4)]
+
+
+def of_a_stage(passes: int) -> Capture:
+    """Return a capture of a middle stage: two tensors come and two go, and a pass begins right after the one before."""
+    capture = Capture()
+    for _ in range(passes):
+        capture.part = "prologue"
+        capture.collective("hcom_receive_", 20)
+        capture.collective("hcom_receive_", 20)
+        Model(3, head=False, tail=False).run(capture, 16, 16)
+        capture.part = "epilogue"
+        capture.collective("hcom_send_", 18)
+        capture.collective("hcom_send_", 18)
+        capture.wait(30)
+    return capture
+
+
+def ring(capture: Capture, tokens: int, requests: int, layer: int) -> None:
+    """Attention of a ring: keys go round, and arrive, in each layer."""
+    capture.collective("hcom_send_", 5)
+    capture.collective("hcom_receive_", 5)
+    paged(capture, tokens, requests, layer)
+
+
+@in_one_lake
+def test_what_a_stage_of_a_pipeline_receives_and_sends_bounds_its_passes(tmp_path):
+    lake = yield of_a_stage(4).write(tmp_path / "kernel_details.csv")
+    # Four passes of three layers were one of twelve where nothing else parts them.
+    assert ask(lake, "SELECT layer_count, complete, pass_source FROM passes") == [(3, True, "signature break")] * 4
+    # 4 + 30 + 3 + 25 and a collective of 15: what is sent is in no layer.
+    halves = "SELECT layer_id, sum_us FROM layer_halves WHERE half = 'ffn' AND pass_id = 1 ORDER BY layer_id"
+    assert ask(lake, halves) == [(0, 77.0), (1, 77.0), (2, 77.0)]
+    parts = "SELECT part, sum_us FROM pass_parts WHERE part <> 'gap' AND pass_id = 1 ORDER BY part"
+    assert ask(lake, parts) == [("epilogue", 36.0), ("prologue", 40.0)]
+
+
+@in_one_lake
+def test_what_every_layer_receives_and_sends_bounds_nothing(tmp_path):
+    capture = Capture()
+    for _ in range(3):
+        Model(4, ring).run(capture, 16, 16)
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    assert ask(lake, "SELECT layer_count, complete FROM passes") == [(4, True)] * 3
+    assert ask(lake, "SELECT DISTINCT sum_us FROM layer_halves WHERE half = 'ffn'") == [(77.0,)]
+
+
+def between_norms(capture: Capture, *, of_queries: bool) -> None:
+    """Append a pass of a model like Gemma 3, each of whose halves has a norm before and after it; sums by add."""
+    capture.pass_no += 1
+    capture.part = "prologue"
+    capture.add("GatherV2", 2, "151936,5120;16;1")
+    capture.part = None
+    for layer in range(3):
+        capture.layer = layer
+        capture.add("RmsNorm", 4)
+        capture.product(16, 640)
+        if of_queries:
+            capture.add("RmsNorm", 2)
+            capture.add("RmsNorm", 2)
+        capture.add("FusedInferAttentionScore", 20, "16,4,128;1000,128,128;1000,128,128;;;16;16")
+        capture.product(16, 512)
+        capture.add("RmsNorm", 5)
+        capture.add("Add", 2)
+        capture.add("RmsNorm", 4)
+        capture.product(16, 3200, 30)
+        capture.add("Gelu", 3)
+        capture.product(16, 512, 25)
+        capture.add("RmsNorm", 5)
+        capture.add("Add", 2)
+    capture.layer = None
+    capture.part = "epilogue"
+    capture.add("RmsNorm", 4)
+    capture.product(16, 9496, 40)
+    capture.add("ArgMaxV2", 6)
+    capture.part = None
+
+
+@pytest.mark.parametrize("of_queries", [False, True])
+@in_one_lake
+def test_a_layer_whose_halves_are_between_norms_begins_at_the_last_of_them(tmp_path, of_queries):
+    capture = Capture(clock=Decimal(1751520000000000 + of_queries))
+    for _ in range(3):
+        between_norms(capture, of_queries=of_queries)
+        capture.wait(3000)
+    lake = yield capture.write(tmp_path / "kernel_details.csv")
+    # 4 + 8 + 20 + 8 + 5 + 2, of queries and keys 2 + 2; 4 + 30 + 3 + 25 + 5 + 2.
+    halves = "SELECT DISTINCT layer_id, half, sum_us, kernel_count FROM layer_halves ORDER BY ALL"
+    attention, products = (51.0, 8) if of_queries else (47.0, 6), (69.0, 6)
+    assert ask(lake, halves) == [
+        (layer, half, *expected) for layer in range(3) for half, expected in (("attn", attention), ("ffn", products))
+    ]
+    parts = "SELECT DISTINCT part, sum_us FROM pass_parts WHERE part <> 'gap' ORDER BY ALL"
+    assert ask(lake, parts) == [("epilogue", 50.0), ("prologue", 2.0)]
