@@ -221,6 +221,30 @@ def test_noise_of_more_than_half_is_called_noise(lake):
     assert all(abs(delta) + detectable <= before / 2 for _, before, delta, detectable in calm)
 
 
+def test_what_one_step_alone_does_is_noise_and_not_the_same(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    for name, steps_with_it in {"without": (), "once": (3,)}.items():
+        trace = Trace()
+        for nth in range(6):
+            at = 1000 * nth
+            trace.kernel(GEMM, at + 2, at + 100, 100)
+            if nth in steps_with_it:
+                trace.kernel("softmax_warp_forward<float>", at + 4, at + 200, 60)
+            trace.note(f"ProfilerStep#{nth}", at, 900)
+        lake.ingest(trace.write(tmp_path / f"{name}.json"))
+    [(before, after, detectable, verdict)] = (
+        compared(lake, "without", "once", anyway=True)
+        .terms.filter("level = 'category' AND name = 'softmax'")
+        .select("before_ns, after_ns, detectable_ns, verdict")
+        .fetchall()
+    )
+    # 60 µs in one of six steps: 10 µs a step, with a standard error of 10, of which 5 degrees of freedom allow more
+    # than twice either way.
+    assert (before, after) == (0, 10_000)
+    assert detectable > 2 * after
+    assert verdict == f"too noisy to tell: ±{100 * detectable / after:.0f} %"
+
+
 def test_more_calls_and_larger_shapes_are_more_work(lake):
     split = "change_ns, more_work_ns, slower_work_ns"
     assert terms(lake, "exact", "twice", split)["compute/activation/Mlp_#/aten::gelu"] == (30_000, 30_000, 0)
