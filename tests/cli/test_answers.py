@@ -60,6 +60,19 @@ def lake(tmp_path_factory):
         (("shapes", "npu", "--limit", "-3"), "x>=0"),
         (("sql", ""), "the query is empty"),
         (("sql", " ;\n"), "the query is empty"),
+        # What DuckDB finds in values when it computes is the query's mistake, and no trace's.
+        *(
+            (("sql", f"SELECT {wrong}"), f"{why}\n  A value in the query is not one that can be computed with")
+            for wrong, why in {
+                "count(*) FROM kernels WHERE regexp_matches(name, '(')": "missing ): (",
+                "strptime('x', '%Y')": 'Could not parse string "x" according to format specifier "%Y"',
+                "printf('%d', 'a')": 'Invalid type specifier "d" for formatting a value of type string',
+                "$x": "Values were not provided for the following parameters: x",
+                "[1][1:2:0]": "Slice step cannot be zero",
+                "error('boom')": "boom",
+            }.items()
+        ),
+        (("history", "step_ms", "--where", "regexp_matches(trace, '[')"), "missing ]: ["),
         (("schema", "layerz"), "no such relation. Near: layers"),
         (("schema", "--tree", "layerz"), "no such relation. Near: layers"),
         (("schema", "--tree"), "needs the name"),
@@ -71,6 +84,7 @@ def test_what_cannot_be_is_said_and_ends_with_2(run, words, said):
     assert said in err
     assert "This should not happen" not in err
     assert "SELECT p." not in err
+    assert "tracelake remove" not in err
     assert len(err) < 600
 
 
