@@ -1,5 +1,5 @@
--- One row per value of an attribute and metric: the traces with that value together, in the order in
--- which they were recorded.
+-- One row per value of an attribute and metric: the traces with that value together, in the order
+-- in which they were recorded.
 --
 -- `FROM history_points(measures, 'run', NULL)` with a relation, or a CTE of the query, of the
 -- columns trace_id, metric and value; an attribute of trace_labels (run, model, commit …); and a
