@@ -73,6 +73,7 @@ def lake(tmp_path_factory):
             }.items()
         ),
         (("history", "step_ms", "--where", "regexp_matches(trace, '[')"), "missing ]: ["),
+        (("sql", "SELECT 1; SELECT 2"), "a query is one statement, and these are 2: ask them one by one."),
         (("schema", "layerz"), "no such relation. Near: layers"),
         (("schema", "--tree", "layerz"), "no such relation. Near: layers"),
         (("schema", "--tree"), "needs the name"),
@@ -231,6 +232,13 @@ def test_a_file_written_has_the_text_of_stdout(run, tmp_path):
     code, _, err = run("extract", "npu", "--pass", "0", "-o", tmp_path)
     assert code == 2
     assert "is a directory" in err
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl"])
+def test_columns_of_one_name_are_keys_of_their_own(run, format_):
+    code, out, _ = run("sql", "SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS A, 5 AS a", "--format", format_)
+    assert code == 0
+    assert json.loads(out.strip("[]\n")) == {"a": 1, "a_2": 2, "a_1": 3, "A": 4, "a_3": 5}
 
 
 def test_a_terminal_does_not_obey_what_is_in_a_name(run, tmp_path):
