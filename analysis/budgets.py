@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,9 +99,9 @@ def judge(store: Store, budgets: Sequence[Budget]) -> duckdb.DuckDBPyRelation:
     is beyond the threshold by no more than the noise.
 
     Raises:
-        InputError: a budget's query is invalid.
+        InputError: a budget's query is invalid, or its answer.
     """
-    return store.sql(" UNION ALL ".join(f"({_judged(store, budget)})" for budget in budgets))
+    return reduce(lambda one, other: one.union(other), [_judged(store, budget) for budget in budgets])
 
 
 def _read(path: Path) -> list[Budget]:
@@ -140,18 +141,32 @@ def _budget(path: Path, entry: dict[str, Any]) -> Budget:
     return Budget(str(path), **entry)
 
 
-def _judged(store: Store, budget: Budget) -> str:
-    """Return the SQL that judges a budget's rows."""
+def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
+    """Return a budget's rows and their verdicts, computed once.
+
+    Raises:
+        InputError: its query is invalid, or its answer.
+    """
+    import duckdb
+
     # A comment may end it.
     query = budget.query.strip().rstrip(";") + "\n"
     try:
         columns = store.sql(query).columns
+        if "value" not in columns:
+            raise UsageError(f"its query gives no column value, but {columns}.")
+        rows = store.kept(_with_verdicts(budget, query, columns))
     except UsageError as error:
         raise InputError(f"{budget.file}: budget {budget.name}: {error}") from None
-    if "value" not in columns:
-        raise InputError(f"{budget.file}: budget {budget.name}: its query gives no column value, but {columns}.")
-    if not store.sql(f"SELECT 1 FROM ({query}) LIMIT 1").fetchall():
-        query, columns = "SELECT NULL AS value", ["value"]
+    except (duckdb.DataError, duckdb.ProgrammingError, duckdb.NotSupportedError) as error:
+        # The other lines quote the query that is made around the budget's.
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{budget.file}: budget {budget.name}: {reason}") from None
+    return rows if rows.limit(1).fetchall() else store.kept(_with_verdicts(budget, "SELECT NULL AS value", ["value"]))
+
+
+def _with_verdicts(budget: Budget, query: str, columns: Sequence[str]) -> str:
+    """Return the SQL that judges the rows of a query."""
     asked = ", ".join(f"{name if name in columns else other} AS {name}" for name, other in _COLUMNS.items())
     default = "NULL" if budget.threshold is None else repr(float(budget.threshold))
     sign = "-1" if budget.worse == "lower" else "1"

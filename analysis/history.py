@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from ..engine.errors import UsageError
+from ..engine.errors import TracelakeError, UsageError
 from ..engine.sql import modules
 from ..engine.sql.modules import quoted
+from ..ingest.inputs import names_input
 from . import shifts
 from .shifts import Shift
-from .sides import Side
+from .sides import Side, check_label, traces_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,6 +36,7 @@ class History:
         shifts: the shifts, as places in these rows.
         verdicts: a sentence for each, or why there cannot be one.
         pairs: for each shift the last run before it and the first of it.
+        sides: for each shift the words that name these two as sides of a comparison; empty where no word does.
         levels: for each shift the traces of the level before and of the level after, as sides of a comparison.
         metric: the metric.
         unit: its unit; empty of a column of a relation.
@@ -44,6 +47,7 @@ class History:
     shifts: tuple[Shift, ...]
     verdicts: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
+    sides: tuple[tuple[str, str], ...]
     levels: tuple[tuple[Side, Side], ...]
     metric: str
     unit: str
@@ -57,12 +61,17 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         store: the lake.
         metric: a metric of the table history_metrics, or a column of a relation with traces, as in
             time_breakdown.idle_pct: the median of a trace's rows.
-        by: a setting or tag whose value is common to the traces of a point: run, model, commit; trace for each alone.
+        by: an attribute of `trace_labels` whose value is common to the traces of a point: run, model, commit; trace for
+            each alone.
         where: an SQL condition on the columns of traces.
 
     Raises:
-        UsageError: the metric or the condition cannot be answered, no trace has it, or ruptures is not installed.
+        UsageError: the metric or the condition cannot be answered, no trace has it or the attribute, or ruptures is not
+            installed.
     """
+    # A lake of traces without runs has a history, too.
+    if by != "run":
+        check_label(store, by)
     measured, unit, words = _measured(store, metric)
     traces, ids = "NULL", None
     if where is not None:
@@ -71,22 +80,25 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
             raise UsageError(f"--where {where}: no trace fits. `tracelake schema traces` lists the columns.")
         traces = f"[{', '.join(map(quoted, ids))}]"
     store.prepare("history_points")
-    points = measured.query(
+    measures = measured.query(
         "measured", f"SELECT * FROM history_points(measured, {quoted(by)}, {traces}) ORDER BY recorded_at, run"
     )
-    assert points is not None  # a SELECT has an answer
-    names = points.columns
-    rows = [dict(zip(names, row, strict=True)) for row in points.fetchall()]
+    assert measures is not None  # a SELECT has an answer
+    names = measures.columns
+    rows = [dict(zip(names, row, strict=True)) for row in measures.fetchall()]
     if not rows:
         raise UsageError(f"{metric}: no trace has a value of it.")
     found = tuple(shifts.find([row["value"] for row in rows]))
     _add_levels(rows, found, words)
+    points = _points(store, by)
+    pairs = tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found)
     return History(
         rows=_relation(store, rows),
         shifts=found,
         verdicts=_verdicts(rows, found, unit),
-        pairs=tuple((rows[one.start - 1]["run"], rows[one.start]["run"]) for one in found),
-        levels=tuple(_levels(store, by, ids, [row["run"] for row in rows], found)),
+        pairs=pairs,
+        sides=tuple((_side(store, by, points, before), _side(store, by, points, after)) for before, after in pairs),
+        levels=tuple(_levels(points, ids, [row["run"] for row in rows], found)),
         metric=metric,
         unit=unit,
         doubts=_doubts(store, by, measured, ids),
@@ -143,14 +155,29 @@ def _add_levels(rows: list[dict[str, Any]], found: Sequence[Shift], words: tuple
             }
 
 
+def _points(store: Store, by: str) -> dict[str, str]:
+    """Return the point of each trace: one without the tag is a point of its own."""
+    labels = store.rows("SELECT trace_id, key, value FROM trace_labels WHERE key IN ('trace', $1)", [by])
+    points = {one: name for one, key, name in labels if key == "trace"}
+    return points | {one: value for one, key, value in labels if key == by}
+
+
+def _side(store: Store, by: str, points: Mapping[str, str], run: str) -> str:
+    """Return the word that names the traces of a point as a side of a comparison; empty where there is none."""
+    traces = tuple(sorted(one for one, point in points.items() if point == run))
+    for word in (f"{by}={run}" if by != "trace" else run, run, *traces):
+        # The name of a trace may be that of a file, too, which is not to be read for it.
+        if not names_input(word):
+            with contextlib.suppress(TracelakeError):
+                if traces_of(store, word) == traces:
+                    return word
+    return ""
+
+
 def _levels(
-    store: Store, by: str, ids: Sequence[str] | None, runs: Sequence[str], found: Sequence[Shift]
+    points: Mapping[str, str], ids: Sequence[str] | None, runs: Sequence[str], found: Sequence[Shift]
 ) -> Iterator[tuple[Side, Side]]:
     """Give for each shift the traces of the levels on both sides of it."""
-    labels = store.rows("SELECT trace_id, key, value FROM trace_labels WHERE key IN ('trace', $1)", [by])
-    # A trace without the tag is a point of its own.
-    points = {one: name for one, key, name in labels if key == "trace"}
-    points |= {one: value for one, key, value in labels if key == by}
     starts = [0, *(one.start for one in found), len(runs)]
     sides = [
         Side(

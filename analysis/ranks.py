@@ -21,6 +21,9 @@ _OF = {
     "call": ("rank_waits", "arrival_ns, call"),
 }
 
+#: What a rank that the lake does not have leaves open.
+_UNKNOWN = "whether the others wait for it, and how long, cannot be told."
+
 
 @dataclass(frozen=True)
 class Ranks:
@@ -30,7 +33,8 @@ class Ranks:
         run: the run, or the id of the trace where it has none.
         relation: the relation that the rows are of.
         rows: its rows of the run.
-        verdicts: a sentence for each rank that the others wait for, or that cannot be judged.
+        verdicts: a sentence about ranks that the lake does not have, and one for each that the others wait for, or that
+            has no partner to be judged by.
     """
 
     run: str
@@ -77,15 +81,17 @@ def ranks(store: Store, run: str, by: str = "rank") -> Ranks:
         raise UsageError(f"by={by}: expected rank, step or call.")
     name, _ = find_run(store, run)
     relation, order = _OF[by]
-    verdicts = store.rows(
-        "SELECT rank, device, verdict, waited_for_steps, steps, waited_for_ms, step_ms, unpaired_reason "
-        f"FROM ranks WHERE run = {quoted(name)} AND verdict <> 'as the others' ORDER BY waited_for_ms DESC, rank"
+    judged = store.rows(
+        "SELECT calls, missing_reason, rank, device, verdict, waited_for_steps, steps, waited_for_ms, step_ms, "
+        f"unpaired_reason FROM ranks WHERE run = {quoted(name)} ORDER BY waited_for_ms DESC, rank"
     )
+    missing = sorted({why for _, why, *_ in judged if why})
+    odd = [row for calls, _, *row in judged if row[2] != "as the others" and not (calls and row[2] == "cannot tell")]
     return Ranks(
         run=name,
         relation=relation,
         rows=store.sql(f"SELECT * FROM {relation} WHERE run = {quoted(name)} ORDER BY {order}"),
-        verdicts=tuple(_sentence(*row) for row in verdicts),
+        verdicts=(*(f"{why}: {_UNKNOWN}" for why in missing), *(_sentence(*row) for row in odd)),
     )
 
 

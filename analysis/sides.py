@@ -132,7 +132,7 @@ def judge(store: Store, words: Sequence[str]) -> None:
     if len(found) > 1:
         names = ", ".join(value for (value,) in found)
         raise UsageError(f"these traces were set several baselines ({names}): give one with --baseline.")
-    first = [Side(name, _traces(store, name)) for (name,) in found]
+    first = [Side(name, traces_of(store, name)) for (name,) in found]
     store.renew([*traces, *(one for side in first for one in side.traces)])
     rows = [(side.name, one, 0) for side in first for one in side.traces]
     store.give("given_sides", rows + [(side.name, one, 1) for side in sides for one in side.traces], alone=True)
@@ -140,7 +140,7 @@ def judge(store: Store, words: Sequence[str]) -> None:
 
 def _named(store: Store, words: Sequence[str]) -> list[Side]:
     """Return the side that each word names."""
-    return [Side(name, _traces(store, word)) for name, word in zip(_names(words), words, strict=True)]
+    return [Side(name, traces_of(store, word)) for name, word in zip(_names(words), words, strict=True)]
 
 
 def _names(words: Sequence[str]) -> list[str]:
@@ -150,8 +150,13 @@ def _names(words: Sequence[str]) -> list[str]:
     return [f"{name} ({nth + 1})" if nth else name for name, nth in zip(names, before, strict=True)]
 
 
-def _traces(store: Store, word: str) -> tuple[str, ...]:
-    """Return the traces that a word names."""
+def traces_of(store: Store, word: str) -> tuple[str, ...]:
+    """Return the traces that a word names.
+
+    Raises:
+        UsageError: it names none.
+        InputError: a file cannot be ingested.
+    """
     if "=" in word and not names_input(word):
         return _filtered(store, word)
     runs = [] if names_input(word) else store.rows("SELECT trace_id FROM traces WHERE run = $1 ORDER BY 1", [word])
@@ -170,7 +175,7 @@ def _filtered(store: Store, word: str) -> tuple[str, ...]:
         raise UsageError(f"{word}: expected KEY=VALUE, as in hardware=h100_sxm; several with spaces between.")
     found: set[str] | None = None
     for key, value in terms:
-        _check_label(store, key)
+        check_label(store, key)
         rows = store.rows("SELECT trace_id FROM trace_labels WHERE key = $1 AND value GLOB $2", [key, value])
         found = {one for (one,) in rows} if found is None else found & {one for (one,) in rows}
     if not found:
@@ -181,7 +186,12 @@ def _filtered(store: Store, word: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _check_label(store: Store, key: str) -> None:
+def check_label(store: Store, key: str) -> None:
+    """Check that a trace has an attribute.
+
+    Raises:
+        UsageError: none has it.
+    """
     known = [label for (label,) in store.rows("SELECT DISTINCT key FROM trace_labels ORDER BY key")]
     if key not in known:
         near = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
@@ -189,7 +199,7 @@ def _check_label(store: Store, key: str) -> None:
 
 
 def _split(store: Store, traces: set[str] | None, by: str) -> list[Side]:
-    _check_label(store, by)
+    check_label(store, by)
     rows = store.rows(
         "SELECT value, trace_id FROM trace_labels WHERE key = $1 ORDER BY TRY_CAST(value AS DOUBLE), value, trace_id",
         [by],

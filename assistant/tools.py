@@ -175,8 +175,8 @@ def history(lake: Lake, given: Arguments) -> Answer:
     answer = lake.history(given["metric"], given["by"])
     shown = for_people(lake.store, "history", answer.rows)
     about: dict[str, Any] = {"verdicts": answer.verdicts}
-    if answer.pairs and given["by"] == "run":
-        about["last_shift"] = dict(zip(("before", "after"), (f"run={run}" for run in answer.pairs[-1]), strict=True))
+    if answer.sides and all(answer.sides[-1]):
+        about["last_shift"] = dict(zip(("before", "after"), answer.sides[-1], strict=True))
     facts = {"shifted": "last_shift" in about}
     return fetched(shown, given, about=about, trust=_of_lake(lake), facts=facts, order="in the order of time")
 

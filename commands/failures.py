@@ -105,10 +105,8 @@ def _described(error: BaseException) -> tuple[str, int]:
             full = "\n  The disk is full." if _FULL in str(error) else ""
             return f"cannot be read or written: {_first(error)}{full}", _UNUSABLE
         if isinstance(error, duckdb.InvalidInputException):
-            return (
-                f"{_first(error)}\n  A trace in the lake has unreadable values. "
-                "`tracelake doctor` names traces that are set aside; `tracelake remove` takes one away."
-            ), _UNUSABLE
+            # Not the lake's: its files were read again, and what a trace's own rows fail at sets the trace aside.
+            return f"{_first(error)}\n  A value in the query is not one that can be computed with, or is missing.", 2
     return f"{type(error).__name__}: {error}\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did.", 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("metric")
 @click.option(
     "--by", default="run", show_default=True, metavar="TAG",
-    help="Traces with one value of this setting or tag are one point; trace for each alone.",
+    help="Traces with one value of this attribute or tag are one point; trace for each alone.",
 )  # fmt: skip
 @click.option("--where", metavar="SQL", help="A condition on the columns of `traces`.")
 @format_options
@@ -54,8 +55,9 @@ def history(
         say(f"are these runs of one program? {'; '.join(answer.doubts)}. --where keeps those of one.")
     for verdict in answer.verdicts:
         say(verdict)
-    for before, after in answer.pairs:
-        say(f"what changed: tracelake compare run='{before}' run='{after}'")
+    for sides in answer.sides:
+        if all(sides):
+            say(f"what changed: tracelake compare {shlex.join(sides)}")
     if page := page_file(format_, output):
         opened.write_page(answer, page)
         return

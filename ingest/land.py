@@ -32,6 +32,7 @@ from ..engine.storage.layout import Layout, listing
 from ..engine.storage.objects import ObjectPath, each
 from ..engine.storage.tables import Tables
 from .one import Ingested, Progress, Staged, read_one
+from .places import shown
 
 Settings = Mapping[str, str | None]
 _log = logging.getLogger("tracelake")
@@ -107,7 +108,7 @@ def land(
             compact(layout)
         fresh = new.keys() - known
         return [
-            one.ingested
+            replace(one.ingested, places=shown(one.entry, given))
             if one is new.get(one.trace_id) and one.trace_id in fresh
             else replace(one.ingested, new=False, places=since[one.trace_id])
             for one in staged

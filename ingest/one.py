@@ -199,7 +199,7 @@ def _read_into(
     ingested = Ingested(
         what.name, trace_id, str(entry["trace"]), True, extent[2], notes.rejected, notes.repaired, notes.skipped,
         notes.redacted, unmatched, notes.truncated is not None, notes.truncated or notes.first(),
-        places.shown(entry),
+        places.shown(entry, {}),
     )  # fmt: skip
     # The folder's name says whose they are, to whoever reads the files.
     return Staged(entry, events.rename(folder / f"trace_id={trace_id}"), ingested)

@@ -92,14 +92,15 @@ def metadata_of(facts: dict[str, Fact]) -> dict[str, Any]:
     return {"places": said} if said else {}
 
 
-def shown(entry: Mapping[str, Any]) -> str:
-    """Return in words what was taken from names, and what was not, since the file says otherwise."""
+def shown(entry: Mapping[str, Any], given: Mapping[str, str | None]) -> str:
+    """Return in words what was taken from names, and what was not, since the file or a setting says otherwise."""
     words = []
     for key, one in json.loads(entry.get("metadata") or "{}").get("places", {}).items():
-        held, what = entry.get(key), key.replace("_", " ")
-        by_name = key != "rank" or entry.get("rank_source") in _BY_NAMES
+        is_given = given.get(key) is not None
+        held, what = given[key] if is_given else entry.get(key), key.replace("_", " ")
+        by_name = not is_given and (key != "rank" or entry.get("rank_source") in _BY_NAMES)
         if held is not None and str(held) != one["value"]:
-            source = "the file" if by_name else entry["rank_source"]
+            source = "user" if is_given else "the file" if by_name else entry["rank_source"]
             words.append(f"{what} {held} ({source}; {one['source']}: {one['value']})")
         elif by_name:
             words.append(f"{what} {one['value']} ({one['source']})")

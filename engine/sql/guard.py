@@ -91,7 +91,8 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     """Check that a query reads and nothing else. One that does not parse is left for DuckDB to explain.
 
     Raises:
-        UsageError: it writes, changes a setting, or runs text as a query.
+        UsageError: it writes, changes a setting, or runs text as a query; it is several statements, of which DuckDB
+            would give the last one's answer alone.
     """
     import duckdb
 
@@ -101,6 +102,8 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         return
     for statement in statements:
         _check_statement(connection, statement)
+    if len(statements) > 1:
+        raise UsageError(f"a query is one statement, and these are {len(statements)}: ask them one by one.")
 
 
 def _check_statement(connection: duckdb.DuckDBPyConnection, statement: Any) -> None:

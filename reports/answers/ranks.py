@@ -21,7 +21,7 @@ _PARTS = {"compute_ms": "compute", "exposed_communication_ms": "communication al
 _RANKS, _STEPS, _ROWS = 64, 100, 100
 _OF_RANK = ("label", "verdict", "steps", "step_ms", "compute_ms", "exposed_communication_ms", "idle_ms", "waiting_ms",
             "waited_for_ms", "waited_for_steps", "late_start_steps", "slow_compute_steps", "slow_link_steps",
-            "earlier_call_steps", "calls", "unpaired_calls", "unpaired_reason")  # fmt: skip
+            "earlier_call_steps", "calls", "unpaired_calls", "unpaired_reason", "missing_reason")  # fmt: skip
 _OF_CLOCK = ("label", "clock_offset_us", "clock_residual_us", "calls")
 _OF_STEP = ("label", "step", "is_steady", "step_us", "compute_us", "exposed_communication_us", "idle_us", "waiting_us",
             "waited_for_us", "cause")  # fmt: skip
@@ -62,7 +62,8 @@ def _opening(answer: Ranks, ranks: Sequence[Row]) -> Opening:
             step += "; their collectives cannot be paired, so nobody's waiting is known"
         else:
             share = 100 * means["waiting_ms"] / means["step_ms"]
-            step += f"; a rank waits {words.time(1e6 * means['waiting_ms'])} of it for others, {share:.1f} %"
+            least = "at least " if any(row["missing_reason"] for row in ranks) else ""
+            step += f"; a rank waits {least}{words.time(1e6 * means['waiting_ms'])} of it for others, {share:.1f} %"
     whole = sum(means[key] or 0 for key in _PARTS)
     parts = tuple((name, 100 * (means[key] or 0) / whole) for key, name in _PARTS.items()) if whole else ()
     calls, unpaired = (sum(row[key] for row in ranks) for key in ("calls", "unpaired_calls"))
@@ -76,7 +77,7 @@ def _opening(answer: Ranks, ranks: Sequence[Row]) -> Opening:
             ("step", step), ("time", "no device operation takes time"),
             ("first", " ".join(answer.verdicts[:3]) or "no rank stands out"), ("trust", trust),
         ),
-        "warning" if unpaired or not calls else "ok", parts,
+        "warning" if unpaired or not calls or any(row["missing_reason"] for row in ranks) else "ok", parts,
     )  # fmt: skip
 
 

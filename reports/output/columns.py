@@ -144,7 +144,8 @@ COLUMNS = {
             round(waiting_ms, 3) AS waiting_ms, round(waited_for_ms, 3) AS waited_for_ms, waited_for_steps,
             late_start_steps AS late_start, slow_compute_steps AS slow_compute, slow_link_steps AS slow_link,
             earlier_call_steps AS earlier_call, verdict, calls, unpaired_calls AS unpaired,
-            round(clock_offset_us, 1) AS clock_offset_us, round(clock_residual_us, 3) AS residual_us, unpaired_reason
+            round(clock_offset_us, 1) AS clock_offset_us, round(clock_residual_us, 3) AS residual_us, unpaired_reason,
+            missing_reason
         FROM rows
         ORDER BY rank, trace, device
         """,

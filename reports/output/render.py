@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -171,12 +172,13 @@ def _text(
     if format == "csv":
         write_csv(relation, out, spreadsheet=spreadsheet)
     elif format == "jsonl":
+        keys = _keys(columns)
         for row in _begun(relation):
-            out.write(_json_object(columns, row) + "\n")
+            out.write(_json_object(keys, row) + "\n")
     elif format == "json":
-        separator = "["
+        keys, separator = _keys(columns), "["
         for row in _begun(relation):
-            out.write(separator + "\n" + _json_object(columns, row))
+            out.write(separator + "\n" + _json_object(keys, row))
             separator = ","
         out.write("[]\n" if separator == "[" else "\n]\n")
     else:
@@ -224,8 +226,17 @@ def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[A
     yield from (relation.limit(limit) if limit else relation).iter_rows()
 
 
-def _json_object(columns: list[str], row: tuple[Any, ...]) -> str:
-    values = dict(zip(columns, map(plain, row), strict=True))
+def _keys(columns: Sequence[str]) -> list[str]:
+    """Return names of columns as keys of an object, each once: `ts`, `ts_1`, as DuckDB names them in a Parquet file."""
+    keys: list[str] = []
+    for name in columns:
+        others = (f"{name}_{nth}" for nth in count(1))
+        keys.append(name if name not in keys else next(one for one in others if one not in {*keys, *columns}))
+    return keys
+
+
+def _json_object(keys: list[str], row: tuple[Any, ...]) -> str:
+    values = dict(zip(keys, map(plain, row), strict=True))
     return json_text(json.dumps(values, ensure_ascii=False, allow_nan=False))
 
 

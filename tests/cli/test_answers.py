@@ -60,6 +60,20 @@ def lake(tmp_path_factory):
         (("shapes", "npu", "--limit", "-3"), "x>=0"),
         (("sql", ""), "the query is empty"),
         (("sql", " ;\n"), "the query is empty"),
+        # What DuckDB finds in values when it computes is the query's mistake, and no trace's.
+        *(
+            (("sql", f"SELECT {wrong}"), f"{why}\n  A value in the query is not one that can be computed with")
+            for wrong, why in {
+                "count(*) FROM kernels WHERE regexp_matches(name, '(')": "missing ): (",
+                "strptime('x', '%Y')": 'Could not parse string "x" according to format specifier "%Y"',
+                "printf('%d', 'a')": 'Invalid type specifier "d" for formatting a value of type string',
+                "$x": "Values were not provided for the following parameters: x",
+                "[1][1:2:0]": "Slice step cannot be zero",
+                "error('boom')": "boom",
+            }.items()
+        ),
+        (("history", "step_ms", "--where", "regexp_matches(trace, '[')"), "missing ]: ["),
+        (("sql", "SELECT 1; SELECT 2"), "a query is one statement, and these are 2: ask them one by one."),
         (("schema", "layerz"), "no such relation. Near: layers"),
         (("schema", "--tree", "layerz"), "no such relation. Near: layers"),
         (("schema", "--tree"), "needs the name"),
@@ -71,6 +85,7 @@ def test_what_cannot_be_is_said_and_ends_with_2(run, words, said):
     assert said in err
     assert "This should not happen" not in err
     assert "SELECT p." not in err
+    assert "tracelake remove" not in err
     assert len(err) < 600
 
 
@@ -217,6 +232,13 @@ def test_a_file_written_has_the_text_of_stdout(run, tmp_path):
     code, _, err = run("extract", "npu", "--pass", "0", "-o", tmp_path)
     assert code == 2
     assert "is a directory" in err
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl"])
+def test_columns_of_one_name_are_keys_of_their_own(run, format_):
+    code, out, _ = run("sql", "SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS A, 5 AS a", "--format", format_)
+    assert code == 0
+    assert json.loads(out.strip("[]\n")) == {"a": 1, "a_2": 2, "a_1": 3, "A": 4, "a_3": 5}
 
 
 def test_a_terminal_does_not_obey_what_is_in_a_name(run, tmp_path):

@@ -146,6 +146,17 @@ def test_junit_has_a_suite_per_file_and_a_case_per_row(run, tmp_path):
         (STEP_TIME + 'threshold = "3"\n', "threshold must be a number"),
         (STEP_TIME + STEP_TIME, "two budgets have the name step_time"),
         (STEP_TIME.replace("SELECT side", "DROP TABLE x; SELECT side"), "budget step_time: "),
+        *(
+            (STEP_TIME.replace("after_ns / 1e6 AS", f"{value} AS"), f"team.toml: budget step_time: {why}")
+            for value, why in {
+                "'abc'": "Conversion Error: Could not convert string 'abc' to DOUBLE",
+                "[after_ns]": "Conversion Error: Unimplemented type for cast (BIGINT[] -> DOUBLE)",
+                "INTERVAL 1 DAY": "Conversion Error: Unimplemented type for cast (INTERVAL -> DOUBLE)",
+                "CAST(side AS INTEGER)": "Conversion Error: Could not convert string 'tuesday' to INT32",
+                "error('boom')": "Invalid Input Error: boom",
+                "1 AS value; SELECT 2": "a query is one statement, and these are 2",
+            }.items()
+        ),
     ],
 )
 def test_an_unusable_file_of_budgets_exits_with_3(run, tmp_path, text, message):
@@ -155,6 +166,9 @@ def test_an_unusable_file_of_budgets_exits_with_3(run, tmp_path, text, message):
     assert (code, out) == (3, "")
     assert message in err
     assert "Traceback" not in err
+    # What is made around a budget's query is not shown.
+    assert "_budget_verdict" not in err
+    assert "LINE" not in err
 
 
 def test_the_shipped_budgets_are_answered(run):

@@ -334,6 +334,16 @@ def test_runs_by_names_of_folders_are_answered_for_like_any_other(tmp_path, run_
     assert (missing.returncode, missing.stderr) == (3, "tracelake: exp/other: no such file.\n")
 
 
+def test_a_setting_is_said_in_place_of_what_a_name_says(tmp_path, run_cli):
+    folder = tmp_path / "nightly" / "r"
+    folder.mkdir(parents=True)
+    paths = write_ranks(folder, [Rank(), Rank()], steps=2)
+    lake = tmp_path / "lake"
+    shown = run_cli("ingest", *paths, "--run", "even", lake=lake).stderr
+    assert shown.count("; run even (user; folder name: r)") == 2
+    assert run_cli("sql", "SELECT DISTINCT run FROM traces", "--format", "csv", lake=lake).stdout == "run\neven\n"
+
+
 def test_a_trace_that_came_before_the_others_of_its_run_is_said_to_be_of_it_and_can_be_set(tmp_path, run_cli):
     first, second = touch_jobs(tmp_path, {"m/rank0.json": (0, 2), "b/rank1.json": (1, 2)})
     lake = tmp_path / "lake"

@@ -1,6 +1,6 @@
 -- One row per reason to doubt that the points of a history are of one program.
 --
--- `FROM history_doubts('run', traces)` with the name of a tag or setting, as in history_points, and
+-- `FROM history_doubts('run', traces)` with an attribute of trace_labels, as in history_points, and
 -- a list of traces.
 --
 -- question  VARCHAR  model, phase, hardware, devices or basis: several values are known; work:
@@ -10,12 +10,12 @@
 CREATE MACRO history_doubts(of_tag, of_traces) AS TABLE
 WITH points AS (
     SELECT
-        traces.trace_id, coalesce(tags.value, traces.trace) AS run,
+        traces.trace_id, coalesce(labels.value, traces.trace) AS run,
         min(traces.recorded_at) OVER (
-            PARTITION BY coalesce(tags.value, traces.trace)
+            PARTITION BY coalesce(labels.value, traces.trace)
         ) AS recorded_at
     FROM traces
-    LEFT JOIN tags ON tags.trace_id = traces.trace_id AND tags.key = of_tag
+    LEFT JOIN trace_labels AS labels ON labels.trace_id = traces.trace_id AND labels.key = of_tag
     WHERE list_contains(of_traces, traces.trace_id)
 ),
 known AS (

@@ -1,12 +1,12 @@
--- One row per value of a tag and metric: the traces with that value together, in the order in which
--- they were recorded.
+-- One row per value of an attribute and metric: the traces with that value together, in the order
+-- in which they were recorded.
 --
 -- `FROM history_points(measures, 'run', NULL)` with a relation, or a CTE of the query, of the
--- columns trace_id, metric and value; the name of a tag or setting (run, model, commit …); and a
--- list of traces, or NULL for all. A trace without the tag stands for itself, by its name.
+-- columns trace_id, metric and value; an attribute of trace_labels (run, model, commit …); and a
+-- list of traces, or NULL for all. A trace without the attribute stands for itself, by its name.
 --
 -- metric       VARCHAR    metric
--- run          VARCHAR    value of the tag, else name of the trace
+-- run          VARCHAR    value of the attribute, else name of the trace
 -- recorded_at  TIMESTAMP  when the first of them was recorded, UTC
 -- source       VARCHAR    where that is from, as in traces
 -- traces       BIGINT     traces
@@ -16,10 +16,10 @@
 CREATE MACRO history_points(measured, of_tag, of_traces) AS TABLE
 WITH named AS (
     SELECT
-        traces.trace_id, coalesce(tags.value, traces.trace) AS run, traces.recorded_at,
+        traces.trace_id, coalesce(labels.value, traces.trace) AS run, traces.recorded_at,
         traces.recorded_at_source
     FROM traces
-    LEFT JOIN tags ON tags.trace_id = traces.trace_id AND tags.key = of_tag
+    LEFT JOIN trace_labels AS labels ON labels.trace_id = traces.trace_id AND labels.key = of_tag
     WHERE of_traces IS NULL OR list_contains(of_traces, traces.trace_id)
 ),
 -- A relation may have several rows of a trace.

@@ -16,6 +16,11 @@
 -- call               VARCHAR  the call, the same on all devices; NULL where it has no partner
 -- kind               VARCHAR  kind of collective
 -- sequence           BIGINT   number of the call within the group, where the trace has it
+-- process_group      VARCHAR  name of its group of ranks
+-- group_ranks        VARCHAR  the ranks of that group, as the trace lists them
+-- group_size         BIGINT   their number
+-- group_size_source  VARCHAR  where it is from, as in collectives
+-- participants       BIGINT   devices that the lake has of the call, itself at least
 -- arrival_ns         BIGINT   start on the clock of the group's first rank, ns
 -- is_last            BOOLEAN  it came last
 -- waiting_us         DOUBLE   from start to the start of the last, µs
@@ -34,7 +39,8 @@ CREATE VIEW _rank_calls AS
 WITH calls AS (
     SELECT
         own.trace_id, own.device, own.collective_id, coalesce(traces.run, own.trace_id) AS run,
-        own.rank, own.kind, own.sequence, own.start_ns, parts.call, parts.participants,
+        own.rank, own.kind, own.sequence, own.process_group, own.group_ranks, own.group_size,
+        own.group_size_source, own.start_ns, parts.call, parts.participants,
         parts.arrival_ns, parts.is_last, parts.waiting_us, parts.late_us, parts.clock_offset_us,
         parts.clock_residual_us, parts.clock_calls, own.before_us, own.computed_before_us,
         row_number() OVER in_time = 1 AS is_first,
@@ -66,7 +72,8 @@ compared AS (
 ),
 behind AS (
     SELECT
-        trace_id, device, collective_id, run, rank, call, kind, sequence, start_ns, arrival_ns,
+        trace_id, device, collective_id, run, rank, call, kind, sequence, process_group,
+        group_ranks, group_size, group_size_source, participants, start_ns, arrival_ns,
         is_last, waiting_us, others_waited_us, residual_us, clock_offset_us, clock_calls,
         scale * late AS behind_us,
         scale * (late - computed - CASE WHEN is_first THEN 0 ELSE begun END) AS gap_us,
@@ -80,7 +87,8 @@ started AS (
 )
 SELECT
     behind.trace_id, behind.device, collective_id, run, rank, started.step_id, call, kind, sequence,
-    arrival_ns, is_last, waiting_us,
+    process_group, group_ranks, group_size, group_size_source,
+    coalesce(participants, 1) AS participants, arrival_ns, is_last, waiting_us,
     CASE WHEN call IS NOT NULL THEN others_waited_us END AS others_waited_us,
     behind_us, gap_us, compute_us, link_us, earlier_us, clock_offset_us,
     CASE WHEN call IS NOT NULL THEN residual_us END AS clock_residual_us, clock_calls,

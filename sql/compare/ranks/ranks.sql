@@ -5,6 +5,8 @@
 -- more steps than by chance, by two standard deviations, and for a hundredth of the step or more.
 -- Clocks are aligned on the ends of collectives, see collective_ranks. A link that is slow for a
 -- whole group is no rank's: it shows where a collective ends later on one rank than on the others.
+-- All that is waited is among the ranks that the lake has: where one of a group is missing, the
+-- others may have waited longer, and for that one.
 --
 -- key: trace_id, device
 --
@@ -27,16 +29,21 @@
 -- slow_link_steps           BIGINT   because the collective before ended later on it
 -- earlier_call_steps        BIGINT   because it came late from another group's collective
 -- verdict                   VARCHAR  that cause of them with most steps; as the others; or cannot
---                                    tell, where no collective has a partner
+--                                    tell, where no collective has a partner, or where it comes as
+--                                    the others and a rank of their group is missing
 -- calls                     BIGINT   collectives that the lake has of other devices too
 -- unpaired_calls            BIGINT   collectives that it has of no other
 -- unpaired_reason           VARCHAR  why, with their number
+-- missing_reason            VARCHAR  which ranks of its groups the lake does not have; NULL where
+--                                    it has all, or no call with a partner
 -- clock_offset_us           DOUBLE   its clock minus that of the first rank of the group with most
 --                                    calls, µs
 -- clock_residual_us         DOUBLE   largest doubt about the clocks of its calls, µs
 CREATE VIEW ranks AS
 WITH parts AS MATERIALIZED (
-    SELECT run, trace_id, device, call, kind, sequence, clock_offset_us, clock_calls
+    SELECT
+        run, trace_id, device, call, kind, sequence, process_group, group_ranks, group_size,
+        group_size_source, participants, clock_offset_us, clock_calls
     FROM _rank_calls
 ),
 counted AS (
@@ -76,6 +83,12 @@ unpaired AS (
     FROM reasons
     GROUP BY trace_id, device
 ),
+missing AS (
+    SELECT
+        trace_id, device, string_agg(DISTINCT reason, '; ' ORDER BY reason) AS reason
+    FROM incomplete_groups(parts)
+    GROUP BY trace_id, device
+),
 summed AS (
     SELECT
         run, trace_id, any_value(rank) AS rank, device, count(*) AS steps,
@@ -106,13 +119,16 @@ SELECT
         WHEN
             waited_for_steps > steps / ranks + 2 * sqrt(steps / ranks * (1 - 1 / ranks))
             AND waited_for_ms > 0.01 * step_ms THEN cause
+        WHEN missing.reason IS NOT NULL THEN 'cannot tell'
         ELSE 'as the others'
     END AS verdict,
     summed.calls, coalesce(unpaired.calls, 0) AS unpaired_calls,
-    unpaired.reason AS unpaired_reason,
+    unpaired.reason AS unpaired_reason, missing.reason AS missing_reason,
     clock_offset_us, clock_residual_us
 FROM summed
 JOIN traces ON traces.trace_id = summed.trace_id
 LEFT JOIN clocks ON clocks.trace_id = summed.trace_id AND clocks.device = summed.device
 LEFT JOIN unpaired
-    ON unpaired.trace_id = summed.trace_id AND unpaired.device = summed.device;
+    ON unpaired.trace_id = summed.trace_id AND unpaired.device = summed.device
+LEFT JOIN missing
+    ON missing.trace_id = summed.trace_id AND missing.device = summed.device;

@@ -95,8 +95,8 @@ FROM summed;
 --                          comparison_levels, %; NULL of idle time
 -- verdict         VARCHAR  slower or faster; same within so many percent of before: no larger
 --                          change is hidden in the noise; too noisy to tell, and plus or minus how
---                          much, where that is more than half of before; cannot tell: one step,
---                          where a side has one replicate
+--                          much, where that is more than half of before (of after, where
+--                          before is 0); cannot tell: one step, where a side has one replicate
 CREATE VIEW comparison_terms AS
 WITH RECURSIVE summed AS (
     SELECT
@@ -190,9 +190,13 @@ SELECT
         WHEN after_ns - before_ns > detectable_ns THEN 'slower'
         WHEN before_ns - after_ns > detectable_ns THEN 'faster'
         -- Times of 1 ns are what rounding leaves.
-        WHEN before_ns = 0 OR greatest(before_ns, after_ns, detectable_ns) <= 1 THEN 'same'
+        WHEN greatest(before_ns, after_ns) = 0 OR greatest(before_ns, after_ns, detectable_ns) <= 1
+            THEN 'same'
         WHEN abs(after_ns - before_ns) + detectable_ns > 0.5 * before_ns
-            THEN format('too noisy to tell: ±{:.0f} %', 100.0 * detectable_ns / before_ns)
+            THEN format(
+                'too noisy to tell: ±{:.0f} %',
+                100.0 * detectable_ns / if(before_ns > 0, before_ns, after_ns)
+            )
         ELSE format(
             'same within {:.1f} %',
             100.0 * (abs(after_ns - before_ns) + detectable_ns) / before_ns

@@ -1,6 +1,10 @@
 -- One row per call of a collective that the lake has from two devices or more: how far apart they
 -- came, how long the transfer took once all were there, who came last.
 --
+-- A rank of the group that the lake does not have may have come after all others: then it is not
+-- known when the transfer began, and what the others waited is the least. A group whose size is
+-- only the whole job's may be smaller; it counts as complete if the lake has every rank of the job.
+--
 -- key: run, call
 --
 -- run                VARCHAR  run, or the trace's id where none was given
@@ -12,7 +16,8 @@
 -- group_size         BIGINT   ranks in the group, if the trace has it
 -- first_ns           BIGINT   start of the first, on the clock of the group's first rank, ns
 -- skew_us            DOUBLE   from the start of the first to the start of the last, µs
--- transfer_us        DOUBLE   from there to the last end, µs
+-- transfer_us        DOUBLE   from there to the last end, µs; NULL where the lake lacks a rank of
+--                             the group, as the bandwidths
 -- waiting_us         DOUBLE   sum of what the devices waited for the last, µs
 -- bytes              DOUBLE   size of the operation, the largest that a device has, bytes
 -- algorithm_gbps     DOUBLE   size by transfer time, GB/s
@@ -47,6 +52,22 @@ calls AS (
         max(clock_residual_us) AS clock_residual_us
     FROM parts
     GROUP BY run, call
+),
+present AS (
+    SELECT coalesce(run, trace_id) AS run, count(DISTINCT rank) AS ranks
+    FROM traces
+    GROUP BY coalesce(run, trace_id)
+),
+whole AS (
+    SELECT
+        run, call, kind, matched_by, participants, group_size, first_ns, skew_us, waiting_us, bytes,
+        factor, last_trace_id, last_rank, last_device, clock_residual_us, group_size_source,
+        CASE
+            WHEN coalesce(participants >= group_size, TRUE)
+                OR group_size_source = 'world size' AND ranks >= group_size THEN transfer_us
+        END AS transfer_us
+    FROM calls
+    JOIN present USING (run)
 )
 SELECT
     run, call, kind, matched_by, participants, group_size, first_ns, skew_us, transfer_us,
@@ -54,4 +75,4 @@ SELECT
     CASE WHEN factor IS NOT NULL THEN bytes / nullif(1000 * transfer_us, 0) END AS algorithm_gbps,
     factor * bytes / nullif(1000 * transfer_us, 0) AS bus_gbps,
     last_trace_id, last_rank, last_device, clock_residual_us, group_size_source
-FROM calls;
+FROM whole;

@@ -16,10 +16,19 @@ WITH devices AS (
     FROM (SELECT DISTINCT run, trace_id, device FROM _collective_matches)
     GROUP BY run
 ),
-parts AS (
+parts AS MATERIALIZED (
     SELECT
-        trace_id, run, matched_by, count(*) OVER (PARTITION BY run, call) AS participants
-    FROM _collective_matches
+        trace_id, matches.device, run, matched_by, process_group, group_ranks, group_size,
+        group_size_source, count(*) OVER (PARTITION BY run, call) AS participants
+    FROM _collective_matches AS matches
+    JOIN collectives USING (trace_id, collective_id)
+),
+incomplete AS (
+    SELECT
+        trace_id, sum(calls) AS collectives_incomplete,
+        string_agg(DISTINCT reason, '; ' ORDER BY reason) AS reason
+    FROM incomplete_groups(parts)
+    GROUP BY trace_id
 ),
 matched AS (
     SELECT
@@ -48,6 +57,7 @@ measured AS (
     SELECT
         trace_id,
         CAST(coalesce(collectives_alone, 0) AS DOUBLE) AS collectives_alone,
+        CAST(coalesce(collectives_incomplete, 0) AS DOUBLE) AS collectives_incomplete,
         CAST(coalesce(collectives_unnumbered, 0) AS DOUBLE) AS collectives_unnumbered,
         CAST(coalesce(collectives_unmatched, 0) AS DOUBLE) AS collectives_unmatched,
         CAST(collectives_point_to_point AS DOUBLE) AS collectives_point_to_point,
@@ -56,17 +66,22 @@ measured AS (
         CAST(collectives_of_the_world AS DOUBLE) AS collectives_of_the_world
     FROM sized
     LEFT JOIN matched USING (trace_id)
+    LEFT JOIN incomplete USING (trace_id)
 ),
 checks AS (
     SELECT trace_id, "check", value
     FROM measured
     UNPIVOT (
         value FOR "check" IN (
-            collectives_alone, collectives_unnumbered, collectives_unmatched,
-            collectives_point_to_point, collectives_unsized, collectives_of_unknown_group,
-            collectives_of_the_world
+            collectives_alone, collectives_incomplete, collectives_unnumbered,
+            collectives_unmatched, collectives_point_to_point, collectives_unsized,
+            collectives_of_unknown_group, collectives_of_the_world
         )
     )
 )
-SELECT trace_id, "check", severity, value, unit, threshold, message
-FROM judged_checks(checks);
+SELECT
+    trace_id, "check", severity, value, unit, threshold,
+    if("check" = 'collectives_incomplete', concat(message, ' (' || reason || ')'), message)
+        AS message
+FROM judged_checks(checks)
+LEFT JOIN incomplete USING (trace_id);

@@ -4,7 +4,8 @@
 -- end together, so the median difference of their ends, within a group against its first rank, is
 -- the clocks' offset; the spread around the median shows how far to trust it. An all-to-all ends on
 -- a rank when its own messages are through: it counts only in a group that has nothing else.
--- Devices of one trace share a clock.
+-- Devices of one trace share a clock. The last is the last that the lake has: where participants is
+-- less than the group's size, another may have come after it.
 --
 -- key: trace_id, collective_id
 --

@@ -91,6 +91,14 @@ WITH placed AS (
 ),
 sizes AS (
     SELECT trace_id, collective_id AS kernel_id, kind, bytes FROM collectives
+),
+-- What an operator moves is shared by its kernels.
+sharing AS (
+    SELECT trace_id, op_id, count(*) AS op_kernels
+    FROM kernels
+    WHERE op_id IS NOT NULL
+    GROUP BY trace_id, op_id
+    HAVING count(*) > 1
 )
 SELECT
     steps.trace_id, steps.step_block, shares.exclusive_ns, ops.dur_ns,
@@ -113,7 +121,12 @@ SELECT
     END AS shape,
     if(ops.hlo_category IS NULL, ops.canonical_name, ops.dedup_name) AS kernel_name,
     coalesce(placed.place, '') AS place,
-    ops.flop, coalesce(ops.bytes_accessed, sizes.bytes) AS bytes
+    ops.flop, coalesce(ops.bytes_accessed, sizes.bytes) AS bytes,
+    CASE WHEN kernels.op_id IS NOT NULL THEN 1.0 / coalesce(sharing.op_kernels, 1) END AS op_calls,
+    CASE
+        WHEN kernels.op_id IS NOT NULL
+            THEN work_id(kernels.op_name, kernels.input_dims, kernels.input_types, NULL)
+    END AS work_id
 FROM _step_shares AS shares
 JOIN _compared_steps AS steps USING (trace_id, device, step_id)
 JOIN _device_ops AS ops ON ops.trace_id = shares.trace_id AND ops.kernel_id = shares.kernel_id
@@ -123,7 +136,9 @@ LEFT JOIN captured_kernels AS captured
     ON captured.trace_id = shares.trace_id AND captured.kernel_id = shares.kernel_id
 LEFT JOIN placed
     ON placed.trace_id = shares.trace_id AND placed.kernel_id = shares.kernel_id
-LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares.kernel_id;
+LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares.kernel_id
+LEFT JOIN sharing
+    ON sharing.trace_id = kernels.trace_id AND sharing.op_id = kernels.op_id;
 
 -- One row per trace, block of its steps and kind of work in them: the time that is this work's
 -- alone. The rows of a block sum to its dur_ns exactly: what a comparison explains.
@@ -157,24 +172,34 @@ LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares
 -- exclusive_ns  BIGINT   their time alone, ns; NULL, like sum_ns, beyond 64 bits
 -- sum_ns        BIGINT   their durations, whatever else ran, ns; of idle time that
 -- flop          DOUBLE   floating-point operations of all calls, NULL unless all are known
--- bytes         DOUBLE   bytes moved by all calls, NULL unless all are known
+-- bytes         DOUBLE   bytes moved by all calls, NULL unless all are known: of XLA by its own
+--                        count, of a collective its size, of operators that only move and change
+--                        elements by the shapes of their inputs (operator_works), an equal part for
+--                        each kernel of a call
 CREATE VIEW step_costs AS
 WITH named AS (
     SELECT
         trace_id, step_block, part, category, path, phase, operator, shape, kernel_name, place,
         count(*) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(dur_ns) AS sum_ns,
         if(count(flop) = count(*), sum(CAST(flop AS DOUBLE)), NULL) AS flop,
-        if(count(bytes) = count(*), sum(CAST(bytes AS DOUBLE)), NULL) AS bytes
+        if(count(bytes) = count(*), sum(CAST(bytes AS DOUBLE)), NULL) AS bytes,
+        if(count(op_calls) = count(*), sum(op_calls), NULL) AS op_calls,
+        any_value(work_id) AS work_id
     FROM _step_work_items
     GROUP BY
         trace_id, step_block, part, category, path, phase, operator, shape, kernel_name, place
     UNION ALL
     SELECT
         trace_id, step_block, 'idle', cause, NULL, NULL, '', '', '', '', 0, sum(idle_ns),
-        sum(idle_ns), NULL, NULL
+        sum(idle_ns), NULL, NULL, NULL, NULL
     FROM _step_idle
     JOIN _compared_steps USING (trace_id, device, step_id)
     GROUP BY trace_id, step_block, cause
+),
+moves AS (
+    SELECT trace_id, work_id, bytes
+    FROM operator_works
+    WHERE family = 'memory'
 ),
 modules AS (
     SELECT
@@ -191,19 +216,23 @@ operators AS (
 ),
 gathered AS (
     SELECT
-        trace_id, step_block, part, category, module, operators.of_all AS operator, shape,
+        named.trace_id, step_block, part, category, module, operators.of_all AS operator, shape,
         operators.kernel_of_all AS kernel_name,
         -- Where a trace names operators, the place among the kernels of a layer is of no account.
         if(operators.of_all = '', place, '') AS place,
         sum(calls) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(sum_ns) AS sum_ns,
         if(count(flop) = count(*), sum(flop), NULL) AS flop,
-        if(count(bytes) = count(*), sum(bytes), NULL) AS bytes
+        if(
+            count(coalesce(named.bytes, op_calls * moves.bytes)) = count(*),
+            sum(coalesce(named.bytes, op_calls * moves.bytes)), NULL
+        ) AS bytes
     FROM named
     JOIN modules
         ON modules.path IS NOT DISTINCT FROM named.path
         AND modules.phase IS NOT DISTINCT FROM named.phase
     JOIN operators
         ON operators.operator = named.operator AND operators.kernel_name = named.kernel_name
+    LEFT JOIN moves ON moves.trace_id = named.trace_id AND moves.work_id = named.work_id
     GROUP BY ALL
 )
 SELECT

@@ -221,12 +221,70 @@ def test_noise_of_more_than_half_is_called_noise(lake):
     assert all(abs(delta) + detectable <= before / 2 for _, before, delta, detectable in calm)
 
 
+def test_what_one_step_alone_does_is_noise_and_not_the_same(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    for name, steps_with_it in {"without": (), "once": (3,)}.items():
+        trace = Trace()
+        for nth in range(6):
+            at = 1000 * nth
+            trace.kernel(GEMM, at + 2, at + 100, 100)
+            if nth in steps_with_it:
+                trace.kernel("softmax_warp_forward<float>", at + 4, at + 200, 60)
+            trace.note(f"ProfilerStep#{nth}", at, 900)
+        lake.ingest(trace.write(tmp_path / f"{name}.json"))
+    [(before, after, detectable, verdict)] = (
+        compared(lake, "without", "once", anyway=True)
+        .terms.filter("level = 'category' AND name = 'softmax'")
+        .select("before_ns, after_ns, detectable_ns, verdict")
+        .fetchall()
+    )
+    # 60 µs in one of six steps: 10 µs a step, with a standard error of 10, of which 5 degrees of freedom allow more
+    # than twice either way.
+    assert (before, after) == (0, 10_000)
+    assert detectable > 2 * after
+    assert verdict == f"too noisy to tell: ±{100 * detectable / after:.0f} %"
+
+
 def test_more_calls_and_larger_shapes_are_more_work(lake):
     split = "change_ns, more_work_ns, slower_work_ns"
     assert terms(lake, "exact", "twice", split)["compute/activation/Mlp_#/aten::gelu"] == (30_000, 30_000, 0)
     # FLOP and time are twice what they were: not slower.
     assert terms(lake, "exact", "larger", split)["compute/gemm/Attention_#/aten::mm"] == (100_000, 100_000, 0)
     assert terms(lake, "larger", "exact", split)["compute/gemm/Attention_#/aten::mm"] == (-100_000, -100_000, 0)
+
+
+def moving(elements, calls, *, kernels=1):
+    """Return six steps of calls of gelu, whose kernels together take as long as their elements are many."""
+    trace = Trace()
+    for nth in range(6):
+        at = 1000 * nth
+        for call in range(calls):
+            op = trace.op("aten::gelu", at + 50 * call, 30, [[elements, 1024]], types=["c10::BFloat16"])
+            for part in range(kernels):
+                trace.kernel(
+                    f"vectorized_elementwise_kernel<4, Gelu{part}>", at + 50 * call + 1 + part,
+                    at + 300 + 100 * call + 40 * part, elements // 4 // kernels, op,
+                )  # fmt: skip
+        trace.note(f"ProfilerStep#{nth}", at, 900)
+    return trace
+
+
+def test_elements_that_are_moved_are_the_work_of_what_computes_no_product(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    traces = {"few": moving(64, 2), "many": moving(128, 2), "split": moving(128, 2, kernels=2)}
+    lake.ingest(*(trace.write(tmp_path / f"{name}.json") for name, trace in traces.items()))
+    found = lake.rows(
+        "SELECT trace, kernel_name, min(bytes), max(bytes) FROM step_costs JOIN traces USING (trace_id) "
+        "WHERE part = 'compute' GROUP BY ALL ORDER BY ALL"
+    )
+    # 1024 elements a row, of 2 bytes, read and written, by two calls in a step. Two kernels of a call share its bytes.
+    rows = 1024 * 2 * 2 * 2
+    assert [(trace, least, most) for trace, _, least, most in found] == [
+        ("few", 64 * rows, 64 * rows), ("many", 128 * rows, 128 * rows),
+        ("split", 64 * rows, 64 * rows), ("split", 64 * rows, 64 * rows),
+    ]  # fmt: skip
+    split = "change_ns, more_work_ns, slower_work_ns"
+    assert terms(lake, "few", "many", split, "level = 'category'")["compute/activation"] == (32_000, 32_000, 0)
 
 
 def test_work_is_aligned_by_operator_and_stands_where_the_baseline_has_it(lake):

@@ -191,9 +191,59 @@ def test_ranks_of_a_run_are_matched_and_their_clocks_compared_by_the_ends(tmp_pa
 def test_ranks_are_matched_by_number_though_one_of_them_missed_a_call(tmp_path):
     lake = yield ranks_of_a_run(tmp_path, leave_out={(3, 0)})
     found = lake.rows(
-        "SELECT participants, skew_us FROM collective_calls WHERE run = $1 ORDER BY first_ns", [str(tmp_path)]
+        "SELECT participants, skew_us, transfer_us FROM collective_calls WHERE run = $1 ORDER BY first_ns",
+        [str(tmp_path)],
     )
-    assert found == [(3, 30), (4, 30), (4, 30), (4, 30), (4, 30)]
+    assert found == [(3, 30, None), *[(4, 30, 20)] * 4]
+    # Of the group every rank is there, for the other calls.
+    assert checks(lake) == {}
+
+
+def ranks_of_groups(folder, *, world, present, **args):
+    """Return traces of ranks of a job: each begins an all-reduce 1 µs after the one before, and all end at 100 µs."""
+    return Files(*(
+        written(
+            folder, f"rank{rank}",
+            [kineto("ncclDevKernel_AllReduce", rank, 100 - rank, **{
+                "In msg nelems": 8, "Out msg nelems": 8, "dtype": "Float", "Seq": 1,
+                **{key: value(rank) for key, value in args.items()},
+            })],
+            distributedInfo={"rank": rank, "world_size": world}, of=str(folder),
+        )
+        for rank in present
+    ), run=str(folder))  # fmt: skip
+
+
+def of_a_pair(rank):
+    return str([rank // 2 * 2, rank // 2 * 2 + 1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "transfers", "expected"),
+    [
+        # Two pairs, of a job of eight: no rank of a group is missing. The second of a pair begins at 1, or at 3.
+        ({"world": 8, "present": range(4), "Process Group Ranks": of_a_pair}, [97, 99], set()),
+        # Of three ranks that list their group the fourth is missing.
+        ({"world": 4, "present": (0, 1, 3), "Process Group Ranks": lambda _: "[0, 1, 2, 3]"}, [None],
+         {"rank 2 of 4 is not in the lake"}),
+        # A list that was shortened names nobody.
+        ({"world": 64, "present": range(3), "Process Group Ranks": lambda _: "[0, 1, ..., 63]",
+          "Group size": lambda _: 64}, [None], {"no call has more than 3 of the 64 ranks"}),
+        # Nothing names a group: it may be the whole job, of which ranks are missing.
+        ({"world": 8, "present": range(4)}, [None], {"ranks 4, 5, 6 and 1 more of 8 are not in the lake"}),
+        # Or it is a part, as the calls of two pairs have other numbers, and all of the job are there.
+        ({"world": 4, "present": range(4), "Seq": lambda rank: rank // 2}, [97, 99], set()),
+        # One rank alone is compared with none.
+        ({"world": 4, "present": (1,), "Process Group Ranks": lambda _: "[0, 1, 2, 3]"}, [], set()),
+    ],
+)  # fmt: skip
+@in_one_lake
+def test_a_transfer_is_measured_where_no_rank_of_the_group_is_missing(tmp_path, settings, transfers, expected):
+    lake = yield ranks_of_groups(tmp_path, **settings)
+    found = lake.rows("SELECT transfer_us FROM collective_calls WHERE run = $1 ORDER BY ALL", [str(tmp_path)])
+    assert [transfer for (transfer,) in found] == transfers
+    reasons = lake.rows("SELECT message FROM health WHERE \"check\" = 'collectives_incomplete' AND severity <> 'ok'")
+    assert {message.rpartition(" (")[2].rstrip(")") for (message,) in reasons} == expected
 
 
 @in_one_lake
@@ -294,7 +344,7 @@ def checks(lake):
         # Five calls of a rank, less one that is left out.
         ({"numbered": True}, {}),
         ({"numbered": False}, {}),
-        ({"numbered": False, "leave_out": {(3, 0)}}, {"collectives_unnumbered": 4}),
+        ({"numbered": False, "leave_out": {(3, 0)}}, {"collectives_unnumbered": 4, "collectives_incomplete": 5}),
         ({"numbered": True, "leave_out": {(0, 0), (1, 0), (2, 0)}}, {"collectives_unmatched": 1}),
     ],
 )

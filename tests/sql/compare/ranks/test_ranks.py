@@ -129,3 +129,40 @@ def test_a_rank_alone_says_why_it_cannot_be_judged(tmp_path):
         "rank 0: cannot tell whether others wait for it: 6 calls: the lake has no other rank of the run.",
     )
     assert answer.rows.select("calls, unpaired_calls").fetchall() == [(0, 6)]
+
+
+def write_odd_groups(folder):
+    """Write three steps of eight ranks of which rank 2 computes a fifth longer; return the paths."""
+    return write_ranks(folder, [Rank(slowness=1.2 if number == 2 else 1.0) for number in range(8)], steps=3)
+
+
+def test_without_the_rank_that_is_waited_for_no_other_is_as_the_others(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    paths = write_odd_groups(tmp_path)
+    lake.ingest(*(path for number, path in enumerate(paths) if number != 2), run="seven")
+    answer = lake.ranks("seven")
+    assert answer.verdicts == (
+        "rank 2 of 8 is not in the lake: whether the others wait for it, and how long, cannot be told.",
+    )
+    found = answer.rows.select("rank, verdict, calls, unpaired_calls, missing_reason").fetchall()
+    why = "rank 2 of 8 is not in the lake"
+    assert found == [(rank, "cannot tell", 9, 0, why) for rank in (0, 1, 3, 4, 5, 6, 7)]
+    # When the transfer began is known with all ranks alone: it takes 200 µs (PARTS).
+    measured = "SELECT DISTINCT participants, group_size, transfer_us, algorithm_gbps, bus_gbps FROM collective_calls"
+    assert lake.rows(measured) == [(7, 8, None, None, None)]
+    doubts = "SELECT value, message FROM health WHERE \"check\" = 'collectives_incomplete' AND severity = 'warning'"
+    assert {(value, message[-33:]) for value, message in lake.rows(doubts)} == {(9, f" ({why})")}
+    lake.ingest(paths[2], run="seven")
+    [verdict] = lake.ranks("seven").verdicts
+    assert verdict.startswith("rank 2: slow compute")
+    found = "SELECT kind, participants, round(transfer_us) FROM collective_calls WHERE kind = 'all-reduce'"
+    assert set(lake.rows(found)) == {("all-reduce", 8, 200)}
+    assert lake.rows(doubts) == []
+
+
+def test_a_rank_that_is_late_among_those_of_the_lake_is_named_though_others_are_missing(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(*write_odd_groups(tmp_path)[:3], run="three")
+    missing, slow = lake.ranks("three").verdicts
+    assert missing.startswith("ranks 3, 4, 5 and 2 more of 8 are not in the lake: ")
+    assert slow.startswith("rank 2: slow compute. The others wait longest for it in 3 of 3 steps")

@@ -1,0 +1,61 @@
+-- One row per device and group of ranks whose calls the lake has of several devices, but none of
+-- all: which ranks are missing.
+--
+-- `FROM incomplete_groups(parts)` with a relation, or a CTE of the query, of one row per collective
+-- of a device, with the columns trace_id, device, run, participants (devices that the lake has of
+-- the call), process_group, group_ranks, group_size and group_size_source.
+--
+-- A group whose size is only the whole job's may be smaller: it lacks no rank if the lake has every
+-- rank of the job.
+--
+-- trace_id      VARCHAR  trace
+-- device        INTEGER  device
+-- participants  BIGINT   devices that the lake has of a call, at most
+-- group_size    BIGINT   ranks in the group
+-- calls         BIGINT   collectives of the device in the group
+-- reason        VARCHAR  which ranks are not in the lake, or how many of them no call has
+CREATE MACRO incomplete_groups(parts) AS TABLE
+WITH found AS (
+    SELECT
+        trace_id, device, run, group_size, group_size_source,
+        CASE
+            WHEN group_size_source = 'world size' AND group_size < 65536 THEN range(group_size)
+            ELSE TRY_CAST(group_ranks AS BIGINT[])
+        END AS members,
+        max(participants) AS participants, count(*) AS calls
+    FROM query_table(parts)
+    WHERE participants > 1
+    GROUP BY trace_id, device, run, process_group, group_ranks, group_size, group_size_source
+    HAVING max(participants) < group_size
+),
+present AS (
+    SELECT
+        coalesce(run, trace_id) AS run, max(world_size) AS world_size,
+        CASE WHEN count(*) = count(rank) THEN list(DISTINCT CAST(rank AS BIGINT)) END AS ranks
+    FROM traces
+    GROUP BY coalesce(run, trace_id)
+),
+-- Who is absent is known where all ranks of the group are listed, and those of all traces known.
+compared AS (
+    SELECT
+        trace_id, device, participants, group_size, group_size_source, calls, present.world_size,
+        CASE WHEN list_count(members) = group_size THEN list_sort(
+            list_filter(members, lambda member: NOT list_contains(present.ranks, member))
+        ) END AS absent
+    FROM found
+    LEFT JOIN present USING (run)
+)
+SELECT
+    trace_id, device, participants, group_size, calls,
+    CASE
+        WHEN coalesce(length(absent), 0) = 0
+            THEN format('no call has more than {} of the {} ranks', participants, group_size)
+        ELSE concat(
+            if(length(absent) = 1, 'rank ', 'ranks '), array_to_string(absent[:3], ', '),
+            if(length(absent) > 3, format(' and {} more', length(absent) - 3), ''), ' of ',
+            coalesce(CAST(world_size AS VARCHAR), 'a group of ' || group_size),
+            if(length(absent) = 1, ' is', ' are'), ' not in the lake'
+        )
+    END AS reason
+FROM compared
+WHERE group_size_source <> 'world size' OR absent IS NULL OR length(absent) > 0;
