@@ -226,6 +226,14 @@ def faults(store: Store, scenario: str) -> list[str]:
     return [fault for (fault,) in rows]
 
 
+def remarks(store: Store, scenario: str) -> list[str]:
+    """Return what the costs of a scenario's model leave out of its config.json, or have mended."""
+    rows = store.rows(
+        "SELECT remark FROM model_remarks JOIN scenarios USING (model) WHERE scenario = $1 ORDER BY remark", [scenario]
+    )
+    return [remark for (remark,) in rows]
+
+
 def models(store: Store) -> duckdb.DuckDBPyRelation:
     """Return the models known, with their dimensions and whether their active parameters are as published."""
     return store.sql(

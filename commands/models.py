@@ -62,9 +62,13 @@ def say_fault(fault: str) -> None:
 
 
 def say_faults(opened: Lake, scenario: str) -> None:
-    """Print on stderr why a scenario cannot run."""
+    """Print on stderr why a scenario cannot run, and what its figures leave out of the model."""
+    from ..analysis.models import remarks
+
     for fault in opened.faults(scenario):
         say_fault(fault)
+    for remark in remarks(opened.store, scenario):
+        say(f"Of the model: {remark}.")
 
 
 #: The parts of `model` that are elsewhere.

@@ -145,7 +145,7 @@ SELECT
     coalesce(t.qkv_bias, types.qkv_bias) AS qkv_bias,
     max_positions,
     coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
-    q.expert_dtype,
+    q.expert_dtype, coalesce(plain.dtype, 'bf16') AS unquantized_dtype, way.gemm_dtype,
     scale_bytes / coalesce(
         nullif(list_product(block_sides), 0), CASE WHEN group_size > 0 THEN group_size END,
         scale_weights
@@ -205,6 +205,9 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
+-- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
+--                                      by weights and activations
 -- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- name                      VARCHAR    the publisher's name
 -- aliases                   VARCHAR    other names, by spaces

@@ -49,6 +49,9 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
+-- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
+--                                      by weights and activations
 -- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions

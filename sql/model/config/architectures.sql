@@ -233,6 +233,9 @@ WHERE num_layers * layer_size > 1e15;
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
+-- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
+--                                      by weights and activations
 -- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
@@ -274,7 +277,8 @@ SELECT
     index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
     tied_embeddings, qk_norm, qkv_bias, max_positions, weight_dtype, expert_dtype,
-    weight_scale_bytes, published_active_b, published_total_b, source, source_revision,
+    unquantized_dtype, gemm_dtype, weight_scale_bytes, published_active_b, published_total_b,
+    source, source_revision,
     CASE
         WHEN unusable IS NOT NULL THEN unusable
         WHEN num_layers IS NULL THEN 'the number of layers is missing'

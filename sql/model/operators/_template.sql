@@ -37,6 +37,7 @@
 -- saves            DOUBLE   share of what it reads that training keeps
 -- fused            BOOLEAN  both vanish where kernels are fused
 -- weights          VARCHAR  class of weights
+-- plain_share      DOUBLE   part of the layers whose weights are not quantised where others' are
 -- weight_elements  BIGINT   weights, of one expert where they are experts'
 -- kv_elements      BIGINT   elements of the KV cache for each of kv_rows
 -- kv_rows          VARCHAR  looked_up, indexed, new or index_new
@@ -98,11 +99,14 @@ rules AS (
         sizes[r.n] AS n, sizes[r.k] AS k, sizes[r.instances] AS instances,
         coalesce(sizes[r.n], 1) * coalesce(sizes[r.k], 1) * coalesce(sizes[r.instances], 1)
             AS volume,
-        r.reads, r.writes, r.fused_writes, r.kv, r.vector
+        r.reads, r.writes, r.fused_writes, r.kv, r.vector,
+        coalesce(len(list_intersect(p.layer_ids, plain.layer_ids)) / p.layers, 0) AS plain_share
     FROM parts AS p
     JOIN operator_rules AS r ON r.part = p.part
     JOIN model_sizes AS s ON s.model = p.model
     JOIN architectures AS a ON a.model = p.model
+    LEFT JOIN _unquantized_layers AS plain
+        ON plain.model = p.model AND plain.module = r.module AND r.weights IN ('linear', 'expert')
     WHERE
         (r.needs IS NULL OR coalesce(sizes[r.needs], 0) > 0)
         AND (r.lacks IS NULL OR coalesce(sizes[r.lacks], 0) = 0)
@@ -138,7 +142,7 @@ SELECT
     END AS row_writes,
     CASE WHEN fused_writes IS NULL THEN row_writes ELSE sizes[fused_writes] END AS fused_writes,
     coalesce(saves, 0) AS saves, coalesce(fused, FALSE) AS fused, weights,
-    CASE WHEN weights IS NULL THEN 0 ELSE volume END AS weight_elements,
+    plain_share, CASE WHEN weights IS NULL THEN 0 ELSE volume END AS weight_elements,
     coalesce(sizes[kv], 0) AS kv_elements, kv_rows, net,
     CASE WHEN net IS NULL THEN 0 ELSE n END AS net_elements
 FROM rules;
