@@ -111,6 +111,13 @@ def test_the_language_part_of_a_multimodal_config_counts(known):
     assert known(other, "model_type", "qk_norm") == ("llama", False)
     # A part without a type of its own is of the file's.
     assert known({"model_type": "qwen3", "text_config": SMALL}, "model_type", "qk_norm") == ("qwen3", True)
+    # The sizes at the top are of another part; a null in the language part says nothing.
+    tower = {"model_type": "some_vl", "n_layer": 2, "num_hidden_layers": 27, "hidden_size": 1152, "vocab_size": 9}
+    both = tower | {"torch_dtype": "float16", "text_config": SMALL | {"torch_dtype": None}}
+    assert known(both, "num_layers", "hidden_size", "vocab_size", "weight_dtype") == (4, 64, 1000, "fp16")
+    written = SMALL | {"n_layer": 5}
+    del written["num_hidden_layers"]
+    assert known(tower | {"text_config": written}, "num_layers") == (5,)
     with pytest.raises(UsageError, match='text_config is "qwen3": expected object'):
         known(SMALL | {"text_config": "qwen3"}, "model")
 
