@@ -464,6 +464,14 @@ def test_names_are_found_however_they_are_written(lake):
     for text in ("deepseek-v3", "DeepSeek V3", "deepseek_v3", "deepseek-ai/DeepSeek-V3.1", "  deepseek-r1 "):
         assert lake.resolve_model(text) == "deepseek-v3"
     assert lake.resolve_model("Qwen/Qwen3-235B-A22B") == "qwen3-235b-a22b"
+    # Successors with a longer context, or other types, are models of their own.
+    longer = {
+        "Qwen/Qwen3-235B-A22B-Instruct-2507": "bf16", "Qwen/Qwen3-30B-A3B-Thinking-2507": "bf16",
+        "moonshotai/Kimi-K2-Instruct-0905": "fp8", "moonshotai/Kimi-K2-Thinking": "bf16",
+    }  # fmt: skip
+    for text, dtype in longer.items():
+        query = "SELECT max_positions, weight_dtype FROM architectures WHERE model = $1"
+        assert lake.rows(query, [lake.resolve_model(text)]) == [(262_144, dtype)]
     for text in ("h100", "H100 SXM5", "NVIDIA H100 80GB HBM3", "nvidia-h100", "h100_sxm"):
         assert lake.resolve_hardware(text) == "h100_sxm"
     assert lake.resolve_hardware("AMD Instinct MI300X") == "mi300x"
