@@ -162,8 +162,9 @@ worked AS (
                     WHEN given_pairs IS NOT NULL AND attention_kind IN ('gqa', 'mla')
                         THEN given_pairs
                     ELSE _pairs(
-                        attention_kind, batch, seq_len, kv_len, requests, sliding_window,
-                        compress_ratio, index_top_k
+                        attention_kind || CASE WHEN is_encoder THEN ' both ways' ELSE '' END,
+                        batch, seq_len, kv_len, requests, sliding_window, compress_ratio,
+                        index_top_k
                     )
                 END
             WHEN 'index_pairs'

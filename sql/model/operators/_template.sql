@@ -16,6 +16,7 @@
 -- num_experts      BIGINT   routed experts
 -- top_k            BIGINT   experts per token
 -- num_kv_heads     BIGINT   key and value heads
+-- is_encoder       BOOLEAN  tokens see those after them too
 -- heads_per_key    BIGINT   query heads that share a key
 -- op_seq           INTEGER  place in the layer
 -- op               VARCHAR  operator
@@ -93,7 +94,7 @@ parts AS (
 rules AS (
     SELECT
         s.variant, p.*, a.num_layers AS model_layers, s.num_experts, s.top_k, s.num_kv_heads,
-        a.index_top_k, r.op_seq, r.op,
+        a.index_top_k, a.is_encoder, r.op_seq, r.op,
         r.module, r.fused_op, r.category, r.form, r.rows, r.split, r.split_side, r.weights,
         r.fused, r.saves, r.kv_rows, r.net, r.vector_flop, sizes,
         sizes[r.n] AS n, sizes[r.k] AS k, sizes[r.instances] AS instances,
@@ -115,7 +116,7 @@ SELECT
     variant, part, layers, model_layers, layer_ids, kinds,
     list_contains(list_transform(kinds, lambda kind: kind.last_kind), TRUE) AS last_kind,
     attention_kind, compress_ratio, sliding_window,
-    index_top_k, num_experts, top_k, num_kv_heads,
+    index_top_k, num_experts, top_k, num_kv_heads, is_encoder,
     CASE
         WHEN attention_kind IN ('gqa', 'window') THEN sizes['heads'] // num_kv_heads
         -- Expanded, each head has keys of its own; a latent is one key for all heads.
