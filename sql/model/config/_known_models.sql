@@ -39,6 +39,7 @@ typed AS (
         TRY_CAST(fields['moe_intermediate_size'] AS BIGINT) AS moe_intermediate_size,
         TRY_CAST(fields['num_shared_experts'] AS BIGINT) AS num_shared_experts,
         TRY_CAST(fields['shared_intermediate_size'] AS BIGINT) AS shared_intermediate_size,
+        TRY_CAST(fields['mlp_beside_experts'] AS BOOLEAN) AS mlp_beside_experts,
         TRY_CAST(fields['first_dense_layers'] AS BIGINT) AS first_dense_layers,
         TRY_CAST(fields['moe_layer_freq'] AS BIGINT) AS moe_layer_freq,
         TRY_CAST(fields['moe_layer_freq'] AS BIGINT[]) AS moe_layer_list,
@@ -111,8 +112,11 @@ SELECT
     coalesce(
         moe_intermediate_size, CASE WHEN types.moe_in_intermediate_size THEN intermediate_size END
     ) AS moe_intermediate_size,
-    num_shared_experts, shared_intermediate_size,
-    shared_intermediate_size > 0 AND t.model_type = 'qwen2_moe' AS shared_gate,
+    num_shared_experts,
+    -- Grok-2: every token also visits an MLP of the dense width.
+    CASE WHEN mlp_beside_experts THEN intermediate_size ELSE shared_intermediate_size END
+        AS shared_intermediate_size,
+    t.shared_intermediate_size > 0 AND t.model_type = 'qwen2_moe' AS shared_gate,
     first_dense_layers,
     coalesce(moe_layer_freq, decoder_sparse_step) AS moe_layer_step,
     CASE WHEN decoder_sparse_step IS NOT NULL THEN decoder_sparse_step - 1 END AS moe_layer_offset,

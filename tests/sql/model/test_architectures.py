@@ -460,6 +460,23 @@ def test_one_method_makes_weights_of_several_widths(known, quantization, dtype):
     assert known(SMALL | {"quantization_config": said}, "weight_dtype") == (dtype,)
 
 
+def test_an_mlp_beside_the_experts_is_one_that_every_token_visits(lake, tmp_path):
+    """Grok-2: 64 layers of attention (2 x 8192 x 8192, 2 x 8192 x 1024), a router, the MLP, 2 of 8 experts; a head."""
+    config = {
+        "model_type": "git", "hidden_size": 8192, "intermediate_size": 32768, "moe_intermediate_size": 16384,
+        "num_hidden_layers": 64, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128,
+        "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 131072,
+    }  # fmt: skip
+    attention, router = 2 * 8192 * 8192 + 2 * 8192 * 1024, 8192 * 8
+    for residual, widths in ((True, 32768 + 2 * 16384), (False, 2 * 16384)):
+        path = tmp_path / f"grok-2-{residual}" / "config.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(config | {"residual_moe": residual}))
+        active = 64 * (attention + router + 3 * 8192 * widths) + 8192 * 131072
+        query = "SELECT active FROM active_parameters WHERE model = $1"
+        assert lake.rows(query, [lake.know_model(path)]) == [(active,)]
+
+
 def test_names_are_found_however_they_are_written(lake):
     for text in ("deepseek-v3", "DeepSeek V3", "deepseek_v3", "deepseek-ai/DeepSeek-V3.1", "  deepseek-r1 "):
         assert lake.resolve_model(text) == "deepseek-v3"
