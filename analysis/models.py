@@ -227,9 +227,12 @@ def faults(store: Store, scenario: str) -> list[str]:
 
 
 def remarks(store: Store, scenario: str) -> list[str]:
-    """Return what the costs of a scenario's model leave out of its config.json, or have mended."""
+    """Return what a scenario's costs leave out of its model's config.json, and what is odd about its chip's figures."""
     rows = store.rows(
-        "SELECT remark FROM model_remarks JOIN scenarios USING (model) WHERE scenario = $1 ORDER BY remark", [scenario]
+        "SELECT 'Of the model: ' || remark AS remark FROM model_remarks JOIN scenarios USING (model) "
+        "WHERE scenario = $1 UNION ALL SELECT concat('Of ', hardware, ': ', remark) FROM hardware_remarks "
+        "JOIN scenarios USING (hardware) WHERE scenario = $1 ORDER BY remark DESC",
+        [scenario],
     )
     return [remark for (remark,) in rows]
 

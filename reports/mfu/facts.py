@@ -177,7 +177,7 @@ def _caveats(found: dict[str, Any]) -> Any:
     revision = f" ({model['source_revision']})" if model["source_revision"] else ""
     yield f"Dimensions: {model['source']}{revision}. {_parameters(model)}"
     for remark in found["remarks"]:
-        yield f"Of the model: {remark}."
+        yield f"{remark}."
     if serving["trusted"] is False:
         yield f"Peaks of {serving['hardware']} are not from the vendor's own data sheet."
     unknown = [row["dtype"] for row in found["types"] if row["peak_tflops"] is None]

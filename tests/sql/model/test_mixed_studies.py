@@ -1,5 +1,7 @@
 """A study of several types of numbers says of each what a study of that type alone says."""
 
+from typing import Any
+
 import pytest
 
 from tracelake.lake import Lake
@@ -10,7 +12,7 @@ TYPES = ("bf16", "fp8")
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     with Lake(tmp_path_factory.mktemp("mixed") / "lake") as opened:
-        work = {"model": "qwen3-8b", "hardware": "h200"}
+        work: dict[str, Any] = {"model": "qwen3-8b", "hardware": "h200"}
         for study, types in (("bf16", ["bf16"]), ("fp8", ["fp8"]), ("both", TYPES)):
             batches = [work | {"phase": "decode", "batch": batch, "kv_len": 256} for batch in (1, 64, 512, 1024)]
             lengths = [work | {"phase": "decode", "batch": 8, "kv_len": length} for length in (1024, 4096, 8192)]
