@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.models import remarks
 from ..engine.errors import InputError, UsageError
 from ..engine.sql.guard import refusals
 from ..ingest.inputs import names_input
@@ -205,6 +206,7 @@ def model_roofline(lake: Lake, given: Arguments) -> Answer:
     work |= {key: given[key] for key in ("weight_dtype", "kv_dtype")}
     scenario = lake.ask(_model(given["model"]), given["hardware"], **work)
     trust = ["a lower bound from data sheets, with perfect overlap: nothing is measured", *lake.faults(scenario)]
+    trust += remarks(lake.store, scenario)
     facts: dict[str, Any] = {key: value for key, value in given.items() if _safe(value)}
     facts |= {"of_modules": given["modules"], "of_pass": not given["modules"]}
     rows = lake.model_roofline(scenario, modules=given["modules"]).select(_MODULE if given["modules"] else _PASS)

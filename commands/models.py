@@ -62,9 +62,13 @@ def say_fault(fault: str) -> None:
 
 
 def say_faults(opened: Lake, scenario: str) -> None:
-    """Print on stderr why a scenario cannot run."""
+    """Print on stderr why a scenario cannot run, and what its figures leave out of the model."""
+    from ..analysis.models import remarks
+
     for fault in opened.faults(scenario):
         say_fault(fault)
+    for remark in remarks(opened.store, scenario):
+        say(f"{remark}.")
 
 
 #: The parts of `model` that are elsewhere.
@@ -226,17 +230,21 @@ def hardware() -> None:
 def list_hardware(lake: Place | None, format_: str, output: Path | None, limit: int) -> None:
     """List the accelerators known: dense peaks, memory, links, and where the figures are from.
 
-    `trusted` is false if a figure is not from the vendor's own data sheet.
+    `trusted` is false if a figure is not from the vendor's own data sheet. Figures without a source, or of which one
+    type's peak is not once or twice the next wider one's, are named on stderr.
 
     \b
     Examples:
       tracelake hardware list
       tracelake hardware list --format json
     """
-    answer = open_default(lake).sql("SELECT * FROM hardware ORDER BY vendor, hardware")
+    opened = open_default(lake)
+    answer = opened.sql("SELECT * FROM hardware ORDER BY vendor, hardware")
     if format_ in ("table", "markdown"):
         answer = answer.select(
             "hardware, name, peak_bf16_tflops, peak_fp8_tflops, peak_fp4_tflops, vector_fp32_tflops, hbm_gbps, hbm_gb, "
             "link_gbps, tdp_w, trusted"
         )
     render_rows(answer, format_, output, limit)
+    for (line,) in opened.sql("SELECT concat(hardware, ': ', remark) FROM hardware_remarks ORDER BY ALL").fetchall():
+        say(f"{line}.")

@@ -141,6 +141,10 @@ class LookupTables:
             self._unkeyed.discard(table)
 
 
+#: Columns that say where a row's figures are from, and what they hold in rows of a file without them.
+_ORIGIN = {"source": "NULL", "source_revision": "NULL", "trusted": "false"}
+
+
 def _name(column: str) -> str:
     return f'"{column}"'
 
@@ -168,15 +172,23 @@ def _shipped(table: str) -> str:
 def _read(connection: duckdb.DuckDBPyConnection, table: str, path: Path, named: Place) -> None:
     """Read rows from a file; in an error it has another name.
 
+    A row in the place of a shipped one keeps its values in columns that the file lacks, but not where they are from.
+
     Raises:
         InputError: it cannot be read.
     """
+    rows = (
+        "SELECT * FROM read_csv($1, header = true, all_varchar = true, quote = '\"', escape = '\"', "
+        "hive_partitioning = false)"
+    )
     try:
+        given = [name for name, *_ in connection.execute(f"{rows} LIMIT 0", [pattern(path)]).description or ()]
+        known = connection.table(table).columns
+        origin = "".join(
+            f", {value} AS {column}" for column, value in _ORIGIN.items() if column in known and column not in given
+        )
         connection.execute(
-            f"INSERT OR REPLACE INTO {table} BY NAME "
-            "SELECT * FROM read_csv($1, header = true, all_varchar = true, quote = '\"', escape = '\"', "
-            "hive_partitioning = false)",
-            [pattern(path)],
+            f"INSERT OR REPLACE INTO {table} BY NAME {rows.replace('*', '*' + origin, 1)}", [pattern(path)]
         )
     except duckdb.Error as error:
         raise InputError(f"{named}: cannot be read as rows of {table}: {error}") from error

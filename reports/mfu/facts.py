@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.calibration import OVER_100
+from ...analysis.models import remarks
 from ..output.render import plain
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def facts(store: Store, request: str) -> dict[str, Any]:
     }
     rows = objects(store, "SELECT fault FROM scenario_faults WHERE scenario = $request ORDER BY fault", **asked)
     found["faults"] = [row["fault"] for row in rows]
+    found["remarks"] = remarks(store, request)
     found["summary"] = _summary(found)
     found["caveats"] = list(_caveats(found))
     return found
@@ -174,8 +176,8 @@ def _caveats(found: dict[str, Any]) -> Any:
         yield f"This scenario cannot run: {fault}."
     revision = f" ({model['source_revision']})" if model["source_revision"] else ""
     yield f"Dimensions: {model['source']}{revision}. {_parameters(model)}"
-    if model["remark"]:
-        yield f"Of the dimensions: {model['remark']}."
+    for remark in found["remarks"]:
+        yield f"{remark}."
     if serving["trusted"] is False:
         yield f"Peaks of {serving['hardware']} are not from the vendor's own data sheet."
     unknown = [row["dtype"] for row in found["types"] if row["peak_tflops"] is None]

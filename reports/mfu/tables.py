@@ -248,7 +248,7 @@ def _kernel(row: dict[str, Any]) -> tuple[str, ...]:
         of_group = f"{100 * row['group_share']:.1f}" if row["group_share"] is not None else _DASH
         mfu = _marked(row) if alone else "of group"
     else:
-        shown, of_group, mfu = f"{row['fate']}: {row['reason']}", _DASH, "N/A"
+        shown, of_group, mfu = f"{row['fate']}: {row['reason']}", _DASH, _marked(row)
     flop = row["flop_rank"] or None
     return (
         str(row["position"]), row["half"] or "?", row["category"], cut(row["short_name"] or row["name"] or "", 42),

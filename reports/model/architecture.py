@@ -17,6 +17,8 @@ _NAMES = {
     "shared expert size": ("shared_expert_intermediate_size",),
     "leading dense layers": ("first_k_dense_replace",),
 }
+#: What the whole is called, whatever its parts are.
+_NAMED = {"_name_or_path", "model_type"}
 
 
 def architecture(config: str | None) -> list[tuple[str, str]]:
@@ -28,7 +30,12 @@ def architecture(config: str | None) -> list[tuple[str, str]]:
     if not isinstance(found, dict) or not found:
         return []
     nested = found.get("text_config")
-    return _lines({**nested, **found} if isinstance(nested, dict) else found)
+    if not isinstance(nested, dict):
+        return _lines(found)
+    # The name is of the whole, everything else of the language part first.
+    named = found.keys() & _NAMED
+    of_language = {name: value for name, value in nested.items() if value is not None and name not in named}
+    return _lines({**found, **of_language})
 
 
 def described(store: Store, trace_id: str) -> list[tuple[str, str]]:

@@ -101,9 +101,10 @@ def fingerprint(source: Source) -> list[Block]:
     dims = source.dims
     latent = {"gqa": "grouped heads" if dims["num_kv_heads"] != dims["num_heads"] else "a key and value for each head"}
     latent |= {"mla": "latent (MLA)", "dsa": "latent and sparse (DSA)", "v4": "compressed and sparse (V4)"}
+    family = "encoder" if dims["is_encoder"] else "decoder-only Transformer"
     experts = f"{dims['num_experts']} experts, {dims['top_k']} per token" if dims["num_experts"] else "none"
     pairs = [
-        ("Family", f"decoder-only Transformer ({dims['model_type'] or 'type not given'})"),
+        ("Family", f"{family} ({dims['model_type'] or 'type not given'})"),
         ("Attention", latent[dims["attention"]]),
         ("Mixture of experts", experts),
         ("MLP", "gated" if dims["gated_mlp"] else "plain"),

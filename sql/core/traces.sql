@@ -1,6 +1,6 @@
 -- One row per trace with a model's config.json: the fields of it that every subject needs.
 --
--- Multimodal models have these fields one level down, under text_config.
+-- Multimodal models have these fields one level down, under text_config, which counts before.
 CREATE VIEW _configs AS
 WITH configs AS (
     SELECT trace_id, config, json_extract(config, '$.text_config') AS text_config
@@ -31,7 +31,7 @@ chosen AS (
 SELECT
     trace_id,
     TRY_CAST(
-        coalesce(config ->> '$.num_hidden_layers', text_config ->> '$.num_hidden_layers') AS INTEGER
+        coalesce(text_config ->> '$.num_hidden_layers', config ->> '$.num_hidden_layers') AS INTEGER
     ) AS num_layers,
     chosen.profile
 FROM configs

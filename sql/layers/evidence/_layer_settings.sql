@@ -1,5 +1,5 @@
 -- One row per trace: its settings and its model's config.json about layers.
--- A field under text_config counts where the top level lacks it.
+-- A field under text_config counts before one of the top level.
 -- trace_id          VARCHAR    trace
 -- profile           VARCHAR    profile the user gave, else the first one the config points to
 -- num_layers        INTEGER    layers given by the user, else num_hidden_layers, NULL if unknown
@@ -20,7 +20,7 @@ WITH parsed AS (
 models AS (
     SELECT
         trace_id, profile, num_layers, anchor, anchor_role, blocks_per_layer,
-        json_merge_patch(coalesce(raw -> 'text_config', CAST('{}' AS JSON)), raw) AS config
+        json_merge_patch(raw, coalesce(raw -> 'text_config', CAST('{}' AS JSON))) AS config
     FROM parsed
 ),
 profile_hints AS (

@@ -26,8 +26,10 @@
 -- hbm_gb              DOUBLE   memory, GB
 -- link_gbps           DOUBLE   scale-up link bandwidth per direction, GB/s
 -- tdp_w               DOUBLE   board power, W
--- source              VARCHAR  document the figures come from
--- trusted             BOOLEAN  false where a figure is not from the vendor's own data sheet
+-- source              VARCHAR  document the figures come from; a lake's own rows have the one that
+--                              they give, or NULL
+-- trusted             BOOLEAN  false where a figure is not from the vendor's own data sheet, or a
+--                              lake's own row does not say so
 CREATE TABLE hardware (
     hardware VARCHAR PRIMARY KEY,
     vendor VARCHAR NOT NULL,

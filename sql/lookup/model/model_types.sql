@@ -9,6 +9,7 @@
 -- gate_in_intermediate_size BOOLEAN  intermediate_size is twice the width: it counts the gate too
 -- full_every                BIGINT   every n-th layer of a windowed model sees all keys
 -- multi_query               BOOLEAN  all query heads share one key-value head; NULL: they do not
+-- is_encoder                BOOLEAN  tokens see those after them too; NULL: they do not
 -- other_layers              VARCHAR  kind of layers without operators here, which it has if neither
 --                                    a list of its layers nor a key of config_fields overrides it
 -- comment                   VARCHAR  remark
@@ -22,6 +23,7 @@ CREATE TABLE model_types (
     gate_in_intermediate_size BOOLEAN,
     full_every BIGINT,
     multi_query BOOLEAN,
+    is_encoder BOOLEAN,
     other_layers VARCHAR,
     comment VARCHAR
 );

@@ -6,15 +6,19 @@
 -- method    VARCHAR  quant_method, in lower case
 -- quantized VARCHAR  method of quantizations; NULL: no row has this method and these bits
 -- bits      INTEGER  bits of a weight; NULL: the file gives none
+-- gemm_dtype VARCHAR type of products, where activations are quantised too, to no fewer bits than
+--                    weights; NULL: the file does not say so
 CREATE VIEW _config_quantizations AS
 WITH given AS (
     SELECT
         model, name, lower(value ->> 'quant_method') AS method,
         -- Of several groups of modules the first counts.
         value -> '$.config_groups.group_0.weights' AS weights,
+        value -> '$.config_groups.group_0.input_activations' AS inputs,
         coalesce(value ->> 'bits', value ->> 'w_bit') AS said_bits,
         -- As NVFP4, FP8_PB_WO, W4A16_AWQ.
-        nullif(regexp_extract(lower(value ->> 'quant_algo'), '(?:fp|^w)(\d+)', 1), '') AS algo_bits
+        nullif(regexp_extract(lower(value ->> 'quant_algo'), '(?:fp|^w)(\d+)', 1), '') AS algo_bits,
+        starts_with(lower(value ->> 'quant_algo'), 'nvfp4') AS is_nvfp4
     FROM _config_fields
     WHERE field = 'quantization'
 ),
@@ -22,13 +26,24 @@ counted AS (
     SELECT
         model, name, method,
         CASE weights ->> 'type' WHEN 'float' THEN 'fp' WHEN 'int' THEN 'int' END AS kind,
-        TRY_CAST(coalesce(said_bits, weights ->> 'num_bits', algo_bits) AS INTEGER) AS bits
+        TRY_CAST(coalesce(said_bits, weights ->> 'num_bits', algo_bits) AS INTEGER) AS bits,
+        -- NVFP4 is of weights and activations.
+        CASE
+            WHEN inputs ->> 'type' = 'float' OR is_nvfp4 AND inputs IS NULL THEN 'fp'
+            WHEN inputs ->> 'type' = 'int' THEN 'int'
+        END AS input_kind,
+        CASE
+            WHEN is_nvfp4 AND inputs IS NULL THEN 4
+            ELSE TRY_CAST(inputs ->> 'num_bits' AS INTEGER)
+        END AS input_bits
     FROM given
     WHERE method IS NOT NULL
 )
 SELECT
     c.model, any_value(c.name) AS name, any_value(c.method) AS method,
-    arg_min(q.method, q.method) AS quantized, any_value(c.bits) AS bits
+    arg_min(q.method, q.method) AS quantized, any_value(c.bits) AS bits,
+    any_value(concat(input_kind, input_bits))
+        FILTER (input_kind IS NOT NULL AND input_bits BETWEEN c.bits AND 8) AS gemm_dtype
 FROM counted AS c
 LEFT JOIN quantizations AS q
     ON split_part(q.method, ' ', 1) = c.method

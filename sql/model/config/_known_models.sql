@@ -39,6 +39,7 @@ typed AS (
         TRY_CAST(fields['moe_intermediate_size'] AS BIGINT) AS moe_intermediate_size,
         TRY_CAST(fields['num_shared_experts'] AS BIGINT) AS num_shared_experts,
         TRY_CAST(fields['shared_intermediate_size'] AS BIGINT) AS shared_intermediate_size,
+        TRY_CAST(fields['mlp_beside_experts'] AS BOOLEAN) AS mlp_beside_experts,
         TRY_CAST(fields['first_dense_layers'] AS BIGINT) AS first_dense_layers,
         TRY_CAST(fields['moe_layer_freq'] AS BIGINT) AS moe_layer_freq,
         TRY_CAST(fields['moe_layer_freq'] AS BIGINT[]) AS moe_layer_list,
@@ -57,6 +58,8 @@ typed AS (
         coalesce(
             TRY_CAST(fields['full_every'] AS BIGINT), len(fields['full_every'] ->> '$')
         ) AS full_every,
+        TRY_CAST(fields['global_every'] AS BIGINT) AS global_every,
+        TRY_CAST(fields['decoder'] AS BOOLEAN) AS is_decoder,
         TRY_CAST(fields['layer_types'] AS VARCHAR[]) AS layer_types,
         TRY_CAST(fields['compress_ratios'] AS BIGINT[]) AS compress_ratios,
         TRY_CAST(fields['hash_layers'] AS BIGINT) AS hash_layers,
@@ -109,8 +112,11 @@ SELECT
     coalesce(
         moe_intermediate_size, CASE WHEN types.moe_in_intermediate_size THEN intermediate_size END
     ) AS moe_intermediate_size,
-    num_shared_experts, shared_intermediate_size,
-    shared_intermediate_size > 0 AND t.model_type = 'qwen2_moe' AS shared_gate,
+    num_shared_experts,
+    -- Grok-2: every token also visits an MLP of the dense width.
+    CASE WHEN mlp_beside_experts THEN intermediate_size ELSE shared_intermediate_size END
+        AS shared_intermediate_size,
+    t.shared_intermediate_size > 0 AND t.model_type = 'qwen2_moe' AS shared_gate,
     first_dense_layers,
     coalesce(moe_layer_freq, decoder_sparse_step) AS moe_layer_step,
     CASE WHEN decoder_sparse_step IS NOT NULL THEN decoder_sparse_step - 1 END AS moe_layer_offset,
@@ -137,15 +143,27 @@ SELECT
                         ELSE 'full_attention'
                     END
                 )
+        END,
+        -- ModernBERT: the first layer sees all keys, and every n-th after it.
+        CASE
+            WHEN global_every IS NOT NULL
+                THEN list_transform(
+                    range(num_layers),
+                    lambda layer: CASE
+                        WHEN layer % global_every = 0 THEN 'full_attention'
+                        ELSE 'sliding_attention'
+                    END
+                )
         END
     ) AS layer_types,
     compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
     coalesce(t.tied_embeddings, types.tied_embeddings) AS tied_embeddings,
     coalesce(t.qk_norm, types.qk_norm) AS qk_norm,
     coalesce(t.qkv_bias, types.qkv_bias) AS qkv_bias,
+    types.is_encoder AND is_decoder IS NOT TRUE AS is_encoder,
     max_positions,
     coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
-    q.expert_dtype,
+    q.expert_dtype, coalesce(plain.dtype, 'bf16') AS unquantized_dtype, way.gemm_dtype,
     scale_bytes / coalesce(
         nullif(list_product(block_sides), 0), CASE WHEN group_size > 0 THEN group_size END,
         scale_weights
@@ -191,7 +209,7 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- index_heads               BIGINT     heads of the indexer of a sparse attention
 -- index_head_dim            BIGINT     width of such a head
 -- index_top_k               BIGINT     keys that it selects
--- sliding_window            BIGINT     keys that a windowed layer sees
+-- sliding_window            BIGINT     keys that a windowed layer sees, of an encoder on both sides
 -- full_every                BIGINT     every n-th layer sees all keys; NULL: none does
 -- layer_types               VARCHAR[]  sliding_attention or full_attention, layer by layer
 -- compress_ratios           BIGINT[]   tokens per compressed key, one per layer; 0: window only
@@ -202,9 +220,13 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- tied_embeddings           BOOLEAN    the head is the embedding
 -- qk_norm                   BOOLEAN    queries and keys are normalised
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
+-- is_encoder                BOOLEAN    tokens see those after them too
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
+-- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
+--                                      by weights and activations
 -- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- name                      VARCHAR    the publisher's name
 -- aliases                   VARCHAR    other names, by spaces
@@ -247,6 +269,7 @@ completed AS (
             coalesce(tied_embeddings, FALSE) AS tied_embeddings,
             coalesce(qk_norm, FALSE) AS qk_norm,
             coalesce(qkv_bias, FALSE) AS qkv_bias,
+            coalesce(is_encoder, FALSE) AS is_encoder,
             coalesce(weight_dtype, 'bf16') AS weight_dtype
         ),
         len(compress_ratios) - num_layers AS surplus_ratios

@@ -219,7 +219,7 @@ WHERE num_layers * layer_size > 1e15;
 -- index_heads               BIGINT     heads of the indexer of a sparse attention
 -- index_head_dim            BIGINT     width of such a head
 -- index_top_k               BIGINT     keys that it selects
--- sliding_window            BIGINT     keys that a windowed layer sees
+-- sliding_window            BIGINT     keys that a windowed layer sees, of an encoder on both sides
 -- full_every                BIGINT     every n-th layer sees all keys; NULL: none does
 -- layer_types               VARCHAR[]  sliding_attention, or what sees all keys, layer by layer
 -- compress_ratios           BIGINT[]   tokens per compressed key, one per layer; 0: window only
@@ -230,9 +230,13 @@ WHERE num_layers * layer_size > 1e15;
 -- tied_embeddings           BOOLEAN    the head is the embedding
 -- qk_norm                   BOOLEAN    queries and keys are normalised
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
+-- is_encoder                BOOLEAN    tokens see those after them too
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
+-- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
+-- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
+--                                      by weights and activations
 -- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
@@ -273,8 +277,9 @@ SELECT
     first_dense_layers, moe_layer_step, moe_layer_offset, dense_layers,
     index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
-    tied_embeddings, qk_norm, qkv_bias, max_positions, weight_dtype, expert_dtype,
-    weight_scale_bytes, published_active_b, published_total_b, source, source_revision,
+    tied_embeddings, qk_norm, qkv_bias, is_encoder, max_positions, weight_dtype, expert_dtype,
+    unquantized_dtype, gemm_dtype, weight_scale_bytes, published_active_b, published_total_b,
+    source, source_revision,
     CASE
         WHEN unusable IS NOT NULL THEN unusable
         WHEN num_layers IS NULL THEN 'the number of layers is missing'

@@ -49,6 +49,10 @@ WITH checked AS (
                 WHEN s.kv_len + s.seq_len > m.max_positions
                     THEN 'longer than the longest context of the model'
             END,
+            CASE
+                WHEN m.is_encoder AND (s.phase = 'decode' OR s.kv_len > 0)
+                    THEN 'an encoder has no cache to decode with'
+            END,
             CASE WHEN NOT f.fits THEN 'does not fit the memory' END,
             CASE
                 WHEN h.hardware IS NOT NULL AND s.formulas = 'physical'

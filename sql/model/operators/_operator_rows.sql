@@ -123,8 +123,8 @@ CREATE MACRO _resident_keys(kind, batch, new_tokens, cached, requests, sees, rat
 -- split              VARCHAR  how ranks share it
 -- split_factor       DOUBLE   FLOP of a replica over those of a rank
 -- hidden             BOOLEAN  done in the kernel of a neighbour
--- dtype              VARCHAR  type it computes in
--- peak_tflops        DOUBLE   dense peak, TFLOP/s
+-- dtype              VARCHAR  type it computes in, in most layers
+-- peak_tflops        DOUBLE   dense peak, TFLOP/s; of layers in two types the mean of their times
 -- flop_us            DOUBLE   least time of the matrix units, µs
 -- vector_us          DOUBLE   least time of the vector units, µs
 -- hbm_us             DOUBLE   least time of the memory, µs
@@ -162,8 +162,9 @@ worked AS (
                     WHEN given_pairs IS NOT NULL AND attention_kind IN ('gqa', 'mla')
                         THEN given_pairs
                     ELSE _pairs(
-                        attention_kind, batch, seq_len, kv_len, requests, sliding_window,
-                        compress_ratio, index_top_k
+                        attention_kind || CASE WHEN is_encoder THEN ' both ways' ELSE '' END,
+                        batch, seq_len, kv_len, requests, sliding_window, compress_ratio,
+                        index_top_k
                     )
                 END
             WHEN 'index_pairs'
@@ -236,17 +237,30 @@ shared AS (
         CASE
             WHEN weights = 'head' THEN head_dtype
             WHEN weights = 'fp32' THEN 'fp32'
-            WHEN weights IN ('linear', 'expert') THEN gemm_dtype
+            WHEN weights IN ('linear', 'expert')
+                THEN CASE WHEN plain_share > 0.5 THEN plain_dtype ELSE gemm_dtype END
             WHEN category = 'attention_core' THEN core_dtype
             ELSE 'fp32'
         END AS dtype,
         CASE
             WHEN weights = 'head' THEN head_tflops
             WHEN weights = 'fp32' THEN fp32_tflops
-            WHEN weights IN ('linear', 'expert') THEN gemm_tflops
+            WHEN weights IN ('linear', 'expert')
+                THEN CASE
+                    WHEN plain_share = 0 THEN gemm_tflops
+                    -- Layers of both types take the mean of their times.
+                    ELSE 1 / ((1 - plain_share) / gemm_tflops + plain_share / plain_tflops)
+                END
             WHEN category = 'attention_core' THEN core_tflops
             ELSE vector_tflops
         END AS peak_tflops,
+        CASE weights
+            WHEN 'linear' THEN (1 - plain_share) * linear_size + plain_share * plain_size
+            WHEN 'expert' THEN (1 - plain_share) * expert_size + plain_share * plain_size
+            WHEN 'fp32' THEN 4.0
+            WHEN 'norm' THEN activation_size
+            ELSE head_size
+        END AS weight_size,
         weight_elements / side_factor
         * CASE WHEN weights = 'expert' THEN num_experts / ep ELSE 1 END AS parameters_rank
     FROM worked
@@ -265,12 +279,11 @@ weighed AS (
             WHEN weights = 'expert' THEN rank_rows / visited_experts
             ELSE rank_rows
         END AS m_eff,
-        CASE weights
-            WHEN 'linear' THEN weight_elements * linear_size / side_factor
-            WHEN 'expert' THEN weight_elements * expert_size * visited_experts / side_factor
-            WHEN 'head' THEN weight_elements * head_size / side_factor
-            WHEN 'norm' THEN weight_elements * activation_size
-            WHEN 'fp32' THEN weight_elements * 4.0
+        CASE
+            WHEN weights IN ('linear', 'head') THEN weight_elements * weight_size / side_factor
+            WHEN weights = 'expert'
+                THEN weight_elements * weight_size * visited_experts / side_factor
+            WHEN weights IN ('norm', 'fp32') THEN weight_elements * weight_size
             ELSE 0.0
         END * weight_reads + gradient_moves * parameters_rank AS weight_bytes_rank,
         rank_rows * activation_size * passes AS pass_bytes,
@@ -349,13 +362,7 @@ SELECT
     row_reads, row_writes, flop, flop_rank, tensor_flop,
     tensor_flop / tensor_efficiency + (flop_rank - tensor_flop) / scalar_share AS realizable_flop,
     vector_flop, vector_flop_rank, weights, parameters_rank,
-    parameters_rank * CASE weights
-        WHEN 'linear' THEN linear_size
-        WHEN 'expert' THEN expert_size
-        WHEN 'fp32' THEN 4.0
-        WHEN 'norm' THEN activation_size
-        ELSE head_size
-    END AS parameter_bytes,
+    parameters_rank * weight_size AS parameter_bytes,
     CASE
         WHEN trains AND (NOT recompute OR op = 'input_norm')
             THEN rank_rows * saves * row_reads * activation_size

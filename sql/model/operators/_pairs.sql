@@ -9,10 +9,15 @@ CREATE MACRO _capped_floors(last, ratio, top) AS
 
 -- Pairs of query and key of one request, each query with the keys up to itself: new tokens after
 -- cached ones. A window keeps the latest keys; an indexer the best top of them; V4 adds to its
--- window one key for every ratio tokens, all of these or the best top.
+-- window one key for every ratio tokens, all of these or the best top. An encoder's queries see all
+-- keys, or half a window on either side of their own.
 CREATE MACRO _request_pairs(kind, new_tokens, cached, sees, ratio, top) AS CASE kind
     WHEN 'window'
         THEN _capped_keys(cached + new_tokens, sees) - _capped_keys(cached, sees)
+    WHEN 'gqa both ways' THEN new_tokens * (cached + new_tokens)
+    WHEN 'window both ways'
+        THEN new_tokens + least(sees // 2, new_tokens - 1)
+            * (2 * new_tokens - 1 - least(sees // 2, new_tokens - 1))
     WHEN 'dsa'
         THEN _capped_keys(cached + new_tokens, top) - _capped_keys(cached, top)
     WHEN 'v4_window'

@@ -8,7 +8,9 @@ WITH typed AS (
         m.expert_groups, m.top_groups,
         coalesce(s.weight_dtype, m.weight_dtype) AS linear_dtype,
         coalesce(s.weight_dtype, m.expert_dtype, m.weight_dtype) AS expert_dtype,
+        coalesce(s.weight_dtype, m.unquantized_dtype, 'bf16') AS plain_dtype,
         coalesce(s.activation_dtype, 'bf16') AS activations,
+        CASE WHEN s.weight_dtype IS NULL THEN m.gemm_dtype END AS published_gemm_dtype,
         -- Other types than published are taken without scales.
         CASE WHEN s.weight_dtype IS NULL THEN m.weight_scale_bytes ELSE 0 END AS scale_bytes
     FROM _scenario_rows AS s
@@ -47,22 +49,29 @@ SELECT
     END AS form,
     tp, ep, dp, pp, cp, coalesce(head_tp, tp) AS head_tp, microbatches, virtual_stages, zero_stage,
     recompute, hardware, execution,
-    linear_dtype AS weight_dtype, expert_dtype, activations AS activation_dtype,
+    linear_dtype AS weight_dtype, expert_dtype, plain_dtype, activations AS activation_dtype,
     coalesce(kv_dtype, activations) AS kv_dtype,
+    -- Activations are made FP8 on the way to weights that are. Other narrow weights are widened to
+    -- the activations, and narrow activations to the weights.
     CASE
         WHEN gemm_dtype IS NOT NULL THEN gemm_dtype
-        -- Activations are made FP8 on the way to weights that are. Other narrow weights are
-        -- widened to the activations, and narrow activations to the weights.
+        WHEN published_gemm_dtype IS NOT NULL THEN published_gemm_dtype
         WHEN linear_dtype = 'fp8' OR linear.element_bytes > activation.element_bytes
             THEN linear_dtype
         ELSE activations
     END AS gemm_dtype,
+    CASE
+        WHEN gemm_dtype IS NOT NULL THEN gemm_dtype
+        WHEN plain_dtype = 'fp8' OR plain.element_bytes > activation.element_bytes THEN plain_dtype
+        ELSE activations
+    END AS plain_gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
         AS head_dtype,
     scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
     expert_imbalance
 FROM typed
 LEFT JOIN element_sizes AS linear ON linear.dtype = linear_dtype
+LEFT JOIN element_sizes AS plain ON plain.dtype = plain_dtype
 LEFT JOIN element_sizes AS activation ON activation.dtype = activations;
 
 -- One row per scenario: its work with the rates of its chip and the bytes of its types.
@@ -113,16 +122,19 @@ LEFT JOIN element_sizes AS activation ON activation.dtype = activations;
 -- hardware          VARCHAR   chip
 -- linear_size       DOUBLE    bytes of a weight of a linear layer
 -- expert_size       DOUBLE    bytes of a weight of an expert
+-- plain_size        DOUBLE    bytes of a weight of either that is not quantised
 -- head_size         DOUBLE    bytes of a weight of the head or the router
 -- activation_size   DOUBLE    bytes of an activation
 -- kv_size           DOUBLE    bytes of an element of the KV cache
 -- dispatch_size     DOUBLE    bytes of an element sent to an expert
 -- gemm_dtype        VARCHAR   type the linear layers compute in
+-- plain_dtype       VARCHAR   type they compute in where weights are not quantised
 -- core_dtype        VARCHAR   type the attention computes in
 -- head_dtype        VARCHAR   type the head and the router compute in
 -- gemm_tflops       DOUBLE    peak in the first, TFLOP/s
--- core_tflops       DOUBLE    peak in the second, TFLOP/s
--- head_tflops       DOUBLE    peak in the third, TFLOP/s
+-- plain_tflops      DOUBLE    peak in the second, TFLOP/s
+-- core_tflops       DOUBLE    peak in the third, TFLOP/s
+-- head_tflops       DOUBLE    peak in the fourth, TFLOP/s
 -- fp32_tflops       DOUBLE    peak in TF32, else FP32, TFLOP/s
 -- vector_tflops     DOUBLE    peak outside the matrix units, TFLOP/s
 -- hbm_gbps          DOUBLE    memory bandwidth, GB/s
@@ -162,7 +174,8 @@ SELECT
     q.hardware,
     linear.element_bytes
     + CASE WHEN weight_dtype = expert_dtype THEN coalesce(scale_bytes, 0) ELSE 0 END AS linear_size,
-    expert.element_bytes + coalesce(scale_bytes, 0) AS expert_size, head.element_bytes AS head_size,
+    expert.element_bytes + coalesce(scale_bytes, 0) AS expert_size,
+    plain.element_bytes AS plain_size, head.element_bytes AS head_size,
     activation.element_bytes AS activation_size, kv.element_bytes AS kv_size,
     -- Tokens go to experts in the type of the products.
     CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN activation.element_bytes
@@ -172,8 +185,12 @@ SELECT
     CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN activation_dtype
         ELSE gemm_dtype
     END AS gemm_dtype,
+    CASE WHEN h.hardware IS NOT NULL AND plain_peak.peak_tflops IS NULL THEN activation_dtype
+        ELSE plain_gemm_dtype
+    END AS plain_dtype,
     activation_dtype AS core_dtype, q.head_dtype,
     coalesce(gemm_peak.peak_tflops, core_peak.peak_tflops) AS gemm_tflops,
+    coalesce(plain_peak.peak_tflops, core_peak.peak_tflops) AS plain_tflops,
     core_peak.peak_tflops AS core_tflops, head_peak.peak_tflops AS head_tflops,
     coalesce(peak_tf32_tflops, peak_fp32_tflops, vector_fp32_tflops) AS fp32_tflops,
     vector_fp32_tflops AS vector_tflops, hbm_gbps, h.link_gbps,
@@ -199,6 +216,7 @@ FROM _questions AS q
 JOIN execution_profiles AS e ON e.execution = q.execution
 LEFT JOIN element_sizes AS linear ON linear.dtype = q.weight_dtype
 LEFT JOIN element_sizes AS expert ON expert.dtype = q.expert_dtype
+LEFT JOIN element_sizes AS plain ON plain.dtype = q.plain_dtype
 LEFT JOIN element_sizes AS head ON head.dtype = q.head_dtype
 LEFT JOIN element_sizes AS activation ON activation.dtype = q.activation_dtype
 LEFT JOIN element_sizes AS kv ON kv.dtype = q.kv_dtype
@@ -207,6 +225,8 @@ LEFT JOIN hardware AS h ON h.hardware = q.hardware
 LEFT JOIN topologies AS t ON t.hardware = q.hardware
 LEFT JOIN hardware_peaks AS gemm_peak
     ON gemm_peak.hardware = q.hardware AND gemm_peak.dtype = q.gemm_dtype
+LEFT JOIN hardware_peaks AS plain_peak
+    ON plain_peak.hardware = q.hardware AND plain_peak.dtype = q.plain_gemm_dtype
 LEFT JOIN hardware_peaks AS core_peak
     ON core_peak.hardware = q.hardware AND core_peak.dtype = q.activation_dtype
 LEFT JOIN hardware_peaks AS head_peak

@@ -16,6 +16,7 @@
 -- num_experts      BIGINT   routed experts
 -- top_k            BIGINT   experts per token
 -- num_kv_heads     BIGINT   key and value heads
+-- is_encoder       BOOLEAN  tokens see those after them too
 -- heads_per_key    BIGINT   query heads that share a key
 -- op_seq           INTEGER  place in the layer
 -- op               VARCHAR  operator
@@ -37,6 +38,7 @@
 -- saves            DOUBLE   share of what it reads that training keeps
 -- fused            BOOLEAN  both vanish where kernels are fused
 -- weights          VARCHAR  class of weights
+-- plain_share      DOUBLE   part of the layers whose weights are not quantised where others' are
 -- weight_elements  BIGINT   weights, of one expert where they are experts'
 -- kv_elements      BIGINT   elements of the KV cache for each of kv_rows
 -- kv_rows          VARCHAR  looked_up, indexed, new or index_new
@@ -92,17 +94,20 @@ parts AS (
 rules AS (
     SELECT
         s.variant, p.*, a.num_layers AS model_layers, s.num_experts, s.top_k, s.num_kv_heads,
-        a.index_top_k, r.op_seq, r.op,
+        a.index_top_k, a.is_encoder, r.op_seq, r.op,
         r.module, r.fused_op, r.category, r.form, r.rows, r.split, r.split_side, r.weights,
         r.fused, r.saves, r.kv_rows, r.net, r.vector_flop, sizes,
         sizes[r.n] AS n, sizes[r.k] AS k, sizes[r.instances] AS instances,
         coalesce(sizes[r.n], 1) * coalesce(sizes[r.k], 1) * coalesce(sizes[r.instances], 1)
             AS volume,
-        r.reads, r.writes, r.fused_writes, r.kv, r.vector
+        r.reads, r.writes, r.fused_writes, r.kv, r.vector,
+        coalesce(len(list_intersect(p.layer_ids, plain.layer_ids)) / p.layers, 0) AS plain_share
     FROM parts AS p
     JOIN operator_rules AS r ON r.part = p.part
     JOIN model_sizes AS s ON s.model = p.model
     JOIN architectures AS a ON a.model = p.model
+    LEFT JOIN _unquantized_layers AS plain
+        ON plain.model = p.model AND plain.module = r.module AND r.weights IN ('linear', 'expert')
     WHERE
         (r.needs IS NULL OR coalesce(sizes[r.needs], 0) > 0)
         AND (r.lacks IS NULL OR coalesce(sizes[r.lacks], 0) = 0)
@@ -111,7 +116,7 @@ SELECT
     variant, part, layers, model_layers, layer_ids, kinds,
     list_contains(list_transform(kinds, lambda kind: kind.last_kind), TRUE) AS last_kind,
     attention_kind, compress_ratio, sliding_window,
-    index_top_k, num_experts, top_k, num_kv_heads,
+    index_top_k, num_experts, top_k, num_kv_heads, is_encoder,
     CASE
         WHEN attention_kind IN ('gqa', 'window') THEN sizes['heads'] // num_kv_heads
         -- Expanded, each head has keys of its own; a latent is one key for all heads.
@@ -138,7 +143,7 @@ SELECT
     END AS row_writes,
     CASE WHEN fused_writes IS NULL THEN row_writes ELSE sizes[fused_writes] END AS fused_writes,
     coalesce(saves, 0) AS saves, coalesce(fused, FALSE) AS fused, weights,
-    CASE WHEN weights IS NULL THEN 0 ELSE volume END AS weight_elements,
+    plain_share, CASE WHEN weights IS NULL THEN 0 ELSE volume END AS weight_elements,
     coalesce(sizes[kv], 0) AS kv_elements, kv_rows, net,
     CASE WHEN net IS NULL THEN 0 ELSE n END AS net_elements
 FROM rules;

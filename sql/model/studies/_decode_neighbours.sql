@@ -13,6 +13,7 @@
 -- top_k              BIGINT   experts per token, from the scenario
 -- hidden_scale       DOUBLE   hidden width over the model's
 -- kv_rank_scale      DOUBLE   width of compressed keys and values over the model's
+-- settings           STRUCT   these and others of the scenario, by column
 -- batch              BIGINT   sequences
 -- bound              VARCHAR  compute, memory or network
 -- knee               DOUBLE   peak over memory bandwidth, FLOP/byte
@@ -38,7 +39,8 @@ CREATE VIEW _decode_neighbours AS
 WITH swept AS (
     SELECT
         p.study, p.formulas, p.execution, p.model, p.hardware, p.kv_len, p.tp, p.ep, p.pp,
-        s.kv_dtype, s.top_k, s.hidden_scale, s.kv_rank_scale, p.batch, p.bound,
+        s.kv_dtype, s.top_k, s.hidden_scale, s.kv_rank_scale, e.settings,
+        p.batch, p.bound,
         -- Peak and bandwidth as the times were computed with them.
         1e9 * p.tflops / nullif(p.mfu * p.hbm_bytes / p.hbm_ms, 0) AS knee,
         p.flop, p.hbm_bytes, p.kv_bytes, p.net_bytes, p.intensity, p.compute_ms, p.hbm_ms, p.net_ms,
@@ -47,6 +49,7 @@ WITH swept AS (
         ceil(a.num_experts / p.ep) / coalesce(s.top_k, a.top_k) AS experts_per_visit
     FROM phase_roofline AS p
     JOIN scenarios AS s USING (scenario)
+    JOIN _scenario_settings AS e USING (scenario)
     LEFT JOIN architectures AS a ON a.model = s.model
     LEFT JOIN element_sizes AS weights
         ON weights.dtype = coalesce(s.weight_dtype, a.weight_dtype)
@@ -54,8 +57,8 @@ WITH swept AS (
 )
 SELECT
     study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k, hidden_scale,
-    kv_rank_scale, batch, bound, knee, flop, hbm_bytes, kv_bytes, net_bytes, intensity, compute_ms,
-    hbm_ms, net_ms, ahead_ms, weight_bytes, experts_per_visit,
+    kv_rank_scale, settings, batch, bound, knee, flop, hbm_bytes, kv_bytes, net_bytes, intensity,
+    compute_ms, hbm_ms, net_ms, ahead_ms, weight_bytes, experts_per_visit,
     lag(batch) OVER sweep AS batch_before, lag(flop) OVER sweep AS flop_before,
     lag(hbm_bytes) OVER sweep AS hbm_bytes_before, lag(kv_bytes) OVER sweep AS kv_bytes_before,
     lag(net_bytes) OVER sweep AS net_bytes_before, lag(intensity) OVER sweep AS intensity_before,
@@ -64,6 +67,6 @@ FROM swept
 WINDOW sweep AS (
     PARTITION BY
         study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k,
-        hidden_scale, kv_rank_scale
+        hidden_scale, kv_rank_scale, settings
     ORDER BY batch
 );

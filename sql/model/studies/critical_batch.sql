@@ -6,7 +6,7 @@
 -- single products need no sweep: a product of n rows has 2 n FLOP for each weight that it reads.
 --
 -- key: study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype?, top_k?,
---      hidden_scale?, kv_rank_scale?
+--      hidden_scale?, kv_rank_scale?, settings
 --
 -- study                 VARCHAR  sweep
 -- formulas              VARCHAR  set of formulas: physical
@@ -21,6 +21,7 @@
 -- top_k                 BIGINT   experts per token, from the scenario
 -- hidden_scale          DOUBLE   hidden width over the model's
 -- kv_rank_scale         DOUBLE   width of compressed keys and values over the model's
+-- settings              STRUCT   these and others of the scenario, by column
 -- points                BIGINT   batches of the sweep
 -- smallest_batch        BIGINT   the smallest of them
 -- largest_batch         BIGINT   the largest of them
@@ -35,7 +36,8 @@ CREATE VIEW critical_batch AS
 WITH crossings AS (
     SELECT
         study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k,
-        hidden_scale, kv_rank_scale, batch, bound, knee, weight_bytes, experts_per_visit,
+        hidden_scale, kv_rank_scale, settings, batch, bound, knee, weight_bytes,
+        experts_per_visit,
         CASE
             WHEN intensity < knee THEN NULL
             WHEN batch_before IS NULL THEN batch
@@ -54,7 +56,8 @@ WITH crossings AS (
 )
 SELECT
     study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k, hidden_scale,
-    kv_rank_scale, count(*) AS points, min(batch) AS smallest_batch, max(batch) AS largest_batch,
+    kv_rank_scale, settings, count(*) AS points, min(batch) AS smallest_batch,
+    max(batch) AS largest_batch,
     any_value(knee) AS knee, min(intensity_crossing) AS intensity_batch,
     min(time_crossing) AS time_batch,
     min(batch) FILTER (bound = 'compute') AS first_compute_batch,
@@ -64,5 +67,5 @@ SELECT
 FROM crossings
 GROUP BY
     study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k, hidden_scale,
-    kv_rank_scale
+    kv_rank_scale, settings
 HAVING count(*) > 1;

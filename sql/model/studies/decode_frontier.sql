@@ -29,8 +29,8 @@ CREATE VIEW decode_frontier AS
 WITH swept AS (
     SELECT
         study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k,
-        hidden_scale, kv_rank_scale, batch, knee, flop, hbm_bytes, kv_bytes, net_bytes, hbm_ms,
-        net_ms, flop_before, hbm_bytes_before, kv_bytes_before, net_bytes_before,
+        hidden_scale, kv_rank_scale, settings, batch, knee, flop, hbm_bytes, kv_bytes, net_bytes,
+        hbm_ms, net_ms, flop_before, hbm_bytes_before, kv_bytes_before, net_bytes_before,
         compute_ms >= 0.9 * greatest(hbm_ms, net_ms) AS is_compute
     FROM _decode_neighbours
 )
@@ -54,5 +54,5 @@ SELECT
 FROM swept
 GROUP BY
     study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k, hidden_scale,
-    kv_rank_scale
+    kv_rank_scale, settings
 HAVING count(*) > 1;

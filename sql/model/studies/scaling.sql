@@ -32,17 +32,18 @@ SELECT
     / (step_ms * chips) AS strong_efficiency,
     first_value(step_ms) OVER fewest_replicas / step_ms AS weak_efficiency
 FROM phase_roofline
+JOIN _scenario_settings USING (scenario)
 WHERE study IS NOT NULL AND step_ms IS NOT NULL
 WINDOW
     fewest_chips AS (
         PARTITION BY
             study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, dp,
-            microbatches
+            microbatches, settings
         ORDER BY chips, step_ms, scenario
     ),
     fewest_replicas AS (
         PARTITION BY
             study, formulas, execution, model, phase, hardware, batch, seq_len, kv_len, tp, pp, cp,
-            microbatches
+            microbatches, settings
         ORDER BY dp, step_ms, scenario
     );

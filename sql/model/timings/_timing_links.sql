@@ -22,7 +22,7 @@ named AS (
     WHERE category = op OR category = fused_op
 ),
 shaped AS (
-    SELECT request, position, product, op_seq
+    SELECT request, position, product, op_seq, kernels.n, kernels.k
     FROM _timing_rows AS kernels
     JOIN timing_rules USING (category)
     JOIN _timing_products AS products USING (request)
@@ -35,18 +35,40 @@ fused AS (
 ),
 possible AS (
     -- What is run as part of a fused product is not run by itself.
-    SELECT shaped.request, position, shaped.product, shaped.op_seq
+    SELECT shaped.request, position, shaped.product, shaped.op_seq, shaped.n, shaped.k
     FROM shaped
     LEFT JOIN fused
         ON fused.request = shaped.request AND fused.op_seq = shaped.op_seq
     WHERE fused.product IS NULL OR fused.product = shaped.product
 ),
 certain AS (
-    -- A shape that two products have identifies neither.
+    -- A shape that two products have identifies neither by itself.
     SELECT request, position
     FROM possible
     GROUP BY request, position
     HAVING count(DISTINCT product) = 1
+),
+-- As many kernels as products of a shape are these in the layer's order.
+numbered AS (
+    SELECT
+        request, n, k, position, product,
+        dense_rank() OVER (PARTITION BY request, n, k ORDER BY position) AS kernel_place,
+        dense_rank() OVER (PARTITION BY request, n, k ORDER BY first_seq, product)
+            AS product_place
+    FROM (
+        SELECT request, n, k, position, product, min(op_seq) AS first_seq
+        FROM possible
+        ANTI JOIN certain USING (request, position)
+        GROUP BY request, n, k, position, product
+    )
+),
+ordered AS (
+    SELECT request, position, product
+    FROM numbered
+    WINDOW alike AS (PARTITION BY request, n, k)
+    QUALIFY
+        max(kernel_place) OVER alike = max(product_place) OVER alike
+        AND kernel_place = product_place
 )
 SELECT request, position, op_seq, op, map_rule
 FROM named
@@ -54,6 +76,11 @@ UNION ALL
 SELECT request, position, op_seq, op, 'shape_match'
 FROM certain
 JOIN possible USING (request, position)
+JOIN layer_operators USING (request, op_seq)
+UNION ALL
+SELECT request, position, op_seq, op, 'shape_match'
+FROM ordered
+JOIN possible USING (request, position, product)
 JOIN layer_operators USING (request, op_seq)
 UNION ALL
 SELECT request, position, op_seq, op, 'category'

@@ -15,6 +15,7 @@
 -- dtype_source  VARCHAR  source of dtype: input types, name or category
 -- n             BIGINT   columns of a product's result; NULL without shapes
 -- k             BIGINT   inner dimension
+-- flop          BIGINT   FLOP of a product by its shapes
 CREATE VIEW _timing_rows AS
 WITH given AS (
     SELECT
@@ -45,7 +46,7 @@ shaped AS (
     SELECT
         request, position, name, short_name, half, dur_us, shape, input_dtype,
         coalesce(nullif(classified.category, 'other'), by_name, 'other') AS category,
-        matrices[1][-1] AS k,
+        matrices[1][-1] AS k, list_product(matrices[1][:-2]) AS row_count,
         CASE
             WHEN matrices[2][-2] = k THEN matrices[2][-1]
             WHEN matrices[2][-1] = k THEN matrices[2][-2]
@@ -60,7 +61,7 @@ SELECT
         WHEN named_dtype IS NOT NULL THEN 'name'
         WHEN rules.dtype IS NOT NULL THEN 'category'
     END AS dtype_source,
-    n, k
+    n, k, CAST(2 * row_count * n * k AS BIGINT) AS flop
 FROM shaped
 LEFT JOIN marked USING (request, position)
 LEFT JOIN timing_rules AS rules USING (category);

@@ -13,7 +13,8 @@
 -- kernel_count  BIGINT     its kernels
 -- measured_us   DOUBLE     sum of their durations, µs
 -- flop_rank     DOUBLE     FLOP of one rank in one layer
--- bytes         DOUBLE     bytes that a rank reads and writes
+-- bytes         DOUBLE     bytes that a rank reads and writes, of operators that fusion would hide
+--                          too where the kernels do nothing else
 -- dtype         VARCHAR    type that all its kernels multiply in; NULL if it is unknown or
 --                          differs: each operator's own type counts then
 -- peak_dtype    VARCHAR    type whose peak counts: of the kernels, else of the operators; mixed
@@ -31,11 +32,16 @@
 CREATE VIEW timing_groups AS
 WITH layer_operators AS (
     SELECT
-        request, group_id, op_seq, op, layer_kind, flop_rank, bytes, dtype, peak_tflops, hardware,
-        hbm_gbps
+        request, group_id, op_seq, op, layer_kind, flop_rank, dtype, peak_tflops, hardware,
+        hbm_gbps,
+        -- What fusion hides has kernels of its own where these do nothing else.
+        CASE
+            WHEN count(*) OVER made = count(alone_bytes) OVER made THEN alone_bytes ELSE bytes
+        END AS bytes
     FROM timing_template
     JOIN _timing_groups USING (request, op_seq)
     WHERE is_measured
+    WINDOW made AS (PARTITION BY request, group_id)
 ),
 group_kernels AS (
     SELECT DISTINCT request, group_id, position, dur_us, dtype

@@ -21,8 +21,10 @@
 -- group_share    DOUBLE     its part of the group's time
 -- dtype          VARCHAR    type that it multiplies in; NULL: unknown, the operators' counts
 -- dtype_source   VARCHAR    where that is from: input types, name or category
--- flop_rank      DOUBLE     FLOP of one rank; NULL if several kernels of the group share them
--- peak_dtype     VARCHAR    type whose peak counts for its group; mixed: its operators differ
+-- flop_rank      DOUBLE     FLOP of one rank, by its operators, else of a product by its shapes;
+--                           NULL if several kernels of a group share them
+-- peak_dtype     VARCHAR    type whose peak counts: of its group, where its operators may be mixed,
+--                           else its own
 -- peak_tflops    DOUBLE     peak that it is held against, TFLOP/s
 -- compute_us     DOUBLE     time of its FLOP at the peak, µs
 -- mfu_pct        DOUBLE     compute_us over dur_us
@@ -45,6 +47,21 @@ fitting AS (
         ON products.request = kernels.request
         AND products.n = kernels.n AND products.k = kernels.k
     GROUP BY kernels.request, kernels.position
+),
+-- Products of unknown operators have the FLOP that their shapes show.
+shaped AS (
+    SELECT
+        kernels.request, kernels.position, CAST(flop AS DOUBLE) AS flop_rank, kernels.dtype,
+        peaks.peak_tflops, flop / peaks.peak_tflops / 1e6 AS compute_us,
+        100 * compute_us / nullif(dur_us, 0) AS mfu_pct
+    FROM _timing_rows AS kernels
+    JOIN scenarios ON scenarios.scenario = kernels.request
+    JOIN timing_rules AS rules ON rules.category = kernels.category AND rules.fate = 'product'
+    ANTI JOIN linked
+        ON linked.request = kernels.request AND linked.position = kernels.position
+    LEFT JOIN hardware_peaks AS peaks
+        ON peaks.hardware = scenarios.hardware AND peaks.dtype = kernels.dtype
+    WHERE flop > 0
 )
 SELECT
     kernels.request, kernels.position, half, kernels.category, name, short_name,
@@ -67,12 +84,19 @@ SELECT
     map_rule, linked.group_id, linked.operators,
     dur_us / nullif(measured_us, 0) AS group_share,
     kernels.dtype, dtype_source,
-    CASE WHEN groups.kernel_count = 1 THEN flop_rank END AS flop_rank,
-    peak_dtype, peak_tflops,
-    CASE WHEN groups.kernel_count = 1 THEN compute_us END AS compute_us,
-    CASE WHEN groups.kernel_count = 1 THEN mfu_pct END AS mfu_pct,
-    CASE WHEN groups.kernel_count = 1 THEN roofline_pct END AS roofline_pct,
-    flag_over_100, over_100_causes
+    CASE WHEN groups.kernel_count = 1 THEN groups.flop_rank ELSE shaped.flop_rank END AS flop_rank,
+    coalesce(groups.peak_dtype, shaped.dtype) AS peak_dtype,
+    coalesce(groups.peak_tflops, shaped.peak_tflops) AS peak_tflops,
+    CASE WHEN groups.kernel_count = 1 THEN groups.compute_us ELSE shaped.compute_us END
+        AS compute_us,
+    CASE WHEN groups.kernel_count = 1 THEN groups.mfu_pct ELSE shaped.mfu_pct END AS mfu_pct,
+    CASE WHEN groups.kernel_count = 1 THEN groups.roofline_pct ELSE shaped.mfu_pct END
+        AS roofline_pct,
+    coalesce(groups.flag_over_100, shaped.mfu_pct > 100) AS flag_over_100,
+    coalesce(
+        groups.over_100_causes,
+        CASE WHEN shaped.mfu_pct > 100 THEN reasons_over_100(['always', 'any', 'shape']) END
+    ) AS over_100_causes
 FROM _timing_rows AS kernels
 JOIN scenarios ON scenarios.scenario = kernels.request
 LEFT JOIN timing_rules AS rules ON rules.category = kernels.category
@@ -81,4 +105,6 @@ LEFT JOIN linked
 LEFT JOIN fitting
     ON fitting.request = kernels.request AND fitting.position = kernels.position
 LEFT JOIN timing_groups AS groups
-    ON groups.request = kernels.request AND groups.group_id = linked.group_id;
+    ON groups.request = kernels.request AND groups.group_id = linked.group_id
+LEFT JOIN shaped
+    ON shaped.request = kernels.request AND shaped.position = kernels.position;

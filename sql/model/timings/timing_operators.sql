@@ -18,7 +18,7 @@
 -- layer_pct     DOUBLE   share of the FLOP of the layer
 -- vector_flop   BIGINT   FLOP outside the matrix units; in no MFU
 -- weight_bytes  DOUBLE   weights that a rank reads
--- bytes         DOUBLE   all bytes that a rank reads and writes
+-- bytes         DOUBLE   all bytes that a rank reads and writes, as a kernel of its own where it is
 -- intensity     DOUBLE   FLOP of a rank per byte
 -- dtype         VARCHAR  type it computes in, by the model and the scenario
 -- peak_tflops   DOUBLE   peak of that type, TFLOP/s
@@ -38,13 +38,12 @@ WITH timed AS (
         input_shape, output_shape, flop, listed.flop_rank,
         100.0 * flop / nullif(sum(flop) OVER (PARTITION BY listed.request, listed.layer_kind), 0)
             AS layer_pct,
-        vector_flop, weight_bytes, listed.bytes,
-        listed.flop_rank / nullif(listed.bytes, 0) AS intensity, listed.dtype,
-        listed.peak_tflops,
+        vector_flop, weight_bytes, len(groups.operators) = 1 AS is_alone,
+        CASE WHEN is_alone THEN groups.bytes ELSE listed.bytes END AS moved_bytes,
+        listed.flop_rank / nullif(moved_bytes, 0) AS intensity, listed.dtype, listed.peak_tflops,
         CASE WHEN flop > 0 THEN listed.flop_rank / listed.peak_tflops / 1e6 ELSE 0 END
             AS compute_us,
-        listed.bytes / hbm_gbps / 1e3 AS memory_us,
-        own.group_id, len(groups.operators) = 1 AS is_alone, measured_us, mfu_pct, mbu_pct,
+        moved_bytes / hbm_gbps / 1e3 AS memory_us, own.group_id, measured_us, mfu_pct, mbu_pct,
         roofline_pct, over_100_causes
     FROM timing_template AS listed
     LEFT JOIN _timing_groups AS own
@@ -54,8 +53,8 @@ WITH timed AS (
 )
 SELECT
     request, layer_kind, layers, op_seq, op, category, split_rule, input_shape, output_shape, flop,
-    flop_rank, layer_pct, vector_flop, weight_bytes, bytes, intensity, dtype, peak_tflops,
-    compute_us, memory_us,
+    flop_rank, layer_pct, vector_flop, weight_bytes, moved_bytes AS bytes, intensity, dtype,
+    peak_tflops, compute_us, memory_us,
     CASE
         WHEN memory_us IS NULL OR greatest(compute_us, memory_us) = 0 THEN NULL
         WHEN compute_us >= memory_us THEN 'compute'

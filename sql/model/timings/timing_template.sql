@@ -27,6 +27,7 @@
 -- weight_bytes  DOUBLE   weights that a rank reads
 -- kv_bytes      DOUBLE   KV cache that a rank reads and writes
 -- bytes         DOUBLE   all bytes that a rank reads and writes
+-- alone_bytes   DOUBLE   the same were it a kernel of its own, if fusion hides it
 -- dtype         VARCHAR  type it computes in, by the model and the scenario
 -- peak_tflops   DOUBLE   peak of that type, TFLOP/s
 -- hardware      VARCHAR  chip
@@ -42,8 +43,9 @@ SELECT
     CASE WHEN coalesce(instances, 1) = 1 AND category <> 'attention_core' THEN n_rank END AS n,
     CASE WHEN coalesce(instances, 1) = 1 AND category <> 'attention_core' THEN k_rank END AS k,
     flop, flop_rank, vector_flop, weight_bytes, kv_bytes,
-    weight_bytes + activation_bytes + kv_bytes AS bytes, dtype, peak_tflops, scenarios.hardware,
-    hbm_gbps, dp AS replicas, pp AS stages, greatest(tp * dp * pp, ep) AS gpus
+    weight_bytes + activation_bytes + temporary_bytes + kv_bytes AS bytes,
+    weight_bytes + alone_bytes + kv_bytes AS alone_bytes, dtype, peak_tflops,
+    scenarios.hardware, hbm_gbps, dp AS replicas, pp AS stages, greatest(tp * dp * pp, ep) AS gpus
 FROM timing_metadata AS timings
 JOIN scenarios ON scenarios.scenario = timings.request
 JOIN operators ON operators.scenario = timings.request

@@ -132,6 +132,9 @@ WITH argued AS (
             WHEN r.transposed_slot IS NULL THEN FALSE
             ELSE TRY_CAST(_slot_text(o.arguments, r.transposed_slot) AS BOOLEAN)
         END AS is_transposed,
+        -- Behind it stand the padding of its result and the groups.
+        TRY_CAST(_slot_text(o.arguments, r.transposed_slot + 1) AS BIGINT[]) AS result_padding,
+        coalesce(TRY_CAST(_slot_text(o.arguments, r.transposed_slot + 2) AS BIGINT), 1) AS groups,
         CASE
             WHEN r.mask_slot IS NULL THEN 1
             ELSE list_sum(CAST(
@@ -156,7 +159,26 @@ placed AS (
                     - dilation[least(d, len(dilation))] * (b[d + 2] - 1) - 1
                 ) // stride[least(d, len(stride))] + 1
             )
-        END AS places
+        END AS places,
+        CASE
+            WHEN o IS NOT NULL THEN o[2:]
+            WHEN is_transposed
+                THEN try(
+                    list_concat(
+                        [b[2] * groups],
+                        list_transform(
+                            range(1, len(a) - 1),
+                            LAMBDA d: (
+                                (a[d + 2] - 1) * stride[least(d, len(stride))] + 1
+                                - 2 * padding[least(d, len(padding))]
+                                + dilation[least(d, len(dilation))] * (b[d + 2] - 1)
+                                + coalesce(result_padding[least(d, len(result_padding))], 0)
+                            )
+                        )
+                    )
+                )
+            ELSE list_concat([b[1]], places)
+        END AS result
     FROM argued
     WHERE is_transposed IS NOT NULL
 )
@@ -169,7 +191,7 @@ SELECT
     ) AS flop,
     gradients * (
         _dims_product(a) * a_bytes + _dims_product(b) * b_bytes
-        + try(a[1] * _dims_product(places) * b[1]) * a_bytes
+        + try(a[1] * _dims_product(result)) * a_bytes
     ) AS bytes
 FROM placed
 WHERE list_min(places) > 0;

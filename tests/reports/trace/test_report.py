@@ -156,6 +156,13 @@ def test_the_nested_json_of_a_layer_has_the_schema_that_simulators_read(lake):
              "Hidden size, heads": "4096, 32 query, 8 key/value, head size 128 (hidden size / heads)"},
         ),
         (
+            {"model_type": "some_vl", "num_hidden_layers": 27, "hidden_size": 1152, "num_attention_heads": 16,
+             "num_key_value_heads": 16, "text_config": {"model_type": "qwen3", "num_hidden_layers": 36,
+             "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": None}},
+            {"Model": "some_vl", "Layers": "36",
+             "Hidden size, heads": "4096, 32 query, 16 key/value, head size 128 (hidden size / heads)"},
+        ),
+        (
             {"num_experts": 4, "moe": True, "mhc": True, "mhc_bottleneck_dim": 16},
             {"MoE": "experts 4", "MHC": "bottleneck 16"},
         ),

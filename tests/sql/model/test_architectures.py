@@ -111,6 +111,13 @@ def test_the_language_part_of_a_multimodal_config_counts(known):
     assert known(other, "model_type", "qk_norm") == ("llama", False)
     # A part without a type of its own is of the file's.
     assert known({"model_type": "qwen3", "text_config": SMALL}, "model_type", "qk_norm") == ("qwen3", True)
+    # The sizes at the top are of another part; a null in the language part says nothing.
+    tower = {"model_type": "some_vl", "n_layer": 2, "num_hidden_layers": 27, "hidden_size": 1152, "vocab_size": 9}
+    both = tower | {"torch_dtype": "float16", "text_config": SMALL | {"torch_dtype": None}}
+    assert known(both, "num_layers", "hidden_size", "vocab_size", "weight_dtype") == (4, 64, 1000, "fp16")
+    written = SMALL | {"n_layer": 5}
+    del written["num_hidden_layers"]
+    assert known(tower | {"text_config": written}, "num_layers") == (5,)
     with pytest.raises(UsageError, match='text_config is "qwen3": expected object'):
         known(SMALL | {"text_config": "qwen3"}, "model")
 
@@ -453,10 +460,35 @@ def test_one_method_makes_weights_of_several_widths(known, quantization, dtype):
     assert known(SMALL | {"quantization_config": said}, "weight_dtype") == (dtype,)
 
 
+def test_an_mlp_beside_the_experts_is_one_that_every_token_visits(lake, tmp_path):
+    """Grok-2: 64 layers of attention (2 x 8192 x 8192, 2 x 8192 x 1024), a router, the MLP, 2 of 8 experts; a head."""
+    config = {
+        "model_type": "git", "hidden_size": 8192, "intermediate_size": 32768, "moe_intermediate_size": 16384,
+        "num_hidden_layers": 64, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128,
+        "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 131072,
+    }  # fmt: skip
+    attention, router = 2 * 8192 * 8192 + 2 * 8192 * 1024, 8192 * 8
+    for residual, widths in ((True, 32768 + 2 * 16384), (False, 2 * 16384)):
+        path = tmp_path / f"grok-2-{residual}" / "config.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(config | {"residual_moe": residual}))
+        active = 64 * (attention + router + 3 * 8192 * widths) + 8192 * 131072
+        query = "SELECT active FROM active_parameters WHERE model = $1"
+        assert lake.rows(query, [lake.know_model(path)]) == [(active,)]
+
+
 def test_names_are_found_however_they_are_written(lake):
     for text in ("deepseek-v3", "DeepSeek V3", "deepseek_v3", "deepseek-ai/DeepSeek-V3.1", "  deepseek-r1 "):
         assert lake.resolve_model(text) == "deepseek-v3"
     assert lake.resolve_model("Qwen/Qwen3-235B-A22B") == "qwen3-235b-a22b"
+    # Successors with a longer context, or other types, are models of their own.
+    longer = {
+        "Qwen/Qwen3-235B-A22B-Instruct-2507": "bf16", "Qwen/Qwen3-30B-A3B-Thinking-2507": "bf16",
+        "moonshotai/Kimi-K2-Instruct-0905": "fp8", "moonshotai/Kimi-K2-Thinking": "bf16",
+    }  # fmt: skip
+    for text, dtype in longer.items():
+        query = "SELECT max_positions, weight_dtype FROM architectures WHERE model = $1"
+        assert lake.rows(query, [lake.resolve_model(text)]) == [(262_144, dtype)]
     for text in ("h100", "H100 SXM5", "NVIDIA H100 80GB HBM3", "nvidia-h100", "h100_sxm"):
         assert lake.resolve_hardware(text) == "h100_sxm"
     assert lake.resolve_hardware("AMD Instinct MI300X") == "mi300x"

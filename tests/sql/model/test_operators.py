@@ -1,5 +1,6 @@
 """What operators should cost: totals and layers worked out apart from published dimensions, shares of ranks, laws."""
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -141,6 +142,42 @@ def test_pairs_are_counted_like_one_by_one(lake, q, c, kind):
     expected = sum(seen(position) for position in range(c + 1, c + q + 1))
     lake.prepare("operators")
     assert lake.rows(f"SELECT _request_pairs('{kind}', {q}, {c}, {window}, {ratio}, {top})") == [(expected,)]
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 9, 17, 300])
+@pytest.mark.parametrize(("kind", "reach"), [("window", 8), ("gqa", 300)])
+def test_an_encoder_s_queries_see_both_ways(lake, tokens, kind, reach):
+    """A window of 16 is 8 keys on either side."""
+    expected = sum(abs(query - key) <= reach for query in range(tokens) for key in range(tokens))
+    lake.prepare("operators")
+    assert lake.rows(f"SELECT _request_pairs('{kind} both ways', {tokens}, 0, 16, NULL, NULL)") == [(expected,)]
+
+
+def test_encoders_attend_to_all_tokens_and_keep_no_cache(lake, tmp_path):
+    """ModernBERT-large: 10 of 28 layers see all 8192 tokens, 18 of them 64 on either side; BERT-large sees all 512."""
+    sizes = {"hidden_size": 1024, "num_attention_heads": 16, "vocab_size": 50368}
+    configs = {
+        "modernbert": {"num_hidden_layers": 28, "intermediate_size": 2624, "global_attn_every_n_layers": 3,
+                       "local_attention": 128, "max_position_embeddings": 8192},
+        "bert": {"num_hidden_layers": 24, "intermediate_size": 4096, "max_position_embeddings": 512},
+    }  # fmt: skip
+
+    def pairs(kind, tokens, **more):
+        path = tmp_path / kind / "config.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(sizes | configs[kind] | {"model_type": kind} | more))
+        lake.ask(path, name=kind, seq_len=tokens)
+        query = "SELECT layer_kind, layers, pairs FROM operators WHERE scenario = $1 AND op = 'attn_qk' ORDER BY ALL"
+        return lake.rows(query, [kind])
+
+    far = 8192 * 129 - 64 * 65
+    assert pairs("modernbert", 8192) == [("gqa+dense", 10, 8192 * 8192), ("window+dense", 18, far)]
+    assert pairs("bert", 512) == [("gqa+dense", 24, 512 * 512)]
+    assert lake.rows("SELECT kv_bytes FROM memory_per_gpu WHERE scenario = 'bert'") == [(0,)]
+    assert lake.faults(lake.ask(tmp_path / "bert" / "config.json", kv_len=5)) == [
+        "an encoder has no cache to decode with"
+    ]
+    assert pairs("bert", 512, is_decoder=True) == [("gqa+dense", 24, 512 * 513 // 2)]
 
 
 RANKS = [

@@ -134,3 +134,27 @@ def test_a_result_is_written_in_the_type_and_shape_that_its_operands_give_it(lak
     expected = {nth: moved for nth, (*_, moved) in enumerate(CALLS)}
     assert {nth: (CALLS[nth], moved) for nth, moved in found if moved != expected[nth]} == {}
     assert len(found) == len(CALLS)
+
+
+def test_a_transposed_convolution_writes_the_places_that_its_stride_makes(lake: Lake, tmp_path: Path) -> None:
+    """FP32. Length 20 by stride 2 with padding 1 and a window of 4: 19 x 2 - 2 + 3 + 1 = 40 places of 4 x 8 channels.
+
+    A plain one of the same input with padding 1 and a window of 3: 20 places of 16 channels.
+    """
+    trace = Trace()
+    groups, lists = ["", "", "", "[2]", "[1]", "[1]", "True", "[0]", "4"], [[]] * 7
+    types = [F, F, "", *["ScalarList"] * 3, "", "ScalarList", "Scalar"]
+    for nth, (weight, values) in enumerate(
+        [([32, 8, 4], groups), ([16, 32, 3], ["", "", "", "[1]", "[1]", "[1]", "False", "[0]", "1"])]
+    ):
+        called = trace.op("aten::convolution", 100 * nth + 10, 30, [[8, 32, 20], weight, *lists], types, values)
+        trace.kernel("conv_kernel", 100 * nth + 15, 100 * nth + 50, 4, called)
+    lake.ingest(trace.write(tmp_path / "transposed.json"))
+    rows = lake.rows(
+        "SELECT bytes, flop FROM operator_works WHERE trace_id = $1 ORDER BY bytes DESC", [lake.resolve("transposed")]
+    )
+    read = 8 * 32 * 20
+    assert rows == [
+        (4 * (read + 32 * 8 * 4 + 8 * 32 * 40), 2 * 8 * 20 * 32 * 8 * 4),
+        (4 * (read + 16 * 32 * 3 + 8 * 16 * 20), 2 * 8 * 20 * 16 * 32 * 3),
+    ]
