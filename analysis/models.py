@@ -228,12 +228,7 @@ def faults(store: Store, scenario: str) -> list[str]:
 
 def remarks(store: Store, scenario: str) -> list[str]:
     """Return what a scenario's costs leave out of its model's config.json, and what is odd about its chip's figures."""
-    rows = store.rows(
-        "SELECT 'Of the model: ' || remark AS remark FROM model_remarks JOIN scenarios USING (model) "
-        "WHERE scenario = $1 UNION ALL SELECT concat('Of ', hardware, ': ', remark) FROM hardware_remarks "
-        "JOIN scenarios USING (hardware) WHERE scenario = $1 ORDER BY remark DESC",
-        [scenario],
-    )
+    rows = store.rows("SELECT remark FROM scenario_remarks WHERE scenario = $1 ORDER BY remark DESC", [scenario])
     return [remark for (remark,) in rows]
 
 
