@@ -34,26 +34,26 @@ SELECT
 FROM idle
 WHERE tid IS NOT NULL;
 
--- One row per such a thread and device, with the start of its first idle time and a 4096th of the
--- time from there to the end of the last.
+-- One row per such a thread and device: when its first idle time starts, and the time from there to
+-- the end of the last in parts, 32 for each idle time, 4096 at most.
 CREATE VIEW _attended_threads AS
 SELECT
     trace_id, device, pid, tid, thread_id, min(start_ns) AS from_ns,
-    (max(end_ns) - min(start_ns)) // 4096 + 1 AS span_ns
+    least(32 * count(*), 4096) AS parts,
+    (max(end_ns) - min(start_ns)) // least(32 * count(*), 4096) + 1 AS part_ns
 FROM _attended_idle
 GROUP BY trace_id, device, pid, tid, thread_id;
 
--- One row per such a part of the time of a thread, with the start of the first idle time that ends
--- after the part begins: what begins in the part and ends before that overlaps with none.
+-- One row per such a part, with the start of the first idle time that ends after the part begins:
+-- what begins in the part and ends before that overlaps with none.
 CREATE VIEW _idle_ahead AS
-SELECT spans.thread_id, spans.span, attended.start_ns AS idle_ns
+SELECT parts.thread_id, parts.part, attended.start_ns AS idle_ns
 FROM (
-    SELECT thread_id, span, from_ns + span * span_ns AS from_ns
-    FROM _attended_threads
-    CROSS JOIN range(4096) AS spans (span)
-) AS spans
+    SELECT thread_id, part, from_ns + part * part_ns AS from_ns
+    FROM (SELECT thread_id, from_ns, part_ns, unnest(range(parts)) AS part FROM _attended_threads)
+) AS parts
 ASOF JOIN _attended_idle AS attended
-    ON attended.thread_id = spans.thread_id AND attended.end_ns > spans.from_ns;
+    ON attended.thread_id = parts.thread_id AND attended.end_ns > parts.from_ns;
 
 -- One row per call of such a thread that overlaps with idle time of its device.
 --
@@ -63,7 +63,7 @@ CREATE VIEW _calls_in_idle AS
 WITH calls AS (
     SELECT
         threads.thread_id, events.event_id, events.start_ns, events.end_ns,
-        greatest(0, (events.start_ns - threads.from_ns) // threads.span_ns) AS span
+        greatest(0, (events.start_ns - threads.from_ns) // threads.part_ns) AS part
     FROM events
     JOIN _attended_threads AS threads USING (trace_id, pid, tid)
     WHERE events.lane IN ('host', 'python') AND events.dur_ns > 0
@@ -71,7 +71,7 @@ WITH calls AS (
 near AS (
     SELECT calls.thread_id, calls.event_id, calls.start_ns, calls.end_ns
     FROM calls
-    JOIN _idle_ahead AS ahead USING (thread_id, span)
+    JOIN _idle_ahead AS ahead USING (thread_id, part)
     WHERE calls.end_ns > ahead.idle_ns
 )
 SELECT near.thread_id, near.event_id, near.start_ns, near.end_ns
