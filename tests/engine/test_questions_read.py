@@ -175,7 +175,7 @@ def test_a_statement_is_refused_in_a_sentence_that_names_the_way_to_have_it(quer
     ("query", "rows"),
     [
         ("SELECT 1", [(1,)]),
-        ("SELECT 1 AS a; SELECT 2 AS a", [(2,)]),
+        ("SELECT 2 AS a; -- that is all", [(2,)]),
         ("VALUES (1), (2)", [(1,), (2,)]),
         ("WITH a AS (SELECT 1 AS x), b AS MATERIALIZED (FROM a) SELECT x + 1 FROM b", [(2,)]),
         ("WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT max(i) FROM n", [(3,)]),

@@ -1,3 +1,9 @@
+-- One row: the bytes of an element of each type. A join for each of a scenario's types would
+-- multiply what DuckDB expects of them, until it is no number.
+CREATE VIEW _type_sizes AS
+SELECT map_from_entries(list((dtype, element_bytes))) AS bytes_of
+FROM element_sizes;
+
 -- One row per scenario that can be answered, with what it leaves unsaid filled in.
 CREATE VIEW _questions AS
 WITH typed AS (
@@ -56,13 +62,13 @@ SELECT
     CASE
         WHEN gemm_dtype IS NOT NULL THEN gemm_dtype
         WHEN published_gemm_dtype IS NOT NULL THEN published_gemm_dtype
-        WHEN linear_dtype = 'fp8' OR linear.element_bytes > activation.element_bytes
+        WHEN linear_dtype = 'fp8' OR bytes_of[linear_dtype] > bytes_of[activations]
             THEN linear_dtype
         ELSE activations
     END AS gemm_dtype,
     CASE
         WHEN gemm_dtype IS NOT NULL THEN gemm_dtype
-        WHEN plain_dtype = 'fp8' OR plain.element_bytes > activation.element_bytes THEN plain_dtype
+        WHEN plain_dtype = 'fp8' OR bytes_of[plain_dtype] > bytes_of[activations] THEN plain_dtype
         ELSE activations
     END AS plain_gemm_dtype,
     coalesce(head_dtype, CASE WHEN activations = 'fp16' THEN 'fp16' ELSE 'bf16' END)
@@ -70,9 +76,7 @@ SELECT
     scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
     expert_imbalance
 FROM typed
-LEFT JOIN element_sizes AS linear ON linear.dtype = linear_dtype
-LEFT JOIN element_sizes AS plain ON plain.dtype = plain_dtype
-LEFT JOIN element_sizes AS activation ON activation.dtype = activations;
+CROSS JOIN _type_sizes;
 
 -- One row per scenario: its work with the rates of its chip and the bytes of its types.
 --
@@ -172,15 +176,17 @@ SELECT
         AS gradient_moves,
     num_kv_heads / ceil(num_kv_heads / tp) AS kv_split,
     q.hardware,
-    linear.element_bytes
+    bytes_of[q.weight_dtype]
     + CASE WHEN weight_dtype = expert_dtype THEN coalesce(scale_bytes, 0) ELSE 0 END AS linear_size,
-    expert.element_bytes + coalesce(scale_bytes, 0) AS expert_size,
-    plain.element_bytes AS plain_size, head.element_bytes AS head_size,
-    activation.element_bytes AS activation_size, kv.element_bytes AS kv_size,
+    bytes_of[q.expert_dtype] + coalesce(scale_bytes, 0) AS expert_size,
+    bytes_of[q.plain_dtype] AS plain_size, bytes_of[q.head_dtype] AS head_size,
+    bytes_of[q.activation_dtype] AS activation_size, bytes_of[q.kv_dtype] AS kv_size,
     -- Tokens go to experts in the type of the products.
-    CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN activation.element_bytes
-        ELSE gemm.element_bytes
-    END AS dispatch_size,
+    bytes_of[
+        CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN q.activation_dtype
+            ELSE q.gemm_dtype
+        END
+    ] AS dispatch_size,
     -- A chip without the type computes in that of the activations.
     CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN activation_dtype
         ELSE gemm_dtype
@@ -213,14 +219,8 @@ SELECT
     scalar_efficiency AS scalar_share,
     flop_fraction, hbm_fraction, net_fraction
 FROM _questions AS q
+CROSS JOIN _type_sizes
 JOIN execution_profiles AS e ON e.execution = q.execution
-LEFT JOIN element_sizes AS linear ON linear.dtype = q.weight_dtype
-LEFT JOIN element_sizes AS expert ON expert.dtype = q.expert_dtype
-LEFT JOIN element_sizes AS plain ON plain.dtype = q.plain_dtype
-LEFT JOIN element_sizes AS head ON head.dtype = q.head_dtype
-LEFT JOIN element_sizes AS activation ON activation.dtype = q.activation_dtype
-LEFT JOIN element_sizes AS kv ON kv.dtype = q.kv_dtype
-LEFT JOIN element_sizes AS gemm ON gemm.dtype = q.gemm_dtype
 LEFT JOIN hardware AS h ON h.hardware = q.hardware
 LEFT JOIN topologies AS t ON t.hardware = q.hardware
 LEFT JOIN hardware_peaks AS gemm_peak

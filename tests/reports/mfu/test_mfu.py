@@ -387,7 +387,7 @@ def test_each_format_is_one_document(lake, question):
     document = json.loads(lake.mfu(model, format="json", **asked))
     assert set(document) == {
         "formulas", "model", "serving", "types", "layer_kinds", "outside_the_layers", "forward_pass", "measured_layer",
-        "kernels", "groups", "mfu", "summary", "caveats", "faults",
+        "kernels", "groups", "mfu", "summary", "caveats", "faults", "remarks",
     }  # fmt: skip
     text, markdown = lake.mfu(model, **asked), lake.mfu(model, format="markdown", **asked)
     assert text.startswith(document["summary"])
