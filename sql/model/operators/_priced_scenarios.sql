@@ -1,10 +1,6 @@
--- One row: the bytes of an element of each type. A join for each of a scenario's types would
--- multiply what DuckDB expects of them, until it is no number.
-CREATE VIEW _type_sizes AS
-SELECT map_from_entries(list((dtype, element_bytes))) AS bytes_of
-FROM element_sizes;
-
--- One row per scenario that can be answered, with what it leaves unsaid filled in.
+-- One row per scenario that can be answered, with what it leaves unsaid filled in. The bytes of its
+-- types are looked up in one row: a join for each type would multiply how many rows DuckDB expects,
+-- until that is no number.
 CREATE VIEW _questions AS
 WITH typed AS (
     SELECT
@@ -76,7 +72,9 @@ SELECT
     scale_bytes, num_kv_heads, num_experts, top_k, expert_groups, top_groups, mtp_layers,
     expert_imbalance
 FROM typed
-CROSS JOIN _type_sizes;
+CROSS JOIN (
+    SELECT map_from_entries(list((dtype, element_bytes))) AS bytes_of FROM element_sizes
+) AS sizes;
 
 -- One row per scenario: its work with the rates of its chip and the bytes of its types.
 --
@@ -219,7 +217,9 @@ SELECT
     scalar_efficiency AS scalar_share,
     flop_fraction, hbm_fraction, net_fraction
 FROM _questions AS q
-CROSS JOIN _type_sizes
+CROSS JOIN (
+    SELECT map_from_entries(list((dtype, element_bytes))) AS bytes_of FROM element_sizes
+) AS sizes
 JOIN execution_profiles AS e ON e.execution = q.execution
 LEFT JOIN hardware AS h ON h.hardware = q.hardware
 LEFT JOIN topologies AS t ON t.hardware = q.hardware
