@@ -163,7 +163,7 @@ def _points(store: Store, by: str) -> dict[str, str]:
 
 
 def _side(store: Store, by: str, points: Mapping[str, str], run: str) -> str:
-    """Return the word that names the traces of a point as a side of a comparison; empty where there is none."""
+    """Return what to pass to `compare` for the traces of a point; an empty text if nothing selects exactly these."""
     traces = tuple(sorted(one for one, point in points.items() if point == run))
     for word in (f"{by}={run}" if by != "trace" else run, run, *traces):
         # The name of a trace may be that of a file, too, which is not to be read for it.

@@ -22,7 +22,7 @@ _OF = {
 }
 
 #: What a rank that the lake does not have leaves open.
-_UNKNOWN = "whether the others wait for it, and how long, cannot be told."
+_UNKNOWN = "whether the others wait for it, and how long, is unknown."
 
 
 @dataclass(frozen=True)

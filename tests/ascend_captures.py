@@ -88,6 +88,13 @@ class Capture:
             twin = {**logical.__dict__, "name": f"{kind}AivKernel", "stream": TWIN, "start": start}
             self.rows.append(Row(**twin))
 
+    def begin_pass(self) -> None:
+        """Append the lookup of the embedding of 16 tokens, with which the next pass begins."""
+        self.pass_no += 1
+        self.part = "prologue"
+        self.add("GatherV2", 2, "151936,5120;16;1")
+        self.part = None
+
     def wait(self, microseconds: float) -> None:
         """Let the device idle."""
         self.clock += Decimal(str(microseconds))

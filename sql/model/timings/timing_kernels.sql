@@ -28,7 +28,8 @@
 -- peak_tflops    DOUBLE     peak that it is held against, TFLOP/s
 -- compute_us     DOUBLE     time of its FLOP at the peak, µs
 -- mfu_pct        DOUBLE     compute_us over dur_us
--- roofline_pct   DOUBLE     the longer of compute_us and the time of its bytes, over dur_us
+-- roofline_pct   DOUBLE     the longer of compute_us and the time of its bytes, over dur_us; NULL
+--                           where no operator says what these are
 -- flag_over_100  BOOLEAN    one of these exceeds 100, of the group where the kernel has none
 -- over_100_causes VARCHAR   what may be the reason, ; between
 CREATE VIEW timing_kernels AS
@@ -90,8 +91,7 @@ SELECT
     CASE WHEN groups.kernel_count = 1 THEN groups.compute_us ELSE shaped.compute_us END
         AS compute_us,
     CASE WHEN groups.kernel_count = 1 THEN groups.mfu_pct ELSE shaped.mfu_pct END AS mfu_pct,
-    CASE WHEN groups.kernel_count = 1 THEN groups.roofline_pct ELSE shaped.mfu_pct END
-        AS roofline_pct,
+    CASE WHEN groups.kernel_count = 1 THEN groups.roofline_pct END AS roofline_pct,
     coalesce(groups.flag_over_100, shaped.mfu_pct > 100) AS flag_over_100,
     coalesce(
         groups.over_100_causes,

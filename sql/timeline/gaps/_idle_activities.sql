@@ -40,7 +40,7 @@ CREATE VIEW _attended_threads AS
 SELECT
     trace_id, device, pid, tid, thread_id, min(start_ns) AS from_ns,
     least(32 * count(*), 4096) AS parts,
-    (max(end_ns) - min(start_ns)) // least(32 * count(*), 4096) + 1 AS part_ns
+    (max(end_ns) - min(start_ns)) // parts + 1 AS part_ns
 FROM _attended_idle
 GROUP BY trace_id, device, pid, tid, thread_id;
 

@@ -26,7 +26,8 @@ def shown() -> list:
     for nth, (kind, count, element, ranks, *_) in enumerate(CALLS):
         event = collective(f"hcom_{kind}__428_{nth}_1", f"{100 + 20 * nth}.000", 10.0)
         event["args"] |= {"data_type": element, "alg_type": "RING", "count": count}
-        event["args"] |= {} if ranks is None else {"rank_size": ranks}
+        if ranks is not None:
+            event["args"]["rank_size"] = ranks
         events.append(event)
     return events
 

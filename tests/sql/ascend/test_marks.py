@@ -85,10 +85,7 @@ def test_what_every_layer_receives_and_sends_bounds_nothing(tmp_path):
 
 def between_norms(capture: Capture, *, of_queries: bool) -> None:
     """Append a pass of a model like Gemma 3, each of whose halves has a norm before and after it; sums by add."""
-    capture.pass_no += 1
-    capture.part = "prologue"
-    capture.add("GatherV2", 2, "151936,5120;16;1")
-    capture.part = None
+    capture.begin_pass()
     for layer in range(3):
         capture.layer = layer
         capture.add("RmsNorm", 4)

@@ -110,10 +110,7 @@ def with_fused_norms() -> Capture:
     """Return a capture of a model whose norms are in one kernel with the product and the collective before them."""
     capture = Capture()
     for _ in range(3):
-        capture.pass_no += 1
-        capture.part = "prologue"
-        capture.add("GatherV2", 2, "151936,5120;16;1")
-        capture.part = None
+        capture.begin_pass()
         for layer in range(3):
             capture.layer = layer
             if layer == 0:

@@ -1,4 +1,4 @@
-"""What is said of a chip's figures: where they are from, and whether they can be dense peaks."""
+"""Remarks on the figures of a chip: their source, and peaks whose ratio is not that of dense ones."""
 
 from tracelake.lake import Lake
 

@@ -142,7 +142,7 @@ def test_without_the_rank_that_is_waited_for_no_other_is_as_the_others(tmp_path)
     lake.ingest(*(path for number, path in enumerate(paths) if number != 2), run="seven")
     answer = lake.ranks("seven")
     assert answer.verdicts == (
-        "rank 2 of 8 is not in the lake: whether the others wait for it, and how long, cannot be told.",
+        "rank 2 of 8 is not in the lake: whether the others wait for it, and how long, is unknown.",
     )
     found = answer.rows.select("rank, verdict, calls, unpaired_calls, missing_reason").fetchall()
     why = "rank 2 of 8 is not in the lake"
