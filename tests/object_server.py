@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,8 @@ class ObjectServer:
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         self._fault: Fault = lambda method, path: None
+        #: A store looks whether an object is there and writes it in one step, which moto's threads do not.
+        self._writing = threading.Lock()
         #: Whether conditions of a put are kept, as every store should.
         self.conditional = True
         #: All requests, in order.
@@ -99,4 +101,5 @@ class ObjectServer:
             asked.length = int(dict(headers).get("Content-Length", 0))
             return start(status, headers, *rest)
 
-        return self._app(environ, begin)
+        with self._writing if asked.method in ("PUT", "POST") else nullcontext():
+            return self._app(environ, begin)
