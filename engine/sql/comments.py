@@ -6,7 +6,6 @@ import base64
 import json
 from typing import TYPE_CHECKING
 
-from ..storage import table_types
 from . import modules, star
 
 if TYPE_CHECKING:
@@ -43,16 +42,22 @@ def parquet_metadata(entry: modules.Module) -> str:
     if entry.folder == star.STAR:
         pairs |= star.described(entry)
         # DuckDB writes none. Only the types that a file has anyway may stand there.
-        plain = arrow_schema(
-            entry, _in_files(table_types.arrow_schema({name: kind for name, kind, _ in entry.columns}))
-        )
+        plain = arrow_schema(entry, _in_files(entry))
         pairs["ARROW:schema"] = base64.b64encode(plain.with_metadata(pairs).serialize()).decode()
     return "{" + ", ".join(f"{modules.quoted(name)}: {modules.quoted(text)}" for name, text in pairs.items()) + "}"
 
 
-def _in_files(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """Return a schema with moments as DuckDB writes them: without a time zone."""
+def _in_files(entry: modules.Module) -> pyarrow.Schema:
+    """Return the schema of a relation's rows as DuckDB writes them: moments without a time zone."""
     import pyarrow
 
-    moment = pyarrow.timestamp("us")
-    return pyarrow.schema([f.with_type(moment) if pyarrow.types.is_timestamp(f.type) else f for f in schema])
+    kinds = {
+        "VARCHAR": pyarrow.string(), "BIGINT": pyarrow.int64(), "INTEGER": pyarrow.int32(),
+        "BOOLEAN": pyarrow.bool_(), "DOUBLE": pyarrow.float64(), "TIMESTAMP": pyarrow.timestamp("us"),
+        "UBIGINT": pyarrow.decimal128(20, 0), "HUGEINT": pyarrow.decimal128(38, 0),
+    }  # fmt: skip
+
+    def arrow(kind: str) -> pyarrow.DataType:
+        return pyarrow.list_(arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else kinds[kind]
+
+    return pyarrow.schema([(column.name, arrow(column.type)) for column in entry.columns])

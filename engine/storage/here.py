@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .paths import Place
-from .table_types import arrow_table
+from .table_types import write_rows
 from .tables import DataFile, Tables
 
 
@@ -54,10 +54,7 @@ class Here(Tables):
         after: int | None = None,  # noqa: ARG002
     ) -> None:
         """Add a few rows, given by column."""
-        import pyarrow.parquet
-
         self.folder.mkdir(mode=0o700, exist_ok=True)
         path = self.folder / f"{uuid.uuid4().hex}.parquet"
-        with path.open("wb") as out:
-            pyarrow.parquet.write_table(arrow_table(rows, columns), out)
+        write_rows(path, rows, columns)
         self._added.setdefault(name, []).append(DataFile(path))

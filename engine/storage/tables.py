@@ -27,7 +27,7 @@ from . import logs
 from .files import fsync_path
 from .objects import ObjectPath, StoreError, each, reason_of, storage_options
 from .paths import Place, as_text, is_plain_folder, plain_folders
-from .table_types import arrow_schema, arrow_table, statistics
+from .table_types import delta_schema, statistics, write_rows
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,6 +38,8 @@ MOST_CONFLICTS = 100
 
 #: Changes from which on a table's log is summed up: to open it costs what has come since.
 _CONFIGURATION = {"delta.checkpointInterval": "10"}
+#: What is read of a table's files in its log.
+_OF_FILES = {"path", "size_bytes", "min.trace_id", "max.trace_id", "min.batch_id", "max.batch_id"}
 
 
 @dataclass(frozen=True)
@@ -179,10 +181,10 @@ class Tables:
             OvertakenError: another writer was faster; without `after`, where what it did does not go with this.
             OSError: the log cannot be written.
         """
-        from deltalake import CommitProperties, Schema
+        from deltalake import CommitProperties
         from deltalake.transaction import create_table_with_add_actions
 
-        wanted = Schema.from_arrow(arrow_schema(columns))
+        wanted = delta_schema(columns)
         with _committing(self.path(name)):
             version = Tables.version(self, name)
             if after not in (None, version):
@@ -220,16 +222,12 @@ class Tables:
         Raises:
             OvertakenError: there are later changes, and nothing was appended.
         """
-        import pyarrow.parquet
-
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() if self.is_remote else contextlib.nullcontext(str(folder)) as beside:
             path = Path(beside) / f".{uuid.uuid4().hex}"
             try:
-                # Opened here: whatever the locale is, the name's bytes stay what they are.
-                with path.open("wb") as out:
-                    pyarrow.parquet.write_table(arrow_table(rows, columns), out, compression="zstd")
+                write_rows(path, rows, columns)
                 found = statistics(len(rows), [str(row["trace_id"]) for row in rows])
                 if after is None:
                     self.append(name, [(path, found)], columns)
@@ -325,14 +323,12 @@ class Tables:
         from deltalake.exceptions import DeltaError
 
         try:
-            actions = self._open(name).get_add_actions(flatten=True)
+            found = self._open(name).get_add_actions(flatten=True)
         except (DeltaError, OSError, ValueError) as error:
             reason = reason_of(error) if self.is_remote else str(error).partition("\n")[0]
             raise InputError(f"{self.path(name)}: the table's log cannot be read: {reason}") from error
-        import pyarrow
-
-        rows: list[dict[str, Any]] = pyarrow.table(actions).to_pylist()
-        return rows
+        columns = [(column, found.column(column).to_pylist()) for column in found.schema.names if column in _OF_FILES]
+        return [{column: values[nth] for column, values in columns} for nth in range(found.num_rows)]
 
 
 def _address(folder: Place) -> str:
