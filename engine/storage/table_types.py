@@ -1,4 +1,4 @@
-"""What a table of Delta has of its columns and files: types, as DuckDB, Delta and Arrow know them, and statistics."""
+"""Column types in DuckDB, Delta and Arrow, and file statistics for a Delta log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow
 
-#: DuckDB's types that Delta does not have, and those that hold all their values.
+#: DuckDB types that Delta lacks, and the types that can hold all their values.
 _STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
 
 
@@ -18,7 +18,7 @@ def stored_type(kind: str) -> str:
 
 
 def arrow_schema(columns: Mapping[str, str]) -> pyarrow.Schema:
-    """Return the columns of a table, given by DuckDB's types, as Arrow has them."""
+    """Return the Arrow schema of columns given by DuckDB types."""
     import pyarrow
 
     kinds = {
@@ -34,7 +34,7 @@ def arrow_schema(columns: Mapping[str, str]) -> pyarrow.Schema:
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pyarrow.Table:
-    """Return rows, given by column, as Arrow has them; NULL where one is missing."""
+    """Return rows, given as dicts, as an Arrow table; missing values are NULL."""
     import pyarrow
 
     schema = arrow_schema(columns)
@@ -42,7 +42,7 @@ def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -
 
 
 def statistics(rows: int, traces: Sequence[str], batches: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what a log says of a file: its rows, and the range of its traces and batches."""
+    """Return a file's statistics for the log: its row count, and the range of its traces and batches."""
     ranges = {"trace_id": traces} | ({"batch_id": batches} if batches else {})
     return {
         "numRecords": rows,
