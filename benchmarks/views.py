@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GENERATOR = Path(__file__).resolve().parent / "generate.py"
 _KERNELS = "trace_id, device, stream, kind, start_ns, end_ns, name, display_name, launch_id, launch_ns"
-#: Relation -> what its rows are made from: kernels, and for regions the calls of modules around their launches.
+#: Relation -> its sources: kernels, and for regions the module calls around their launches.
 VIEWS = {
     "time_breakdown": ["SELECT hash(trace_id, device, kind, start_ns, end_ns, launch_ns) AS h FROM kernels"],
     "gaps": [f"SELECT hash({_KERNELS}) AS h FROM kernels"],
@@ -35,7 +35,7 @@ VIEWS = {
 
 
 def timed(lake: Lake, query: str) -> float:
-    """Return the seconds a question takes."""
+    """Return the seconds a query takes."""
     begun = time.perf_counter()
     lake.sql(query).fetchall()
     return time.perf_counter() - begun
