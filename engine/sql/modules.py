@@ -48,8 +48,8 @@ class Module:
     Attributes:
         folder: its folder in `sql`; relations in its subfolders see each other's private
             relations.
-        kept: where its rows are stored: per trace, in memory, meanwhile (while answers are computed from them), or empty
-            if nowhere.
+        kept: where its rows are stored: per trace, in memory, meanwhile (while answers are computed from them), or
+            empty if nowhere.
         only_format: the only trace format that it can have rows of.
         others: relations with the columns `trace_id` and `other_trace_id`: for the rows of a trace it also reads rows
             of these other traces.
@@ -241,7 +241,7 @@ def create_statement(entry: Module) -> str:
 
 @functools.cache
 def stored() -> frozenset[str]:
-    """Return the relations whose rows a lake stores: computed per trace, read by a public one with no stored one between."""
+    """Return the relations whose rows a lake stores: per trace, read by a public one with no stored one between."""
     return frozenset(entry.name for entry in relations() if entry.is_stored)
 
 
