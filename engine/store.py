@@ -24,7 +24,7 @@ from .stored import Stored
 T = TypeVar("T")
 #: Default of `stored`.
 STORED = True
-#: A query about all traces first renews stale ones if they are at most this many: one batch.
+#: Stale traces that a question about all renews before it answers: as many as are computed together.
 RENEWED_AT_ONCE = 16
 
 

@@ -91,7 +91,7 @@ class Stored:
         return [one for one, state in states.items() if state.rules != rules.of(self.catalog.relevant(one))]
 
     def related(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> frozenset[str]:
-        """Return traces and those that their answers may depend on: those of the same run, and linked ones.
+        """Return traces and those that their answers may depend on: of their runs, captures, and what gives their ranks.
 
         Args:
             connection: one with the whole catalog.

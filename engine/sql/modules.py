@@ -234,7 +234,7 @@ def needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
 
 
 def create_statement(entry: Module) -> str:
-    """Return the statement that creates a view or macro; a view is bound where a query names it."""
+    """Return the statement that creates a view or macro; a view is bound when a query names it."""
     deferred = " WITH (DEFER_BINDING) AS\n" if entry.kind == "VIEW" else " AS\n"
     return entry.sql.replace("CREATE", "CREATE OR REPLACE", 1).replace(" AS\n", deferred, 1)
 

@@ -34,7 +34,7 @@ class _Reads(fsspec.AbstractFileSystem):  # type: ignore[misc]
         return [path]
 
     def isdir(self, path: str) -> bool:  # noqa: ARG002
-        """Return false: DuckDB need not list a prefix."""
+        """Return false: DuckDB has nothing to look for below a path."""
         return False
 
     def exists(self, path: str, **_: Any) -> bool:
@@ -84,5 +84,5 @@ def register(connection: Any) -> None:
     """Let a DuckDB connection read objects; may be called again."""
     if not connection.filesystem_is_registered("s3"):
         connection.register_filesystem(_Reads())
-        # Maximum bytes of a cached block: smaller files are read whole. The default is twice as much.
+        # Files up to this many bytes are read whole, others in the requested ranges; the default is twice as much.
         connection.execute(f"SET external_file_cache_remote_max_block_size = {1 << 20}")

@@ -43,8 +43,8 @@ def kernel_query(
         device: the device of rows that do not name it.
         careful: build the arguments as JSON in a slower way that is right for any text; the fast way marks rows
             suspect if a text has an unexpected quote or control character.
-        harmless: by column, texts that hold no credential. If given, rows whose cells may hold one are suspect, where
-            only long cells without a harmless text are searched; without, all text is searched.
+        harmless: by column, texts that hold no credential. If given, rows whose cells may hold one are suspect: only
+            long cells with other texts are searched, or all text if `harmless` is empty.
     """
     args = _careful_args(columns) if careful else _fast_args(columns)
     held = "false" if harmless is None else _held(columns, harmless)

@@ -70,7 +70,7 @@ def events(rows: str = ROWS, /, **columns: str) -> str:
 
 
 def arguments(**members: str) -> str:
-    """Return the SQL of a JSON object: member -> the SQL of its JSON text; NULL members and the empty object are omitted.
+    """Return the SQL of a JSON object, NULL if it is empty: member -> the SQL of its JSON text; NULL ones are left out.
 
     An underscore in a member's name means a space, two an underscore. `members` is the SQL of several members.
     """

@@ -104,7 +104,7 @@ class _Drawing:
         return count
 
     def _edges(self) -> list[int]:
-        """Return the edges of stretches with about as many events each, the first before and the last after all times."""
+        """Return the edges of stretches of about equal event counts, the first before and the last after all times."""
         [(events,)] = self._store.rows("SELECT event_count FROM traces WHERE trace_id = $1", [self._trace.trace_id])
         stretches = events // _SORTED + 1
         if stretches == 1:
