@@ -91,7 +91,7 @@ class Stored:
         return [one for one, state in states.items() if state.rules != rules.of(self.catalog.relevant(one))]
 
     def related(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> frozenset[str]:
-        """Return traces and those that their answers may depend on: of their runs, captures, and what gives their ranks.
+        """Return traces and all that their answers may depend on: of their runs, captures, and what names their ranks.
 
         Args:
             connection: one with the whole catalog.
