@@ -1,6 +1,6 @@
 """The catalog: which traces are in the lake, their settings, and which batches computed their answers.
 
-Two append-only Delta tables: for each trace the latest row of `traces` applies, for each setting the latest row of
+Two Delta tables, written by appending: for each trace the latest row of `traces` applies, for each setting that of
 `settings`. A row names the batches that hold the trace's rows of stored relations; rows of other batches are ignored.
 """
 

@@ -1,4 +1,4 @@
-"""The tables of a lake: append-only Delta tables of Parquet files.
+"""The tables of a lake: Delta tables of Parquet files, written by appending.
 
 A data file is written first; then the table's log names it, in one atomic step. A file that no log names does not
 exist for readers: a writer that was killed leaves one behind. Delta's library keeps the logs; DuckDB reads the

@@ -19,7 +19,7 @@ from .tables import Tables
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: An export has at least one of these tables.
+#: An export has at least one of these tables, or one with the prefix below.
 MARKS = frozenset({"META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME", "NVTX_EVENTS"})
 _MARK_PREFIX = "CUPTI_ACTIVITY_KIND_"
 #: Columns that identify tables of events, among tables that are not read.
