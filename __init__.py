@@ -16,15 +16,15 @@ __all__ = ["Lake", "__version__", "open"]
 def open(  # noqa: A001
     path: str | os.PathLike[str] = "tracelake", *, create: bool = True, unsafe: bool = False
 ) -> Lake:
-    """Open the lake at `path`, making an empty one where nothing is.
+    """Open the lake at `path`, creating an empty one if there is none.
 
     Args:
         path: the lake's folder, or its address in an object store: `s3://bucket/name`, `gs://`, `az://`.
-        create: make one where nothing is.
+        create: create a lake if there is none.
         unsafe: `sql` may do all that DuckDB can: read and write any file, attach databases, change settings.
 
     Raises:
-        UsageError: no lake is there and `create` is false, or the folder holds other things.
+        UsageError: there is no lake and `create` is false, or the folder holds other things.
         InputError: the lake is of a newer format, or cannot be read.
     """
     from .lake import Lake
@@ -33,7 +33,7 @@ def open(  # noqa: A001
 
 
 def __getattr__(name: str) -> Any:
-    # DuckDB takes a while to import; `tracelake --help` does without.
+    # DuckDB takes a while to import; `tracelake --help` does not need it.
     if name == "Lake":
         from .lake import Lake
 

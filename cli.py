@@ -14,7 +14,7 @@ from .commands.late import Commands
 from .engine.storage.paths import Place
 from .version import __version__
 
-#: The commands in the order of the help, and where each is.
+#: The commands in the order of the help, and the module of each.
 _COMMANDS = {
     "ingest": "traces.ingest", "traces": "traces.traces", "set": "traces.set_", "remove": "traces.remove",
     "sql": "questions.sql", "schema": "questions.schema", "passes": "layers.passes", "layers": "layers.layers",
@@ -28,19 +28,19 @@ _COMMANDS = {
 
 
 class _Group(click.Group):
-    """Commands in order of definition, not of the alphabet."""
+    """Lists commands in the order of definition, not alphabetically."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Let --lake, --color, --format and --json stand anywhere on the line."""
+        """Accept --lake, --color, --format and --json anywhere on the line."""
         return super().parse_args(ctx, line.arranged(args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take a trace in the place of a command as one to summarise."""
+        """Treat a trace in the place of a command as the argument of `summary`."""
         word = args[0]
         if self.get_command(ctx, word) is None and not (word.startswith("-") or ctx.resilient_parsing):
             if not line.is_trace(ctx.params.get("lake"), word):
@@ -49,7 +49,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command. A closed pipe, as by `head`, is no error; click would exit with 1."""
+        """Run the command. A closed pipe, as by `head`, is not an error; click would exit with 1."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -113,7 +113,7 @@ def _answer() -> None:
 
 def main() -> None:
     """Run the command line; errors are printed as one line, without a traceback."""
-    # Of the modules and the parsed SQL nothing is garbage, and to look through them takes a tenth of a small query.
+    # Modules and parsed SQL are never garbage; with default thresholds, scanning them takes a tenth of a small query.
     gc.set_threshold(50_000, 20, 50)
     failures.prepare()
     with interrupts.watched():

@@ -1,4 +1,4 @@
-"""The demo: a trace the project makes itself, a broken copy of it, and the questions one asks first."""
+"""The demo: a synthetic trace, a broken copy of it, and the first queries to ask."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(keep: Path | None = None) -> None:
     """Make the traces, ingest them and print the first answers.
 
     Args:
-        keep: folder in which the traces and the lake stay; a temporary one when not given.
+        keep: folder in which the traces and the lake stay; default: a temporary one.
 
     Raises:
         UsageError: the folder to keep them in is not empty.
@@ -94,7 +94,7 @@ def _run(folder: Path) -> None:
 
 
 def _make_fleet(folder: Path) -> None:
-    """Make a lake of a nightly history, the ranks of a run and two days that differ, without a word about it."""
+    """Silently make a lake with a nightly history, the ranks of a run and two days that differ."""
     with Lake(folder / "lake") as lake:
         for run, paths in write_fleet(folder):
             lake.ingest(*paths, run=run, events_only=True)

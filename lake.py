@@ -1,4 +1,4 @@
-"""A lake of traces: the methods that the commands of the command line are twins of."""
+"""A lake of traces: each command of the command line is the twin of a method here."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _Path = str | os.PathLike[str]
 class Lake:
     """A folder of ingested traces and the SQL that explains them.
 
-    Each method calls the function that it names, whose documentation has the arguments: `help(lake.ask)` shows the
-    signature, `help(tracelake.analysis.models.ask)` all of it. What a caller can change is a UsageError, a file that
-    cannot be used an InputError.
+    Each method calls one function, whose documentation has the arguments: `help(lake.ask)` shows the
+    signature, `help(tracelake.analysis.models.ask)` all of it. A mistake of the caller raises UsageError, an unusable
+    file InputError.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Lake:
         return self.store.connection
 
     def sql(self, query: str, **parameters: Any) -> Relation:
-        """Return the answer to an SQL query as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`)."""
+        """Return the result of a SQL query as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`)."""
         return self.store.sql(query, **parameters)
 
     def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
@@ -89,24 +89,24 @@ class Lake:
         return self.store.prepare(query)
 
     def refresh(self) -> None:
-        """See what other processes have published or removed since the last look."""
+        """Pick up what other processes have published or removed."""
         self.store.refresh()
 
     def export(self, target: _Path, format: str | None = None, relations: Sequence[str] = (), **given: Any) -> Written:
-        """Write relations, or with `star=True` a star schema, to files or a database; return the rows of each."""
+        """Write relations, or with `star=True` a star schema, to files or a database; return the row count of each."""
         return engine.export.export(self.store, target, format, relations, **given)
 
     def broken_invariants(self) -> list[tuple[str, int]]:
-        """Return the laws that this lake breaks, each with the number of rows that break it. Empty when all hold."""
+        """Return the invariants that this lake violates, each with the number of violating rows. Empty if all hold."""
         return engine.invariants.broken(self.store)
 
     def file_faults(self) -> list[str]:
-        """Return what is wrong with the lake's files, a sentence each: all of its tables are read. Empty when sound."""
+        """Return the faults of the lake's files, a sentence each; all tables are read. Empty if there are none."""
         return engine.checks.faults(self.store.layout)
 
     # Traces
     def __getitem__(self, trace: str) -> Trace:
-        """Return one trace, given by name, id or path: it shows itself, and has methods of its own and charts."""
+        """Return one trace, given by name, id or path, as an object with its own display, methods and charts."""
         from .reports.notebook.trace import Trace
 
         return Trace(self, self.locate(trace))
@@ -116,7 +116,7 @@ class Lake:
         jobs: int | None = None, events_only: bool = False, ray: str | None = None,
         ray_options: Mapping[str, Any] | None = None, **settings: str | int | None,
     ) -> list[Ingested | Failed]:  # fmt: skip
-        """Read trace files into the lake and compute their answers. Content that is there already is not read again."""
+        """Read trace files into the lake and compute their answers. Content already in the lake is skipped."""
         return analysis.traces.ingest(
             self.store, paths, model=model, progress=progress, jobs=jobs, events_only=events_only, ray=ray,
             ray_options=ray_options, settings=settings,
@@ -126,11 +126,11 @@ class Lake:
         self, *named: str, jobs: int | None = None, done: Callable[[int, int], None] | None = None,
         ray: str | None = None, ray_options: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
-        """Compute the answers of traces again, of those that are stale if none is named; return how many."""
+        """Recompute the answers of traces, or of all stale ones if none is named; return their number."""
         return engine.changes.compute(self.store, named, jobs, done, ray, ray_options)
 
     def compact(self, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
-        """Merge the files of the tables, drop replaced rows; return the files of each table before and after."""
+        """Merge the files of the tables and drop superseded rows; return each table's file counts before and after."""
         return engine.changes.compact(self.store, vacuum_hours)
 
     def set(self, trace: str, /, **settings: str | int | None) -> None:
@@ -138,7 +138,7 @@ class Lake:
         analysis.traces.write_settings(self.store, trace, settings)
 
     def explain(self, trace: str, model: _Path) -> str:
-        """Set the model of a trace, as the lake knows it; return its name."""
+        """Set the model of a trace, resolved to the lake's name for it; return that name."""
         return analysis.model_traces.explain(self.store, trace, model)
 
     def remove(self, trace: str) -> str:
@@ -146,7 +146,7 @@ class Lake:
         return engine.changes.remove(self.store, trace)
 
     def resolve(self, trace: str) -> str:
-        """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id."""
+        """Return the id of the trace that `trace` names: a name, an id, or a prefix of either."""
         return self.store.resolve(trace)
 
     def locate(self, trace: str) -> str:
@@ -158,7 +158,7 @@ class Lake:
         return analysis.traces.traces(self.store)
 
     def doctor(self, trace: str | None = None) -> Relation:
-        """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
+        """Return the findings of all checks on one trace, or on all traces: a row per finding."""
         return analysis.traces.doctor(self.store, trace)
 
     # Passes, layers, kernels
@@ -167,7 +167,7 @@ class Lake:
         return analysis.passes.passes(self.store, trace)
 
     def layers(self, trace: str, pass_id: Pass = None) -> Relation:
-        """Return the layers of one pass, with their coverage: the chosen one if none is given; of all for "all"."""
+        """Return the layers of one pass, with their coverage; default: the chosen pass; "all": every pass."""
         return analysis.passes.layers(self.store, trace, pass_id)
 
     def kernels(self, trace: str, pass_id: Pass = None, layer: int | None = None) -> Relation:
@@ -175,40 +175,40 @@ class Lake:
         return analysis.passes.kernels(self.store, trace, pass_id, layer)
 
     def layer_types(self, trace: str, pass_id: Pass = None) -> Relation:
-        """Return the types of layers of one pass, or of every pass for "all", beside each other."""
+        """Return the types of layers of one pass, or of every pass for "all", side by side."""
         return analysis.passes.layer_types(self.store, trace, pass_id)
 
     def layer_diff(self, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int) -> Relation:
-        """Return the kernels of two layers of a trace beside each other; what only one of them runs comes first."""
+        """Return the kernels of two layers of a trace side by side; those that only one of them runs come first."""
         return analysis.passes.layer_diff(self.store, trace, pass_id, layer, other_pass, other_layer)
 
     def perfetto(self, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> Relation:
-        """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
+        """Return where a pass and its layers, or some of them, are on Perfetto's timeline."""
         return analysis.passes.perfetto(self.store, trace, pass_id, layers)
 
     def anchor_candidates(self, trace: str) -> Relation:
-        """Return kernels that mark the layers of a trace, or might, with the evidence; the best first."""
+        """Return kernels that mark, or might mark, the layers of a trace, with the evidence; the best first."""
         return analysis.passes.anchor_candidates(self.store, trace)
 
     def chosen_pass(self, trace_id: str) -> int | None:
-        """Return the pass that best stands for those of the model with most time, None when no pass was found."""
+        """Return the most representative pass of the model with most time, None if no pass was found."""
         return analysis.passes.chosen_pass(self.store, trace_id)
 
     def check_layers(self, trace: str, pass_id: Pass, layers: Sequence[int]) -> None:
-        """Check that a pass has these layers; a UsageError if not."""
+        """Check that a pass has these layers; raises UsageError if not."""
         analysis.passes.check_layers(self.store, trace, pass_id, layers)
 
     # The work of a trace
     def trace_ops(self, trace: str) -> Relation:
-        """Return the framework operators of a trace with a rule for their FLOP, each call once, in time order."""
+        """Return the framework operators of a trace that have a FLOP rule, each call once, in time order."""
         return analysis.model_traces.trace_ops(self.store, trace)
 
     def roofline_of(self, trace: str, pass_id: int | None = None) -> Relation:
-        """Return what the operators of a trace compute and move beside the peaks of its chip, longest time first."""
+        """Return the FLOP and bytes of a trace's operators beside the peaks of its chip, longest time first."""
         return analysis.model_traces.roofline_of(self.store, trace, pass_id)
 
     def validate(self, trace: str, pass_id: int | None = None) -> Relation:
-        """Return for each complete pass whether the trace computes what its model's template has: PASS, WARN, FAIL."""
+        """Return for each complete pass whether the trace's work matches its model's template: PASS, WARN, FAIL."""
         return analysis.model_traces.validate(self.store, trace, pass_id)
 
     def template_vs_trace(self, trace: str, pass_id: int | None = None) -> Relation:
@@ -216,40 +216,40 @@ class Lake:
         return analysis.model_traces.template_vs_trace(self.store, trace, pass_id)
 
     def check_modelled(self, trace: str) -> None:
-        """Check that a trace's model is set and known, and that it is known what a complete pass computes."""
+        """Check that a trace's model is set and known, and that the work of a complete pass is known."""
         analysis.model_traces.check_modelled(self.store, trace)
 
     def model_doubts(self, trace: str) -> list[str]:
-        """Return what a trace shows that its model does not have, and which published models fit."""
+        """Return what a trace shows but its model lacks, and which published models fit."""
         return analysis.model_traces.model_doubts(self.store, self.locate(trace))
 
     def measured_vs_modelled(self, trace: str) -> analysis.calibration.Measured:
-        """Return the parts of a trace's forward passes, measured and by its model: `.rows`, `.faults`."""
+        """Return the parts of a trace's forward passes, measured and modelled: `.rows`, `.faults`."""
         return analysis.calibration.measured_vs_modelled(self.store, trace)
 
     def calibrations(self) -> Relation:
-        """Return which part of their chip's peak and bandwidth the kernels of the lake reach, and its faults."""
+        """Return the share of their chip's peak and bandwidth that the lake's kernels reach, with any faults."""
         return analysis.calibration.calibrations(self.store)
 
     def calibrate(self, name: str, hardware: str) -> list[str]:
-        """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios."""
+        """Store the share of a chip's peaks that its kernels reach, as an execution profile for scenarios."""
         return analysis.calibration.calibrate(self.store, name, hardware)
 
     def attach(self, folder: _Path) -> analysis.latencies.Attached:
-        """Read latency tables of matrix products: best times for kernel_roofline to compare with."""
+        """Read latency tables of matrix products, whose best times kernel_roofline compares with."""
         return analysis.latencies.attach(self.store, Path(folder))
 
     # Models and chips, without a trace
     def models(self) -> Relation:
-        """Return the models known, with their dimensions and whether their active parameters are as published."""
+        """Return the known models, with their dimensions and whether their active parameters match published ones."""
         return analysis.models.models(self.store)
 
     def model(self, model: _Path, *, tall: bool = False) -> Relation:
-        """Return a model's dimensions, the kinds of its layers and its active parameters: a row, or `tall` many."""
+        """Return a model's dimensions, layer kinds and active parameters: one row, or with `tall` a row for each."""
         return analysis.models.model(self.store, model, tall=tall)
 
     def resolve_model(self, text: _Path) -> str:
-        """Return the model that a text names: a name, an alias, an id of Hugging Face, or a path of a config.json."""
+        """Return the model that a text names: a name, an alias, a Hugging Face id, or the path of a config.json."""
         return analysis.models.resolve_model(self.store, text)
 
     def resolve_hardware(self, text: str) -> str:
@@ -257,35 +257,35 @@ class Lake:
         return analysis.models.resolve_hardware(self.store, text)
 
     def know_model(self, path: _Path, name: str | None = None) -> str:
-        """Read a config.json so that queries can name its model; return the name."""
+        """Read a config.json, so that queries can use its model; return the model's name."""
         return analysis.models.know_model(self.store, path, name)
 
     def add_scenarios(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Put scenarios to the analytical model: each row has columns of the table scenarios, the others default."""
+        """Add scenarios to the analytical model: each row has columns of the table scenarios; missing ones default."""
         analysis.models.add_scenarios(self.store, rows)
 
     def ask(self, model: _Path, hardware: str | None = None, *, name: str | None = None, **work: Any) -> str:
-        """Put a scenario to the model and return its name."""
+        """Add one scenario to the analytical model and return its name."""
         return analysis.models.ask(self.store, model, hardware, name=name, **work)
 
     def faults(self, scenario: str) -> list[str]:
-        """Return the reasons why nothing can run as a scenario says; none where it can."""
+        """Return the reasons why a scenario is impossible; empty if it is possible."""
         return analysis.models.faults(self.store, scenario)
 
     def operators(self, scenario: str) -> Relation:
-        """Return what each operator of a scenario should cost, layer kind by layer kind."""
+        """Return the modelled cost of each operator of a scenario, by layer kind."""
         return analysis.models.operators(self.store, scenario)
 
     def model_roofline(self, scenario: str, *, modules: bool = False) -> Relation:
-        """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
+        """Return the cost of a scenario: one row, or with `modules` a row for each module, the longest first."""
         return analysis.sweeps.model_roofline(self.store, scenario, modules=modules)
 
     def model_sweep(self, model: _Path, **axes: Any) -> analysis.sweeps.Sweep:
-        """Put a scenario to the model for each combination of values: `.rows`, `.map(x, y)`."""
+        """Model a scenario for each combination of values: `.rows`, `.map(x, y)`."""
         return analysis.sweeps.sweep(self.store, model, **axes)
 
     def add_times(self, scenario: str, times: Times | None = None, **totals: float | None) -> None:
-        """Store how long a scenario took: times of a layer's kernels, and measured_ms and per_layer_ms."""
+        """Store measured times of a scenario: of a layer's kernels, or the totals measured_ms and per_layer_ms."""
         analysis.mfu.add_times(self.store, scenario, times, **totals)
 
     # Reports
@@ -296,13 +296,13 @@ class Lake:
         return document.summary(self.store, trace, format, top)
 
     def report(self, trace: str, output: _Path | None = None, pass_id: int | None = None) -> str:
-        """Return what is known of a trace as Markdown, or HTML or JSON for a file of that suffix; write it there."""
+        """Return a report on a trace: Markdown, or HTML or JSON by the suffix of `output`, to which it is written."""
         from .reports.trace import report
 
         return report.report(self.store, trace, output, pass_id)
 
     def index(self, output: _Path) -> str:
-        """Return all traces as a page, the newest first, written to a file."""
+        """Write a page of all traces, newest first, to a file, and return it."""
         from .reports.page import index
 
         return index.write_index(self.store, output)
@@ -310,19 +310,19 @@ class Lake:
     def compare(
         self, before: str, after: str, *, strict: bool = False, anyway: bool = False
     ) -> analysis.comparison.Comparison:
-        """Return the measures, the operations and their families of two traces beside each other, and a verdict."""
+        """Return measures, operations and operation families of two traces side by side, and a verdict."""
         return analysis.comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
 
     def compare_sides(self, *words: str, anyway: bool = False, **split: str | None) -> analysis.sides.SideComparison:
-        """Put traces, runs or filters beside a baseline: `.sides`, `.terms` (the waterfall), `.ops`, `.matches`."""
+        """Compare traces, runs or filters with a baseline: `.sides`, `.terms` (the waterfall), `.ops`, `.matches`."""
         return analysis.sides.compare(self.store, analysis.sides.resolve(self.store, words, **split), anyway=anyway)
 
     def check(self, *files: _Path, **given: Any) -> duckdb.DuckDBPyRelation:
-        """Return a row per budget of some files and thing judged: budget, item, value, threshold, noise, verdict."""
+        """Check budgets; return a row per budget and item: budget, item, value, threshold, noise, verdict."""
         return analysis.budgets.check(self.store, files, **given)
 
     def history(self, metric: str, by: str = "run", where: str | None = None) -> analysis.history.History:
-        """Return a metric over time, and the runs at which its level shifts: `.rows`, `.shifts`, `.verdicts`."""
+        """Return a metric over time, and the runs where its level shifts: `.rows`, `.shifts`, `.verdicts`."""
         return analysis.history.history(self.store, metric, by, where)
 
     def ranks(self, run: str, by: str = "rank") -> analysis.ranks.Ranks:
@@ -334,25 +334,25 @@ class Lake:
         answer: analysis.sides.SideComparison | analysis.history.History | analysis.ranks.Ranks,
         output: _Path,
     ) -> str:
-        """Return what `compare_sides`, `history` or `ranks` answered as a page, written to a file (.html)."""
+        """Write the result of `compare_sides`, `history` or `ranks` as a page to a file (.html), and return it."""
         from .reports.answers import write
 
         return write.write_page(self.store, answer, output)
 
     def mfu(self, model: _Path, *, format: str = "table", **given: Unpack[Workload]) -> str:
-        """Return what a model's forward pass should cost, and how near the measured times come to it."""
+        """Return the modelled cost of a model's forward pass, and how close the measured times are to it."""
         from .reports.mfu import report
 
         return report.of_model(self.store, model, format, **given)
 
     def trace_mfu(self, trace: str, pass_id: int | None = None, *, format: str = "table") -> str:
-        """Return what share of its chip's peak a trace reaches, by its own kernels: one pass, or all."""
+        """Return the share of its chip's peak that a trace reaches, from its own kernels: one pass, or all."""
         from .reports.mfu import report
 
         return report.of_trace(self.store, self.locate(trace), pass_id, format)
 
     def model_report(self, model: _Path, output: _Path | None = None, **given: Any) -> ModelReport:
-        """Return a report on what a model should cost, written to a file if given: `.text`, `.faults`."""
+        """Return a report on a model's modelled cost, written to a file if given: `.text`, `.faults`."""
         from .reports.model import report
 
         return report.model_report(self.store, model, output, **given)
@@ -367,7 +367,7 @@ class Lake:
         self, trace: str, path: _Path, *, pass_id: int | None = None, window: str = "extended",
         device: int | None = None, duplicates: bool = True, spreadsheet: bool = True,
     ) -> dict[str, Any]:  # fmt: skip
-        """Cut a pass out of an Ascend table of kernels: its rows as CSV, and what they are as JSON beside it."""
+        """Write a pass of an Ascend kernel table: its rows as CSV, and a description as JSON beside it."""
         from .reports.ascend import extract
 
         return extract.write_pass(
@@ -377,7 +377,7 @@ class Lake:
 
     # Simulators
     def shapes(self, trace: str) -> Relation:
-        """Return how long each distinct work of a trace's kernels takes, what takes most first."""
+        """Return the time of each distinct shape of a trace's kernels, largest total first."""
         return analysis.alignment.shapes(self.store, trace)
 
     def write_shapes(self, trace: str, folder: _Path, *, spreadsheet: bool = True) -> list[tuple[Path, int]]:
@@ -395,5 +395,5 @@ class Lake:
 
     @property
     def compat(self) -> Compat:
-        """Other tools' figures, their errors included; a UsageError where the folders with them were taken out."""
+        """Other tools' figures, including their errors; a UsageError if the folders with them were removed."""
         return cast("Compat", replicas.find("reports").Compat(self.store))

@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first asked for: a command uses few of them, and each takes a millisecond."""
+"""Lazy imports of submodules: a command uses few of them, and each takes a millisecond to import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:
-    """Return the `__getattr__` of a package that imports its modules as they are asked for, as PEP 562 has it."""
+    """Return a package's `__getattr__` (PEP 562) that imports its modules on first access."""
 
     def found(name: str) -> ModuleType:
         full = f"{package}.{name}"

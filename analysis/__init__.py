@@ -1,4 +1,4 @@
-"""What needs Python beside SQL: what-ifs, calibration, simulation, typed-in times; functions over a store."""
+"""Analyses that need Python besides SQL: what-ifs, calibration, simulation, measured times; functions over a store."""
 
 from typing import TYPE_CHECKING
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..engine.store import Store
 
-#: Where a simulator may have a call's time from, of what counts as a measurement.
+#: Sources of a simulated call's time that count as measurements.
 SOURCES = ("MEASURED", "INTERPOLATED")
 _ORDERS = {
     "type": "greatest(simulated_us, measured_us) DESC, kernel_type",
@@ -23,7 +23,7 @@ _ORDERS = {
 
 
 def shapes(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
-    """Return how long each distinct work of a trace's kernels takes, what takes most first."""
+    """Return the time of each distinct shape of a trace's kernels, largest total first."""
     trace_id = quoted(locate(store, trace))
     return store.sql(f"SELECT * FROM shape_stats({trace_id}) ORDER BY sum_us DESC, op_type, input_dims")
 
@@ -37,13 +37,13 @@ def align(
         store: the lake.
         simulated: a simulator's trace or summary of operators.
         measured: a measured trace.
-        by: type, shape, summary for one row of sums, or metrics for those of the simulation alone.
-        pass_id: a pass of the measured trace; all of the trace when not given.
+        by: type, shape, summary for one row of sums, or metrics for the simulation's only.
+        pass_id: a pass of the measured trace; default: the whole trace.
         window: kind of window of that pass.
-        dedup: tracelake, compat or none: which rows of collectives count.
+        dedup: tracelake, compat or none: which of duplicate rows of collectives count.
 
     Raises:
-        UsageError: the first trace is no simulator's, the second has no such pass or window, or a word is unknown.
+        UsageError: the first trace is not a simulator's, the second has no such pass or window, or a word is unknown.
     """
     simulated, measured = locate(store, simulated), locate(store, measured)
     if by not in (*_ORDERS, "summary", "metrics"):

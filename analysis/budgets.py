@@ -1,4 +1,4 @@
-"""Budgets: what a team will not let a trace exceed, each an SQL query with a name, a threshold and a sentence."""
+"""Budgets: limits that a team sets for traces, each a SQL query with a name, a threshold and a sentence."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from ..engine.store import Store
 
-#: Keys of a budget, and whether it must have them.
+#: Keys of a budget, and whether they are required.
 _KEYS = {"name": True, "sentence": True, "query": True, "threshold": False, "unit": False, "worse": False}
-#: Columns that a budget's query may give, and the value of one that it does not.
+#: Columns that a budget's query may return, with the default of each; `value` has none.
 _COLUMNS = {"item": "''", "value": None, "threshold": "NULL", "noise": "0"}
 
 
@@ -31,14 +31,14 @@ class Budget:
     """A budget.
 
     Attributes:
-        file: the file that it is from.
-        name: its name, one of its own in the file.
-        sentence: what it promises, for people.
-        query: SQL that gives a row per thing judged: `value`, and if it likes `item` (what the value is of),
-            `threshold` and `noise` (how far beyond the threshold says nothing; NULL: unknown).
-        threshold: what the value must not exceed, for rows without one of their own.
+        file: the file that defines it.
+        name: its name, unique in the file.
+        sentence: what it guarantees, for people.
+        query: SQL that returns a row per item: `value`, and optionally `item` (what the value is of),
+            `threshold` and `noise` (an excess up to this is inconclusive; NULL: unknown).
+        threshold: the limit of the value, for rows without a threshold of their own.
         unit: of the value.
-        worse: higher, or lower where the value must not fall below the threshold.
+        worse: higher, or lower if the value must not fall below the threshold.
     """
 
     file: str
@@ -51,10 +51,10 @@ class Budget:
 
 
 def read(paths: Sequence[Path]) -> list[Budget]:
-    """Read files of budgets.
+    """Read budget files.
 
     Raises:
-        InputError: a file cannot be read, is no TOML, or has something other than budgets.
+        InputError: a file cannot be read, is not TOML, or has something other than budgets.
     """
     return [budget for path in paths for budget in _read(path)]
 
@@ -67,18 +67,18 @@ def check(
     baseline: str | None = None,
     anyway: bool = False,
 ) -> duckdb.DuckDBPyRelation:
-    """Hold traces against the budgets of some files, see `judge`.
+    """Check traces against the budgets of some files, see `judge`.
 
     Args:
         store: the lake.
-        files: files of budgets.
-        of: the traces, runs or filters that are judged; all of the lake without any.
-        baseline: what they are compared with; without it, the baseline that they were set.
-        anyway: compare also what is measured in different ways.
+        files: budget files.
+        of: the traces, runs or filters to check; default: the whole lake.
+        baseline: what they are compared with; default: the baseline in their settings.
+        anyway: compare even if the measurement methods differ.
 
     Raises:
         InputError: a file is unusable, or has no budget.
-        UsageError: a word names nothing; a baseline of nothing; sides cannot be compared.
+        UsageError: a word matches nothing; a baseline without traces to check; sides cannot be compared.
     """
     budgets = read([Path(file) for file in files])
     if not budgets:
@@ -93,13 +93,13 @@ def check(
 
 
 def judge(store: Store, budgets: Sequence[Budget]) -> duckdb.DuckDBPyRelation:
-    """Return a row per budget and thing judged: budget, item, value, threshold, noise, unit, verdict, sentence, file.
+    """Return a row per budget and item: budget, item, value, threshold, noise, unit, verdict, sentence, file.
 
     The verdict is pass, fail, or cannot judge: the query gave no row, no value, no threshold or no noise, or the value
     is beyond the threshold by no more than the noise.
 
     Raises:
-        InputError: a budget's query is invalid, or its answer.
+        InputError: a budget's query, or its result, is invalid.
     """
     return reduce(lambda one, other: one.union(other), [_judged(store, budget) for budget in budgets])
 
@@ -142,14 +142,14 @@ def _budget(path: Path, entry: dict[str, Any]) -> Budget:
 
 
 def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
-    """Return a budget's rows and their verdicts, computed once.
+    """Return a budget's rows with verdicts, computed once.
 
     Raises:
-        InputError: its query is invalid, or its answer.
+        InputError: its query, or its result, is invalid.
     """
     import duckdb
 
-    # A comment may end it.
+    # It may end with a comment.
     query = budget.query.strip().rstrip(";") + "\n"
     try:
         columns = store.sql(query).columns
@@ -159,7 +159,7 @@ def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
     except UsageError as error:
         raise InputError(f"{budget.file}: budget {budget.name}: {error}") from None
     except (duckdb.DataError, duckdb.ProgrammingError, duckdb.NotSupportedError) as error:
-        # The other lines quote the query that is made around the budget's.
+        # The other lines quote the query that wraps the budget's.
         reason = str(error).partition("\n")[0]
         raise InputError(f"{budget.file}: budget {budget.name}: {reason}") from None
     return rows if rows.limit(1).fetchall() else store.kept(_with_verdicts(budget, "SELECT NULL AS value", ["value"]))

@@ -1,4 +1,4 @@
-"""Execution profiles from what kernels of a lake's traces reach."""
+"""Execution profiles from the efficiency of kernels in a lake's traces."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .traces import locate, of_trace
 if TYPE_CHECKING:
     import duckdb
 
-#: What people look at first of measured_vs_modelled.
+#: The main columns of measured_vs_modelled.
 MEASURED_COLUMNS = (
     "pass_id AS pass, layer_kind, part, state, kernel_count AS kernels, round(measured_ms, 3) AS measured_ms, "
     "round(modelled_ms, 3) AS modelled_ms, round(100 * efficiency, 1) AS efficiency_pct, round(gap_ms, 3) AS gap_ms, "
     "round(tflops, 1) AS tflops, round(gbps, 1) AS gbps, bound, over_100_causes"
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
-#: Why a share of a peak may exceed it.
+#: Why a share of a peak may exceed 100 %.
 OVER_100 = (
     "a type with a higher peak was run; a dimension of the model is not that of the one measured; TP or EP is not the "
     "one measured; work was skipped or padded (masked, sparse); kernels of the group are missing; the chip ran above "
@@ -34,12 +34,12 @@ OVER_100 = (
 
 @dataclass(frozen=True)
 class Measured:
-    """The parts of a trace's forward passes, measured and by its model.
+    """The parts of a trace's forward passes, measured and modelled.
 
     Attributes:
         store: the lake.
-        trace: the trace, as it was named.
-        rows: a row per part, what takes longest first; none where no pass is complete or the trace has no model.
+        trace: the trace, as given.
+        rows: a row per part, longest first; empty if no pass is complete or the trace has no model.
     """
 
     store: Store
@@ -48,7 +48,7 @@ class Measured:
 
     @property
     def faults(self) -> list[str]:
-        """What speaks against the rows: work that the model does not have, passes cut short, parts above 100 %."""
+        """Reasons to doubt the rows: work that the model lacks, truncated passes, parts above 100 %."""
         trace_id = locate(self.store, self.trace)
         found = model_doubts(self.store, trace_id)
         for layers, ranks, whole, name, passes in self.store.rows(
@@ -74,7 +74,7 @@ class Measured:
 
 
 def measured_vs_modelled(store: Store, trace: str) -> Measured:
-    """Return the parts of a trace's forward passes, measured and by its model."""
+    """Return the parts of a trace's forward passes, measured and modelled."""
     query = (
         f"SELECT * FROM measured_vs_modelled WHERE {of_trace(store, trace)} "
         "ORDER BY rank, device, pass_id, measured_ns DESC, part"
@@ -83,25 +83,25 @@ def measured_vs_modelled(store: Store, trace: str) -> Measured:
 
 
 def calibrations(store: Store) -> duckdb.DuckDBPyRelation:
-    """Return which part of their chip's peak and bandwidth the kernels of the lake reach, and its faults."""
+    """Return the share of their chip's peak and bandwidth that the lake's kernels reach, with any faults."""
     return store.sql("SELECT * FROM calibrations ORDER BY hardware, bound")
 
 
 def calibrate(store: Store, name: str, hardware: str) -> list[str]:
-    """Store the share of its peaks that a chip's kernels reach, as an execution profile for scenarios.
+    """Store the share of a chip's peaks that its kernels reach, as an execution profile for scenarios.
 
-    The row is written to the lake's own `lookup/execution_profiles.csv`; one of that name is replaced.
+    The row is written to the lake's own `lookup/execution_profiles.csv`, replacing one of the same name.
 
     Args:
         store: the lake.
-        name: the profile: small letters, digits, points and dashes.
+        name: the profile: lower-case letters, digits, points and dashes.
         hardware: a chip of the table hardware that traces of the lake ran on.
 
     Returns:
-        What is not stored, and why: one of compute and memory may have no fraction.
+        What is not stored, and why: either compute or memory may have no fraction.
 
     Raises:
-        UsageError: the name is invalid or shipped, or the kernels of the chip meet no limit of
+        UsageError: the name is invalid or shipped, or neither compute nor memory is within
             calibration_limits.
     """
     if not _NAME.fullmatch(name):
@@ -164,7 +164,7 @@ def _faults(
     beyond: int,
     beyond_pct: float,
 ) -> str:
-    """Return the limits that a calibration exceeds, in words."""
+    """Return the limits that a calibration exceeds, as text."""
     words = {
         "kernels": f"{kernels} kernels of {traces} traces, and it takes {limits['kernels']:g}",
         "residual": (

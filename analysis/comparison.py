@@ -1,4 +1,4 @@
-"""Two traces beside each other: measures with their noise, and the operations that changed."""
+"""Comparison of two traces: measures with their noise, and the operations that changed."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
     from ..engine.store import Store
 
-#: A trace as it was named, and its id.
+#: A trace as given, and its id.
 Side = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two traces beside each other.
+    """Comparison of two traces.
 
     Attributes:
-        basis: what the figures are for, in words.
+        basis: what the figures are for, as text.
         metrics: a row per measure: metric, unit, before, after, change, change_pct, noise, verdict.
         operations: a row per operation, the largest change first.
         families: a row per family of operations, the largest change first.
-        gate: a row per measure, and per slower part of a step, that gates a change: metric, part, before, after,
+        gate: a row per measure, and per slower part of a step, that the gate checks: metric, part, before, after,
             change, threshold, noise, verdict.
-        work: a row per measure of the work that both do: measure, before, after, ratio, verdict.
-        status: the gate's verdict on the whole: pass, warn or fail; unknown where it cannot judge.
-        doubts: the reasons why it cannot judge, in words.
-        warnings: what speaks against the comparison, in words.
-        missing: the reason why a side, or both, has no operations to compare, in words; empty where both have.
+        work: a row per measure of the work of both: measure, before, after, ratio, verdict.
+        status: the gate's overall verdict: pass, warn or fail; unknown if it cannot judge.
+        doubts: the reasons why it cannot judge, as text.
+        warnings: reasons to doubt the comparison, as text.
+        missing: why a side, or both, has no operations to compare, as text; empty if both have.
     """
 
     basis: str
@@ -49,19 +49,19 @@ class Comparison:
 
 
 def compare(store: Store, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
-    """Put two traces beside each other.
+    """Compare two traces.
 
     Args:
         store: the lake.
         before: the first trace.
         after: the second trace.
-        strict: refuse what `trace_provenance` calls a failure, as a trace beside itself.
-        anyway: compare also different work, such as prefill and decode, each in its own measure; `warnings` and
-            `work` of the answer state the difference, and its gate does not judge.
+        strict: refuse what `trace_provenance` calls a failure, such as a trace compared with itself.
+        anyway: compare different work too, such as prefill and decode, each in its own measure; `warnings` and
+            `work` of the result state the difference, and its gate does not judge.
 
     Raises:
-        UsageError: a trace is unknown; has no device operation, or the two are measured in different ways, and not
-            anyway; or strict and a failure.
+        UsageError: a trace is unknown; has no device operation, or the measurement methods differ, without
+            `anyway`; or there is a failure, with `strict`.
     """
     sides = ((before, locate(store, before)), (after, locate(store, after)))
     bases = [_basis(store, side) for side in sides]
@@ -69,7 +69,7 @@ def compare(store: Store, before: str, after: str, *, strict: bool = False, anyw
         _same_basis(sides, bases)
     ids = ", ".join(modules.quoted(trace_id) for _, trace_id in sides)
     found = store.rows(f"SELECT verdict, question, message FROM trace_provenance({ids}) WHERE verdict <> 'pass'")
-    # The bases are part of the work, which is stated below.
+    # The bases are part of the work, which is reported below.
     doubted = [row for row in found if row[1] != "basis"] if anyway else found
     failed = [f"{question}: {message}" for verdict, question, message in doubted if verdict == "fail"]
     if strict and failed:

@@ -1,4 +1,4 @@
-"""The sets of formulas that models are priced by: the physical ones, and those of the replicas where they are there."""
+"""The sets of formulas that model costs: the physical ones, and those of the replicas if present."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ..engine.sql import modules
 
 @dataclass(frozen=True)
 class Formulas:
-    """A set of formulas, and how a report on what they give is made.
+    """A set of formulas, and how a report on its results is made.
 
     Attributes:
-        name: as the table scenarios has it.
-        about: what they are, in a few words.
-        profiles: execution profiles of a report: the base, and the one that figures are of.
-        batches: batches of its sweep of decode, sequences.
-        frontier_batches: batches tried for the least one that is bound by compute; none: the anchor's alone.
-        schema: where their relations are; empty: in none of their own.
-        former: another name that is accepted.
-        unread: columns of the relations that mean nothing by them.
-        open_type: type of weights and activations that are left open; None: weights as published, activations in BF16.
-        open_words: the same for people; empty: by name.
-        tp_shares_experts: ranks of tensor parallelism share experts, too.
+        name: its name in the table scenarios.
+        about: a short description.
+        profiles: execution profiles of a report: the base, and the one that figures use.
+        batches: batches of its decode sweep, sequences.
+        frontier_batches: batches tried to find the smallest compute-bound one; empty: the anchor's only.
+        schema: the schema of their relations; empty: the default.
+        former: a former name that is accepted.
+        unread: columns of the relations that these formulas ignore.
+        open_type: type of weights and activations left open; None: weights as published, activations in BF16.
+        open_words: the same as text; empty: the name of the type.
+        tp_shares_experts: ranks of tensor parallelism share experts too.
         one_peak: a chip has one peak for all types.
-        vector_work: work outside the matrix units can be the longest.
+        vector_work: work outside the matrix units can be the bottleneck.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Formulas:
     vector_work: bool = True
 
     def relation(self, name: str) -> str:
-        """Return the relation of a name that has what these formulas give."""
+        """Return the relation of a name that has these formulas' results."""
         return modules.within(self.schema, name)
 
     def replicas(self, tp: str, ep: str) -> str:
-        """Return, in SQL, how many replicas a layout has: experts are shared by all their ranks."""
+        """Return, as SQL, the number of replicas of a layout: experts are shared by all their ranks."""
         return f"greatest({ep} // {tp}, 1)" if self.tp_shares_experts else ep
 
 

@@ -1,4 +1,4 @@
-"""A metric over the runs of a lake, and the runs at which its level shifts."""
+"""A metric over the runs of a lake, and the runs where its level shifts."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class History:
     """A metric over time.
 
     Attributes:
-        rows: a row per run in the order of time: metric, run, recorded_at, source, traces, value, low, high, level
-            (median of the runs up to the next shift), and where a shift begins shift_pct with its 95 % interval,
+        rows: a row per run in time order: metric, run, recorded_at, source, traces, value, low, high, level
+            (median of the runs up to the next shift), and for a level's first run shift_pct with its 95 % interval,
             shift_low_pct and shift_high_pct, and verdict.
-        shifts: the shifts, as places in these rows.
-        verdicts: a sentence for each, or why there cannot be one.
-        pairs: for each shift the last run before it and the first of it.
-        sides: for each shift the words that name these two as sides of a comparison; empty where no word does.
+        shifts: the shifts, as indexes into these rows.
+        verdicts: a sentence for each, or why none can be determined.
+        pairs: for each shift the last run before and the first run after it.
+        sides: for each shift the words that select these two as sides of a comparison; empty if no word does.
         levels: for each shift the traces of the level before and of the level after, as sides of a comparison.
         metric: the metric.
-        unit: its unit; empty of a column of a relation.
-        doubts: what speaks against taking the points for those of one program, in words.
+        unit: its unit; empty for a column of a relation.
+        doubts: why the points may not belong to one program, as text.
     """
 
     rows: duckdb.DuckDBPyRelation
@@ -61,15 +61,15 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
         store: the lake.
         metric: a metric of the table history_metrics, or a column of a relation with traces, as in
             time_breakdown.idle_pct: the median of a trace's rows.
-        by: an attribute of `trace_labels` whose value is common to the traces of a point: run, model, commit; trace for
+        by: an attribute of `trace_labels` that the traces of a point share: run, model, commit; trace for
             each alone.
-        where: an SQL condition on the columns of traces.
+        where: a SQL condition on the columns of traces.
 
     Raises:
-        UsageError: the metric or the condition cannot be answered, no trace has it or the attribute, or ruptures is not
+        UsageError: the metric or the condition is invalid, no trace has it or the attribute, or ruptures is not
             installed.
     """
-    # A lake of traces without runs has a history, too.
+    # A lake of traces without runs still has a history.
     if by != "run":
         check_label(store, by)
     measured, unit, words = _measured(store, metric)
@@ -106,7 +106,7 @@ def history(store: Store, metric: str, by: str = "run", where: str | None = None
 
 
 def _doubts(store: Store, by: str, measured: duckdb.DuckDBPyRelation, ids: Sequence[str] | None) -> tuple[str, ...]:
-    """Return why the traces with a value may be of several programs."""
+    """Return why the traces with a value may belong to several programs."""
     known = {one for (one,) in measured.filter("value IS NOT NULL").select("trace_id").fetchall()}
     traces = ", ".join(map(quoted, sorted(known if ids is None else known & set(ids))))
     found = store.rows(f"SELECT question, message FROM history_doubts({quoted(by)}, [{traces}])")
@@ -114,7 +114,7 @@ def _doubts(store: Store, by: str, measured: duckdb.DuckDBPyRelation, ids: Seque
 
 
 def _measured(store: Store, metric: str) -> tuple[duckdb.DuckDBPyRelation, str, tuple[str, str]]:
-    """Return a metric's values by trace, its unit, and what its rise and its fall are called."""
+    """Return a metric's values by trace, its unit, and the words for its rise and its fall."""
     known = store.rows("SELECT metric, unit, rise, fall FROM history_metrics ORDER BY metric")
     for name, unit, rise, fall in known:
         if name == metric:
@@ -138,7 +138,7 @@ def _measured(store: Store, metric: str) -> tuple[duckdb.DuckDBPyRelation, str, 
 
 
 def _add_levels(rows: list[dict[str, Any]], found: Sequence[Shift], words: tuple[str, str]) -> None:
-    """Add to each row its level, and to the first of a level the shift."""
+    """Add its level to each row, and to the first row of a level the shift."""
     starts = [0, *(one.start for one in found), len(rows)]
     for begin, end in pairwise(starts):
         level = median(row["value"] for row in rows[begin:end])
@@ -156,7 +156,7 @@ def _add_levels(rows: list[dict[str, Any]], found: Sequence[Shift], words: tuple
 
 
 def _points(store: Store, by: str) -> dict[str, str]:
-    """Return the point of each trace: one without the tag is a point of its own."""
+    """Return the point of each trace; a trace without the attribute is a point of its own."""
     labels = store.rows("SELECT trace_id, key, value FROM trace_labels WHERE key IN ('trace', $1)", [by])
     points = {one: name for one, key, name in labels if key == "trace"}
     return points | {one: value for one, key, value in labels if key == by}
@@ -166,7 +166,7 @@ def _side(store: Store, by: str, points: Mapping[str, str], run: str) -> str:
     """Return what to pass to `compare` for the traces of a point; an empty text if nothing selects exactly these."""
     traces = tuple(sorted(one for one, point in points.items() if point == run))
     for word in (f"{by}={run}" if by != "trace" else run, run, *traces):
-        # The name of a trace may be that of a file, too, which is not to be read for it.
+        # A trace name may also be a file name; the file must not be read.
         if not names_input(word):
             with contextlib.suppress(TracelakeError):
                 if traces_of(store, word) == traces:
@@ -177,7 +177,7 @@ def _side(store: Store, by: str, points: Mapping[str, str], run: str) -> str:
 def _levels(
     points: Mapping[str, str], ids: Sequence[str] | None, runs: Sequence[str], found: Sequence[Shift]
 ) -> Iterator[tuple[Side, Side]]:
-    """Give for each shift the traces of the levels on both sides of it."""
+    """Yield for each shift the traces of the levels before and after it."""
     starts = [0, *(one.start for one in found), len(runs)]
     sides = [
         Side(

@@ -1,4 +1,4 @@
-"""Latency tables of other tools, attached to a lake: best times that its kernels are compared with."""
+"""Latency tables of other tools, attached to a lake: best times to compare its kernels with."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Attached:
-    """What was read of a folder of latency tables.
+    """The result of reading a folder of latency tables.
 
     Attributes:
-        tables: tables of matrix products.
-        products: products that the lake has a least time of now.
-        skipped: what was left out, and why, in words.
+        tables: number of tables of matrix products.
+        products: number of products whose minimum time the lake now has.
+        skipped: what was left out, and why, as text.
     """
 
     tables: int
@@ -40,10 +40,10 @@ class Attached:
 
 
 def attach(store: Store, folder: Path) -> Attached:
-    """Read latency tables into the lake's own rows of the lookup table `attainable`; of each product the least counts.
+    """Read latency tables into the lake's own rows of the lookup table `attainable`, keeping each product's minimum.
 
     Tables are Parquet files in aiconfigurator's layout: columns m, n, k, latency (ms) and gemm_dtype or dtype; the chip
-    by a column system or device, else by the name of a folder, as h100_sxm. Others are of other operators.
+    is in a column system or device, else in a folder's name, as h100_sxm. Files without these are for other operators.
 
     Raises:
         UsageError: there is no such folder, or no table of products in it.
@@ -75,7 +75,7 @@ def attach(store: Store, folder: Path) -> Attached:
 
 
 def _products(store: Store, path: Path, types: dict[str, str], left_out: Counter[str]) -> polars.DataFrame | None:
-    """Return a table's products as rows of `attainable`; None where it is of another operator."""
+    """Return a table's products as rows of `attainable`; None if it is for another operator."""
     import polars as pl
 
     try:
@@ -107,7 +107,7 @@ def _products(store: Store, path: Path, types: dict[str, str], left_out: Counter
 
 
 def _chip(store: Store, names: list[str] | tuple[str, ...]) -> str | None:
-    """Return the chip that the first of some names stands for, if one does; _sxm may be too much."""
+    """Return the chip of the first name that is one, if any; a suffix _sxm may be dropped."""
     for name in names:
         for text in dict.fromkeys((name, name.removesuffix("_sxm"))):
             try:
@@ -118,7 +118,7 @@ def _chip(store: Store, names: list[str] | tuple[str, ...]) -> str | None:
 
 
 def _own_rows(data: bytes) -> polars.DataFrame:
-    """Return the rows that the lake has already; columns that its file leaves out have their default."""
+    """Return the lake's existing rows; columns missing in its file get their default."""
     import polars as pl
 
     rows = pl.read_csv(data, infer_schema=False)

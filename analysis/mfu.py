@@ -1,4 +1,4 @@
-"""Times that somebody measured, beside the scenario that they were measured of."""
+"""Measured times, compared with the scenario they were measured for."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .timings import Times, checked_time, insert_times, read_times
 
 #: Relations that times are inserted into.
 _TIMES = ("timing_metadata", "category_timings", "kernel_timings")
-#: Relations in memory that rest on them.
+#: Relations in memory that depend on them.
 _DERIVED = ("timing_template", "_timing_rows", "_timing_links", "_timing_groups")
 _DEFAULTS = {"batch": 1, "seq_len": 1, "kv_len": 0, "tp": 1, "ep": 1, "pp": 1, "mla_mode": "auto"}
 
 
 class Workload(TypedDict, total=False):
-    """What was measured; each key may be left out.
+    """What was measured; all keys are optional.
 
     Attributes:
         hardware: the chip; without one there is no MFU.
@@ -30,15 +30,15 @@ class Workload(TypedDict, total=False):
         kv_len: cached tokens of each; default: 0.
         tp: degree of tensor parallelism; default: 1.
         ep: degree of expert parallelism; default: 1.
-        dp: replicas; default: as many as the experts need, as of `ask`.
+        dp: replicas; default: as many as the experts need, as in `ask`.
         pp: pipeline stages; default: 1.
-        dtype: type of weights and of their products; default: as the model is published.
+        dtype: type of weights and of their products; default: as published for the model.
         mla_mode: absorbed, expanded or auto; default: auto.
         measured_ms: time of a forward pass on a GPU, ms.
         per_layer_ms: time of a layer on a GPU, ms.
-        kernel_ms: milliseconds of a layer by kernel category: an object, its JSON, or @ and a file.
-        kernel_detail: kernels of a layer, or their sums per category, with metadata; the same.
-        kernel_flow: kernels of a layer in order; the same. Only one of these three.
+        kernel_ms: milliseconds of a layer by kernel category: an object, its JSON, or @ and a file name.
+        kernel_detail: kernels of a layer, or their sums per category, with metadata; likewise.
+        kernel_flow: kernels of a layer in order; likewise. Only one of these three may be given.
     """
 
     hardware: str | None
@@ -61,7 +61,7 @@ class Workload(TypedDict, total=False):
 
 @contextmanager
 def measured(store: Store, model: str | os.PathLike[str], **given: Unpack[Workload]) -> Iterator[str]:
-    """Put a scenario and its measured times into the lake, as long as the context is open; yield its name.
+    """Add a scenario and its measured times to the lake while the context is open; yield its name.
 
     Raises:
         UsageError: a name is unknown, or a time or a value is invalid.
@@ -74,7 +74,7 @@ def measured(store: Store, model: str | os.PathLike[str], **given: Unpack[Worklo
         raise UsageError("--hardware: which chip were the times measured on? `tracelake hardware list` shows all.")
     if dtype is not None:
         _check_dtype(store, dtype)
-    # Profile physical is the bound that no kernel beats: every byte once, attention on the chip.
+    # Profile physical is the bound that no kernel beats: every byte moved once, attention on chip.
     scenario = ask(
         store, model, hardware, name="as asked", execution="physical", weight_dtype=dtype, gemm_dtype=dtype, **values
     )
@@ -97,7 +97,7 @@ def add_times(
     measured_ms: float | None = None,
     per_layer_ms: float | None = None,
 ) -> None:
-    """Store how long a scenario took; `timing_mfu`, `timing_kernels` and their like answer from then on.
+    """Store measured times of a scenario; `timing_mfu`, `timing_kernels` and related relations then use them.
 
     Args:
         store: the lake.
@@ -112,7 +112,7 @@ def add_times(
 
 
 def taken_times(values: dict[str, Any]) -> tuple[Times | None, dict[str, float | None]]:
-    """Take the times out of options; return those of kernels, and those of a pass and a layer in ms.
+    """Remove the times from options; return those of kernels, and those of a pass and a layer in ms.
 
     Raises:
         UsageError: a time is invalid, or times of kernels are given in two ways.

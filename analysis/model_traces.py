@@ -1,4 +1,4 @@
-"""The work of a trace: what its kernels should have cost, and whether a model explains it."""
+"""The work of a trace: the modelled cost of its kernels, and whether a model explains it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def trace_ops(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
-    """Return the framework operators of a trace with a rule for their FLOP, each call once, in time order."""
+    """Return the framework operators of a trace that have a FLOP rule, each call once, in time order."""
     return store.sql(f"SELECT * FROM trace_ops WHERE {of_trace(store, trace)} ORDER BY start_ns, op_id")
 
 
 def roofline_of(store: Store, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
-    """Return what the operators of a trace compute and move beside the peaks of its chip, longest time first.
+    """Return the FLOP and bytes of a trace's operators beside the peaks of its chip, longest time first.
 
     Args:
         store: the lake.
         trace: the trace.
-        pass_id: kernels of one forward pass, one row each, instead of all kernels by operator and shape.
+        pass_id: list the kernels of one forward pass, a row each, instead of all kernels by operator and shape.
     """
     if pass_id is None:
         return store.kept(
@@ -40,7 +40,7 @@ def roofline_of(store: Store, trace: str, pass_id: int | None = None) -> duckdb.
 
 
 def explain(store: Store, trace: str, model: str | os.PathLike[str]) -> str:
-    """Set the model of a trace, as the lake knows it; return its name.
+    """Set the model of a trace, resolved to the lake's name for it; return that name.
 
     Raises:
         UsageError: the trace or the model is unknown.
@@ -59,11 +59,11 @@ def explain(store: Store, trace: str, model: str | os.PathLike[str]) -> str:
 
 
 def validate(store: Store, trace: str, pass_id: int | None = None) -> duckdb.DuckDBPyRelation:
-    """Return for each complete pass whether the trace computes what its model's template has: PASS, WARN, FAIL.
+    """Return for each complete pass whether the trace's work matches its model's template: PASS, WARN, FAIL.
 
     Raises:
-        UsageError: the trace is unknown, its model is not set, or no such model is known.
-        InputError: no pass of the trace is complete, or the tokens of all are unknown.
+        UsageError: the trace is unknown, its model is not set, or the model is unknown.
+        InputError: no pass of the trace is complete, or no pass has a known number of tokens.
     """
     check_modelled(store, trace)
     where = f"{of_trace(store, trace)}{_of_pass(pass_id)}"
@@ -71,7 +71,7 @@ def validate(store: Store, trace: str, pass_id: int | None = None) -> duckdb.Duc
 
 
 def model_fault(store: Store, trace_id: str) -> str | None:
-    """Return why the model that a trace is set to is not known by its dimensions; None where it is."""
+    """Return why the dimensions of a trace's model are unknown; None if they are known."""
     [(model, known, fault)] = store.rows(
         "SELECT model, known, fault FROM _model_states WHERE trace_id = $1",
         [trace_id],
@@ -82,11 +82,11 @@ def model_fault(store: Store, trace_id: str) -> str | None:
 
 
 def check_modelled(store: Store, trace: str) -> None:
-    """Check that a trace's model is set and known, and that it is known what a complete pass computes.
+    """Check that a trace's model is set and known, and that the work of a complete pass is known.
 
     Raises:
-        UsageError: the trace is unknown, its model is not set, or no such model is known.
-        InputError: no pass of the trace is complete, or the tokens of all are unknown.
+        UsageError: the trace is unknown, its model is not set, or the model is unknown.
+        InputError: no pass of the trace is complete, or no pass has a known number of tokens.
     """
     trace_id = locate(store, trace)
     [(model, known)] = store.rows("SELECT model, known FROM _model_states WHERE trace_id = $1", [trace_id])
@@ -119,7 +119,7 @@ def template_vs_trace(store: Store, trace: str, pass_id: int | None = None) -> d
 
 
 def model_doubts(store: Store, trace_id: str) -> list[str]:
-    """Return what a trace shows that its model does not have, and which published models fit; no line if none."""
+    """Return what a trace shows but its model lacks, and which published models fit; empty if nothing."""
     query = "SELECT value, unit, message FROM model_checks WHERE trace_id = $1 AND severity <> 'ok'"
     return [f"{value:g} {unit} {message}" for value, unit, message in store.rows(query, [trace_id])]
 

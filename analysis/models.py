@@ -1,4 +1,4 @@
-"""Models and chips: the names they go by, the scenarios put to them, their operators."""
+"""Models and chips: their names, the scenarios added to them, their operators."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _TYPES = {"weight_dtype", "activation_dtype", "kv_dtype", "gemm_dtype", "head_dt
 
 
 def resolve_model(store: Store, text: str | os.PathLike[str]) -> str:
-    """Return the model that a text names: a name, an alias, an id of Hugging Face, or the path of a config.json.
+    """Return the model that a text names: a name, an alias, a Hugging Face id, or the path of a config.json.
 
-    Case does not count, nor which of space, underscore, point and dash is written, nor an organisation before
-    a slash.
+    Case is ignored; space, underscore, point and dash are equivalent; an organisation before a slash is
+    ignored.
 
     Raises:
-        UsageError: no model is so named, or its dimensions cannot be right.
-        InputError: the file is no config.json.
+        UsageError: no model has this name, or its dimensions are implausible.
+        InputError: the file is not a config.json.
     """
     if names_config(text):
         return know_model(store, text)
@@ -50,10 +50,10 @@ def resolve_model(store: Store, text: str | os.PathLike[str]) -> str:
 
 
 def _model_named(store: Store, text: str) -> str | None:
-    """Return the model of this key, else the one known by such a word, else the one of a trace's config so called.
+    """Return the model with this key, else the one with this alias, else the one of a trace's config of that name.
 
     Raises:
-        UsageError: the configs of several traces are so called.
+        UsageError: the configs of several traces have this name.
     """
     text = text.strip()
     found = [str(model) for (model,) in store.rows("SELECT model FROM _models_named($1) ORDER BY model", [text])]
@@ -66,18 +66,18 @@ def _model_named(store: Store, text: str) -> str | None:
 
 
 def _give_config_of_trace(store: Store, model: str) -> None:
-    """Give the connection the config.json that a trace has of a model, where the model is not known without."""
+    """Give the connection the config.json that a trace has of a model, if the model is otherwise unknown."""
     if not store.rows("SELECT 1 FROM architectures WHERE model = $1", [model]):
         [(config,)] = store.rows("SELECT config FROM _trace_configs WHERE model = $1", [model])
         store.give("given_configs", [(model, str(config))])
 
 
 def settings_of_model(store: Store, model: str | os.PathLike[str]) -> dict[str, str | None]:
-    """Return the settings of a trace whose model is given: its name, and the config.json that it is known by.
+    """Return the settings that give a trace its model: the name, and the config.json that defines it.
 
     Raises:
-        InputError: the file is no config.json.
-        UsageError: the configs of several traces are so called.
+        InputError: the file is not a config.json.
+        UsageError: the configs of several traces have this name.
     """
     settings = model_settings(model)
     if settings["config"] is not None:
@@ -92,7 +92,7 @@ def resolve_hardware(store: Store, text: str) -> str:
     """Return the chip that a text names: a key of the table hardware, an alias, or a device's name in a trace.
 
     Raises:
-        UsageError: none is so named, or more than one.
+        UsageError: none has this name, or more than one.
     """
     rows = store.rows("SELECT hardware, name, aliases FROM hardware")
     known = {
@@ -115,16 +115,16 @@ def resolve_hardware(store: Store, text: str) -> str:
 
 
 def know_model(store: Store, path: str | os.PathLike[str], name: str | None = None) -> str:
-    """Read a config.json so that questions can name its model; return the name.
+    """Read a config.json, so that queries can use its model; return the model's name.
 
     Args:
         store: the lake.
-        path: the file, as Hugging Face has it.
-        name: the model's name; as `config_name` says when not given.
+        path: the file, in Hugging Face's format.
+        name: the model's name; default: see `config_name`.
 
     Raises:
-        InputError: the file cannot be read, or is no model's config.json.
-        UsageError: its dimensions cannot be right.
+        InputError: the file cannot be read, or is not a model's config.json.
+        UsageError: its dimensions are implausible.
     """
     config = read_config(Path(path))
     model = name or config_name(Path(path), config)
@@ -135,20 +135,20 @@ def know_model(store: Store, path: str | os.PathLike[str], name: str | None = No
 
 
 def check_config(store: Store, path: str | os.PathLike[str], config: str) -> None:
-    """Check that a config.json is that of a model whose operators are known.
+    """Check that a config.json defines a model with known operators.
 
     Args:
         store: the lake.
-        path: what to call it.
+        path: its name in messages.
         config: its text.
 
     Raises:
-        InputError: it is no model's.
-        UsageError: its dimensions cannot be right.
+        InputError: it is not a model's.
+        UsageError: its dimensions are implausible.
     """
     architectures = modules.module("architectures")
     assert architectures is not None
-    # Given to this one query, in a transaction that ends with it.
+    # Added for this query only, in a transaction that is rolled back.
     with contextlib.closing(store.prepare("architectures").cursor()) as cursor:
         cursor.begin()
         cursor.execute("INSERT OR REPLACE INTO model_configs VALUES ('', $1)", [config])
@@ -162,10 +162,10 @@ def check_config(store: Store, path: str | os.PathLike[str], config: str) -> Non
 
 
 def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Ask the analytical model questions: each row has columns of the table scenarios, the others keep defaults.
+    """Add scenarios to the analytical model: each row has columns of the table scenarios; missing ones default.
 
-    They are answered by `operators`, `module_roofline`, `phase_roofline` and what rests on these, as long as the
-    lake is open. A row with the name of one that is there takes its place.
+    `operators`, `module_roofline`, `phase_roofline` and the relations above them cover these as long as the
+    lake is open. A row replaces an existing one of the same name.
 
     Raises:
         UsageError: a column is unknown, or a value is not of its type.
@@ -173,7 +173,7 @@ def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
     import duckdb
 
     connection = store.prepare("scenarios dtypes")
-    # From here on the table holds more than its files.
+    # From here on the table has rows that are in no file.
     store.lookups.hold("scenarios")
     spelled = connection.execute("SELECT token, dtype FROM dtypes WHERE bytes > 0 ORDER BY ALL").fetchall()
     types = {name: dtype for token, dtype in spelled for name in (token, dtype)}
@@ -186,7 +186,7 @@ def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
             values[column] = known
         columns = ", ".join(f"${nth + 1} AS {_column(column)}" for nth, column in enumerate(values))
         try:
-            # Not OR REPLACE: that keeps what the old row has in the columns that the new one lacks.
+            # Not OR REPLACE, which would keep the old row's values in columns that the new one lacks.
             connection.execute("DELETE FROM scenarios WHERE scenario = $1", [row.get("scenario")])
             connection.execute(f"INSERT INTO scenarios BY NAME SELECT {columns}", list(values.values()))
         except duckdb.Error as error:
@@ -196,15 +196,15 @@ def add_scenarios(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
 def ask(
     store: Store, model: str | os.PathLike[str], hardware: str | None = None, *, name: str | None = None, **work: Any
 ) -> str:
-    """Put a scenario to the model and return its name.
+    """Add one scenario to the analytical model and return its name.
 
     Args:
         store: the lake.
         model: a name, or the path of a config.json.
         hardware: the chip; without one there are no times.
-        name: the scenario's name; by the model and the phase when not given.
-        work: columns of the table scenarios; those that are None are left to their defaults. Without one, `phase`
-            is decode with one new token and else prefill, and `dp` as many replicas as the experts need.
+        name: the scenario's name; default: from the model and the phase.
+        work: columns of the table scenarios; those that are None get their defaults. By default, `phase`
+            is decode for one new token, else prefill, and `dp` as many replicas as the experts need.
 
     Raises:
         UsageError: the model, the chip, a column or a type is unknown.
@@ -221,19 +221,19 @@ def ask(
 
 
 def faults(store: Store, scenario: str) -> list[str]:
-    """Return the reasons why nothing can run as a scenario says; none where it can."""
+    """Return the reasons why a scenario is impossible; empty if it is possible."""
     rows = store.rows("SELECT fault FROM scenario_faults WHERE scenario = $1 ORDER BY fault", [scenario])
     return [fault for (fault,) in rows]
 
 
 def remarks(store: Store, scenario: str) -> list[str]:
-    """Return what a scenario's costs leave out of its model's config.json, and what is odd about its chip's figures."""
+    """Return what a scenario's costs omit from its model's config.json, and oddities of its chip's figures."""
     rows = store.rows("SELECT remark FROM scenario_remarks WHERE scenario = $1 ORDER BY remark DESC", [scenario])
     return [remark for (remark,) in rows]
 
 
 def models(store: Store) -> duckdb.DuckDBPyRelation:
-    """Return the models known, with their dimensions and whether their active parameters are as published."""
+    """Return the known models, with their dimensions and whether their active parameters match the published ones."""
     return store.sql(
         "SELECT model, name, attention, num_layers, hidden_size, num_experts, top_k, "
         "round(active / 1e9, 2) AS active_b, round(active_embedded / 1e9, 2) AS active_with_embedding_b, "
@@ -242,22 +242,22 @@ def models(store: Store) -> duckdb.DuckDBPyRelation:
 
 
 def model(store: Store, model: str | os.PathLike[str], *, tall: bool = False) -> duckdb.DuckDBPyRelation:
-    """Return a model's dimensions, the kinds of its layers and its active parameters, in one row.
+    """Return a model's dimensions, layer kinds and active parameters, in one row.
 
     Args:
         store: the lake.
         model: a name, or the path of a config.json.
-        tall: a row for each property that is there instead, as text.
+        tall: return a row for each known property instead, as text.
 
     Raises:
         UsageError: the model is unknown.
-        InputError: the file is no config.json.
+        InputError: the file is not a config.json.
     """
     name = modules.quoted(resolve_model(store, model))
     wide = f"SELECT * FROM _model_pages WHERE model = {name}"
     if not tall:
         return store.sql(wide)
-    # Billions, as in the list of models, and no more digits than one reads.
+    # In billions, as in the list of models, with few digits.
     shown = (
         "SELECT * EXCLUDE (active, active_embedded, difference_pct, agrees, weight_scale_bytes, layer_kinds), "
         "round(weight_scale_bytes, 6) AS weight_scale_bytes, round(active / 1e9, 2) AS active_b, "
@@ -271,7 +271,7 @@ def model(store: Store, model: str | os.PathLike[str], *, tall: bool = False) ->
 
 
 def operators(store: Store, scenario: str) -> duckdb.DuckDBPyRelation:
-    """Return what each operator of a scenario should cost, layer kind by layer kind."""
+    """Return the modelled cost of each operator of a scenario, by layer kind."""
     return store.sql(
         f"SELECT * FROM operators WHERE scenario = {modules.quoted(scenario)} "
         "ORDER BY layer_kind IN ('ends', 'mtp'), layer_kind, op_seq"

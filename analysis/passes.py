@@ -1,4 +1,4 @@
-"""Forward passes of a trace, their layers and kernels; the pass that stands for the others."""
+"""Forward passes of a trace, their layers and kernels, and the most representative pass."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def passes(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
 
 
 def layers(store: Store, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
-    """Return the layers of one pass: the chosen one if none is given; of every pass for "all".
+    """Return the layers of one pass; default: the chosen one; "all": every pass.
 
-    The last column is their coverage: the share of the device's busy time in the layers of the pass's series.
+    The last column is the coverage: the share of the device's busy time in the layers of the pass's series.
     """
     return _of_pass(store, "_covered_layers", trace, pass_id, order="rank, device, pass_id, layer_id")
 
@@ -39,14 +39,14 @@ def kernels(store: Store, trace: str, pass_id: Pass = None, layer: int | None = 
 
 
 def layer_types(store: Store, trace: str, pass_id: Pass = None) -> duckdb.DuckDBPyRelation:
-    """Return the types of layers of one pass, or of every pass for "all", beside each other."""
+    """Return the types of layers of one pass, or of every pass for "all", side by side."""
     return _of_pass(store, "layer_types", trace, pass_id, order="rank, device, pass_id, layer_ids")
 
 
 def layer_diff(
     store: Store, trace: str, pass_id: int, layer: int, other_pass: int, other_layer: int
 ) -> duckdb.DuckDBPyRelation:
-    """Return the kernels of two layers of a trace beside each other; what only one of them runs comes first."""
+    """Return the kernels of two layers of a trace side by side; those that only one of them runs come first."""
     sides = ", ".join(str(int(number)) for number in (pass_id, layer, other_pass, other_layer))
     return store.sql(
         f"SELECT * FROM layer_diff({modules.quoted(locate(store, trace))}, {sides}) "
@@ -55,7 +55,7 @@ def layer_diff(
 
 
 def perfetto(store: Store, trace: str, pass_id: Pass = None, layers: Sequence[int] = ()) -> duckdb.DuckDBPyRelation:
-    """Return where a pass and its layers, or some of them, are on Perfetto's time line."""
+    """Return where a pass and its layers, or some of them, are on Perfetto's timeline."""
     chosen = ", ".join(str(int(layer)) for layer in layers)
     condition = f"(range = 'pass' OR layer_id IN ({chosen}))" if chosen else "true"
     order = "rank, device, pass_id, range <> 'pass', start_ns"
@@ -63,13 +63,13 @@ def perfetto(store: Store, trace: str, pass_id: Pass = None, layers: Sequence[in
 
 
 def anchor_candidates(store: Store, trace: str) -> duckdb.DuckDBPyRelation:
-    """Return kernels that mark the layers of a trace, or might, with the evidence; the best first."""
+    """Return kernels that mark, or might mark, the layers of a trace, with the evidence; the best first."""
     order = "rank, device, score DESC, occurrences DESC, pattern"
     return _of_trace(store, "anchor_candidates", trace, order=order)
 
 
 def chosen_pass(store: Store, trace_id: str) -> int | None:
-    """Return the pass that best stands for those of the model with most time, None when no pass was found."""
+    """Return the most representative pass of the model with most time, None if no pass was found."""
     [(chosen,)] = store.rows(
         "SELECT arg_min(pass_id, (NOT (chosen AND main_series), coalesce(direction, 'forward') <> 'forward', "
         "pass_id)) FROM passes WHERE trace_id = $1",
@@ -79,7 +79,7 @@ def chosen_pass(store: Store, trace_id: str) -> int | None:
 
 
 def pass_ids(store: Store, trace: str) -> list[int]:
-    """Return the numbers of a trace's passes, empty when none was found."""
+    """Return the numbers of a trace's passes, empty if none was found."""
     trace_id = locate(store, trace)
     found = store.rows("SELECT DISTINCT pass_id FROM passes WHERE trace_id = $1 ORDER BY pass_id", [trace_id])
     store.check_answerable(trace_id, "passes")
@@ -90,7 +90,7 @@ def check_layers(store: Store, trace: str, pass_id: Pass, wanted: Sequence[int])
     """Check that a pass has these layers.
 
     Raises:
-        UsageError: it has not.
+        UsageError: a layer is missing.
     """
     known = {number for (number,) in layers(store, trace, pass_id).select("layer_id").distinct().fetchall()}
     for layer in wanted:

@@ -1,4 +1,4 @@
-"""The ranks of a run beside each other: which one the others wait for, how often and why."""
+"""Comparison of the ranks of a run: which one the others wait for, how often and why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF = {
     "call": ("rank_waits", "arrival_ns, call"),
 }
 
-#: What a rank that the lake does not have leaves open.
+#: What is unknown about a rank that is not in the lake.
 _UNKNOWN = "whether the others wait for it, and how long, is unknown."
 
 
@@ -30,11 +30,11 @@ class Ranks:
     """The ranks of a run.
 
     Attributes:
-        run: the run, or the id of the trace where it has none.
-        relation: the relation that the rows are of.
+        run: the run, or the id of the trace if it has none.
+        relation: the relation of the rows.
         rows: its rows of the run.
-        verdicts: a sentence about ranks that the lake does not have, and one for each that the others wait for, or that
-            has no partner to be judged by.
+        verdicts: a sentence about ranks missing in the lake, and one for each rank that the others wait for, or that
+            has no partner to compare it with.
     """
 
     run: str
@@ -44,14 +44,14 @@ class Ranks:
 
 
 def find_run(store: Store, run: str) -> tuple[str, str]:
-    """Return a run as relations name it, and one of its traces.
+    """Return a run's name, and one of its traces.
 
     Args:
         store: the lake.
         run: a run, or one of its traces by name, id or path.
 
     Raises:
-        UsageError: nothing is so named.
+        UsageError: no run or trace has this name.
         InputError: a file cannot be ingested.
     """
     [(trace_id,)] = store.rows("SELECT min(trace_id) FROM traces WHERE run = $1", [run])
@@ -66,7 +66,7 @@ def find_run(store: Store, run: str) -> tuple[str, str]:
 
 
 def ranks(store: Store, run: str, by: str = "rank") -> Ranks:
-    """Put the ranks of a run beside each other.
+    """Compare the ranks of a run.
 
     Args:
         store: the lake.
@@ -74,7 +74,7 @@ def ranks(store: Store, run: str, by: str = "rank") -> Ranks:
         by: rank, step for a row per rank and step, or call for a row per collective that others waited in.
 
     Raises:
-        UsageError: nothing is so named, or `by` is another word.
+        UsageError: no run or trace has this name, or `by` is another word.
         InputError: a file cannot be ingested.
     """
     if by not in _OF:

@@ -1,8 +1,8 @@
 """Where the level of a history shifts: change points of a series of numbers.
 
-The search is ruptures' PELT, on the ranks of the values: it finds the best segmentation at a price per shift. The
-price is the one that a share `ALARMS` of shuffled copies of the series would pay for a shift, or for two. So the rate
-of false alarms holds for any noise that has no order, with outliers and long tails.
+The search is ruptures' PELT, on the ranks of the values: it finds the best segmentation for a given penalty per shift.
+The penalty is the gain that only a share `ALARMS` of shuffled copies of the series reach by a shift, or by each of two.
+So the rate of false alarms holds for any noise without serial order, with outliers and long tails.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     Array = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
 
-#: The share of histories without a shift in which one is found.
+#: The share of histories without a shift in which one is nevertheless found.
 ALARMS = 0.02
-#: The fewest values that a level has, and that a history is judged by.
+#: The minimum length of a level, and of a history.
 SHORTEST, FEWEST = 3, 8
 _SHUFFLES, _STARTS = 999, 100
 #: The quantile of the normal distribution that leaves 2.5 % above it.
@@ -32,8 +32,8 @@ class Shift:
     """A shift of the level.
 
     Attributes:
-        start: place of the first value of the new level.
-        end: place after its last value.
+        start: index of the first value of the new level.
+        end: index after its last value.
         before: median of the level before.
         after: median of the new level.
         low: lower end of the 95 % interval of their difference, without assumptions on the noise.
@@ -49,7 +49,7 @@ class Shift:
 
 
 def find(values: Sequence[float]) -> list[Shift]:
-    """Return the shifts of a series, in order; none where it is shorter than `FEWEST`.
+    """Return the shifts of a series, in order; empty if it is shorter than `FEWEST`.
 
     Raises:
         UsageError: ruptures is not installed.
@@ -82,7 +82,7 @@ def _price(ranks: Array) -> float:
     shuffled = np.random.default_rng(0).permuted(np.tile(ranks - ranks.mean(), (_SHUFFLES, 1)), axis=1)
     sums = np.pad(np.cumsum(shuffled, axis=1), ((0, 0), (1, 0)))
     best = np.zeros(_SHUFFLES)
-    # Of long histories some places of the first shift stand for all.
+    # In a long history, only some positions of the first shift are tried.
     for first in (0, *range(SHORTEST, count - 2 * SHORTEST + 1, max(count // _STARTS, 1))):
         second = np.arange(first + SHORTEST, count - SHORTEST + 1)
         head, till = sums[:, [first]], sums[:, second]
@@ -94,7 +94,7 @@ def _price(ranks: Array) -> float:
 def _shift(before: Array, after: Array, start: int) -> Shift:
     import numpy as np
 
-    # Moses: the differences of all pairs, without as many at each end as the rank sum test leaves out.
+    # Moses's interval: the differences of all pairs, without those at each end that the rank sum test excludes.
     pairs = np.sort(np.subtract.outer(after, before), axis=None)
     spread = np.sqrt(len(pairs) * (len(after) + len(before) + 1) / 12)
     out = max(0, int(np.floor(len(pairs) / 2 - _NORMAL_95 * spread)))

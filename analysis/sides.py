@@ -1,4 +1,4 @@
-"""Sides of a comparison: which traces a word names, and what the lake answers about them beside each other."""
+"""Sides of a comparison: the traces that a word selects, and the lake's comparison of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Side:
     """A side of a comparison.
 
     Attributes:
-        name: what it is called in the answer: the word that named it, or a value of the attribute that split them.
+        name: its name in the result: the word that selected it, or a value of the attribute it was split by.
         traces: ids of its traces.
     """
 
@@ -33,14 +33,14 @@ class Side:
 
 @dataclass(frozen=True)
 class SideComparison:
-    """Sides beside a baseline. Times are of one device in one step, exclusive: see `step_costs`.
+    """Sides compared with a baseline. Times are exclusive, of one device in one step: see `step_costs`.
 
     Attributes:
         sides: a row per side, the relation `comparisons`: its step beside the baseline's, with interval and verdict.
         terms: a row per term of each side's waterfall, the relation `comparison_terms`; a level sums to its parent.
         ops: a row per kind of work of each side, the relation `comparison_ops`, the largest difference first.
-        matches: a row per side and way in which work was matched, the relation `comparison_matches`.
-        left_out: what was named and has nothing to compare, in words.
+        matches: a row per side and method by which work was matched, the relation `comparison_matches`.
+        left_out: what was selected but has nothing to compare, as text.
     """
 
     sides: duckdb.DuckDBPyRelation
@@ -51,17 +51,17 @@ class SideComparison:
 
 
 def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseline: str | None = None) -> list[Side]:
-    """Return the sides that words name, the baseline first.
+    """Return the sides that words select, the baseline first.
 
     Args:
         store: the lake.
-        words: each a trace (a name, an id, a path), a run, or a filter like `run=nightly-* hardware=h100_sxm`: what of
-            `trace_labels` must hold, * and ? standing for any text.
-        by: split the traces of all words, or all of the lake, by this attribute of `trace_labels`: a side per value.
-        baseline: the side that the others are compared with; the first without it.
+        words: each a trace (a name, an id, a path), a run, or a filter like `run=nightly-* hardware=h100_sxm` on
+            attributes of `trace_labels`, with the wildcards * and ?.
+        by: split the traces of all words, or of the whole lake, by this attribute of `trace_labels`: a side per value.
+        baseline: the side that the others are compared with; default: the first.
 
     Raises:
-        UsageError: a word names nothing; there are fewer than two sides; no side is the baseline.
+        UsageError: a word matches nothing; there are fewer than two sides; no side is the baseline.
     """
     named = _named(store, words)
     sides = _split(store, {one for side in named for one in side.traces} if words else None, by) if by else named
@@ -82,15 +82,15 @@ def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseli
 
 
 def compare(store: Store, sides: Sequence[Side], *, anyway: bool = False) -> SideComparison:
-    """Put sides beside the first of them.
+    """Compare sides with the first of them.
 
     Args:
         store: the lake.
         sides: from `resolve`.
-        anyway: compare also what is measured in different ways, as a step with a whole trace.
+        anyway: compare even if the measurement methods differ, such as a step with a whole trace.
 
     Raises:
-        UsageError: a side has no device operation; sides are measured in different ways, and not anyway.
+        UsageError: a side has no device operation, or the measurement methods differ without `anyway`.
     """
     store.renew(one for side in sides for one in side.traces)
     rows = [(side.name, one, place) for place, side in enumerate(sides) for one in side.traces]
@@ -118,10 +118,10 @@ def compare(store: Store, sides: Sequence[Side], *, anyway: bool = False) -> Sid
 
 
 def judge(store: Store, words: Sequence[str]) -> None:
-    """Have these sides judged by budgets, beside the baseline that their traces were set, if any.
+    """Have budgets check these sides, compared with the baseline in their traces' settings, if any.
 
     Raises:
-        UsageError: a word names nothing, or the traces were set several baselines.
+        UsageError: a word matches nothing, or the traces have different baselines.
     """
     sides = _named(store, words)
     traces = [one for side in sides for one in side.traces]
@@ -139,22 +139,22 @@ def judge(store: Store, words: Sequence[str]) -> None:
 
 
 def _named(store: Store, words: Sequence[str]) -> list[Side]:
-    """Return the side that each word names."""
+    """Return the side that each word selects."""
     return [Side(name, traces_of(store, word)) for name, word in zip(_names(words), words, strict=True)]
 
 
 def _names(words: Sequence[str]) -> list[str]:
-    """Return the sides' names: of a path the file's; one that is given again has its number behind."""
+    """Return the sides' names: for a path the file name; a repeated name gets its number appended."""
     names = [Path(word).name if names_input(word) else word for word in words]
     before = [names[:place].count(name) for place, name in enumerate(names)]
     return [f"{name} ({nth + 1})" if nth else name for name, nth in zip(names, before, strict=True)]
 
 
 def traces_of(store: Store, word: str) -> tuple[str, ...]:
-    """Return the traces that a word names.
+    """Return the traces that a word selects.
 
     Raises:
-        UsageError: it names none.
+        UsageError: it selects none.
         InputError: a file cannot be ingested.
     """
     if "=" in word and not names_input(word):
@@ -163,7 +163,7 @@ def traces_of(store: Store, word: str) -> tuple[str, ...]:
     try:
         return (locate(store, word),)
     except UsageError:
-        # A run's name that several of its traces have, too, or none.
+        # The name of a run, even if some or all of its traces have the same name.
         if runs:
             return tuple(one for (one,) in runs)
         raise
@@ -187,7 +187,7 @@ def _filtered(store: Store, word: str) -> tuple[str, ...]:
 
 
 def check_label(store: Store, key: str) -> None:
-    """Check that a trace has an attribute.
+    """Check that some trace has an attribute.
 
     Raises:
         UsageError: none has it.

@@ -1,4 +1,4 @@
-"""The scenarios of a model report: an anchor, sweeps around it, what-ifs; and what they cost."""
+"""The scenarios of a model report: an anchor, sweeps around it, what-ifs; and their costs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .workloads import Workload
 if TYPE_CHECKING:
     import duckdb
 
-#: Where the report keeps the relations that it read, for its tables and for files.
+#: The schema with the relations that the report has read, for its tables and for files.
 SCHEMA = "model_report"
 
 _SCENARIOS = "study LIKE 'report %'"
-#: Relations of the report: name, and which of its rows belong to it.
+#: Relations of the report: name, and the condition for its rows.
 _RELATIONS = {
     "scenarios": _SCENARIOS,
     "phase_roofline": _SCENARIOS,
@@ -34,7 +34,7 @@ _RELATIONS = {
     "topologies": "list_contains($chips, hardware)",
     "execution_profiles": "list_contains($profiles, execution)",
 }
-#: Relations that rest on phase_roofline: computed from the rows above, not once more from the model.
+#: Relations derived from phase_roofline: computed from the rows above instead of again from the model.
 _DERIVED = {
     "byte_shares": "study = 'report anchor'",
     "critical_batch": "study = 'report batch'",
@@ -43,30 +43,30 @@ _DERIVED = {
     "sensitivity": "study = 'report grid'",
     "regime_transitions": "study = 'report grid'",
 }
-#: What sections, tables and charts of the report are made of.
+#: The relations behind the report's sections, tables and charts.
 REPORT = tuple(entry.name for entry in modules.modules() if entry.name.startswith("_report_") and entry.kind == "VIEW")
-#: Words of the report.
+#: Texts of the report.
 _WORDS = ("report_terms", "report_formulas", "report_assumptions")
 _NEEDS = (
     *_RELATIONS, *_DERIVED, *_WORDS, "operators", "dtypes", "knobs", "_report_workload", "_report_types",
     "report_steps", "report_columns", "report_properties", "report_facts", "report_rules", "report_conditions",
     "report_advice", "_report_sentences", "_asked_profiles", "_asked_scenarios",
 )  # fmt: skip
-#: The relations that go into files.
+#: The relations that are written to files.
 PRINTED = (*_RELATIONS, *_DERIVED)
-#: Columns of _report_workload that a workload has.
+#: Columns of _report_workload taken from the workload.
 _WORKLOAD = (
     "model", "batch", "seq_len", "kv_len", "tp", "ep", "dp", "pp", "weight_dtype", "activation_dtype", "kv_dtype",
 )  # fmt: skip
 
 
 def needs(work: Workload) -> list[str]:
-    """Return all that a report reads of the lake."""
+    """Return all relations that a report reads from the lake."""
     return [*_NEEDS, *(work.formulas.relation(name) for name in _NEEDS)]
 
 
 def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
-    """Put the scenarios of a report into the lake; those of the report before go."""
+    """Add the scenarios of a report to the lake; those of the previous report are removed."""
     connection.execute("DELETE FROM scenarios WHERE study LIKE 'report %'")
     connection.execute("DELETE FROM execution_profiles WHERE execution LIKE 'report %'")
     connection.execute("DELETE FROM _report_workload")
@@ -86,10 +86,10 @@ def ask(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
 
 
 def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
-    """Store what the report is made of as tables of the schema model_report, so that each is computed once.
+    """Store the report's relations as tables of the schema model_report, so that each is computed once.
 
     Raises:
-        UsageError: a chip's peak in a type that the model computes in is not known.
+        UsageError: a chip's peak is unknown for a type that the model computes in.
     """
     values = {"model": work.model, "chips": list(work.hardware), "profiles": list(work.executions)}
     connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
@@ -112,7 +112,7 @@ def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
 
 
 def _compute(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-    """Compute relations, each after those it uses, from the tables of the report where it has them."""
+    """Compute relations in dependency order, from the report's tables where it has them."""
     wanted = set(names)
     try:
         connection.execute(f"SET search_path = '{SCHEMA},main'")
@@ -124,9 +124,9 @@ def _compute(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
 
 
 def _check_peaks(connection: duckdb.DuckDBPyConnection) -> None:
-    """Refuse chips without a peak in a type that products compute in.
+    """Refuse chips without a peak for a type that products compute in.
 
-    What is left out of a time is not to be taken for no time.
+    An omitted time must not be taken for zero.
     """
     unknown = connection.execute(
         f"SELECT hardware, dtype FROM {SCHEMA}._report_types WHERE lacks_peak ORDER BY hardware, dtype"
@@ -144,12 +144,12 @@ def _check_peaks(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _between(below: str, above: Iterable[str]) -> list[str]:
-    """Return the relations that some rest on and that rest on another."""
+    """Return the relations that some depend on and that depend on another."""
     return [name for name in modules.closure(above) if name != below and below in modules.closure([name])]
 
 
 def _set_unfit_apart(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
-    """Rank what fits: points of the grid that do not are kept in a study of their own, unless none fits."""
+    """Rank only what fits: grid points that do not fit are moved to another study, unless none fits."""
     memory = work.formulas.relation("memory_per_gpu")
     connection.execute(
         f"""

@@ -1,4 +1,4 @@
-"""What a scenario should cost, and many of them in a sweep."""
+"""The modelled cost of a scenario, and sweeps over many."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .workloads import listed
 if TYPE_CHECKING:
     import duckdb
 
-#: Columns of a sweep's scenarios that may be lists, in the order in which its rows are sorted.
+#: Columns of a sweep's scenarios that may be lists, in the sort order of its rows.
 AXES = (
     "hardware", "phase", "execution", "weight_dtype", "activation_dtype", "kv_dtype", "tp", "ep", "dp", "pp", "cp",
     "virtual_stages", "zero_stage", "microbatches", "top_k", "seq_len", "kv_len", "batch",
 )  # fmt: skip
-#: Of these, columns that the relation phase_roofline does not repeat.
+#: Those of them that the relation phase_roofline does not repeat.
 _GIVEN = "weight_dtype, activation_dtype, kv_dtype, virtual_stages, zero_stage, top_k"
-#: Points of a sweep at most.
+#: The maximum number of points in a sweep.
 MOST_POINTS = 200_000
 
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """A sweep over what a model should cost, until the next one takes its place.
+    """A sweep over modelled costs, valid until the next one replaces it.
 
     Attributes:
         store: the lake.
@@ -43,10 +43,10 @@ class Sweep:
 
     @property
     def rows(self) -> duckdb.DuckDBPyRelation:
-        """A row per combination of values: what the workload costs, and why it cannot run where it cannot.
+        """A row per combination of values: the cost of the workload, or why it cannot run.
 
         Raises:
-            UsageError: another sweep has taken this one's place.
+            UsageError: another sweep has replaced this one.
         """
         self._check_current()
         of = self.formulas.relation
@@ -60,14 +60,14 @@ class Sweep:
         )
 
     def map(self, x: str, y: str) -> duckdb.DuckDBPyRelation:
-        """Return what limits the sweep's points, over two of its knobs: a row per pair of values.
+        """Return the bottleneck of the sweep's points, over two of its knobs: a row per pair of values.
 
         Args:
             x: a knob of the table knobs.
             y: another.
 
         Raises:
-            UsageError: a knob is unknown, or another sweep has taken this one's place.
+            UsageError: a knob is unknown, or another sweep has replaced this one.
         """
         known = [name for (name,) in self.store.rows("SELECT knob FROM knobs ORDER BY knob")]
         for knob in (x, y):
@@ -88,7 +88,7 @@ def _fingerprint(store: Store) -> int:
 
 
 def model_roofline(store: Store, scenario: str, *, modules: bool = False) -> duckdb.DuckDBPyRelation:
-    """Return what a scenario costs: a row, or with `modules` a row for each module, the longest first."""
+    """Return the cost of a scenario: one row, or with `modules` a row for each module, the longest first."""
     rows = store.rows("SELECT formulas FROM scenarios WHERE scenario = $1", [scenario])
     of = find(str(rows[0][0]) if rows else "physical").relation
     if modules:
@@ -105,16 +105,16 @@ def model_roofline(store: Store, scenario: str, *, modules: bool = False) -> duc
 
 
 def sweep(store: Store, model: str | os.PathLike[str], *, formulas: str = "physical", **axes: Any) -> Sweep:
-    """Put a scenario to the model for each combination of values.
+    """Model a scenario for each combination of values.
 
-    The scenarios stay on the open lake as the study `sweep`, until the next sweep.
+    The scenarios stay in the open lake as the study `sweep`, until the next sweep.
 
     Args:
         store: the lake.
         model: a name, or the path of a config.json.
-        formulas: the set of formulas, of those that `analysis.formulas` knows.
+        formulas: a set of formulas known to `analysis.formulas`.
         axes: columns of the relation scenarios, each a value or a list of values. A degree of expert parallelism
-            without one of data parallelism takes the replicas that it needs.
+            without one of data parallelism implies the number of replicas.
 
     Raises:
         UsageError: the model, a chip or a column is unknown, or there are too many points.
@@ -149,7 +149,7 @@ def sweep(store: Store, model: str | os.PathLike[str], *, formulas: str = "physi
 
 
 def _check_axes(store: Store, lists: dict[str, list[Any]]) -> None:
-    """Check a sweep's axes and what is known of their values; wrong numbers are left to the database."""
+    """Check a sweep's axes and those of their values that are names; wrong numbers are left to the database."""
     if unknown := [name for name in lists if name not in (*AXES, "mla_mode")]:
         raise UsageError(f"{unknown[0]}: no axis of a sweep. Known: {', '.join(AXES)}.")
     if not lists.get("hardware"):

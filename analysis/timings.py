@@ -1,4 +1,4 @@
-"""Times of a layer's kernels as somebody typed them: read, checked, and put where SQL finds them."""
+"""Times of a layer's kernels as given by a user: read, checked, and stored for SQL."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Times:
 
     Attributes:
         form: the option that gave them.
-        metadata: what is given beside them: layer_id, compress_ratio, num_layers, total_dur_us, wall_us.
+        metadata: given along with them: layer_id, compress_ratio, num_layers, total_dur_us, wall_us.
         categories: time in µs and number of kernels of each category.
         kernels: the kernels, in the order given.
     """
@@ -52,7 +52,7 @@ class Times:
 
 
 def read_times(form: Form, text: str | Mapping[str, Any]) -> Times:
-    """Return times given as JSON: an object, its text, or the name of a file with it behind an @.
+    """Return times given as JSON: an object, its text, or @ followed by a file name.
 
     Raises:
         UsageError: the JSON or a time is invalid.
@@ -74,7 +74,7 @@ def read_times(form: Form, text: str | Mapping[str, Any]) -> Times:
 
 
 def insert_times(connection: duckdb.DuckDBPyConnection, request: str, times: Times | None, **measured: Any) -> None:
-    """Put times where the relations about them look: measured_ms and per_layer_ms, and those of kernels."""
+    """Insert times into the tables that relations read: measured_ms and per_layer_ms, and those of kernels."""
     for table in ("timing_metadata", "category_timings", "kernel_timings"):
         connection.execute(f"DELETE FROM {table} WHERE request = $1", [request])
     row: dict[str, Any] = {"request": request, **measured}
@@ -94,7 +94,7 @@ def checked_time(option: str, value: float | None) -> float | None:
     """Return a time, or None.
 
     Raises:
-        UsageError: it is negative, zero or no number.
+        UsageError: it is negative, zero or not a number.
     """
     if value is None:
         return None
@@ -134,7 +134,7 @@ def _parsed(option: str, text: str) -> Any:
 
 @dataclass
 class _Checked:
-    """Values of the types that they should have."""
+    """Values checked for their types."""
 
     option: str
 

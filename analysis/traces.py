@@ -1,4 +1,4 @@
-"""Traces as a whole: reading them in, finding one by its name, its settings, the checks of its health."""
+"""Whole traces: ingest, lookup by name, settings, health checks."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ def ingest(
     ray_options: Mapping[str, Any] | None = None,
     settings: Mapping[str, str | int | None],
 ) -> list[Ingested | Failed]:
-    """Read trace files into the lake. A file whose content is there already is not stored again.
+    """Read trace files into the lake. A file whose content is already there is not stored again.
 
     Args:
         store: the lake.
         paths: files, folders of files, or `-` for standard input.
         model: the model's name, or the path of its config.json.
-        progress: called with a file's path, gives the callback that gets bytes and events read.
+        progress: called with a file's path; returns the callback that gets the bytes and events read.
         jobs: files read at once.
-        events_only: leave the answers to be computed later, by `compute` or the first question about the trace.
+        events_only: leave the answers to be computed later, by `compute` or the first query about the trace.
         ray: the address of the Ray cluster that reads the files; see `cluster.executor`.
         ray_options: Ray's options for each of its tasks.
         settings: settings of the traces: run, rank, profile, anchor, anchor_role, blocks_per_layer, num_layers,
             hardware, tp, ep, dp, pp, dedup, or any tag.
 
     Returns:
-        What became of each file, in order.
+        The result for each file, in order.
 
     Raises:
         UsageError: a setting's value is not of its type, or Ray's options are invalid.
         InputError: the model's config.json cannot be read, or the cluster cannot do the work.
     """
-    # The readers: only where something is read.
+    # Import the readers only when needed.
     from ..ingest.batch import Failed, expand, ingest_many
 
     files = expand(paths)
@@ -72,7 +72,7 @@ def ingest(
         )
     store.refresh()
     if not events_only:
-        # Of a trace that was there the settings may have changed, or its answers be missing.
+        # A trace already in the lake may have new settings, or no answers.
         store.renew(one.trace_id for one in results if not isinstance(one, Failed) and not one.new)
     name = given.get("trace")
     return [one if isinstance(one, Failed) else replace(one, trace=name or one.trace) for one in results]
@@ -85,7 +85,7 @@ def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | 
         UsageError: the trace or the hardware is unknown, or a value is not of its setting's type.
         InputError: the model's config.json cannot be read.
     """
-    # Stale answers wait for the settings: they are computed once, with these.
+    # Stale answers are computed only once, with the new settings.
     trace_id = _found(store, trace)
     given = _checked(store, settings)
     if model := given.pop("model", None):
@@ -97,7 +97,7 @@ def write_settings(store: Store, trace: str, settings: Mapping[str, str | int | 
 
 
 def names_input(trace: str) -> bool:
-    """Return whether a word is the path of something that is one trace; where nothing is, no reader is imported."""
+    """Return whether a word is the path of a single trace; imports no reader if there is no such path."""
     if not os.path.exists(trace):  # noqa: PTH110 - False, not an error, for a name that no path can have
         return False
     from ..ingest import inputs
@@ -106,12 +106,12 @@ def names_input(trace: str) -> bool:
 
 
 def locate(store: Store, trace: str) -> str:
-    """Return the id of a trace given by name, id, or path, whose answers are computed again where they are stale.
+    """Return the id of a trace given by name, id, or path, after recomputing its answers if they are stale.
 
     A file not yet in the lake is ingested first.
 
     Raises:
-        UsageError: nothing is so named.
+        UsageError: no trace has this name.
         InputError: the file cannot be ingested.
     """
     trace_id = _found(store, trace)
@@ -120,7 +120,7 @@ def locate(store: Store, trace: str) -> str:
 
 
 def _found(store: Store, trace: str) -> str:
-    """Return the id of a trace as `locate` does, with its answers as they are."""
+    """Return the id of a trace as `locate` does, without recomputing its answers."""
     if not names_input(trace):
         return store.resolve(trace)
     from ..ingest.inputs import input_of
@@ -156,7 +156,7 @@ def traces(store: Store) -> duckdb.DuckDBPyRelation:
 
 
 def doctor(store: Store, trace: str | None = None) -> duckdb.DuckDBPyRelation:
-    """Return what is noteworthy of one trace, or of all: a row per check that has something to say."""
+    """Return the findings of all checks on one trace, or on all traces: a row per finding."""
     condition = of_trace(store, trace) if trace else "true"
     return store.sql(f'SELECT * EXCLUDE (place) FROM _noteworthy WHERE {condition} ORDER BY trace, place, "check"')
 

@@ -1,4 +1,4 @@
-"""What a model report is about: a model, chips, formulas, and the work of its anchor."""
+"""The subject of a model report: a model, chips, formulas, and the work of its anchor."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workload:
-    """What a report is about.
+    """The subject of a report.
 
     Attributes:
         model: a model of the relation architectures.
-        hardware: chips; the first is the one that the report is on, the others stand beside it.
+        hardware: chips; the first is the subject, the others are shown beside it.
         formulas: the set of formulas.
-        executions: execution profiles; the last is the one that figures are of, the first the base beside it.
+        executions: execution profiles; the last is the one that figures use, the first the base for comparison.
         batch: sequences of a replica.
         seq_len: new tokens of a sequence in prefill and training.
         kv_len: cached tokens of a sequence in decode.
@@ -54,12 +54,12 @@ class Workload:
 
     @property
     def base(self) -> str:
-        """The execution profile that stands beside the main one."""
+        """The execution profile shown beside the main one."""
         return self.executions[0]
 
     @property
     def main(self) -> str:
-        """The execution profile that figures are of where none is named."""
+        """The execution profile that figures use by default."""
         return self.executions[-1]
 
 
@@ -71,7 +71,7 @@ def workload(
     executions: Sequence[str],
     **work: Any,
 ) -> Workload:
-    """Return what a report is about; UsageError for an unknown model, chip or formulas, InputError for a bad file."""
+    """Return the subject of a report; UsageError for an unknown model, chip or formulas, InputError for a bad file."""
     rules = find(formulas)
     chips = [resolve_hardware(store, chip) for chip in listed(hardware)]
     if not chips:
@@ -96,10 +96,10 @@ def listed(value: Any) -> list[Any]:
 
 
 def check(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
-    """Check what cannot be asked.
+    """Check the names and degrees of a workload.
 
     Raises:
-        UsageError: an execution profile, a type or a degree of parallelism is not one that there is.
+        UsageError: an execution profile or a type is unknown, or a degree of parallelism is invalid.
     """
     profiles = [
         name for (name,) in connection.execute("SELECT execution FROM execution_profiles ORDER BY ALL").fetchall()

@@ -1,1 +1,1 @@
-"""What an assistant is given: the questions of the command line as tools of the Model Context Protocol (MCP)."""
+"""The assistant's interface: the questions of the command line as tools of the Model Context Protocol (MCP)."""

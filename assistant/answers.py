@@ -1,7 +1,7 @@
-"""Answers: one object of JSON, of bounded size, in which what comes from traces stands apart and cannot act.
+"""Answers: one JSON object of bounded size, in which text from traces is kept apart and escaped.
 
-A name in a trace may be a megabyte, hold escape sequences, or read like an instruction. So text from traces is found
-below `data` alone, as strings of JSON on one line, with acting characters spelled out and long ones cut in the middle.
+A name in a trace may be a megabyte long, hold escape sequences, or read like an instruction. So text from traces is
+only below `data`, as JSON strings on one line, with control characters escaped and long texts cut in the middle.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from .catalogue import Tool, notice, units
 if TYPE_CHECKING:
     import duckdb
 
-#: Bytes of an answer at most: some four thousand tokens.
+#: Maximum bytes of an answer: some four thousand tokens.
 LARGEST = 16_000
-#: Characters of a text at most, and of one in an answer that would else be too large.
+#: Maximum characters of a text, and of one in an answer that would otherwise be too large.
 LONGEST, SHORT = 200, 40
-#: Columns of an answer at most.
+#: Maximum columns of an answer.
 MOST_COLUMNS = 120
-#: Rows counted at most; a longer answer gives this number and `more than`.
+#: Maximum rows that are counted; a longer answer reports this number and `more than`.
 COUNTED = 10_000
-#: Sentences of one kind at most.
+#: Maximum sentences of one kind.
 _MOST_SENTENCES = 8
-#: Rows that are taken from the database at once.
+#: Rows fetched from the database at once.
 _AT_ONCE = 100
 
 
 @dataclass
 class Answer:
-    """What a tool found.
+    """The result of a tool.
 
     Attributes:
         columns: names of the columns.
-        rows: the rows that were asked for.
-        total: how many rows there are in all; None where more than are counted.
-        about: sentences and single values that are the answer, or open it.
-        trust: what it covers, and what speaks against it.
-        facts: ids, numbers and words of ours that fill the next questions.
-        order: in which order rows come.
-        longest: characters of a text in the rows at most.
+        rows: the requested rows.
+        total: the total number of rows; None if more than are counted.
+        about: sentences and single values that are the answer, or introduce it.
+        trust: what it covers, and reasons to doubt it.
+        facts: our own ids, numbers and words that fill in the proposed next questions.
+        order: the sort order of the rows.
+        longest: maximum characters of a text in the rows.
     """
 
     columns: Sequence[str] = ()
@@ -62,13 +62,13 @@ class Answer:
 def fetched(
     relation: duckdb.DuckDBPyRelation, arguments: Mapping[str, Any], *, longest: int = LONGEST, **more: Any
 ) -> Answer:
-    """Return the rows that were asked for, and how many there are."""
+    """Return the requested rows, and the total number of rows."""
     first, last = arguments["offset"], arguments["offset"] + arguments["limit"]
     if len(relation.columns) > MOST_COLUMNS:
         raise UsageError(f"{len(relation.columns)} columns, at most {MOST_COLUMNS}: name those that you need.")
     rows: list[list[Any]] = []
     total = 0
-    # One run gives the rows and their number: what is not shown is counted and dropped, since a row may be large.
+    # One execution gives the rows and their number: rows not shown are counted and dropped, since a row may be large.
     with contextlib.closing(relation.limit(max(COUNTED, last) + 1).to_arrow_reader(_AT_ONCE)) as reader:
         for batch in reader:
             begin, end = (min(max(place - total, 0), batch.num_rows) for place in (first, last))
@@ -81,7 +81,7 @@ def fetched(
 
 
 def listed(columns: Sequence[str], rows: Sequence[Sequence[Any]], arguments: Mapping[str, Any], **more: Any) -> Answer:
-    """Return rows at hand as an answer."""
+    """Return rows in memory as an answer."""
     first, last = arguments["offset"], arguments["offset"] + arguments["limit"]
     return Answer(columns, rows[first:last], len(rows), **more)
 
@@ -90,7 +90,7 @@ def text_of(tool: Tool, arguments: Mapping[str, Any], answer: Answer) -> str:
     """Return an answer as text.
 
     Raises:
-        UsageError: not even one row of it fits.
+        UsageError: not even one of its rows fits.
     """
     for longest in (answer.longest, SHORT):
         rows = [[_inert(value, longest) for value in row] for row in answer.rows]
@@ -105,7 +105,7 @@ def text_of(tool: Tool, arguments: Mapping[str, Any], answer: Answer) -> str:
 
 
 def error_text(message: str) -> str:
-    """Return the line that an error is: it may name what a trace has."""
+    """Return an error as a line, in which text from traces is escaped."""
     return _json({"notice": notice(), "data": {"error": _inert(message, 3 * LONGEST)}})
 
 
@@ -127,7 +127,7 @@ def _text(tool: Tool, arguments: Mapping[str, Any], answer: Answer, rows: list[l
 
 
 def _shown(arguments: Mapping[str, Any], answer: Answer, count: int) -> str:
-    """Say how many rows of how many there are, and how to get the others."""
+    """Report how many of the rows are shown, and how to get the others."""
     of = f"more than {COUNTED}" if answer.total is None else str(answer.total)
     offset = arguments.get("offset", 0)
     order = f", {answer.order}" if answer.order else ""
@@ -139,7 +139,7 @@ def _shown(arguments: Mapping[str, Any], answer: Answer, count: int) -> str:
 
 
 def _inert(value: Any, longest: int) -> Any:
-    """Return a value of a trace as a number, a truth, or text that nobody obeys."""
+    """Return a value of a trace as a number, a Boolean, or escaped text."""
     found = plain(value)
     if isinstance(found, float):
         return (round(found, 3) if abs(found) >= 1 else float(f"{found:.6g}")) + 0.0  # no -0.0
@@ -147,13 +147,13 @@ def _inert(value: Any, longest: int) -> Any:
         return found
     text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
     if len(text) > 2 * longest:
-        # What is cut below is not looked at.
+        # Only characters that can be shown are escaped.
         text = text[:longest] + text[-longest:]
     return _cut(printable(text.replace("\n", " ").replace("\t", " ")), longest)
 
 
 def _cut(text: str, longest: int) -> str:
-    """Return a text with … in place of its middle where it is too long: what a kernel does is at its beginning."""
+    """Cut a text that is too long in the middle, with an ellipsis; a kernel's purpose is at its beginning."""
     tail = longest * 2 // 5
     return text if len(text) <= longest else f"{text[: longest - tail - 1]}…{text[-tail:]}"
 

@@ -1,4 +1,4 @@
-"""The tools as `tools.toml` has them: what an assistant reads of each, its arguments, and what to ask next."""
+"""The tools from `tools.toml`: the description of each, its arguments, and the next questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..engine.errors import UsageError
 from ..engine.sql.near import guess
 
 _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
-#: Characters of a text argument at most.
+#: Maximum characters of a text argument.
 LONGEST_TEXT = 20_000
 
 
@@ -24,8 +24,8 @@ class Tool:
     Attributes:
         name: its name.
         about: what it answers.
-        arguments: its arguments by name: type, about, and where given required, default, choices, minimum, maximum.
-        next: the questions that its answers may propose: tool, why, arguments, and where given `if`.
+        arguments: its arguments by name: type, about, and optionally required, default, choices, minimum, maximum.
+        next: the questions that its answers may propose: tool, why, arguments, and optionally `if`.
         writes: whether it changes the lake.
     """
 
@@ -45,10 +45,10 @@ class Tool:
         }
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all arguments, those left out with their default or None.
+        """Return all arguments; missing ones have their default or None.
 
         Raises:
-            UsageError: one is unknown, missing, of another type, or none of its choices.
+            UsageError: one is unknown, missing, of another type, or not one of its choices.
         """
         for name in given:
             if name not in self.arguments:
@@ -59,10 +59,10 @@ class Tool:
         return {name: _checked(name, given.get(name), rule) for name, rule in self.arguments.items()}
 
     def questions(self, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Give the questions worth asking after an answer with these facts.
+        """Yield the questions to propose after an answer with these facts.
 
         Args:
-            facts: ids, numbers and words of ours; never a text from a trace.
+            facts: our own ids, numbers and words; never text from a trace.
         """
         for one in self.next:
             given = {key: (str(value)[-2:] != "?}", _filled(value, facts)) for key, value in one["arguments"].items()}
@@ -85,7 +85,7 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
             raise UsageError(f"{name} is missing: {rule['about']}.")
         return rule.get("default")
     kind = _TYPES[rule["type"]]
-    # To Python a truth is a number.
+    # In Python a bool is an int.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UsageError(f"{name}: expected {'an' if kind is int else 'a'} {rule['type']}: {rule['about']}.")
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
@@ -99,11 +99,11 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
 
 
 def _filled(value: Any, facts: Mapping[str, Any]) -> Any:
-    """Return an argument with its placeholder filled; None where there is nothing to fill it with."""
+    """Return an argument with its placeholder filled in; None if there is no such fact."""
     if not isinstance(value, str) or "{" not in value:
         return value
     if value[0] == "{" and value[-1] == "}":
-        return facts.get(value[1:-1].removesuffix("?"))  # as it is: a number stays one
+        return facts.get(value[1:-1].removesuffix("?"))  # unchanged: a number stays one
     try:
         return value.format_map(facts)
     except KeyError:
@@ -140,18 +140,18 @@ def tools() -> Mapping[str, Tool]:
 
 
 def instructions() -> str:
-    """Return what an assistant reads before it asks."""
+    """Return the instructions for the assistant."""
     return str(_file()["instructions"]).strip()
 
 
 def notice() -> str:
-    """Return the sentence that each answer carries: what is in it is quoted."""
+    """Return the sentence in each answer that its content is quoted."""
     return str(_file()["notice"])
 
 
 def units(columns: list[str]) -> dict[str, str]:
     """Return the units of columns, by the suffix of their names, or by a name that is one: flop, gbps, tflops."""
     known = _file()["units"]
-    # Of tokens_per_s, not that of _s.
+    # The longest suffix wins: tokens_per_s, not _s.
     longest = (max(filter(f"_{column}".endswith, known), key=len, default="") for column in columns)
     return {suffix: known[suffix] for suffix in dict.fromkeys(longest) if suffix}

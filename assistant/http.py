@@ -1,7 +1,7 @@
-"""Streamable HTTP on the loopback address: one token, hosts and origins that are this server's, small bodies.
+"""Streamable HTTP on the loopback address, with one token, checked hosts and origins, and small bodies.
 
-A page in a browser can send requests to any port of the machine, and by DNS rebinding under a name of its own: so the
-host and the origin must be this server's, and no request is served without the token, which no page has.
+A page in a browser can send requests to any local port, also, by DNS rebinding, under its own host name: so host and
+origin must be this server's, and no request is served without the token, which a page cannot have.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
-#: Bytes of a request at most: a query has a few thousand.
+#: Maximum bytes of a request: a query has a few thousand.
 LARGEST_REQUEST = 256 << 10
-#: Sessions at once, connections at once, and seconds that those in flight have when the server ends.
+#: Maximum sessions, maximum connections, and the seconds that running requests have when the server stops.
 _SESSIONS, _CONNECTIONS, _SECONDS = 64, 64, 2
-#: Characters of a token at least.
+#: Minimum characters of a token.
 SHORTEST_TOKEN = 16
 
 
 def new_token() -> str:
-    """Return a token that nobody can guess."""
+    """Return a random token."""
     return secrets.token_urlsafe(32)
 
 
 def check_token(token: str) -> str:
-    """Return a token that can be sent, and is hard to guess.
+    """Return a token after checking that it can be sent in a header and is hard to guess.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: it is not.
     """
     if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable() and " " not in token):
         raise UsageError(f"the token must be {SHORTEST_TOKEN} characters or more of ASCII, without spaces.")
@@ -44,10 +44,10 @@ def check_token(token: str) -> str:
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket on the loopback address; port 0 takes one that is free.
+    """Return a listening socket on the loopback address; port 0 chooses a free port.
 
     Raises:
-        UsageError: the port cannot be had.
+        UsageError: the port is not available.
     """
     try:
         return socket.create_server((HOST, port))
@@ -57,7 +57,7 @@ def listening(port: int) -> socket.socket:
 
 
 def application(server: Server[Any], port: int, token: str) -> ASGIApp:
-    """Return a server as an ASGI application that serves who has the token."""
+    """Return a server as an ASGI application that requires the token."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     hosts = [f"{HOST}:{port}", f"localhost:{port}"]
@@ -93,7 +93,7 @@ async def _refuse(send: Send) -> None:
 
 
 def serve(server: Server[Any], listener: socket.socket, token: str) -> None:
-    """Serve until the process is asked to end."""
+    """Serve until the process is asked to stop."""
     import uvicorn
 
     port = listener.getsockname()[1]

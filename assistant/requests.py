@@ -1,7 +1,7 @@
-"""One request: a lake opened for it, a thread that answers, and an end to it where it takes too long or is given up.
+"""A request: its lake and its thread, and its end on a timeout or cancellation.
 
-As on the command line, a request opens the lake, answers and closes it: it sees what is published then, what it gives
-to the connection (scenarios, sides of a comparison) ends with it, and requests share nothing that one could disturb.
+As on the command line, a request opens the lake, answers and closes it: it sees what is published at that time, its
+additions to the connection (scenarios, sides of a comparison) end with it, and requests share no state.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ..lake import Lake
 if TYPE_CHECKING:
     import duckdb
 
-#: Requests that are answered at once; others wait.
+#: Maximum concurrent requests; others wait.
 AT_ONCE = 4
-#: Memory of the database of one request: of all together not more than what one would take by default.
+#: Memory limit of one request's database: together they get what DuckDB takes by default.
 _MEMORY = f"{80 // AT_ONCE}%"
-#: Seconds between two attempts to interrupt, since one that comes between two queries has no effect, and between two
-#: looks whether a request that waits has been given up.
+#: Seconds between attempts to interrupt, since one between two queries has no effect, and between checks whether a
+#: waiting request was cancelled.
 _AGAIN = 0.05
 
 
 class Requests:
-    """Answers requests about one lake, each in a thread of its own."""
+    """Answers requests about one lake, each in its own thread."""
 
     def __init__(self, place: Place, seconds: float) -> None:
-        """Answer nothing yet.
+        """Initialise without requests.
 
         Args:
             place: the lake.
@@ -43,15 +43,15 @@ class Requests:
         """
         self._place = place
         self._seconds = seconds
-        # Held by the threads: one that was given up counts until it is over.
+        # Held by the threads: a cancelled request counts until its thread ends.
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
     async def answer(self, ask: Callable[[Lake], str], *, writes: bool = False) -> str:
-        """Return what a function answers about the lake.
+        """Return a function's answer about the lake.
 
         Args:
-            ask: gets the lake.
-            writes: it writes to the lake: that takes as long as it takes, and goes on where the request is given up.
+            ask: called with the lake.
+            writes: it writes to the lake: it has no time limit, and continues after a cancellation.
 
         Raises:
             UsageError: it took too long.
@@ -84,7 +84,7 @@ class Requests:
 
 
 def _answered(lake: Lake, ask: Callable[[Lake], str]) -> str:
-    """Ask, and again without the damaged files that the question met, as a command does."""
+    """Ask, and retry without damaged files that the query met, as a command does."""
     import duckdb
 
     while True:
@@ -96,7 +96,7 @@ def _answered(lake: Lake, ask: Callable[[Lake], str]) -> str:
 
 
 class _Running:
-    """What of a request runs in a thread."""
+    """The part of a request that runs in a thread."""
 
     def __init__(self) -> None:
         self.given_up = False
@@ -114,7 +114,7 @@ class _Running:
                 self._connection = None
 
     def give_up(self) -> None:
-        """Interrupt what is still running, until it is over; return at once."""
+        """Interrupt running queries until the request ends; return at once."""
         self.given_up = True
         if self._connection is not None:
             threading.Thread(target=self._interrupt, name="tracelake-give-up", daemon=True).start()

@@ -1,4 +1,4 @@
-"""What an assistant can read: the relations, from the comments of their SQL, and the guides."""
+"""What an assistant can read: the relations, documented by the comments of their SQL, and the guides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GUIDES = "tracelake://guides/"
 
 @dataclass(frozen=True)
 class Page:
-    """A page that can be read.
+    """A readable page.
 
     Attributes:
         uri: its address.
@@ -34,7 +34,7 @@ class Page:
 
 
 def listed() -> Iterator[Page]:
-    """Give the pages that are listed: a page of all relations, and the guides."""
+    """Yield the listed pages: a page of all relations, and the guides."""
     yield Page(RELATIONS, "relations", "The relations for SQL, each with what a row of it is", "text/plain")
     for name, path in _guides().items():
         title = path.read_text(encoding="utf-8").partition("\n# " if name == "skill" else "# ")[2].partition("\n")[0]
@@ -45,7 +45,7 @@ def read(uri: str) -> tuple[str, str]:
     """Return the media type of a page and its text.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such page.
     """
     if uri == RELATIONS:
         return "text/plain", "\n".join(f"{'  ' * bool(name)}{name}  {text}" for _, name, text in pages.overview())

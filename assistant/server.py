@@ -1,4 +1,4 @@
-"""The server of the protocol: it lists tools and pages, and answers calls; a failed one is a line without traceback."""
+"""The MCP server: lists tools and pages, and answers calls; an error is one line without traceback."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def server(place: Place, *, seconds: float, ingest_below: Sequence[Path] = ()) -
     Args:
         place: the lake.
         seconds: how long a request may take.
-        ingest_below: the folders whose files may be ingested; without one there is no such tool.
+        ingest_below: the folders whose files may be ingested; if empty, the tool ingest is absent.
     """
     requests = Requests(place, seconds)
     below = tuple(folder.resolve() for folder in ingest_below)
@@ -51,7 +51,7 @@ def server(place: Place, *, seconds: float, ingest_below: Sequence[Path] = ()) -
             given = tool.checked(params.arguments or {})
             text = await requests.answer(_asked(tool, given, below), writes=tool.writes)
         except Exception as error:  # noqa: BLE001
-            # Whatever it is, it is an answer; what is raised to cancel a request is none of these.
+            # Any error becomes an answer; cancellation is a BaseException and passes.
             return types.CallToolResult(content=[_text(error_text(described(error)))], is_error=True)
         return types.CallToolResult(content=[_text(text)])
 
@@ -128,5 +128,5 @@ def described(error: Exception) -> str:
     else:
         _log.error("%s: %s", type(error).__name__, json.dumps(str(error))[:400])
         text = f"{type(error).__name__}: this should not happen; the server's stderr has more."
-    # The database quotes the query below its message.
+    # The database quotes the query after its message.
     return " ".join(text.partition("\n\nLINE ")[0].split())

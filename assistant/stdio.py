@@ -1,4 +1,4 @@
-"""The protocol on stdin and stdout: while it is served, all else that is printed goes to stderr."""
+"""The protocol on stdin and stdout; while serving, all other output goes to stderr."""
 
 from __future__ import annotations
 

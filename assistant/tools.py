@@ -1,6 +1,6 @@
-"""What each tool answers: a function of its name, with the lake and the checked arguments, that returns an Answer.
+"""The tools: functions named like them that take the lake and checked arguments, and return an Answer.
 
-A tool takes names of traces and models, and no paths: a path would be read, and a trace ingested.
+A tool takes names of traces and models but no paths, since a path would be read and the trace ingested.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from ..lake import Lake
 
 Arguments = Mapping[str, Any]
-#: The name of a model, with an organisation before it: no path.
+#: A model's name, possibly with an organisation: not a path.
 _MODEL = re.compile(r"[\w][\w .:+-]*(/[\w][\w .:+-]*)?")
-#: A word that says nothing: an id, the name of a model or a chip, a filter.
+#: A harmless word: an id, the name of a model or a chip, a filter.
 _WORD = re.compile(r"[\w=*?.:-]{1,40}", re.ASCII)
-#: Parts of the devices' time from which on a summary asks about them, percent.
+#: Shares of the devices' time from which on a summary proposes questions about them, percent.
 _NOTEWORTHY = 5.0
-#: What is shown of what a pass should cost, and of a module.
+#: Columns shown of the modelled cost of a pass, and of a module.
 _COSTS = "flop, hbm_bytes, net_bytes, compute_ms, hbm_ms, net_ms, time_ms"
 _PASS = (
     f"model, phase, hardware, batch, seq_len, kv_len, tp, ep, dp, pp, {_COSTS}, serial_ms, 100 * mfu AS mfu_pct, "
     "tokens_per_s, chip_tokens_per_s, bound, fits, max_batch"
 )
 _MODULE = f"module, category, {_COSTS}, bound"
-#: Characters of a finding's query at most: what is cut cannot be run.
+#: Maximum characters of a finding's query: a truncated one could not be run.
 _LONGEST_QUERY = 1000
 #: Terms of a waterfall.
 _PARTS_OF_COMPARISON = "level IN ('step', 'part', 'category')"
@@ -183,7 +183,7 @@ def history(lake: Lake, given: Arguments) -> Answer:
 
 
 def findings(lake: Lake, given: Arguments) -> Answer:
-    """Return what takes the time of a trace, what there is to gain, and what to try."""
+    """Return what takes the time of a trace, the possible gain, and what to try."""
     trace_id = _focused(lake, given["trace"])
     found = lake.sql(
         "SELECT finding, severity, title, value, threshold, unit, basis, gain_us, gain_pct, evidence, suggestions, "
@@ -197,7 +197,7 @@ def findings(lake: Lake, given: Arguments) -> Answer:
 
 
 def model_roofline(lake: Lake, given: Arguments) -> Answer:
-    """Return what a pass should cost, or the parts of a trace measured beside that."""
+    """Return the modelled cost of a pass, or the parts of a trace, measured beside modelled."""
     if given["trace"]:
         return _measured(lake, given)
     if not given["model"] or not given["hardware"]:
@@ -239,7 +239,7 @@ def schema(lake: Lake, given: Arguments) -> Answer:  # noqa: ARG001
 
 
 def sql(lake: Lake, given: Arguments) -> Answer:
-    """Return the answer to a SELECT."""
+    """Return the result of a SELECT."""
     if not given["query"].strip(" \t\r\n;"):
         raise UsageError("the query is empty.")
     try:
@@ -247,7 +247,7 @@ def sql(lake: Lake, given: Arguments) -> Answer:
         with refusals():
             return fetched(found, given, trust=_of_lake(lake), order="as the query has them")
     except UsageError as error:
-        # What the command line has beyond it is nothing for an assistant.
+        # The command line's options do not exist for an assistant.
         raise UsageError(re.split(r"; (?:-o|`--unsafe`)", str(error))[0]) from error
 
 
@@ -261,7 +261,7 @@ def ingest(lake: Lake, given: Arguments, below: tuple[Path, ...]) -> Answer:
     """
     from ..ingest.batch import Failed
 
-    path = Path(given["path"]).expanduser().absolute()  # a dash alone would be stdin
+    path = Path(given["path"]).expanduser().absolute()  # made absolute: a dash alone would be stdin
     _check_below(path, below)
     model = _model(given["model"]) if given["model"] else None
     found = lake.ingest(path, model=model, run=given["run"], hardware=given["hardware"])
@@ -276,47 +276,47 @@ def ingest(lake: Lake, given: Arguments, below: tuple[Path, ...]) -> Answer:
 
 
 def _check_below(path: Path, below: tuple[Path, ...]) -> None:
-    """Check that a path, and what it has as a folder, is below some folders where links lead.
+    """Check that a path, and everything in it if a folder, is below some folders after resolving links.
 
     Raises:
         UsageError: it is not.
     """
-    for file in chain([path], path.rglob("*")):  # of a file there are none below
+    for file in chain([path], path.rglob("*")):  # a file has none below
         if not any(file.resolve().is_relative_to(folder) for folder in below):
             raise UsageError(f"{file}: not below the folders that may be read: {', '.join(map(str, below))}.")
 
 
 def _focused(lake: Lake, trace: str) -> str:
-    """Return the id of a trace, the only one that is asked about from now on."""
+    """Return the id of a trace, and restrict the following queries to it."""
     trace_id = lake.resolve(trace)
     lake.store.focus(trace_id)
     return trace_id
 
 
 def _safe(value: Any) -> bool:
-    """Whether an argument can be repeated outside of what is quoted: it may be a name that a trace has."""
+    """Whether an argument can be repeated outside quoted data: it may be a name from a trace."""
     return not isinstance(value, str) or _WORD.fullmatch(value) is not None
 
 
 def _side(lake: Lake, word: str) -> str:
-    """Return what a side of a comparison is called, which is no path."""
+    """Return the name of a side of a comparison, which must not be a path."""
     if names_input(word):
         raise UsageError("a side is a trace of the lake, a run or a filter, and not a path.")
     try:
         return lake.resolve(word)
     except UsageError:
-        return word  # a run or a filter, or nothing: the comparison says
+        return word  # a run or a filter; if it is nothing, the comparison reports it
 
 
 def _model(name: str) -> str:
-    """Return the name of a model, which is no path."""
+    """Return the name of a model, which must not be a path."""
     if not _MODEL.fullmatch(name) or name.endswith(".json") or Path(name).exists():
         raise UsageError("model: expected the name of a model, as qwen3-32b; a path is not read.")
     return name
 
 
 def _of_trace(lake: Lake, trace_id: str) -> list[str]:
-    """Say what is missing of a trace."""
+    """Report what was lost of a trace."""
     [(rejected, truncated)] = lake.rows(
         "SELECT rejected_count, truncated FROM _catalog WHERE trace_id = $1", [trace_id]
     )
@@ -325,7 +325,7 @@ def _of_trace(lake: Lake, trace_id: str) -> list[str]:
 
 
 def _of_lake(lake: Lake) -> list[str]:
-    """Say how many traces of the lake are incomplete."""
+    """Report how many traces of the lake are incomplete."""
     [(all_of_them, lacking)] = lake.rows(
         "SELECT count(*), count(*) FILTER (truncated OR rejected_count > 0) FROM _catalog"
     )

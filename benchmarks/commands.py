@@ -1,10 +1,10 @@
-"""What a command takes that asks a small question, against a Python that asks DuckDB for 1.
+"""CPU of commands that ask a small query, compared with a Python that asks DuckDB for 1.
 
     python benchmarks/commands.py [FOLDER]
 
-Runs commands on the lake of `tracelake demo`, each in fresh processes in turn with the yardstick, and prints the median
-CPU of both and their ratio. The first run of each is not counted: it writes bytecode and the index of the SQL. FOLDER
-is where the demo's lake is, made there when it is not; a temporary one by default.
+Runs commands on the lake of `tracelake demo`, each in fresh processes alternating with the yardstick, and prints the
+median CPU of both and their ratio. The first run of each is not counted: it writes bytecode and the SQL cache. FOLDER
+is the folder of the demo's lake, which is made there if missing; default: a temporary one.
 """
 
 from __future__ import annotations

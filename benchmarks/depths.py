@@ -1,11 +1,11 @@
-"""How deep the SQL is: what a query of a relation makes DuckDB expand, for every public relation.
+"""The depth of the SQL: what a query of each public relation makes DuckDB expand.
 
     python benchmarks/depths.py [RELATION...]
 
-Prints, deepest first: the relations that one rests on (closure), and the longest chain of views from it down to what is
-stored, in files, in memory or as a lookup table (depth). DuckDB expands views into the query, so the first is what a
-query may have to plan where nothing is stored yet, the second what it expands at most once everything is. A dozen is
-the limit that design asks for; with a relation above it the exit code is 1.
+Prints, deepest first: the number of relations that one depends on (closure), and the longest chain of views from it to
+what is stored, in files, in memory or as a lookup table (depth). DuckDB expands views into the query, so the closure is
+what a query may have to plan while nothing is stored, the depth what it expands at most once everything is. The design
+limit is a dozen; if a relation exceeds it the exit code is 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LIMIT = 12
 
 @functools.cache
 def depth(name: str) -> int:
-    """Return the views on the longest way from a relation down to stored rows, itself included; macros do not count."""
+    """Return the number of views on the longest path from a relation to stored rows, itself included; not macros."""
     entry = modules.module(name)
     assert entry is not None
     below = max((depth(other.name) for other in modules.direct(entry) if not _is_stored(other)), default=0)
@@ -32,7 +32,7 @@ def _is_stored(entry: modules.Module) -> bool:
 
 
 def main() -> int:
-    """Print the figures; return 1 where a relation is too deep."""
+    """Print the figures; return 1 if a relation is too deep."""
     relations = [entry.name for entry in modules.modules() if entry.kind == "VIEW" and entry.folder != "invariants"]
     shown = sys.argv[1:] or [name for name in relations if not name.startswith("_")]
     print(f"{'relation':<32} closure  depth")

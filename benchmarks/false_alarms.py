@@ -21,7 +21,7 @@ from typing import Any
 from tracelake.analysis.sides import Side, compare
 from tracelake.lake import Lake
 
-#: Shares by which a kernel is made slower.
+#: Shares by which a kernel is slowed down.
 PLANTED = (0.01, 0.03, 0.10)
 
 
@@ -59,10 +59,10 @@ def main() -> None:
 
 
 class Draws:
-    """Steps of one trace drawn again into two sides, which stand under the ids of two traces."""
+    """Steps of one trace resampled into two sides, stored under the ids of two traces."""
 
     def __init__(self, lake: Lake, one: str, two: str, steps: int) -> None:
-        """Take the costs of the first trace; the second lends its id."""
+        """Take the costs of the first trace; of the second only the id is used."""
         self.store, self.one, self.two, self.steps = lake.store, one, two, steps
         self.run("CREATE TABLE all_costs AS FROM step_costs WHERE trace_id = $1", [one])
         self.run("CREATE TABLE all_blocks AS FROM step_blocks WHERE trace_id = $1", [one])
@@ -83,14 +83,14 @@ class Draws:
         )
 
     def run(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        """Ask on the lake's own connection."""
+        """Run a query on the lake's own connection."""
         return self.store.rows(query, parameters)
 
     def steadiest(self) -> tuple[list[int], str, float, float]:
-        """Return the operator that differs least between steps, of those that take a percent of them.
+        """Return the operator that varies least between steps, among those that take a percent of them.
 
-        The ids of its kinds of work, its module and name, its share of the step in %, and the standard deviation of its
-        time in %.
+        The result has the ids of its kinds of work, its module and name, its share of the step in %, and the standard
+        deviation of its time in %.
         """
         [row] = self.run(
             "SELECT list_distinct(flatten(list(ids))), any_value(name), "
@@ -104,7 +104,7 @@ class Draws:
         return row
 
     def ids(self, condition: str) -> list[int]:
-        """Return the kinds of work that a condition on step_costs holds of."""
+        """Return the kinds of work for which a condition on step_costs holds."""
         return [one for (one,) in self.run(f"SELECT DISTINCT cost_id FROM all_costs WHERE {condition}")]
 
     def gap(self) -> tuple[str, list[int], float]:
@@ -116,7 +116,7 @@ class Draws:
         return cause, self.ids(f"part = 'idle' AND category = '{cause}'"), factor
 
     def alarms(self, seed: int, planted: Sequence[int] = (), factor: float = 1) -> dict[str, str]:
-        """Return the terms that are called slower or faster, with their levels."""
+        """Return the terms judged slower or faster, with their levels."""
         dice = random.Random(seed)
         rows = [(one, nth, dice.randrange(self.blocks)) for one in (self.one, self.two) for nth in range(self.steps)]
         self.run("DELETE FROM drawn")

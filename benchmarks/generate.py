@@ -147,7 +147,7 @@ FOOTER = """  {
 """
 ORIGIN_NS = 4909733314686437
 PASS_NS = 520_000_000
-#: What the host does for a kernel takes as long as the kernel, so much before it.
+#: The host's work for a kernel takes as long as the kernel, and starts this much earlier.
 HOST_AHEAD_NS = 1_000_000
 LAUNCH_NS = 8_000
 
@@ -166,7 +166,7 @@ def kernel_slots(passes: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def modules(slots: list[tuple[int, int, int, int]]) -> Iterator[tuple[int, str, int, int]]:
-    """Yield (slot that it begins with, name, start ns, end ns) of the calls of modules that launch a pass's kernels."""
+    """Yield (first slot, name, start ns, end ns) of the module calls that launch a pass's kernels."""
 
     def call(name: str, depth: int, first: int, last: int) -> tuple[int, str, int, int]:
         (slot, _, begin, _), (_, _, start, dur) = slots[first], slots[last]
@@ -182,7 +182,7 @@ def modules(slots: list[tuple[int, int, int, int]]) -> Iterator[tuple[int, str, 
 
 
 def frames(passes: int) -> Iterator[tuple[int, str, int, int]]:
-    """Yield (slot, name, start ns, end ns) of all Python frames, slot by slot, each in the one before."""
+    """Yield (slot, name, start ns, end ns) of all Python frames, slot by slot, each nested in the one before."""
     slots = list(kernel_slots(passes))
     per_pass = LAYERS * KERNELS_PER_LAYER
     for begin in range(0, len(slots), per_pass):
@@ -207,7 +207,7 @@ def chunks(passes: int) -> Iterator[str]:
     for slot, position, start, dur in kernel_slots(passes):
         out = []
         for nth in range(OPS_PER_KERNEL):
-            # Each operator calls the next, but the last two one after the other; the launch comes then, in the third.
+            # Each operator calls the next, except the last two, which are siblings; the launch follows, in the third.
             t = start - HOST_AHEAD_NS + (6_000 + nth * 300 if nth < 3 else 6_000 + nth * 400 - dur % 97)
             length = 9_500 - nth * 600 + dur % 97 if nth < 3 else 300
             out.append(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LAYERS = 64
-#: Name, category, what stands in the instruction, last part of the path, operations, bytes.
+#: Name, category, operands in the instruction, last part of the path, operations, bytes.
 OPS = (
     ("fusion", "loop fusion", "bf16[1024,5120]{1,0:T(8,128)(2,1)} %%param.%d", "mul", 10485760, 20971520),
     (
@@ -28,7 +28,7 @@ OPS = (
     ("RPA-bq_32-bkvp_64", "custom-call", "s32[257]{0:T(512)} %%param.%d", "jit(_attn)/pallas_call", 0, 0),
     ("add_rsqrt_fusion", "loop fusion", "f32[1024]{0:T(1024)S(1)} %%fusion.%d", "rsqrt", 2048, 8192),
 )  # fmt: skip
-#: Events of a run of the program: the run, its loop, a loop for each layer, operations and what these hold.
+#: Events of a run of the program: the run, its loop, a loop per layer, operations and their nested ones.
 EVENTS_PER_LAYER = 1 + 12 + 4
 EVENTS_PER_RUN = 2 + LAYERS * EVENTS_PER_LAYER
 OP_NS = 5_000

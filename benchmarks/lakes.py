@@ -32,7 +32,7 @@ AGGREGATE = "SELECT layer_type, avg(wall_us) FROM layers GROUP BY ALL"
 
 
 def write_traces(folder: Path, count: int) -> list[Path]:
-    """Write small traces, no two of the same content: their clocks differ, and how long one kernel takes."""
+    """Write small traces of distinct content: their clocks and the duration of one kernel differ."""
     folder.mkdir(parents=True, exist_ok=True)
     made = gpu_trace()
     paths = []
@@ -46,7 +46,7 @@ def write_traces(folder: Path, count: int) -> list[Path]:
 
 
 def multiply(lake: Path, times: int) -> None:
-    """Have a lake whose tables are compacted hold each trace so many times."""
+    """Multiply each trace of a lake with compacted tables."""
     tables = Tables(lake / "tables")
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
@@ -99,12 +99,12 @@ def ratio(of: list[object], to: list[object]) -> tuple[float, float]:
 
 
 def command(lake: Path, *words: str) -> list[object]:
-    """Return the words of a command of the command line."""
+    """Return the words of a command line."""
     return ["-m", "tracelake", "--lake", lake, *words]
 
 
 def timed(lake: Lake, query: str) -> float:
-    """Return the milliseconds of a question's third answer."""
+    """Return the milliseconds of a query's third run."""
     for _ in range(3):
         begun = time.perf_counter()
         lake.sql(query).fetchall()

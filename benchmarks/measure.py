@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-#: Ingest the file of the first argument into a new lake below the folder of the second; of the format `events_only`.
+#: Ingest the file of the first argument into a new lake below the folder of the second; `events_only` is filled in.
 _INGEST = """
 import shutil, sys, time
 import tracelake.lake

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tracelake.ingest.databases.nsys_parts import PARTS
 
-#: Operators of a capture, about; and the numbers of one in its text.
+#: Approximate number of operators in a capture; and the numbers of one in its text.
 _OPERATORS = 20_000
 _NUMBER = re.compile("((?:op_id|seq) = )([0-9]+)")
 READ = """
@@ -48,7 +48,7 @@ for query in sys.argv[3:]:
 
 
 def enlarge(export: Path, path: Path, size: int) -> None:
-    """Copy an export and repeat its rows of events until it has so many bytes."""
+    """Copy an export and repeat its event rows until it has the given size."""
     shutil.copy(export, path)
     path.chmod(0o600)
     connection = sqlite3.connect(path)
@@ -94,7 +94,7 @@ def queries(path: Path, each: str) -> list[str]:
 
 
 def measure(program: str, *arguments: str) -> tuple[float, float, float]:
-    """Return seconds of CPU, of the user and of the system together, seconds of time, and the peak in MB."""
+    """Return CPU seconds (user and system), elapsed seconds, and the peak in MB."""
     begun = time.perf_counter()
     child = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)

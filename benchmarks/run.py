@@ -22,7 +22,7 @@ from measure import INGEST, measure  # type: ignore[import-not-found]
 
 GENERATOR = Path(__file__).resolve().parent / "generate.py"
 EVENTS = 1_930_000
-#: simdjson refuses documents from 4 GiB on; orjson and DuckDB need 7 times the JSON's size in memory.
+#: simdjson refuses documents of 4 GiB or more; orjson and DuckDB need 7 times the JSON's size in memory.
 YARDSTICK_LIMIT = 4
 OTHERS_LIMIT = 1
 
@@ -33,7 +33,7 @@ data = isal.igzip.decompress(open(sys.argv[1], "rb").read())
 simdjson.Parser().parse(data)
 print(time.perf_counter() - begun)
 """
-#: From file to published events, of which nothing is computed.
+#: From file to published events, without computing answers.
 EVENTS_ALONE = """
 import os, shutil, sys, time
 import tracelake

@@ -2,9 +2,9 @@
 
     python benchmarks/views.py [--events 10000000] [--keep FOLDER]
 
-The first question of a lake computes what it rests on and keeps it (marts); that is measured once, for each relation,
-after the kernels are there. From then on a question reads what is kept: the median of five in one process. The scan
-hashes every value of the columns that the relation's rows are made from, and keeps nothing.
+The first query of a lake computes the relations it depends on and stores them; that is measured once for each relation,
+after the kernels. Later queries read the stored rows: the median of five in one process. The scan hashes every value of
+the columns that the relation's rows are computed from, and stores nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GENERATOR = Path(__file__).resolve().parent / "generate.py"
 _KERNELS = "trace_id, device, stream, kind, start_ns, end_ns, name, display_name, launch_id, launch_ns"
-#: Relation -> what its rows are made from: kernels, and for regions the calls of modules around their launches.
+#: Relation -> its sources: kernels, and for regions the module calls around their launches.
 VIEWS = {
     "time_breakdown": ["SELECT hash(trace_id, device, kind, start_ns, end_ns, launch_ns) AS h FROM kernels"],
     "gaps": [f"SELECT hash({_KERNELS}) AS h FROM kernels"],
@@ -35,7 +35,7 @@ VIEWS = {
 
 
 def timed(lake: Lake, query: str) -> float:
-    """Return the seconds a question takes."""
+    """Return the seconds a query takes."""
     begun = time.perf_counter()
     lake.sql(query).fetchall()
     return time.perf_counter() - begun

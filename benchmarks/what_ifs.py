@@ -104,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--points", type=int, default=1_000_000, help="what-ifs, rounded down to multiples of 1024")
     options = parser.parse_args()
-    # 9.523584 ms is the median of a grid of the reference report, 16.127 and 2.1246 are printed in it.
+    # 9.523584 ms is the median of a grid of the reference report; 16.127 and 2.1246 are printed in it.
     for ep, printed in ((1, 16.127421884254105), (64, 2.124631816228291)):
         if abs(plain(8, 255, ep) / printed - 1) > 1e-9:
             raise SystemExit(f"plain Python gives {plain(8, 255, ep)} for {printed}")

@@ -23,9 +23,9 @@ from tracelake.synthetic.xspace import message, varint
 
 #: Fields of the messages XSpace, XPlane, XLine and XEvent.
 PLANES, LINES, EVENTS, OFFSET, DURATION = 1, 3, 4, 2, 3
-#: Bytes of an offset: as many as nearly all of them need in a large file.
+#: Bytes of an offset: enough for nearly all of them in a large file.
 SLOT = 8
-#: The schema, as far as captures have it, with protobuf's numbers of types.
+#: The schema, as far as captures use it, with protobuf's type numbers.
 SCHEMA = {
     "Stat": [("id", 1, 3), ("d", 2, 1), ("u", 3, 4), ("i", 4, 3), ("s", 5, 9), ("b", 6, 12), ("r", 7, 4)],
     "Event": [("id", 1, 3), ("offset", 2, 3), ("duration", 3, 3), ("stats", 4, "Stat"), ("count", 5, 3)],
@@ -64,7 +64,7 @@ space.ParseFromString(Path(sys.argv[1]).read_bytes())
 
 
 def within(data: bytes, number: int) -> Iterator[bytes]:
-    """Yield the bytes of the fields of a message that have this number."""
+    """Yield the content of a message's fields with this number."""
     return (inner for one, inner in fields_of(data) if one.number == number)
 
 
@@ -74,7 +74,7 @@ def lines_of(capture: bytes) -> Iterator[bytes]:
 
 
 def longest(capture: bytes) -> int:
-    """Return where the last event of a capture ends, from the start of its line, ps."""
+    """Return the end of a capture's last event, from the start of its line, ps."""
     last = 0
     for line in lines_of(capture):
         for event in within(line, EVENTS):
@@ -111,7 +111,7 @@ def repeated(line: bytes, length: int, count: int) -> bytes:
 
 
 def enlarge(capture: bytes, path: Path, size: int) -> None:
-    """Write a capture with its events repeated until the file has about so many bytes."""
+    """Write a capture with its events repeated until the file has about the given size."""
     length = longest(capture)
     lines = list(lines_of(capture))
     first = sum(len(repeated(line, length, 1)) for line in lines)
@@ -139,7 +139,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="xspace-") as folder:
         for size in given.megabytes:
             path = Path(folder, f"{size}.xplane.pb")
-            # Not here: what this process has held counts as the peak of those that it starts.
+            # In a separate process: this one's memory would count towards the peak of its children.
             maker = multiprocessing.get_context("spawn").Process(
                 target=enlarge, args=(given.capture.read_bytes(), path, size * 1_000_000)
             )

@@ -1,4 +1,4 @@
-"""The command that holds traces against budgets, for CI."""
+"""The command that checks traces against budgets, for CI."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: The lakes that a command has opened.
 _opened: list[Lake] = []
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
-#: Sequences or tokens of a workload at most, and ranks of a degree of parallelism: far beyond real workloads.
+#: Upper limits for the sequences or tokens of a workload, and for ranks of a degree of parallelism: far beyond reality.
 MOST_TOKENS = 10**9
 MOST_RANKS = 10**6
 
@@ -53,7 +53,7 @@ class _LakePlace(click.Path):
 LAKE = _LakePlace(path_type=Path)
 #: The type of every -o that names a file.
 OUTPUT = _OutputFile(dir_okay=False, path_type=Path)
-#: The types of options that count what a workload has: sequences or tokens of it, and ranks.
+#: The types of options that count sequences or tokens of a workload.
 TOKENS = click.IntRange(1, MOST_TOKENS)
 CACHED_TOKENS = click.IntRange(0, MOST_TOKENS)
 RANKS = click.IntRange(1, MOST_RANKS)
@@ -67,7 +67,7 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def output_options(
     *more: str, output: str = "Write to a file.", limit: int = 200
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what adds --format, with formats of the command's own, -o and --limit to a command."""
+    """Return a decorator that adds --format, with the command's own formats, -o and --limit."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
@@ -92,7 +92,7 @@ def output_options(
 
 
 def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --wide and --sort to a command; `screen` and `render_rows` know their values."""
+    """Add --wide and --sort to a command; `screen` and `render_rows` read their values."""
     command = click.option(
         "--wide", is_flag=True, expose_value=False, callback=_remember, help="On a terminal, all columns, never cut."
     )(command)
@@ -146,7 +146,7 @@ def for_spreadsheets() -> bool | None:
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Store an option for `render_rows` and `screen`: it concerns how an answer looks."""
+    """Store an option for `render_rows` and `screen`: it only changes how an answer looks."""
     ctx.meta[f"{__package__}.{param.name}"] = value
 
 
@@ -162,7 +162,7 @@ color_option = click.option(
 
 
 def screen(format_: str = "table", output: Path | None = None) -> Screen:
-    """Return what is known of the terminal that an answer goes to; a file and other formats than table have none."""
+    """Return the properties of the terminal that an answer goes to; a file, or a format other than table, has none."""
     from ..reports.output.screen import PLAIN, screen_of
 
     if output is not None or format_ not in ("table", "compute-flow"):
@@ -202,7 +202,7 @@ def say(text: str) -> None:
 
     message = printable(f"tracelake: {redact(text)}")
     if sys.stderr.isatty():
-        # Words such as paths stay whole.
+        # Do not break long words such as paths.
         wrapper = textwrap.TextWrapper(
             max(shutil.get_terminal_size().columns - 1, 40), subsequent_indent="  ", replace_whitespace=False,
             break_long_words=False, break_on_hyphens=False,
@@ -216,7 +216,7 @@ def open_at(lake: Place | None, trace: str) -> Lake:
 
     Raises:
         InputError: the trace is a path that does not exist, or cannot be ingested.
-        UsageError: no trace, or more than one, is so named.
+        UsageError: the name matches no trace, or more than one.
     """
     opened = open_lake(lake, trace=trace)
     opened.store.focus(opened.locate(trace))
@@ -270,7 +270,7 @@ def _names_input(trace: str) -> bool:
 
 
 def say_losses(lake: Lake, trace: str) -> None:
-    """Say what is missing of a trace given by its path: an answer about the rest is not to look whole."""
+    """Report what was lost of a trace given by its path, so that the answer does not seem complete."""
     if not _names_input(trace):
         return
     [(rejected, skipped, truncated)] = lake.rows(
@@ -284,7 +284,7 @@ def say_losses(lake: Lake, trace: str) -> None:
 
 
 def open_default(lake: Place | None) -> Lake:
-    """Open the given lake, else the default if it exists, else the cache: for queries about no trace."""
+    """Open the given lake, else the default if it exists, else the cache: for queries not about one trace."""
     from ..lake import Lake
 
     if lake is not None:
@@ -304,7 +304,7 @@ def recovered(error: Exception) -> bool:
 
 
 def close_lakes() -> None:
-    """Close what a command has opened."""
+    """Close the lakes that a command has opened."""
     while _opened:
         _opened.pop().close()
 
@@ -315,17 +315,17 @@ def cache_lake(name: str = "lake") -> Path:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
         raise UsageError("there is no home folder for a cache: name a lake with --lake or TRACELAKE_LAKE.") from None
-    # A cache of another format is nothing to migrate.
+    # A cache of another format is not migrated.
     return cache / "tracelake" / f"{name}-{FORMAT_VERSION}"
 
 
 def page_file(format_: str, output: Path | None) -> Path | None:
-    """Return the file of -o where it is for a page: it ends in .html, and no other format is asked for."""
+    """Return the file of -o if it is to be a page: it ends in .html, and no other format is requested."""
     return output if output is not None and output.suffix.lower() == ".html" and format_ == "table" else None
 
 
 def device_column(answer: duckdb.DuckDBPyRelation) -> str:
-    """Return the column of the device, for the head of a list of columns, where an answer is of several devices."""
+    """Return the device column, to start a list of columns, if an answer covers several devices."""
     [(devices,)] = answer.aggregate("count(DISTINCT device)").fetchall()
     return "device, " if devices > 1 else ""
 
@@ -333,7 +333,7 @@ def device_column(answer: duckdb.DuckDBPyRelation) -> str:
 def print_rows(
     opened: Lake, name: str, answer: duckdb.DuckDBPyRelation, format_: str, output: Path | None, limit: int
 ) -> None:
-    """Print rows of a relation: as a table or Markdown only the main columns."""
+    """Print rows of a relation: a table or Markdown has only the main columns."""
     from ..reports.output.columns import for_people
 
     shown = for_people(opened.store, name, answer) if format_ in ("table", "markdown") else answer
@@ -349,7 +349,7 @@ def render_rows(answer: duckdb.DuckDBPyRelation, format_: str, output: Path | No
 
 
 def render_parts(parts: Sequence[Part], format_: str, output: Path | None, limit: int) -> None:
-    """Print answers, tables and lines one after another; --sort is of the answers."""
+    """Print tables and lines one after another; --sort applies to the tables."""
     from ..reports.output import render
     from ..reports.output.table import Table
 
@@ -358,7 +358,7 @@ def render_parts(parts: Sequence[Part], format_: str, output: Path | None, limit
 
 
 def _sorted(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return an answer in the order that --sort gives; of equals the other columns decide, from the left.
+    """Return an answer in the order of --sort; ties are broken by the other columns, from the left.
 
     Raises:
         UsageError: it has no such column.

@@ -1,4 +1,4 @@
-"""The command that puts traces, runs and fleets beside each other."""
+"""The command that compares traces, runs and fleets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..analysis.sides import Side
     from ..lake import Lake
 
-#: Sides whose waterfalls are shown one below the other; of more, the steps alone.
+#: Up to this many sides the waterfalls are shown one below the other; beyond, only the steps.
 _SIDES_IN_FULL = 3
 
 
@@ -140,7 +140,7 @@ class _Shown:
 
 
 def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, with_steps: bool) -> None:
-    """Print what sides differ by, and what of them was matched."""
+    """Print how sides differ, and how much of their work was matched."""
     from ..analysis.sides import compare as beside
 
     answer = beside(opened.store, sides, anyway=anyway)

@@ -1,4 +1,4 @@
-"""Hidden options of commands: figures as other tools have them, to find their errors."""
+"""Hidden options of commands: the figures of other tools, to find their errors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     Given = tuple[str | None, int | None, int | None]
     Answer = Callable[..., None]
 
-#: The word, and former ones.
+#: The option name, current and former.
 WORDS = ("compat", "reference", "seed")
-#: The format, and its former name.
+#: The format, current and former name.
 JSON = ("compat-json", "seed-json")
 _COUNT = click.IntRange(1)
 
@@ -71,7 +71,7 @@ def _add(
     *options: click.Option,
     refusal: str = "needs --compat.",
 ) -> None:
-    """Add a switch that has a command answer otherwise, and options of that answer, refused without it."""
+    """Add a switch that changes a command's answer, and options of that answer, which are refused without it."""
     plain = cast("Answer", command.callback)
 
     @click.pass_obj
@@ -167,7 +167,7 @@ def _counts(
     limit: int,
     **of_layers: str | None,
 ) -> None:
-    """Print passes, or for a command with a pass its layers; end with 1 where there is no pass."""
+    """Print passes, or for a command with a pass its layers; exit with 1 if there is no pass."""
     given: Given = (words["anchor"], words["num_layers"], words["blocks_per_layer"])
     opened = open_at(lake, trace)
     passes = opened.compat.passes(trace, *given)

@@ -15,7 +15,7 @@ from ..engine.secrets import redact
 from ..engine.storage.objects import StoreError, store_reason
 from .common import say
 
-#: What cannot be used: the input, the lake, the disk, memory.
+#: Exit code for unusable input, lake, disk or memory.
 _UNUSABLE = InputError.exit_code
 _FULL = "No space left on device"
 
@@ -105,7 +105,7 @@ def _described(error: BaseException) -> tuple[str, int]:
             full = "\n  The disk is full." if _FULL in str(error) else ""
             return f"cannot be read or written: {_first(error)}{full}", _UNUSABLE
         if isinstance(error, duckdb.InvalidInputException):
-            # Not the lake's: its files were read again, and what a trace's own rows fail at sets the trace aside.
+            # Not the lake's fault: its files were checked, and a trace whose own rows fail is excluded.
             return f"{_first(error)}\n  A value in the query is not one that can be computed with, or is missing.", 2
     return f"{type(error).__name__}: {error}\n  This should not happen. TRACELAKE_DEBUG=1 shows where it did.", 1
 

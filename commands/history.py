@@ -67,7 +67,7 @@ def history(
 
 
 def _show_change(opened: Lake, levels: tuple[Side, Side]) -> None:
-    """Print what a step's time differs by between the levels on both sides of a shift."""
+    """Print how a step's time differs between the levels before and after a shift."""
     from ..analysis.sides import compare
 
     try:

@@ -1,7 +1,7 @@
 """Ctrl-C ends a command within a second at any step, and removes unfinished output.
 
-Python runs a signal's handler only when its main thread returns to Python code, and DuckDB may run or plan one query
-for long; the threads of an ingest would have to poll too. So a separate thread waits for the signal. It lets an atomic
+Python runs a signal handler only when its main thread returns to Python code, and DuckDB may spend long in one query;
+the threads of an ingest would have to poll too. So a separate thread waits for the signal. It lets an atomic
 step finish, removes unfinished files, and ends the process.
 """
 
@@ -18,14 +18,14 @@ from ..engine.storage import files
 from ..engine.storage.scratch import remove_scratch
 from .common import say
 
-#: Seconds that an atomic step may take: a rename and a row of the catalog.
+#: Maximum seconds to wait for an atomic step: a rename and a row of the catalog.
 _PATIENCE = 0.7
 _CODE = 130
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """End the process when the user interrupts; signals that are ignored or handled elsewhere stay so."""
+    """End the process when the user interrupts; signals that are ignored or handled elsewhere stay that way."""
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
@@ -52,7 +52,7 @@ def _wait(reading: int) -> None:
         labels = files.abandon()
         remove_scratch()
         if sys.stderr is not None and sys.stderr.isatty():
-            # A progress bar hides the cursor and leaves its line.
+            # Restore the cursor and clear the line of a progress bar.
             sys.stderr.write("\x1b[?25h\r\x1b[K")
         say(f"interrupted, nothing stored of {', '.join(labels)}." if labels else "interrupted.")
     finally:

@@ -1,4 +1,4 @@
-"""Commands by name, each imported when it is first asked for: a command line runs one of them."""
+"""Commands by name, imported lazily: a command line runs only one of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..engine import replicas
 class Commands(MutableMapping[str, click.Command]):
     """The commands of a group, in order of definition.
 
-    Those that are named and not imported yet get what the replicas of other tools' figures add to them.
+    When a command is imported, the replicas of other tools' figures add their options to it.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:
-        """Name the commands.
+        """Register the commands without importing them.
 
         Args:
-            places: by command the module of this package and the name in it, as `traces.remove`.
+            places: for each command its module in this package and its name there, as `traces.remove`.
         """
         self._places = places
         self._there: dict[str, click.Command | None] = dict.fromkeys(places)

@@ -1,4 +1,4 @@
-"""What a line means before click reads it: options that may stand anywhere, a trace in place of a command."""
+"""Interprets the command line before click: options that may appear anywhere, a trace in place of a command."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..engine.sql.near import guess
 if TYPE_CHECKING:
     from ..engine.storage.paths import Place
 
-#: Options of the whole line that a user may write behind the command, and of every command that may stand before it.
+#: Options of the command line that a user may write after the command, and of commands that may appear before it.
 _OF_THE_LINE = ("--lake", "--color")
 _OF_THE_COMMAND = ("--format",)
 _JSON = "--json"
 
 
 def arranged(words: Sequence[str]) -> list[str]:
-    """Return the words of a line with the options of the line first and those of the command last.
+    """Return the words with the options of the command line first and those of the command last.
 
-    `--json` is short for `--format json`. What follows `--` stays as it is.
+    `--json` is short for `--format json`. Words after `--` are unchanged.
     """
     before = list(words[: words.index("--")]) if "--" in words else list(words)
     after = list(words[len(before) :])
@@ -61,7 +61,7 @@ def is_trace(lake: Place | None, word: str) -> bool:
 
 
 def unknown(word: str, commands: Sequence[str]) -> click.UsageError:
-    """Return the error of a word that is neither a command nor a trace."""
+    """Return the error for a word that is neither a command nor a trace."""
     return click.UsageError(
         f"{word}: no such command, file or trace.{guess(word, commands)} `tracelake --help` lists the commands."
     )

@@ -1,4 +1,4 @@
-"""Commands for the rows of lookup tables that are a lake's own."""
+"""Commands for a lake's own rows of lookup tables."""
 
 from __future__ import annotations
 

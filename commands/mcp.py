@@ -1,4 +1,4 @@
-"""The command that lets an assistant ask the lake."""
+"""The command that serves the lake to an assistant."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mcp(
         raise UsageError("the package mcp is not installed: pip install 'tracelake[mcp]'")
     from ..assistant.server import server
 
-    # A lake that cannot be used is said at the start, and not to the assistant.
+    # Report an unusable lake at start-up, not to the assistant.
     opened = open_lake(lake, create=bool(folders))
     opened.close()
     serving = server(opened.path, seconds=seconds, ingest_below=folders)
@@ -68,6 +68,6 @@ def mcp(
     with serve_http.listening(port) as listener:
         say(f"serving http://{serve_http.HOST}:{listener.getsockname()[1]}{serve_http.PATH}")
         if not token:
-            # Not `say`: that leaves credentials out.
+            # Not `say`, which redacts credentials.
             click.echo(f"tracelake: clients send  Authorization: Bearer {given}", err=True)
         serve_http.serve(serving, listener, given)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..lake import Lake
 
-#: Keys that a model's config.json has, one at least.
+#: A model's config.json has at least one of these keys.
 _CONFIG_KEYS = frozenset(("model_type", "architectures", "hidden_size", "num_hidden_layers", "text_config", "n_embd"))
 _TIMES = ("measured_ms", "per_layer_ms", "kernel_ms", "kernel_detail", "kernel_flow")
 
@@ -123,7 +123,7 @@ def _names_trace(opened: Lake, name: str) -> bool:
 
 
 def _is_trace(name: str) -> bool:
-    """Return whether a name is the path of a trace; a small JSON object with a model's keys is not."""
+    """Return whether a name is the path of a trace; a small JSON object with a model's keys is not one."""
     from ..ingest.inputs import names_input
     from ..ingest.model import LARGEST_CONFIG
 

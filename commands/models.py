@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that describe a scenario: what work, on which chips, in which types."""
+    """Add the options that describe a scenario: its workload, chips and data types."""
     options = (
         click.option("--phase", type=click.Choice(["prefill", "decode", "training"]), help="Default: by --seq-len."),
         click.option("--batch", default=1, show_default=True, type=TOKENS, help="Sequences of a replica."),
@@ -71,7 +71,7 @@ def say_faults(opened: Lake, scenario: str) -> None:
         say(f"{remark}.")
 
 
-#: The parts of `model` that are elsewhere.
+#: Subcommands of `model` in other modules.
 _PARTS = {
     "roofline": "model_report.roofline", "sweep": "model_report.sweep", "report": "model_report.report",
     "mfu": "model_mfu.mfu", "validate": "model_traces.validate", "kernels": "model_traces.roofline_of",

@@ -1,4 +1,4 @@
-"""The command for Perfetto: where passes and layers are, a file to open there, and the page that shows it."""
+"""The command for Perfetto: lists where passes and layers are, writes a trace file, or opens it in the browser."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def perfetto(
 
 
 def _of_run(lake: Place | None, trace: str) -> Lake:
-    """Open the lake for questions about all traces of a run."""
+    """Open the lake for queries about all traces of a run."""
     from ..analysis.ranks import find_run
     from ..ingest.inputs import names_input
 
@@ -116,20 +116,20 @@ def _of_run(lake: Place | None, trace: str) -> Lake:
 
 @contextlib.contextmanager
 def _file(output: Path | None, trace: str, format_: str) -> Iterator[Path]:
-    """Give the file to write: the one named, else one that lasts as long as it is served."""
+    """Yield the file to write: the given one, else a temporary one that lasts while it is served."""
     from ..engine.storage.scratch import scratch_folder
 
     if output is not None:
         yield output
         return
     with scratch_folder() as folder:
-        # A name may be a path, and longer than those of files.
+        # A name may be a path, or longer than a file name may be.
         name = Path(trace).name.split(".")[0][:100] or "trace"
         yield folder / (name + (".json" if format_ == "chrome" else ".pftrace"))
 
 
 def _say(written: Written, pass_id: int | None) -> None:
-    """Say what was written."""
+    """Report what was written."""
     of_pass = "" if pass_id is None else f" of pass {pass_id}"
     size = written.path.stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.1f} kB"

@@ -1,4 +1,4 @@
-"""The command that puts the ranks of a run beside each other."""
+"""The command that compares the ranks of a run."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def summary(lake: Place | None, trace: str, format_: str | None, output: Path | 
 
 
 def summary_format(format_: str | None, output: Path | None) -> str:
-    """Return the format of a summary: the one given, else the file's, else that for a terminal or Markdown."""
+    """Return the format of a summary: the given one, else by the file name, else for a terminal or Markdown."""
     if format_ is not None:
         return format_
     if output is None:

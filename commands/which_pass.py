@@ -1,4 +1,4 @@
-"""The pass that a command shows: the one given, else the chosen one, and what to say where there is none."""
+"""The pass that a command shows: the given one, else the chosen one, and the message if there is none."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def _why(opened: Lake, trace: str, chosen: Pass) -> str:
 
 
 def find_one_pass(opened: Lake, trace: str, wanted: str | None = None) -> int:
-    """Return the pass to show, which is one.
+    """Return the single pass to show.
 
     Raises:
-        UsageError: all passes were given.
+        UsageError: all passes were requested.
     """
     chosen = find_pass(opened, trace, wanted)
     if not isinstance(chosen, int):

@@ -1,8 +1,8 @@
-"""Writes what the documentation repeats of the code: the reference pages, a picture, the outputs beside commands.
+"""Writes the generated documentation: reference pages, a picture, the output of the commands shown.
 
 python docs/build.py          writes docs/reference/*.md and the README's picture, then runs the commands shown in
                               README and guide again
-python docs/build.py --check  ends with 1 and names the reference pages that are not up to date
+python docs/build.py --check  exits with 1 and lists the reference pages that are not up to date
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GENERATED = "<!-- Written by docs/build.py; change the {what} instead. -->\n\n"
 
 
 def pages() -> dict[str, Callable[[], str]]:
-    """Return the reference pages: file name -> what gives its text."""
+    """Return the reference pages: file name -> function that returns the text."""
     of_folders = {f"sql/{folder}.md": functools.partial(folder_page, folder) for folder in _by_folder()}
     return {"commands.md": commands_page, "sql.md": sql_page, **of_folders}
 
@@ -101,7 +101,7 @@ def _parameters(method: Callable[..., object]) -> str:
 
 @functools.cache
 def _by_folder() -> dict[str, list[modules.Module]]:
-    """Return the public relations of each folder, lowest first."""
+    """Return the public relations of each folder, lowest folder first."""
     public = [entry for entry in modules.modules() if entry.public and entry.folder != "invariants"]
     return {
         folder: sorted((entry for entry in public if entry.folder == folder), key=lambda entry: entry.name)
@@ -138,7 +138,7 @@ def sql_page() -> str:
 
 
 def folder_page(folder: str) -> str:
-    """Return the page of one folder: how its relations rest on each other, and each with its columns."""
+    """Return the page of one folder: how its relations depend on each other, and the columns of each."""
     lines = [f"# SQL relations: {folder}", "", _sentence(rooms.folders()[folder].holds), ""]
     if drawn := pictures.of_folder(folder):
         lines += [
@@ -184,7 +184,7 @@ def _escaped(text: str) -> str:
 
 
 def stale(folder: Path = REFERENCE) -> list[Path]:
-    """Return the reference pages in `folder` that are missing or differ from what would be written."""
+    """Return the reference pages in `folder` that are missing or out of date."""
     return [
         path
         for path in (folder / name for name in pages())

@@ -1,7 +1,7 @@
-"""Draws the flow charts of the documentation, which are Mermaid, as SVG: a site needs no script for them.
+"""Draws the documentation's Mermaid flow charts as SVG, so that the site needs no script for them.
 
-Nodes stand in columns, each to the right of what leads to it. Edges over several columns have a place in each of them;
-a node stands beside the middle of its neighbours, which leaves few crossings.
+Nodes are in columns, each to the right of its predecessors. Edges over several columns have a place in each of them;
+a node is placed beside the middle of its neighbours, which leaves few crossings.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from html import escape
 
 _NODE = re.compile(r"(?P<name>\w+)\s*(?:(?P<shape>[\[({]+)\"?(?P<label>.*?)\"?[\])}]+)?$")
 _ARROW = re.compile(r"\s*-->\s*(?:\|\"?(.*?)\"?\|)?\s*")
-#: Pixels: of a letter, a line, between columns and between the nodes of one; rounds of ordering.
+#: Pixels of a letter, a line, between columns, and between the nodes of one; rounds of ordering.
 _LETTER, _LINE, _ACROSS, _APART, _ROUNDS = 6.8, 14, 64, 10, 12
 
 
 @dataclass
 class Node:
-    """A box, or the place of an edge in a column, which has no lines.
+    """A box, or the place of an edge in a column it crosses, which has no lines.
 
     Attributes:
         lines: text.
-        shape: how its Mermaid begins: [ a box, [[ a stored relation, ([ one of another folder.
-        column: from 0, from the left.
+        shape: the start of its Mermaid syntax: [ a box, [[ a stored relation, ([ one of another folder.
+        column: counted from 0 at the left.
         y: its middle, pixels.
     """
 
@@ -48,14 +48,14 @@ class Node:
 
 @dataclass
 class Graph:
-    """Nodes by name, and edges with their words."""
+    """Nodes by name, and edges with their labels."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 def parsed(lines: Sequence[str]) -> Graph:
-    """Return a flow chart of Mermaid: nodes, `a --> b`, `a & b -->|words| c`."""
+    """Parse a Mermaid flow chart: nodes, `a --> b`, `a & b -->|words| c`."""
     graph = Graph()
     for line in lines[1:]:
         parts = _ARROW.split(line.strip())
@@ -80,7 +80,7 @@ def drawn(lines: Sequence[str], link: Callable[[str], str | None]) -> str:
 
     Args:
         lines: Mermaid, from `flowchart LR` on.
-        link: the address that a node leads to, if any.
+        link: returns the address that a node links to, if any.
     """
     graph = parsed(lines)
     _set_columns(graph)
@@ -99,7 +99,7 @@ def drawn(lines: Sequence[str], link: Callable[[str], str | None]) -> str:
 
 
 def _set_columns(graph: Graph) -> None:
-    """Put each node to the right of what leads to it; one that nothing leads to just left of where it leads."""
+    """Put each node to the right of its predecessors; one without any, just left of its successors."""
     before, after = defaultdict(list), defaultdict(list)
     for a, b, _ in graph.edges:
         before[b].append(a)
@@ -120,7 +120,7 @@ def _set_columns(graph: Graph) -> None:
 
 
 def _ways(graph: Graph) -> list[tuple[list[str], str]]:
-    """Return each edge as the nodes on its way, with one in each column that it crosses, and its words."""
+    """Return each edge as the nodes on its way, with one in each column that it crosses, and its label."""
     ways = []
     for number, (a, b, words) in enumerate(graph.edges):
         way = [a]
@@ -144,7 +144,7 @@ def _ordered(graph: Graph, ways: Sequence[tuple[list[str], str]]) -> list[list[s
     place: dict[str, float] = {}
 
     def order(column: list[str], fixed: Sequence[str]) -> None:
-        """Put each name beside the middle of its neighbours in a column that is in order."""
+        """Put each name beside the middle of its neighbours in a column that is already ordered."""
         places = {name: nth / len(fixed) for nth, name in enumerate(fixed)}
         for nth, name in enumerate(column):
             near = [places[one] for one in beside[name] if one in places]
@@ -168,7 +168,7 @@ def _lefts(graph: Graph, columns: Sequence[Sequence[str]]) -> list[float]:
 
 
 def _set_places(graph: Graph, columns: Sequence[Sequence[str]]) -> float:
-    """Stack each column, all around one middle; return the width of all."""
+    """Stack each column around a common middle line; return the total width."""
     tall = [sum(graph.nodes[name].height + _APART for name in column) for column in columns]
     for column, own in zip(columns, tall, strict=True):
         y = (max(tall) - own) / 2 + 4

@@ -1,4 +1,4 @@
-"""Runs a notebook as a user would, in a kernel of its own."""
+"""Runs a notebook as a user would, in its own kernel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTEBOOK = Path(__file__).resolve().parent / "notebooks" / "first_look.ipynb"
 
 
 def executed(path: Path = NOTEBOOK) -> list[dict[str, Any]]:
-    """Return the cells of a notebook with their outputs, none of which is an error.
+    """Return the cells of a notebook with their outputs, none of which may be an error.
 
     Args:
         path: the notebook; it is not changed.
@@ -22,7 +22,7 @@ def executed(path: Path = NOTEBOOK) -> list[dict[str, Any]]:
     from nbclient import NotebookClient
 
     notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    # A kernel compiles what it imports only once, and asks no debugger.
+    # For a kernel that compiles what it imports only once, and no debugger.
     environment = {**os.environ, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     NotebookClient(notebook, kernel_name="python3", timeout=300).execute(env=environment)
     return list(notebook.cells)

@@ -1,4 +1,4 @@
-"""Pictures of the SQL as Mermaid flow charts: the way of an event through the folders, and what is in a folder."""
+"""The SQL as Mermaid flow charts: the way of an event through the folders, and the relations of a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tracelake.engine.sql import modules, rooms
 
 
 def way_of_an_event() -> list[str]:
-    """Return the chart of the way from a file to an answer, an arrow where a folder reads another."""
+    """Return the chart of the way from a file to an answer, with an arrow where a folder reads another."""
     lines = [
         "flowchart LR",
         '  file(["trace file"]) -->|ingest| events[("events/*.parquet")] --> core',
@@ -29,7 +29,7 @@ def way_of_an_event() -> list[str]:
 
 
 def of_folder(folder: str) -> list[str]:
-    """Return the chart of a folder's public and stored relations; empty for tables and for what stands alone."""
+    """Return the chart of a folder's public and stored relations; empty for tables and for unconnected relations."""
     known = {entry.name: entry for entry in modules.modules()}
     inside = [entry for entry in known.values() if entry.folder == folder and _is_drawn(entry)]
     edges = sorted({(below, entry.name) for entry in inside for below in _below(entry.name)})
@@ -50,7 +50,7 @@ def _is_drawn(entry: modules.Module) -> bool:
 
 @functools.cache
 def _below(name: str) -> frozenset[str]:
-    """Return the public and stored relations that one reads, directly or by way of private views."""
+    """Return the public and stored relations that one reads, directly or through private views."""
     return frozenset(_reached(name))
 
 

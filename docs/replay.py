@@ -1,9 +1,9 @@
-"""Runs the commands that README, guides and skills show, and puts what they print beside them.
+"""Runs the commands shown in README, guides and skills, and inserts their output.
 
 A fenced block `console` holds commands, each after `$ `, and their output. A block `python` is a script; the block
-`text` that follows it is its output. A block whose fence says more, as in `console recorded`, is left as it is: its
-commands need a file that is not in the repository. A page starts in a folder that holds `playground`, as the demo
-leaves it.
+`text` that follows it is its output. A block whose fence has more words, as in `console recorded`, is left alone: its
+commands need a file that is not in the repository. A page starts in a folder that contains `playground`, as left by
+the demo.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _HEAD = re.compile(r"\s*\| head -(\d+)$")
 
 @dataclass(frozen=True)
 class Step:
-    """One command of a page, and what it printed when it was run.
+    """One command of a page, and its output.
 
     Attributes:
         command: the text after `$ `, or a Python script.
         code: exit code.
-        output: stdout and stderr as they came.
+        output: stdout and stderr, interleaved.
     """
 
     command: str
@@ -49,7 +49,7 @@ def pages() -> list[Path]:
 
 
 def commands(body: str) -> list[str]:
-    """Return the commands of a console block. One goes on over lines until its quotes are closed."""
+    """Return the commands of a console block. A command continues over lines until its quotes are closed."""
     found: list[str] = []
     for line in body.splitlines():
         if found and not _whole(found[-1]):
@@ -60,7 +60,7 @@ def commands(body: str) -> list[str]:
 
 
 def console_blocks(text: str) -> list[str]:
-    """Return the console blocks of a page, those that are not run among them."""
+    """Return the console blocks of a page, including those that are not run."""
     return [match["body"] for match in _BLOCK.finditer(text) if match["fence"].split()[0] == "console"]
 
 
@@ -69,8 +69,8 @@ def replay(text: str, playground: Path, pictures: Path | None = None) -> tuple[s
 
     Args:
         text: the page.
-        playground: what the demo left.
-        pictures: where those go that the commands made and the page shows.
+        playground: the folder left by the demo.
+        pictures: where pictures go that the commands write and the page shows.
     """
     steps: list[Step] = []
     output = ""
@@ -97,7 +97,7 @@ def replay(text: str, playground: Path, pictures: Path | None = None) -> tuple[s
 
 
 def main() -> int:
-    """Run every page and rewrite it; return 1 when a command failed."""
+    """Run every page and rewrite it; return 1 if a command failed."""
     failed = 0
     with tempfile.TemporaryDirectory(prefix="tracelake-docs-") as folder:
         playground = make_playground(Path(folder))
@@ -123,7 +123,7 @@ def make_playground(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def _inside(playground: Path) -> Iterator[None]:
-    """Work in a new folder that holds a copy of the playground; undo what commands change of the process."""
+    """Work in a new folder with a copy of the playground; restore the state of the process that commands change."""
     before, environment = Path.cwd(), dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="tracelake-docs-") as folder:
         shutil.copytree(playground, Path(folder) / "playground")
@@ -140,7 +140,7 @@ def _inside(playground: Path) -> Iterator[None]:
 
 
 def _run(command: str) -> Step:
-    """Run one command: ours in this process, `cd` and `export` for those that follow, others in a shell."""
+    """Run one command: tracelake in this process, `cd` and `export` for later commands, others in a shell."""
     head = _HEAD.search(command)
     words = shlex.split(command[: head.start()] if head else command)
     if words[0] == "tracelake":

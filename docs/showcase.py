@@ -1,4 +1,4 @@
-"""What a site shows of the project at work: reports of the demo's traces, and a notebook with its outputs."""
+"""The site's showcase: reports of the demo's traces, and a notebook with its outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracelake.synthetic.prefill import MODEL
 _FRAME = re.compile(
     r'<iframe srcdoc="(?P<page>.*?)" sandbox="allow-scripts" style="(?P<style>.*?)"></iframe>', re.DOTALL
 )
-#: The traces of the demo that are shown, and what each is.
+#: The demo traces that are shown, and a description of each.
 _TRACES = {
     "prefill": "A prefill of Llama 3 8B on one H100, with shapes: roofline, operators, layers of one type.",
     "demo": "Decode steps of a small model with layers of three types, two of which wait for an indexer.",
@@ -26,7 +26,7 @@ _TRACES = {
 
 
 def write_notebook(folder: Path, *, quick: bool) -> None:
-    """Write the notebook as a page; its charts stand in files of their own.
+    """Write the notebook as a page, with its charts in separate files.
 
     Args:
         folder: where the page goes.
@@ -61,11 +61,11 @@ def _cell(cell: dict[str, Any], place: int, folder: Path) -> Iterator[str]:
 
 
 def write_gallery(folder: Path, *, quick: bool) -> None:
-    """Write the reports of the demo's traces, and the page that leads to them.
+    """Write the reports of the demo's traces, and the page that links to them.
 
     Args:
         folder: where they go.
-        quick: the page alone.
+        quick: write only the page.
     """
     folder.mkdir(parents=True, exist_ok=True)
     about = (

@@ -1,4 +1,4 @@
-"""The picture at the top of the README: the first answer on a terminal, of a trace that the project makes itself.
+"""The picture at the top of the README: the first answer on a terminal, for a synthetic trace.
 
 python docs/terminal.py    writes docs/images/first_answer.svg; docs/build.py does so, too
 """
@@ -20,7 +20,7 @@ from tracelake.synthetic.prefill import MODEL, write_prefill
 PICTURE = Path(__file__).resolve().parent / "images" / "first_answer.svg"
 _COMMAND = "$ tracelake summary prefill.json.gz"
 _WIDTH = 96
-#: What rich writes, without the font that it would load from elsewhere.
+#: rich's template, without the font that it would load from another host.
 _FORMAT = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
 <title>The five lines that tracelake summary opens with</title>
 <style>
@@ -43,7 +43,7 @@ _FORMAT = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="ht
 
 
 def answer() -> str:
-    """Return what a coloured terminal shows, with the command."""
+    """Return what a colour terminal shows, including the command."""
     with tempfile.TemporaryDirectory(prefix="tracelake-picture-") as folder:
         trace = Path(folder) / "prefill.json.gz"
         write_prefill(trace)
@@ -55,7 +55,7 @@ def answer() -> str:
 
 
 def drawn(shown: str) -> str:
-    """Return what a terminal shows as SVG."""
+    """Return terminal output as SVG."""
     console = Console(record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True, color_system="standard")
     console.print(Text.from_ansi(shown))
     svg = console.export_svg(title="tracelake", code_format=_FORMAT, unique_id="answer")

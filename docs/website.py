@@ -1,10 +1,10 @@
-"""Builds the documentation as a site in build/site: no page of it loads anything from another host.
+"""Builds the documentation as a site in build/site that loads nothing from other hosts.
 
 python docs/website.py            all of it: `make site`; opens from the file system, with its search
-python docs/website.py --quick    without what the project makes for it: the gallery, and the outputs of the notebook
+python docs/website.py --quick    without the generated parts: the gallery, and the outputs of the notebook
 
-The generator is zensical, with the settings of mkdocs-material, whose successor it is. It checks what leads from one
-page to another; `loaded_from_elsewhere` checks what a page loads.
+The generator is zensical, the successor of mkdocs-material, with that theme's settings. It checks links between
+pages; `loaded_from_elsewhere` checks what a page loads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _MERMAID = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-#: Pages that are not below docs/, and where they stand.
+#: Pages outside docs/, and their place on the site.
 _BESIDE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md"}
 _CONFIG: dict[str, Any] = {
     "site_name": "tracelake",
@@ -59,7 +59,7 @@ _CONFIG: dict[str, Any] = {
     "extra": {"generator": False},
     "extra_css": ["site/site.css"],
 }  # fmt: skip
-#: What the theme would load for its search, and what does the same.
+#: A script that the theme loads for its search, and our replacement.
 _SHIM, _WORKER = "https://unpkg.com/iframe-worker/shim", "site/worker.js"
 
 
@@ -104,7 +104,7 @@ def pages(nav: list[Any]) -> Iterator[str]:
 
 
 def stage(target: Path, *, quick: bool) -> None:
-    """Write the pages as the generator takes them, and the files that they lead to.
+    """Write the pages in the generator's format, and the files that they link to.
 
     Args:
         target: an empty folder.
@@ -118,7 +118,7 @@ def stage(target: Path, *, quick: bool) -> None:
 
 
 def _place(path: Path) -> Path:
-    """Return where a file of the repository is on the site: pages as in docs/, other files as text below source/."""
+    """Return the place of a file on the site: pages as in docs/, other files as text below source/."""
     name = path.relative_to(ROOT).as_posix()
     if name in _BESIDE:
         return Path(_BESIDE[name])
@@ -130,7 +130,7 @@ def _place(path: Path) -> Path:
 
 
 def _page(path: Path, target: Path) -> str:
-    """Return a page with its links as they are on the site, and its flow charts drawn."""
+    """Return a page with links as on the site, and its flow charts drawn."""
     text = path.read_text(encoding="utf-8")
     own = _place(path).parent
 
@@ -175,14 +175,14 @@ def _write(path: Path, text: str) -> None:
 
 
 class _Loads(html.parser.HTMLParser):
-    """What a browser would fetch for a page."""
+    """What a browser would load for a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the addresses of a tag that loads something."""
+        """Record the addresses of a tag that loads something."""
         given = dict(attrs)
         if tag == "link" and given.get("rel") in ("canonical", "prev", "next", "alternate"):
             return
@@ -195,14 +195,14 @@ class _Loads(html.parser.HTMLParser):
 
 
 def loaded_from_elsewhere(folder: Path = SITE) -> list[str]:
-    """Return what the pages and style sheets of a site load from other hosts, each with the file that does."""
+    """Return what the pages and style sheets of a site load from other hosts, each with its file."""
     elsewhere = re.compile(r"\s*(?:[a-z]+:)?//", re.IGNORECASE)
     found = []
     for path in sorted(folder.rglob("*")):
         loads: list[str] = []
         if path.suffix == ".html":
             parser = _Loads()
-            # What a script says is no tag.
+            # The content of a script may look like tags.
             parser.feed(re.sub(r"(<script[^>]*>).*?(</script>)", r"\1\2", path.read_text("utf-8"), flags=re.DOTALL))
             loads = parser.found
         elif path.suffix == ".css":
@@ -216,17 +216,17 @@ def build(*, quick: bool = False, site: Path = SITE) -> None:
 
     Args:
         quick: leave out the gallery's reports and the notebook's outputs.
-        site: the folder; what was there is replaced.
+        site: the folder; its content is replaced.
 
     Raises:
-        SystemExit: the generator is not installed, a link leads nowhere, or a page loads from another host.
+        SystemExit: the generator is not installed, a link is broken, or a page loads from another host.
     """
     if importlib.util.find_spec("zensical") is None:
         raise SystemExit("the site needs zensical: pip install -e '.[site]'")
     with tempfile.TemporaryDirectory(prefix="tracelake-site-") as folder:
         work = Path(folder)
         stage(work / "site-pages", quick=quick)
-        # YAML has JSON in it.
+        # JSON is valid YAML.
         (work / "mkdocs.yml").write_text(json.dumps({**_CONFIG, "nav": navigation()}), encoding="utf-8")
         command = [sys.executable, "-m", "zensical", "build", "--strict", "-f", "mkdocs.yml"]
         ran = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
@@ -243,7 +243,7 @@ def build(*, quick: bool = False, site: Path = SITE) -> None:
 
 
 def main() -> None:
-    """Build the site as the command line says."""
+    """Build the site with the options of the command line."""
     parser = argparse.ArgumentParser(description="Build the documentation as a site in build/site.")
     parser.add_argument("--quick", action="store_true", help="without the gallery and the notebook's outputs")
     build(quick=parser.parse_args().quick)

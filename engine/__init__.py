@@ -1,4 +1,4 @@
-"""The lake itself: layout on disk, catalog, DuckDB connection, SQL modules, materialisation."""
+"""The lake: on-disk layout, catalog, DuckDB connection, SQL modules, materialisation."""
 
 from typing import TYPE_CHECKING
 

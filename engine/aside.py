@@ -1,8 +1,8 @@
-"""Traces of which an answer cannot be computed: each is named and left out, and the others answer.
+"""Excluded traces: one whose answer cannot be computed is reported and left out, and the others are still answered.
 
-What ingest stores can be computed with. A lake may hold other things all the same: files that were damaged, or written
-by an older version or by somebody else. The table `_set_aside` of a connection has the relations that cannot be
-computed of a trace, as its entry in the catalog says, and the traces whose events cannot be read; `doctor` shows them.
+Whatever ingest stores can be computed, but a lake may also hold files that were damaged, or written by an older
+version or by another program. A connection's table `_set_aside` lists the relations that cannot be computed for a
+trace (from its catalog entry) and the traces whose events cannot be read; `doctor` shows them.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from .catalog import Catalog
 
 _log = logging.getLogger("tracelake")
-#: Warnings printed already: a process prints each once.
+#: Warnings already logged: a process logs each one once.
 _warned: set[tuple[object, ...]] = set()
 
 
 def warn_unwritable(root: Place, error: Exception) -> None:
-    """Say, once, that answers cannot be stored."""
+    """Warn once that answers cannot be stored."""
     if not _warned_before(root, "unwritable"):
         reason = getattr(error, "strerror", None) or reason_of(error)
         _log.warning("%s: cannot be written to: %s. Results are not stored.", root, reason)
 
 
 def warn_stale(root: Place, stale: int, traces: int) -> None:
-    """Say, once, that traces are missing in answers, or answered by rules of before."""
+    """Warn once that some traces have no answers, or answers computed by outdated rules."""
     if not _warned_before(root, "stale", stale):
         _log.warning(
             "%s: %d of %d traces have no answers by the rules and settings of now. Renew them with: "
@@ -47,12 +47,12 @@ def warn_stale(root: Place, stale: int, traces: int) -> None:
 
 
 def create_table(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the table of traces set aside, empty."""
+    """Create the empty table of excluded traces."""
     connection.execute("CREATE OR REPLACE TABLE _set_aside (trace_id VARCHAR, relation VARCHAR, reason VARCHAR)")
 
 
 def fill(connection: duckdb.DuckDBPyConnection, layout: Layout, catalog: Catalog) -> None:
-    """List what cannot be computed, as the catalog has it."""
+    """Fill the table with what cannot be computed, according to the catalog."""
     create_table(connection)
     for trace_id, reason in catalog.damaged.items():
         put(connection, layout, trace_id, "traces", reason)
@@ -62,7 +62,7 @@ def fill(connection: duckdb.DuckDBPyConnection, layout: Layout, catalog: Catalog
 
 
 def put(connection: duckdb.DuckDBPyConnection, layout: Layout, trace_id: str, relation: str, reason: str) -> None:
-    """Set a trace aside, and say so once."""
+    """Exclude a relation of a trace and warn once."""
     row = [trace_id, relation, reason]
     if connection.execute(
         "SELECT count(*) FROM _set_aside WHERE trace_id = $1 AND relation = $2", row[:2]
@@ -86,17 +86,17 @@ def _warned_before(*warning: object) -> bool:
 
 
 class Verdicts:
-    """Why the events of traces cannot be read, each stored with what the trace's files were.
+    """Why the events of traces cannot be read, cached with a fingerprint of each trace's files.
 
-    In an object store nothing is stored: there, what is read is what was written, or is not there.
+    In an object store nothing is cached: an object there is either as it was written or missing.
     """
 
     def __init__(self, layout: Layout) -> None:
-        """Look at nothing yet."""
+        """Initialise without reading anything."""
         self._layout = layout
 
     def state(self, trace_id: str, listed: str | None = None) -> str:
-        """Return what a trace's files are: equal states, equal content. A repaired file has another."""
+        """Return the state of a trace's files: equal states mean equal content; a repaired file has a new state."""
         files = [
             (path.parent.name, path.name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
             for path in self._layout.event_files(trace_id, listed)
@@ -105,7 +105,7 @@ class Verdicts:
         return repr(files)
 
     def recall(self, trace_id: str) -> str | None:
-        """Return why the events of a trace cannot be read; None where that is not known."""
+        """Return the cached reason why the events of a trace cannot be read; None if there is none."""
         path = self._layout.verdict_file(trace_id)
         if self._layout.is_remote or not is_plain_file(path):
             return None
@@ -116,7 +116,7 @@ class Verdicts:
         return str(reason) if key == self._key(trace_id) else None
 
     def store(self, trace_id: str, reason: str) -> None:
-        """Store why the events of a trace cannot be read; where the lake cannot be written to, do nothing."""
+        """Cache the reason why the events of a trace cannot be read; do nothing if the lake is read-only."""
         if self._layout.is_remote:
             return
         path = self._layout.verdict_file(trace_id)
@@ -129,7 +129,7 @@ class Verdicts:
 
 
 def duckdb_version() -> str:
-    """Return the version of DuckDB: another may read what this one does not."""
+    """Return the version of DuckDB: another version may read files that this one cannot."""
     import duckdb
 
     return duckdb.__version__

@@ -1,7 +1,7 @@
 """The catalog: which traces are in the lake, their settings, and which batches computed their answers.
 
-Two Delta tables, only ever appended to: of a trace the latest row of `traces` counts, of a setting the latest row of
-`settings`. A row names the batches whose rows of stored relations are the trace's; what it does not name is not there.
+Two Delta tables, written by appending: for each trace the latest row of `traces` applies, for each setting that of
+`settings`. A row names the batches that hold the trace's rows of stored relations; rows of other batches are ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_FAULTS: Mapping[str, str] = MappingProxyType({})
 TRACES, SETTINGS = "traces", "settings"
 _COLUMNS = CATALOG_COLUMNS | STATE_COLUMNS
 _WHAT = {TRACES: "Entries", SETTINGS: "Settings"}
-#: The rows of before, of which a batch may still have files.
+#: Superseded batches, which may still have rows in files.
 _FORMER = """
 SELECT DISTINCT r.{batch} FROM _entry_rows AS r
 ANTI JOIN _entries AS e ON e.trace_id = r.trace_id AND e.{batch} = r.{batch}
@@ -41,13 +41,13 @@ WHERE r.{batch} IS NOT NULL
 
 
 class State(NamedTuple):
-    """What the catalog says of a trace's answers. Of ten thousand traces each command makes as many: no dataclass.
+    """The catalog's state of a trace's answers. A command makes one per trace, up to ten thousand: no dataclass.
 
     Attributes:
-        batch_id: the batch that computed them; empty where none has yet.
-        linked_batch_id: the batch that computed those that rest on other traces as well.
+        batch_id: the batch that computed them; empty before the first.
+        linked_batch_id: the batch that computed those that depend on other traces as well.
         links: these traces, each with its batch.
-        rules: the fingerprint of the rules and settings that they were computed by.
+        rules: the fingerprint of the rules and settings that computed them.
         relations: the stored relations with rows of these batches, separated and enclosed by commas.
         faults: relations that cannot be computed, and why.
         event_files: in an object store the files of its events, see `layout.listing`.
@@ -63,13 +63,13 @@ class State(NamedTuple):
 
 
 def new_id(after: Iterable[str] = ()) -> str:
-    """Return the id of a batch or of a row of the catalog, later than others whatever the clock says."""
+    """Return the id of a batch or catalog row; it sorts after the given ids even if the clock went back."""
     last = max((int(one[:19]) for one in after if one), default=0)
     return f"{max(time.time_ns(), last + 1):019d}-{uuid.uuid4().hex[:8]}"
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, *, temporary: bool = False) -> None:
-    """Create what `load` fills: `_entries`, `_settings`, and `_catalog` that shows the entries to the SQL modules."""
+    """Create the tables that `load` fills, `_entries` and `_settings`, and the view `_catalog` for the SQL modules."""
     create = "CREATE TEMP" if temporary else "CREATE"
     connection.execute(
         f"{create} TABLE _entries ({column_list(_COLUMNS)});{create} TABLE _settings ({column_list(SETTING_COLUMNS)})"
@@ -78,7 +78,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, *, temporary: bool = Fa
 
 
 def show(connection: duckdb.DuckDBPyConnection, trace_ids: str = "VARCHAR", *, temporary: bool = False) -> None:
-    """Show the entries to the SQL modules, the traces' ids in a type."""
+    """Create the view `_catalog` of the entries, with the trace ids cast to a type."""
     shown = ", ".join(f'"{name}"' for name in CATALOG_COLUMNS if name != "trace_id")
     connection.execute(
         f"CREATE OR REPLACE {'TEMP ' if temporary else ''}VIEW _catalog AS "
@@ -87,7 +87,7 @@ def show(connection: duckdb.DuckDBPyConnection, trace_ids: str = "VARCHAR", *, t
 
 
 def put(connection: duckdb.DuckDBPyConnection, entries: Iterable[Mapping[str, Any]], gone: Iterable[str] = ()) -> None:
-    """Put entries of some traces into a connection's catalog, in the place of those it has, and take others away."""
+    """Insert or replace entries of some traces in a connection's catalog, and delete those of `gone`."""
     rows = [[entry.get(name) for name in _COLUMNS] for entry in entries]
     gone = set(gone)
     away = [*gone, *(row[0] for row in rows)]
@@ -101,7 +101,7 @@ def fill(
     entries: Iterable[Mapping[str, Any]],
     settings: Iterable[tuple[str, str, str]],
 ) -> None:
-    """Fill a connection's catalog with some traces' entries and settings alone."""
+    """Replace a connection's catalog by the entries and settings of some traces."""
     connection.execute("DELETE FROM _entries; DELETE FROM _settings")
     put(connection, entries)
     if rows := list(settings):
@@ -110,7 +110,7 @@ def fill(
 
 @contextlib.contextmanager
 def reading(tables: Tables, root: Place) -> Iterator[tuple[Catalog, duckdb.DuckDBPyConnection]]:
-    """Load the catalog of a lake into a connection that is lent for as long as it is needed.
+    """Lend a connection with the catalog of a lake loaded.
 
     Raises:
         InputError: the log of a table cannot be read.
@@ -124,44 +124,44 @@ def reading(tables: Tables, root: Place) -> Iterator[tuple[Catalog, duckdb.DuckD
 
 
 class Catalog:
-    """The catalog as it was when it was last loaded."""
+    """The catalog as of its last load."""
 
     def __init__(self, tables: Tables) -> None:
-        """Load nothing yet."""
+        """Initialise without loading."""
         self._tables = tables
         self._seen: tuple[int, ...] | None = None
-        #: Files that cannot be read, each with its table and why.
+        #: Files that cannot be read, each with its table and the reason.
         self._lost: dict[DataFile, tuple[str, str]] = {}
         self._last: str = ""
-        #: What is known of each trace's answers.
+        #: The state of each trace's answers.
         self.states: dict[str, State] = {}
-        #: The formats of traces that there are.
+        #: The formats of the traces.
         self.formats: frozenset[str] = frozenset()
         #: The settings of each trace that has any.
         self.settings: dict[str, dict[str, str]] = {}
-        #: What words were found to name in the catalog as it is loaded: ids of traces.
+        #: Cache of resolved names: what the user wrote -> trace id; valid for the loaded catalog.
         self.named: dict[str, str] = {}
-        #: Batches of which not all rows count any more: for answers of a trace alone, and for linked ones.
+        #: Batches with superseded rows: of answers of a single trace, and of linked ones.
         self.former: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
     @property
     def loaded(self) -> bool:
-        """Whether the catalog was loaded since it was last to be forgotten."""
+        """Whether the catalog was loaded since the last `forget`."""
         return self._seen is not None
 
     @property
     def version(self) -> int:
-        """The version of the table `traces` that was loaded; -1 before any."""
+        """The loaded version of the table `traces`; -1 before the first load."""
         return self._seen[0] if self._seen else -1
 
     @property
     def is_damaged(self) -> bool:
-        """Whether a file of it cannot be read."""
+        """Whether any file of the catalog cannot be read."""
         return bool(self._lost)
 
     @property
     def damaged(self) -> dict[str, str]:
-        """The traces whose entry or settings alone are in a file that cannot be read, and why."""
+        """The traces whose entry or settings are in an unreadable file of their own, with the reason."""
         return {
             file.traces[0]: reason
             for file, (table, reason) in self._lost.items()
@@ -169,18 +169,18 @@ class Catalog:
         }
 
     def mend(self, traces: Container[str]) -> None:
-        """Take files that cannot be read out of the tables, where they are about some traces alone."""
+        """Drop unreadable files from the tables if they hold a single trace, one of `traces`."""
         for file, (table, _) in tuple(self._lost.items()):
             if file.traces[0] == file.traces[1] and file.traces[0] in traces:
                 self._tables.drop(table, [file])
                 del self._lost[file]
 
     def forget(self) -> None:
-        """Have the next load fill a new connection."""
+        """Make the next load read the tables again."""
         self._seen = None
 
     def is_current(self) -> bool:
-        """Whether what is loaded is what the lake has by now."""
+        """Whether the loaded catalog is the lake's latest version."""
         return self._seen == self._versions()
 
     def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
@@ -188,7 +188,7 @@ class Catalog:
 
         Raises:
             InputError: the log of a table cannot be read.
-            DamagedError: a file was found that ended the connection; the next load leaves it alone.
+            DamagedError: an unreadable file broke the connection; the next load skips the file.
         """
         seen = self._versions()
         if seen == self._seen:
@@ -196,7 +196,7 @@ class Catalog:
         self._tables.look_again()
         connection.execute("DELETE FROM _entries")
         self._insert(connection, TRACES, "_entries", _COLUMNS)
-        # Paths are made of ids, and a lake may be a stranger's.
+        # Paths are built from ids, and the lake may be untrusted.
         connection.execute(
             "CREATE OR REPLACE TEMP TABLE _entry_rows AS "
             "SELECT trace_id, row_id, removed, batch_id, linked_batch_id, rowid AS nth FROM _entries "
@@ -230,18 +230,18 @@ class Catalog:
         return True
 
     def leave(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> None:
-        """Take all traces but some away from a connection that is loaded."""
+        """Delete all traces but the given ones from a loaded connection."""
         for table in ("_entries", "_settings"):
             connection.execute(f"DELETE FROM {table} WHERE NOT list_contains($1, trace_id)", [sorted(traces)])
 
     def entries(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> list[dict[str, Any]]:
-        """Return the entries of some traces, as `append` takes them."""
+        """Return the entries of some traces, in the form `append` takes."""
         found = connection.execute("SELECT * FROM _entries WHERE list_contains($1, trace_id)", [list(traces)])
         names = [column[0] for column in found.description or ()]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def append(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Write entries, each later than all that are there: from then on they count.
+        """Append entries; they are later than all others, and therefore current.
 
         Raises:
             OvertakenError: in an object store, another writer has appended entries since these were loaded.
@@ -249,13 +249,13 @@ class Catalog:
         if entries:
             row_id = self._last = new_id([self._last])
             after = self.version if self._tables.is_remote else None
-            # A column that none has is not made in lakes that do without.
+            # Omit the column if no entry has a value, so that local lakes do not get it.
             listed = any(entry.get("event_files") for entry in entries)
             columns = {name: kind for name, kind in _COLUMNS.items() if listed or name != "event_files"}
             self._tables.insert(TRACES, [{**entry, "row_id": row_id} for entry in entries], columns, after)
 
     def append_settings(self, settings: Mapping[str, Mapping[str, str | None]]) -> None:
-        """Write settings of traces, where they are others than those that are loaded; None takes one away."""
+        """Append settings that differ from the loaded ones; None removes a setting."""
         row_id = new_id([self._last])
         rows = [
             {"trace_id": trace_id, "key": key, "value": value, "row_id": row_id}
@@ -286,7 +286,7 @@ class Catalog:
             "DELETE FROM _settings; INSERT INTO _settings SELECT trace_id, key, value FROM ("
             "  FROM _setting_rows QUALIFY row_number() OVER (PARTITION BY trace_id, key ORDER BY row_id DESC) = 1"
             ") AS s SEMI JOIN _entries AS e ON e.trace_id = s.trace_id "
-            # A trace that comes again after it was removed has none of before.
+            # A trace ingested again after its removal does not get its earlier settings back.
             "ANTI JOIN _entry_rows AS r ON r.trace_id = s.trace_id AND r.removed AND r.row_id > s.row_id "
             "WHERE value IS NOT NULL"
         )
@@ -297,14 +297,14 @@ class Catalog:
             self.settings.setdefault(trace_id, {})[key] = value
 
     def _insert(self, connection: duckdb.DuckDBPyConnection, table: str, into: str, columns: Mapping[str, str]) -> None:
-        """Insert the rows of a table's files, of those that can be read."""
+        """Insert the rows of a table's readable files."""
         import duckdb
 
         files = [file for file in self._tables.files(table) if file not in self._lost]
         if not files:
             return
         fetch(file.path for file in files)
-        # Columns of a later version are left alone, those of an earlier one are NULL.
+        # Columns of a later version are ignored; columns missing in an earlier one are NULL.
         named = ", ".join(f"'{name}'" for name in columns)
         try:
             connection.execute(

@@ -1,4 +1,4 @@
-"""What changes a lake, other than an ingest: settings, removals, answers computed again, tables put in order."""
+"""What changes a lake besides ingest: settings, removals, recomputed answers, compaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .store import Store
 
 
 def write_settings(store: Store, trace_id: str, settings: Mapping[str, str | None]) -> None:
-    """Merge settings into those of a trace; answers that depend on them are computed again.
+    """Merge settings into those of a trace and recompute the answers that depend on them.
 
     Raises:
         InputError: the lake cannot be written to.
@@ -33,14 +33,14 @@ def remove(store: Store, trace: str) -> str:
     """Remove a trace from the lake and return its id. Its source file is not touched.
 
     Raises:
-        UsageError: no trace, or more than one, is so named.
+        UsageError: the name matches no trace, or more than one.
         InputError: the lake cannot be written to.
     """
     trace_id = naming.damaged_one(trace, store.catalog.damaged) or store.resolve(trace)
     layout, tables = store.layout, store.answers.tables
     listed = store.catalog.states[trace_id].event_files if trace_id in store.catalog.states else None
     with changing(store.path), exclusive(layout.lock), Staging(layout.staging) as folder:
-        # The catalog first: without it the rest is invisible.
+        # The catalog first: once its entry is gone, the rest is invisible.
         publish(layout, tables, folder, removed=[trace_id], memory_limit=store.memory_limit)
         store.catalog.mend({trace_id})
         layout.remove_events(trace_id, listed)
@@ -68,22 +68,22 @@ def compute(
     ray: str | None = None,
     ray_options: Mapping[str, Any] | None = None,
 ) -> int:
-    """Compute the answers of traces again, several at once; of those that are stale where none is named.
+    """Recompute the answers of traces, several at once; without names, of all stale traces.
 
     Args:
         store: the lake.
         traces: names or ids of traces.
-        jobs: how many are computed at once; as many as the machine has cores, up to 8, when not given.
-        done: called with how many are done, and how many there are.
-        ray: the address of the Ray cluster that computes them; see `cluster.executor`.
+        jobs: how many to compute at once; default: the number of cores, up to 8.
+        done: called with the number of traces done and the total.
+        ray: the address of a Ray cluster to compute them on; see `cluster.executor`.
         ray_options: Ray's options for each of its tasks.
 
     Returns:
         The number of traces.
 
     Raises:
-        UsageError: no trace, or more than one, is so named; or Ray's options are invalid.
-        InputError: the lake cannot be written to, the events of a trace that is named cannot be read, or the cluster
+        UsageError: a name matches no trace, or more than one; or Ray's options are invalid.
+        InputError: the lake cannot be written to, the events of a named trace cannot be read, or the cluster
             cannot do the work.
     """
     named = [store.resolve(trace) for trace in traces]

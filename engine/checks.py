@@ -1,4 +1,4 @@
-"""Whether the files of a lake are what its tables and its catalog say: what `doctor` looks at beside the answers."""
+"""Whether the files of a lake agree with its tables and catalog: what `doctor` checks besides the answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .stored import Stored
 
 
 def faults(layout: Layout) -> list[str]:
-    """Return what is wrong with the files of a lake, a sentence each: all that the tables name are read whole."""
+    """Return the faults of a lake's files, a sentence each; every file of a table is read in full."""
     answers = Stored(layout)
     tables = answers.tables
     found = []
@@ -26,7 +26,7 @@ def faults(layout: Layout) -> list[str]:
             reasons = (probe.fault([file.path], whole=True, columns=("trace_id",)) for file in files)
             found += [reason for reason in reasons if reason]
     if found:
-        # What cannot be read is not compared with.
+        # Unreadable tables cannot be compared.
         return found
     with reading(tables, layout.root) as (catalog, _):
         answers.catalog = catalog

@@ -1,6 +1,6 @@
-"""Tables put in order: rows that no entry of the catalog names are dropped, the rest sorted by trace into one file.
+"""Compaction: drops rows that no catalog entry names and sorts the rest by trace into one file per table.
 
-After it, whatever reads Delta tables, or the files of a folder, sees exactly the rows that count.
+Afterwards, anything that reads the Delta tables, or the files of a folder, sees exactly the current rows.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .storage.table_types import statistics
 from .storage.tables import DataFile, OvertakenError, Tables
 from .stored import batch_of
 
-#: Files of the catalog from which on a writer compacts, when it is done.
+#: A writer that finds this many files of the catalog compacts when it is done.
 MOST_FILES = 32
-#: How long a writer may take from its first row in a table to its entry in the catalog, where there is no lock.
+#: The longest a writer may take from its first row in a table to its catalog entry, where there is no lock.
 UNDER_WAY_NS = 24 * 3600 * 10**9
-#: Settings of traces that are about to have an entry: they are written before it.
+#: Settings of traces that another writer is about to enter: settings are written before the entry.
 _SETTINGS_UNDER_WAY = """
 UNION ALL
 SELECT r.* FROM {settings} AS r
@@ -38,12 +38,12 @@ WHERE r.row_id >= '{since:019d}'
 
 
 def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, tuple[int, int]]:
-    """Compact all tables of a lake; return for each that was rewritten its files before and after.
+    """Compact all tables of a lake; return for each rewritten one its number of files before and after.
 
     Args:
         layout: the lake.
-        vacuum_hours: also remove from the disk what was taken out of the tables, and events without an entry in the
-            catalog, so many hours ago or earlier.
+        vacuum_hours: also delete files that were taken out of the tables, and events without an entry in the
+            catalog, if that was at least this many hours ago.
 
     Raises:
         InputError: a table cannot be read.
@@ -57,14 +57,14 @@ def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, t
         create_tables(connection)
         catalog = Catalog(tables)
         catalog.load(connection)
-        # The catalog last: until then it names rows of before, which are no longer there, and nothing else.
+        # The catalog last: until then its superseded entries name rows that are gone, which does no harm.
         for name in sorted(tables.names(), key=lambda name: (name == TRACES, name)):
             files = [file for file in tables.files(name) if not _is_under_way(tables, catalog, name, file)]
             if name in (TRACES, SETTINGS) and catalog.is_damaged:
-                # What a file has that cannot be read now is not to be given up.
+                # Do not drop rows of a file that may become readable again.
                 continue
             if len(files) > 1 or (files and name in modules.stored() and any(catalog.former)):
-                # Of what another writer is about to change, and nobody loses by it.
+                # If another writer has changed the table meanwhile, skip it: nothing is lost.
                 with contextlib.suppress(OvertakenError):
                     done[name] = (len(files), _rewrite(tables, connection, folder, name, files))
         if vacuum_hours is not None:
@@ -74,7 +74,7 @@ def compact(layout: Layout, *, vacuum_hours: float | None = None) -> dict[str, t
 
 
 def _is_under_way(tables: Tables, catalog: Catalog, name: str, file: DataFile) -> bool:
-    """Whether a file is of a batch that the catalog may be about to name: without a lock, others write meanwhile."""
+    """Whether the catalog may be about to name a file's batch: without a lock, others write concurrently."""
     first, last = file.batches
     if not tables.is_remote or name not in modules.stored() or first != last or not first[:19].isdecimal():
         return False
@@ -85,10 +85,10 @@ def _is_under_way(tables: Tables, catalog: Catalog, name: str, file: DataFile) -
 def _rewrite(
     tables: Tables, connection: duckdb.DuckDBPyConnection, folder: Path, name: str, files: list[DataFile]
 ) -> int:
-    """Write the rows of a table that count to one file, and put it in the place of all others; return its files."""
+    """Write the current rows of a table to one file that replaces the others; return the number of files."""
     source = _rows(files)
     if name == TRACES:
-        # Of Delta's types only the one with a zone is known to every reader.
+        # TIMESTAMPTZ is the only Delta timestamp that every reader supports.
         left_out = "" if tables.is_remote else "EXCLUDE (event_files) "
         rows = f"SELECT * {left_out}REPLACE (CAST(ingested_at AS TIMESTAMPTZ) AS ingested_at) FROM _entries"
     elif name == SETTINGS:
@@ -128,12 +128,12 @@ def _rewrite(
 
 
 def _rows(files: Iterable[DataFile]) -> str:
-    """Return what reads files of a table; a column that one does not have is NULL there."""
+    """Return the table function that reads files of a table; missing columns are NULL."""
     return f"{parquet_rows(file.path for file in files)[:-1]}, union_by_name = true)"
 
 
 def _remove_orphans(layout: Layout, traces: Mapping[str, State], hours: float) -> None:
-    """Remove events that no entry of the catalog names, and that nobody has touched for some hours."""
+    """Remove events that no catalog entry names and that have not been modified for some hours."""
     before = time.time_ns() - hours * 3600e9
     if isinstance(layout.events, ObjectPath):
         named = {file for one, state in traces.items() for file in layout.event_files(one, state.event_files)}

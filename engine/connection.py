@@ -1,4 +1,4 @@
-"""The DuckDB connection of a lake: its settings, each with its reason, and the files that are its events."""
+"""The DuckDB connection of a lake: its settings, each with its reason, and the view of its event files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .storage.paths import TRACE_ID, Place, file_literal, pattern, readable
 from .storage.scratch import scratch
 
 _EVENT_ROW_COLUMNS = EVENT_COLUMNS | {"trace_id": "VARCHAR", "lane": "VARCHAR"}
-#: The events with trace and lane, which the folders say. DuckDB's own reading of `key=value` leaves files alone that a
-#: join does not want (4 of 110 opened where the other way opens all), but it takes every folder's name for a key, those
-#: above the lake among them, and the first of a name wins. So it reads only where the lake's own are the only ones.
+#: The events, with trace and lane from the folder names. DuckDB's hive partitioning skips files that a join does not
+#: need (it opened 4 files of 110; the other way opens all), but it takes any folder `key=value` for a key, also above
+#: the lake, and the first of a name wins. So it is used only if the lake's own keys are the only ones in the path.
 _BY_KEY = """
 SELECT * FROM read_parquet(
     getvariable('event_files'), hive_partitioning = true, hive_types = {'trace_id': VARCHAR, 'lane': VARCHAR}
@@ -32,7 +32,7 @@ SELECT
     regexp_extract(filename, '/lane=([a-z]+)/[^/]+$', 1) AS lane
 FROM read_parquet(getvariable('event_files'), hive_partitioning = false, filename = true)
 """
-#: Events that are held in memory at most, where queries would open their files: 15 MB.
+#: Up to this many events are held in memory instead of being read from files by each query: 15 MB.
 _HELD = 50_000
 
 
@@ -45,9 +45,9 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     config: dict[str, Any] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": True,
-        # What does not fit memory goes there; by default DuckDB takes the folder one stands in.
+        # Where DuckDB spills; its default is the current folder.
         "temp_directory": readable(scratch()),
-        # Takes a third of the time to plan our deepest views, and their plans are no faster with it.
+        # This optimizer takes a third of the planning time of our deepest views and does not speed up their plans.
         "disabled_optimizers": "projection_pullup",
     }
     if memory_limit:
@@ -57,38 +57,38 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
             raise UsageError(f"TRACELAKE_THREADS={threads}: expected a number of threads, 1 to 1024.")
         config["threads"] = int(threads)
     connection = duckdb.connect(config=config)
-    # Global: cursors have them as well.
+    # Global, so that cursors have the settings too.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    # In Jupyter DuckDB wants ipywidgets even to turn its bar off; without them there is none.
+    # In Jupyter, DuckDB needs ipywidgets even to turn its progress bar off; without ipywidgets there is no bar.
     with contextlib.suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar = false")
-    # A row that makes no sense has no answer, and others keep theirs.
+    # Division by zero gives NULL for that row only instead of failing the query.
     connection.execute("SET GLOBAL error_on_division_by_zero = false")
-    # Where an estimate says a few rows, DuckDB would compare each with all: ours are far off below deep views.
+    # DuckDB uses a nested loop where it estimates few rows; above deep views its estimates are far too low.
     connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
     return connection
 
 
-#: Databases in memory that hold nothing, by their threads.
+#: Idle in-memory databases without data, by their number of threads.
 _idle: dict[int, duckdb.DuckDBPyConnection] = {}
 
 
 @contextlib.contextmanager
 def database(threads: int, spill: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Lend a connection to a database in memory, for what is temporary.
+    """Lend a connection to an in-memory database for temporary work.
 
-    To open a database takes 15 ms, as long as to read a small trace: one that met no error serves again.
+    Opening a database takes 15 ms, as long as reading a small trace, so one that met no error is reused.
 
     Args:
-        threads: how many it works with.
-        spill: a folder for what does not fit memory.
+        threads: its number of threads.
+        spill: the folder it spills to.
     """
     whole = _idle.pop(threads, None) or _new(threads)
     try:
         if spill is not None:
             try:
                 whole.execute(f"SET GLOBAL temp_directory = {file_literal(spill)}")
-            except duckdb.NotImplementedException:  # it has written to the one of before
+            except duckdb.NotImplementedException:  # it has spilled to the previous folder
                 whole.close()
                 whole = _new(threads)
                 whole.execute(f"SET GLOBAL temp_directory = {file_literal(spill)}")
@@ -102,7 +102,7 @@ def database(threads: int, spill: Path | None = None) -> Iterator[duckdb.DuckDBP
 
 
 def close_idle() -> None:
-    """Close the databases that wait: one that has read a large trace keeps 100 MB, of which DuckDB knows nothing."""
+    """Close the idle databases: one that has read a large trace keeps 100 MB that DuckDB does not account for."""
     with contextlib.suppress(KeyError):
         while True:
             _idle.popitem()[1].close()
@@ -115,7 +115,7 @@ def _new(threads: int) -> duckdb.DuckDBPyConnection:
 
 
 def have_read(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
-    """Have a connection read what lies in a place; it may do so already."""
+    """Let a connection read files of a place (registers the object store if needed); may be called again."""
     if isinstance(place, ObjectPath):
         from .storage.object_reads import register
 
@@ -123,25 +123,25 @@ def have_read(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
 
 
 def set_event_files(connection: duckdb.DuckDBPyConnection, files: Sequence[Place], trace_ids: str = "VARCHAR") -> None:
-    """Point the rows of all events at a list of files, or at nothing.
+    """Define the view of all events over a list of files, which may be empty.
 
     Args:
         connection: the connection.
         files: the files.
-        trace_ids: the type of the traces' ids.
+        trace_ids: the type of the trace ids.
     """
     source = empty_select(_EVENT_ROW_COLUMNS)
     if files:
         connection.execute("SET VARIABLE event_files = $1", [[pattern(file) for file in files]])
-        # The lake's own are the last two of a file.
+        # The lake's own folders are the last two `key=value` of a path.
         source = _BY_FOLDER if pattern(files[0]).count("=") > 2 else _BY_KEY
     connection.execute(f"CREATE OR REPLACE VIEW _event_rows AS {with_trace_ids(source, trace_ids)}")
 
 
 def hold_events(connection: duckdb.DuckDBPyConnection, count: int) -> None:
-    """Read the files of few events once, for all queries; where they cannot be read, each query says so.
+    """Load the events into a table if they are few; if a file cannot be read, leave the error to each query.
 
-    To open them takes a query of few rows longer than all else.
+    For a query of few rows, opening the files takes longer than everything else.
     """
     if count <= _HELD:
         with contextlib.suppress(duckdb.Error):
@@ -150,6 +150,6 @@ def hold_events(connection: duckdb.DuckDBPyConnection, count: int) -> None:
 
 
 def release_events(connection: duckdb.DuckDBPyConnection) -> None:
-    """Read no files, and hold none of their events."""
+    """Read no files, and drop the events held in memory."""
     set_event_files(connection, [])
     connection.execute("DROP TABLE IF EXISTS _held_events")

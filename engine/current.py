@@ -1,4 +1,4 @@
-"""Which stored rows count: those of the batch that a trace's entry names, computed by the rules of now."""
+"""Which stored rows are current: those of the batch that a trace's entry names, computed by the latest rules."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .storage.table_types import stored_type
 
 
 class Rules:
-    """The fingerprint of all that answers depend on besides the traces: SQL, lookup tables, settings."""
+    """The fingerprint of everything that answers depend on besides the traces: SQL, lookup tables, settings."""
 
     def __init__(self, layout: Layout) -> None:
-        """Read the user's own rows of lookup tables."""
+        """Hash the SQL modules and the user's own lookup rows."""
         used = _used()
         digest = hashlib.sha256(modules.fingerprint().encode())
         for table, path in sorted(layout.lookup_files().items()):
@@ -25,9 +25,9 @@ class Rules:
         self.digest = digest.hexdigest()[:16]
 
     def of(self, settings: Mapping[str, str]) -> str:
-        """Return the fingerprint for a trace with settings that its answers depend on: of each setting one of its own.
+        """Return the fingerprint for a trace's relevant settings; each setting contributes a hash of its own.
 
-        So one that answers were computed by shows later which settings have changed.
+        So a stored fingerprint shows which settings have changed since.
         """
         values = (f"{key}={hashlib.sha256(value.encode()).hexdigest()[:16]}" for key, value in sorted(settings.items()))
         return " ".join([self.digest, *values])
@@ -35,12 +35,12 @@ class Rules:
 
 @functools.cache
 def _used() -> frozenset[str]:
-    """Return what stored rows are made from."""
+    """Return the relations that stored rows are computed from."""
     return frozenset(modules.closure(modules.stored()))
 
 
 def changed_settings(before: str, now: str) -> frozenset[str] | None:
-    """Return the settings in which two fingerprints differ; None where more than settings does."""
+    """Return the settings in which two fingerprints differ; None if more than settings differs."""
     (digest, *values), (other, *others) = before.split(" "), now.split(" ")
     if digest != other:
         return None
@@ -48,13 +48,13 @@ def changed_settings(before: str, now: str) -> frozenset[str] | None:
 
 
 def current_rows(entry: modules.Module, source: str, *, mixed: bool = True, entries: str = "_entries") -> str:
-    """Return the SELECT of a stored relation's rows that count.
+    """Return the SELECT of a stored relation's current rows.
 
     Args:
         entry: the relation.
-        source: what reads the files of its table; empty where there are none.
-        mixed: the files have other rows as well: the entries of the connection's catalog tell them apart.
-        entries: the table of these.
+        source: the table function that reads its files; empty if there are none.
+        mixed: the files have other rows as well, which a join with the connection's catalog entries filters out.
+        entries: the table of these entries.
     """
     batch = "linked_batch_id" if entry.name in modules.linked() else "batch_id"
     if source and mixed:
@@ -63,7 +63,7 @@ def current_rows(entry: modules.Module, source: str, *, mixed: bool = True, entr
 
 
 def _rows_of(entry: modules.Module, source: str) -> str:
-    """Return the SELECT of a stored relation's columns from rows of its table; of no rows without a source."""
+    """Return the SELECT of a stored relation's columns from its table; of no rows if there is no source."""
     if not source:
         return empty_select({column.name: column.type for column in entry.columns})
     shown = ", ".join(

@@ -1,8 +1,8 @@
-"""Files of a lake that cannot be read: which they are, and why.
+"""Finds the files of a lake that cannot be read, and why.
 
-DuckDB names the file in some of its errors and none in others ("TProtocolException: Invalid data"), and some of what a
-damaged file makes it meet ends its whole database. So a question that failed is not asked for the cause: the files it
-read are read again, each by a database of its own.
+Only some of DuckDB's errors name the file (others: "TProtocolException: Invalid data"), and some errors on a damaged
+file invalidate the whole database. So the cause is not taken from the failed query: the files it read are read
+again, in a separate database.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     import duckdb
 
 _MAGIC = b"PAR1"
-#: Characters shown of what the database says.
+#: Characters of a database error that are shown.
 SHOWN = 200
-#: A file of the lake in a message: of events, or of a table.
+#: A file of the lake in an error message: of events, or of a table.
 _NAMED = re.compile(rf"events/trace_id=({TRACE_ID.pattern})|tables/\w+/([0-9a-f]+\.parquet)")
 _RAISED = re.compile(r"^[\w.]+Error: (?:\[Errno \d+\] )?(.+)$", re.MULTILINE)
 
 
 @dataclass
 class Found:
-    """What cannot be read.
+    """Files that cannot be read.
 
     Attributes:
-        events: traces with a damaged file of events, and the reason.
+        events: traces with a damaged event file, and the reason.
         stored: damaged files of stored relations, whose rows can be computed again.
-        fatal: the connection that met them answers no more.
+        fatal: the error invalidated the connection.
     """
 
     events: dict[str, str] = field(default_factory=dict)
@@ -45,21 +45,21 @@ class Found:
     fatal: bool = False
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Whether any damaged file was found."""
         return bool(self.events or self.stored)
 
 
 class DamagedError(Exception):
-    """A question met damaged files; without them, it can be asked again."""
+    """A query met damaged files; it can be retried without them."""
 
     def __init__(self, found: Found) -> None:
-        """Remember what was found."""
+        """Store what was found."""
         super().__init__(f"damaged: {found}")
         self.found = found
 
 
 def is_parquet(path: Place) -> bool | None:
-    """Return whether a file begins and ends as Parquet does; None of what is not there, or in an object store."""
+    """Return whether a file starts and ends with Parquet's magic bytes; None if missing or in an object store."""
     if isinstance(path, ObjectPath):
         return None
     try:
@@ -74,28 +74,28 @@ def is_parquet(path: Place) -> bool | None:
 
 
 def reason_of(error: BaseException | str) -> str:
-    """Return the line of what the database says that has the reason: the others quote the query, or code."""
+    """Return the line of a database error that has the reason; other lines quote the query or code."""
     text = str(error)
-    # What fails in the reading of an object is Python's, which shows the way to it first.
+    # An error while reading an object is a Python exception, which starts with its traceback.
     raised = _RAISED.search(text) if text.startswith("Traceback") else None
     return (raised[1] if raised else text.partition("\n")[0])[:SHOWN]
 
 
 def check_reachable(error: BaseException) -> None:
-    """Check that an error is not that of an object store that cannot be used.
+    """Check that an error does not mean that the object store is unusable.
 
     Raises:
-        InputError: it is, and says nothing of any file.
+        InputError: it does, so it is not about any file.
     """
     if reason := store_reason(error):
         raise InputError(f"{reason}.") from error
 
 
 def may_be_damage(error: BaseException) -> bool:
-    """Whether a query may have failed by a damaged file, and not by a value, memory, an interrupt or a network."""
+    """Whether a damaged file may have caused an error, and not a value, memory, an interrupt or the network."""
     import duckdb
 
-    # What its Parquet reader throws is often of no class of its own.
+    # Errors of DuckDB's Parquet reader are often plain `duckdb.Error`.
     kinds = (
         duckdb.InvalidInputException, duckdb.IOException, duckdb.InternalException, duckdb.FatalException,
         duckdb.SerializationException,
@@ -105,17 +105,17 @@ def may_be_damage(error: BaseException) -> bool:
 
 
 def is_fatal(error: BaseException) -> bool:
-    """Whether the database that met an error answers no more."""
+    """Whether an error invalidated the database."""
     import duckdb
 
     return isinstance(error, duckdb.InternalException | duckdb.FatalException)
 
 
 class Probe:
-    """Reads files in a database apart: an internal error ends the database that meets it."""
+    """Reads files in a separate database, since an internal error invalidates the database it occurs in."""
 
     def __init__(self) -> None:
-        """Open nothing yet."""
+        """Initialise without opening a database."""
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def __enter__(self) -> Probe:
@@ -129,16 +129,16 @@ class Probe:
     def fault(
         self, files: Iterable[Place], *, rows: int | None = None, whole: bool = False, columns: Iterable[str] = ()
     ) -> str | None:
-        """Return what is wrong with files of Parquet; None where nothing is.
+        """Return what is wrong with Parquet files; None if nothing is.
 
         Args:
             files: the files.
-            rows: how many rows they have together; any number where not given.
-            whole: read all of each, and not only how many rows it says it has.
-            columns: columns that each has.
+            rows: the expected total number of rows; default: not checked.
+            whole: read all data, not only the row count in the footer.
+            columns: columns that each file must have.
 
         Raises:
-            InputError: an object store cannot be used.
+            InputError: the object store cannot be used.
         """
         import duckdb
 
@@ -149,16 +149,16 @@ class Probe:
             except (duckdb.Error, UnicodeDecodeError) as error:
                 self.__exit__()
                 check_reachable(error)
-                # Where DuckDB names the file, it is not named twice.
+                # Do not name the file twice where DuckDB names it.
                 reason = re.sub(rf"[Ff]ile ['\"]{re.escape(str(path))}['\"]", "the file", str(error))
                 return f"{path}: {reason_of(reason)}"
         return f"{counted} of {rows} events are there" if rows not in (None, counted) else None
 
     def fault_of_all(self, files: Sequence[Place], *, rows: int) -> str | None:
-        """Return what is wrong with many files, looked at together; it may be wrong with any of them.
+        """Return what is wrong with many files read together; any of them may be the cause.
 
         Raises:
-            InputError: an object store cannot be used.
+            InputError: the object store cannot be used.
         """
         import duckdb
 
@@ -188,12 +188,12 @@ class Probe:
 def find(
     events: Mapping[str, Sequence[Place]], stored: Iterable[tuple[modules.Module, Place]], error: BaseException
 ) -> Found:
-    """Return what cannot be read of some files.
+    """Return which of some files cannot be read.
 
     Args:
-        events: the files of events of some traces.
+        events: the event files of some traces.
         stored: files of stored relations.
-        error: what the query failed with; the files that it names are looked at alone.
+        error: the query's error; if it names files, only those are checked.
     """
     found = Found(fatal=is_fatal(error))
     named = _NAMED.findall(str(error))
@@ -201,7 +201,7 @@ def find(
     rows = [(entry, path) for entry, path in stored if not named or path.name in files]
     with Probe() as probe:
         for whole in (False, True):
-            # How many rows a file has is at its end, and most damage shows there.
+            # The footer at the end of a file has its row count, and most damage shows there.
             found.stored = [
                 path
                 for entry, path in rows

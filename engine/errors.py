@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TracelakeError(Exception):
-    """What was expected, what was found and what to do, in one message, which quotes no credential."""
+    """An error whose message says what was expected, what was found and what to do; credentials are redacted."""
 
     exit_code = 1
 
@@ -15,7 +15,7 @@ class TracelakeError(Exception):
         super().__init__(redact(message))
 
     def _render_traceback_(self) -> list[str]:
-        """Return what a notebook shows: one line, as on the command line, in place of a traceback."""
+        """Return what a notebook shows: one line, as on the command line, instead of a traceback."""
         from .text import printable
 
         return [printable(f"tracelake: {self}")]

@@ -1,8 +1,8 @@
-"""Which traces' events can be read: by the size of their files, and where that is another, by reading them.
+"""Which traces' events can be read: checked by file size, and if that differs, by reading the files.
 
-A file may be cut, emptied, replaced or removed behind the lake's back. DuckDB would then refuse every question about
-events, or answer with those that are left. The catalog has the bytes and events of each trace, so that a sound lake
-costs a look at each file's size; what was found to be damaged is stored with what its files were, and not read again.
+A file may be truncated, replaced or removed by another program. DuckDB would then refuse every query of events, or
+answer from the files that are left. The catalog has the bytes and events of each trace, so an intact lake costs one
+stat per file; a damaged trace is cached with the state of its files and not read again.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from .storage.paths import Place
 if TYPE_CHECKING:
     import duckdb
 
-#: The relation that all of a trace's answers are made from.
+#: The relation that all answers of a trace are computed from.
 EVENTS = "events"
 _EVENTS_OF = "SELECT trace_id, event_count, event_bytes, event_files FROM _entries"
 
 
 class EventFiles:
-    """The files of events that can be read; each is looked at once, until it changes."""
+    """The event files that can be read; each is checked once, until it changes."""
 
     def __init__(self, layout: Layout) -> None:
-        """Know nothing yet."""
+        """Initialise without checking files."""
         self._layout = layout
         self._verdicts = Verdicts(layout)
-        #: What the files of a trace were when they were looked at, and what is wrong with them.
+        #: The state of each trace's files when they were checked, and what is wrong with them.
         self._seen: dict[str, tuple[str, str | None]] = {}
 
     def point(self, connection: duckdb.DuckDBPyConnection, *, for_many: bool = False) -> dict[str, str]:
-        """Have the relation of all events read the files that can be read; return the traces with others, and why.
+        """Define the view of all events over the readable files; return the other traces, with the reason.
 
         Args:
             connection: the connection.
             for_many: many queries read them.
 
         Raises:
-            DamagedError: files that looked sound are not.
+            DamagedError: files that passed the check cannot be read.
         """
         import duckdb
 
@@ -51,7 +51,7 @@ class EventFiles:
         try:
             set_event_files(connection, [path for files in found.values() for path in files])
         except duckdb.Error as error:
-            # DuckDB looks into the first of the files.
+            # DuckDB opens the first file.
             if may_be_damage(error) and (fault := find(found, (), error)):
                 raise DamagedError(fault) from error
             raise
@@ -60,16 +60,16 @@ class EventFiles:
         return damaged
 
     def damaged(self, connection: duckdb.DuckDBPyConnection, traces: Collection[str]) -> dict[str, str]:
-        """Return those of some traces of a connection's catalog whose events cannot be read, and why."""
+        """Return which of some traces have events that cannot be read, with the reason."""
         rows = connection.execute(_EVENTS_OF).fetchall()
         return self._read({one: known for one, *known in rows if one in traces})[1]
 
     def _read(self, traces: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Sequence[Place]], dict[str, str]]:
-        """Return the files of traces whose events can be read, and of the others what is wrong.
+        """Return the files of traces whose events can be read, and for the others what is wrong.
 
         Args:
-            traces: for each trace its events, the bytes of their files, and in an object store the files, by the
-                catalog; None where it has none.
+            traces: for each trace, from the catalog, its number of events, the bytes of their files and, in an object
+                store, the files; None for what is unknown.
         """
         found, unknown = dict[str, Sequence[Place]](), dict[str, int | None]()
         for trace_id, (events, size, listed) in traces.items():
@@ -77,7 +77,7 @@ class EventFiles:
                 files = self._layout.event_files(trace_id, listed)
                 state = self._verdicts.state(trace_id, listed)
                 there = sum(path.stat().st_size for path in files)
-            except FileNotFoundError:  # another process takes the trace away
+            except FileNotFoundError:  # another process is removing the trace
                 continue
             found[trace_id] = files
             if self._seen.get(trace_id, ("", None))[0] == state:
@@ -91,14 +91,14 @@ class EventFiles:
         return {one: files for one, files in found.items() if one not in faults}, faults
 
     def condemn(self, trace_id: str, reason: str, listed: str | None = None) -> None:
-        """Remember that events of a trace cannot be read, until its files change."""
+        """Remember that the events of a trace cannot be read, until its files change."""
         self._seen[trace_id] = (self._verdicts.state(trace_id, listed), reason)
         self._verdicts.store(trace_id, reason)
 
     def _look(self, found: Mapping[str, Sequence[Place]], unknown: Mapping[str, int | None]) -> None:
-        """Read how many rows the files of some traces have."""
+        """Count the rows of some traces' files and note the faults."""
         with Probe() as probe:
-            # Traces of older lakes have no size in the catalog: all at once, they are quick to look at.
+            # Traces of older lakes have no size in the catalog: checking all at once is fast.
             files = [path for one in unknown for path in found[one]]
             counts = list(unknown.values())
             if None not in counts and probe.fault_of_all(files, rows=sum(count or 0 for count in counts)) is None:
@@ -109,7 +109,7 @@ class EventFiles:
 
 
 def is_whole(layout: Layout, trace_id: str, events: int | None, listed: str | None = None) -> bool:
-    """Whether the events of a trace are there, as many as its entry in the catalog has, and can be read."""
+    """Whether the events of a trace can be read and are as many as its catalog entry says."""
     if Verdicts(layout).recall(trace_id):
         return False
     with Probe() as probe:

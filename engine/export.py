@@ -1,4 +1,4 @@
-"""Relations written out for other tools: Parquet, CSV, Delta tables, one DuckDB database, or one in PostgreSQL."""
+"""Export of relations to other tools: Parquet, CSV, Delta tables, a DuckDB database, or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     import pyarrow
 
 FORMATS = ("parquet", "csv", "duckdb", "delta", "postgres")
-#: What is called with the relations written, and how many there are.
+#: Called with the number of relations written and the total.
 Done = Callable[[int, int], None]
 Written = list[tuple[str, int]]
 Writer = Callable[["duckdb.DuckDBPyConnection", Path, Sequence[modules.Module], Done], Written]
-#: A database that every DuckDB since 1.0 opens.
+#: A storage version that every DuckDB since 1.0 opens.
 _STORAGE = "v1.0.0"
 
 
 def format_of(target: str | os.PathLike[str]) -> str:
-    """Return the format that a target's name asks for: a database for .duckdb and .db, else a folder of Parquet."""
+    """Return the format that a target's name implies: a database for .duckdb and .db, else a folder of Parquet."""
     if is_postgres(target):
         return "postgres"
     return "duckdb" if Path(target).suffix.lower() in (".duckdb", ".db") else "parquet"
@@ -48,20 +48,20 @@ def export(
     schema: str = "tracelake",
     done: Done = lambda written, of: None,
 ) -> Written:
-    """Write relations to files, or to one database, and return the rows of each.
+    """Write relations to files, or to one database, and return the row count of each.
 
     Args:
         store: the lake.
         target: a folder for parquet, csv and delta, a database file for duckdb, postgresql://… for postgres.
         format: one of FORMATS; default: by the target's name.
-        relations: which; every public one but `events` and those of the star when none is named.
-        star: write the star schema instead: facts and dimensions with integer keys, which are declared in databases.
-        schema: where the star goes in PostgreSQL; its tables there are replaced, all at once.
+        relations: which ones; default: every public one except `events` and the star schema's.
+        star: write the star schema instead: facts and dimensions with integer keys, which databases get as constraints.
+        schema: the PostgreSQL schema of the star; its tables there are replaced in one transaction.
         done: called after each relation.
 
     Raises:
-        UsageError: a relation or the format is unknown, or the target exists and is not what is needed.
-        InputError: a file cannot be written, or a server be used.
+        UsageError: a relation or the format is unknown, or the target exists and is of the wrong kind.
+        InputError: a file cannot be written, or a server cannot be used.
     """
     format = format or format_of(target)
     entries = _entries(format, relations, of_star=star)
@@ -86,7 +86,7 @@ def _entries(format: str, relations: Sequence[str], *, of_star: bool) -> list[mo
     """Return the relations to write.
 
     Raises:
-        UsageError: a relation or the format is unknown, or the format is not for them.
+        UsageError: a relation or the format is unknown, or the two do not go together.
     """
     if format not in FORMATS:
         raise UsageError(f"{format}: unknown format; known: {', '.join(FORMATS)}.")
@@ -114,7 +114,7 @@ def _check(target: Path, format: str) -> None:
     """Check that a target can be written.
 
     Raises:
-        UsageError: it exists and is not what is needed.
+        UsageError: it exists and is of the wrong kind.
     """
     check_usable(target)
     if format == "duckdb" and target.exists():
@@ -124,7 +124,7 @@ def _check(target: Path, format: str) -> None:
 
 
 def _to_files(write: Callable[[duckdb.DuckDBPyConnection, Path, modules.Module], int]) -> Writer:
-    """Return what writes each relation to a place of its own in a folder, given what writes one."""
+    """Return a writer of one file or table per relation in a folder, given the function that writes one."""
 
     def written(
         connection: duckdb.DuckDBPyConnection, target: Path, entries: Sequence[modules.Module], done: Done
@@ -156,14 +156,14 @@ def _csv(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Mod
 
 
 def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Module) -> int:
-    """Write a Delta table, or the next version of one that is there."""
+    """Write a Delta table, or the next version of an existing one."""
     from deltalake import write_deltalake
     from deltalake.exceptions import DeltaError
     from pyarrow import RecordBatchReader
 
     from .storage.table_types import stored_type
 
-    # Delta has no numbers above 64 bits but decimals, and of moments those of UTC.
+    # Delta has no integers above 64 bits except decimals, and its timestamps are in UTC.
     kinds = {"TIMESTAMP": "TIMESTAMPTZ"} | {kind: stored_type(kind) for kind in ("UBIGINT", "HUGEINT")}
     columns = ", ".join(
         f'CAST("{column.name}" AS {kinds[column.type]}) AS "{column.name}"'
@@ -188,7 +188,7 @@ def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.M
 def _counted(
     batches: Iterable[pyarrow.RecordBatch], schema: pyarrow.Schema, counts: list[int]
 ) -> Iterator[pyarrow.RecordBatch]:
-    """Yield batches under a schema with comments, and note the rows of each."""
+    """Yield batches with the commented schema, and record the row count of each."""
     for batch in batches:
         counts.append(batch.num_rows)
         yield type(batch).from_arrays(batch.columns, schema=schema)
@@ -223,7 +223,7 @@ def _to_database(
 
 
 def _with_keys(entry: modules.Module, entries: Sequence[modules.Module]) -> list[str]:
-    """Return the columns of a table of the star, its key, and those that refer to others of the tables written."""
+    """Return column definitions of a star table: its columns, primary key, and foreign keys to tables written."""
     refers = [(column, other) for column, other in star_schema.references(entry).items() if other in entries]
     return [
         *star_schema.columns(entry),
@@ -238,7 +238,7 @@ _WRITERS: dict[str, Writer] = {
 
 
 def _has_unsafe_text(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """Whether a relation has text that a terminal would obey or a spreadsheet would run; see `text`."""
+    """Whether a relation has text that a terminal or a spreadsheet would execute; see `text`."""
     found = connection.execute(f"SELECT column_name FROM (DESCRIBE {name}) WHERE column_type = 'VARCHAR'").fetchall()
     conditions = [unsafe_in_csv(f'"{column}"') for (column,) in found]
     if not conditions:
@@ -250,9 +250,9 @@ def _has_unsafe_text(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _to_safe_csv(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> int:
-    """Write a relation as CSV with such text made harmless: slower than DuckDB writes it."""
+    """Write a relation as CSV with such text escaped; slower than DuckDB's own writer."""
     rows = 0
-    # As text, each value is written as DuckDB writes it.
+    # Cast to text, each value looks as in DuckDB's own CSV.
     answer = connection.sql(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {name}")
     with path.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")

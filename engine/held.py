@@ -1,7 +1,7 @@
-"""Relations computed once for many queries: what several of those to be written are made from.
+"""Relations computed once for several queries: what the relations to be written share.
 
-DuckDB expands a view into each query that names it. To write all public relations one by one computes the same private
-views many times, and plans them each time: held as tables meanwhile, 26 traces take a third of the time.
+DuckDB expands a view into each query that names it, so writing all public relations one by one plans and computes
+the same private views many times. Held as temporary tables, they cut the time for 26 traces to a third.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def holding(store: Store, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Make relations ready on a connection on which what they share is computed, and as it was afterwards.
+    """Lend a connection with relations ready and what they share held as tables; restore it afterwards.
 
     Args:
-        store: a lake without the guard.
+        store: a lake opened with `unsafe`.
         names: the relations.
     """
     with computed_once(store, names, shared(names)) as connection:
@@ -33,19 +33,19 @@ def holding(store: Store, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyConne
 
 @contextlib.contextmanager
 def computed_once(store: Store, names: Sequence[str], held: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Make relations ready on a connection on which others, that they read, are tables meanwhile.
+    """Lend a connection with relations ready and others, which they read, held as tables for that time.
 
     Args:
         store: a lake.
         names: the relations.
-        held: what is computed, each after those it reads.
+        held: the relations to hold, each after those it reads.
     """
-    # Without what is stored a connection holds what several relations read as it is.
+    # Without stored answers, the connection already holds what several relations read.
     held = held if store.stored else ()
     try:
         for name in held:
             schema = f"{name.rpartition('.')[0]}." if "." in name else ""
-            # A damaged file is met here, and left out.
+            # A damaged file shows here, and is left out.
             store.rows(f"CREATE OR REPLACE TABLE {schema}_held AS FROM {name}")
             store.prepare(name).execute(
                 f"DROP VIEW {name}; ALTER TABLE {schema}_held RENAME TO {name.removeprefix(schema)}"
@@ -54,16 +54,16 @@ def computed_once(store: Store, names: Sequence[str], held: Sequence[str]) -> It
     finally:
         connection = store.prepare("")
         for name in held:
-            # On a connection that was opened anew meanwhile it is a view.
+            # On a connection that was reopened meanwhile it is still a view.
             with contextlib.suppress(duckdb.Error):
                 connection.execute(f"DROP TABLE {name}")
         store.relations.expire(held)
 
 
 def shared(names: Sequence[str]) -> list[str]:
-    """Return the relations to hold, each after those it uses: private ones that two or more of `names` are made from.
+    """Return the relations to hold, in dependency order: private ones that two or more of `names` depend on.
 
-    One that only another of them uses is computed with that one.
+    A relation used only by another held one is computed with that one.
     """
     readers: dict[str, set[str]] = {}
     for name in names:
@@ -89,5 +89,5 @@ def _is_computed(entry: modules.Module) -> bool:
 
 
 def _may_be_held(entry: modules.Module) -> bool:
-    # The star's dimensions are small, and each of its facts looks its keys up there.
+    # The star's dimensions are small, and each fact looks up its keys there.
     return not entry.public or entry.folder == STAR

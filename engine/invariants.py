@@ -1,4 +1,4 @@
-"""Whether a lake's rows keep the laws of `sql/invariants` and the keys of the relations that are stored."""
+"""Checks a lake's rows against `sql/invariants` and the keys of the stored relations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .store import Store
 
 
 def broken(store: Store) -> list[tuple[str, int]]:
-    """Return the laws that a lake breaks, each with the number of rows that break it. Empty when all hold."""
+    """Return the invariants that a lake violates, each with the number of violating rows. Empty if all hold."""
     laws = [
         (f"{entry.name} has one row for each {', '.join(entry.key)}.", keys.breaches(entry))
         for entry in keys.keyed()

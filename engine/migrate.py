@@ -1,4 +1,4 @@
-"""A lake of format 1 becomes one of this format: its events stay, its catalog and settings move, answers come anew."""
+"""Migrates a lake of format 1: its events stay, its catalog and settings move, its answers are recomputed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .storage.layout import FORMAT_VERSION, Layout
 from .storage.paths import TRACE_ID, parquet_rows, plain_files, readable
 from .storage.tables import Tables
 
-#: What format 1 has beside the events.
+#: What format 1 stores besides the events.
 _FORMER = ("traces", "settings", "marts", "aside")
 
 
 def migrate(root: Path) -> int:
-    """Bring a lake of format 1 to this format; return the number of its traces, whose answers are not computed yet.
+    """Migrate a lake of format 1; return the number of its traces, whose answers are not computed yet.
 
-    A migration that was interrupted begins anew, or ends.
+    An interrupted migration starts over, or finishes.
 
     Raises:
         UsageError: there is no lake of format 1.
-        InputError: an entry of its catalog, or settings, cannot be read.
+        InputError: a catalog entry, or settings, cannot be read.
     """
     layout = Layout(root)
     try:
@@ -35,7 +35,7 @@ def migrate(root: Path) -> int:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{root}: no lake that can be migrated: {error}") from error
     if version == FORMAT_VERSION:
-        # A migration that was killed before its last step has left them; a cache of that name is this format's, too.
+        # A migration killed before its last step leaves these; a folder `aside` is also a cache of the current format.
         for name in _FORMER:
             if root / name != layout.aside:
                 remove_folder(root / name)
@@ -59,7 +59,7 @@ def migrate(root: Path) -> int:
 
 
 def _trace_of(path: Path) -> str:
-    """Return the trace in a file's name; nothing where it names none."""
+    """Return the trace id in a file's name; empty if there is none."""
     trace_id = path.stem.removeprefix("trace_id=")
     return trace_id if TRACE_ID.fullmatch(trace_id) else ""
 

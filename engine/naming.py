@@ -1,4 +1,4 @@
-"""Which trace a word names: its name, its id, or the beginning of one."""
+"""Resolves the user's name for a trace: its name, its id, or a prefix of either."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import InputError, UsageError
 from .sql.near import guess
 from .storage.paths import Place, readable
 
-#: Names are told from the catalog alone: most questions about a trace need no more of the relation `traces`.
+#: Names come from the catalog alone: most queries about a trace do not otherwise need the relation `traces`.
 _NAMED = """
 SELECT c.trace_id, coalesce(s.value, c.trace) AS trace
 FROM _catalog AS c LEFT JOIN _settings AS s ON s.trace_id = c.trace_id AND s.key = 'trace'
@@ -23,12 +23,12 @@ def resolve(ask: Ask, lake: Place, trace: str, found: dict[str, str]) -> str:
 
     Args:
         ask: runs queries.
-        lake: where the lake is.
-        trace: a name, an id, or the beginning of one.
-        found: what other words were found to name.
+        lake: the lake's location.
+        trace: a name, an id, or a prefix of either.
+        found: the cache of names resolved before.
 
     Raises:
-        UsageError: no trace, or more than one, is so named.
+        UsageError: it matches no trace, or more than one.
     """
     if trace not in found:
         found[trace] = _resolve(ask, lake, readable(trace))
@@ -55,16 +55,16 @@ def _resolve(ask: Ask, lake: Place, trace: str) -> str:
 
 
 def damaged_one(trace: str, damaged: Collection[str]) -> str | None:
-    """Return the one trace without a readable catalog row that an id, or the beginning of one, names."""
+    """Return the id of the one trace without a readable catalog row that an id, or a prefix of one, names."""
     found = [trace_id for trace_id in damaged if len(trace) >= 2 and trace_id.startswith(trace)]
     return found[0] if len(found) == 1 else None
 
 
 def check_answerable(aside: list[tuple[str, str]], trace: str) -> None:
-    """Check that a trace that was asked for by name has an answer.
+    """Check that a trace requested by name can be answered.
 
     Raises:
-        InputError: it is set aside.
+        InputError: it is excluded.
     """
     if aside:
         raise InputError(

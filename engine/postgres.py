@@ -1,7 +1,7 @@
-"""The star schema in a PostgreSQL server: tables of a schema, replaced in one transaction.
+"""The star schema on a PostgreSQL server: tables of one schema, replaced in one transaction.
 
-Who reads sees the rows of before until all new ones are there. Tables that have the columns of now are emptied and
-filled again, so that views on them and rights to them stay.
+Readers see the previous rows until the commit. Tables whose columns are unchanged are truncated and refilled, so
+that views on them and grants remain.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[object, ...]]
 
 _TYPES = {"VARCHAR": "text", "DOUBLE": "double precision", "TIMESTAMP": "timestamp without time zone"}
-#: How the comment of a table ends that an export may replace.
+#: How the comment of a table ends if an export may replace it.
 _OURS = "Written by tracelake export --star; the next one replaces it."
-#: What stands for itself in no text of COPY. PostgreSQL has no text with a zero byte: its picture stands for it.
+#: Characters that COPY's text format escapes. PostgreSQL text cannot hold a zero byte; its symbol ␀ replaces it.
 _ESCAPES = ((r"'\'", r"'\\'"), ("chr(9)", r"'\t'"), ("chr(10)", r"'\n'"), ("chr(13)", r"'\r'"), ("chr(0)", "'␀'"))
-#: Rows sent at once.
+#: Rows per batch.
 _BATCH = 50_000
-#: PostgreSQL cuts longer names short.
+#: PostgreSQL truncates longer names.
 _LONGEST = 63
 
 
@@ -37,18 +37,18 @@ def write(
     entries: Sequence[modules.Module],
     done: Callable[[int, int], None],
 ) -> list[tuple[str, int]]:
-    """Replace the tables of the star in a schema, and return the rows of each.
+    """Replace the tables of the star in a schema, and return the row count of each.
 
     Args:
         rows: the connection that has the relations.
-        address: of the server and the database, postgresql://…; its password is in no message.
-        schema: made where it is not there; other tables in it are left alone.
+        address: of the server and the database, postgresql://…; no message shows its password.
+        schema: created if missing; other tables in it are left alone.
         entries: the relations, each after those it refers to.
         done: called after each relation.
 
     Raises:
-        UsageError: the address or the schema's name cannot be used, psycopg is missing, or a table there is not ours.
-        InputError: the server refuses.
+        UsageError: the address or the schema's name is invalid, psycopg is missing, or a table there is not ours.
+        InputError: the server reports an error.
     """
     try:
         import psycopg
@@ -73,7 +73,7 @@ def write(
 
 
 def _without_secrets(given: Mapping[str, object]) -> str:
-    """Return an address as it may be shown: server, port and database."""
+    """Return an address without credentials: server, port and database."""
     port = f":{given['port']}" if given.get("port") else ""
     return f"postgresql://{given.get('host') or ''}{port}/{quote(str(given.get('dbname') or ''))}"
 
@@ -85,8 +85,8 @@ def _replace(
     entries: Sequence[modules.Module],
     done: Callable[[int, int], None],
 ) -> Iterator[tuple[str, int]]:
-    """Fill the tables, in the transaction that the caller ends; yield the rows of each."""
-    # Of two exports at once the second waits.
+    """Fill the tables in the transaction that the caller commits; yield the row count of each."""
+    # The second of two concurrent exports waits.
     _run(server, "SELECT pg_advisory_xact_lock(hashtext('tracelake export'))")
     _run(server, f"CREATE SCHEMA IF NOT EXISTS {schema}")
     _empty(server, schema, entries)
@@ -108,7 +108,7 @@ def _replace(
 
 
 def _empty(server: Connection, schema: str, entries: Sequence[modules.Module]) -> None:
-    """Have empty tables, without foreign keys: those that are there, or new ones where columns differ.
+    """Leave empty tables without foreign keys: truncate those with the same columns, else recreate all.
 
     Raises:
         UsageError: a table of that name is not ours.
@@ -135,7 +135,7 @@ def _empty(server: Connection, schema: str, entries: Sequence[modules.Module]) -
 
 
 def _columns(server: Connection, table: str) -> list[tuple[object, ...]]:
-    """Return the columns of a table, and their types; none where it is not there."""
+    """Return the columns of a table and their types; empty if the table does not exist."""
     return _run(
         server,
         "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
@@ -144,7 +144,7 @@ def _columns(server: Connection, table: str) -> list[tuple[object, ...]]:
 
 
 def _fill(server: Connection, rows: duckdb.DuckDBPyConnection, table: str, entry: modules.Module) -> int:
-    """Send a relation's rows in PostgreSQL's own text format, batch by batch; return their number."""
+    """Send a relation's rows in PostgreSQL's text format, in batches; return their number."""
     count = 0
     cells = ", chr(9), ".join(f"coalesce({_cell(column)}, '\\N')" for column in entry.columns)
     lines = rows.sql(f"SELECT concat({cells}, chr(10)) FROM {entry.name}").to_arrow_reader(_BATCH)
@@ -156,7 +156,7 @@ def _fill(server: Connection, rows: duckdb.DuckDBPyConnection, table: str, entry
 
 
 def _cell(column: modules.Column) -> str:
-    """Return a column as text of COPY."""
+    """Return the SQL of a column as COPY text."""
     if column.type != "VARCHAR":
         return f'CAST("{column.name}" AS VARCHAR)'
     text = f'"{column.name}"'
@@ -178,6 +178,6 @@ def _quoted(name: str) -> str:
 
 
 def _run(server: Connection, statement: str) -> list[tuple[object, ...]]:
-    """Run one of our own statements; return its rows."""
+    """Run a trusted statement; return its rows."""
     cursor = server.execute(statement.encode())
     return cursor.fetchall() if cursor.description else []

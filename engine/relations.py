@@ -1,4 +1,4 @@
-"""The relations of a connection that are no views over stored rows: lookup tables, rows in memory, views and macros."""
+"""The relations of a connection that are not views over stored rows: lookup tables, held rows, views, macros."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     import duckdb
 
 
-#: What is no module, and is filled from the catalog.
+#: Relations without a module, filled from the catalog.
 BASE = frozenset({"_entries", "_catalog", "_settings", "_set_aside", "_event_rows"})
-#: Words of a query about all relations, of one that may show comments, and of one about all unless it names some.
+#: Words of a query about all relations, of one that may show comments, and of one about all if it names none.
 _CATALOG = re.compile(r"\b(tables|duckdb_\w+|information_schema|pg_catalog|sqlite_master)\b", re.IGNORECASE)
 _COMMENTED = re.compile(r"\b(duckdb_\w+|information_schema|pg_catalog)\b", re.IGNORECASE)
 _DESCRIPTION = re.compile(r"\b(show|describe|summarize)\b", re.IGNORECASE)
 
 
 def named(query: str) -> set[str]:
-    """Return the relations, what the catalog fills and the tables of rules' functions, that a query may name."""
+    """Return the relations, catalog tables and tables of rule functions that a query may name."""
     functions = modules.RULE_FUNCTIONS.items()
     tables = {table for function, table in functions if function in query}
     return modules.names_in(query) | tables | {name for name in BASE if name in query}
 
 
 def shows_comments(query: str) -> bool:
-    """Return whether a query may show comments, which take seconds to make: SHOW and DESCRIBE do not."""
+    """Return whether a query may show comments, which take seconds to create: SHOW and DESCRIBE do not."""
     return _COMMENTED.search(query) is not None
 
 
@@ -41,39 +41,39 @@ def is_of_all(query: str, names: Collection[str]) -> bool:
 
 
 class Relations:
-    """Which relations a connection has, and whether they are still what they rest on."""
+    """Which relations a connection has, and whether they are up to date."""
 
     def __init__(self, lookups: LookupTables, answers: Stored, *, stored: bool) -> None:
-        """Create nothing yet.
+        """Initialise without creating any.
 
         Args:
             lookups: the lookup tables of the connection.
             answers: the stored answers that it reads.
-            stored: whether it reads them; without, what would be stored is held in memory.
+            stored: whether it reads them; if false, what would be stored is held in memory.
         """
         self._lookups = lookups
         self._answers = answers
         self._stored = stored
-        #: The relations that are there, and those of them that have their comments.
+        #: The relations that exist, and those of them that have comments.
         self.created: set[str] = set()
         self.commented: set[str] = set()
-        #: Where answers are computed: those that are tables, and what is known of their rows.
+        #: Without stored answers: the relations that are tables.
         self._tables: set[str] = set()
-        #: Views that surely have no rows, made without what they are made from.
+        #: Views known to have no rows, created without their sources.
         self._emptied: set[str] = set()
-        #: What stands for each relation that is held in memory: TABLE, or VIEW where it has no rows.
+        #: The kind of each relation held in memory: TABLE, or VIEW if it has no rows.
         self._kinds: dict[str, str] = {}
         self._emptiness = Emptiness(
             lambda name: name in self.created and name not in self._tables, lambda: self._answers.catalog.formats
         )
 
     def clear(self) -> None:
-        """Forget a connection that was closed."""
+        """Forget everything about a closed connection."""
         for known in (self.created, self.commented, self._tables, self._emptied, self._kinds, self._emptiness):
             known.clear()
 
     def is_stored(self, entry: modules.Module) -> bool:
-        """Whether a relation's rows are files: not where they rest on what was given to this connection alone."""
+        """Whether a relation's rows are in files: not if they depend on lookup rows given to this connection only."""
         return (
             self._stored
             and entry.name in modules.stored()
@@ -85,7 +85,7 @@ class Relations:
         return entry.in_memory or entry.name in self._tables
 
     def choose_tables(self, connection: duckdb.DuckDBPyConnection, order: Sequence[modules.Module]) -> None:
-        """Where answers are computed, choose which of the relations that are needed are made as tables."""
+        """Without stored answers, choose which of the needed relations become tables."""
         if self._stored:
             return
         kept = {entry.name for entry in order if entry.kept}
@@ -97,9 +97,9 @@ class Relations:
         self._tables |= chosen
 
     def recompute(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Compute those relations anew that are held in memory, of some names that are there.
+        """Recompute those of some existing relations that are held in memory.
 
-        Those that rest on files of other relations wait for the next question, which brings these up to date.
+        Those that depend on files of other relations wait for the next query, which brings these up to date.
         """
         wanted = self.created.intersection(names)
         for entry in modules.relations():
@@ -113,13 +113,13 @@ class Relations:
                 connection.execute(f"DELETE FROM {entry.name}; INSERT INTO {entry.name} {entry.query}")
 
     def expire(self, names: Iterable[str]) -> None:
-        """Have relations that are held in memory computed again by the next query that needs them."""
+        """Have relations that are held in memory recomputed by the next query that needs them."""
         for known in (self.created, self.commented, self._emptied):
             known.difference_update(names)
         self._emptiness.changed()
 
     def renew_above(self, connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
-        """Have all that is made from a lookup table see its rows; return what waits for the next question."""
+        """Update what depends on a lookup table; return the stored relations to be made ready again."""
         above = {entry.name for entry in modules.relations() if table in modules.sources(entry.name)}
         self.recompute(connection, above)
         stored = above & self._answers.pointed
@@ -128,11 +128,11 @@ class Relations:
         return stored
 
     def uncommented(self) -> list[modules.Module]:
-        """Return the public relations without their comments: of a column each takes as long as to plan its view."""
+        """Return the public relations without comments: commenting a column takes as long as planning its view."""
         return [entry for entry in modules.modules() if entry.public and entry.name not in self.commented]
 
     def comment(self, connection: duckdb.DuckDBPyConnection, entries: Collection[modules.Module]) -> None:
-        """Have relations that are there, and their columns, show what they mean."""
+        """Add comments to existing relations and their columns."""
         from .sql.comments import statements
 
         if entries:
@@ -142,13 +142,13 @@ class Relations:
         self.commented.update(entry.name for entry in entries)
 
     def create(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Create a relation whose rows are not in files of its own; a view is bound where a question names it."""
+        """Create a relation that has no files of its own; a view is bound when a query names it."""
         if entry.kind == "TABLE":
             self._lookups.create(connection, entry)
         elif self._is_table(entry):
             self._create_table(connection, entry)
         elif not self._stored and entry.kind == "VIEW" and self._emptiness.reads_nothing(entry):
-            # To plan what it is made from takes as long as if there were rows.
+            # Planning its sources would take as long as if there were rows.
             parsed.execute(connection, empty_view(entry, connection))
             self._emptied.add(entry.name)
             self._kinds[entry.name] = "VIEW"
@@ -157,7 +157,7 @@ class Relations:
             self._kinds.pop(entry.name, None)
 
     def _create_table(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Create the table of a relation whose rows are held in memory; where it has none, a view in its place."""
+        """Create the table of a relation held in memory; if it has no rows, a view instead."""
         if entry.name in self._kinds:
             connection.execute(f"DROP {self._kinds.pop(entry.name)} {entry.name}")
         if self._emptiness.of_no_trace(entry) or (not self._stored and self._emptiness.reads_nothing(entry)):

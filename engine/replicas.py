@@ -1,4 +1,4 @@
-"""The one way to the replicas of other tools' figures: by name, so that the product works where they were taken out."""
+"""Loads the replicas of other tools' figures by name, so that the product works without them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .errors import UsageError
 
 
 def of(package: str) -> Any:
-    """Return the replicas' part of a package, as `reports`; None where it was taken out."""
+    """Return a package's `compat` part, for example of `reports`; None if it was removed."""
     name = f"{__package__.rpartition('.')[0]}.{package}.compat"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 def find(package: str) -> Any:
-    """Return the replicas' part of a package.
+    """Return a package's `compat` part.
 
     Raises:
-        UsageError: it was taken out.
+        UsageError: it was removed.
     """
     if (found := of(package)) is None:
         raise UsageError("compat: this tracelake has no replicas of other tools' figures.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-#: Lanes: events that questions want together lie together. In a serving trace recorded with stacks 88 % of the
-#: events are Python frames and 1 % are device operations, so a device question reads 1 % of the bytes.
+#: Lanes: events that are queried together are stored together. In a serving trace recorded with stacks 88 % of the
+#: events are Python frames and 1 % are device operations, so a query about the device reads 1 % of the bytes.
 LANES = ("device", "host", "python", "flow", "meta")
 
 #: Columns of every event file, in order: name -> DuckDB type.
@@ -28,7 +28,7 @@ EVENT_COLUMNS: dict[str, str] = {
     "extra": "VARCHAR",
 }
 
-#: Columns of a catalog entry, in order: name -> DuckDB type. The settings of a trace stand in a table of their own; the
+#: Columns of a catalog entry, in order: name -> DuckDB type. The settings of a trace are in a separate table; the
 #: view `traces` joins the two.
 CATALOG_COLUMNS: dict[str, str] = {
     "trace_id": "VARCHAR",
@@ -76,7 +76,7 @@ CATALOG_COLUMNS: dict[str, str] = {
 }
 
 
-#: Columns of a catalog entry that say what its answers are; see `catalog.State`. Of a trace the latest row counts.
+#: Columns of a catalog entry with the state of its answers, see `catalog.State`; a trace's latest row applies.
 STATE_COLUMNS: dict[str, str] = {
     "row_id": "VARCHAR",
     "removed": "BOOLEAN",
@@ -99,15 +99,15 @@ def column_list(columns: dict[str, str]) -> str:
 
 
 def empty_select(columns: dict[str, str]) -> str:
-    """Return a SELECT with these columns and no rows: what a relation without files is made from."""
+    """Return a SELECT with these columns and no rows, for a relation without files."""
     return "SELECT " + ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in columns.items()) + " WHERE false"
 
 
 def with_trace_ids(query: str, kind: str) -> str:
-    """Return a SELECT of a query's columns with the traces' ids in a type."""
+    """Return a SELECT of a query's columns with the trace ids cast to a type."""
     return f"SELECT * REPLACE (CAST(trace_id AS {kind}) AS trace_id) FROM ({query})"
 
 
 def cast(column: str, kind: str) -> str:
-    """Return a column in a type, under its name."""
+    """Return a column cast to a type, under its own name."""
     return f'CAST("{column}" AS {kind}) AS "{column}"'

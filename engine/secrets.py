@@ -1,8 +1,8 @@
-"""Credentials in what files and messages say are replaced by what they were: `[redacted:github_token]`.
+"""Replaces credentials in data and messages by their kind: `[redacted:github_token]`.
 
-The patterns are rows of the table `secret_patterns`. They fit text and JSON text alike, and are applied in two ways:
-`redacted` works on one text, `suspected`, `matches` and `clean` are SQL over a column. A search for the rows' literals
-comes first, so that text without any costs a scan of it, and a pattern is tried on few texts.
+The patterns are rows of the table `secret_patterns`. They match plain text and JSON, and are applied in two ways:
+`redacted` works on one text; `suspected`, `matches` and `clean` return SQL over a column. A search for the patterns'
+literals comes first, so that most texts cost one scan and few are matched against a pattern.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from .sql.modules import csv_file, quoted
 
-#: How every replacement begins; counting them counts what was replaced.
+#: How every replacement begins; counting it counts replacements.
 MARK = "[redacted:"
-#: Shorter text is no credential.
+#: Shorter text cannot hold a credential.
 SHORTEST = 8
-#: No match is shorter, but for that of a password in a URL, which has an @.
+#: No match is shorter, except that of a password in a URL, which contains an @.
 SHORTEST_MATCH = 11
-#: Characters of a text whose answer is cached.
+#: Results for texts up to this many characters are cached.
 _SHORT = 1024
 
 
@@ -29,9 +29,9 @@ class Pattern:
     """One kind of credential.
 
     Attributes:
-        secret: what it is.
-        literals: texts, one of which every match contains.
-        pattern: a regular expression in the syntax that RE2 and Python share; groups stay.
+        secret: the kind.
+        literals: texts; every match contains one of them.
+        pattern: a regular expression in the syntax common to RE2 and Python; groups are kept.
     """
 
     secret: str
@@ -40,21 +40,21 @@ class Pattern:
 
     @functools.cached_property
     def regex(self) -> re.Pattern[str]:
-        """The pattern, compiled when a text first holds one of its literals: all of them take 8 ms."""
+        """The pattern, compiled when a text first contains one of its literals: compiling all takes 8 ms."""
         return re.compile(self.pattern, re.ASCII)
 
     @functools.cached_property
     def beginning(self) -> re.Pattern[str]:
-        """What matches the beginning of a credential at the end of a text."""
+        """A pattern for a truncated credential at the end of a text."""
         cut = re.sub(r"\{[0-9]+,\}", "*", self.pattern).replace("={1,2}", "={0,2}").replace(r"\.", r"\.?")
         if self.secret == "url_password":
-            # The number of a port is not a secret.
+            # A port number is not a secret.
             cut = cut.replace(":)", r":)(?![0-9]{1,5}\Z)").replace("(@)", "()")
         return re.compile(rf"(?:{cut})\Z", re.ASCII)
 
     @property
     def replacement(self) -> str:
-        """What takes the place of a match, the groups that stay among it."""
+        """The replacement of a match, including the groups that are kept."""
         before, after = (rf"\{nth}" if self.regex.groups >= nth else "" for nth in (1, 2))
         return f"{before}{MARK}{self.secret}]{after}"
 
@@ -68,11 +68,11 @@ def patterns() -> tuple[Pattern, ...]:
 
 
 def redacted(text: str, *, cut_off: bool = False) -> tuple[str, int]:
-    """Return text, plain or JSON, with its credentials replaced, and how many were.
+    """Return text, plain or JSON, with its credentials replaced, and their number.
 
     Args:
         text: the text.
-        cut_off: it may end inside a credential, of which the beginning is replaced.
+        cut_off: the text may end inside a credential, whose beginning is then replaced.
     """
     count = 0
     if len(text) >= SHORTEST:
@@ -94,7 +94,7 @@ def redact(text: str) -> str:
 
 
 def holds_any(text: str) -> bool:
-    """Whether a text holds a credential; of a short one, as names are, the answer is cached."""
+    """Whether a text holds a credential; for short texts, such as names, the answer is cached."""
     return _short_holds_any(text) if len(text) <= _SHORT else redacted(text)[1] > 0
 
 
@@ -104,7 +104,7 @@ def _short_holds_any(text: str) -> bool:
 
 
 def holds_literal(text: str) -> bool:
-    """Whether a text holds what every credential has some of; a text without holds none, by itself or among others."""
+    """Whether a text contains any pattern's literal; a text without one holds no credential, alone or joined."""
     return _any_literal().search(text) is not None
 
 
@@ -114,7 +114,7 @@ def _any_literal() -> re.Pattern[str]:
 
 
 def holds_any_in_lower_case(text: str) -> bool:
-    """Whether a text, whose letters were made small ones, held a credential."""
+    """Whether a text that was lower-cased holds a credential."""
     return any(
         re.search(pattern.pattern, text, re.ASCII | re.IGNORECASE)
         for pattern in patterns()
@@ -124,22 +124,22 @@ def holds_any_in_lower_case(text: str) -> bool:
 
 @functools.cache
 def literals() -> str:
-    """Return the regular expression of all literals, in the syntax that RE2 and Python share."""
+    """Return the regular expression of all literals, in the syntax common to RE2 and Python."""
     return "|".join(dict.fromkeys(re.escape(literal) for pattern in patterns() for literal in pattern.literals))
 
 
 def suspected(column: str, *, json: bool = False) -> str:
-    """Return the SQL condition that a column holds a literal; false or NULL for NULL.
+    """Return the SQL condition that a column contains a literal; false or NULL for NULL.
 
     Args:
         column: the column, or an expression.
-        json: it holds a JSON object without white space between its members, most often one without strings. Of an
-            object that has none but its keys, only such with a _ or - in it are looked at.
+        json: it holds a JSON object without white space between its members, usually without strings. Objects whose
+            only strings are keys are searched only if they contain a _ or -.
     """
     literal = f"regexp_matches({column}, {quoted(literals())})"
     if not json:
         return literal
-    # CASE, since the parts of a conjunction are tried in any order, and a short text is found fastest.
+    # CASE, since DuckDB may evaluate the parts of a conjunction in any order, and these short texts are cheap to find.
     marks = " OR ".join(f"contains({column}, {quoted(text)})" for text in ("[", "_", "-", ':"'))
     return f"CASE WHEN {marks} THEN {literal} ELSE false END"
 
@@ -150,7 +150,7 @@ def found(column: str) -> str:
 
 
 def matches(column: str, options: str = "") -> str:
-    """Return the SQL condition that a column matches a pattern, literals or not; NULL for NULL."""
+    """Return the SQL condition that a column matches a pattern, without the literal search; NULL for NULL."""
     whole = "|".join(f"(?:{pattern.pattern})" for pattern in patterns())
     return f"regexp_matches({column}, {quoted(whole)}, '{options}')"
 

@@ -1,4 +1,4 @@
-"""The settings of a trace: which there are, what their values may be, and which its answers depend on."""
+"""The settings of a trace: their names, their valid values, and which of them its answers depend on."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import duckdb
 from .errors import UsageError
 from .storage.paths import readable
 
-#: Settings with a type of their own; any other key is a tag. The view `traces` gives each its column.
+#: Settings with a type of their own; any other key is a tag. The view `traces` has a column for each.
 INTEGER_SETTINGS = ("rank", "num_layers", "blocks_per_layer", "tp", "ep", "dp", "pp")
 TEXT_SETTINGS = ("trace", "run", "model", "profile", "anchor", "anchor_role", "hardware", "config", "dedup")
 ANCHOR_ROLES = ("begin", "inside", "end")
-#: Rules for rows of an Ascend trace that show one thing twice: ours, the one of published figures, or all rows count.
+#: Rules for duplicate rows of an Ascend trace: ours, that of published figures, or keep all.
 DEDUP_RULES = ("tracelake", "compat", "none")
-#: Former names of them, which stored settings may have, too.
+#: Former names of the rules, which stored settings may still have.
 _FORMER_RULES = {"seed": "compat"}
 
 
 def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
-    """Return settings as text, checked.
+    """Validate settings and return them as text.
 
     Raises:
-        UsageError: a number or a time is not one, a regular expression cannot be compiled, or a role is unknown.
+        UsageError: a number or a time is invalid, a regular expression does not compile, or a role is unknown.
     """
     checked: dict[str, str | None] = {}
     for key, value in settings.items():
@@ -49,7 +49,7 @@ def check_settings(settings: dict[str, Any]) -> dict[str, str | None]:
 
 
 def dedup_rule(name: str) -> str:
-    """Return a rule for rows that show one thing twice, given its name or its former one.
+    """Return the rule for duplicate rows, given its current or former name.
 
     Raises:
         UsageError: there is no such rule.
@@ -61,7 +61,7 @@ def dedup_rule(name: str) -> str:
 
 
 def moment(text: str) -> str:
-    """Return when a trace was recorded as ISO 8601 in UTC; without a zone it is in UTC already.
+    """Return a recording time as ISO 8601 in UTC; a time without a zone is taken as UTC.
 
     Raises:
         UsageError: it is neither a date nor a date with a time.
@@ -77,7 +77,7 @@ def moment(text: str) -> str:
 
 def _check_pattern(pattern: str) -> None:
     try:
-        # Not on DuckDB's own connection of the process, which is the caller's.
+        # Not on DuckDB's default connection, which belongs to the caller.
         with duckdb.connect() as connection:
             connection.execute("SELECT regexp_matches('', $1)", [pattern]).fetchall()
     except duckdb.Error as error:
@@ -86,5 +86,5 @@ def _check_pattern(pattern: str) -> None:
 
 
 def changes_answers(key: str) -> bool:
-    """Whether what is computed of a trace depends on a setting: not on its name, and on no tag."""
+    """Whether the answers of a trace depend on a setting: not on its name, nor on tags."""
     return key in (*INTEGER_SETTINGS, *TEXT_SETTINGS) and key != "trace"

@@ -1,4 +1,4 @@
-"""A lake, opened: its DuckDB connection with every relation in place."""
+"""An open lake: its DuckDB connection with every relation in place."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .storage.paths import Place
 from .stored import Stored
 
 T = TypeVar("T")
-#: What a lake is opened with where nothing else is asked for.
+#: Default of `stored`.
 STORED = True
-#: Stale traces that a question about all renews before it answers: as many as are computed together.
+#: The most stale traces that a query over all of them renews before it answers.
 RENEWED_AT_ONCE = 16
 
 
 class Store:
     """A lake on disk and the connection that answers questions about it.
 
-    The connection is an in-memory DuckDB: the Parquet files are the truth and nothing in DuckDB outlives the process.
-    It reaches no file but the lake's, see `guard`, unless `unsafe` is set.
+    The connection is an in-memory DuckDB: the Parquet files are the truth, and nothing in DuckDB outlives the process.
+    It can only read the lake's files, see `guard`, unless `unsafe` is set.
     """
 
     def __init__(
@@ -44,46 +44,46 @@ class Store:
         unsafe: bool = False,
         stored: bool | None = None,
     ) -> None:
-        """Open the lake at `path`, making an empty one where nothing is.
+        """Open the lake at `path`, creating an empty one if there is none.
 
         Args:
             path: the lake's folder, or its address in an object store.
-            create: make one where nothing is.
+            create: create a lake if there is none.
             memory_limit: DuckDB's, as in "4GB".
-            unsafe: questions may do all that DuckDB can: read and write any file, attach databases, change settings.
-            stored: read the answers that are stored, and store those that are missing. Without it each question
-                computes what it needs from the events of all traces, in memory and for this connection alone.
+            unsafe: queries may do all that DuckDB can: read and write any file, attach databases, change settings.
+            stored: read the stored answers, and store missing ones. If false, each query computes all it needs from the
+                events of all traces, in memory and for this connection only.
 
         Raises:
-            UsageError: no lake is there and `create` is false, or the folder holds other things.
+            UsageError: there is no lake and `create` is false, or the folder holds other things.
             InputError: the lake is of a newer format, or cannot be read.
         """
         self.layout: Layout = open_layout(path, create=create)
         self.memory_limit = memory_limit
         self._unsafe = unsafe
         self.stored = STORED if stored is None else stored
-        #: The same lake without the guard, where it was asked for.
+        #: The same lake without the guard, once requested.
         self._door: Store | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.answers = Stored(self.layout)
         self.event_files = EventFiles(self.layout)
-        #: Relations are being made ready: what fails there is tried again there. Answers are being computed: what is
-        #: asked meanwhile is asked of those that are there. The events read those of the catalog as it is loaded.
+        #: `_making`: relations are being made ready; errors are retried there. `_renewing`: answers are being computed;
+        #: queries meanwhile use the existing ones. `_events_pointed`: the events view matches the loaded catalog.
         self._making = self._renewing = self._events_pointed = False
         self.lookups = lookups.LookupTables(self.layout)
         self.relations = Relations(self.lookups, self.answers, stored=self.stored)
 
     @property
     def path(self) -> Place:
-        """The lake's folder."""
+        """The lake's location."""
         return self.layout.root
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection that may do all that DuckDB can, with all relations created and up to date.
 
-        The open door: unlike `sql` it reads and writes any file (`COPY`, `ATTACH`, `read_csv`), changes settings, loads
-        extensions. It is a connection of its own: what is created there is not seen by `sql`, unless the lake was
+        Unlike `sql`, it reads and writes any file (`COPY`, `ATTACH`, `read_csv`), changes settings and loads
+        extensions. It is a separate connection: what is created there is not visible to `sql`, unless the lake was
         opened with `unsafe=True`.
         """
         return self._everything() if self._unsafe else self.unguarded.connection
@@ -98,14 +98,14 @@ class Store:
         return self._door
 
     def _everything(self, *, comments: bool = True) -> duckdb.DuckDBPyConnection:
-        """Return the connection, with all relations created, the public ones commented, and up to date."""
+        """Return the connection with all relations created and up to date, the public ones with comments."""
         return self._ready({*BASE, *(entry.name for entry in modules.relations())}, comments=comments)
 
     def sql(self, query: str, **parameters: Any) -> duckdb.DuckDBPyRelation:
-        """Return the answer to an SQL question as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
+        """Return the result of a SQL query as a DuckDB relation (`.pl()`, `.arrow()`, `.df()`, `.fetchall()`).
 
-        A question reads the lake and nothing else: it is a SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN), and reaches
-        no file but the lake's. `connection` is for all else, as is a lake opened with `unsafe=True`.
+        A query only reads the lake: it is a SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN), and can access no file but
+        the lake's. For anything else use `connection`, or open the lake with `unsafe=True`.
 
         Args:
             query: DuckDB SQL over the lake's relations.
@@ -132,20 +132,20 @@ class Store:
             raise
 
     def kept(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return the answer to a question that takes long to plan, computed once and held until it is asked again.
+        """Return the result of a query that is slow to plan, computed once and held until the query is run again.
 
-        Of a relation that `sql` returns every step (a filter, a projection, its rows) plans the whole question again.
+        Each step on a relation from `sql` (a filter, a projection, fetching rows) plans the whole query again.
         """
         name = f"kept_{hashlib.sha256(query.encode()).hexdigest()[:16]}"
         self.rows(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
         return self.sql(f"FROM {name}")
 
     def rows(self, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        """Return all rows of a small question; files that turn out to be damaged are left out, see `recover`."""
+        """Return all rows of a small query; files that turn out to be damaged are left out, see `recover`."""
         return self._fetched(query, parameters or [])[1]
 
     def objects(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Return all rows of a small question by column; `sql` plans it once for its columns, once for its rows."""
+        """Return all rows of a small query as dicts; `sql` would plan it twice, for its columns and its rows."""
         columns, rows = self._fetched(query, parameters or [])
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -159,24 +159,24 @@ class Store:
                     raise
 
     def prepare(self, query: str) -> duckdb.DuckDBPyConnection:
-        """Have what a question names ready, for one that is asked of an answer or of the connection returned."""
+        """Return the connection with the relations of a query ready, to run it there or on an existing result."""
         return self._ready(named(query))
 
     def refresh(self) -> None:
-        """See what other processes, or an ingest of this one, have published or removed since the last look."""
+        """Pick up what other processes, or an ingest in this one, have published or removed."""
         if self._door is not None:
             self._door.refresh()
         if self._connection is not None:
             self._until_whole(self._refresh)
 
     def _refresh(self) -> duckdb.DuckDBPyConnection:
-        """Return the connection, with the catalog as it is now."""
+        """Return the connection with the latest catalog loaded."""
         if self.answers.load(connection := self._opened()):
             self._see_catalog(connection)
         return connection
 
     def focus(self, *trace_ids: str) -> None:
-        """Be asked about these traces from now on: no file is read but theirs and of those that they rest on."""
+        """Restrict queries to these traces: only their files and those of traces they depend on are read."""
         self.answers.widen()
         connection = self.catalog_connection
         self.answers.focus = self.answers.related(connection, trace_ids)
@@ -189,25 +189,25 @@ class Store:
         self.relations.recompute(connection, (entry.name for entry in modules.relations()))
 
     def _point_at_events(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Have the events of all traces read but of those that are set aside: a file of theirs may be no Parquet."""
+        """Define the events view without excluded traces, whose files may not be Parquet."""
         for trace_id, reason in self.event_files.point(connection, for_many=not self.stored).items():
             aside.put(connection, self.layout, trace_id, EVENTS, reason)
         self._events_pointed = True
 
     def recover(self, error: Exception) -> bool:
-        """Find the damaged files that a question failed of, and leave them out; return whether to ask again.
+        """Find the damaged files that made a query fail, and exclude them; return whether to retry.
 
-        Rows that are stored are computed again. A trace whose events cannot be read is set aside.
+        Stored rows are recomputed. A trace whose events cannot be read is excluded.
 
         Raises:
-            DamagedError: relations are being made ready: the question is not to be asked again here.
-            InputError: an object store cannot be used.
+            DamagedError: relations are being made ready, and the retry happens there.
+            InputError: the object store cannot be used.
         """
         damage.check_reachable(error)
         if not damage.may_be_damage(error) or self._connection is None or not self.lookups.in_files:
             return self._door is not None and self._door.recover(error)
         if self.answers.catalog.loaded and not self.answers.catalog.is_current():
-            # Another process took away what was to be read, or replaced it.
+            # Another process has removed or replaced what the query read.
             found = damage.Found(fatal=damage.is_fatal(error))
         elif not (found := self._find_damage(error, self.answers.pointed)):
             return self._door is not None and self._door.recover(error)
@@ -232,7 +232,7 @@ class Store:
         self.answers.catalog.forget()
 
     def _until_whole(self, step: Callable[[], T]) -> T:
-        """Take a step, and again without the damaged files that it meets."""
+        """Run a step, and retry it without the damaged files that it meets."""
         if self._making:
             return step()
         while True:
@@ -247,45 +247,45 @@ class Store:
                 self._making = False
 
     def resolve(self, trace: str) -> str:
-        """Return the id of the trace that `trace` names: a name, an id, or the beginning of an id.
+        """Return the id of the trace that `trace` names: a name, an id, or a prefix of either.
 
         Raises:
-            UsageError: no trace, or more than one, is so named.
+            UsageError: it matches no trace, or more than one.
         """
         return naming.resolve(self.rows, self.path, trace, self.catalog.named)
 
     def check_answerable(self, trace_id: str, relation: str) -> None:
-        """Check that a relation has an answer about a trace.
+        """Check that a relation can be computed for a trace.
 
         Raises:
-            InputError: the trace is set aside.
+            InputError: the trace is excluded.
         """
         rows = self.rows("SELECT relation, reason FROM _set_aside WHERE trace_id = $1", [trace_id])
         naming.check_answerable([row for row in rows if row[0] in modules.sources(relation)], trace_id)
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog, loaded."""
+        """The loaded catalog."""
         self._ready(["_catalog"])
         return self.answers.catalog
 
     @property
     def catalog_connection(self) -> duckdb.DuckDBPyConnection:
-        """The connection with the catalog."""
+        """The connection, with the catalog loaded."""
         return self._ready(["_catalog"])
 
     def renew(self, traces: Iterable[str]) -> None:
-        """Compute the answers of those traces again that are stale.
+        """Recompute the answers of those of the traces that are stale.
 
         Raises:
-            DamagedError: files of events cannot be read.
-            InputError: rows that a user gave a lookup table cannot be read.
+            DamagedError: event files cannot be read.
+            InputError: a user's lookup rows cannot be read.
         """
         if self.stored and self.catalog.loaded and (stale := {*self.answers.stale(traces)}):
             self._until_whole(lambda: self._renew(stale))
 
     def _renew(self, stale: Set[str], lost: Set[str] = frozenset()) -> None:
-        """Compute answers that are stale or lost."""
+        """Recompute answers that are stale or lost."""
         bring = computing.renew.bring
         bring(self.layout, self.answers, self.event_files, self._refresh, stale, lost, self.memory_limit)
         self.answers.catalog.forget()
@@ -314,7 +314,7 @@ class Store:
                 known.clear()
 
     def _ready(self, names: Iterable[str], *, comments: bool = False) -> duckdb.DuckDBPyConnection:
-        """Return the connection, with these relations created and what they rest on up to date."""
+        """Return the connection with these relations created and their dependencies up to date."""
         wanted = set(names)
         return self._until_whole(lambda: self._make_ready(wanted, comments))
 
@@ -322,7 +322,7 @@ class Store:
         connection = self._opened()
         for table in self.lookups.reread(connection):
             self.relations.renew_above(connection, table)
-        # What stored rows were made from is not needed to read them, and to create it takes longer than that.
+        # Reading stored rows does not need the relations they were computed from, and creating those takes longer.
         order = modules.in_order(modules.closure(names, self.relations.is_stored))
         base = names.union(*(entry.uses for entry in order if not self.relations.is_stored(entry))) & BASE
         stored = [entry for entry in order if self.relations.is_stored(entry)]
@@ -335,7 +335,7 @@ class Store:
         self.relations.choose_tables(connection, order)
         uncommented = self.relations.uncommented() if comments else []
         if self.stored and (uncommented or ("_event_rows" in base and not self._events_pointed)):
-            # To create or comment on a view binds it, and each that reads events would look at all their files.
+            # Creating or commenting a view binds it, and binding a view of events would open all their files.
             set_event_files(connection, [])
             self._events_pointed = False
         elif "_event_rows" in base and not self._events_pointed:
@@ -353,7 +353,7 @@ class Store:
         return connection
 
     def _bring_up_to_date(self, entries: Iterable[modules.Module]) -> None:
-        """Renew what is stale, where that is not much, and what is lost of some relations; say what is not renewed."""
+        """Renew stale answers if they are few, and lost rows of some relations; warn of what is not renewed."""
         if self._renewing:
             return
         stale, lost = {*self.answers.stale()}, set[str]().union(*map(self.answers.without_rows, entries))
@@ -368,11 +368,11 @@ class Store:
                 self._renewing = False
 
     def _point(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Have a stored relation read the files that count."""
+        """Define the view of a stored relation over the files with current rows."""
         try:
             self.answers.point(connection, entry)
         except duckdb.Error as error:
-            # DuckDB looks into the first of the files.
+            # DuckDB opens the first file.
             suspected = damage.may_be_damage(error) or isinstance(error, duckdb.BinderException)
             if suspected and (found := self._find_damage(error, [entry.name])):
                 raise damage.DamagedError(found) from error
@@ -380,7 +380,7 @@ class Store:
         self.relations.commented.discard(entry.name)
 
     def give(self, table: str, rows: Sequence[Sequence[object]], *, alone: bool = False) -> None:
-        """Put rows into a lookup table for as long as the lake is open, see `LookupTables.give`."""
+        """Add rows to a lookup table for as long as the lake is open, see `LookupTables.give`."""
         connection = self._ready([table])
         self.lookups.give(connection, table, rows, alone=alone)
         self._ready(self.relations.renew_above(connection, table))

@@ -1,4 +1,4 @@
-"""The stored answers of a lake, as one connection reads them: of which files, and whose are stale or lost."""
+"""The stored answers of a lake as seen by one connection: which files to read, and which are stale or lost."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .storage.tables import DataFile, Tables
 if TYPE_CHECKING:
     import duckdb
 
-#: The run that names say; one that was set goes before it.
+#: The run derived from file names; a run setting takes precedence.
 _RUN = "metadata ->> '$.places.run.value'"
-#: A table of a connection: the batches of each trace's answers, of those that are not asked about, too.
+#: A table of a connection: the batches of every trace's answers, including traces outside the focus.
 BATCHES = "_batches"
 
 
@@ -30,29 +30,29 @@ class Stored:
     """The tables and the catalog of a lake, and the views of a connection that read them."""
 
     def __init__(self, layout: Layout) -> None:
-        """Read nothing yet."""
+        """Initialise without reading."""
         self._layout = layout
         self.tables: Tables = Tables(layout.tables)
         self.catalog = Catalog(self.tables)
-        #: Relations whose views read the files of the catalog as it is loaded.
+        #: Relations whose views match the loaded catalog.
         self.pointed: set[str] = set()
-        #: The traces that are asked about; all where it is None.
+        #: The traces that queries are restricted to; None for all.
         self.focus: frozenset[str] | None = None
-        #: What is stale, after the states of the traces and what else it was worked out from.
+        #: Cached stale traces, after what they were derived from: the states, and the rules and focus.
         self._stale: tuple[dict[str, State], object, list[str]] | None = None
 
     @property
     def is_here(self) -> bool:
-        """Whether what is computed is seen by this connection alone."""
+        """Whether computed answers are visible to this connection only."""
         return isinstance(self.tables, Here)
 
     def see_here(self) -> None:
-        """Have what is computed from now on seen by this connection alone; the catalog is to be loaded again."""
+        """Keep answers computed from now on visible to this connection only; the catalog must be loaded again."""
         self.tables = Here(self._layout.tables, scratch())
         self.catalog = Catalog(self.tables)
 
     def load(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Fill a connection's catalog, with what is asked about; return whether anything had changed."""
+        """Load a connection's catalog, restricted to the focus; return whether anything had changed."""
         if not self.catalog.load(connection):
             return False
         columns = "trace_id, batch_id, linked_batch_id"
@@ -61,28 +61,28 @@ class Stored:
         return True
 
     def see(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Have a connection's catalog hold what is asked about, and views read its files."""
+        """Restrict a connection's catalog to the focus, and have all views defined again."""
         self.pointed.clear()
         if self.focus is not None:
             self.catalog.leave(connection, self.focus)
 
     def widen(self) -> None:
-        """Be asked about all traces again: what a connection's catalog has lost of them, the next load fills in."""
+        """Remove the focus; the next load restores the connection's catalog."""
         if self.focus is not None:
             self.focus = None
             self.catalog.forget()
 
     def stale(self, among: Iterable[str] | None = None) -> list[str]:
-        """Return the traces whose answers are not there, or were computed by other rules or settings than there are.
+        """Return the traces without answers, or with answers computed by other rules or settings than the current ones.
 
         Args:
-            among: these traces alone are looked at; all that are asked about if not given.
+            among: check these traces only; default: all in focus.
         """
         rules, asked = Rules(self._layout), self._asked()
         if among is not None:
             return self._stale_of(rules, {one: asked[one] for one in among if one in asked})
         seen = rules.digest, self.focus
-        # The catalog makes its states anew whenever it is loaded.
+        # The catalog replaces its states on each load.
         if self._stale is None or self._stale[0] is not self.catalog.states or self._stale[1] != seen:
             self._stale = self.catalog.states, seen, self._stale_of(rules, asked)
         return self._stale[2]
@@ -91,7 +91,7 @@ class Stored:
         return [one for one, state in states.items() if state.rules != rules.of(self.catalog.relevant(one))]
 
     def related(self, connection: duckdb.DuckDBPyConnection, traces: Iterable[str]) -> frozenset[str]:
-        """Return traces and those that their answers may rest on: of their runs, captures, and what names their ranks.
+        """Return traces and all that their answers may depend on: of their runs, captures, and what names their ranks.
 
         Args:
             connection: one with the whole catalog.
@@ -104,7 +104,7 @@ class Stored:
         ).fetchall()
         for run in {given.get(one, by_names) for one, by_names in rows} - {None}:
             found |= {one for one, its in given.items() if its == run}
-            # Metadata may be long: it is parsed where it has the words.
+            # Metadata may be long: it is parsed only if it contains the name.
             named = f"CASE WHEN contains(metadata, $1) THEN {_RUN} END = $2"
             words = [json.dumps(run, ensure_ascii=False), run]
             of_run = connection.execute(f"SELECT trace_id FROM _catalog WHERE {named}", words).fetchall()
@@ -119,7 +119,7 @@ class Stored:
         return states if focus is None else {one: states[one] for one in focus & states.keys()}
 
     def without_rows(self, entry: modules.Module) -> set[str]:
-        """Return the traces of which a stored relation has rows by the catalog, and no file that can be read."""
+        """Return the traces with rows of a stored relation according to the catalog, but no readable file."""
         files = self.files(entry)[0]
         batches = {file.batches[0] for file in files if file.batches[0] == file.batches[1]}
         merged = [file.batches for file in files if file.batches[0] != file.batches[1]]
@@ -132,11 +132,11 @@ class Stored:
         }
 
     def files(self, entry: modules.Module) -> tuple[list[DataFile], bool]:
-        """Return the files of a stored relation that have rows which count, and whether they have others, too."""
+        """Return the files of a stored relation with current rows, and whether they also hold superseded ones."""
         linked = entry.name in modules.linked()
         former = self.catalog.former[linked]
         if linked:
-            # Rows of a trace that were computed with its own, and again before any were published: others count there.
+            # Rows computed with a trace's own answers, and again before publishing: other rows are current here.
             states = self.catalog.states.values()
             former |= {state.batch_id for state in states if state.batch_id != state.linked_batch_id}
         current = {batch_of(entry.name, state) for state in self._asked(entry).values()}
@@ -149,11 +149,11 @@ class Stored:
         return files, any(file.batches[0] <= batch <= file.batches[1] for file in files for batch in former)
 
     def point(self, connection: duckdb.DuckDBPyConnection, entry: modules.Module) -> None:
-        """Have a stored relation read the files that count.
+        """Define the view of a stored relation over the files with current rows.
 
         Raises:
-            DamagedError: files are not Parquet, or not whole.
-            duckdb.Error: the first cannot be read otherwise; a query of the view says it of the others.
+            DamagedError: files are not Parquet, or truncated.
+            duckdb.Error: the first file cannot be read for another reason; for other files a query of the view fails.
         """
         files, mixed = self.files(entry)
         whole = [is_parquet(file.path) for file in files]
@@ -174,12 +174,12 @@ class Stored:
     def to_renew(
         self, connection: duckdb.DuckDBPyConnection, event_files: EventFiles, stale: Set[str], lost: Set[str]
     ) -> tuple[list[str], dict[str, str]]:
-        """Return which traces are to be computed, and those whose events cannot be read, and why.
+        """Return the traces to recompute, and those whose events cannot be read, with the reason.
 
         Args:
             connection: the connection with the catalog.
-            event_files: what is known of files of events.
-            stale: traces that were stale; those that still are count.
+            event_files: the checked event files.
+            stale: traces that were stale; those no longer stale are skipped.
             lost: traces whose rows are lost.
         """
         wanted = sorted(stale & set(self.stale()) | lost & self.catalog.states.keys())

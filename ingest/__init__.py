@@ -1,1 +1,1 @@
-"""One reader per source format, one path from reader to Parquet."""
+"""Ingest: one reader per source format, and one path from any reader to Parquet."""

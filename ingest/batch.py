@@ -1,4 +1,4 @@
-"""Many files into the lake: several at once, none of them stopping the others."""
+"""Ingest of many files: several at once, none of which stops the others."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from .walk import walk
 
 _log = logging.getLogger("tracelake")
 T = TypeVar("T")
-#: Bytes of files, compressed or not, that one worker takes together at most.
+#: Maximum bytes of files, compressed or not, that one worker reads together.
 _BYTES_AT_ONCE = 4 << 20
-#: Bytes of all files up to which one worker takes them: to plan what is computed of them takes longer than all else,
-#: and a second worker would plan it again.
+#: If all files together are at most this large, one worker takes them: planning their computation takes longer than the
+#: rest, and a second worker would plan it again.
 _LITTLE_BYTES = 1 << 20
-#: Files taken from a folder. Of tables only those of a kind that somebody knows.
+#: Files ingested from a folder; tables only if their kind is known.
 _ENDINGS = (".json", ".json.gz", ".json.zst", ".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst")
 _TABLES = (".csv", ".csv.gz", ".csv.zst")
 _DATABASES = (".sqlite", ".db")
-#: What lies beside traces under their ending: settings of models, servers and jobs, what analyses left, what other
-#: tools of the same profiler show.
+#: Files beside traces with the same suffixes that are not traces: settings of models, servers and jobs, results of
+#: analyses, outputs of other tools of the same profiler.
 _NOT_TRACES = re.compile(
     r"(((generation|tokenizer|(pre)?processor|adapter|ds|deepspeed|zero|accelerate)_)?config|server_args|metadata"
     r"|tokenizer|special_tokens_map|added_tokens|vocab|(pytorch_)?model(\.safetensors|\.bin)\.index|trainer_state"
@@ -55,12 +55,12 @@ _NOT_TRACES = re.compile(
 
 
 class _Stopped(Exception):
-    """Nobody waits for the file any more."""
+    """The file's result is no longer needed."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A file that did not get in, and why."""
+    """A file that was not ingested, and why."""
 
     source: str
     reason: str
@@ -69,7 +69,7 @@ class Failed:
 def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str | Failed]:
     """Return the files that `paths` name; a folder stands for the traces below it, and fails if it has none.
 
-    What an Ascend profiler left of one rank is one trace, and its folder stands for it.
+    The output of an Ascend profiler for one rank is one trace, represented by its folder.
     """
     files: list[str | Failed] = []
     for path in map(str, paths):
@@ -93,7 +93,7 @@ def _in_folder(folder: Path) -> list[str]:
         for file in (here / one for one in names):
             name = file.name.lower()
             if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
-                # Whatever else lies in a rank's folder is of the same run.
+                # Anything else in a rank's folder belongs to the same trace.
                 continue
             if (name.endswith(_ENDINGS) and not _NOT_TRACES.fullmatch(name)) or (
                 (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))
@@ -106,7 +106,7 @@ def _in_folder(folder: Path) -> list[str]:
 
 
 def _nothing_in(folder: Path) -> str:
-    """Return the message about a folder without traces: what is there instead, where that is known."""
+    """Return the message about a folder without traces: what it contains instead, if known."""
     if is_lake(folder):
         return f"{folder}: is a lake; what is in it was ingested already."
     message = f"{folder}: no traces in this folder (files ending in {', '.join(_ENDINGS + _TABLES + _DATABASES)})."
@@ -124,7 +124,7 @@ def _nothing_in(folder: Path) -> str:
 
 
 def _is_known(file: Path) -> bool:
-    """Return whether a table is one of those that Ascend's profilers write."""
+    """Return whether a table is of a kind that Ascend's profilers write."""
     try:
         source = Source(file)
     except InputError:
@@ -146,15 +146,15 @@ def ingest_many(
     settings: Settings | None = None,
     answers: bool = True,
 ) -> list[Ingested | Failed]:
-    """Ingest files and return what became of each, in the order given.
+    """Ingest files and return the result of each, in the given order.
 
-    Small files are read and computed several at a time, and get into the lake together.
+    Small files are read and computed several at a time, and enter the lake together.
 
     Args:
         layout: the lake.
-        files: paths, or `-`; what has failed already keeps its place.
-        progress: gives the progress callback of a file.
-        executor: reads them; threads of this process when not given.
+        files: paths, or `-`; a file that has already failed keeps its place.
+        progress: returns the progress callback of a file.
+        executor: reads them; default: threads of this process.
         settings: settings of all the traces.
         answers: whether to compute the answers now.
 
@@ -185,7 +185,7 @@ def ingest_many(
 def _of_each(
     chunk: Sequence[str | Failed], results: Sequence[Ingested | Failed] | InputError
 ) -> Sequence[Ingested | Failed]:
-    """Return what became of each file of a chunk, also where whoever read them died."""
+    """Return the result of each file of a chunk, also if the process that read them died."""
     if not isinstance(results, InputError):
         return results
     return [path if isinstance(path, Failed) else Failed(path, f"{path}: {results}") for path in chunk]
@@ -200,7 +200,7 @@ def ingest_chunk(
     threads: int,
     progress: Callable[[str], Progress] = lambda path: _unseen,
 ) -> list[Ingested | Failed]:
-    """Read files, compute their answers together, and publish all of it in one step; for the arguments see above."""
+    """Read files, compute their answers together, and publish all in one step; for the arguments see `ingest_many`."""
     paths = [path for path in chunk if not isinstance(path, Failed)]
 
     def read(path: str, folder: Path) -> Staged | Failed:
@@ -218,7 +218,7 @@ def ingest_chunk(
 
 
 def ingest_on_node(layout: Layout, chunk: Sequence[str | Failed], **rest: Any) -> list[Ingested | Failed]:
-    """Ingest files that another machine named; those that this one does not see fail."""
+    """Ingest files named by another machine; those not visible here fail."""
 
     def seen(path: str) -> str | Failed:
         if os.path.lexists(path):
@@ -230,7 +230,7 @@ def ingest_on_node(layout: Layout, chunk: Sequence[str | Failed], **rest: Any) -
 
 
 def _as_nodes_name(file: str | Failed) -> str | Failed:
-    """Return the path of a file from wherever one stands; what is wrong with it here needs no other machine."""
+    """Return the absolute path of a file; one that fails here needs no other machine."""
     if isinstance(file, Failed):
         return file
     if file == STDIN:
@@ -243,7 +243,7 @@ def _as_nodes_name(file: str | Failed) -> str | Failed:
 
 
 def _until(stopped: threading.Event, progress: Callable[[str], Progress]) -> Callable[[str], Progress]:
-    """Have the reading of files end at their next piece when nobody waits for it any more."""
+    """Make the reading of files stop at the next piece once the results are not needed any more."""
 
     def of_file(path: str) -> Progress:
         show = progress(path)
@@ -259,7 +259,7 @@ def _until(stopped: threading.Event, progress: Callable[[str], Progress]) -> Cal
 
 
 def _show(results: Sequence[Ingested | Failed], progress: Callable[[str], Progress]) -> None:
-    """Show the progress of files that were read elsewhere: all of it at once."""
+    """Show the progress of files that were read elsewhere, in one step."""
     for one in results:
         if isinstance(one, Ingested):
             size = _size(one.source)
@@ -267,11 +267,11 @@ def _show(results: Sequence[Ingested | Failed], progress: Callable[[str], Progre
 
 
 def _unseen(read: int, size: int | None, events: int) -> None:
-    """Show nothing of a file's progress."""
+    """Ignore a file's progress."""
 
 
 def _caught(path: str, work: Callable[[], T]) -> T | Failed:
-    """Do work about a file; where it fails, return why."""
+    """Run work on a file; if it fails, return why."""
     try:
         return work()
     except InputError as error:
@@ -287,12 +287,12 @@ def _caught(path: str, work: Callable[[], T]) -> T | Failed:
 
 
 def _chunks(files: Sequence[str | Failed], at_once: int) -> Iterator[list[str | Failed]]:
-    """Yield files that one worker takes together, as many as leave work for all workers."""
+    """Yield the files for one worker at a time, in groups small enough to keep all workers busy."""
     return together(files, _size, max(1, min(AT_ONCE, -(-len(files) // at_once))), _BYTES_AT_ONCE)
 
 
 def _size(file: str | Failed) -> int:
-    """Return about how many bytes a worker reads of a file: of one that grows, its end is not known."""
+    """Return the approximate bytes a worker reads of a file; unknown for one that grows."""
     if isinstance(file, Failed):
         return 0
     try:

@@ -1,4 +1,4 @@
-"""What a trace file says of itself: rank, parallelism, devices, clock. From its keys, then from its name."""
+"""Facts about a trace from the file itself: rank, parallelism, devices, clock. From its keys, then from its name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .places import AXES, said_by
 from .reader import Reading
 
-#: The only keys that are kept of the object around the events. Others may hold the environment of the profiled
+#: The only keys around the events that are stored. Others may hold the environment of the profiled
 #: process, its arguments, tokens and paths, and do not enter the lake.
 KEPT_KEYS = frozenset({
     "schemaVersion", "deviceProperties", "distributedInfo", "displayTimeUnit", "baseTimeNanoseconds", "traceName",
@@ -37,12 +37,12 @@ _INT64 = 2**63
 
 
 def trace_name(file_name: str) -> str:
-    """Return a file's name without the endings that all traces have."""
+    """Return a file's name without the suffixes of traces."""
     return _ENDINGS.sub("", file_name) or file_name
 
 
 def describe(reading: Reading, file_name: str, devices: list[str]) -> dict[str, Any]:
-    """Return the catalog columns that follow from a reading, a file's name, and the names of its device processes."""
+    """Return the catalog columns that follow from a reading, a file's name, and its device processes' names."""
     keys = reading.keys
     kept = {key: _filtered(key, value) for key, value in keys.items() if key in KEPT_KEYS} | reading.metadata
     entry: dict[str, Any] = {
@@ -66,7 +66,7 @@ def _filtered(key: str, value: Any) -> Any:
 
 
 def _only(value: Any, keys: frozenset[str]) -> dict[str, Any]:
-    """Return the named members of an object, where they are plain values or lists of them."""
+    """Return the named members of an object that are plain values or lists of them."""
     found = {key: value[key] for key in value if key in keys} if isinstance(value, dict) else {}
     return {
         key: item
@@ -92,7 +92,7 @@ def _device(metadata: dict[str, Any], devices: list[str]) -> dict[str, Any]:
     )
     name = first.get("name") if isinstance(first.get("name"), str) else None
     if name is None and devices:
-        # JAX says only "/device:TPU:0".
+        # JAX has only "/device:TPU:0".
         name = devices[0].removeprefix("/device:").rsplit(":", 1)[0]
     return {
         "device_name": name,
@@ -119,13 +119,13 @@ def _ranks(distributed: Any, file_name: str) -> dict[str, Any]:
         return found | {"rank": int(named["rank"].value), "rank_source": "file name"}
     axes = [name for name in _PLACES if name in found]
     if axes == ["tp_rank"] or (axes and all(found[name] == 0 for name in axes)):
-        # The only axis there is, or the origin of all of them.
+        # The only axis, or the origin of all of them.
         return found | {"rank": found[axes[0]], "rank_source": "file name"}
     return found | {"rank": None, "rank_source": "unknown"}
 
 
 def _group_sizes(groups: Any) -> dict[str, int]:
-    """Return degrees of parallelism from process groups that say what they are for."""
+    """Return degrees of parallelism from process groups with a stated purpose."""
     sizes: dict[str, int] = {}
     for group in groups if isinstance(groups, list) else []:
         match = _AXIS_GROUP.search(str(group.get("pg_desc", ""))) if isinstance(group, dict) else None

@@ -1,4 +1,4 @@
-"""Files that lie beside traces and are not traces: recognised by their first bytes, named, with what to do instead.
+"""Recognises files beside traces that are not traces, by their first bytes, and advises what to do instead.
 
 Databases and archives of profilers are distinguished by the names of tables and members near their beginning.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: Endings under which such files lie in folders of traces.
+#: Suffixes of such files in folders of traces.
 ENDINGS = (
     ".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".db", ".rpd", ".pt", ".pickle", ".zip", ".tar",
     ".tar.gz", ".tgz", ".pftrace",
@@ -17,12 +17,12 @@ ENDINGS = (
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a file is.
+    """A kind of file.
 
     Attributes:
-        begins: a pattern of its first bytes; where it is empty, any that are no text.
-        holds: what one of is near its beginning; empty where the beginning says it all.
-        what: how it is called.
+        begins: a pattern of its first bytes; if empty, any binary content.
+        holds: a text near its beginning; empty if the first bytes suffice.
+        what: the name of the kind.
         advice: what to do.
     """
 
@@ -34,7 +34,7 @@ class _Kind:
 
 _CHROME = "tracelake reads Chrome traces (JSON), exports of Nsight Systems and Ascend's tables"
 _ZIP = rb"PK(\x03\x04|\x05\x06)"
-#: The first that fits counts.
+#: The first match applies.
 _KINDS = (
     _Kind(
         rb"", (b"QuadDCommon", b"QuadDAnalysis", b"QDSTRM"), "a report of Nsight Systems (.nsys-rep)",
@@ -65,7 +65,7 @@ _KINDS = (
     ),
     _Kind(rb"\x89HDF\r\n", (), "an HDF5 file", f"{_CHROME}."),
 )  # fmt: skip
-#: By name alone, where bytes that are no text say nothing.
+#: By name only, for binary content that is not otherwise recognised.
 _BY_NAME = {
     ".nsys-rep": "a report of Nsight Systems; export it (nsys export --type sqlite FILE.nsys-rep)",
     ".qdrep": "a report of Nsight Systems; export it: nsys export --type sqlite FILE.qdrep",
@@ -75,7 +75,7 @@ _BY_NAME = {
 
 
 def foreign(head: bytes, name: str) -> str | None:
-    """Return what a file is that is no trace, and what to do, as a sentence; None for what may be one.
+    """Return what a file is if not a trace, and what to do, as a sentence; None if it may be a trace.
 
     Args:
         head: its first bytes, decompressed.

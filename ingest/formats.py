@@ -1,4 +1,4 @@
-"""Which reader a file wants, by its first bytes; its name does not matter."""
+"""Chooses the reader of a file by its first bytes; its name does not matter."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .xspace.reader import XSpaceReader
 from .xspace.sniff import is_xspace
 
 XSPACE = "xspace"
-#: Separators of tables that somebody took for commas.
+#: Separators of tables used instead of commas.
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-#: What a database of a profiler is.
+#: The kind of a profiler's database.
 DATABASE = "database"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-#: What a table of kernels cannot do without: a name, a start and a duration. One that has some of it is meant as one.
+#: Number of required columns of a table of kernels: name, start and duration. A table with some is meant as one.
 _KERNEL_NEEDS = 3
 
 
 def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
-    """Return what a file is: `trace`, `kernels`, `xspace`, `database`, or the kind of a companion of such tables.
+    """Return the kind of a file: `trace`, `kernels`, `xspace`, `database`, or the kind of a companion of tables.
 
-    What is not recognised is a `trace`, whose reader gives the best reason.
+    Anything unrecognised is a `trace`, whose reader gives the best error.
 
     Raises:
-        InputError: the file is a table, but none that anybody knows, or a file of another kind.
+        InputError: the file is a table of an unknown kind, or a file of another kind.
     """
     if binary := _binary_kind(head, name, path):
         return binary
@@ -87,15 +87,15 @@ def reader_of(
     """Return the reader of a file.
 
     Args:
-        source: the file's bytes; some are looked at, none is taken.
+        source: the file's bytes; some are peeked at, none is consumed.
         writers: of the lanes.
-        notes: gathers what could not be read.
+        notes: collects what could not be read.
         progress: called with the number of events so far.
-        events: events of the trace that other files gave.
-        device: the device of rows that name none.
+        events: events of the trace from earlier files.
+        device: the device of rows that do not name one.
 
     Raises:
-        InputError: no reader knows the file.
+        InputError: no reader supports the file.
     """
     kind = kind_of(source.peek(HEADER_LIMIT), source.name, source.path)
     if kind == XSPACE:

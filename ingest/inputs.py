@@ -1,4 +1,4 @@
-"""What becomes one trace: a file, or the folder of several that a profiler left of one rank, or one export."""
+"""The input of one trace: a file, a folder with a profiler's files of one rank, or an export."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .places import Fact
 from .siblings import facts_of
 from .source import STDIN
 
-#: Names that every rank's file has; the folder's name says more.
+#: Names that every rank's files have; the folder's name is more specific.
 _COMMON_NAMES = re.compile(r"kernel_details|trace_view|op_summary_[\d_]+|msprof_\d+")
 
 
@@ -26,14 +26,14 @@ class Input:
     """The files of one trace.
 
     Attributes:
-        name: what to call them in messages.
+        name: their name in messages.
         path: the file or folder; None for standard input.
-        files: to be read in this order; events are numbered through all of them.
-        trace: name of the trace, where the user gives none.
-        device: the device of rows that name none.
-        facts: columns of the catalog entry that the folders' names say.
-        metadata: what else they say.
-        places: what the place of the file or folder says.
+        files: in reading order; events are numbered across all of them.
+        trace: default name of the trace.
+        device: the device of rows that do not name one.
+        facts: columns of the catalog entry from the folders' names.
+        metadata: other facts from there.
+        places: facts from the location of the file or folder.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Input:
 
 
 def names_input(path: str | os.PathLike[str]) -> bool:
-    """Return whether a word is the path of something that is one trace, and not the name of one."""
+    """Return whether a word is the path of a single trace, and not the name of one."""
     here = Path(path)
     return here.is_file() or (here.is_dir() and (bool(table_files(here)) or len(ascend_folders(here)) == 1))
 
@@ -56,7 +56,7 @@ def input_of(path: str | os.PathLike[str]) -> Input:
     """Return the files that make up one trace.
 
     Raises:
-        InputError: nothing is there, or a folder is not an Ascend profiler's, or has several ranks.
+        InputError: the path does not exist, or a folder is not an Ascend profiler's, or has several ranks.
     """
     if str(path) == STDIN:
         return Input("standard input", None, (STDIN,), "stdin")

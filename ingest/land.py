@@ -1,4 +1,4 @@
-"""Traces that were read become a part of the lake: events in their places, answers in tables, then the catalog."""
+"""Adds traces to the lake after reading: event files into place, answers into tables, then the catalog entries."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def ingest_one(
     threads: int | None = None,
     name: str | None = None,
 ) -> Ingested:
-    """Read a trace into the lake, its events alone; for the arguments see `read_one`.
+    """Read a trace into the lake, without computing answers; for the arguments see `read_one`.
 
     Raises:
-        InputError: the file cannot be read or is no trace.
+        InputError: the file cannot be read or is not a trace.
     """
     remove_dead_staging(layout.staging)
     with Staging(layout.staging, str(path)) as folder:
@@ -60,17 +60,17 @@ def ingest_one(
 def land(
     layout: Layout, folder: Path, staged: Sequence[Staged], settings: Settings | None = None, *, answers: bool = True
 ) -> list[Ingested]:
-    """Compute the answers of traces that were read together, and publish all of it in one step.
+    """Compute the answers of traces that were read together, and publish all in one step.
 
     Args:
         layout: the lake.
         folder: the staging folder that the traces were read into.
         staged: the traces.
-        settings: settings of all of them; None takes one away.
+        settings: settings of all of them; None removes a setting.
         answers: whether to compute the answers now.
 
     Returns:
-        What became of each, in order: `new` is false where the lake has the same content already.
+        The result for each, in order: `new` is false if the lake already has the same content.
 
     Raises:
         InputError: the lake cannot be written to.
@@ -88,7 +88,7 @@ def land(
                     fsync_path(path)
             with exclusive(layout.lock), unbroken:
                 catalog.load(connection)
-                # Another process may have been faster: its trace stays, and has the answers that were computed here.
+                # Another process may have been faster: its trace stays, and gets the answers that were computed here.
                 known = {key for key, one in new.items() if _is_known(layout, catalog, connection, one)}
                 _put_in_place(layout, [new[key] for key in new.keys() - known])
                 catalog.append_settings({one.trace_id: given for one in staged})
@@ -100,7 +100,7 @@ def land(
                 if batch.batch_id or layout.is_remote:
                     publish(layout, tables, folder, [batch])
                 else:
-                    # Nothing rests on events alone.
+                    # Events alone have no dependents.
                     catalog.append(list(entries_of(batch).values()))
                 catalog.mend(new.keys())
                 finished(folder)
@@ -128,7 +128,7 @@ def _is_known(layout: Layout, catalog: Catalog, connection: duckdb.DuckDBPyConne
 
 
 def _said_since(catalog: Catalog, connection: duckdb.DuckDBPyConnection, staged: Staged) -> str:
-    """Return the run that names say of a trace by now, if it is in the lake and came before the others of the run."""
+    """Return a trace's run by names as of now, if it is in the lake and was ingested before others of the run."""
     run = _run_of(staged.entry)
     if not run or staged.trace_id not in catalog.states or catalog.settings.get(staged.trace_id, {}).get("run"):
         return ""
@@ -152,19 +152,19 @@ def _compute(layout: Layout, folder: Path, new: Sequence[Staged], given: Setting
     except (duckdb.Error, InputError) as error:
         if isinstance(error, duckdb.InterruptException):
             raise
-        # Memory, or a user's own rows that cannot be read: the events are there all the same.
+        # Out of memory, or unreadable lookup rows of the user: the events are ingested all the same.
         reason = str(error).partition("\n")[0]
         _log.warning("%s\n  The answers are not computed; when it is mended: tracelake compute", reason)
         return Batch([one.entry for one in new])
 
 
 def _put_in_place(layout: Layout, staged: Sequence[Staged]) -> None:
-    """Move the events of traces to where they stay; without an entry in the catalog nobody sees them there."""
+    """Move the events of traces into place; without a catalog entry they are invisible there."""
     uploads: list[tuple[Path, ObjectPath]] = []
     for one in staged:
         target = layout.event_dir(one.trace_id)
         if isinstance(target, ObjectPath):
-            # Under names of their own: another writer may bring the same trace, and the later entry counts.
+            # Under unique names: another writer may ingest the same trace, and the later entry applies.
             batch = uuid.uuid4().hex
             moves = [(file, target / file.parent.name / f"{batch}-{file.name}") for file in one.files]
             one.entry["event_files"] = listing((to, file.stat().st_size) for file, to in moves)

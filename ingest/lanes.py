@@ -1,4 +1,4 @@
-"""From rows in DuckDB to Parquet files, one folder per lane."""
+"""Writes rows from DuckDB to Parquet files, one folder per lane."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 #: Rows of a Parquet row group, DuckDB's own default.
 ROW_GROUP = 122_880
-#: Lanes whose rows are gathered over several batches, so that a small share of the events does not make a small file of
-#: every batch. Python frames are most of a batch and are written straight away.
+#: Lanes whose rows are collected over several batches, so that a rare lane does not make a small file per
+#: batch. Python frames are most of a batch and are written at once.
 _GATHERED = ("device", "host", "flow", "meta", "pair")
-#: Rows gathered before they are written: a quarter of a row group, since every writer holds as many of each lane.
+#: Rows collected before they are written: a quarter of a row group, since every writer holds as many of each lane.
 _GATHERED_ROWS = ROW_GROUP // 4
-#: Rows of one batch and lane that are worth a file of their own.
+#: Rows of one batch and lane that are enough for a file of their own.
 ROWS_OF_A_FILE = _GATHERED_ROWS // 2
 _BATCH_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "event_id")
-#: Nanoseconds from zero, 146 years, within which all events of a trace lie: whatever two times are taken from each
-#: other, the difference fits 64 bits, and no question can fail for it.
+#: All events of a trace are within this many nanoseconds of zero, 146 years, so that the difference of any two times
+#: fits 64 bits, and no query can fail because of it.
 LARGEST_NS = 2**62 - 1
-#: Begin and end events wait here for their partners; see `pairs`.
+#: The lane where begin and end events wait for their partners; see `pairs`.
 PAIR_LANE = "pair"
 
 
 def copy_options() -> str:
-    """Return the options every event file is written with."""
+    """Return the options for writing event files."""
     return f"FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, ROW_GROUP_SIZE {ROW_GROUP}"
 
 
@@ -47,29 +47,29 @@ def _in_time(query: str) -> str:
     return f"SELECT * REPLACE (CASE WHEN {beyond} THEN 'rejected' ELSE lane END AS lane) FROM ({query})"
 
 
-#: Columns with text of the file's own, and of them those that repeat part of `args`.
+#: Columns with text from the file, and those of them that repeat part of `args`.
 _TEXT_COLUMNS = ("ph", "category", "name", "pid", "tid", "id", "args", "extra", "input_dims", "input_types")
 _REPEATED = ("input_dims", "input_types")
 
 
-#: Texts of a batch that are looked at one by one; where more hold a literal, the database tries the patterns.
+#: Texts of a batch that are checked one by one; if more hold a literal, the database matches the patterns.
 _FEW = 500
-#: Columns whose texts are short, as a rule, and characters from which on one is worth a look: a field in `extra` has
+#: Columns with usually short texts, and the minimum characters to search: a field in `extra` has
 #: six of its own.
 _SHORT = dict.fromkeys(("ph", "pid", "tid", "id"), secrets.SHORTEST) | {"extra": secrets.SHORTEST + 4}
-#: Long categories. Python's frames, most rows of a batch, have none but their own.
+#: Long categories. Python frames, most rows of a batch, have only their own category.
 _CATEGORIES = f"SELECT DISTINCT category FROM batch WHERE lane <> 'python' AND strlen(category) >= {secrets.SHORTEST}"
 
 
-#: The question for what each lane of a batch holds: rows, and whether one is suspect.
+#: The query for the content of a batch's lanes: rows, and whether one is suspect.
 _LANES_HELD = "SELECT lane, count(*), bool_or(suspect), NULL FROM batch GROUP BY lane"
 
 
 @functools.cache
 def _names_held() -> str:
-    """Return the question for what each lane of a batch holds: rows, a suspect one, names with a credential's literal.
+    """Return the query for the content of a batch's lanes: rows, a suspect one, names with a credential's literal.
 
-    Names are few, and looked at once each.
+    There are few distinct names; each is searched once.
     """
     return f"""
 SELECT
@@ -80,20 +80,20 @@ GROUP BY lane"""
 
 @functools.cache
 def _suspected_names() -> str:
-    """Return the question for names with a credential's literal, in rows of their own, but for where they are."""
-    # An aggregate, since a condition would be asked of every row and not of every name.
+    """Return the query for names with a credential's literal, as rows, with a placeholder for the source."""
+    # An aggregate, since a WHERE would be evaluated for every row instead of every name.
     return f"SELECT unnest(list(name) FILTER ({secrets.suspected('name')})) FROM (SELECT DISTINCT name FROM {{file}})"
 
 
 @functools.cache
 def _arguments_held() -> str:
-    """Return the question for arguments with a credential's literal."""
+    """Return the query for arguments with a credential's literal."""
     return f"SELECT args FROM batch WHERE {secrets.suspected('args', json=True)} LIMIT {_FEW}"
 
 
 @functools.cache
 def _others_held() -> tuple[str, str]:
-    """Return the questions for the short columns' texts that are long, and for suspected ones."""
+    """Return the queries for long texts in the short columns, and for suspect ones."""
     long = " OR ".join(f"strlen({column}) >= {length}" for column, length in _SHORT.items())
     text = f"concat_ws(chr(10), {', '.join(_SHORT)})"
     return (
@@ -104,7 +104,7 @@ def _others_held() -> tuple[str, str]:
 
 @functools.cache
 def _rows_suspected() -> str:
-    """Return the question for the rows with a credential's literal in a text, by number."""
+    """Return the query for the rows with a credential's literal in a text, by number."""
     suspected = secrets.suspected(f"concat_ws(chr(10), {', '.join(_TEXT_COLUMNS)})")
     return f"SELECT rowid, {', '.join(_TEXT_COLUMNS)} FROM batch WHERE {suspected} LIMIT {_FEW}"
 
@@ -116,7 +116,7 @@ _REPLACE = f"UPDATE batch SET {', '.join(f'{name} = ?' for name in _TEXT_COLUMNS
 @functools.cache
 def _cleaning() -> tuple[str, str]:
     """Return the statements that count a batch's credentials, and that replace them."""
-    # Categories are in lower case already, and with them what they hold.
+    # Categories were lower-cased, including their content.
     cleaned = {name: secrets.clean(name, "gi" if name == "category" else "g") for name in _TEXT_COLUMNS}
     dirty = " OR ".join(
         f"coalesce({secrets.matches(name, 'i' * (name == 'category'))}, false)" for name in _TEXT_COLUMNS
@@ -133,15 +133,15 @@ def _cleaning() -> tuple[str, str]:
 
 @dataclass
 class Batch:
-    """What a batch holds, before it is stored.
+    """The content of a batch, before it is stored.
 
     Attributes:
-        rows: rows of all lanes, rejected ones among them.
-        rejected: rows that are no events.
-        suspect: a value of it may not be what the file says.
-        redacted: credentials in it that were replaced.
-        base: the number of its first event, where it is stored already.
-        lane: the lane of all rows, None where they have several.
+        rows: rows of all lanes, including rejected ones.
+        rejected: rows that are not events.
+        suspect: a value may differ from the file's.
+        redacted: number of credentials replaced.
+        base: the number of its first event, if it is already stored.
+        lane: the lane of all rows, None if they have several.
     """
 
     rows: int
@@ -155,25 +155,25 @@ class Batch:
 class LaneWriter:
     """Takes batches of rows and writes them to the lanes' files; one per thread.
 
-    A batch is a SELECT with the columns nth, suspect, lane and the event columns but the id. It is loaded first and
-    stored once its place in the file is known: ids count events in file order, over all batches.
+    A batch is a SELECT with the columns nth, suspect, lane and the event columns except the id. It is loaded first and
+    stored once its position in the file is known: ids count events in file order, across all batches.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path, number: int) -> None:
-        """Write below `folder`; `number` is in the names of this writer's files."""
+        """Write below `folder`; `number` is part of the names of this writer's files."""
         self._cursor = connection.cursor()
         self.folder = folder
         self._number = number
         self._files = 0
         self._pending = dict.fromkeys(_GATHERED, 0)
-        #: Rows of each lane of the batch held.
+        #: Rows of each lane of the held batch.
         self._lanes: dict[str, int] = {}
         for lane in (*LANES, PAIR_LANE):
             (folder / f"lane={lane}").mkdir(parents=True, exist_ok=True)
 
     @contextlib.contextmanager
     def given(self, name: str, rows: pa.Table) -> Iterator[None]:
-        """Let queries read rows in memory as a relation of this name."""
+        """Let queries read an Arrow table as a relation of this name."""
         self._cursor.register(name, rows)
         try:
             yield
@@ -181,11 +181,11 @@ class LaneWriter:
             self._cursor.unregister(name)
 
     def table(self, query: str) -> pa.Table:
-        """Return the rows of a question that is asked of every batch."""
+        """Return the rows of a query that runs for every batch."""
         return self._cursor.sql(query).to_arrow_table()
 
     def load(self, query: str, *, searched: bool = False) -> Batch:
-        """Run a batch's query and hold its rows; their texts are searched for credentials unless that was done.
+        """Run a batch's query and hold its rows; search their texts for credentials unless `searched`.
 
         Raises:
             duckdb.Error: the query failed; nothing is held.
@@ -199,13 +199,13 @@ class LaneWriter:
         return Batch(sum(self._lanes.values()), self._lanes.get("rejected", 0), suspect, redacted, lane=lane)
 
     def _redact(self, names: list[str]) -> int:
-        """Replace the credentials in the batch held, and return how many there were.
+        """Replace the credentials in the held batch, and return their number.
 
-        Rows are looked at one by one, so that it does not matter how the file was cut into batches. Where few are
-        suspected Python replaces: DuckDB compiles the patterns for each column, which takes half a second.
+        Each row is checked separately, so the result does not depend on how the file was cut into batches. If few are
+        suspect, Python replaces them: DuckDB compiles the patterns for each column, which takes half a second.
 
         Args:
-            names: those in it that may hold one.
+            names: those names in it that may hold one.
         """
         in_category = any(map(secrets.holds_any_in_lower_case, self._asked(_CATEGORIES)))
         if not in_category and not self._holds_secrets(names):
@@ -219,7 +219,7 @@ class LaneWriter:
         return int(replaced)
 
     def _redact_rows(self, rows: Sequence[tuple[Any, ...]]) -> int:
-        """Replace the credentials in rows of the batch, each its number and texts, and return how many there were."""
+        """Replace the credentials in rows of the batch, each its number and texts, and return their number."""
         replaced = 0
         for row, *texts in rows:
             cleaned = [text and secrets.redact(text) for text in texts]
@@ -247,21 +247,21 @@ class LaneWriter:
         ).fetchall()
 
     def column(self, query: str) -> list[Any]:
-        """Return the single column of a question about the batch."""
+        """Return the single column of a query about the batch."""
         return [value for (value,) in self._cursor.execute(query).fetchall()]
 
     def _asked(self, query: str) -> list[Any]:
-        """Return the single column of a question that is asked of every batch."""
+        """Return the single column of a query that runs for every batch."""
         return [value for (value,) in parsed.execute(self._cursor, query).fetchall()]
 
     def relane(self, device_pids: set[str]) -> None:
-        """Move the batch's events of device processes to the device lane, as a query that knows them places them."""
+        """Move the batch's events of device processes to the device lane, as a query that knows these would."""
         pids = ", ".join(map(quoted, sorted(device_pids)))
         self._cursor.execute(f"UPDATE batch SET lane = 'device' WHERE lane = 'host' AND pid IN ({pids})")
         self._lanes = dict(self._cursor.execute("SELECT lane, count(*) FROM batch GROUP BY lane").fetchall())
 
     def store(self, base: int, *, last: bool = False) -> None:
-        """Write the batch held; its first row is event `base` of the file. With the `last` no row waits for others."""
+        """Write the held batch; its first row is event `base` of the file. If `last`, no rows are kept for later."""
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
         for lane in (*LANES, PAIR_LANE):
             rows = self._lanes.get(lane, 0)
@@ -280,21 +280,21 @@ class LaneWriter:
         self._cursor.execute("DROP TABLE batch")
 
     def copy(self, query: str, base: int, lane: str, *, searched: bool = False) -> int:
-        """Write a batch straight to a file of one lane, and return its rows.
+        """Write a batch directly to a file of one lane, and return its rows.
 
-        All text of its rows stands in their arguments too. What another lane or a closer look wants, or holds a
-        credential, is left out: where rows are missing, the caller takes the file back with `undo` and loads the batch
-        instead. Where the query is `searched`, rows that may hold one are among the suspect.
+        The text of its rows is all repeated in their arguments. Rows of another lane, suspect ones, and rows with a
+        credential are left out: if rows are missing, the caller removes the file with `undo` and loads the batch
+        instead. If the query is `searched`, rows that may hold a credential are among the suspect ones.
         """
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
         wanted = f"lane = '{lane}' AND NOT suspect" + ("" if searched else f" AND NOT {secrets.found('args')}")
         return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE {wanted}", lane)
 
     def write(self, query: str, lane: str, *, searched: bool = False) -> int | None:
-        """Write rows of a query with all event columns straight to a file of one lane, and return how many.
+        """Write rows of a query with all event columns directly to a file of one lane, and return how many.
 
-        Of the text only the names are looked at, in the file, where each stands once: where one holds a credential, the
-        file is removed and the answer is None. Where all text was `searched` before, nothing is.
+        Only the names are searched, in the file, where each is stored once: if one holds a credential, the
+        file is removed and the result is None. If all text was already `searched`, this is skipped.
 
         Raises:
             duckdb.Error: the query failed; nothing is written.
@@ -317,13 +317,13 @@ class LaneWriter:
         self._path(lane, self._files - 1).unlink(missing_ok=True)
 
     def flush(self) -> None:
-        """Write what is gathered."""
+        """Write the collected rows."""
         for lane, rows in self._pending.items():
             if rows:
                 self._flush(lane)
 
     def close(self) -> None:
-        """Write what is gathered and free the memory."""
+        """Write the collected rows and free the memory."""
         self.flush()
         self._cursor.close()
 

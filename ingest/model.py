@@ -1,4 +1,4 @@
-"""What a user says of a trace's model: a name, or a config.json."""
+"""The user's choice of a trace's model: a name, or a config.json."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 from ..engine.errors import InputError
 from ..engine.secrets import redact
 
-#: Bytes of a config.json at most.
+#: Maximum bytes of a config.json.
 LARGEST_CONFIG = 16 << 20
 
 
 def model_settings(model: str | os.PathLike[str]) -> dict[str, str | None]:
-    """Return what a model's name, or the path of its config.json, says: after a name no earlier config counts.
+    """Return the settings for a model's name, or the path of its config.json; a name discards an earlier config.
 
     Credentials in the file are replaced.
 
     Raises:
-        InputError: the path is there but cannot be read, or holds no JSON object.
+        InputError: the path exists but cannot be read, or does not hold a JSON object.
     """
     if not names_config(model):
         return {"model": str(model), "config": None}
@@ -35,7 +35,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """Read a model's config.json.
 
     Raises:
-        InputError: it cannot be read, is too large to be one, or holds no JSON object.
+        InputError: it cannot be read, is too large, or does not hold a JSON object.
     """
     try:
         if path.stat().st_size > LARGEST_CONFIG:
@@ -53,7 +53,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def names_config(model: str | os.PathLike[str]) -> bool:
-    """Whether what a user says of a model is the path of a config.json, and not a name."""
+    """Whether a user's model is the path of a config.json, and not a name."""
     path = Path(model)
     return path.is_file() or path.suffix == ".json"
 
@@ -61,7 +61,7 @@ def names_config(model: str | os.PathLike[str]) -> bool:
 def config_name(path: Path, config: Mapping[str, Any]) -> str:
     """Return the name of a config.json's model.
 
-    By the file's `_name_or_path`, else by its own name, or its folder's; by the repository's where either is in a cache
+    By the file's `_name_or_path`, else by its own name, or its folder's; by the repository's if either is in a cache
     of Hugging Face.
     """
     origin = str(config.get("_name_or_path") or "")
@@ -73,7 +73,7 @@ def config_name(path: Path, config: Mapping[str, Any]) -> str:
 
 
 def _last_name(parts: Sequence[str]) -> str:
-    """Return the last of a path's parts that is a name, else nothing."""
+    """Return the last part of a path that is a name, else an empty text."""
     names = [part for part in parts if part.strip("./\\")]
     if names[-2:-1] == ["snapshots"]:  # models--Qwen--Qwen3-8B/snapshots/REVISION
         return names[-3].rsplit("--", 1)[-1] if len(names) > 2 else names[-1]

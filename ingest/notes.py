@@ -1,4 +1,4 @@
-"""What went wrong with single events: counted all, kept a few."""
+"""Faults of single events: all are counted, a few kept as samples."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass, field
 
 from ..engine.secrets import redacted
 
-#: Samples kept of each kind.
+#: Maximum samples of each kind.
 LIMIT = 20
-#: Characters kept of a sample's text.
+#: Maximum characters of a sample's text.
 _TEXT = 200
-#: Characters looked at for credentials, so that none is cut in two and then not known for one.
+#: Characters searched for credentials, so that none is truncated and then not recognised.
 _LOOK = 8192
-#: Characters that writers of JSON spell out without need.
+#: Characters that JSON writers escape needlessly.
 _SPELLED = re.compile(r"\\u00([2-7][0-9a-fA-F])|\\/")
 
 
 @dataclass
 class Notes:
-    """Counts and samples of events that were rejected or mended while a file was read.
+    """Counts and samples of events that were rejected or repaired while a file was read.
 
     Attributes:
         rejected: events that are not in the lake.
-        repaired: events that are, after their text was mended.
+        repaired: events that are, after their text was repaired.
         skipped: bytes of damaged text, in which events cannot be separated.
         redacted: credentials that were replaced in what is stored.
-        truncated: why the file ends before its end, None when it does not.
+        truncated: why the file ends too early, None if it does not.
     """
 
     rejected: int = 0
@@ -38,30 +38,30 @@ class Notes:
     _samples: dict[str, list[dict[str, object]]] = field(default_factory=dict)
 
     def reject(self, event: int, reason: str, text: bytes | str, count: int = 1) -> None:
-        """Count a rejected event and keep it as a sample while there are few."""
+        """Count a rejected event, and store it as a sample while there are few."""
         self.rejected += count
         self._keep("rejected", event, reason, text)
 
     def withdraw(self, event: int) -> None:
-        """Take back that an event was rejected."""
+        """Undo the rejection of an event."""
         self.rejected -= 1
         samples = [sample for sample in self._samples.pop("rejected", []) if sample["event"] != event]
         if samples:
             self._samples["rejected"] = samples
 
     def repair(self, event: int, reason: str, text: bytes | str) -> None:
-        """Count a mended event."""
+        """Count a repaired event."""
         self.repaired += 1
         self._keep("repaired", event, reason, text)
 
     def truncate(self, event: int, reason: str, partial: bytes | str | None = None) -> None:
-        """Say that the file ends too early; a partial last event, of which this may be shown, is a rejected one."""
+        """Record that the file ends too early; a partial last event, of which this may be shown, is a rejected one."""
         self.truncated = self.clean(reason)
         if partial is not None:
             self.reject(event, reason, partial)
 
     def first(self) -> str:
-        """Return the first reason noted, empty without one."""
+        """Return the first reason recorded, empty if there is none."""
         return next((str(samples[0]["reason"]) for samples in self._samples.values() if samples), "")
 
     def to_json(self) -> str:
@@ -69,7 +69,7 @@ class Notes:
         return json.dumps(self._samples, ensure_ascii=False)
 
     def clean(self, text: str) -> str:
-        """Return text to be stored: its credentials replaced, which are counted, and half surrogate pairs too."""
+        """Return text to be stored: with credentials replaced and counted, and lone surrogates replaced."""
         cleaned, count = redacted(text.encode("utf-8", "replace").decode())
         self.redacted += count
         return cleaned

@@ -1,4 +1,4 @@
-"""One trace read, from a file or a folder of several: its events staged, its entry for the catalog described."""
+"""Reads one trace, from a file or a folder of several: stages its events and describes its catalog entry."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ FROM {files}
 
 @dataclass(frozen=True)
 class Ingested:
-    """What became of a file.
+    """The result of ingesting a file.
 
     Attributes:
         source: the file.
         trace_id: the trace's id.
         trace: the trace's name.
-        new: false when the lake held the same content already.
+        new: false if the lake already held the same content.
         events: events stored.
-        rejected: events that could not be.
-        repaired: events stored after mending.
+        rejected: events that could not be stored.
+        repaired: events stored after a repair.
         skipped: bytes of damaged text in which events cannot be separated.
-        redacted: credentials that were replaced in what is stored.
+        redacted: credentials replaced in what is stored.
         unmatched: begin or end events without a partner.
-        truncated: the file ends before its end.
-        reason: what was wrong, when anything was.
-        places: what was taken from the names of the file and its folders, in words; of a trace that the lake held, what
-            they say since.
+        truncated: the file ends too early.
+        reason: what was wrong, if anything.
+        places: what was taken from the names of the file and its folders, as text; for a trace already in the lake,
+            what they imply by now.
     """
 
     source: str
@@ -81,12 +81,12 @@ class Ingested:
 
 @dataclass(frozen=True)
 class Staged:
-    """A trace that was read and is not in the lake yet.
+    """A trace that was read but is not in the lake yet.
 
     Attributes:
-        entry: its entry for the catalog.
+        entry: its catalog entry.
         events: the folder of its events, under a staging folder.
-        ingested: what became of the file.
+        ingested: the result for the file.
     """
 
     entry: dict[str, Any]
@@ -117,14 +117,14 @@ def read_one(
 
     Args:
         layout: the lake.
-        path: the file, `-` for standard input, or the folder in which an Ascend profiler left the files of one rank.
+        path: the file, `-` for standard input, or the folder with an Ascend profiler's files of one rank.
         folder: an empty folder on the lake's file system.
-        progress: called with how far the reading is.
-        threads: pieces parsed at once; as many as the machine has cores, up to 8, when not given.
-        name: the trace's name; from the file's when not given.
+        progress: called with the reading progress.
+        threads: pieces parsed at once; default: the number of cores, up to 8.
+        name: the trace's name; default: from the file's.
 
     Raises:
-        InputError: the file cannot be read or is no trace.
+        InputError: the file cannot be read or is not a trace.
     """
     what = input_of(path)
     try:
@@ -135,7 +135,7 @@ def read_one(
     except OSError as error:
         raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error.strerror or error}.") from error
     except duckdb.Error as error:
-        # Memory, or a disk that is full: what is wrong with the text of a file was dealt with before.
+        # Out of memory, or a full disk: faults in a file's text were handled before.
         raise InputError(f"{what.name}: cannot be stored in {layout.root}: {error}") from error
 
 
@@ -201,14 +201,14 @@ def _read_into(
         notes.redacted, unmatched, notes.truncated is not None, notes.truncated or notes.first(),
         places.shown(entry, {}),
     )  # fmt: skip
-    # The folder's name says whose they are, to whoever reads the files.
+    # The folder's name tells readers of the files which trace they belong to.
     return Staged(entry, events.rename(folder / f"trace_id={trace_id}"), ingested)
 
 
 def _read(what: Input, writers: list[LaneWriter], notes: Notes, progress: Progress) -> tuple[Reading, list[Source]]:
-    """Read all files of a trace, one after the other; return what they say of themselves, and their sources, closed.
+    """Read all files of a trace in order; return the facts they contain, and their sources, closed.
 
-    Only the first must be readable: of a companion that is not, the reason is noted as a rejected event.
+    Only the first must be readable: if a companion is not, the reason is recorded as a rejected event.
     """
     total, sources, events = Reading(), list[Source](), 0
     files: list[dict[str, Any]] = []
@@ -247,7 +247,7 @@ def _read(what: Input, writers: list[LaneWriter], notes: Notes, progress: Progre
 
 
 def _one_digest(digests: list[str]) -> str:
-    """Return the digest of a trace: its file's, or of several the digest of theirs."""
+    """Return the digest of a trace: its file's, or for several files the digest of theirs."""
     return digests[0] if len(digests) == 1 else xxhash.xxh3_128_hexdigest("".join(digests).encode())
 
 

@@ -1,4 +1,4 @@
-"""What the names of a trace's file and folders say of it: rank, phase, run, parallelism. By `place_rules`."""
+"""Facts from the names of a trace's file and folders: rank, phase, run, parallelism. By `place_rules`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from ..engine.sql.modules import csv_file
 from ..engine.storage.paths import readable
 
-#: Endings of traces, by kind; what else lies in a folder has no place among them.
+#: Suffixes of traces, by kind; other files in a folder are not its neighbours.
 _TRACES = re.compile(
     r"((?:\.pt)?(?:\.trace)?(?:(?P<json>\.json)|(?P<xspace>\.xplane\.pb)|(?P<table>\.csv))(?:\.gz|\.zst)?"
     r"|(?P<ascend>_ascend_(?:pt|ms))|(?P<database>\.sqlite|\.db)|(?P<export>[._](?:pqt|arw|parquet|arrow)dir))$",
@@ -30,12 +30,12 @@ _FOLDERS = 6
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that a place says.
+    """One fact from a path.
 
     Attributes:
-        value: what it says.
+        value: the fact's value.
         source: file name, folder name, or files of the run.
-        text: the text that says so.
+        text: the text it was taken from.
     """
 
     value: str
@@ -62,13 +62,13 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 def said_by(path: PurePath) -> dict[str, Fact]:
-    """Return what a path says, by fact."""
+    """Return the facts in a path, by name."""
     whole = "/".join(part for part in path.parts[-_FOLDERS - 1 :] if part != path.anchor)
     texts = {"file": path.name, "folder": path.parent.name, "path": whole}
     found: dict[str, Fact] = {}
     for rule in _rules():
         if rule.fact not in found and (match := rule.pattern.search(texts[rule.part])):
-            # A group that took no part is empty.
+            # A group that did not participate is empty.
             value = match.expand(rule.value).strip("-_. ")
             source = "file name" if rule.part == "file" else "folder name"
             found[rule.fact] = Fact(readable(value), source, readable(match[0]))
@@ -76,24 +76,24 @@ def said_by(path: PurePath) -> dict[str, Fact]:
 
 
 def taken_by(entry: Mapping[str, Any], facts: dict[str, Fact]) -> dict[str, Any]:
-    """Return the columns of a catalog entry that names give: where the file says nothing, or does not know better."""
+    """Return the catalog columns taken from names: those that the file lacks, or knows less well."""
     found: dict[str, Any] = {
         key: int(facts[key].value) for key in (*RANKS, *AXES) if key in facts and entry.get(key) is None
     }
-    # Each replica counts its ranks from 0: only its files beside the others' say which it is.
+    # Each replica counts its ranks from 0: only its files in relation to the others' show which replica it is.
     if "rank" in facts and ("rank" in found or facts["rank"].source == OF_RUN):
         found |= {"rank": int(facts["rank"].value), "rank_source": facts["rank"].source}
     return found
 
 
 def metadata_of(facts: dict[str, Fact]) -> dict[str, Any]:
-    """Return facts as the catalog's metadata has them."""
+    """Return facts in the format of the catalog's metadata."""
     said = {key: {"value": one.value, "source": one.source, "text": one.text} for key, one in facts.items()}
     return {"places": said} if said else {}
 
 
 def shown(entry: Mapping[str, Any], given: Mapping[str, str | None]) -> str:
-    """Return in words what was taken from names, and what was not, since the file or a setting says otherwise."""
+    """Return as text what was taken from names, and what was not because the file or a setting overrides it."""
     words = []
     for key, one in json.loads(entry.get("metadata") or "{}").get("places", {}).items():
         is_given = given.get(key) is not None
@@ -108,9 +108,9 @@ def shown(entry: Mapping[str, Any], given: Mapping[str, str | None]) -> str:
 
 
 def repeats(files: Iterable[Path]) -> dict[Path, str]:
-    """Return those of a folder's traces that say again what others of them say, each with the reason.
+    """Return the redundant ones among a folder's traces, each with the reason.
 
-    JAX writes a capture as an XSpace and as Chrome traces, the XSpace says more. SGLang merges the traces of ranks.
+    JAX writes a capture both as an XSpace, which has more, and as Chrome traces. SGLang merges the traces of ranks.
     """
     folders: dict[Path, set[str]] = {}
     for file in files:
@@ -129,11 +129,11 @@ def repeats(files: Iterable[Path]) -> dict[Path, str]:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of trace that a name's end says; empty of what is none."""
+    """Return the kind of trace implied by a name's suffix; empty if it is none."""
     found = _TRACES.search(name)
     return next((kind for kind, text in (found.groupdict() if found else {}).items() if text), "")
 
 
 def stem_of(name: str) -> str:
-    """Return a name without what all traces of its kind end in."""
+    """Return a name without the suffix of its kind."""
     return _TRACES.sub("", name)

@@ -1,4 +1,4 @@
-"""What every reader of a format promises to `ingest_one`."""
+"""The protocol that every format's reader implements for `ingest_one`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, Protocol
 
 @dataclass
 class Reading:
-    """What a reader learnt of a file besides its events.
+    """What a reader learnt about a file besides its events.
 
     Attributes:
-        keys: keys of the file's own object around the events; only an allow-list of them is kept.
+        keys: keys of the file's own object around the events; only an allow-list of them is stored.
         bare: the file has no such object.
-        device_pids: processes that stand for devices.
-        metadata: what the reader says of the file, kept as it is.
+        device_pids: processes that represent devices.
+        metadata: the reader's facts about the file, stored unchanged.
         facts: columns of the catalog entry that the reader knows.
-        arrays: arrays of events in the file.
+        arrays: number of event arrays in the file.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
@@ -30,16 +30,16 @@ class Reading:
 class Reader(Protocol):
     """Reads one file's events into lanes.
 
-    A reader is made with the source, the lanes' writers, the notes, a callback that gets the number of events so far,
-    and the number of events of the trace that other files gave before.
+    A reader is created with the source, the lanes' writers, the notes, a callback for the number of events so far,
+    and the number of events of the trace from earlier files.
     """
 
-    #: Events of the trace after reading, those of other files before this one among them.
+    #: Events of the trace after reading, including those of earlier files.
     events: int
 
     def read(self) -> Reading:
         """Read the file to its end and store its events.
 
         Raises:
-            InputError: the file is not of this format, or holds nothing of it.
+            InputError: the file is not of this format, or is empty.
         """

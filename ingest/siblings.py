@@ -1,8 +1,8 @@
-"""Which of the traces in a folder are of one run: those beside a trace, and what all of them say together.
+"""Finds which traces in a folder belong to one run, and what they show together.
 
-A run is taken from names only where the files that would share it are of different ranks, and are of jobs of one size.
-Where a rank is there more often, the times in the names say which files are of one capture, if captures are further
-apart than the files of each.
+A run is taken from names only if the files that would share it have different ranks and belong to jobs of one size.
+If a rank occurs more than once, the times in the names show which files belong to one capture, if captures are
+further apart than the files of each.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .ascend.folder import folder_facts
 from .places import AXES, OF_RUN, RANKS, Fact, kind_of, repeats, said_by, stem_of
 from .source import Source
 
-#: Files of a folder that are looked at.
+#: Maximum number of files of a folder that are considered.
 _MOST = 20_000
-#: Kineto writes what it knows of the job before the events.
+#: Kineto writes the facts about the job before the events.
 _HEAD = 64 << 10
 _JOB = re.compile(rb'"distributedInfo"\s*:\s*\{([^{}\[\]]*)')
 _JOB_NUMBER = re.compile(rb'"(rank|world_size)"\s*:\s*(\d{1,9})\b')
-#: Where a name, numbers apart, begins to say rank and place.
+#: Where rank and place begin in a name whose digits are replaced.
 _PLACES = re.compile(r"[-_.]?(?:rank|worker|dcp|[tdpe]p)[-_]?N", re.IGNORECASE)
 #: Digits of a time since 1970 -> its unit in nanoseconds.
 _UNITS = {13: 10**6, 16: 10**3, 19: 1}
@@ -38,11 +38,11 @@ class _Trace:
     """A trace of a folder.
 
     Attributes:
-        name: its name, without what all traces end in, after its folder's where each rank has one.
-        facts: what its names say.
-        rank: its rank, its own rather than that of its name.
-        world: ranks of its job, by the file itself.
-        written_ns: when it was written, by its name.
+        name: its name without the suffix of traces, prefixed by its folder's if each rank has one.
+        facts: facts from its names.
+        rank: its rank, from the file rather than from its name.
+        world: ranks of its job, from the file.
+        written_ns: when it was written, from its name.
     """
 
     name: str
@@ -53,20 +53,20 @@ class _Trace:
 
     @property
     def place(self) -> tuple[int | str | None, ...]:
-        """Its rank, and its place along the axes of parallelism."""
+        """Its rank, and its position along the axes of parallelism."""
         return (self.rank, *(self.facts[key].value if key in self.facts else None for key in RANKS[1:]))
 
     @property
     def shape(self) -> str:
-        """What its name has in common with those of its job: all but numbers; a host's name if it has no rank."""
+        """What its name shares with those of its job: all but numbers; a host's name if it has no rank."""
         return _shape(self.name) if "rank" in self.facts else ""
 
 
 def facts_of(path: Path) -> dict[str, Fact]:
-    """Return what a trace's place says, the traces beside it considered."""
+    """Return the facts from a trace's location, considering the traces beside it."""
     path = path.absolute()
     found = said_by(path)
-    # What rules say for use here alone.
+    # Facts that the rules give for use here only.
     host, _, _ = (found.pop(fact, None) for fact in ("host", "written", "common"))
     if "run" not in found:
         return found
@@ -86,7 +86,7 @@ def facts_of(path: Path) -> dict[str, Fact]:
         return found
     name = _of_folder(path, run.value) if _is_folder(found) else run.value
     if _is_folder(found):
-        # It may hold traces of several jobs: those of one have names that differ in numbers alone.
+        # The folder may hold traces of several jobs: names within a job differ in numbers only.
         if label := _label(here.shape, {one.shape for one in of_run}):
             name = f"{name}/{label}"
         of_run = [one for one in of_run if one.shape == here.shape]
@@ -111,7 +111,7 @@ def _of_hosts(path: Path, found: dict[str, Fact], host: Fact, of_run: list[_Trac
 
 
 def _is_capture(facts: dict[str, Fact]) -> bool:
-    """Whether a trace is of captures, which are no rank's part of a run."""
+    """Whether a trace is one of several captures, which are not ranks of a run."""
     return "phase" in facts and facts["phase"].value == "capture"
 
 
@@ -121,7 +121,7 @@ def _is_folder(facts: dict[str, Fact]) -> bool:
 
 
 def _of_folder(path: Path, run: str) -> str:
-    """Return the name of a run that is a folder: with that of the folder above, where its own is everybody's."""
+    """Return the name of a run that is a folder; a generic name is prefixed by that of the parent folder."""
     folder = next((above for above in path.parents if above.name == run), None)
     if folder and folder.parent.name and "common" in said_by(folder / path.name):
         return f"{folder.parent.name}/{run}"
@@ -129,13 +129,13 @@ def _of_folder(path: Path, run: str) -> str:
 
 
 def _label(shape: str, shapes: set[str]) -> str:
-    """Return what sets the names of a job apart in a folder: what is before the rank, if that does."""
+    """Return what distinguishes the names of a job in a folder: the part before the rank, if that does."""
     heads = {one: _PLACES.split(one)[0] for one in shapes}
     return "" if len(shapes) == 1 else heads[shape] if len(set(heads.values())) == len(shapes) else shape
 
 
 def _captures(traces: list[_Trace]) -> list[list[_Trace]]:
-    """Return the traces of each capture in a folder; none where names do not say which traces are of one."""
+    """Return the traces of each capture in a folder; empty if names do not show which traces belong together."""
     if len({one.place for one in traces}) == len(traces):
         return [traces]
     timed = [(one.written_ns, one) for one in traces if one.written_ns is not None]
@@ -159,7 +159,7 @@ def _moment(trace: _Trace) -> str:
 
 
 def _degrees(of_run: Iterable[_Trace]) -> dict[str, Fact]:
-    """Return the degree of each axis along which the traces of a run have all places from 0 on."""
+    """Return the degree of each axis along which the traces of a run have all positions from 0 on."""
     found = {}
     for axis in AXES:
         places = {int(one.facts[f"{axis}_rank"].value) for one in of_run if f"{axis}_rank" in one.facts}
@@ -169,7 +169,7 @@ def _degrees(of_run: Iterable[_Trace]) -> dict[str, Fact]:
 
 
 def _rank_among(here: _Trace, of_run: list[_Trace]) -> dict[str, Fact]:
-    """Return the rank where each replica counts its own from 0: those of the replicas before it come first."""
+    """Return the rank if each replica counts its own from 0: those of earlier replicas come first."""
     ranks = [one.rank for one in of_run]
     if len(set(ranks)) == len(ranks) or None in ranks or not all("dp_rank" in one.facts for one in of_run):
         return {}
@@ -181,12 +181,12 @@ def _rank_among(here: _Trace, of_run: list[_Trace]) -> dict[str, Fact]:
 
 
 def _beside(path: Path) -> list[_Trace]:
-    """Return the traces that may be of one run with a trace, itself among them, each once."""
+    """Return the traces that may belong to one run with a trace, including itself, each once."""
     folders = [path.parent]
     if by_folder := _has_its_folder(path):
         alike = _shape(path.parent.name)
         folders = [one for one in _some(path.parent.parent) if _shape(one.name) == alike and one.is_dir()]
-    # What was read of folders counts until one of them changes.
+    # Cached until one of the folders changes.
     changed = tuple((str(folder), folder.stat().st_mtime_ns) for folder in sorted(folders))
     return _in_folders(changed, kind_of(path.name), by_folder=by_folder)
 
@@ -205,20 +205,20 @@ def _in_folders(folders: tuple[tuple[str, int], ...], kind: str, *, by_folder: b
 
 
 def _some(folder: Path) -> list[Path]:
-    """Return what is in a folder, or as much of it as is looked at; nothing of one that cannot be listed."""
+    """Return a folder's content, up to the maximum; empty if it cannot be listed."""
     with suppress(OSError):
         return list(itertools.islice(folder.iterdir(), _MOST))
     return []
 
 
 def _has_its_folder(path: Path) -> bool:
-    """Whether each rank has a folder."""
+    """Whether each rank has its own folder."""
     run = said_by(path).get("run")
     return run is not None and _is_folder({"run": run}) and path.parent.name != run.value == path.parent.parent.name
 
 
 def _name(path: Path, *, by_folder: bool) -> str:
-    """Return what a trace is called among those beside it."""
+    """Return the name of a trace among those beside it."""
     return f"{path.parent.name}/{stem_of(path.name)}" if by_folder else stem_of(path.name)
 
 
@@ -229,7 +229,7 @@ def _trace(path: Path, name: str, facts: dict[str, Fact]) -> _Trace:
 
 
 def _own(path: Path) -> tuple[int | None, int | None]:
-    """Return the rank that a trace itself says, and the ranks of its job, as far as a look at its beginning shows."""
+    """Return the rank in a trace itself, and the ranks of its job, as far as its beginning shows them."""
     if kind_of(path.name) == "ascend":
         rank = folder_facts(path).get("rank")
         return (rank if isinstance(rank, int) else None), None
@@ -246,7 +246,7 @@ def _own(path: Path) -> tuple[int | None, int | None]:
 
 
 def _time(digits: str) -> int | None:
-    """Return a time in nanoseconds since 1970: given since then in a unit that the digits say, or as date and time."""
+    """Return a time in nanoseconds since 1970, from digits that are a number of some unit, or a date and time."""
     if unit := _UNITS.get(len(digits)):
         return int(digits) * unit
     with suppress(ValueError):

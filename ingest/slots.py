@@ -1,7 +1,7 @@
-"""Memory that DuckDB reads as a file: a piece of an event array or of a table is put there and parsed from there.
+"""Memory that DuckDB reads as a file: a piece of an event array or of a table is stored and parsed there.
 
-On Linux the file lies in memory and has no name. A pipe would do too, but the reader of a pipe keeps all it has read,
-and a pipe's pages are copied twice. Slots are used again and again, so that their pages are faulted in once.
+On Linux the file is in memory and has no name. A pipe would work too, but DuckDB keeps all it has read from a
+pipe, and a pipe's pages are copied twice. Slots are reused, so that their pages are faulted in once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class Slot:
     """A growable file in memory holding a piece between an opening and a closing text: `[` + events + `]`."""
 
     def __init__(self, size: int, *, opening: bytes = b"[", closing: bytes = b"]") -> None:
-        """Make a slot with room for `size` bytes."""
-        #: Where what is put into the slot begins.
+        """Create a slot with room for `size` bytes."""
+        #: Where the content begins.
         self.start = len(opening)
         self._closing = closing
         self._temporary = None
@@ -38,15 +38,15 @@ class Slot:
         return memoryview(self._map)[start:end]
 
     def find(self, text: bytes, start: int, end: int) -> int:
-        """Return the offset of the first `text` in [start, end), -1 where it is missing."""
+        """Return the offset of the first `text` in [start, end), -1 if there is none."""
         return self._map.find(text, start, end)
 
     def find_last(self, text: bytes, end: int) -> int:
-        """Return the offset of the last `text` behind the opening and before `end`, -1 where it is missing."""
+        """Return the offset of the last `text` after the opening and before `end`, -1 if there is none."""
         return self._map.rfind(text, self.start, end)
 
     def match_end(self, pattern: re.Pattern[bytes], end: int) -> int:
-        """Return where a pattern that matches behind the opening ends, looking no further than `end`."""
+        """Return the end of a pattern's match after the opening, searching no further than `end`."""
         match = pattern.match(self._map, self.start, end)
         return match.end() if match else self.start
 
@@ -59,16 +59,16 @@ class Slot:
         self._map[start : start + len(data)] = data
 
     def seal(self, end: int) -> None:
-        """Close the piece at `end`: what lies beyond is not the parser's to see."""
+        """End the piece at `end`, hiding the rest from the parser."""
         os.ftruncate(self._fd, end + len(self._closing))
         self._map[end : end + len(self._closing)] = self._closing
 
     def unseal(self) -> None:
-        """Give the slot its full size back."""
+        """Restore the slot's full size."""
         os.ftruncate(self._fd, self.size)
 
     def fill(self, data: bytes) -> None:
-        """Hold `data` as the whole piece, grown where it does not fit."""
+        """Store `data` as the whole piece, growing the slot if needed."""
         start = self.start
         if start + len(data) + len(self._closing) > self.size:
             self.grow(start + len(data) + len(self._closing))
@@ -77,7 +77,7 @@ class Slot:
         self.seal(start + len(data))
 
     def grow(self, size: int) -> None:
-        """Make room for `size` bytes; what was written stays."""
+        """Make room for `size` bytes; the content is kept."""
         self._map.close()
         os.ftruncate(self._fd, size)
         self._map = mmap.mmap(self._fd, size)

@@ -1,4 +1,4 @@
-"""Bytes of a trace file as they come: plain, gzip or Zstandard, from a path or standard input."""
+"""Stream of a trace file's bytes: plain, gzip or Zstandard, from a path or standard input."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..engine.errors import InputError
 STDIN = "-"
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-#: Compressed bytes read at once.
+#: Compressed bytes per read.
 _GZIP_READ = 128 << 10
 _ZSTD_READ = 64 << 10
-#: Decompressed bytes at once: a few stay in the processor's cache on their way, and in memory that was used before.
+#: Decompressed bytes per step: few enough to stay in the processor's cache, and in reused memory.
 #: Zstandard's frames give about as many.
 _GZIP_TEXT = 512 << 10
 _ZSTD_TEXT = 1 << 20
@@ -30,19 +30,19 @@ class Decompressor(Protocol):
     """What `Source` needs of a decompressing stream."""
 
     def readinto(self, view: Any, /) -> int | None:
-        """Fill the view from its start and return how many bytes were written; 0 at the end."""
+        """Fill the view from its start and return the number of bytes written; 0 at the end."""
 
 
 class Source:
-    """The decompressed bytes of one file, hashed on the way.
+    """The decompressed bytes of one file, hashed as they are read.
 
     Attributes:
-        name: what to call the trace's file in messages.
-        file_bytes: size of the file as given, None for standard input.
-        mtime_ns: when the file was last changed, None for standard input.
-        consumed: bytes of the file as given that were read so far.
-        content_bytes: decompressed bytes handed out so far.
-        cut_short: why the bytes ended before the compressed stream's own end, None when they did not.
+        name: the file's name in messages.
+        file_bytes: size of the original file, None for standard input.
+        mtime_ns: when the file was last modified, None for standard input.
+        consumed: bytes of the original file read so far.
+        content_bytes: decompressed bytes returned so far.
+        cut_short: why the bytes ended before the compressed stream's own end, None if they did not.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -67,7 +67,7 @@ class Source:
 
     @property
     def consumed(self) -> int:
-        """Bytes of the file as given, read so far."""
+        """Bytes of the original file read so far."""
         return self._file.consumed
 
     @property
@@ -77,17 +77,17 @@ class Source:
 
     @property
     def content_digest(self) -> str:
-        """XXH3-128 of the decompressed bytes handed out so far, in hexadecimal."""
+        """XXH3-128 of the decompressed bytes returned so far, in hexadecimal."""
         return self._content_hash.hexdigest()
 
     def file_digest(self) -> str:
-        """Read what is left of the file and return the SHA-256 of all of it, in hexadecimal."""
+        """Read the rest of the file and return the SHA-256 of all of it, in hexadecimal."""
         while not self._file.closed and self._file.read(1 << 20):
             pass
         return self._file.sha256.hexdigest()
 
     def readinto(self, view: memoryview) -> int:
-        """Fill `view` from its start and return the bytes written; 0 at the end, also at a broken one."""
+        """Fill `view` from its start and return the bytes written; 0 at the end, even of a truncated stream."""
         if self._ahead:
             count = min(len(self._ahead), len(view))
             view[:count] = self._ahead[:count]
@@ -115,7 +115,7 @@ class Source:
         return bytes(view[:filled])
 
     def peek(self, size: int) -> bytes:
-        """Return up to `size` decompressed bytes that the next reads give again; fewer only at the end."""
+        """Return up to `size` decompressed bytes without consuming them; fewer only at the end."""
         self._ahead = self.read(size)
         return self._ahead
 
@@ -133,7 +133,7 @@ class Source:
 
 
 class _Gzip:
-    """A gzip stream of one member or more. Of one that ends early, all that can be had comes before the error."""
+    """A gzip stream of one or more members. If it is truncated, all available text comes before the error."""
 
     def __init__(self, file: _HashedFile) -> None:
         from isal import igzip_lib
@@ -147,7 +147,7 @@ class _Gzip:
         while not text:
             data = b""
             if self._member.eof:
-                # Zeros may pad a member; anything else is the next one.
+                # Members may be padded with zeros; anything else is the next one.
                 data = self._member.unused_data.lstrip(b"\0")
                 while not data and (more := self._file.read(_GZIP_READ)):
                     data = more.lstrip(b"\0")
@@ -162,7 +162,7 @@ class _Gzip:
 
 
 class _Zstd:
-    """A Zstandard stream of one frame or more. Of one that ends early, all that can be had comes before the error."""
+    """A Zstandard stream of one or more frames. If it is truncated, all available text comes before the error."""
 
     def __init__(self, file: _HashedFile) -> None:
         import zstandard
@@ -186,7 +186,7 @@ class _Zstd:
                 return 0
             self._begun = True
             self._text = memoryview(self._frame.decompress(data))
-            # A frame may hold 30 000 times as much text as it has bytes.
+            # A frame may expand 30 000 times.
             self._step = max(16, self._step // 2) if len(self._text) > _ZSTD_TEXT else min(_ZSTD_READ, 2 * self._step)
         count = min(len(self._text), len(view))
         view[:count] = self._text[:count]
@@ -195,7 +195,7 @@ class _Zstd:
 
 
 class _HashedFile(io.RawIOBase):
-    """A file that counts and hashes what is read of it."""
+    """A file that counts and hashes what is read from it."""
 
     def __init__(self, raw: io.RawIOBase | BinaryIO) -> None:
         self._raw = raw

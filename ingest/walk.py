@@ -1,4 +1,4 @@
-"""The folders below one that is ingested."""
+"""Walks the folders below an ingested one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..engine.storage.layout import is_lake
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Yield a folder and all below it, each with the names of the folders and of all else in it, sorted.
+    """Yield a folder and all below it, each with the sorted names of its folders and of everything else in it.
 
-    A lake is left out: it may lie beside its traces, and what is in it was ingested already.
+    A lake is skipped: it may lie beside its traces, and its content was already ingested.
     """
     for here, inner, names in os.walk(folder):
         if "lake.json" in names and is_lake(Path(here)):

@@ -1,1 +1,1 @@
-"""Query results rendered: terminal tables, Markdown, CSV, JSON, Parquet, Chrome traces, whole reports."""
+"""Rendering of query results: terminal tables, Markdown, CSV, JSON, Parquet, Chrome traces, whole reports."""

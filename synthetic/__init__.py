@@ -1,1 +1,1 @@
-"""Makers of traces whose every figure is known."""
+"""Synthetic traces with known figures."""

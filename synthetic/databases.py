@@ -1,6 +1,6 @@
-"""Small databases of rocprofiler-sdk and of Ascend's msprof whose every figure is known.
+"""Small databases of rocprofiler-sdk and of Ascend's msprof with known figures.
 
-Made to the documented tables, not from a real run: they hold what the documentation says, and nothing else.
+Made from the documented tables, not from a real run: they contain only what the documentation says.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ INSERT INTO rocpd_string_u (id, string) VALUES (1, 'HIP_RUNTIME_API_EXT'), (2, '
     (3, 'KERNEL_DISPATCH'), (4, 'MEMORY_COPY'), (5, 'MEMORY_COPY_HOST_TO_DEVICE'), (6, 'hipMemcpyAsync'),
     (7, 'MARKER_CORE_API'), (8, 'roctxRangePushA'), (9, '');
 """
-#: Number, agent, symbol, start and end in ns, stack; of ranges number, category, name and so on. All are of one
+#: Number, agent, symbol, start and end in ns, stack; for ranges number, category, name and so on. All are on one
 #: thread; a call and what it launched share a stack. Kernels take 10, 10 and 4 µs on the first device, 6 on the other.
 _KERNELS = ((1, 2, 1, 20_000, 30_000, 1), (2, 2, 1, 40_000, 50_000, 2), (3, 2, 2, 55_000, 59_000, 3),
             (4, 3, 2, 20_000, 26_000, 4))  # fmt: skip
@@ -48,7 +48,7 @@ _RANGES = ((1, 1, 2, 10_000, 12_000, 1), (2, 1, 2, 14_000, 16_000, 2), (3, 1, 2,
 
 
 def write_rocpd(path: Path, schema: int = 3) -> Path:
-    """Write a database by the published schema 3 or 4 of rocpd; return its path."""
+    """Write a database in rocpd's published schema 3 or 4; return its path."""
     path.unlink(missing_ok=True)
     connection = sqlite3.connect(path)
     connection.executescript(_COMMON)
@@ -118,7 +118,7 @@ def write_rocpd(path: Path, schema: int = 3) -> Path:
     return path
 
 
-#: Start of the made-up capture of msprof, ns since 1970: 2026-05-26T08:00:00Z.
+#: Start of the synthetic msprof capture, ns since 1970: 2026-05-26T08:00:00Z.
 MSPROF_NS = 1_779_782_400_000_000_000
 _STRINGS = (
     "MatMulV2_1", "MatMulV2", "AI_CORE", "ND;ND", "8,16;16,4", "FLOAT16;FLOAT16", "hcom_allReduce__935_0_1",
@@ -128,7 +128,7 @@ _STRINGS = (
 
 
 def write_msprof(path: Path) -> Path:
-    """Write a database by the documented tables of ascend_pytorch_profiler_{rank}.db; return its path.
+    """Write a database with the documented tables of ascend_pytorch_profiler_{rank}.db; return its path.
 
     On device 4, the place of rank 12: two matrix products of 10 µs, an all-reduce of 20 µs with 1024 elements in FP16
     and a copy of 5 µs as a part of it, another copy of 3 µs, a wait for an event. An operator

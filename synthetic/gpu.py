@@ -1,4 +1,4 @@
-"""A small made-up trace whose every figure is known: five forward passes of a six-layer model.
+"""A small synthetic trace with known figures: five forward passes of a six-layer model.
 
 The kernels carry the names of a DeepSeek-V4 server, one stream, no overlap. The first passes are
 shorter (warm-up), the last three alike. All times are whole microseconds, so each sum can be
@@ -25,7 +25,7 @@ HALF_OPENING = (
     ("norm::RMSNormKernel", 1),
 )
 HALF_CLOSING = ((ALL_REDUCE, 4), ("mhc_post_tilelang_kernel", 1))
-# What attention does on top, by compression ratio: an indexer picks keys, or a dense prefix.
+# Additional work of attention by compression ratio: an indexer picks keys, or a dense prefix.
 COMPRESSION = {
     0: (),
     4: (
@@ -43,7 +43,7 @@ Kernel = tuple[str, int]
 def gpu_trace() -> dict[str, Any]:
     """Return the trace as a Chrome trace object.
 
-    The object has the key ``traceEvents`` only: one host operator, then 695 kernels in time order.
+    The object only has the key ``traceEvents``: one host operator, then 695 kernels in time order.
     """
     host: dict[str, Any] = {
         "ph": "X", "cat": "cpu_op", "name": "aten::start", "pid": 1, "tid": 1, "ts": 0, "dur": 1,
@@ -64,7 +64,7 @@ def gpu_config() -> dict[str, Any]:
 def write_gpu(path: Path, *, truncated: bool = False) -> None:
     """Write the trace to ``path``, gzipped when its name ends in ``.gz``.
 
-    With ``truncated`` the text stops in the middle of an event near its end, as it does when a
+    With ``truncated`` the text stops inside an event near its end, as when a
     profiled process dies: the gzip container stays whole, the JSON does not.
     """
     text = json.dumps(gpu_trace())

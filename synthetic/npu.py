@@ -1,8 +1,8 @@
-"""A small made-up table of kernels, as an Ascend profiler writes it, whose every figure is known.
+"""A small synthetic table of kernels, as an Ascend profiler writes it, with known figures.
 
-A dense model of four layers serves eight requests on two devices of tensor parallelism; the table is one device's. A
-prefill of 96 tokens comes first, then three decodes of eight. Each collective stands twice, as the profiler has it: the
-logical row, without a stream, and the vector kernel that carries it out, at the same time. All durations are whole
+A dense model of four layers serves eight requests on two devices of tensor parallelism; the table is of one device. A
+prefill of 96 tokens comes first, then three decodes of eight. Each collective has two rows, as in real tables: the
+logical row, without a stream, and the vector kernel that executes it, at the same time. All durations are whole
 microseconds, one after the other with a pause of 1 us, so each sum can be checked by hand.
 """
 
@@ -21,7 +21,7 @@ COLUMNS = (
 )
 _CUBE, _VECTOR, _MIX = "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC"
 _MAIN_STREAM, _COLLECTIVE_STREAM = 2, 47
-#: Inputs of the attention kernel that a table has slots for; most are absent.
+#: Input slots of the attention kernel in a table; most are empty.
 _ATTENTION_SLOTS = 31
 
 #: Type, name, core, duration in us, input shapes and types, output shape.

@@ -1,4 +1,4 @@
-"""A small export of Nsight Systems whose every figure is known: two processes, a device each, three layers.
+"""A small export of Nsight Systems with known figures: two processes with a device each, three layers.
 
 Each process runs one step. Under the range `model` three layers follow each other, each a range `attn` with a matrix
 product and an attention, and a range `mlp` with an activation; then NCCL sums 4096 bytes in a group of 2 ranks, a copy
@@ -29,7 +29,7 @@ GEMM = "void cutlass::gemm_kernel<bf16>(Params)"
 ACT = "void vllm::silu_and_mul_kernel<bf16>(bf16*)"
 FLASH = "void flash::flash_fwd_kernel<bf16>(Params)"
 NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-#: Planted where a real export has the environment of the captured process; none of it may get into a lake.
+#: Planted where a real export has the environment of the captured process; it must not get into a lake.
 SECRETS = {
     "environment": "plantedenvsecret1=hunter2hunter2",
     "device": "plantedenvsecret2=swordfishswordfish",
@@ -38,7 +38,7 @@ SECRETS = {
     "command": "plantedcommand --token plantedtokenplanted",
     "output": "plantedstdout line",
 }
-#: How far apart ranges and operations of one kind lie, µs.
+#: Distance between ranges and operations of one kind, µs.
 _APART = 40
 _STRINGS = {
     1: GEMM, 2: "gemm_kernel", 3: ACT, 4: "silu_and_mul_kernel", 5: NCCL,
@@ -49,7 +49,7 @@ _STRINGS = {
     21: "ncclAllReduce", 22: "ncclGroupEnd", 23: "ncclCommInitRank", 30: "python3",
     99: SECRETS["output"],
 }  # fmt: skip
-#: Of each part of a layer the operators: name, shapes of inputs, duration of the kernel in µs, id of its name.
+#: The operators of each part of a layer: name, shapes of inputs, duration of the kernel in µs, id of its name.
 _LAYER: dict[str, tuple[tuple[str, str, int, int], ...]] = {
     "attn": (
         ("aten::mm", "[[8, 16], [16, 4]]", 10, 1),
@@ -65,7 +65,7 @@ def nsys_tables(*, layers: int = LAYERS, payloads: bool = True) -> dict[str, Tab
 
     Args:
         layers: layers of the model.
-        payloads: whether NCCL attached what its calls are about.
+        payloads: whether NCCL attached the arguments of its calls.
     """
     made = [_process(place, layers, payloads=payloads) for place in range(2)]
     tables: dict[str, Table] = {
@@ -132,7 +132,7 @@ _EVENTS = {
 
 
 def _process(place: int, layers: int, *, payloads: bool) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows of one process's events; processes number their correlations alike."""
+    """Return the rows of one process's events; correlation numbers are the same in each process."""
     rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _EVENTS}
     pid = FIRST_PID + place
     process, thread = _global(pid), _global(pid, pid)
@@ -145,7 +145,7 @@ def _process(place: int, layers: int, *, payloads: bool) -> dict[str, list[tuple
         )  # fmt: skip
 
     def operation(table: str, call: int, duration: int, *rest: int) -> None:
-        """Launch at this moment, run 10 µs later."""
+        """Launch at the current time, run 10 µs later."""
         nonlocal correlation
         correlation += 1
         rows["CUPTI_ACTIVITY_KIND_RUNTIME"].append((at * 1000, (at + 4) * 1000, thread, correlation, call, 0))
@@ -188,12 +188,12 @@ def _global(pid: int, tid: int = 0) -> int:
 
 
 def write_nsys(path: Path, tables: Mapping[str, Table] | None = None, *, without: Iterable[str] = ()) -> Path:
-    """Write tables as the SQLite file that `nsys export` makes, but for some tables; return its path."""
+    """Write tables as the SQLite file that `nsys export` makes, leaving some out; return its path."""
     path.unlink(missing_ok=True)
     with sqlite3.connect(path) as connection:
         for name, (columns, rows) in (nsys_tables() if tables is None else tables).items():
             if name not in without:
-                # One column is called like a keyword: end.
+                # One column is named like a keyword: end.
                 defined = ", ".join('"{}" {}'.format(*column.split(" ", 1)) for column in columns.split(", "))
                 connection.execute(f"CREATE TABLE {name} ({defined})")
                 connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns.split(', ')))})", rows)

@@ -1,8 +1,8 @@
-"""A made-up trace of one prefill whose every kernel reaches a chosen part of its chip: Llama 3 8B on an H100.
+"""A synthetic trace of one prefill whose kernels reach chosen shares of their chip's peaks: Llama 3 8B on an H100.
 
 Two prompts of 2048 tokens, engine and operators named as in vLLM, shapes as PyTorch's profiler prints them. A kernel
-takes as long as its FLOP take at 60 % of 989 TFLOP/s (attention: 40 %), or its bytes at 50 % of 3350 GB/s, so what an
-analysis should find is known beforehand. Between kernels the device idles for 2 us; times are whole nanoseconds.
+takes as long as its FLOP take at 60 % of 989 TFLOP/s (attention: 40 %), or its bytes at 50 % of 3350 GB/s, so the
+expected results are known. Between kernels the device idles for 2 us; times are whole nanoseconds.
 """
 
 import gzip
@@ -18,7 +18,7 @@ PRODUCTS, ATTENTION, BYTES = 0.60, 0.40, 0.50
 IDLE_US = 2
 
 MODEL = "llama-3-8b"
-#: Each prompt's tokens see the keys up to their own.
+#: Each token of a prompt attends to the keys up to its own.
 PAIRS = PROMPTS * PROMPT * (PROMPT + 1) // 2
 _GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel"
 _FLASH = "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false, cutlass::bfloat16_t>>"
@@ -76,14 +76,14 @@ class _Trace:
         self._ids = 0
 
     def multiplies(self, rows: int, inner: int, columns: int) -> None:
-        """Add a product of matrices, bound by what takes longer."""
+        """Add a matrix product, bound by compute or memory, whichever takes longer."""
         flop_us = 2 * rows * inner * columns / (PEAK_TFLOPS * 1e6)
         bytes_us = 2 * (rows * inner + inner * columns + rows * columns) / (HBM_GBPS * 1e3)
         roof = flop_us / PRODUCTS if flop_us > bytes_us else bytes_us / BYTES
         self.runs("aten::mm", [[rows, inner], [inner, columns]], _GEMM, roof)
 
     def moves(self, op: str, dims: Sequence[Any], kernel: str, elements: int) -> None:
-        """Add a kernel that reads and writes so many elements of two bytes for each token."""
+        """Add a kernel that reads and writes this many two-byte elements for each token."""
         self.runs(op, dims, kernel, 2 * PROMPTS * PROMPT * elements / (HBM_GBPS * 1e3) / BYTES)
 
     def runs(self, op: str, dims: Sequence[Any], kernel: str, took_us: float) -> None:
@@ -102,7 +102,7 @@ class _Trace:
         self._device_ns += took_ns + 1000 * IDLE_US
 
     def finished(self) -> dict[str, Any]:
-        """Return the trace, with the engine's note around the launches."""
+        """Return the trace, with the engine's annotation around the launches."""
         tokens, squares = PROMPTS * PROMPT, PROMPTS * PROMPT**2
         requests = f"context_{PROMPTS}(sq{tokens}sk{tokens}sqsq{squares}sqsk{squares})"
         note = f"execute_{tokens}_{requests}_generation_0(sq0sk0sqsq0sqsk0)"

@@ -1,8 +1,8 @@
-"""The traces of a run's ranks, made up: who is late, who computes slowly and whose link is slow is known.
+"""Synthetic traces of a run's ranks, with known late and slow ranks and slow links.
 
 Every rank does the same in a step: it computes, exchanges tokens (all-to-all), computes, exchanges them back, computes,
-and reduces gradients (all-reduce). Nobody leaves a collective before the last has come. An all-reduce ends on all
-ranks at once; an all-to-all ends on a rank when its own messages are through, so that a slow link shows on its rank.
+and reduces gradients (all-reduce). No rank leaves a collective before the last has arrived. An all-reduce ends on all
+ranks at once; an all-to-all ends on a rank when its own messages are transferred, so a slow link shows on its rank.
 """
 
 import gzip
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: What follows in a step: computing time in µs, then the collective, its transfer time in µs and its bytes.
+#: The parts of a step: computing time in µs, then the collective, its transfer time in µs and its bytes.
 PARTS = ((400.0, "all_to_allv", 120.0, 16 << 20), (600.0, "all_to_allv", 120.0, 16 << 20),
          (500.0, "allreduce", 200.0, 64 << 20))  # fmt: skip
 KERNELS = {
@@ -24,7 +24,7 @@ GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas"
 H100 = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0}
 #: From the end of a step to the launch of the next, µs.
 BETWEEN_US = 50.0
-#: From a launch to the start of its kernel on a device that is free, µs.
+#: From a launch to the start of its kernel on an idle device, µs.
 LAUNCH_US = 5.0
 #: 1 November 2026, 02:00 UTC: the moment 0 of every clock, ns since 1970.
 RECORDED_NS = 1_793_498_400_000_000_000
@@ -35,9 +35,9 @@ class Rank:
     """What distinguishes a rank from the others.
 
     Attributes:
-        late_us: its host starts every step later.
+        late_us: delay of its host at the start of every step.
         slowness: its computing times, as a multiple of the others'.
-        link_us: its all-to-alls take longer.
+        link_us: additional time of its all-to-alls.
         clock_us: what its clock shows at the moment 0.
     """
 
@@ -54,12 +54,12 @@ def write_ranks(
     """Write a trace per rank, `rank0.json.gz` and so on, and return their paths.
 
     Args:
-        folder: where to; it is there already.
+        folder: an existing folder to write to.
         ranks: what distinguishes each.
         steps: how many each trace shows.
         slowness: computing times of all, as a multiple of those in `PARTS`.
         noise: standard deviation of computing times, as a share of them.
-        seed: of that noise: the same seed writes the same bytes.
+        seed: of the noise: the same seed writes the same bytes.
         start_ns: the moment 0, ns since 1970.
     """
     chance = random.Random(seed)
@@ -72,7 +72,7 @@ def write_ranks(
             lasts = [compute * slowness * rank.slowness * chance.gauss(1, noise) for rank in ranks]
             came = [at + lasting for at, lasting in zip(now, lasts, strict=True)]
             links = [rank.link_us if kind == "all_to_allv" else 0.0 for rank in ranks]
-            # What the others get from the rank with the slow link comes late as well, but sooner than all of its own.
+            # What the others receive from the rank with the slow link is late as well, but less than its own messages.
             shared = max(links) / len(ranks)
             ends = [max(came) + transfer + max(link, shared) for link in links]
             call = {
@@ -95,7 +95,7 @@ def write_ranks(
     ]
 
 
-#: Nights of the history, and the first of those in which all compute longer.
+#: Number of nights in the history, and the first of those in which computing is slower.
 NIGHTS, SHIFTED = 30, 21
 DAY_NS = 86_400 * 10**9
 
@@ -139,7 +139,7 @@ def _event(
 
 
 def _write(path: Path, events: list[dict[str, Any]], number: int, ranks: int, rank: Rank, start_ns: int) -> Path:
-    """Write a rank's events by its own clock."""
+    """Write a rank's events in its own clock."""
     shown = [{**event, "ts": round(event["ts"] + rank.clock_us, 3), "dur": round(event["dur"], 3)} for event in events]
     trace = {
         "baseTimeNanoseconds": start_ns, "deviceProperties": [H100],

@@ -1,7 +1,7 @@
-"""Made-up training traces whose every step is given, so that what changed between two of them is known.
+"""Synthetic training traces with given steps, so that the changes between two of them are known.
 
 A rank of a training loop: in each step modules call operators, an operator launches a kernel, and the device runs one
-after the other. Durations differ from step to step by chance.
+after the other. Durations vary randomly from step to step.
 """
 
 import gzip
@@ -15,7 +15,7 @@ from typing import Any
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas"
 NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
 H100 = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0}
-#: From the call of an operator to that of the next, µs.
+#: From the call of one operator to that of the next, µs.
 HOST_US = 10
 #: Monday, 2 November 2026, 02:00 UTC: the moment 0 of the clock, ns since 1970; and a day later.
 RECORDED_NS = 1_793_584_800_000_000_000
@@ -33,7 +33,7 @@ class Work:
         dur: its duration, µs.
         dims: shapes of the operator's inputs.
         gap: idle time of the device before it, µs.
-        copy: a copy of memory.
+        copy: it is a memory copy.
     """
 
     module: str
@@ -72,7 +72,7 @@ def write_steps(
     """Write a trace and return its path.
 
     Args:
-        path: where to; compressed if it ends in .gz.
+        path: the file to write; compressed if it ends in .gz.
         step: the kernels of a step.
         steps: how many.
         noise: standard deviation of durations, as a share of each.

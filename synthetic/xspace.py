@@ -1,4 +1,4 @@
-"""Small XSpace files (`.xplane.pb`) whose every figure is known, written in protobuf's wire format.
+"""Small XSpace files (`.xplane.pb`) with known figures, written in protobuf's wire format.
 
 `tpu_space` is two steps of a program on a device that calls itself a TPU v6 Lite (918 TFLOP/s in BF16, 1638 GB/s):
 
@@ -38,7 +38,7 @@ class Event:
         offset_ps: start from the line's, ps.
         duration_ps: duration, ps; 0 is not written.
         stats: its own.
-        about: those of all events of this name; of the first one they are taken.
+        about: those of all events of this name; taken from the first one.
         shown: the name to show, where it has another.
     """
 
@@ -61,7 +61,7 @@ class Line:
 
 
 def varint(value: int) -> bytes:
-    """Return a number as a varint; of a negative one its two's complement of 64 bits."""
+    """Return a number as a varint; a negative one as a 64-bit two's complement."""
     value &= (1 << 64) - 1
     out = bytearray()
     while value > 127:
@@ -71,28 +71,28 @@ def varint(value: int) -> bytes:
 
 
 def number(key: int, value: int) -> bytes:
-    """Return a field with a number, nothing for 0."""
+    """Return a numeric field, nothing for 0."""
     return varint(key << 3) + varint(value) if value else b""
 
 
 def message(key: int, *parts: bytes) -> bytes:
-    """Return a field with bytes."""
+    """Return a field of bytes."""
     content = b"".join(parts)
     return varint(key << 3 | 2) + varint(len(content)) + content
 
 
 def text(key: int, value: str) -> bytes:
-    """Return a field with a text."""
+    """Return a text field."""
     return message(key, value.encode())
 
 
 def space(*planes: bytes, host: str = "") -> bytes:
-    """Return an XSpace of planes, of a host with a name."""
+    """Return an XSpace of planes, with a host name."""
     return b"".join(message(1, plane) for plane in planes) + (text(4, host) if host else b"")
 
 
 def plane(name: str, lines: Iterable[Line] = (), number_: int = 0, stats: Mapping[str, Value] | None = None) -> bytes:
-    """Return a plane: lines first, then the names of their events and of stats, as the profilers write them."""
+    """Return a plane: lines first, then the names of their events and stats, as profilers write it."""
     keys: dict[str, int] = {}
     events: dict[str, tuple[int, Event]] = {}
 
@@ -127,7 +127,7 @@ def plane(name: str, lines: Iterable[Line] = (), number_: int = 0, stats: Mappin
 
 
 def programs(*protos: tuple[str, bytes]) -> bytes:
-    """Return the plane that holds the HLO protos of programs."""
+    """Return the plane with the HLO protos of programs."""
     content = text(2, "/host:metadata")
     for nth, (name, proto) in enumerate(protos, 1):
         about = message(5, number(1, 1), message(6, proto))
@@ -136,7 +136,7 @@ def programs(*protos: tuple[str, bytes]) -> bytes:
 
 
 def hlo(name: str, instructions: Sequence[tuple[str, str, Sequence[int]]]) -> bytes:
-    """Return an HLO proto of one computation `main`; of instructions: name, opcode, operands by their place from 1.
+    """Return an HLO proto of one computation `main`; for each instruction: name, opcode, operands by position from 1.
 
     All have the shape bf16[8,128]{1,0}; the last one is the root.
     """
@@ -153,7 +153,7 @@ def hlo(name: str, instructions: Sequence[tuple[str, str, Sequence[int]]]) -> by
 
 
 def tpu_space(host: str = "", device: int = 0) -> bytes:
-    """Return the file that the module's docstring describes, as one host with one device writes it."""
+    """Return the file described in the module's docstring, as written by one host with one device."""
     us = 1_000_000
     operations, modules, steps = [], [], []
     for step in range(STEPS):

@@ -1,4 +1,4 @@
-"""The formulas of the reference report, errors included."""
+"""The formulas of the reference report, including its errors."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ..traces import locate
 if TYPE_CHECKING:
     import duckdb
 
-#: Anchor, layers of the model and anchors in a layer; by the trace's settings where None.
+#: Anchor, layers of the model and anchors per layer; None: from the trace's settings.
 Given = tuple[str | None, int | None, int | None]
 
 
@@ -21,7 +21,7 @@ def plan(store: Store, trace: str, given: Given) -> duckdb.DuckDBPyRelation:
 
 
 def passes(store: Store, trace: str, given: Given) -> duckdb.DuckDBPyRelation:
-    """Return the passes as the reference analyser counts them: to see where it errs, `passes` is right."""
+    """Return the passes as the reference analyser counts them, to show its errors; `passes` is right."""
     return _counted(store, "compat_passes", trace, given, order="pass_id")
 
 

@@ -1,4 +1,4 @@
-"""Answers computed: which relations are made as tables, when, in how much memory, and how their rows are published."""
+"""Computes answers: which relations become tables, when, with how much memory, and how their rows are published."""
 
 from typing import TYPE_CHECKING
 

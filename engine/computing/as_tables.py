@@ -1,6 +1,7 @@
-"""Which relations are made as tables where answers are computed in memory, and which of them surely have no rows.
+"""Which relations become tables when answers are computed in memory, and which are known to have no rows.
 
-What is stored, and every view that several relations read: so no query is planned deeper than to the next table.
+Tables are the stored relations and every view that several relations read, so queries are planned down to the next
+table only.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from ..sql import modules
 if TYPE_CHECKING:
     import duckdb
 
-#: Views that several relations read and that are no tables for it: all events would take the memory, and kernels with
-#: their model are in most traces the same rows as those without.
+#: Views that never become tables although several relations read them: a table of all events would take too much
+#: memory, and in most traces kernels with their model are the same rows as those without.
 NEVER_TABLES = frozenset({"events", "_kernel_series", "_seated_kernels"})
-#: Tables that only `Store.give` fills, which has everything that rests on them computed again.
+#: Tables that only `Store.give` fills, which has all relations that depend on them recomputed.
 _GIVEN = frozenset({"given_configs", "given_sides", "model_configs"})
-#: Columns, with their types, of helpers that were empty before.
+#: Cache: column types of helper relations that were found empty before.
 _helper_columns: dict[str, dict[str, str]] = {}
-#: The type of traces' ids of a batch, as DuckDB describes it.
+#: The type of a batch's trace ids, as DuckDB describes it.
 _TRACE_ID = re.compile(r"ENUM\('[^)]*'\)")
 
 
 def as_tables(order: Sequence[modules.Module], given: Collection[str] = ()) -> set[str]:
-    """Return the relations to make as tables.
+    """Return the relations that become tables.
 
     Args:
         order: the relations that are needed.
-        given: those of them that are there already.
+        given: those of them that exist already.
     """
     made = [entry for entry in order if entry.name not in given]
     readers = Counter(used for entry in made for used in entry.uses)
@@ -46,10 +47,10 @@ def as_tables(order: Sequence[modules.Module], given: Collection[str] = ()) -> s
 
 
 def plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Module], dict[str, set[str]]]:
-    """Return the relations to make in order, and of those that are made as tables which of these each needs.
+    """Return the relations to create, in order, and for each that becomes a table the tables it needs.
 
     Args:
-        names: the relations that are wanted; they are not among those that have been read.
+        names: the wanted relations; they are not among `given`.
         given: stored relations that are read from files.
     """
     needed = modules.closure(names, lambda entry: entry.name in given)
@@ -65,41 +66,41 @@ def plan(names: Iterable[str], given: Collection[str]) -> tuple[list[modules.Mod
 
 @functools.cache
 def _unshipped() -> frozenset[str]:
-    """Return the tables without rows of their own: those that a connection is given, scenarios among them."""
+    """Return the lookup tables without shipped rows, which a connection fills, such as scenarios."""
     tables = (entry.name for entry in modules.relations() if entry.kind == "TABLE")
     return frozenset(name for name in tables if not modules.csv_file(name).exists())
 
 
 @functools.cache
 def follows_changes(name: str) -> bool:
-    """Whether a relation is computed again when what it is made from changes.
+    """Whether a relation is recomputed when its sources change.
 
-    Tables without shipped rows, such as scenarios, change without notice to any but cached relations. `Store.give`
-    notifies all; but a model's config is tried before it is given, on relations that rest on it and on no trace.
+    Only cached relations learn of changes to tables without shipped rows, such as scenarios. `Store.give`
+    notifies all; but a model's config is tried before it is given, on relations that depend on it and on no trace.
     """
     silent = modules.sources(name) & _unshipped()
     return not (silent - _GIVEN if "traces" in modules.sources(name) else silent)
 
 
 def known_columns(entry: modules.Module) -> dict[str, str] | None:
-    """Return the columns of a relation with their types, if these are known without what it reads."""
+    """Return the columns of a relation with their types, if these are known without its sources."""
     columns = {column.name: column.type for column in entry.columns}
-    # Of a structure no fields are written down.
+    # The headers do not list the fields of a STRUCT.
     is_whole = columns and not any(kind.startswith(("STRUCT", "MAP")) for kind in columns.values())
     return columns if is_whole else _helper_columns.get(entry.name)
 
 
 def empty_view(entry: modules.Module, connection: duckdb.DuckDBPyConnection, trace_ids: str = "VARCHAR") -> str:
-    """Return the statement that has a view of no rows stand for a relation; DuckDB prunes it from what reads it.
+    """Return the statement that replaces a relation by a view without rows, which DuckDB prunes from its readers.
 
     Args:
         entry: the relation.
-        connection: a connection to what it reads, if its columns are not known.
-        trace_ids: the type of the traces' ids there.
+        connection: a connection with its sources, used if its columns are unknown.
+        trace_ids: the type of the trace ids there.
     """
     columns = known_columns(entry)
     if columns is None:
-        # A helper's columns are not written down: they are its query's.
+        # A helper has no columns in its header: they come from its query.
         described = connection.execute(f"DESCRIBE {entry.query}").fetchall()
         columns = {name: _TRACE_ID.sub("VARCHAR", kind) for name, kind, *_ in described}
         _helper_columns[entry.name] = columns
@@ -108,18 +109,18 @@ def empty_view(entry: modules.Module, connection: duckdb.DuckDBPyConnection, tra
 
 
 class Emptiness:
-    """Which relations of a connection surely have no rows, by the traces and the tables that they are made from.
+    """Which relations of a connection are known to have no rows, from its traces and the tables they read.
 
     Attributes:
-        rows: of each table that is there how many rows it has.
+        rows: the row count of each existing table.
     """
 
     def __init__(self, is_view: Callable[[str], bool], formats: Callable[[], Collection[str]]) -> None:
-        """Know of no table.
+        """Start without tables.
 
         Args:
-            is_view: whether a relation is the view of its name's module in this connection.
-            formats: the formats of the traces that there are.
+            is_view: whether a relation of this connection is the view of its module.
+            formats: returns the formats of the current traces.
         """
         self.rows: dict[str, int] = {}
         self._is_view = is_view
@@ -132,15 +133,15 @@ class Emptiness:
         self._views.clear()
 
     def changed(self) -> None:
-        """Look at views again: tables that they are made from are made anew."""
+        """Forget conclusions about views, since tables that they read are recreated."""
         self._views.clear()
 
     def of_no_trace(self, entry: modules.Module) -> bool:
-        """Whether a relation is about traces of a format that there are none of."""
+        """Whether a relation covers only a trace format that no current trace has."""
         return entry.only_format is not None and entry.only_format not in self._formats()
 
     def reads_nothing(self, entry: modules.Module) -> bool:
-        """Whether a relation is surely empty, since what it reads is."""
+        """Whether a relation is known to be empty because its sources are."""
         return self.of_no_trace(entry) or all(any(map(self._is_empty, needed)) for needed in entry.rows_from)
 
     def _is_empty(self, name: str) -> bool:

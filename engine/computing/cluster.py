@@ -1,7 +1,7 @@
-"""Work done on a Ray cluster: each chunk is a task, run by this same code on a node that has room for it.
+"""Work on a Ray cluster: each chunk is a task, run by the same code on a node with free resources.
 
-Ray tries a task again whose process or node died. That loses nothing and stores nothing twice, for tasks are ingests
-and renewals like any other: what is not published nobody sees, and a trace that is in the lake is not stored again.
+Ray retries a task whose process or node died. No work is lost or stored twice, because tasks are ordinary ingests
+and renewals: unpublished work is invisible, and a trace already in the lake is not stored again.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from .executors import Executor, Threads
 
 C = TypeVar("C")
 R = TypeVar("R")
-#: Options of a task by Ray's own names, with the type of each value.
+#: Options of a task by Ray's names, with the type of each value.
 OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "num_cpus": (int, float), "memory": (int, float), "resources": dict, "max_retries": int, "runtime_env": dict,
 }  # fmt: skip
-#: Seconds until an address that does not answer is given up: Ray itself tries for minutes.
+#: Seconds after which an unreachable address is given up: Ray itself tries for minutes.
 _PATIENCE = 5.0
 _log = logging.getLogger("tracelake")
 
 
 @contextlib.contextmanager
 def executor(jobs: int | None, address: str | None, options: Mapping[str, Any] | None = None) -> Iterator[Executor]:
-    """Give what work is done by: threads of this process, or a Ray cluster for as long as it is needed.
+    """Lend an executor: threads of this process, or a Ray cluster for as long as it is needed.
 
     Args:
-        jobs: chunks that are done at once; as many as there is room for when not given.
-        address: a cluster's: `auto`, `host:port` or `ray://host:port`; None for this process.
+        jobs: chunks in progress at once; default: as many as there is room for.
+        address: the cluster's: `auto`, `host:port` or `ray://host:port`; None for this process.
         options: Ray's options for each task, see `OPTIONS`; a value may be given as JSON.
 
     Raises:
@@ -61,7 +61,7 @@ def executor(jobs: int | None, address: str | None, options: Mapping[str, Any] |
     if own:
         _connect(ray, address)
     try:
-        # Ray says on stdout which workers died; an answer may follow there.
+        # Ray reports dead workers on stdout, where only answers may go.
         with contextlib.redirect_stdout(sys.stderr):
             yield Cluster(ray, jobs, checked)
     finally:
@@ -71,11 +71,11 @@ def executor(jobs: int | None, address: str | None, options: Mapping[str, Any] |
 
 @dataclass(frozen=True)
 class _Sender:
-    """What a node must have in common with the machine that sends the work.
+    """What a node must share with the machine that sends the work.
 
     Attributes:
         lake: the lake.
-        locked: a file of it that the sender holds locked meanwhile; None in an object store, which needs no locks.
+        locked: a file in the lake that the sender keeps locked; None in an object store, which needs no locks.
         version: of tracelake.
         rules: the fingerprint of its SQL.
     """
@@ -89,7 +89,7 @@ class _Sender:
         """Check that this node can do the work.
 
         Raises:
-            InputError: it would store other rows, or elsewhere, or at the same time as another.
+            InputError: its rows would differ or go elsewhere, or its locks would not hold.
         """
         node = socket.gethostname()
         if (__version__, modules.fingerprint()) != (self.version, self.rules):
@@ -115,11 +115,11 @@ class Cluster:
     """Tasks on a Ray cluster that this process is connected to."""
 
     def __init__(self, ray: Any, jobs: int | None, options: Mapping[str, Any]) -> None:
-        """Send nothing yet.
+        """Connect without sending tasks.
 
         Args:
-            ray: the module, connected.
-            jobs: tasks at once at most; None for as many as Ray finds room for.
+            ray: the connected module.
+            jobs: maximum of tasks at once; None for as many as Ray has room for.
             options: Ray's options for each task.
 
         Raises:
@@ -134,7 +134,7 @@ class Cluster:
             raise UsageError(f"an option for Ray is invalid: {_first(error)}") from error
         self._threads = max(1, int(cores))
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        #: Of a cluster that grows with its work, what is there now.
+        #: For an autoscaling cluster, what it has now.
         self.at_once = jobs or max(1, int(sum(node.get("CPU", 0) for node in nodes) / (cores or 1)))
         wanted = {"CPU": cores, "memory": options.get("memory", 0)} | options.get("resources", {})
         if not any(all(node.get(name, 0) >= value for name, value in wanted.items()) for node in nodes):
@@ -142,13 +142,13 @@ class Cluster:
             _log.warning("no node of the cluster has %s; tasks wait until one has.", shown)
 
     def threads(self, at_once: int) -> int:  # noqa: ARG002
-        """Return the cores that Ray gives to each task."""
+        """Return the number of cores that Ray gives to each task."""
         return self._threads
 
     def run(
         self, work: Callable[[Layout, C], R], layout: Layout, chunks: Sequence[C]
     ) -> Iterator[tuple[int, R | InputError]]:
-        """Do the work on all chunks; yield the number of each that is done with its result, as they come.
+        """Run the work on all chunks; yield the number and result of each as it completes.
 
         Raises:
             InputError: a node cannot do the work.
@@ -169,7 +169,7 @@ class Cluster:
             at_abandon.append(cancel)
             try:
                 while True:
-                    # All at once where no number is given: a cluster that grows with its work must see it.
+                    # Submit all if no number is given, so that an autoscaling cluster sees the load.
                     for nth, chunk in islice(left, (self._jobs or len(chunks)) - len(under_way)):
                         under_way[self._task.remote(work, layout, chunk, sender, self._threads)] = nth
                     if not under_way:
@@ -181,7 +181,7 @@ class Cluster:
                 at_abandon.remove(cancel)
 
     def _result(self, reference: Any) -> Any:
-        """Return what a task returned; why it has nothing, where its process died each time that it was tried."""
+        """Return a task's result, or an InputError if its process died on every retry."""
         errors = self._ray.exceptions
         try:
             result, warnings = self._ray.get(reference)
@@ -207,7 +207,7 @@ class Cluster:
 def _on_node(
     work: Callable[[Layout, C], R], layout: Layout, chunk: C, sender: _Sender, threads: int
 ) -> tuple[R, list[str]]:
-    """Do the work on a chunk, on a node of the cluster; return its result and the warnings on the way."""
+    """Run the work on a chunk, on a node of the cluster; return its result and the warnings logged."""
     os.environ.setdefault("TRACELAKE_THREADS", str(threads))
     sender.check()
     messages: list[str] = []
@@ -222,7 +222,7 @@ def _on_node(
 
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with their values of the right types."""
+    """Return the options with checked and converted values."""
     checked = {}
     for name, value in options.items():
         if name not in OPTIONS:
@@ -258,5 +258,5 @@ def _connect(ray: Any, address: str) -> None:
 
 
 def _first(error: BaseException) -> str:
-    """Return the first line of an error: Ray goes on with advice about its own logs."""
+    """Return the first line of an error; Ray's following lines are advice about its own logs."""
     return str(error).strip().partition("\n")[0].rstrip(".") + "."

@@ -1,9 +1,9 @@
-"""Answers computed: the stored relations of some traces, each once, as tables in memory, then as files of Parquet.
+"""Computes the stored relations of some traces, each once: as tables in memory, then as Parquet files.
 
-A relation that rests on others reads their tables, so that no query is planned deeper than to the next of them: what is
-stored, and every view that several read. Planning is what small traces cost, and it is the same for one and for many;
-so they are computed together. Where a query fails, each half of the traces is tried by itself, down to the one that
-fails alone: of that trace the relation, and all that rest on it, have no rows.
+A relation reads the tables of the relations it depends on, so queries are planned down to the next table only: tables
+are the stored relations and every view that several read. Planning dominates for small traces and costs the same for
+one or many, so they are computed together. If a query fails, each half of the traces is tried separately, down to
+the single trace that fails: for it, the relation and all that depend on it have no rows.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from .jobs import do as jobs_done
 from .memory import Memory, give_back
 from .work import Answers, Work
 
-#: Rows of a table that are written by its key, not by trace alone.
+#: Tables with more rows are not sorted by their key.
 _SORTED = 100_000
-#: Rows of which zstd takes longer to begin than it saves.
+#: Up to this many rows, starting zstd takes longer than it saves.
 _FEW = 1000
-#: Tables made at once of a trace by itself: to plan a small one's takes longer than to compute them.
+#: Tables computed concurrently for a single trace: for a small one, planning takes longer than computing.
 _AT_ONCE = 2
-#: Events of devices and the host, of a trace whose tables are made one after the other: two at once would share the
-#: memory. Those of Python, nine of ten where stacks were recorded, are read by few tables, and in little memory.
+#: From this many device and host events on, a trace's tables are computed one at a time: two would share the memory.
+#: Python events, nine of ten where stacks were recorded, are read by few tables that need little memory.
 _LARGE = 250_000
 _MAKE_TABLES = ("lane=device", "lane=host")
-#: The type of the traces' ids of a batch.
+#: The type of a batch's trace ids.
 _TRACE_IDS = "trace_ids"
-#: Rows that are no answers: an error of such a kind is the trace's own, and not memory, the disk or an interrupt.
+#: Errors caused by a trace's data, and not by memory, the disk or an interrupt.
 _OF_A_TRACE = (duckdb.DataError, duckdb.InvalidInputException, UnicodeDecodeError)
 
 
@@ -52,24 +52,24 @@ class _FailedTogetherError(Exception):
 
 
 class Worker:
-    """A connection that computes: the lookup tables stay, all else is of one batch after another."""
+    """A connection that computes batches: the lookup tables stay, everything else belongs to one batch."""
 
     def __init__(self, layout: Layout, memory_limit: str | None = None) -> None:
-        """Open a database in memory; without a limit it takes what `Memory` gives it."""
+        """Open an in-memory database; without a limit, `Memory` sets one."""
         self.connection = connect(memory_limit)
         self._memory = Memory(self.connection) if memory_limit is None else None
         self.lookups = LookupTables(layout)
-        #: The type of the traces' ids.
+        #: The type of the trace ids.
         self._trace_ids = "VARCHAR"
-        #: The relations that are there: VIEW, MACRO or TABLE, and whether they are of this batch alone.
+        #: The existing relations: VIEW, MACRO or TABLE, and whether they belong to the current batch only.
         self._there: dict[str, tuple[str, bool]] = {}
-        #: The formats of this batch's traces.
+        #: The formats of the current batch's traces.
         self._formats: set[str] = set()
-        #: The tables of this batch and what is given to it; the same with the views made so far.
+        #: The tables of the current batch and the relations given to it; the same plus the views created so far.
         self._fixed: frozenset[str] = frozenset()
         self._ready: set[str] = set()
         self._making_views = threading.Lock()
-        #: What is known of the rows of this batch.
+        #: Which relations of the current batch have no rows.
         self._emptiness = Emptiness(lambda name: name not in self._fixed, lambda: self._formats)
         create_tables(self.connection)
         aside.create_table(self.connection)
@@ -79,9 +79,9 @@ class Worker:
         """Compute relations of some traces.
 
         Raises:
-            DamagedError: files of events cannot be read.
-            InputError: rows that a user gave a lookup table cannot be read.
-            duckdb.Error: the cause is not in the traces: memory, the disk, an interrupt.
+            DamagedError: event files cannot be read.
+            InputError: a user's lookup rows cannot be read.
+            duckdb.Error: the cause is not in the traces but memory, the disk or an interrupt.
         """
         fill(self.connection, work.entries, work.settings)
         answers = Answers()
@@ -93,7 +93,7 @@ class Worker:
         return answers
 
     def read(self, names: Iterable[str], given: Mapping[str, str]) -> None:
-        """Make relations ready for a query of the connection.
+        """Make relations ready for a query on the connection.
 
         Args:
             names: the relations.
@@ -107,7 +107,7 @@ class Worker:
                 self._make(entry, given)
 
     def clear(self) -> None:
-        """Take away what is of this batch alone."""
+        """Drop what belongs to the current batch only."""
         for name in [name for name, (_, passing) in self._there.items() if passing]:
             self._drop(name)
         if self._trace_ids != "VARCHAR":
@@ -117,7 +117,7 @@ class Worker:
             self.connection.execute(f"DROP TYPE {_TRACE_IDS}")
 
     def _number_traces(self, traces: Collection[str]) -> None:
-        """Have the ids of a batch's traces be numbers inside: DuckDB sorts and joins by these in half of the time."""
+        """Store the trace ids of a batch as an ENUM: DuckDB sorts and joins by its numbers in half the time."""
         listed = ", ".join(map(modules.quoted, sorted(traces)))
         self.connection.execute(f"CREATE TYPE {_TRACE_IDS} AS ENUM ({listed})")
         self._trace_ids = _TRACE_IDS
@@ -132,7 +132,7 @@ class Worker:
             self._attempt(work, traces[middle:], answers)
 
     def _chain(self, work: Work, traces: list[str], answers: Answers) -> None:
-        """Compute all that is wanted of some traces, and write it."""
+        """Compute everything wanted for some traces, and write it."""
         self.lookups.reread(self.connection)
         self._emptiness.clear()
         read = [*traces, *(one for one in work.events if one not in work.traces)]
@@ -154,7 +154,7 @@ class Worker:
             self._fit(partial(self._write, work, name, traces, answers, connection))
 
         tables = [Job(entry.name, needs[entry.name], partial(make, entry)) for entry in order if entry.name in needs]
-        # The rows of several traces are written when all tables are there: one of them may fail.
+        # The rows of several traces are written when all tables exist, since one of them may fail.
         files = [
             Job(f"{name}.parquet", [name] if name in needs else [], partial(write, name))
             for name in sorted(work.relations)
@@ -172,7 +172,7 @@ class Worker:
             answers.faults[traces[0]] = failed
 
     def _is_large(self, work: Work) -> bool:
-        """Whether tables of some traces are large together."""
+        """Whether the tables of some traces are large in total."""
         if sum(entry["event_count"] for entry in work.entries) < _LARGE:
             return False
         files = [file for one in work.events.values() for file in one if file.parent.name in _MAKE_TABLES]
@@ -180,7 +180,7 @@ class Worker:
             return False
         try:
             [(rows,)] = self.connection.execute(f"SELECT count(*) FROM {parquet_rows(files)}").fetchall()
-        except duckdb.Error:  # where a file is damaged, the tables that read it say so
+        except duckdb.Error:  # if a file is damaged, the tables that read it report it
             return True
         return bool(rows >= _LARGE)
 
@@ -192,7 +192,7 @@ class Worker:
         failed: dict[str, str],
         connection: duckdb.DuckDBPyConnection,
     ) -> None:
-        """Create a table of a batch, without rows where it cannot have any, or fails for the only trace there is."""
+        """Create a table of a batch; without rows if it cannot have any, or if it fails for the only trace."""
         is_empty = self._emptiness.reads_nothing(entry) or bool(failed.keys() & modules.sources(entry.name))
         try:
             if not (is_empty and known_columns(entry)):
@@ -213,9 +213,9 @@ class Worker:
             self._put_empty(entry, connection)
 
     def _make_fitting(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create a table of a batch; what does not fit in little memory in parts, and only then in more.
+        """Create a table of a batch; if memory does not suffice, compute it in parts, and only then with more memory.
 
-        DuckDB holds what all joins of a query are made from at once: views that only this one reads become tables too.
+        DuckDB holds the build sides of all joins of a query at once; the parts are views that only this query reads.
         """
 
         def make() -> None:
@@ -237,14 +237,14 @@ class Worker:
                 self._drop(part.name, connection)
 
     def _fit(self, work: Callable[[], None], first: int = 0, last: int | None = None) -> None:
-        """Do some work, with more memory where it does not fit what there is, if the limit is not a user's."""
+        """Run some work, with more memory if it needs more, unless the user has set the limit."""
         if self._memory:
             self._memory.fit(work, first, last)
         else:
             work()
 
     def _done(self, jobs: Sequence[Job], at_once: int) -> Iterator[str]:
-        """Do jobs on this connection, or several at once on others to the database, which read the same events."""
+        """Run jobs on this connection, or several at once on cursors of the database with the same event files."""
         if at_once == 1:
             yield from jobs_done(jobs, [self.connection])
             return
@@ -258,7 +258,7 @@ class Worker:
     def _make(
         self, entry: modules.Module, given: Mapping[str, str], connection: duckdb.DuckDBPyConnection | None = None
     ) -> None:
-        """Create a relation that is no table of a batch; one that is there and not of a batch alone stays."""
+        """Create a relation that is not a table of a batch; an existing one that does not belong to a batch stays."""
         name, connection = entry.name, connection or self.connection
         passing = name in given
         if not passing and self._there.get(name) == (entry.kind, False):
@@ -273,9 +273,9 @@ class Worker:
         self._there[name] = entry.kind, passing
 
     def _make_views(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the views that a relation reads; what surely has no rows without all that it is made from.
+        """Create the views that a relation reads; views known to be empty are created without their sources.
 
-        To plan that takes as long as if there were rows.
+        Planning those would take as long as if there were rows.
         """
         for part in modules.direct(entry):
             if part.kind == "TABLE" or part.name in self._ready:
@@ -298,7 +298,7 @@ class Worker:
         self._there[entry.name] = "TABLE", True
 
     def _put_empty(self, entry: modules.Module, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create what stands for a relation of a batch without rows."""
+        """Create an empty view for a relation of a batch without rows."""
         if self._there.get(entry.name, ("VIEW",))[0] != "VIEW":
             self._drop(entry.name, connection)
         parsed.execute(connection, empty_view(entry, connection, self._trace_ids))
@@ -318,20 +318,20 @@ class Worker:
         answers: Answers,
         connection: duckdb.DuckDBPyConnection,
     ) -> None:
-        """Write the rows of a relation to a file; none where there are no rows."""
+        """Write the rows of a relation to a file, if there are any."""
         if name not in work.given and not self._emptiness.rows[name]:
             return
         entry = modules.module(name)
         assert entry is not None
         listed = ", ".join(map(modules.quoted, traces))
-        # A query's own types may be wider than those that are written down: sums are HUGEINT.
+        # A query's types may be wider than the declared ones: sums are HUGEINT.
         shown = ", ".join(cast(column.name, stored_type(column.type)) for column in entry.columns)
         query = (
-            # First: a table's log has the ranges of its first columns only.
+            # First, since a table's log has statistics of the first columns only.
             f"SELECT {modules.quoted(work.batch_id)} AS batch_id, {shown} FROM {name} WHERE trace_id IN ({listed})"
         )
         path = work.folder / f"{name}.{len(answers.files.get(name, ()))}.parquet"
-        # Of few rows, in the order that people expect where they ask for none; many of one trace are not sorted.
+        # Few rows are sorted in the order that people expect without ORDER BY; many rows of one trace are not sorted.
         few = self._emptiness.rows.get(name, _SORTED + 1) <= _SORTED
         keys = dict.fromkeys(("trace_id", *entry.key) if few else ("trace_id",) if len(traces) > 1 else ())
         order = f"ORDER BY {', '.join(keys)}" if keys else ""

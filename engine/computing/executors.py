@@ -1,4 +1,4 @@
-"""Where chunks of work on a lake are done, several at once, and how their results come back."""
+"""Executors: run chunks of work on a lake, several at once, and return their results."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from ..storage.layout import Layout
 
 C = TypeVar("C")
 R = TypeVar("R")
-#: Chunks that one machine works on at once, where nobody gives a number: each takes its memory.
+#: Default limit of concurrent chunks on one machine, since each needs memory.
 _MOST_AT_ONCE = 8
 
 
 class Executor(Protocol):
-    """Does work that falls into chunks.
+    """Runs work that is split into chunks.
 
     Attributes:
-        at_once: chunks that are done at once.
+        at_once: chunks in progress at once.
     """
 
     at_once: int
 
     def threads(self, at_once: int) -> int:
-        """Return how many threads each of some chunks that are done at once may take."""
+        """Return how many threads each of some concurrent chunks may use."""
 
     def run(
         self, work: Callable[[Layout, C], R], layout: Layout, chunks: Sequence[C]
     ) -> Iterator[tuple[int, R | InputError]]:
-        """Do the work on all chunks; yield the number of each that is done with its result, as they come.
+        """Run the work on all chunks; yield the number and result of each as it completes.
 
-        In the place of a result stands why there is none, where the process that was to make it died.
+        If the process running a chunk died, an InputError with the reason takes the place of the result.
 
         Args:
-            work: a function that is found by its module and name, with what is bound to it.
+            work: a function that can be imported by module and name, or a partial of one.
             layout: the lake.
-            chunks: what the work is given, one after the other.
+            chunks: the argument of each call.
         """
 
 
@@ -47,24 +47,24 @@ class Threads:
     """Threads of this process."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        """Start nothing yet.
+        """Initialise without starting threads.
 
         Args:
-            jobs: chunks that are done at once; as many as the machine has cores, up to 8, when not given.
+            jobs: chunks in progress at once; default: the number of cores, up to 8.
         """
         self._cores = min(_MOST_AT_ONCE, os.cpu_count() or 1)
         self.at_once = jobs or self._cores
-        #: Set when nobody waits for results any more: what looks at it meanwhile can end early.
+        #: Set when the results are no longer needed; work may check it to end early.
         self.stopped = threading.Event()
 
     def threads(self, at_once: int) -> int:
-        """Return the share of each in the machine's cores."""
+        """Return each chunk's share of the machine's cores."""
         return max(1, self._cores // at_once)
 
     def run(
         self, work: Callable[[Layout, C], R], layout: Layout, chunks: Sequence[C]
     ) -> Iterator[tuple[int, R | InputError]]:
-        """Do the work on all chunks; yield the number of each that is done with its result, as they come."""
+        """Run the work on all chunks; yield the number and result of each as it completes."""
         with ThreadPoolExecutor(self.at_once, "tracelake") as pool:
             try:
                 numbers = {pool.submit(work, layout, chunk): nth for nth, chunk in enumerate(chunks)}

@@ -1,4 +1,4 @@
-"""Jobs that rest on one another, several at once."""
+"""Runs jobs that depend on one another, several at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """Some work on a connection that serves nobody else meanwhile.
+    """Some work with exclusive use of a connection.
 
     Attributes:
-        name: its name, of which there is one.
-        needs: the names of the jobs that must be done before.
-        do: does it.
+        name: its unique name.
+        needs: the names of the jobs it depends on.
+        do: runs it.
     """
 
     name: str
@@ -27,14 +27,14 @@ class Job:
 
 
 def do(jobs: Sequence[Job], connections: Sequence[duckdb.DuckDBPyConnection]) -> Iterator[str]:
-    """Do jobs, each after those that it needs, and yield the name of each that is done.
+    """Run jobs, each after those that it needs, and yield the name of each that is done.
 
-    With one connection they are done in this thread, in their order. With several, those on which the longest chain of
-    others rests are begun first: what nobody waits for is done where a connection would have nothing to do.
+    With one connection they run in this thread, in order. With several, the ready job with the longest chain of
+    dependent jobs starts first; jobs that nothing depends on fill idle connections.
 
     Args:
-        jobs: the jobs, in an order in which they can be done.
-        connections: as many as there are jobs at once.
+        jobs: the jobs, in a topological order.
+        connections: one for each job to run at once.
     """
     if len(connections) == 1:
         for job in jobs:

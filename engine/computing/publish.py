@@ -1,12 +1,12 @@
-"""What is computed becomes a part of the lake: rows into their tables, then the catalog's entries that name them.
+"""Publishes computed answers: rows are appended to their tables, then the catalog entries that name them.
 
-Rows of a trace may rest on those of others: the kernels of a replayed graph on the trace of its capture. Which, the
-relations say that a header names, `-- others: RELATION`. When traces come, change or go, it is looked up which traces
-now rest on which, and where that is not what the catalog has, these rows are computed again: in one step with the rest,
-so that no answer depends on the order in which traces came.
+Rows of a trace may depend on other traces: the kernels of a replayed graph on the trace of its capture. On which is
+given by the relations that headers name, `-- others: RELATION`. When traces are added, changed or removed, these
+relations are queried again, and rows whose links differ from the catalog's are recomputed in the same step,
+so that no answer depends on the order in which traces were ingested.
 
-All of it happens under the lake's lock, but for the computing of a trace's own rows. In an object store there is no
-lock: whoever was overtaken by another writer looks again, and only who was not appends to the catalog.
+All of it happens under the lake's lock, except computing a trace's own rows. An object store has no lock: a writer
+that loses a conflict reloads the catalog and retries, and only one that saw the latest version appends to it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Batch:
     """Traces whose own rows were computed together.
 
     Attributes:
-        entries: the catalog's entries of the traces, without what says of which batch their answers are.
+        entries: the catalog entries of the traces, without the columns that name batches.
         batch_id: the batch; empty where nothing was computed.
         answers: what was computed.
-        rules: for each trace the fingerprint of the rules and settings that it was computed by.
+        rules: for each trace the fingerprint of the rules and settings it was computed by.
     """
 
     entries: Sequence[Mapping[str, Any]]
@@ -58,20 +58,20 @@ def compute(
     memory_limit: str | None = None,
     given: Mapping[str, str] | None = None,
 ) -> Batch:
-    """Compute all stored relations of some traces, as if there were no others.
+    """Compute all stored relations of some traces, without regard to others.
 
     Args:
         layout: the lake.
-        entries: the catalog's entries of the traces.
-        settings: of each trace that has any the settings that its answers depend on.
+        entries: the catalog entries of the traces.
+        settings: for each trace that has any, the settings that its answers depend on.
         events: the files of each trace's events.
         folder: where the files of rows go, on the lake's file system.
         memory_limit: DuckDB's.
-        given: for relations whose rows stay what they are the SELECT that reads them.
+        given: for relations whose rows are unchanged, the SELECT that reads them.
 
     Raises:
-        DamagedError: files of events cannot be read.
-        InputError: rows that a user gave a lookup table cannot be read.
+        DamagedError: event files cannot be read.
+        InputError: a user's lookup rows cannot be read.
         duckdb.Error: memory, the disk, an interrupt.
     """
     traces = [entry["trace_id"] for entry in entries]
@@ -93,16 +93,16 @@ def publish(
     *,
     renewed: bool = False,
 ) -> None:
-    """Make computed traces count, take others away, and renew what rests on any of them.
+    """Publish computed traces, remove others, and renew what depends on any of them.
 
     Args:
-        layout: the lake, whose lock is held where it has one; the events of the traces are in their places.
+        layout: the lake, whose lock is held if it has one; the traces' event files are in place.
         tables: its tables.
         folder: for files on their way into a table.
         batches: what was computed.
-        removed: traces that are taken away.
+        removed: traces to remove.
         memory_limit: DuckDB's.
-        renewed: the traces were in the lake before, and those that no longer are stay away.
+        renewed: the traces were in the lake before; any removed since stay removed.
     """
     gone = set(removed)
     for batch in batches:
@@ -125,16 +125,16 @@ def _publish(
     *,
     renewed: bool,
 ) -> None:
-    """Write the entries of traces, with those of all that rest on any of them.
+    """Write the entries of traces, and those of all traces that depend on them.
 
     Raises:
-        OvertakenError: another writer was faster, and nothing counts yet.
+        OvertakenError: another writer was faster, and nothing was published.
     """
     catalog = Catalog(tables)
     catalog.load(lent.connection)
     seen, away = catalog.version, []
     if renewed:
-        # Removed again, with their batch: so its rows of them do not count.
+        # Marked as removed, with their batch, so that its rows of these traces do not count.
         away = [changed.pop(one) | {"removed": True} for one in sorted(changed.keys() - catalog.states.keys())]
     answered = {one for one, state in catalog.states.items() if state.batch_id} - gone
     answered |= {one for one, entry in changed.items() if entry["batch_id"]}
@@ -146,7 +146,7 @@ def _publish(
 
 
 def _append(tables: Tables, answers: Answers) -> None:
-    """Append computed rows to their tables: nobody reads them before the catalog names their batch."""
+    """Append computed rows to their tables; nobody reads them before the catalog names their batch."""
 
     def one(name: str) -> None:
         tables.append(name, answers.files[name], _columns(name))
@@ -155,7 +155,7 @@ def _append(tables: Tables, answers: Answers) -> None:
 
 
 def entries_of(batch: Batch) -> dict[str, dict[str, Any]]:
-    """Return the catalog's entry of each trace of a batch, with what says that its answers are of the batch."""
+    """Return the catalog entry of each trace of a batch, including the columns that name the batch."""
     return {
         entry["trace_id"]: {
             **entry, "removed": False, "batch_id": batch.batch_id, "linked_batch_id": batch.batch_id, "links": "",
@@ -176,7 +176,7 @@ def _renew_links(
     changed: dict[str, dict[str, Any]],
     gone: Set[str],
 ) -> None:
-    """Compute the rows again that rest on other traces than they were computed from."""
+    """Recompute the rows that depend on other traces, or other batches, than they were computed from."""
     broken: set[str] = set()
     while True:
         catalog.forget()
@@ -209,7 +209,7 @@ def _renew_links(
             found = met.found.events.keys() - broken
             if not found:
                 raise
-            # Nothing rests on what cannot be read.
+            # Nothing can depend on unreadable events.
             broken |= found
         except duckdb.Error as error:
             if not _lose(tables, relations, error):
@@ -233,7 +233,7 @@ def _columns(name: str) -> dict[str, str]:
 
 
 def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:
-    """Leave files out that a query over stored rows failed of, if they did; their traces are renewed when asked for."""
+    """Exclude files that made a query over stored rows fail, if any; their traces are renewed on demand."""
     if is_fatal(error) or not (may_be_damage(error) or isinstance(error, duckdb.BinderException)):
         return False
     own = modules.stored() - modules.linked()
@@ -245,17 +245,17 @@ def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:
 
 
 def _having(answers: Answers, trace_id: str) -> list[str]:
-    """Return the relations of which rows of a trace were computed."""
+    """Return the relations with computed rows of a trace."""
     return [name for name, traces in answers.traces.items() if trace_id in traces]
 
 
 def _listed(relations: Iterable[str]) -> str:
-    """Return relations as `State.relations` has them."""
+    """Return relations in the format of `State.relations`."""
     return f",{','.join(sorted(relations))},"
 
 
 def _links(tables: Tables, lent: Worker) -> dict[str, set[str]]:
-    """Return for each trace of a worker's catalog the others that its rows rest on."""
+    """Return for each trace in a worker's catalog the other traces that its rows depend on."""
     names = modules.links()
     lent.read(names, _given(tables, names))
     found: dict[str, set[str]] = {}
@@ -270,7 +270,7 @@ def _links(tables: Tables, lent: Worker) -> dict[str, set[str]]:
 
 
 def _given(tables: Tables, names: Iterable[str], traces: Iterable[str] = ()) -> dict[str, str]:
-    """Return, for stored relations that others rest on and that rest on no other trace, the SELECT of their rows."""
+    """Return the SELECT of current rows of stored relations that others depend on and that depend on no other trace."""
     own = modules.stored() - modules.linked()
     needed = modules.closure(names, lambda entry: entry.name in own) & own
     wanted = sorted(traces)

@@ -1,4 +1,4 @@
-"""Answers computed again: of traces whose rules or settings have changed, whose rows were lost, or that have none."""
+"""Recomputes answers of traces whose rules or settings have changed, whose rows were lost, or that have none yet."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from .executors import Executor
 from .publish import Batch, compute, publish
 
 T = TypeVar("T")
-#: Traces that are computed together: planning queries costs as much as a small trace's rows.
+#: Traces that are computed together: planning the queries costs as much as a small trace's rows.
 AT_ONCE = 32
-#: Bytes of event files from which on a trace is computed by itself.
+#: A trace with this many bytes of event files is computed alone.
 BYTES_AT_ONCE = 64 << 20
 
 
@@ -44,22 +44,22 @@ def bring(
     lost: Set[str],
     memory_limit: str | None = None,
 ) -> None:
-    """Compute answers before a question; where the lake cannot be written to, for this process alone.
+    """Compute answers before a query; if the lake is read-only, for this process only.
 
     Args:
         layout: the lake.
         answers: its stored answers.
-        event_files: what is known of its files of events.
-        refreshed: returns the connection, with the catalog as it is now.
+        event_files: the checked event files.
+        refreshed: returns the connection with the latest catalog loaded.
         stale: traces with stale answers.
-        lost: traces of which rows are lost.
+        lost: traces with lost rows.
         memory_limit: DuckDB's.
 
     Raises:
-        DamagedError: files of events cannot be read.
-        InputError: rows that a user gave a lookup table cannot be read.
+        DamagedError: event files cannot be read.
+        InputError: a user's lookup rows cannot be read.
     """
-    # A store says only when it is written to whether one may.
+    # Whether an object store is writable shows only on writing.
     here = answers.is_here or not (layout.is_remote or os.access(str(layout.root), os.W_OK))
     if here and not answers.is_here:
         answers.see_here()
@@ -74,7 +74,7 @@ def bring(
     except (OSError, duckdb.IOException) as error:
         if here:
             raise
-        # A full disk, a folder of somebody else's: the question has its answer all the same.
+        # A full disk, or another user's folder: the query is answered all the same.
         aside.warn_unwritable(layout.root, error)
         answers.see_here()
         bring(layout, answers, event_files, refreshed, stale, lost, memory_limit)
@@ -87,7 +87,7 @@ def renew(
     traces: Sequence[str],
     memory_limit: str | None = None,
 ) -> None:
-    """Compute the answers of some traces, and publish them. The lake's lock is held, where it is written to."""
+    """Compute and publish the answers of some traces. The lake's lock is held unless the lake is read-only."""
     tables, catalog = answers.tables, answers.catalog
     for chunk in _chunks(layout, catalog, traces):
         with _folder(layout, tables) as folder:
@@ -103,18 +103,18 @@ def renew_side_by_side(
     done: Callable[[int], None],
     memory_limit: str | None = None,
 ) -> None:
-    """Compute the answers of many traces, several at once, and publish each as it is done.
+    """Compute the answers of many traces, several at once, and publish each batch as it is done.
 
     Args:
         layout: the lake, whose lock is free.
         catalog: its catalog, loaded.
         traces: the traces.
-        executor: does it, for several traces together.
-        done: called with the number of traces that were published.
+        executor: runs the batches.
+        done: called with the number of traces published.
         memory_limit: DuckDB's.
 
     Raises:
-        InputError: files of events, or rows that a user gave a lookup table, cannot be read.
+        InputError: event files, or a user's lookup rows, cannot be read.
     """
     chunks = list(_chunks(layout, catalog, traces, max(1, min(executor.at_once, len(traces)))))
     for nth, result in executor.run(partial(renew_chunk, memory_limit=memory_limit), layout, chunks):
@@ -127,7 +127,7 @@ def renew_chunk(layout: Layout, chunk: Sequence[str], memory_limit: str | None =
     """Compute the answers of some traces together, and publish them.
 
     Raises:
-        InputError: files of events, or rows that a user gave a lookup table, cannot be read.
+        InputError: event files, or a user's lookup rows, cannot be read.
     """
     tables = Tables(layout.tables)
     try:
@@ -141,7 +141,7 @@ def renew_chunk(layout: Layout, chunk: Sequence[str], memory_limit: str | None =
 
 
 def together(items: Iterable[T], size_of: Callable[[T], int], most: int, most_bytes: int) -> Iterator[list[T]]:
-    """Yield items that are taken together: small ones to save what each group costs, large ones by themselves."""
+    """Yield groups of items: small ones together to save the cost per group, large ones alone."""
     group: list[T] = []
     total = 0
     for item in items:
@@ -156,7 +156,7 @@ def together(items: Iterable[T], size_of: Callable[[T], int], most: int, most_by
 
 
 def _chunks(layout: Layout, catalog: Catalog, traces: Sequence[str], jobs: int = 1) -> Iterator[list[str]]:
-    """Yield traces to be computed together."""
+    """Yield groups of traces to compute together."""
 
     def size(trace_id: str) -> int:
         listed = catalog.states[trace_id].event_files
@@ -174,7 +174,7 @@ def _compute(
     folder: Path,
     memory_limit: str | None,
 ) -> Batch:
-    """Compute the answers of some traces; where settings alone have changed, those that read these settings."""
+    """Compute the answers of some traces; if only settings have changed, just the relations that read them."""
     settings = {one: catalog.relevant(one) for one in chunk}
     events = {one: layout.event_files(one, catalog.states[one].event_files) for one in chunk}
     entries = catalog.entries(connection, chunk)
@@ -185,17 +185,17 @@ def _compute(
         except duckdb.InterruptException:
             raise
         except duckdb.Error:
-            # What is stored cannot be read: it is computed like the rest.
+            # The stored rows cannot be read, so everything is computed.
             pass
     return compute(layout, entries, settings, events, folder, memory_limit)
 
 
 def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[str, str]:
-    """Return, for stored relations whose rows of some traces stay what they are, the SELECT that reads them.
+    """Return the SELECT of stored relations whose rows of some traces are unchanged.
 
     Args:
         tables: the lake's tables.
-        traces: for each trace its state, and the fingerprint of the rules and settings that there are now.
+        traces: for each trace its state, and its current fingerprint of rules and settings.
     """
     stay = set(modules.stored())
     for state, now in traces.values():

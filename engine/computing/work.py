@@ -1,4 +1,4 @@
-"""What is computed of some traces, and what came out."""
+"""What to compute for some traces, and the results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..storage.paths import Place
 
 @dataclass
 class Answers:
-    """What was computed of some traces.
+    """The results computed for some traces.
 
     Attributes:
-        files: for each relation with rows its files, each with the statistics that a table's log has of it.
-        traces: for each of these relations the traces that have rows of it.
-        faults: for each trace the relations that cannot be computed of it, and why.
+        files: for each relation with rows its files, each with its statistics for the table's log.
+        traces: for each of these relations the traces with rows in it.
+        faults: for each trace the relations that cannot be computed, and why.
     """
 
     files: dict[str, list[tuple[Path, dict[str, Any]]]] = field(default_factory=dict)
@@ -27,17 +27,17 @@ class Answers:
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be computed.
+    """What to compute.
 
     Attributes:
         traces: the traces whose rows are wanted.
-        events: the files of events of these, and of others whose rows are read as well.
-        entries: the catalog's entries of all of them.
+        events: the event files of these, and of other traces whose rows are read as well.
+        entries: the catalog entries of all of them.
         settings: their settings: trace, name, value.
-        relations: the relations that are wanted.
-        given: for stored relations that are there already the SELECT that reads them; those that are wanted as well
-            are written as they are.
-        batch_id: the batch that the rows are of.
+        relations: the wanted relations.
+        given: for existing stored relations the SELECT that reads them; those that are wanted as well are
+            written unchanged.
+        batch_id: the batch of the rows.
         folder: where the files go.
     """
 

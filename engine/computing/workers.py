@@ -1,4 +1,4 @@
-"""Connections that compute, lent: one that has served waits for the next batch, with its lookup tables filled."""
+"""A pool of connections that compute: a used one waits for the next batch, with its lookup tables filled."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..connection import have_read
 from ..storage.layout import Layout
 from .compute import Worker
 
-#: As many as read files at once.
+#: Maximum size of the pool: the number of files ingested at once.
 _MOST_IDLE = 8
 _idle: list[Worker] = []
 
 
 @contextlib.contextmanager
 def worker(layout: Layout, memory_limit: str | None = None) -> Iterator[Worker]:
-    """Lend a worker; one that has computed with the shipped lookup tables alone serves the next lake without others.
+    """Lend a worker; one that used only the shipped lookup tables is reused for other lakes without own rows.
 
     Args:
         layout: the lake.

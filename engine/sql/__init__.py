@@ -1,1 +1,1 @@
-"""The SQL modules, from their files to what a connection is given: `sql/` is their data."""
+"""The SQL modules of `sql/`: parsing, dependencies, and the statements that create them."""

@@ -1,4 +1,4 @@
-"""What a row is and what its columns mean: comments of a database, metadata of Parquet files and Arrow schemas."""
+"""Documentation of rows and columns for other tools: database comments, Parquet metadata, Arrow schemas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def statements(entry: modules.Module, relation: str, kind: str | None = None) -> str:
-    """Return the COMMENT ON statements of a module's relation, or of the table or view (`kind`) that stands for it."""
+    """Return the COMMENT ON statements for a module's relation, or for the table or view (`kind`) in its place."""
     if entry.kind == "MACRO":
         return ""
     kind = kind or entry.kind
@@ -25,7 +25,7 @@ def statements(entry: modules.Module, relation: str, kind: str | None = None) ->
 
 
 def arrow_schema(entry: modules.Module, schema: pyarrow.Schema) -> pyarrow.Schema:
-    """Return the schema of a relation's rows with the comments of its columns, as Delta and Arrow keep them."""
+    """Return an Arrow schema with the comments of a relation's columns, where Delta and Arrow expect them."""
     import pyarrow
 
     texts = {column.name: column.text for column in entry.columns}
@@ -33,22 +33,22 @@ def arrow_schema(entry: modules.Module, schema: pyarrow.Schema) -> pyarrow.Schem
 
 
 def parquet_metadata(entry: modules.Module) -> str:
-    """Return the metadata of a Parquet file as a literal of DuckDB's.
+    """Return the metadata of a Parquet file as a DuckDB literal.
 
-    `comment` says what a row is, `columns` (JSON) what each column means; of the star, `primary_key` and
-    `foreign_keys`. Readers by Arrow find the comments of columns at the fields of the schema.
+    `comment` says what a row is, `columns` (JSON) what each column means; star tables also have `primary_key` and
+    `foreign_keys`. Arrow readers find column comments on the fields of the schema.
     """
     pairs = {"comment": entry.doc, "columns": json.dumps({column.name: column.text for column in entry.columns})}
     if entry.folder == star.STAR:
         pairs |= star.described(entry)
-        # DuckDB writes none. Only the types that a file has anyway may stand there.
+        # DuckDB writes no Arrow schema. This one must have the same types as the file.
         plain = arrow_schema(entry, _in_files(entry))
         pairs["ARROW:schema"] = base64.b64encode(plain.with_metadata(pairs).serialize()).decode()
     return "{" + ", ".join(f"{modules.quoted(name)}: {modules.quoted(text)}" for name, text in pairs.items()) + "}"
 
 
 def _in_files(entry: modules.Module) -> pyarrow.Schema:
-    """Return the schema of a relation's rows as DuckDB writes them: moments without a time zone."""
+    """Return the schema of a relation's rows as DuckDB writes them: timestamps without a time zone."""
     import pyarrow
 
     kinds = {

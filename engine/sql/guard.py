@@ -1,8 +1,8 @@
-"""Questions read the lake, and nothing else: what DuckDB is configured to refuse, and what its parser finds in a query.
+"""Restricts queries to reading the lake: by DuckDB's settings, and by checks on the parsed query.
 
-DuckDB's own settings keep a connection inside the lake: no file but the lake's, no network, no extension, no setting to
-change. What is left is to write inside the lake, where the connection must write what is materialised: so a question is
-a SELECT, as DuckDB's parser has it, and no part of it writes (in DuckDB a WITH may hold COPY, INSERT, UPDATE, DELETE).
+DuckDB's settings keep a connection inside the lake: no other files, no network, no extensions, no changes of
+settings. Writing inside the lake stays possible, since the connection stores materialised rows there: so a query must
+be a SELECT to DuckDB's parser, and no part of it may write (in DuckDB a WITH may hold COPY, INSERT, UPDATE, DELETE).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 #: Query nodes that read. Others write: COPY_QUERY_NODE, INSERT_QUERY_NODE, ...
 _READING = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-#: Functions that run a query which is text, or JSON, until then: nobody has looked into it.
+#: Functions that run a query given as text or JSON, which is not checked.
 _RUNS_TEXT = frozenset({"query", "json_execute_serialized_sql"})
-#: Words of a query that DuckDB takes for several statements, and shows no tree of, that may be a part which writes.
+#: Words that may belong to a writing part, in a query that DuckDB splits into several statements without a parse tree.
 _SUSPECT = _RUNS_TEXT | {"copy", "insert", "update", "delete", "merge", "create", "export", "execute"}
-#: DuckDB's table functions that somebody has looked at: its settings, as `lock` leaves them, keep each inside the lake.
-#: A later DuckDB may bring others, which a question cannot call until they are listed here; `duckdb_…` only describe.
+#: DuckDB's table functions that were reviewed: the settings made by `lock` keep each inside the lake.
+#: Functions of later DuckDB versions are refused until listed here; `duckdb_…` only return metadata.
 LOOKED_AT = frozenset(
     """
     add_grammar_extension arrow_scan arrow_scan_dumb checkpoint create_external_resource deregister_external_resource
@@ -55,7 +55,7 @@ _ALL_OF_DUCKDB = "`--unsafe` allows all of DuckDB (in Python `lake.connection`)"
 
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path, options: str) -> None:
-    """Write a query's rows to a file anywhere, with a connection that may be locked."""
+    """Write a query's rows to any file, even with a locked connection."""
     with scratch_folder() as folder:
         beside = folder / "rows"
         connection.execute(f"COPY ({query}) TO {file_literal(beside)} ({options})")
@@ -63,16 +63,16 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path, o
 
 
 def lock(connection: duckdb.DuckDBPyConnection, folders: Iterable[Place]) -> None:
-    """Keep a connection inside some folders and its temporary one, for as long as it lives.
+    """Restrict a connection to some folders and its temporary folder, permanently.
 
-    DuckDB follows symbolic links before it compares: a link that leads out of the folders is refused.
+    DuckDB resolves symbolic links before it compares paths: a link that leads out of the folders is refused.
     """
-    # DuckDB compares what it is asked to read, which may be a pattern that stands for one file.
+    # DuckDB compares the given path, which may be a pattern that matches one file.
     allowed = {text for folder in folders for text in (pattern(folder), *_resolved(folder))}
     listed = ", ".join("'" + text.replace("'", "''") + "'" for text in sorted(allowed))
     connection.execute(
         f"SET allowed_directories = [{listed}];"
-        # Tables of a report shadow relations of their names, by the search path. A question cannot SET it.
+        # Tables of a report shadow relations of the same name through the search path. A query cannot SET it.
         "SET allowed_configs = ['search_path'];"
         "SET allow_persistent_secrets = false;"
         "SET python_enable_replacements = false;"
@@ -88,11 +88,11 @@ def _resolved(folder: Place) -> list[str]:
 
 
 def check(connection: duckdb.DuckDBPyConnection, query: str) -> None:
-    """Check that a query reads and nothing else. One that does not parse is left for DuckDB to explain.
+    """Check that a query only reads. One that does not parse is left to DuckDB's error message.
 
     Raises:
-        UsageError: it writes, changes a setting, or runs text as a query; it is several statements, of which DuckDB
-            would give the last one's answer alone.
+        UsageError: it writes, changes a setting, or runs text as a query; or it has several statements, of which DuckDB
+            would return only the last one's result.
     """
     import duckdb
 
@@ -117,7 +117,7 @@ def _check_statement(connection: duckdb.DuckDBPyConnection, statement: Any) -> N
         [explained] = connection.extract_statements(text[prefix.end() :])
         _check_statement(connection, explained)
     elif kind == "MULTI":
-        # PIVOT without a list of its columns: a statement that finds them, and the question.
+        # PIVOT without a column list becomes two statements: one that finds the columns, and the query.
         if found := sorted(_SUSPECT.intersection(re.findall(r"\w+", text.lower()))):
             raise UsageError(
                 f"{found[0]}: may write, in a PIVOT whose columns are not listed: ON column IN (…) lists them; "
@@ -134,7 +134,7 @@ def _check_statement(connection: duckdb.DuckDBPyConnection, statement: Any) -> N
 
 
 def _check_tree(node: Any) -> Iterator[str]:
-    """Check a part of a query as DuckDB's parser has it, and give the names of the table functions that it calls."""
+    """Check a part of a parsed query, and yield the names of the table functions that it calls."""
     if isinstance(node, list):
         for part in node:
             yield from _check_tree(part)
@@ -151,7 +151,7 @@ def _check_tree(node: Any) -> Iterator[str]:
 
 
 def _check_functions(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-    """Check that somebody has looked at each of these that is a table function of DuckDB's own, not a macro of ours."""
+    """Check that any of these names that are DuckDB table functions, and not our macros, were reviewed."""
     unknown = {name.lower() for name in names} - LOOKED_AT
     unknown -= {name for name in unknown if (entry := module(name)) and entry.kind == "MACRO"}
     if not unknown:
@@ -176,7 +176,7 @@ def _refused(word: str) -> UsageError:
 
 @contextlib.contextmanager
 def refusals() -> Iterator[None]:
-    """Add to errors of DuckDB's locked configuration how to allow the operation."""
+    """Add to errors about DuckDB's locked configuration how to allow the operation."""
     import duckdb
 
     try:

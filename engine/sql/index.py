@@ -1,8 +1,8 @@
-"""The parsed SQL modules, cached between processes: to parse 500 files is a third of the CPU of a small query.
+"""Cache of the parsed SQL modules between processes: parsing 500 files is a third of the CPU time of a small query.
 
-The cache is a file per state of the SQL: the names, sizes and times of all files, and of the code that reads them, are
-in its name. Its first line is what every query asks of each relation; of what few ask, most of the file, it says where
-that stands. Without a cache, or with one that cannot be read, the files are parsed.
+There is one cache file per state of the SQL: its name is a hash of the names, sizes and times of all SQL files and of
+the parser's code. Its first line has what every query needs of each relation, with the offsets of the rarely needed
+rest, which is most of the file. Without a readable cache, the files are parsed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ..storage.files import publish_bytes
 if TYPE_CHECKING:
     from .modules import Module
 
-#: Days after which a state that nobody asked for is removed.
+#: Days after which an unused cache file is removed.
 _KEPT_DAYS = 30
-#: What most queries ask of few relations: to read it of all takes most of the time that the cache takes.
+#: Fields that queries need of few relations: reading them for all would take most of the time to read the cache.
 _RARE = ("path", "doc", "columns", "sql", "rows_from")
 
 
 def cached(root: Path, code: Iterable[Path], parse: Callable[[], tuple[Module, ...]]) -> tuple[Module, ...]:
-    """Return what `parse` returns of the files below a folder, from the cache where it is there.
+    """Return the result of `parse` for the files below a folder, from the cache if possible.
 
     Args:
         root: the folder of SQL files.
@@ -41,7 +41,7 @@ def cached(root: Path, code: Iterable[Path], parse: Callable[[], tuple[Module, .
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
-        # A user without a home.
+        # The user has no home.
         return parse()
     path = cache / "tracelake" / "sql" / f"{_state(root, code)}.json"
     with contextlib.suppress(OSError, ValueError, TypeError, LookupError):
@@ -57,7 +57,7 @@ def cached(root: Path, code: Iterable[Path], parse: Callable[[], tuple[Module, .
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """Have the garbage collector wait: it would look many times through what is being read, a third of the time."""
+    """Pause the garbage collector: its repeated scans would take a third of the time to read the cache."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -105,10 +105,10 @@ def _dump(entry: Module, root: Path) -> dict[str, Any]:
 
 
 def _read(text: bytes, root: Path) -> tuple[Module, ...]:
-    """Return the modules of a file's text.
+    """Return the modules in a cache file's text.
 
     Raises:
-        ValueError, TypeError, LookupError: it is not as we write it, or not whole.
+        ValueError, TypeError, LookupError: it has another format, or is truncated.
     """
     end = text.index(b"\n")
     with _without_collector():
@@ -124,13 +124,13 @@ def _load(known: type[Module], row: dict[str, Any], rest: bytes, root: Path) -> 
     for name in ("uses", "others", "optional"):
         row[name] = frozenset(row[name])
     module = known.__new__(known)
-    # Past the guard of a frozen class, which would take as long as the rest.
+    # Bypasses the frozen dataclass's `__setattr__`, which would take as long as the rest.
     module.__dict__.update(row, _rest=rest, _root=root)
     return module
 
 
 class _Rare:
-    """An attribute of a module from the cache that is read, with the others of its kind, when it is asked for."""
+    """An attribute of a cached module that is parsed on first access, together with the other rare ones."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -155,7 +155,7 @@ def _known() -> type[Module]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove states that are long out of use."""
+    """Remove cache files that have been unused for long."""
     before = time.time() - _KEPT_DAYS * 86400
     for file in folder.glob("*.json"):
         if file.stat().st_mtime < before:

@@ -1,7 +1,7 @@
-"""The keys of relations, as laws: no two rows agree in a relation's key, and none of its columns is NULL.
+"""The keys of relations, as invariants: a key is unique, and none of its columns is NULL.
 
-A relation names its key in its header (`-- key: trace_id, device, pass_id`), a lookup table by its primary key. A
-question mark behind a column says that it may be NULL, which then is a value like the others.
+A relation declares its key in its header (`-- key: trace_id, device, pass_id`), a lookup table by its primary key. A
+question mark after a column means that it may be NULL, which then counts as a value.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from . import modules
 
 
 def keyed() -> Iterator[modules.Module]:
-    """Yield the public relations, each of which has a key."""
+    """Yield the public relations; each has a key."""
     for entry in modules.modules():
         if entry.public and entry.kind != "MACRO" and entry.folder != "invariants":
             yield entry
 
 
 def breaches(entry: modules.Module) -> str:
-    """Return a query for the number of keys of a relation that several rows have, or that lack a column."""
+    """Return a query that counts the keys of a relation that are not unique, or that have a NULL column."""
     columns = ", ".join(f'"{column}"' for column in entry.key)
     lacking = [f'OR "{column}" IS NULL' for column in entry.key if column not in entry.optional]
     return (

@@ -1,4 +1,4 @@
-"""Which stored relations a setting of a trace reaches."""
+"""Which stored relations depend on a setting of a trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from . import module_files, modules
 
-#: What turns settings into columns of `traces`, and the columns that one shows in besides that of its own name.
+#: The relations that turn settings into columns of `traces`, and columns that depend on a setting of another name.
 _SHOW = frozenset({"_settings", "_trace_settings", "_configs", "_recorded", "traces"})
 _ALSO = {
     "rank": ("rank_source",),
@@ -26,7 +26,7 @@ _STAR = re.compile(r"(?:\bSELECT|\bDISTINCT|,)\s*(?:([a-z_]+)\.)?\*|\bCOLUMNS\("
 def reached(setting: str) -> frozenset[str]:
     """Return the stored relations whose rows may depend on a setting.
 
-    A relation that reads settings depends on those whose columns it names; one that takes all columns, on all.
+    A relation that reads settings depends on those whose columns it names; one that selects all columns depends on all.
     """
     columns = {setting, *_ALSO.get(setting, ())}
 
@@ -41,7 +41,7 @@ def reached(setting: str) -> frozenset[str]:
 
 
 def _takes_all(code: str) -> bool:
-    """Whether a SELECT takes all columns of what it reads, settings among them."""
+    """Whether a SELECT takes all columns of a relation with settings."""
     for star in _STAR.finditer(code):
         for relation, name in _READ.findall(_rest_of_select(code[star.end() :])):
             if star.group(1) in (None, name or relation):
@@ -50,7 +50,7 @@ def _takes_all(code: str) -> bool:
 
 
 def _rest_of_select(code: str) -> str:
-    """Return the text up to the parenthesis that ends the SELECT it is in, without others below it."""
+    """Return the text up to the parenthesis that ends the enclosing SELECT, without nested parentheses."""
     kept, depth = [], 0
     for part in re.split(r"([()])", code):
         depth += (part == "(") - (part == ")")

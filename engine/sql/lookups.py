@@ -1,7 +1,7 @@
-"""Lookup tables in a connection: the shipped rows, the lake's own over them, and rows of this connection alone.
+"""Lookup tables of a connection: the shipped rows, overridden by the lake's own rows and by rows of this connection.
 
-A table has the index of its primary key where rows take the place of others. Shipped rows do not, a test sees to that,
-and DuckDB's smallest index takes 0.6 MB: 40 MB for all that a trace's answers read.
+A table gets its primary key index only when rows may replace others. Shipped rows never do (a test checks it), and
+DuckDB's smallest index takes 0.6 MB: 40 MB for all tables that a trace's answers read.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _PRIMARY_KEY = re.compile(r",\s*PRIMARY KEY \([^)]*\)|\bPRIMARY KEY\b")
 
 
 class LookupTables:
-    """Fills lookup tables, and again where the lake's own file has changed."""
+    """Fills lookup tables, and refills those whose file in the lake has changed."""
 
     def __init__(self, layout: Layout) -> None:
-        """Fill nothing yet."""
+        """Initialise without filling."""
         self._layout = layout
         #: Tables with rows that were given to this connection and are in no file.
         self.given: set[str] = set()
-        #: The tables that are filled, each with the state of the lake's own file that its rows are from.
+        #: The filled tables, each with the state of the lake's own file it was filled from.
         self._seen: dict[str, object] = {}
         #: Tables without the index of their primary key.
         self._unkeyed: set[str] = set()
-        #: Tables that hold more than their files.
+        #: Tables with rows beyond those of their files.
         self._held: set[str] = set()
 
     @property
@@ -46,7 +46,7 @@ class LookupTables:
         return not self.given and not self._held
 
     def hold(self, table: str) -> None:
-        """Have a table stay as it is: from here on it holds more than its files."""
+        """Stop refilling a table, which will hold rows that are in no file."""
         self._seen.pop(table, None)
         self._held.add(table)
 
@@ -61,7 +61,7 @@ class LookupTables:
         """Create a table and fill it.
 
         Raises:
-            InputError: the lake's own file cannot be read as such rows.
+            InputError: the lake's own file cannot be read as rows of the table.
         """
         own = self._layout.lookup_files().get(entry.name)
         if own is None and modules.csv_file(entry.name).exists():
@@ -76,10 +76,10 @@ class LookupTables:
             raise
 
     def reread(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
-        """Read those tables again whose file in the lake has changed, and return them.
+        """Refill the tables whose file in the lake has changed, and return them.
 
         Raises:
-            InputError: a file cannot be read; its table stays as it was.
+            InputError: a file cannot be read; its table is left unchanged.
         """
         files = self._layout.lookup_files()
         states = {table: _state(path) for table, path in files.items()}
@@ -99,13 +99,13 @@ class LookupTables:
     def give(
         self, connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]], *, alone: bool
     ) -> None:
-        """Put rows into a table, in the place of those of their keys, for as long as the connection is open.
+        """Insert or replace rows of a table by key, for as long as the connection is open.
 
         Args:
             connection: the connection.
-            table: the lookup table, or what a connection is given.
+            table: the lookup table, or a table without shipped rows.
             rows: values of its columns.
-            alone: the table has these rows and no others.
+            alone: delete all other rows of the table.
         """
         if alone:
             connection.execute(f"DELETE FROM {table}")
@@ -119,7 +119,7 @@ class LookupTables:
         """Fill a table from the shipped CSV file, then from the lake's own."""
         seen = _state(own) if own else None
         shipped = modules.csv_file(table)
-        # What a connection is given ships no rows.
+        # Tables filled by a connection ship no rows.
         if shipped.exists():
             connection.execute(_shipped(table), [pattern(shipped)])
         if isinstance(own, ObjectPath):
@@ -134,14 +134,14 @@ class LookupTables:
         self._seen[table] = seen
 
     def _have_key(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
-        """Give a table the index of its primary key, if it has none."""
+        """Add the primary key index to a table that lacks it."""
         entry = modules.module(table)
         if table in self._unkeyed and entry is not None:
             connection.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({', '.join(map(_name, entry.key))})")
             self._unkeyed.discard(table)
 
 
-#: Columns that say where a row's figures are from, and what they hold in rows of a file without them.
+#: Columns with the origin of a row's figures, and their values where the user's file lacks them.
 _ORIGIN = {"source": "NULL", "source_revision": "NULL", "trusted": "false"}
 
 
@@ -150,7 +150,7 @@ def _name(column: str) -> str:
 
 
 def _state(path: Place) -> object:
-    """Return what a file has another of when it has changed: of objects, the times are to the second."""
+    """Return a state of a file that differs after a change: objects have times to the second only."""
     return path.stat() if isinstance(path, ObjectPath) else path.stat().st_mtime_ns
 
 
@@ -158,7 +158,7 @@ def _state(path: Place) -> object:
 def _shipped(table: str) -> str:
     """Return the statement that fills an empty table with its shipped rows.
 
-    It says what a file holds, which DuckDB would have to find out, and replaces nothing: half of the time.
+    Declares the file's format instead of having DuckDB detect it, and replaces no rows: half of the time.
     """
     with modules.csv_file(table).open(encoding="utf-8", newline="") as file:
         header = next(csv.reader(file))
@@ -170,9 +170,9 @@ def _shipped(table: str) -> str:
 
 
 def _read(connection: duckdb.DuckDBPyConnection, table: str, path: Path, named: Place) -> None:
-    """Read rows from a file; in an error it has another name.
+    """Read rows from a file; errors show it under another name.
 
-    A row in the place of a shipped one keeps its values in columns that the file lacks, but not where they are from.
+    A row that replaces a shipped one keeps the values of columns that the file lacks, except those of its origin.
 
     Raises:
         InputError: it cannot be read.

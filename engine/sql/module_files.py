@@ -1,6 +1,6 @@
-"""The files of SQL modules, read: their header comments, what they use, and what follows from all of them.
+"""Parses the files of SQL modules: header comments, relations used, and properties derived from all modules.
 
-Done where the files have changed; `index` has what came out for those who ask.
+Runs only when the files have changed; `index` caches the result.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
 #: Where rows are stored: `per trace`, `per ascend trace` for traces of that format alone, `in memory`, or `meanwhile`.
 _STORED = re.compile(r"^-- stored: (?:(per)(?: ([a-z]+))? trace|(in memory|meanwhile))\n(?:--\n)?", re.MULTILINE)
-#: Traces of one format alone can have rows of it.
+#: Only traces of this format can have rows in it.
 _FORMAT = re.compile(r"^-- rows: of ([a-z]+) traces\n(?:--\n)?", re.MULTILINE)
-#: The columns that make a row the only one of its kind; a question mark behind those that may be NULL.
+#: The columns of the key; a question mark after those that may be NULL.
 _KEY = re.compile(r"^-- key: ([a-z_?,\n -]+?)\n--\n", re.MULTILINE)
 _PRIMARY_KEY = re.compile(r"\bPRIMARY KEY \(([^)]*)\)|^\s*\"?([a-z_]+)\"? .*\bPRIMARY KEY\b", re.MULTILINE)
-#: A relation with the pairs of traces whose rows are read together.
+#: A relation of pairs of traces whose rows are read together.
 _OTHERS = re.compile(r"^-- others: ([a-z_]+)\n(?:--\n)?", re.MULTILINE)
-#: Its rows are those of all traces, also where one is asked about.
+#: Rows of all traces are read even for a query about one.
 _OF_ALL = re.compile(r"^-- read: of all traces\n(?:--\n)?", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
-#: A relation whose place it takes, in a schema; see `twins`.
+#: The relation that it replaces in a schema; see `twins`.
 _INSTEAD = re.compile(r"^-- instead of: ([a-z_]+\.[a-z_]+)\n(?:--\n)?", re.MULTILINE)
 _SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+((?:[a-z_]+\.)?[a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
@@ -37,7 +37,7 @@ _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 
 def parse_file(path: Path, root: Path = SQL_ROOT) -> Iterator[Module]:
-    """Read one SQL file: its relation, and above it private ones that only this file uses.
+    """Parse one SQL file: its relation, and before it private ones that only this file uses.
 
     Raises:
         ValueError: a statement creates nothing.
@@ -93,7 +93,7 @@ def _parse(path: Path, text: str, root: Path) -> Module:
 
 
 def _key_of(header: str, sql: str) -> list[str]:
-    """Return the columns of a relation's key, as its header or the table's primary key has them."""
+    """Return the columns of a relation's key, from its header or the table's primary key."""
     if named := _KEY.search(header):
         return re.findall(r"[a-z_]+\??", named.group(1))
     primary = _PRIMARY_KEY.search(sql)
@@ -103,10 +103,10 @@ def _key_of(header: str, sql: str) -> list[str]:
 
 
 def _relations_used(sql: str) -> frozenset[str]:
-    """Return the words of a statement that can only name a relation or a function.
+    """Return the identifiers of a statement that can only name a relation or a function.
 
-    The repository's SQL keeps to `FROM name` and `JOIN name`, so this needs no parser; a test compares it with one
-    for every module. Parsing them all would take half of the time that a small question takes.
+    The repository's SQL is restricted to `FROM name` and `JOIN name`, so no parser is needed; a test compares this
+    with a parser for every module. Parsing them all would take half of the time of a small query.
     """
     text = code(sql)
     read = frozenset(_SOURCE.findall(text)) - frozenset(_OWN.findall(text))
@@ -119,11 +119,11 @@ def code(sql: str) -> str:
 
 
 def parsed(root: Path) -> tuple[Module, ...]:
-    """Return the modules of the files below a folder, each after those it uses.
+    """Return the modules of the files below a folder, in dependency order.
 
     Raises:
         ValueError: two files create one relation.
-        graphlib.CycleError: relations use each other in a circle.
+        graphlib.CycleError: relations depend on each other in a cycle.
     """
     found: dict[str, Module] = {}
     for path in sorted(root.rglob("*.sql")):
@@ -135,7 +135,7 @@ def parsed(root: Path) -> tuple[Module, ...]:
 
 
 def with_twins() -> tuple[Module, ...]:
-    """Return our own modules, and those made of them in schemas, with all that is known of each."""
+    """Return our modules and their twins in schemas, with all derived properties."""
     found = {entry.name: entry for entry in parsed(SQL_ROOT)}
     all_of_them = _in_order(found | {entry.name: entry for entry in twins.twins(found)})
     stored = _stored({entry.name: entry for entry in all_of_them})
@@ -158,7 +158,7 @@ def _digest(entry: Module) -> str:
 
 
 def _stored(known: Mapping[str, Module]) -> set[str]:
-    """Return what is computed per trace, and read by a public relation with none of its kind between."""
+    """Return what is computed per trace and read by a public relation with no other stored relation between."""
     edges = {name: needs(entry, known) for name, entry in known.items()}
 
     def read_by(public: Module) -> set[str]:
@@ -169,6 +169,6 @@ def _stored(known: Mapping[str, Module]) -> set[str]:
 
 
 def _in_order(found: Mapping[str, Module]) -> tuple[Module, ...]:
-    # Sorted, so that the order is the same in every process: fingerprints are made of it.
+    # Sorted, so that the order is the same in every process: fingerprints depend on it.
     order = TopologicalSorter({name: sorted(needs(entry, found)) for name, entry in sorted(found.items())})
     return tuple(found[name] for name in order.static_order())

@@ -1,7 +1,7 @@
-"""The SQL modules: what is known of them, what rests on what, the statements that create them.
+"""The SQL modules: their properties, their dependencies, and the statements that create them.
 
-A module is one relation that a file of `sql/**` creates: the one of the file's name, which comes last, or a private one
-above it that only this file uses. The header comment says what a row is and, of the file's own relation, what each
+A module is one relation created by a file of `sql/**`: the one with the file's name, which comes last, or a private one
+before it that only this file uses. The header comment says what a row is and, for the file's own relation, what each
 column means; the loader turns it into `COMMENT ON`, so that DESCRIBE, a BI tool and `tracelake schema` show it. Lookup
 tables are modules of the folder `lookup`: the file creates the table, the CSV file of the same name beside it fills it,
 and a CSV file of that name in the lake adds rows or replaces those with the same key.
@@ -22,7 +22,7 @@ from .row_sources import ANYWHERE, Sources
 
 SQL_ROOT = Path(__file__).resolve().parents[2] / "sql"
 
-#: Functions made of a table's rules, and the table; see `rules`.
+#: Functions compiled from a table's rules, and the table; see `rules`.
 RULE_FUNCTIONS = {
     "_category_rule": "category_rules",
     "_op_category_rule": "op_category_rules",
@@ -43,22 +43,22 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Module:
-    """One SQL file: a relation, its documentation, and the relations it uses.
+    """A relation of a SQL file, its documentation, and the relations it uses.
 
     Attributes:
-        folder: the folder of `sql` that it is in; folders in that one are rooms of it, and see each other's private
+        folder: its folder in `sql`; relations in its subfolders see each other's private
             relations.
-        kept: where its rows are stored: per trace, in memory, meanwhile where answers are computed from them, or empty
-            where they are not.
-        only_format: the only format of traces that it can have rows of; the others are not asked.
-        others: relations of two columns, `trace_id` and `other_trace_id`: of which other traces it reads rows for
-            those of a trace.
-        of_all: it is stored, and a question about one trace reads its rows of all traces.
-        key: the columns that no two rows agree in; of a lookup table its primary key.
-        optional: those of the key that may be NULL, which then is a value like the others.
-        instead_of: the relation, after its schema, in whose place it stands there; see `twins`.
-        is_twin: it is in a schema, made of another; see `twins`.
-        rows_from: of a view, which relations must have rows for it to have any; see `row_sources`.
+        kept: where its rows are stored: per trace, in memory, meanwhile (while answers are computed from them), or
+            empty if nowhere.
+        only_format: the only trace format that it can have rows of.
+        others: relations with the columns `trace_id` and `other_trace_id`: for the rows of a trace it also reads rows
+            of these other traces.
+        of_all: it is stored, and a query about one trace reads its rows of all traces.
+        key: the columns of its key; for a lookup table the primary key.
+        optional: those of the key that may be NULL, which then counts as a value.
+        instead_of: the relation, with its schema, that it replaces there; see `twins`.
+        is_twin: it is a copy of another relation in a schema; see `twins`.
+        rows_from: for a view, which relations must have rows for it to have any; see `row_sources`.
         digest: of its SQL, and of a lookup table's shipped rows.
         is_stored: a lake stores its rows, see `stored`.
     """
@@ -85,17 +85,17 @@ class Module:
 
     @property
     def materialised(self) -> bool:
-        """Whether its rows are kept as Parquet, a file for each trace."""
+        """Whether its rows are stored as Parquet, computed per trace."""
         return self.kept == "per trace"
 
     @property
     def in_memory(self) -> bool:
-        """Whether its rows are computed once when the lake is opened."""
+        """Whether its rows are computed once, by the first query that needs them, and again when the lake changes."""
         return self.kept == "in memory"
 
     @property
     def public(self) -> bool:
-        """Whether the relation is part of the contract."""
+        """Whether the relation is part of the public interface."""
         return not self.name.startswith("_") and not self.is_twin
 
     @property
@@ -106,11 +106,11 @@ class Module:
 
 @functools.cache
 def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
-    """Return every module of `root`, each after those it uses.
+    """Return every module of `root`, in dependency order.
 
     Raises:
         ValueError: two files create one relation.
-        graphlib.CycleError: relations use each other in a circle.
+        graphlib.CycleError: relations depend on each other in a cycle.
     """
     if root == SQL_ROOT:
         return tuple(entry for entry in relations() if not entry.is_twin)
@@ -121,7 +121,7 @@ def modules(root: Path = SQL_ROOT) -> tuple[Module, ...]:
 
 @functools.cache
 def relations() -> tuple[Module, ...]:
-    """Return every module, and those made of them in schemas, each after those it uses."""
+    """Return every module and its twins in schemas, in dependency order."""
     code = (Path(__file__).with_name(f"{name}.py") for name in ("modules", "module_files", "row_sources", "twins"))
     return index.cached(SQL_ROOT, code, _read)
 
@@ -138,7 +138,7 @@ def _by_name() -> dict[str, Module]:
 
 
 def in_order(names: Iterable[str]) -> list[Module]:
-    """Return relations by name, each after those it uses."""
+    """Return relations by name, in dependency order."""
     places, known = _places(), _by_name()
     return [known[name] for name in sorted(names, key=places.__getitem__)]
 
@@ -149,33 +149,33 @@ def _places() -> dict[str, int]:
 
 
 def module(name: str) -> Module | None:
-    """Return the module of a relation, or None where there is not one."""
+    """Return the module of a relation, or None if there is none."""
     return _by_name().get(name)
 
 
 def names_in(query: str) -> set[str]:
-    """Return the relations that a query may name; a word of that spelling is enough."""
+    """Return the relations that a query may name; any word with such a spelling counts."""
     text = query.lower().replace('"', "")
     return {*_WORD.findall(text), *_QUALIFIED.findall(text)} & _by_name().keys()
 
 
 @functools.cache
 def schemas() -> frozenset[str]:
-    """Return the schemas that have relations a second time."""
+    """Return the schemas with twins of relations."""
     return frozenset(entry.name.partition(".")[0] for entry in relations() if entry.is_twin)
 
 
 def within(schema: str, name: str) -> str:
-    """Return a relation's name in a schema, or by itself where it is there only once."""
+    """Return a relation's name in a schema, or its plain name if it has no twin there."""
     return twin if module(twin := f"{schema}.{name}") else name
 
 
 def closure(names: Iterable[str], ends: Callable[[Module], bool] = lambda entry: False) -> set[str]:
-    """Return the relations with all they use, directly or not.
+    """Return the relations with all their direct and indirect dependencies.
 
     Args:
-        names: the relations; other words are left out.
-        ends: whether what a relation uses does not matter.
+        names: the relations; other words are ignored.
+        ends: whether to stop at a relation, without its dependencies.
     """
     known = _by_name()
     return walk((name for name in names if name in known), known, _edges(), ends)
@@ -187,7 +187,7 @@ def walk(
     edges: Mapping[str, Iterable[str]],
     ends: Callable[[Module], bool],
 ) -> set[str]:
-    """Return relations with all that edges lead to from them, up to those where it ends."""
+    """Return the relations reachable over edges, stopping where `ends` is true."""
     result: set[str] = set()
     stack = list(names)
     while stack:
@@ -201,59 +201,59 @@ def walk(
 
 @functools.cache
 def sources(name: str) -> frozenset[str]:
-    """Return the relations that one is made from, directly or not, and itself."""
+    """Return a relation's direct and indirect dependencies, and itself."""
     return frozenset(closure([name]))
 
 
 @functools.cache
 def others(name: str) -> frozenset[str]:
-    """Return the relations that name the other traces of which this one, or what it is made from, reads rows."""
+    """Return the relations that link traces to other traces whose rows this one, or a dependency of it, reads."""
     known = _by_name()
     return frozenset().union(*(known[source].others for source in sources(name)))
 
 
 def direct(entry: Module) -> list[Module]:
-    """Return the relations and macros that one names itself."""
+    """Return the relations and macros that one names directly."""
     known = _by_name()
     return [known[name] for name in sorted(needs(entry, known))]
 
 
 @functools.cache
 def _edges() -> dict[str, frozenset[str]]:
-    """Return what each relation needs: a question walks all of them many times."""
+    """Return the direct dependencies of each relation, cached since a query walks them many times."""
     known = _by_name()
     return {name: frozenset(needs(entry, known)) for name, entry in known.items()}
 
 
 def needs(entry: Module, known: Mapping[str, Module]) -> set[str]:
-    """Return the relations that must be there before this one.
+    """Return the relations that must exist before this one.
 
-    Among them are the tables behind functions of rules, and the relations that name the other traces it reads.
+    These include the tables behind rule functions, and the relations that link to other traces it reads.
     """
     return ({RULE_FUNCTIONS.get(name, name) for name in entry.uses} | entry.others) & known.keys()
 
 
 def create_statement(entry: Module) -> str:
-    """Return the statement that creates a view or macro; a view is bound where a query names it."""
+    """Return the statement that creates a view or macro; a view is bound when a query names it."""
     deferred = " WITH (DEFER_BINDING) AS\n" if entry.kind == "VIEW" else " AS\n"
     return entry.sql.replace("CREATE", "CREATE OR REPLACE", 1).replace(" AS\n", deferred, 1)
 
 
 @functools.cache
 def stored() -> frozenset[str]:
-    """Return the relations whose rows a lake stores: computed per trace, and read by a public one with none between."""
+    """Return the relations whose rows a lake stores: per trace, read by a public one with no stored one between."""
     return frozenset(entry.name for entry in relations() if entry.is_stored)
 
 
 @functools.cache
 def linked() -> frozenset[str]:
-    """Return the stored relations whose rows rest on other traces too."""
+    """Return the stored relations whose rows depend on other traces too."""
     return frozenset(name for name in stored() if others(name))
 
 
 @functools.cache
 def links() -> tuple[str, ...]:
-    """Return the relations that name the other traces on which rows of a trace rest."""
+    """Return the relations that link a trace to the other traces its rows depend on."""
     return tuple(sorted(frozenset().union(*(others(name) for name in stored()))))
 
 
@@ -269,7 +269,7 @@ def fingerprint() -> str:
 
 
 def csv_file(table: str) -> Path:
-    """Return the file of a table's shipped rows, beside its SQL; a table that is filled later has none."""
+    """Return the file of a table's shipped rows, beside its SQL; it may not exist."""
     return _by_name()[table].path.with_suffix(".csv")
 
 
@@ -279,7 +279,7 @@ def quoted(text: str) -> str:
 
 
 def near(message: str) -> str:
-    """Return DuckDB's message of a relation that is not there, with the names of ours that are spelled alike."""
+    """Return DuckDB's message about a missing relation, with similar names of ours."""
     from .near import guess
 
     missing = re.search(r"with name (?P<name>\w+) does not exist", message)

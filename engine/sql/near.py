@@ -1,4 +1,4 @@
-"""What somebody may have meant: words that are spelled much like one that is not known."""
+"""Suggestions for an unknown word: known words with a similar spelling."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def near(word: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Return the words most like one, the likeliest first: our name for it, spelled alike, or holding it."""
+    """Return the words most similar to one, best first: our name for it, a similar spelling, or a superstring."""
     import difflib
 
     from .glossary import ours
@@ -19,6 +19,6 @@ def near(word: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def guess(word: str, known: Iterable[str], most: int = 3) -> str:
-    """Return " Near: a, b." for a message, or nothing."""
+    """Return " Near: a, b." for a message, or an empty text."""
     found = near(word, known, most)
     return f" Near: {', '.join(found)}." if found else ""

@@ -1,6 +1,6 @@
-"""Statements parsed once for all connections of a process.
+"""Cache of parsed statements for all connections of a process.
 
-Of what creating a view takes, parsing is four fifths; of what reading a tiny trace takes, a tenth.
+Parsing is four fifths of the time to create a view, and a tenth of the time to read a tiny trace.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-#: Statements that are held at most: ours are some thousand, those that read traces vary with the keys of events.
+#: Maximum number of cached statements: ours are a few thousand; those that read traces vary with the keys of events.
 _MOST = 4000
-#: Statements as DuckDB has parsed them, by their text.
+#: DuckDB's parsed statements by their text.
 _known: dict[str, duckdb.Statement] = {}
 
 
 def execute(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.DuckDBPyConnection:
-    """Execute a statement whose text comes again."""
+    """Execute a statement that is likely to be executed again."""
     statement = _known.get(text)
     if statement is None:
         [statement] = connection.extract_statements(text)

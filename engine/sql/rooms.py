@@ -1,4 +1,4 @@
-"""The folders of `sql/`: their order, what each holds and may rest on."""
+"""The folders of `sql/`: their order, their content, and their allowed dependencies."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Folder:
 
     Attributes:
         holds: what its relations are about.
-        rests_on: the folders whose public relations it may read; its own not named.
-        tables: whether it has tables: lookup rows, or what a connection is given.
+        rests_on: the other folders whose public relations it may read.
+        tables: whether it has tables: lookup rows, or tables filled by a connection.
     """
 
     holds: str
@@ -40,6 +40,6 @@ def folders() -> Mapping[str, Folder]:
 
 
 def place(folder: str) -> int:
-    """Return a folder's place in what people read: lookup tables, on which all rests, come last."""
+    """Return a folder's position in the documentation: lookup tables, which everything depends on, come last."""
     order = [*(name for name in folders() if name != "lookup"), "lookup"]
     return order.index(folder) if folder in order else len(order)

@@ -1,10 +1,10 @@
-"""Which relations must have rows for a query to have any: what is surely empty need not be planned.
+"""Which relations must have rows for a query to have any: a query known to be empty need not be planned.
 
-An inner join has rows only where both its sides have, a union where one of its parts has, a query that groups where
-what it reads has. Of most traces half of the relations are empty, and to plan a query for no rows takes no less time.
+An inner join has rows only if both sides have, a union only if one of its parts has, a query with groups only if
+its source has. For most traces half of the relations are empty, and planning takes as long without rows.
 
-The text is read as far as that takes: clauses, sources and joins, not expressions. Where it does not follow a query it
-says that rows may come from anywhere, which is never wrong.
+The text is parsed only as far as needed: clauses, sources and joins, not expressions. If a query cannot be analysed,
+the result is that rows may come from anywhere, which is always safe.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-#: Alternatives: a query can have rows only where all relations of one of these have rows.
+#: Alternatives: a query can have rows only if all relations of one of these have rows.
 Sources = tuple[frozenset[str], ...]
-#: Rows may come from nothing.
+#: The query may have rows regardless of its sources.
 ANYWHERE: Sources = (frozenset(),)
-#: Alternatives of a query that are told apart.
+#: Maximum number of alternatives of a query.
 _MOST = 64
 
 _TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_*][A-Za-z0-9_]*)*|\w+|[^\s\w]")
@@ -26,23 +26,23 @@ _COLUMN = re.compile(r"(?:[a-z_][a-z0-9_]*\.)*(?:[a-z_][a-z0-9_]*|\*)$")
 _CLAUSES = frozenset("SELECT FROM WHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET".split())
 _SETS = frozenset({"UNION", "EXCEPT"})
 _JOIN_WORDS = frozenset("NATURAL ASOF INNER CROSS LEFT RIGHT FULL OUTER SEMI ANTI POSITIONAL".split())
-#: What makes a row of no rows, or rows of something else than a FROM.
+#: Keywords that can make a row from no rows, or rows without a FROM.
 _STRANGE = frozenset("GROUPING ROLLUP CUBE PIVOT UNPIVOT VALUES INTERSECT".split())
 
 Tokens = Sequence[str]
 
 
 def row_sources(code: str) -> Sources:
-    """Return from which relations the rows of a query come.
+    """Return the relations that the rows of a query come from.
 
     Args:
-        code: the query without comments and literals; its keywords are in capitals, names are not.
+        code: the query without comments and literals, with keywords in upper case and names in lower case.
     """
     return _query(_TOKEN.findall(code), {})
 
 
 def can_have_rows(sources: Sources, empty: frozenset[str] | set[str]) -> bool:
-    """Return whether a query can have rows where some relations have none."""
+    """Return whether a query can have rows if some relations have none."""
     return any(empty.isdisjoint(needed) for needed in sources)
 
 
@@ -57,7 +57,7 @@ def _query(tokens: Tokens, known: Mapping[str, Sources]) -> Sources:
 
 
 def _common_tables(tokens: Tokens, known: dict[str, Sources]) -> Tokens:
-    """Read `WITH name AS (...), ...` and return what follows."""
+    """Parse `WITH name AS (...), ...` and return what follows."""
     recursive = tokens[1] == "RECURSIVE"
     at = 2 if recursive else 1
     while True:
@@ -68,7 +68,7 @@ def _common_tables(tokens: Tokens, known: dict[str, Sources]) -> Tokens:
         end = _closing(tokens, at)
         inner = tokens[at + 1 : end]
         if recursive and name in inner:
-            # Without rows to begin with there is none to go on from.
+            # A recursive CTE is empty if its anchor part is.
             inner = next(_split(inner, _SETS))[1]
         known[name] = _query(inner, known)
         at = end + 1
@@ -78,7 +78,7 @@ def _common_tables(tokens: Tokens, known: dict[str, Sources]) -> Tokens:
 
 
 def _part(tokens: Tokens, known: Mapping[str, Sources]) -> Sources:
-    """Return from what one SELECT, or a query in parentheses, has its rows."""
+    """Return the sources of one SELECT, or of a query in parentheses."""
     while tokens and tokens[0] in {"ALL", "DISTINCT", "BY", "NAME"}:
         tokens = tokens[1:]
     if not tokens:
@@ -92,10 +92,10 @@ def _part(tokens: Tokens, known: Mapping[str, Sources]) -> Sources:
 
 
 def _keeps_none(shown: Tokens, group: Tokens) -> bool:
-    """Return whether a SELECT of no rows has none: an aggregate without groups has one."""
+    """Return whether a SELECT over no rows returns none: an aggregate without groups returns one."""
     if group[:1] == ["BY"] and group[:2] != ["BY", "ALL"]:
         return True
-    # A column as it is, beside aggregates, means groups; unless it is another name of one of these.
+    # An aggregate beside a plain column has groups; an alias of another expression is not a plain column.
     parts = [part for _, part in _split(shown, {",", "DISTINCT"}) if part]
     named = {part[-1] for part in parts if len(part) > 1 and part[-2] == "AS"}
     plain = (part[0] for part in parts if len(part) == 1 or part[1] in {"AS", "EXCLUDE", "REPLACE"})
@@ -126,7 +126,7 @@ def _joined(tokens: Tokens) -> Iterator[tuple[str, Tokens]]:
             end -= 1
         yield kind, part[:end]
         words = set(part[end:])
-        # Rows of the first side that have no partner stay, or are all that stays.
+        # Unmatched rows of the first side are kept, or are the only ones kept.
         kept = words & {"RIGHT", "FULL", "LEFT", "ANTI", "POSITIONAL"}
         kind = "FULL" if "POSITIONAL" in kept else "LEFT" if "ANTI" in kept else next(iter(kept), "INNER")
 
@@ -148,13 +148,13 @@ def _both(one: Sources, other: Sources) -> Sources:
 
 
 def _simpler(found: Sources) -> Sources:
-    """Return alternatives without those that hold another; no alternatives are told apart where there are many."""
+    """Return the minimal alternatives; if there are too many, ANYWHERE."""
     least = tuple(one for one in dict.fromkeys(found) if not any(other < one for other in found))
     return least if len(least) <= _MOST else ANYWHERE
 
 
 def _split(tokens: Tokens, words: set[str] | frozenset[str]) -> Iterator[tuple[str, Tokens]]:
-    """Yield what lies between some words outside of parentheses, each with the word before it, empty at first."""
+    """Yield the parts between some words outside parentheses, each with the preceding word, at first empty."""
     word, start, depth = "", 0, 0
     for at, token in enumerate(tokens):
         depth += (token == "(") - (token == ")")
@@ -166,7 +166,7 @@ def _split(tokens: Tokens, words: set[str] | frozenset[str]) -> Iterator[tuple[s
 
 
 def _closing(tokens: Tokens, at: int) -> int:
-    """Return where the parenthesis that opens at a place closes."""
+    """Return the position of the matching closing parenthesis."""
     depth = 0
     for place in range(at, len(tokens)):
         depth += (tokens[place] == "(") - (tokens[place] == ")")

@@ -1,7 +1,7 @@
 """Rule tables compiled into SQL functions.
 
-A regular expression that comes from a table is compiled anew for every pair of name and rule; one that stands in the
-query is compiled once. So the rules of a table become one expression of constants when a question needs them.
+DuckDB compiles a regular expression from a table again for every pair of name and rule, but a constant one only
+once per query. So the rules of a table become one expression of constants when a query needs them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .modules import quoted
 def create_rule_function(connection: duckdb.DuckDBPyConnection, table: str, *, check: bool) -> None:
     """Create the function of a table's rules.
 
-    `_category_rule(name, profile)` is the priority of the category rule that fits, `_op_category_rule(operator)` that
-    of the rule for operators, `_display_name(name)` the name after all replacements, `_is_gap_marker(name)` whether an
+    `_category_rule(name, profile)` is the priority of the matching category rule, `_op_category_rule(operator)` that
+    of the matching operator rule, `_display_name(name)` the name after all replacements, `_is_gap_marker(name)` if an
     operation of that name does no work of its own.
 
     Args:
         connection: the connection.
         table: the table, filled.
-        check: try the expressions: of rules that a user wrote.
+        check: try the expressions, for rules written by a user.
 
     Raises:
         InputError: a rule's regular expression cannot be compiled.

@@ -1,6 +1,6 @@
 """The star schema that `export --star` writes: its tables, their keys, and the statements that create them.
 
-The relations are those of `sql/star`. A column that ends with the name of another one's key refers to it:
+The relations are those of `sql/star`. A column whose name ends with another table's key is a foreign key:
 `marker_kernel_name_key` to `kernel_name_key` of `dim_kernel_name`.
 """
 
@@ -15,18 +15,18 @@ STAR = "star"
 
 
 def tables() -> list[modules.Module]:
-    """Return the relations of the star, each after those it refers to."""
+    """Return the tables of the star, each after those it refers to."""
     return [entry for entry in modules.modules() if entry.folder == STAR and entry.public]
 
 
 def key(entry: modules.Module) -> str:
-    """Return the column that is the key of one of them."""
+    """Return the key column of a table."""
     [column] = entry.key
     return column
 
 
 def references(entry: modules.Module) -> dict[str, modules.Module]:
-    """Return the columns that refer to other relations, and to which."""
+    """Return the foreign key columns of a table, with the tables they refer to."""
     return {
         column.name: other
         for column in entry.columns
@@ -36,7 +36,7 @@ def references(entry: modules.Module) -> dict[str, modules.Module]:
 
 
 def columns(entry: modules.Module, types: Callable[[str], str] = str) -> list[str]:
-    """Return the definitions of its columns: name, type, and that none of its keys is NULL."""
+    """Return the column definitions of a table: name and type, with NOT NULL for keys."""
     keys = {key(entry), *references(entry)}
     return [
         f'"{column.name}" {types(column.type)}{" NOT NULL" if column.name in keys else ""}' for column in entry.columns
@@ -44,6 +44,6 @@ def columns(entry: modules.Module, types: Callable[[str], str] = str) -> list[st
 
 
 def described(entry: modules.Module) -> Mapping[str, str]:
-    """Return its keys as text: what a file without constraints says of them."""
+    """Return its keys as text, for files, which have no constraints."""
     refers = "; ".join(f"{column} -> {other.name}.{key(other)}" for column, other in references(entry).items())
     return {"primary_key": key(entry)} | ({"foreign_keys": refers} if refers else {})

@@ -1,9 +1,9 @@
-"""Relations a second time, in a schema of their own, where some relations have others in their place.
+"""Copies of relations in a separate schema, where some of the relations they depend on are replaced.
 
-What a scenario costs and what a pass of a trace should cost follow from one set of relations, which rest on no trace.
-In the schema `of_passes` each of them is there again, made by the same SQL, with `_pass_scenarios` and `_trace_configs`
-of the folder `match` in the place of what was given: `operators` has the operators of scenarios, `of_passes.operators`
-those of passes. A file's header names the place it takes: `-- instead of: of_passes._scenario_rows`.
+The cost of a scenario and the modelled cost of a pass come from one set of relations, which depend on no trace.
+The schema `of_passes` has a copy of each, created by the same SQL, with `_pass_scenarios` and `_trace_configs`
+of the folder `match` in place of the given scenarios: `operators` has the operators of scenarios, `of_passes.operators`
+those of passes. A file's header names the relation it replaces: `-- instead of: of_passes._scenario_rows`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READ = re.compile(r"\b(CREATE VIEW|CREATE MACRO|FROM|JOIN)(\s+)([a-z_][a-z0-9_]
 
 
 def twins(modules: Mapping[str, Module]) -> Iterable[Module]:
-    """Return, for each schema, what stands in places there and what rests on them; names begin with the schema."""
+    """Return, for each schema, the replacements and the relations that depend on them; names start with the schema."""
     places: dict[str, dict[str, Module]] = defaultdict(dict)
     for entry in modules.values():
         if entry.instead_of:
@@ -46,7 +46,7 @@ def _renamed(sql: str, names: Mapping[str, str]) -> str:
 
 
 def _resting(modules: Mapping[str, Module], places: set[str]) -> set[str]:
-    """Return the views and macros that rest on places, by way of views alone; none that names a schema itself."""
+    """Return the views and macros that depend on places through views only; none that names a schema itself."""
     found = set(places)
     plain = {name: entry for name, entry in modules.items() if not any("." in used for used in entry.uses)}
     while True:

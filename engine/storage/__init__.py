@@ -1,1 +1,1 @@
-"""What a lake is kept in: paths and object stores, files published whole, and Delta tables."""
+"""Storage of a lake: paths and object stores, atomic file publication, and Delta tables."""

@@ -1,4 +1,4 @@
-"""Atomic publication: write beside, fsync, rename. Locks between processes."""
+"""Atomic publication: write a temporary file, fsync, rename. Locks between processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .scratch import remove_dead_scratch
 
 
 def fsync_path(path: Path) -> None:
-    """Flush a file or folder to the disk; a file system that cannot is left alone."""
+    """Flush a file or folder to disk; ignored where the file system does not support it."""
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -28,7 +28,7 @@ def fsync_path(path: Path) -> None:
 
 
 def publish_bytes(path: Place, data: bytes) -> None:
-    """Write `data` to `path` so that a reader sees the old content or the new, never a part."""
+    """Write `data` to `path` atomically: a reader sees either the old content or the new."""
     if isinstance(path, ObjectPath):
         path.write(data)
         return
@@ -47,7 +47,7 @@ def publish_bytes(path: Place, data: bytes) -> None:
 
 @contextlib.contextmanager
 def exclusive(path: Place) -> Iterator[None]:
-    """Hold the lock file `path`, waiting for another process that holds it; among objects there are no locks."""
+    """Hold the lock file `path`, waiting for other processes; an object store has no locks."""
     if isinstance(path, ObjectPath):
         yield
         return
@@ -58,7 +58,7 @@ def exclusive(path: Place) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds a lock file."""
+    """Whether any process holds a lock file."""
     with path.open("ab") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,7 +68,7 @@ def is_locked(path: Path) -> bool:
 
 
 def remove_folder(folder: Place) -> None:
-    """Remove a folder with what is in it; of one that is a link, the link."""
+    """Remove a folder with its content; if it is a link, only the link."""
     if isinstance(folder, ObjectPath):
         remove(folder.below())
     elif folder.is_symlink():
@@ -77,20 +77,20 @@ def remove_folder(folder: Place) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-#: Held for a step that must not be torn by an interrupt.
+#: Held during a step that an interrupt must not split.
 unbroken = threading.Lock()
 _under_way: list[Staging] = []
-#: Called when this process is about to end in the midst of its work: they end what others do for it.
+#: Called when this process is about to end early: they cancel work that others do for it.
 at_abandon: list[Callable[[], None]] = []
 
 
 def abandon() -> list[str]:
-    """Remove all that this process has under way, for it is about to end; return what that was for."""
+    """Remove the staging folders of this process, which is about to end; return the labels of the work."""
     for end in tuple(at_abandon):
         end()
     labels = []
     for staging in tuple(_under_way):
-        # Threads may still write: a folder that is gone takes no more files.
+        # Threads may still be writing; once the folder is gone, they cannot add files.
         for _ in range(50):
             shutil.rmtree(staging.path, ignore_errors=True)
             if not staging.path.exists():
@@ -101,7 +101,7 @@ def abandon() -> list[str]:
 
 
 def finished(folder: Path) -> None:
-    """Say that what a staging folder was for is done: an interrupt from here on takes nothing back."""
+    """Mark the work of a staging folder as done: an interrupt after this does not undo it."""
     for staging in _under_way:
         if staging.path == folder:
             staging.label = ""
@@ -109,7 +109,7 @@ def finished(folder: Path) -> None:
 
 @contextlib.contextmanager
 def changing(root: Place) -> Iterator[None]:
-    """Turn what a disk refuses into a line for people.
+    """Turn file system errors into a one-line message.
 
     Raises:
         InputError: the lake cannot be written to.
@@ -121,33 +121,33 @@ def changing(root: Place) -> Iterator[None]:
 
 
 class Staging:
-    """A folder under `parent` for work under way. The lock on it shows whether its process still lives."""
+    """A locked folder under `parent` for work in progress. The lock shows whether its process is alive."""
 
     def __init__(self, parent: Path, label: str = "") -> None:
-        """Make the folder and lock it.
+        """Create the folder and lock it.
 
         Args:
-            parent: where to.
-            label: what the work is for, as it is called when it is interrupted.
+            parent: the folder to create it in.
+            label: the name of the work, reported if it is interrupted.
         """
         self.label = label
         parent.mkdir(parents=True, exist_ok=True)
         self.path = parent / uuid.uuid4().hex
-        # The lock comes first and lies beside the folder: a folder without a lock is therefore always dead.
+        # The lock is taken first and lies beside the folder, so a folder without a lock is always dead.
         self._lock_path = self.path.with_suffix(".lock")
         self._lock = self._lock_path.open("ab")
         while True:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             if self._lock_path.exists():
                 break
-            # Another process took the fresh file for a dead one's before the lock was on it.
+            # Another process removed the new lock file as stale before it was locked.
             self._lock.close()
             self._lock = self._lock_path.open("ab")
         self.path.mkdir()
         _under_way.append(self)
 
     def close(self) -> None:
-        """Remove the folder with what is left in it."""
+        """Remove the folder with its remaining content."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock_path.unlink(missing_ok=True)
         self._lock.close()
@@ -164,7 +164,7 @@ class Staging:
 
 
 def remove_dead_staging(parent: Path) -> None:
-    """Remove what was left by processes that were killed. Live ones hold their locks and are left alone."""
+    """Remove the folders of processes that were killed. Live processes hold their locks."""
     remove_dead_scratch()
     if not parent.is_dir():
         return

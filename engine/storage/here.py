@@ -1,4 +1,4 @@
-"""Tables that cannot be written to, with what this process has computed on top of them."""
+"""Read-only tables, with what this process has computed on top of them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .tables import DataFile, Tables
 
 
 class Here(Tables):
-    """The tables of a lake that cannot be written to, with rows of this process on top."""
+    """The tables of a read-only lake, plus rows of this process."""
 
     def __init__(self, root: Place, folder: Path) -> None:
-        """Add nothing yet.
+        """Initialise without added files.
 
         Args:
             root: the folder of the tables.
-            folder: where the files go that are added.
+            folder: where added files go.
         """
         super().__init__(root)
         self.folder = folder
         self._added: dict[str, list[DataFile]] = {}
 
     def version(self, name: str) -> int:
-        """Return a number that another change of a table gives another."""
+        """Return a number that changes with every change of a table."""
         return super().version(name) + len(self._added.get(name, ()))
 
     def files(self, name: str) -> list[DataFile]:
-        """Return the files of a table, those that were added here among them."""
+        """Return the files of a table, including those added here."""
         return [*super().files(name), *self._added.get(name, ())]
 
     def append(

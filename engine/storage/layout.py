@@ -1,4 +1,4 @@
-"""Where things lie in a lake, and what makes a folder one.
+"""The layout of a lake on disk, and what makes a folder a lake.
 
 <lake>/lake.json                                   format version
 <lake>/events/trace_id=<id>/lane=<lane>/*.parquet  every event
@@ -6,12 +6,12 @@
 <lake>/tables/settings/                            the user's settings of traces
 <lake>/tables/<relation>/                          stored relations
 <lake>/lookup/<table>.csv                          rows a user adds to or overrides in a lookup table
-<lake>/aside/<trace_id>.json                       why the events of a trace cannot be read, a cache
-<lake>/.lock                                       locked by whoever changes the lake, for that moment
-<lake>/.staging/<random>/                          work under way
+<lake>/aside/<trace_id>.json                       cached reason why the events of a trace cannot be read
+<lake>/.lock                                       locked by a process while it changes the lake
+<lake>/.staging/<random>/                          work in progress
 
-In an object store the catalog lists the events of each trace, and what lies beside them is nobody's: a writer that was
-killed left it. There is no lock: see `publish`. Work under way lies in a folder of the machine that does it.
+In an object store the catalog lists the event files of each trace; any others were left by a writer that was killed.
+There is no lock: see `publish`. Work in progress is in a local folder of the machine that does it.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .files import publish_bytes, remove_folder
 from .objects import ObjectPath, StoreError, remove
 from .paths import TRACE_ID, Place, check_table_path, check_usable, is_plain_folder, place_of, plain_files
 
-#: Raised when the files below change their meaning. A lake of a newer version is refused.
+#: Incremented when the files above change their meaning. A lake of a newer version is refused.
 FORMAT_VERSION = 2
-#: What a lake has before its marker makes it one.
+#: What a lake may contain before its marker is written.
 _BEGINNINGS = ("events", "tables", ".staging", ".lock", "lake.json")
-#: Bytes that no marker of a lake has.
+#: A marker file is smaller than this.
 _MARKER_BYTES = 1000
 _LISTED = re.compile(r"lane=[a-z]+/[\w-]+\.parquet")
 
@@ -69,34 +69,34 @@ class Layout:
 
     @property
     def former_lookup(self) -> Place:
-        """Where these rows were before: they are still read there."""
+        """The former location of these rows, which is still read."""
         return self.root / "reference"
 
     @property
     def aside(self) -> Place:
-        """What is known of damaged events."""
+        """Cached reasons why events cannot be read."""
         return self.root / "aside"
 
     @property
     def read(self) -> tuple[Place, ...]:
-        """The folders that questions read."""
+        """The folders that queries read."""
         return self.events, self.tables, self.lookup, self.former_lookup
 
     @property
     def is_remote(self) -> bool:
-        """Whether the lake lies in an object store."""
+        """Whether the lake is in an object store."""
         return isinstance(self.root, ObjectPath)
 
     @property
     def staging(self) -> Path:
-        """Ingests under way."""
+        """The folder for work in progress."""
         if isinstance(self.root, ObjectPath):
             return Path(tempfile.gettempdir()) / f"tracelake-staging-{os.getuid()}"
         return self.root / ".staging"
 
     @property
     def lock(self) -> Place:
-        """The file that whoever changes the lake locks meanwhile."""
+        """The lock file, held while the lake is changed."""
         return self.root / ".lock"
 
     def event_dir(self, trace_id: str) -> Place:
@@ -108,17 +108,17 @@ class Layout:
 
         Args:
             trace_id: the trace.
-            listed: those that its entry in the catalog lists; a folder has others.
+            listed: the files listed in its catalog entry; used in an object store only.
         """
         folder = self.event_dir(trace_id)
         if isinstance(folder, ObjectPath):
             return [ObjectPath.lasting(f"{folder}/{name}", size) for name, size in _listed(listed or "[]")]
         lanes = (folder / f"lane={lane}" for lane in LANES)
-        # A linked folder leads out of the lake, wherever on the way down it is.
+        # A linked folder would lead out of the lake, at any level.
         return [file for lane in lanes if is_plain_folder(folder) for file in plain_files(lane, ".parquet")]
 
     def remove_events(self, trace_id: str, listed: str | None) -> None:
-        """Remove a trace's events; in an object store those listed, for another writer may just bring others."""
+        """Remove a trace's events; in an object store only those listed, since another writer may be adding others."""
         if self.is_remote:
             remove(file for file in self.event_files(trace_id, listed) if isinstance(file, ObjectPath))
         else:
@@ -133,17 +133,17 @@ class Layout:
         return {path.stem: path for path in files}
 
     def verdict_file(self, trace_id: str) -> Place:
-        """Return where it is stored that the events of a trace cannot be read, and why."""
+        """Return the file that caches why the events of a trace cannot be read."""
         return self.aside / f"{_named(trace_id)}.json"
 
 
 def listing(files: Iterable[tuple[ObjectPath, int]]) -> str:
-    """Return the files of a trace's events, each with its bytes, as its entry in the catalog lists them."""
+    """Return the files of a trace's events, with their sizes, in the format of its catalog entry."""
     return json.dumps([[f"{file.parent.name}/{file.name}", size] for file, size in files])
 
 
 def _listed(text: str) -> list[tuple[str, int]]:
-    """Return the files that an entry lists. A lake may be a stranger's: what it reads lies inside it."""
+    """Return the files that an entry lists. The lake may be untrusted: only paths inside it are accepted."""
     try:
         return [(name, int(size)) for name, size in json.loads(text) if _LISTED.fullmatch(name)]
     except (ValueError, TypeError, RecursionError):
@@ -151,10 +151,10 @@ def _listed(text: str) -> list[tuple[str, int]]:
 
 
 def _named(trace_id: str) -> str:
-    """Return what a trace's files are called.
+    """Return the file name part for a trace.
 
     Raises:
-        InputError: the id is invalid, and would lead elsewhere.
+        InputError: the id is invalid; its path could lead elsewhere.
     """
     if not TRACE_ID.fullmatch(trace_id):
         raise InputError(f"{trace_id!r}: not the id of a trace: 16 hexadecimal digits.")
@@ -162,7 +162,7 @@ def _named(trace_id: str) -> str:
 
 
 def is_lake(folder: Path) -> bool:
-    """Whether a folder is a lake, of whatever format."""
+    """Whether a folder is a lake, of any format."""
     marker = Layout(folder).marker
     try:
         found = json.loads(marker.read_bytes()) if marker.is_file() and marker.stat().st_size < _MARKER_BYTES else None
@@ -172,10 +172,10 @@ def is_lake(folder: Path) -> bool:
 
 
 def open_layout(place: str | os.PathLike[str] | ObjectPath, *, create: bool) -> Layout:
-    """Return the layout of the lake at a place, made first where `create` is set and nothing is there.
+    """Return the layout of the lake at a place, creating the lake if `create` is set and there is none.
 
     Raises:
-        UsageError: there is no lake and none may be made, or the folder holds other things.
+        UsageError: there is no lake and `create` is false, or the folder holds other things.
         InputError: the lake has another format, or its marker cannot be read.
     """
     root = place_of(place)
@@ -192,7 +192,7 @@ def open_layout(place: str | os.PathLike[str] | ObjectPath, *, create: bool) -> 
         raise UsageError(f"{root}: not a lake: it is a file. A lake is a folder; give another --lake.")
     if not create:
         raise UsageError(f"no lake in {root}. Make one with: tracelake --lake {root} ingest TRACE")
-    # A user's own rows may be there before the first trace.
+    # The user's lookup rows may exist before the first trace.
     if root.is_dir() and not all(_is_begun(path) or path == layout.lookup for path in root.iterdir()):
         raise UsageError(f"{root}: not a lake, and not empty. Give a new folder with --lake.")
     try:
@@ -222,10 +222,10 @@ def _open_objects(layout: Layout, root: ObjectPath, *, create: bool) -> Layout:
 
 
 def _check_own(folder: Path) -> None:
-    """Check that a folder among everybody's temporary ones is this user's, made first where it is not there.
+    """Check that a folder in the shared temporary folder is this user's; create it if missing.
 
     Raises:
-        InputError: it is somebody else's, or cannot be made.
+        InputError: it belongs to another user, or cannot be created.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -237,7 +237,7 @@ def _check_own(folder: Path) -> None:
 
 
 def mark(layout: Layout) -> None:
-    """Make a place a lake of this format.
+    """Write the marker that makes a place a lake of this format.
 
     Raises:
         InputError: the object store would let two writers overwrite each other's entries.
@@ -274,12 +274,12 @@ def _check_version(layout: Layout) -> None:
 
 
 def _is_begun(path: Path) -> bool:
-    """Whether a path is what a lake begins with: another process is making it, or was killed while it did."""
+    """Whether a path belongs to a lake being created: by another process, or by one that was killed."""
     return path.name in _BEGINNINGS or path.name.startswith(".lake.json.")
 
 
 def _check_folders(layout: Layout, tables: Path) -> None:
-    """Check that what is written into, and removed from, is the lake's own.
+    """Check that the folders that are written to and cleaned up are the lake's own.
 
     Raises:
         InputError: a folder of the lake, or its lock, is a link to elsewhere.

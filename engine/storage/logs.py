@@ -1,7 +1,7 @@
-"""The log of a Delta table in a folder, read without Delta's library: to import that takes as long as a small question.
+"""Reads the log of a local Delta table without Delta's library, whose import takes as long as a small query.
 
-A log is a file of JSON per change. Where all of them are still there, few, and of the protocol's first version, a table
-has the files that were added and not removed. Of any other log the library tells.
+The log has a JSON file per change. If all of them still exist, are few, and use the first protocol version, the
+table's files are those added and not removed. Any other log is left to the library.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-#: Changes from which on the library takes less: it begins at a checkpoint.
+#: From this many changes on the library is faster: it starts at a checkpoint.
 _MOST_CHANGES = 100
 
 
 def rows(folder: Path, version: int) -> list[dict[str, Any]] | None:
-    """Return the files of a table as Delta's library has them, the latest first; None where it is to be asked.
+    """Return the files of a table as Delta's library would, the latest first; None if the library is needed.
 
     Args:
         folder: the table's folder.
-        version: the number of its last change.
+        version: the number of its latest change.
 
     Returns:
-        For each file its `path`, `size_bytes`, and of its statistics `min.COLUMN` and `max.COLUMN` that are text.
+        For each file its `path`, `size_bytes`, and the text statistics `min.COLUMN` and `max.COLUMN`.
     """
     if version >= _MOST_CHANGES:
         return None
@@ -38,7 +38,7 @@ def rows(folder: Path, version: int) -> list[dict[str, Any]] | None:
                     removed.add(action["path"])
                 elif kind == "add" and action["path"] not in removed:
                     added[action["path"]] = _row(action)
-        # A path is written with escapes, ours without.
+        # Delta escapes paths in its log; ours need no escapes.
         return None if any("%" in path for path in added) else list(added.values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""How DuckDB reads objects: as a file system of fsspec's, in ranges; no extension of its own is needed."""
+"""How DuckDB reads objects: through an fsspec file system, in ranges; no extension is needed."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ _EPOCH = datetime.datetime.fromtimestamp(0, datetime.UTC)
 
 
 class _Reads(fsspec.AbstractFileSystem):  # type: ignore[misc]
-    """What DuckDB asks of a file system that it reads from."""
+    """The part of fsspec's interface that DuckDB reads with."""
 
     protocol = ("s3", "gs", "az")
     cachable = False
 
     def open(self, path: str, mode: str = "rb", **_: Any) -> _Handle:
-        """Open an object to read it; no request is made.
+        """Open an object for reading, without a request.
 
         Raises:
-            StoreError: it is to be written.
+            StoreError: it is opened for writing.
         """
         if mode != "rb":
             raise StoreError(path, "a query reads objects and writes none; write to a file")
         return _Handle(ObjectPath.at(path))
 
     def glob(self, path: str, **_: Any) -> list[str]:
-        """Return the path: those of a lake name one object each."""
+        """Return the path itself: each path of a lake names one object."""
         return [path]
 
     def isdir(self, path: str) -> bool:  # noqa: ARG002
-        """Say no: what begins with a path is nothing that DuckDB would find."""
+        """Return false: DuckDB has nothing to look for below a path."""
         return False
 
     def exists(self, path: str, **_: Any) -> bool:
-        """Whether an object is there."""
+        """Whether an object exists."""
         return ObjectPath.at(path).is_file()
 
     def size(self, path: str) -> int:
@@ -46,21 +46,21 @@ class _Reads(fsspec.AbstractFileSystem):  # type: ignore[misc]
         return ObjectPath.at(path).stat().st_size
 
     def modified(self, path: str) -> datetime.datetime:
-        """Return when an object was written; always the same of one that stays as it is."""
+        """Return when an object was written; a constant for objects that never change."""
         return _EPOCH + datetime.timedelta(microseconds=ObjectPath.at(path).stat().st_mtime_ns // 1000)
 
 
 class _Handle:
-    """An open object. DuckDB's threads share it: each has its own position, since it moves there before it reads."""
+    """An open object. DuckDB's threads share it; each seeks before it reads, so each has its own position."""
 
     def __init__(self, path: ObjectPath) -> None:
-        """Read nothing yet."""
+        """Open without reading."""
         self._path = path
-        # By the system's threads: Python's own know one of DuckDB's anew each time it comes.
+        # By system thread ids: Python sees each call from a DuckDB thread as a new thread.
         self._at: dict[int, int] = {}
 
     def seek(self, at: int, whence: int = 0) -> None:
-        """Move to a position from the start; DuckDB moves from nowhere else."""
+        """Seek to an absolute position; DuckDB uses no other."""
         assert whence == 0
         self._at[threading.get_ident()] = at
 
@@ -81,8 +81,8 @@ class _Handle:
 
 
 def register(connection: Any) -> None:
-    """Have a connection of DuckDB read objects; it may do so already."""
+    """Let a DuckDB connection read objects; may be called again."""
     if not connection.filesystem_is_registered("s3"):
         connection.register_filesystem(_Reads())
-        # Files of up to so many bytes are read as a whole, of others what is asked for; by default it is twice as much.
+        # Files up to this many bytes are read whole, others in the requested ranges; the default is twice as much.
         connection.execute(f"SET external_file_cache_remote_max_block_size = {1 << 20}")

@@ -1,7 +1,7 @@
-"""Objects of an object store (S3, Google Cloud Storage, Azure Blob), in the words of `pathlib`.
+"""Objects of an object store (S3, Google Cloud Storage, Azure Blob), with the interface of `pathlib`.
 
-Credentials, region and endpoint come from the usual environment variables, which the library of the lake's tables reads
-as well: both rest on the same client. An object is written whole or not at all, and a listing shows it at once.
+Credentials, region and endpoint come from the usual environment variables, which the Delta library reads
+as well: both use the same client. Writes are atomic, and listings are consistent.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from typing import Any, TypeVar
 from ..errors import UsageError
 
 T = TypeVar("T")
-#: Objects of a known size that are never written again.
+#: Immutable objects of a known size.
 _lasting: dict[str, Info] = {}
-#: When these were written, for all that anybody needs to know: DuckDB caches what it reads of old files.
+#: A fixed time for when these were written, far enough back that DuckDB caches what it reads of them.
 _LONG_AGO_NS = 10**18
-#: Bytes up to which an object is read as a whole: to wait for a request takes longer than to move them.
+#: Objects up to this many bytes are read whole: the latency of a request exceeds the transfer time.
 _SMALL = 1 << 16
-#: Listings of some folders that were just made, and when: a report asks dozens of questions, each of the same folder.
+#: Recent listings of folders, with their times: a report runs dozens of queries that list the same folder.
 _recent: dict[str, tuple[float, list[ObjectPath]]] = {}
 _RECENT_SECONDS = 1.0
-#: A place in an object store; what else a name may hold, some library on the way takes for something else.
+#: The address of a place in an object store; libraries involved misinterpret names with other characters.
 _ADDRESS = re.compile(r"(s3|gs|az)://[a-z0-9][a-z0-9._-]+(/[\w.=-]+)*/?", re.ASCII)
-#: How often a request is tried again, and for how long: after errors of the store, and where it cannot be reached.
+#: The maximum number of retries of a request, and their time limit: after errors, and if the store is unreachable.
 RETRIES, RETRIED_SECONDS = 8, 60
-#: Requests of this process at once, where each waits for the store.
+#: Concurrent requests of this process.
 _AT_ONCE = 16
 _CONTROL = re.compile(r"\x1b\[\d+m|↳|\s")
 _STATUS = re.compile(r"status code[ :]+(\d{3} [A-Z][A-Za-z ]+[a-z])")
-#: What a store's errors tell, the first that is found: part of the library's text, and what to say.
+#: Known errors of a store, the first match counts: part of the library's text, and the message.
 _TOLD = (
     ("NoSuchBucket", "there is no such bucket"),
     ("169.254.169.254", "there are no credentials in the environment, and none of this machine"),
@@ -50,10 +50,10 @@ _TOLD = (
 
 
 class StoreError(OSError):
-    """An object store that cannot be used now: nothing is known of what it holds."""
+    """An object store that cannot be used now, so that its content is unknown."""
 
     def __init__(self, url: str, error: BaseException | str) -> None:
-        """Say why in one sentence, without what a request had in it."""
+        """State the reason in one sentence, without details of the request."""
         self.reason = reason_of(error)
         super().__init__(errno.EIO, self.reason, url)
 
@@ -62,7 +62,7 @@ class StoreError(OSError):
 
 
 def reason_of(error: BaseException | str) -> str:
-    """Return what an error of the store's libraries says, in one sentence."""
+    """Return the message of an error of the store's libraries, in one sentence."""
     text = " ".join(_CONTROL.sub(" ", str(error)).split())
     for part, reason in _TOLD:
         if part in text:
@@ -73,19 +73,19 @@ def reason_of(error: BaseException | str) -> str:
 
 
 def store_reason(error: BaseException) -> str | None:
-    """Return why an object store cannot be used, as a database's error has it; None where it is about another thing."""
+    """Return why an object store cannot be used, from a database error; None if the error has another cause."""
     found = re.search(rf"{StoreError.__name__}: (.+)\.", str(error))
     return found[1] if found else None
 
 
 def is_address(text: str) -> bool:
-    """Whether a text names a place elsewhere, and not a file or folder of this machine."""
+    """Whether a text is a URL, and not a file or folder of this machine."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
 
 
 @dataclass(frozen=True)
 class Info:
-    """What a listing says of an object, by the names of `os.stat_result`, and a tag that its content has alone."""
+    """Metadata of an object, named as in `os.stat_result`, and a tag that identifies its content."""
 
     st_size: int
     st_mtime_ns: int = 0
@@ -93,17 +93,17 @@ class Info:
 
     @property
     def st_ctime_ns(self) -> int:
-        """The same: an object is replaced as a whole."""
+        """The same as `st_mtime_ns`: an object is replaced as a whole."""
         return self.st_mtime_ns
 
 
 @dataclass(frozen=True, order=True)
 class ObjectPath:
-    """An object, or what several begin with, as a folder is.
+    """An object, or a key prefix, used like a folder.
 
     Attributes:
         url: its address, `s3://bucket/key`.
-        info: what is known of it.
+        info: its metadata if known.
     """
 
     url: str
@@ -111,22 +111,22 @@ class ObjectPath:
 
     @classmethod
     def lasting(cls, url: str, size: int) -> ObjectPath:
-        """Return an object of a known size that stays as it is for as long as it is there: to open it is no request."""
+        """Return an immutable object of a known size: opening it needs no request."""
         _lasting[url] = Info(size, _LONG_AGO_NS)
         return cls(url, _lasting[url])
 
     @classmethod
     def at(cls, url: str) -> ObjectPath:
-        """Return the object at an address, with what is known of it."""
+        """Return the object at an address, with its metadata if known."""
         return cls(url, _lasting.get(url))
 
     @classmethod
     def parse(cls, text: str) -> ObjectPath:
-        """Return the place that a user names.
+        """Return the place at an address given by a user.
 
         Raises:
-            UsageError: it is of no store known here, its name holds other than letters, digits and . _ - =, or the
-                libraries for it are not installed.
+            UsageError: its store is not supported, its name has characters other than letters, digits and . _ - =, or
+                the libraries for it are not installed.
         """
         if "@" in text or "?" in text:
             raise UsageError("the address of a lake holds no credentials: they come from the environment.")
@@ -147,22 +147,22 @@ class ObjectPath:
 
     @property
     def key(self) -> str:
-        """Its name in the bucket; empty for the bucket itself."""
+        """Its key in the bucket; empty for the bucket itself."""
         return self.url.split("/", 3)[3] if self.url.count("/") > 2 else ""
 
     @property
     def name(self) -> str:
-        """The last part of its name."""
+        """The last part of its key."""
         return self.key.rpartition("/")[2]
 
     @property
     def stem(self) -> str:
-        """The same without what follows the last point."""
+        """The last part of its key without the suffix."""
         return self.name.rpartition(".")[0] or self.name
 
     @property
     def parent(self) -> ObjectPath:
-        """What it is in."""
+        """The parent prefix."""
         return ObjectPath(self.url.rpartition("/")[0])
 
     def stat(self) -> Info:
@@ -190,11 +190,11 @@ class ObjectPath:
     exists = is_file
 
     def is_symlink(self) -> bool:
-        """Say no: there are no links among objects."""
+        """Return false: an object store has no links."""
         return False
 
     def mkdir(self, *, exist_ok: bool = False, parents: bool = False) -> None:
-        """Do nothing: a folder is there as soon as an object is in it."""
+        """Do nothing: a prefix exists as soon as an object has it."""
 
     def read_bytes(self) -> bytes:
         """Return its content.
@@ -213,7 +213,7 @@ class ObjectPath:
         return self.read_bytes().decode(encoding)
 
     def read_range(self, start: int, length: int) -> bytes:
-        """Return a part of its content, shorter where it ends before."""
+        """Return a byte range of its content, shorter if it reaches past the end."""
         import obstore
 
         if self.url in _lasting and _lasting[self.url].st_size <= _SMALL:
@@ -222,7 +222,7 @@ class ObjectPath:
             return bytes(obstore.get_range(_bucket(self.url), self.key, start=start, length=length))
 
     def write(self, content: bytes | Path) -> None:
-        """Write bytes, or a file's, in the place of what is there.
+        """Write bytes or the content of a file, replacing the object.
 
         Raises:
             StoreError: the store cannot be used.
@@ -234,7 +234,7 @@ class ObjectPath:
         _recent.pop(self.parent.url, None)
 
     def create(self, content: bytes) -> bool:
-        """Write bytes where nothing is; return whether nothing was.
+        """Write bytes if there is no object yet; return whether there was none.
 
         Raises:
             StoreError: the store cannot be used.
@@ -250,29 +250,29 @@ class ObjectPath:
         return True
 
     def unlink(self, *, missing_ok: bool = True) -> None:  # noqa: ARG002
-        """Remove it; one that is not there stays away."""
+        """Remove it; a missing object is no error."""
         remove([self])
 
     def iterdir(self) -> Iterator[ObjectPath]:
-        """Yield what is in it: objects with their sizes and times, and folders."""
+        """Yield its children: objects with their sizes and times, and prefixes."""
         import obstore
 
         with self._asking():
             found = obstore.list_with_delimiter(_bucket(self.url), self.key or None)
-        # A store's own console makes a folder by an empty object of its name.
+        # A store's console creates a folder as an empty object of its name.
         objects = (one for one in found["objects"] if one["path"] != self.key)
         yield from (self._named(one["path"], _info(one)) for one in objects)
         yield from (self._named(prefix.rstrip("/")) for prefix in found["common_prefixes"])
 
     def recent(self) -> list[ObjectPath]:
-        """Return what is in it, or was a second ago but for what this process wrote."""
+        """Return its children, cached for a second except after writes of this process."""
         now = time.monotonic()
         if (known := _recent.get(self.url)) is None or now - known[0] > _RECENT_SECONDS:
             known = _recent[self.url] = (now, list(self.iterdir()))
         return known[1]
 
     def below(self, after: str = "") -> Iterator[ObjectPath]:
-        """Yield all objects in it and in its folders, with sizes and times, from a name in it on."""
+        """Yield all objects below it, with sizes and times, starting after a name."""
         import obstore
 
         offset = f"{self.key}/{after}" if after else None
@@ -286,7 +286,7 @@ class ObjectPath:
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
-        """Turn the library's errors into those of a file that is not there, and of a store that cannot be used."""
+        """Turn the library's errors into FileNotFoundError and StoreError."""
         from obstore.exceptions import BaseError
 
         try:
@@ -302,7 +302,7 @@ class ObjectPath:
 
 
 def remove(objects: Iterable[ObjectPath]) -> None:
-    """Remove objects of one bucket; those that are not there stay away.
+    """Remove objects of one bucket; missing ones are no error.
 
     Raises:
         StoreError: the store cannot be used.
@@ -317,14 +317,14 @@ def remove(objects: Iterable[ObjectPath]) -> None:
 
 
 def fetch(objects: Iterable[object]) -> None:
-    """Read those that are small and stay as they are, many at once: whoever reads them next need not wait.
+    """Prefetch small immutable objects concurrently, so that later reads need no request.
 
     Raises:
         StoreError: the store cannot be used.
     """
 
     def one(path: ObjectPath) -> None:
-        # What is not there is for the reader to find out.
+        # The reader reports missing objects.
         with contextlib.suppress(FileNotFoundError):
             _small(path)
 
@@ -334,10 +334,10 @@ def fetch(objects: Iterable[object]) -> None:
 
 
 def each(work: Callable[[T], object], items: Iterable[T]) -> None:
-    """Do work that waits for a store, for many items at once.
+    """Run work that waits for a store on many items concurrently.
 
     Raises:
-        Exception: the first that was met; the rest is done all the same.
+        Exception: the first one raised; the other items are processed regardless.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -347,7 +347,7 @@ def each(work: Callable[[T], object], items: Iterable[T]) -> None:
 
 
 def storage_options() -> dict[str, str]:
-    """Return what the library of the lake's tables is to be given beside its address."""
+    """Return the storage options for the Delta library."""
     return {"max_retries": str(RETRIES), "retry_timeout": f"{RETRIED_SECONDS}s"}
 
 

@@ -1,8 +1,8 @@
-"""Paths as DuckDB takes them, and what may stand inside a lake: plain files and folders, never a link out of it.
+"""Paths as DuckDB takes them, and what a lake may contain: plain files and folders, never a link out of it.
 
-DuckDB takes `*`, `?` and `[` of a file to read for patterns, `key=value` of a folder for a column, and words such as
-`s3:` for a place elsewhere. A lake lies wherever its user put it, so what is literal is written as such. A lake in an
-object store has objects in the place of files, and the same functions know them.
+In paths to read DuckDB takes `*`, `?` and `[` for wildcards, `key=value` of a folder for a column, and prefixes such as
+`s3:` for remote places. A lake may have any path, so special characters are escaped. A lake in an object store has
+objects instead of files, and the same functions handle them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import overload
 from ..errors import InputError, UsageError
 from .objects import ObjectPath, is_address
 
-#: Where a lake may lie, and what is in it.
+#: The location of a lake, or of a file in it.
 Place = Path | ObjectPath
-#: An id of a trace: the beginning of a digest. Whatever else stands in its place makes no path.
+#: A trace id: a prefix of a digest. Anything else is never used in a path.
 TRACE_ID = re.compile(r"[0-9a-f]{16}")
 _WILD = re.compile(r"[*?\[]")
-#: Tried with deltalake 1.6: it parses paths as URLs, whatever is done to quote them.
+#: Tried with deltalake 1.6, which parses paths as URLs, however they are quoted.
 _NOT_OF_TABLES = re.compile(r"[%\[\]\\^|\x00-\x1f\x7f]")
 
 
 def place_of(path: str | os.PathLike[str] | ObjectPath) -> Place:
-    """Return the place that a user names: an address with `://` in an object store, all else in a folder.
+    """Return the place for a path given by a user: an address with `://` is an object store, anything else a folder.
 
     Raises:
-        UsageError: the address is not one of a lake, or was made a path.
+        UsageError: the address is not valid for a lake, or was turned into a Path.
     """
     if isinstance(path, ObjectPath):
         return path
@@ -47,10 +47,10 @@ def is_postgres(target: object) -> bool:
 
 
 def check_usable(path: Path) -> None:
-    """Check that DuckDB can be given a path.
+    """Check that DuckDB can open a path.
 
     Raises:
-        InputError: it is not UTF-8, or no pattern can name it.
+        InputError: it is not UTF-8, or no pattern can match it.
     """
     try:
         text = as_text(path)
@@ -59,17 +59,17 @@ def check_usable(path: Path) -> None:
             f"{readable(path)}: this path is not UTF-8, and DuckDB opens no other. Give another."
         ) from None
     except OSError as error:
-        # The folder that one stands in was removed.
+        # The current folder was removed.
         raise InputError(f"{path}: cannot be found: {error.strerror}.") from error
     if "\\" in text and _WILD.search(text):
         raise InputError(f"{path}: DuckDB cannot open a path that holds a backslash and one of * ? [. Give another.")
 
 
 def check_table_path(path: Path) -> None:
-    """Check that the library of the lake's tables can be given a path.
+    """Check that Delta's library can open a path.
 
     Raises:
-        InputError: it holds a character that the library takes for another, or for none.
+        InputError: it has a character that the library misinterprets or drops.
     """
     if found := _NOT_OF_TABLES.search(as_text(path)):
         raise InputError(
@@ -78,37 +78,37 @@ def check_table_path(path: Path) -> None:
 
 
 def readable(path: str | os.PathLike[str]) -> str:
-    """Return a path or a word of the command line as text to store: bytes that are not UTF-8 spelled out."""
+    """Return a path or a command-line word as text to store; bytes that are not UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def pattern(path: Place) -> str:
-    """Return the pattern that stands for one file and nothing else, for DuckDB's readers."""
+    """Return the pattern that matches exactly one file, for DuckDB's readers."""
     if isinstance(path, ObjectPath):
         return path.url
     return _WILD.sub(r"[\g<0>]", as_text(path))
 
 
 def file_literal(path: Path) -> str:
-    """Return the SQL literal of a file to write."""
+    """Return the SQL literal of the path of a file to write."""
     return "'" + as_text(path).replace("'", "''") + "'"
 
 
 def parquet_rows(files: Iterable[Place]) -> str:
-    """Return the table function that reads these Parquet files, and of their paths nothing."""
+    """Return the table function that reads these Parquet files, without columns from their paths."""
     listed = ", ".join("'" + pattern(path).replace("'", "''") + "'" for path in files)
     return f"read_parquet([{listed}], hive_partitioning = false)"
 
 
 def is_plain_file(path: Place) -> bool:
-    """Whether a file is there and is a file itself, not a link to one."""
+    """Whether a path is a regular file, not a link to one."""
     if isinstance(path, ObjectPath):
         return path.is_file()
     return _kind(path) == stat.S_IFREG
 
 
 def is_plain_folder(path: Path) -> bool:
-    """Whether a folder is there and is a folder itself, not a link to one."""
+    """Whether a path is a folder, not a link to one."""
     return _kind(path) == stat.S_IFDIR
 
 
@@ -131,8 +131,8 @@ def plain_folders(folder: Place) -> Sequence[Place]:
 
 
 def as_text(path: Path) -> str:
-    """Return an absolute path as UTF-8, whatever the locale is."""
-    # By the bytes: where the locale is not UTF-8, Python's own text of them is not what they say.
+    """Return an absolute path as UTF-8, independent of the locale."""
+    # From the bytes: with a locale other than UTF-8, Python decodes them differently.
     return os.fsencode(path.absolute()).decode("utf-8")
 
 

@@ -1,7 +1,7 @@
-"""This process's folder in the temporary one: what does not fit memory, files on their way out, answers of its own.
+"""This process's temporary folder: spilled data, files being written, and answers of its own.
 
-It goes when the process ends; of one that was killed whoever comes next removes it. A lock beside the folder shows
-whether the process lives: its number would not, where processes of several containers or machines share the folder.
+It is removed when the process ends, or by a later process if this one is killed. A lock beside the folder shows
+whether its process is alive; a process id would not if containers or machines share the temporary folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _NAME = re.compile(r"(tracelake-(\d+)-[0-9a-f]{16})(\.lock)?")
-#: Seconds after which a folder without a lock, as versions before had it, is of a process that is not seen to live.
+#: Seconds after which a folder without a lock (of an earlier version) is dead if its process id does not exist.
 _LONG = 24 * 3600.0
 
 
@@ -28,7 +28,7 @@ def scratch() -> Path:
     """Return this process's folder; it may not exist."""
     folder = Path(tempfile.gettempdir()) / f"tracelake-{os.getpid()}-{os.urandom(8).hex()}"
     with contextlib.suppress(OSError):
-        # Open until the process ends. Another may take the fresh file for a dead one's before the lock is on it.
+        # Held open until the process ends. Another process may remove the new file as stale before it is locked.
         while not _lock_of(folder).exists():
             lock = os.open(_lock_of(folder), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -38,7 +38,7 @@ def scratch() -> Path:
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Make a folder that a locked connection may write to, for as long as the context lasts."""
+    """Create a folder that a locked connection may write to, for the duration of the context."""
     scratch().mkdir(mode=0o700, exist_ok=True)
     try:
         with tempfile.TemporaryDirectory(dir=scratch()) as folder:
@@ -49,13 +49,13 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def remove_scratch() -> None:
-    """Remove this process's folder, for it is about to end."""
+    """Remove the folder of this process, which is about to end."""
     if scratch.cache_info().currsize:
         _remove(scratch(), os.getpid())
 
 
 def remove_dead_scratch() -> None:
-    """Remove what processes of this user left that were killed."""
+    """Remove the folders of this user's killed processes."""
     try:
         with os.scandir(tempfile.gettempdir()) as entries:
             found = {match[1]: int(match[2]) for one in entries if (match := _NAME.fullmatch(one.name))}
@@ -68,10 +68,10 @@ def remove_dead_scratch() -> None:
 
 
 def _remove_dead(folder: Path, process: int) -> None:
-    """Remove a process's folder if it is dead and this user's.
+    """Remove a process's folder if the process is dead and the folder is this user's.
 
     Raises:
-        OSError: it lives, it is somebody else's, or is gone already.
+        OSError: the process is alive, the folder is another user's, or already gone.
     """
     try:
         lock = os.open(_lock_of(folder), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -99,7 +99,7 @@ def _is_there(process: int) -> bool:
 
 
 def _remove(folder: Path, process: int) -> None:
-    """Remove a folder and its lock; not in a child that a process has made of itself."""
+    """Remove a folder and its lock, but not in a forked child."""
     if process == os.getpid():
         shutil.rmtree(folder, ignore_errors=True)
         _lock_of(folder).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a table of Delta has of its columns and files: types, as DuckDB and Delta know them, rows, and statistics."""
+"""What a Delta table stores: column types, small files of rows, and file statistics."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import duckdb
     from deltalake import Schema
 
-#: DuckDB's types that Delta does not have, and those that hold all their values.
+#: DuckDB types that Delta lacks, and the types that can hold all their values.
 _STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
-#: Delta's names of DuckDB's types.
+#: DuckDB type -> Delta type.
 _DELTA_TYPES = {
     "VARCHAR": "string", "BIGINT": "long", "INTEGER": "integer", "BOOLEAN": "boolean", "DOUBLE": "double",
     "TIMESTAMP": "timestamp", "UBIGINT": "decimal(20,0)", "HUGEINT": "decimal(38,0)",
@@ -30,7 +30,7 @@ def stored_type(kind: str) -> str:
 
 
 def delta_schema(columns: Mapping[str, str]) -> Schema:
-    """Return the Delta schema of columns given by DuckDB's types."""
+    """Return the Delta schema of columns given by DuckDB types."""
     from deltalake import Schema
 
     def delta(kind: str) -> Any:
@@ -43,21 +43,21 @@ def delta_schema(columns: Mapping[str, str]) -> Schema:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
-    """Write a few rows, given by column, to a file of Parquet; NULL where a value is missing.
+    """Write a few rows, given as dicts, to a Parquet file; missing values are NULL.
 
-    By DuckDB: Arrow takes longer to import than most commands take in all.
+    DuckDB writes them: importing Arrow takes longer than most commands.
 
     Args:
         path: the file.
         rows: the rows.
-        columns: the columns and DuckDB's types of them.
+        columns: column name -> DuckDB type.
 
     Raises:
-        OSError: the disk refuses it.
+        OSError: the file cannot be written.
     """
     import duckdb
 
-    # A moment of Delta's is in UTC.
+    # Delta's timestamps are in UTC.
     kinds = {name: "TIMESTAMPTZ" if kind == "TIMESTAMP" else kind for name, kind in columns.items()}
     shown = ", ".join(f'unnest(CAST(? AS {kind}[])) AS "{name}"' for name, kind in kinds.items())
     values = [[row.get(name) for row in rows] for name in kinds]
@@ -71,14 +71,14 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[s
 
 @functools.cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """Return a database that holds nothing: opening one takes longer than writing a few rows."""
+    """Return an empty database, opened once: that takes longer than writing a few rows."""
     import duckdb
 
     return duckdb.connect(config={"threads": 1})
 
 
 def statistics(rows: int, traces: Sequence[str], batches: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what a log says of a file: its rows, and the range of its traces and batches."""
+    """Return a file's statistics for the log: its row count, and the range of its traces and batches."""
     ranges = {"trace_id": traces} | ({"batch_id": batches} if batches else {})
     return {
         "numRecords": rows,

@@ -1,11 +1,11 @@
-"""The tables of a lake: Delta tables of Parquet files, appended to.
+"""The tables of a lake: Delta tables of Parquet files, written by appending.
 
-A file of rows is written first, beside the table; then the table's log names it, in one step. What a log does not name
-is not there: a writer that was killed leaves a file that nobody reads. Delta's own library keeps the logs; DuckDB reads
-the files that they name, which is why each file's range of traces stands in the log.
+A data file is written first; then the table's log names it, in one atomic step. A file that no log names does not
+exist for readers: a writer that was killed leaves one behind. Delta's library keeps the logs; DuckDB reads the
+files that they name, so the log has each file's range of traces.
 
-Among objects the log is written by conditional puts, so that of two writers one is later: each adds to what the other
-wrote. The catalog alone is written on condition that nobody was faster, see `insert`.
+In an object store the log is written by conditional puts, so one of two writers is later and adds to what the other
+wrote. Only the catalog is written on condition that there was no other change, see `insert`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
-#: Changes of a table that are tried again where another writer was faster, before it is called an error.
+#: The number of retries after conflicts with other writers before giving up.
 MOST_CONFLICTS = 100
 
-#: Changes from which on a table's log is summed up: to open it costs what has come since.
+#: Changes between checkpoints of a log: opening a table reads the changes since the last one.
 _CONFIGURATION = {"delta.checkpointInterval": "10"}
 #: What is read of a table's files in its log.
 _OF_FILES = {"path", "size_bytes", "min.trace_id", "max.trace_id", "min.batch_id", "max.batch_id"}
@@ -48,8 +48,8 @@ class DataFile:
 
     Attributes:
         path: the file.
-        traces: the first and the last trace that it has rows of.
-        batches: the first and the last batch that computed its rows.
+        traces: the first and last trace with rows in it.
+        batches: the first and last batch that computed its rows.
     """
 
     path: Place
@@ -61,38 +61,38 @@ class DataFile:
         return self.traces[0] <= trace_id <= self.traces[1]
 
     def may_hold(self, trace_id: str, batch_id: str) -> bool:
-        """Whether the file may have rows of a trace that a batch computed."""
+        """Whether the file may have rows of a trace computed by a batch."""
         return self.may_have(trace_id) and self.batches[0] <= batch_id <= self.batches[1]
 
 
 class OvertakenError(Exception):
-    """Another writer has changed a table since it was looked at."""
+    """Another writer has changed a table since its log was read."""
 
 
 def overtaken(name: str) -> OSError:
-    """Return the error of a writer that was overtaken too often."""
+    """Return the error of a writer that lost too many conflicts."""
     return OSError(errno.EIO, f"the log of {name} cannot be written: others write to it all the time")
 
 
 class Tables:
     """The Delta tables in a folder, by name."""
 
-    #: Files that cannot be read: for all of this process, they are not among those of their table any more.
+    #: Files that cannot be read: excluded from their tables for the rest of this process.
     lost: ClassVar[set[Place]] = set()
 
     def __init__(self, root: Place) -> None:
-        """Read nothing yet."""
+        """Initialise without reading."""
         self._root = root
-        #: What was read of a table's log, and the version it was.
+        #: The files of each table, and the version of its log they come from.
         self._known: dict[str, tuple[int, list[DataFile]]] = {}
-        #: Tables in a folder whose logs were read: of these only what is new is read again.
+        #: Open tables in a folder; they are updated incrementally.
         self._handles: dict[str, DeltaTable] = {}
-        #: Tables in an object store that were looked at since `look_again`.
+        #: Tables in an object store whose version was checked since `look_again`.
         self._looked: set[str] = set()
 
     @property
     def is_remote(self) -> bool:
-        """Whether the tables lie in an object store, where others may write to them at any time."""
+        """Whether the tables are in an object store, where others may write to them at any time."""
         return isinstance(self._root, ObjectPath)
 
     def path(self, name: str) -> Place:
@@ -100,27 +100,27 @@ class Tables:
         return self._root / name
 
     def names(self) -> list[str]:
-        """Return the tables that are there."""
+        """Return the names of the existing tables."""
         if isinstance(self._root, ObjectPath):
             return [path.name for path in plain_folders(self._root)]
         return sorted(path.name for path in self._root.glob("*") if is_plain_folder(path / "_delta_log"))
 
     def version(self, name: str) -> int:
-        """Return the number of the last change of a table, -1 where it is not there."""
+        """Return the number of a table's latest change, -1 if there is no table."""
         log = self.path(name) / "_delta_log"
         if isinstance(log, ObjectPath):
             last = self._known[name][0] if name in self._known else -1
             later = [path.name[:20] for path in log.below(f"{last:020d}~" if last >= 0 else "")]
             return max((int(number) for number in later if number.isdecimal()), default=last)
         try:
-            # Of old changes only a checkpoint may be left.
+            # Of old changes possibly only a checkpoint is left.
             numbers = [entry[:20] for entry in os.listdir(log)]  # noqa: PTH208
         except FileNotFoundError:
             return -1
         return max((int(number) for number in numbers if number.isdecimal()), default=-1)
 
     def files(self, name: str) -> list[DataFile]:
-        """Return the files of a table as it is now, of those that can be read; none where it is not there.
+        """Return the readable files of a table's latest version; empty if there is no table.
 
         Raises:
             InputError: its log cannot be read.
@@ -128,7 +128,7 @@ class Tables:
         return [file for file in self.named(name) if file.path not in self.lost]
 
     def named(self, name: str) -> list[DataFile]:
-        """Return the files that a table's log names."""
+        """Return the files that a table's log names, readable or not."""
         known = self._known.get(name)
         if known is None or name not in self._looked:
             version = Tables.version(self, name)
@@ -139,7 +139,7 @@ class Tables:
         return known[1]
 
     def look(self, names: Iterable[str]) -> None:
-        """Read the logs of tables that are about to be asked for: in an object store many at once take as long as one.
+        """Read the logs of tables about to be used: in an object store concurrently, in the time of one.
 
         Raises:
             InputError: a log cannot be read.
@@ -148,17 +148,17 @@ class Tables:
             each(self.files, new)
 
     def look_again(self) -> None:
-        """Have the tables looked at again; in an object store that is a request for each."""
+        """Have the tables' versions checked again; in an object store that is a request each."""
         self._looked.clear()
 
     def append(self, name: str, files: Iterable[tuple[Path, Mapping[str, Any]]], columns: Mapping[str, str]) -> None:
-        """Move files of Parquet into a table, made first where it is not there.
+        """Move Parquet files into a table, creating it if missing.
 
         Args:
             name: the table.
-            files: files on the same file system, each with its statistics by Delta's words: numRecords, minValues,
+            files: files on the same file system, each with its statistics in Delta's format: numRecords, minValues,
                 maxValues.
-            columns: the columns and DuckDB's types of them; those that the table does not have yet are added.
+            columns: the columns and their DuckDB types; columns that the table lacks are added.
         """
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
@@ -169,16 +169,16 @@ class Tables:
         raise overtaken(name)
 
     def _commit(self, name: str, actions: Sequence[Any], columns: Mapping[str, str], after: int | None = None) -> None:
-        """Have a table's log name files, made first where it is not there.
+        """Add files to a table's log, creating the table if missing.
 
         Args:
             name: the table.
-            actions: what adds the files to the log.
-            columns: the columns and DuckDB's types of them.
-            after: the last change that the writer knows of.
+            actions: Delta's actions that add the files.
+            columns: the columns and their DuckDB types.
+            after: the latest change that the writer has seen.
 
         Raises:
-            OvertakenError: another writer was faster; without `after`, where what it did does not go with this.
+            OvertakenError: another writer was faster; without `after`, only if its change conflicts with this one.
             OSError: the log cannot be written.
         """
         from deltalake import CommitProperties
@@ -198,7 +198,7 @@ class Tables:
             table = self._open(name, after)
             there = {field.name: field.type for field in table.schema().fields}
             if any(there.get(field.name, field.type) != field.type for field in wanted.fields):
-                # Columns of other types: what is there was computed by other rules, and is renewed.
+                # Column types have changed: the old rows were computed by other rules and will be renewed.
                 table.create_write_transaction([*actions], "overwrite", wanted)
                 return
             if new := [field for field in wanted.fields if field.name not in there]:
@@ -211,16 +211,16 @@ class Tables:
     def insert(
         self, name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], after: int | None = None
     ) -> None:
-        """Append a few rows, given by column, each of a trace; NULL where one is missing.
+        """Append a few rows, given as dicts, each of a trace; missing values are NULL.
 
         Args:
             name: the table.
             rows: the rows.
-            columns: the columns and DuckDB's types of them; those that the table does not have yet are added.
-            after: in an object store, the last change that the writer knows of.
+            columns: the columns and their DuckDB types; columns that the table lacks are added.
+            after: in an object store, the latest change that the writer has seen.
 
         Raises:
-            OvertakenError: there are later changes, and nothing was appended.
+            OvertakenError: there are later changes; nothing was appended.
         """
         folder = self.path(name)
         folder.mkdir(parents=True, exist_ok=True)
@@ -243,10 +243,10 @@ class Tables:
         schema: pyarrow.Schema,
         former: Iterable[DataFile],
     ) -> None:
-        """Put files in the place of those that a table had when it was looked at.
+        """Replace the files that a table had when its log was read by others.
 
         Raises:
-            OvertakenError: another process has taken some of these out.
+            OvertakenError: another process has removed some of these.
         """
         from deltalake import Schema
 
@@ -255,25 +255,25 @@ class Tables:
         with _committing(folder):
             table = self._open(name, self._known[name][0] if self.is_remote else None)
             if self.is_remote:
-                # What others have added meanwhile stays.
+                # Files added by others meanwhile stay.
                 table.create_write_transaction([*actions, *map(_removed, former)], "append", table.schema())
             else:
                 table.create_write_transaction(actions, "overwrite", Schema.from_arrow(schema))
-            # Anew: a table that was opened before the change would write a checkpoint of before it.
+            # Reopened: a table opened before the change would write a checkpoint of the old version.
             self._open(name).create_checkpoint()
 
     def drop(self, name: str, files: Iterable[DataFile]) -> None:
-        """Take files out of a table; those that another process takes out at once are gone as well."""
+        """Remove files from a table; it is no error if another process removes them concurrently."""
         with contextlib.suppress(OvertakenError), _committing(self.path(name)):
             table = self._open(name)
             table.create_write_transaction([*map(_removed, files)], "append", table.schema())
 
     def vacuum(self, hours: float) -> None:
-        """Remove files that no version of the last hours names, of all tables."""
+        """Delete files of all tables that no version of the last hours names."""
 
         def one(name: str) -> None:
             if self.version(name) < 0:
-                # A writer that was killed has left a file, and no table.
+                # A writer that was killed left a file but no table.
                 return
             with contextlib.suppress(OvertakenError), _committing(self.path(name)):
                 self._open(name).vacuum(retention_hours=int(hours), dry_run=False, enforce_retention_duration=False)
@@ -281,7 +281,7 @@ class Tables:
         self.each(one, self.names())
 
     def each(self, work: Callable[[str], None], names: Iterable[str]) -> None:
-        """Do work on tables; in an object store, where it waits, on many at once."""
+        """Run work on tables; in an object store concurrently, since it waits for requests."""
         if self.is_remote:
             each(work, names)
         else:
@@ -306,7 +306,7 @@ class Tables:
         if rows is None:
             rows = self._asked(name)
         for row in rows:
-            # A lake may be a stranger's: what it reads lies inside it.
+            # The lake may be untrusted: only files inside the table are read.
             if "/" in row["path"] or "\\" in row["path"] or (folder / row["path"]).is_symlink():
                 raise InputError(f"{folder}: the table's log names a file elsewhere: {row['path']!r}.")
         return [
@@ -319,7 +319,7 @@ class Tables:
         ]
 
     def _asked(self, name: str) -> list[dict[str, Any]]:
-        """Return the files of a table, of which Delta's library tells."""
+        """Return the files of a table, read by Delta's library."""
         from deltalake.exceptions import DeltaError
 
         try:
@@ -332,7 +332,7 @@ class Tables:
 
 
 def _address(folder: Place) -> str:
-    """Return where a table lies, as Delta's library takes it."""
+    """Return the address of a table for Delta's library."""
     return folder.url if isinstance(folder, ObjectPath) else as_text(folder)
 
 
@@ -341,16 +341,16 @@ def _options(folder: Place) -> dict[str, str] | None:
 
 
 def _file(folder: Place, name: str, size: int) -> Place:
-    """Return a file of a table: no other is ever written under its name."""
+    """Return a file of a table; it is immutable."""
     return ObjectPath.lasting(f"{folder}/{name}", size) if isinstance(folder, ObjectPath) else folder / name
 
 
 @contextlib.contextmanager
 def _committing(folder: Place) -> Iterator[None]:
-    """Have what a disk or a store refuses be an error of it.
+    """Translate errors of the disk or the store.
 
     Raises:
-        OvertakenError: among objects another writer was faster.
+        OvertakenError: in an object store another writer was faster.
         OSError: the table's log cannot be written.
     """
     from deltalake.exceptions import CommitFailedError, DeltaError
@@ -368,7 +368,7 @@ def _committing(folder: Place) -> Iterator[None]:
 
 
 def _moved(file: Path, folder: Place, found: Mapping[str, Any]) -> Any:
-    """Move a file into a table's folder and return what adds it to the log."""
+    """Move a file into a table's folder and return the action that adds it to the log."""
     from deltalake.transaction import AddAction
 
     moved = folder / f"{uuid.uuid4().hex}.parquet"
@@ -382,7 +382,7 @@ def _moved(file: Path, folder: Place, found: Mapping[str, Any]) -> Any:
 
 
 def _removed(file: DataFile) -> Any:
-    """Return what takes a file out of a table's log."""
+    """Return the action that removes a file from a table's log."""
     from deltalake.transaction import RemoveAction
 
     return RemoveAction(file.path.name, data_change=True, deletion_timestamp=int(time.time() * 1000))

@@ -1,1 +1,1 @@
-"""Readers of what the Ascend profilers write: tables of kernels, their companions, and folders of both."""
+"""Readers of Ascend profiler output: tables of kernels, companion files, and folders of both."""

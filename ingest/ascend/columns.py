@@ -1,7 +1,7 @@
-"""The columns of a table of kernels: what each writer and version calls them.
+"""The columns of a table of kernels, and their names in each writer and version.
 
 `kernel_details.csv` of torch_npu and MindSpore, `op_summary_*.csv` of CANN and the export of msprof-analyze name the
-same columns differently. A column that none of them knows (the counters of the chip, mostly) keeps its header.
+same columns differently. A column without a canonical name (mostly counters of the chip) keeps its header.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Columns:
     """The header of one table.
 
     Attributes:
-        header: the columns' names as the file has them.
-        keys: what each is called in the lake: a canonical name, or the header where nobody knows it.
+        header: the columns' names in the file.
+        keys: their names in the lake: the canonical name, or the header if there is none.
     """
 
     header: tuple[str, ...]
@@ -53,23 +53,23 @@ class Columns:
 
     @property
     def counters(self) -> list[int]:
-        """Places of the columns with no canonical name: what the chip counted, and whatever a later writer adds."""
+        """Positions of the columns without a canonical name: counters of the chip, and additions of later writers."""
         return [place for place, key in enumerate(self.keys) if key not in ALIASES]
 
     @property
     def missing(self) -> list[str]:
-        """What a table of kernels needs and this one lacks, in the words of `kernel_details.csv`."""
+        """Required columns that the table lacks, named as in `kernel_details.csv`."""
         needed = [("start", "Start Time(us)"), ("dur", "Duration(us)")]
         lacking = [shown for key, shown in needed if key not in self.keys]
         return lacking if {"name", "op_type"} & set(self.keys) else ["Name or Type", *lacking]
 
     def position(self, key: str) -> int | None:
-        """Return the place of a column, None where the table has none."""
+        """Return the position of a column, None if the table lacks it."""
         return self.keys.index(key) if key in self.keys else None
 
 
 def columns_of(header: list[str]) -> Columns:
-    """Return the columns that a header names. A name given twice gets a number."""
+    """Return the columns that a header names. A repeated name gets a number."""
     keys: list[str] = []
     for position, text in enumerate(header):
         key = _CANONICAL.get(_plain(text)) or text.strip(_STRIPPED) or f"column {position + 1}"
@@ -82,6 +82,6 @@ def columns_of(header: list[str]) -> Columns:
 
 
 def _plain(header: str) -> str:
-    """Return a header without what writers do differently: case, underscores, spaces before a unit."""
+    """Normalise a header: without case, underscores, and spaces before a unit, which differ between writers."""
     words = header.strip(_STRIPPED).lower().replace("_", " ").split()
     return " ".join(words).replace(" (", "(").replace("( ", "(")

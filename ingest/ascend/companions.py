@@ -1,4 +1,4 @@
-"""What lies beside a table of kernels: sums, steps, collectives. A row becomes a metadata event named by its kind."""
+"""Companions of a table of kernels: sums, steps, collectives. A row becomes a metadata event named after its kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..slots import Slot
 from ..source import Source
 from .rows import PROFILED_SHAPES, metadata_query
 
-#: Kind of table -> columns that no other kind has all of, in the order to try them.
+#: Kind of table -> columns that identify it, in the order to try them.
 _TABLES = {
     "step_trace_time": ("computing", "communication", "free"),
     "op_statistic": ("op type", "core type", "count", "total time(us)"),
@@ -30,13 +30,13 @@ _TABLES = {
     "memory_record": ("component", "timestamp(us)", "total allocated(mb)"),
 }
 _MEANS = {"average duration(us)", "profiling average duration(us)", "duration(us)"}
-#: Text that the JSON companions have near their beginning.
+#: Text near the beginning of each JSON companion.
 _MARKS = {
     "communication": (b'"Communication Time Info"',),
     "communication_matrix": (b'"Transport Type"',),
     "simulated_op": (b'"total_ops"', b'"unique_ops"'),
 }
-#: A JSON companion is read whole. The largest known are some ten MB.
+#: Maximum size of a JSON companion, which is read whole. The largest known are some ten MB.
 _JSON_LIMIT = 512 << 20
 _ROWS_AT_ONCE = 20_000
 _RANKS = re.compile(r"\(.*\)")
@@ -44,7 +44,7 @@ _OPERATION = re.compile(r"(?P<op>.*)@(?P<group>\d+)")
 
 
 def table_kind(header: list[str]) -> str | None:
-    """Return what a table that is not one of kernels is by its header, None if unknown."""
+    """Return the kind of a table that is not one of kernels, from its header; None if unknown."""
     names = {" ".join(name.strip().lower().replace("_", " ").split()) for name in header}
     for kind, needed in _TABLES.items():
         if names.issuperset(needed):
@@ -53,7 +53,7 @@ def table_kind(header: list[str]) -> str | None:
 
 
 def document_kind(head: bytes) -> str | None:
-    """Return what a JSON file that is no trace is by its beginning, None where nobody knows it."""
+    """Return the kind of a JSON file that is not a trace, from its beginning; None if unknown."""
     if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or b'"traceEvents"' in head:
         return None
     return next((kind for kind, marks in _MARKS.items() if all(mark in head for mark in marks)), None)
@@ -65,10 +65,10 @@ class DocumentReader:
 
     Attributes:
         source: the bytes.
-        writers: the first of them is used.
-        notes: gathers what could not be read.
+        writers: only the first is used.
+        notes: collects what could not be read.
         progress: called with the number of events so far.
-        kind: what the document is.
+        kind: the kind of document.
         events: events of the trace so far.
     """
 
@@ -83,7 +83,7 @@ class DocumentReader:
         """Read the document and store its rows.
 
         Raises:
-            InputError: it is no whole JSON text, or too large.
+            InputError: it is not complete JSON text, or too large.
         """
         name = self.source.name
         text = self.source.read(_JSON_LIMIT)
@@ -150,7 +150,7 @@ _SPLITTERS: dict[str, Callable[[Any], Iterator[dict[str, Any]]]] = {
 
 
 def _leaves(value: Any, mark: str, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield the objects with a certain key, each with the keys that lead there."""
+    """Yield the objects that have a certain key, each with its path of keys."""
     if isinstance(value, dict):
         if mark in value:
             yield path, value
@@ -160,7 +160,7 @@ def _leaves(value: Any, mark: str, path: tuple[str, ...] = ()) -> Iterator[tuple
 
 
 def _place(path: tuple[str, ...]) -> dict[str, Any]:
-    """Return what the keys that lead to a collective say: step, kind, name, group, and in a cluster the ranks."""
+    """Return the facts in a collective's path of keys: step, kind, name, group, and in a cluster the ranks."""
     place: dict[str, Any] = dict.fromkeys(("ranks", "step", "kind", "op", "group", "rank"))
     for key in path:
         if _RANKS.fullmatch(key):

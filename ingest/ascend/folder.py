@@ -1,4 +1,4 @@
-"""Folders that Ascend's profilers write: which files of them make one trace, and what the folders' names say."""
+"""Folders written by Ascend's profilers: which files form one trace, and the facts in folder names."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DATABASE = re.compile(r"ascend_(?:pytorch|mindspore)_profiler_(\d+)\.db")
 _INFO = re.compile(r"profiler_info(?:_(\d+))?\.json")
 _DEVICE = re.compile(r"device_(\d+)")
 _CAPTURE = re.compile(r"PROF_\w+")
-#: Folders that every device, or every capture of CANN's profiler, has.
+#: Folder names that are the same for every device, or every capture of CANN's profiler.
 _SAME = ("summary", "mindstudio_profiler_output")
 _AXIS = re.compile(r"(?:^|_)(dp|pp|tp|dcp|ep)(\d+)(?=_)")
 _RANK = re.compile(r"(?:^|_)rank(\d+)(?=_|$)")
-#: Files that say little in much text are not read.
+#: Larger notes of the profiler are not read.
 _INFO_LIMIT = 16 << 20
 
 
@@ -37,9 +37,9 @@ class AscendFolder:
     """The files of one rank.
 
     Attributes:
-        path: the folder that holds them.
-        files: in the order they are read: kernels, time line, companions.
-        worker: the folder of the rank, which may lie above.
+        path: the folder with the files.
+        files: in reading order: kernels, timeline, companions.
+        worker: the folder of the rank, possibly a parent.
     """
 
     path: Path
@@ -48,7 +48,7 @@ class AscendFolder:
 
     @property
     def name(self) -> str:
-        """What to call the trace: the rank's folder, else CANN's capture and the device in it."""
+        """The trace's default name: the rank's folder, else CANN's capture and its device."""
         names: list[str] = []
         for above in (self.worker, *self.worker.parents):
             if _DEVICE.fullmatch(above.name) or _CAPTURE.fullmatch(above.name):
@@ -59,15 +59,15 @@ class AscendFolder:
 
     @property
     def device(self) -> int:
-        """The device of tables that name none."""
+        """The device of tables that do not name one."""
         return device_of(self.path, self.worker)
 
     def facts(self) -> dict[str, Any]:
-        """Return columns of the catalog entry that the folders' names and the profiler's notes say."""
+        """Return columns of the catalog entry from the folders' names and the profiler's notes."""
         return folder_facts(self.worker)
 
     def metadata(self) -> dict[str, Any]:
-        """Return what the profiler notes of the chip (cores, and clocks in MHz), and the axis that has no column."""
+        """Return the profiler's notes on the chip (cores, and clocks in MHz), and the axis that has no column."""
         found = {f"{axis}_rank": int(place) for axis, place in _AXIS.findall(self.worker.name) if axis == "dcp"}
         for path in sorted(self.worker.glob("**/device_*/info.json*")):
             about = _json(path)
@@ -79,14 +79,14 @@ class AscendFolder:
         return found
 
 
-#: What is kept of a device's description.
+#: Fields of a device's description that are kept.
 _CHIP_KEYS = ("id", "ai_core_num", "aiv_num", "aic_frequency", "aiv_frequency", "ai_cpu_core_num", "ctrl_cpu_core_num")
 
 
 def folder_facts(worker: Path) -> dict[str, Any]:
-    """Return rank and place along the axes of parallelism of a rank's folder, as far as it says them.
+    """Return the rank and the position along the axes of parallelism of a rank's folder, where known.
 
-    The rank is that of `profiler_info_<rank>.json`, else of the folder's name, else of the database's.
+    The rank is from `profiler_info_<rank>.json`, else from the folder's name, else from the database's.
     """
     facts: dict[str, Any] = {}
     for axis, place in _AXIS.findall(worker.name):
@@ -105,16 +105,16 @@ def folder_facts(worker: Path) -> dict[str, Any]:
 
 
 def device_of(folder: Path, worker: Path) -> int:
-    """Return the device of tables in a folder that name none, `worker` being the rank's folder.
+    """Return the device of tables in a folder that do not name one; `worker` is the rank's folder.
 
-    It is that of the folder `device_N` around them, else the only one of their capture, or of all captures of the rank;
-    where these have none or several, 0.
+    It is that of the enclosing folder `device_N`, else the only one of the capture, or of all captures of the rank; if
+    there is none or more than one, 0.
     """
     around = (folder.absolute(), *folder.absolute().parents)
     names = [above.name for above in around if _DEVICE.fullmatch(above.name)][:1]
     if not names:
         capture = next((above for above in around if _CAPTURE.fullmatch(above.name)), None)
-        # A plain folder of many files is not looked through for each of them.
+        # Do not search a plain folder with many files once per file.
         ranks = worker.glob("PROF_*/device_*") if is_worker(worker) or worker != folder.absolute() else ()
         names = [path.name for path in (capture.glob("device_*") if capture else ranks)]
     found = {int(number) for name in names if (number := _number(_DEVICE.fullmatch(name)))}
@@ -122,18 +122,18 @@ def device_of(folder: Path, worker: Path) -> int:
 
 
 def is_worker(folder: Path) -> bool:
-    """Return whether a folder is named like those that a profiler makes for one rank."""
+    """Return whether a folder is named like a profiler's folder of one rank."""
     return _WORKER.fullmatch(folder.name) is not None
 
 
 def worker_name(folder: Path) -> str:
-    """Return what the name of a rank's folder says besides who wrote it."""
+    """Return the name of a rank's folder without the suffix of its writer."""
     match = _WORKER.fullmatch(folder.name)
     return match["name"] if match else folder.name
 
 
 def worker_of(path: Path) -> Path:
-    """Return the folder of the rank that a file or an output folder belongs to, the nearest folder where none is."""
+    """Return the rank's folder that contains a file or an output folder; else the nearest folder."""
     folder = path if path.is_dir() else path.parent
     for above in (folder, *folder.parents):
         if is_worker(above):
@@ -142,13 +142,13 @@ def worker_of(path: Path) -> Path:
 
 
 def ascend_folders(path: Path) -> list[AscendFolder]:
-    """Return the ranks' folders at and below `path`, each of which is one trace.
+    """Return the ranks' folders at and below `path`, one for each trace.
 
-    What CANN wrote below a rank whose framework output is there as well repeats it, and is left out.
+    CANN output below a rank that also has the framework's output is a duplicate, and left out.
     """
     found: list[AscendFolder] = []
     for folder, _, names in walk(path):
-        # A name says nothing of what is there: a pipe would be waited for.
+        # A name does not show the type: opening a pipe would block.
         files = _files_of(folder, names)
         if not all(file.is_file() for file in files):
             files = _files_of(folder, [name for name in names if (folder / name).is_file()])

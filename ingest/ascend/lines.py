@@ -1,4 +1,4 @@
-"""Lines of a table: its header, what makes a line a row, and how its writer quotes."""
+"""Lines of a table: its header, the check that a line is a row, and its writer's quoting style."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from ...engine import secrets
 from .columns import Columns, columns_of
 
-#: A line longer than this is damage: the longest real ones have a few thousand bytes.
+#: A longer line is damaged: the longest real ones have a few thousand bytes.
 LINE_LIMIT = 1 << 20
-#: How writers quote a field: where a comma, a quote or an end of line is in it; around TABs as well; or always.
+#: When writers quote a field: if it contains a comma, a quote or a newline; also a TAB; or always.
 STYLES = ("minimal", "minimal and tabs", "all")
 _BOM = b"\xef\xbb\xbf"
 _STYLE_LINES = 200
-#: Texts of a column that are known to hold no credential, at most.
+#: Maximum number of texts of a column that are known to hold no credential.
 _MOST_KNOWN = 32
 
 
@@ -25,10 +25,10 @@ class Header:
     """The first line of a table.
 
     Attributes:
-        columns: what it names.
-        text: the line as it is, without its end.
-        newline: how lines end.
-        bom: the file begins with a byte order mark.
+        columns: the columns it names.
+        text: the original line, without its line ending.
+        newline: the line ending.
+        bom: the file starts with a byte order mark.
     """
 
     columns: Columns
@@ -38,7 +38,7 @@ class Header:
 
 
 def read_header(head: bytes) -> Header | None:
-    """Return the header of a table whose beginning is given, None where that is no line of text."""
+    """Return the header from the beginning of a table, None if its first line is not text."""
     bom = head.startswith(_BOM)
     line = head.removeprefix(_BOM).partition(b"\n")[0]
     try:
@@ -52,7 +52,7 @@ def read_header(head: bytes) -> Header | None:
 
 
 def split_lines(text: bytes) -> Iterator[bytes]:
-    """Yield the lines of a piece without their ends; what follows the last end counts when it is not empty."""
+    """Yield the lines of a piece without line endings; a last line without one counts if not empty."""
     start = 0
     while start < len(text):
         end = text.find(b"\n", start)
@@ -67,7 +67,7 @@ def count_lines(text: bytes) -> int:
 
 
 def fields_of(line: str) -> list[str] | None:
-    """Return the fields of a line, None where its quotes are wrong."""
+    """Return the fields of a line, None if its quotes are invalid."""
     try:
         return next(csv.reader([line], strict=True), None)
     except csv.Error:
@@ -75,7 +75,7 @@ def fields_of(line: str) -> list[str] | None:
 
 
 def row_of(line: bytes, width: int) -> tuple[list[str], str]:
-    """Return a line's fields and an empty reason; or empty fields and the reason why the line is no row."""
+    """Return a line's fields and an empty reason; or no fields and the reason why the line is not a row."""
     nothing = [""] * width
     if len(line) > LINE_LIMIT:
         return nothing, f"a line of {len(line)} bytes"
@@ -93,7 +93,7 @@ def row_of(line: bytes, width: int) -> tuple[list[str], str]:
 
 
 def style_of(beginning: bytes) -> str:
-    """Return how a table's writer quotes: the first style that writes its first lines as they are."""
+    """Return the quoting style of a table: the first one that reproduces its first lines."""
     lines = [line.decode("utf-8", "replace") for line in split_lines(beginning[: beginning.rfind(b"\n") + 1])]
     rows = [(line, fields) for line in lines[:_STYLE_LINES] if (fields := fields_of(line))]
     for style in STYLES:
@@ -103,7 +103,7 @@ def style_of(beginning: bytes) -> str:
 
 
 def harmless_texts(beginning: bytes, width: int) -> dict[int, tuple[str, ...]]:
-    """Return long texts of a table's first lines that hold no credential, by column: most other lines repeat them."""
+    """Return long texts in a table's first lines that hold no credential, by column: most other lines repeat them."""
     lines = beginning[: beginning.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()[:_STYLE_LINES]
     try:
         rows = [fields for fields in csv.reader(lines) if len(fields) == width]
@@ -117,7 +117,7 @@ def harmless_texts(beginning: bytes, width: int) -> dict[int, tuple[str, ...]]:
 
 
 def names_credentials(header: Header) -> bool:
-    """Return whether a column's name makes a credential of its values: `password`, or `value` with a name beside it."""
+    """Return whether a column's name makes its values credentials: `password`, or `value` beside a column `name`."""
     keys = header.columns.keys
     values = json.dumps(dict.fromkeys(keys, "Basic 0123456789abcdef"), separators=(",", ":"))
     return secrets.holds_any(values) or any("value" in key.lower() for key in keys)

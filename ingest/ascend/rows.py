@@ -1,11 +1,11 @@
 """SQL that turns a piece of a table of kernels into rows of events.
 
 Every column is read as text, since the profilers write `N/A` anywhere, a TAB after times, and other types from version
-to version. Times with three places lose their point and are whole nanoseconds; all others go through decimals with 18
-places, as those of Chrome traces do.
+to version. Times with three decimals lose their point and become whole nanoseconds; all others are converted as
+decimals with 18 places, as in Chrome traces.
 
-The arguments are a JSON object with the text of every column that has a name of ours. Those that have none, the
-counters of the chip, are most of a row; they stand in one text, with TABs between, in the table's order. Their names
+The arguments are a JSON object with the text of every column with a canonical name. The others, the counters of the
+chip, are most of a row; they are joined into one text, separated by TABs, in the table's order. Their names
 are in the catalog, once.
 """
 
@@ -21,7 +21,7 @@ from .columns import Columns
 #: A table of mean durations per shape: a profiling database has one file for each type of kernel.
 PROFILED_SHAPES = "profiled_shape"
 
-#: What writers leave around a value.
+#: Characters that writers add around a value.
 _AROUND = "' ' || chr(9) || chr(13) || chr(10) || '\"'"
 
 
@@ -35,16 +35,16 @@ def kernel_query(
 ) -> str:
     """Return the SELECT that reads a piece of a table of kernels.
 
-    Its columns: nth, suspect, lane, and the event columns but the id.
+    Its columns: nth, suspect, lane, and the event columns except the id.
 
     Args:
         path: the piece: lines without a header.
         columns: of the table.
-        device: the device of rows that do not say it.
-        careful: write the arguments as JSON by a way that is slower and right for any text; the other way marks rows
-            suspect where a text has a quote or a control character nobody expects.
-        harmless: by column, texts that hold no credential. Where given, rows whose cells may hold one are suspect: of
-            these only those are searched that are long and not harmless, or all without any.
+        device: the device of rows that do not name it.
+        careful: build the arguments as JSON in a slower way that is right for any text; the fast way marks rows
+            suspect if a text has an unexpected quote or control character.
+        harmless: by column, texts that hold no credential. If given, rows whose cells may hold one are suspect: only
+            long cells with other texts are searched, or all text if `harmless` is empty.
     """
     args = _careful_args(columns) if careful else _fast_args(columns)
     held = "false" if harmless is None else _held(columns, harmless)
@@ -114,8 +114,8 @@ def companion_query(path: str, columns: Columns, kind: str, stem: str) -> str:
     Args:
         path: the piece: lines without a header.
         columns: of the table.
-        kind: what the table is.
-        stem: the file's name without its endings, which names the kernels of a table of shapes.
+        kind: the table's kind.
+        stem: the file's name without suffixes, which names the kernels of a table of shapes.
     """
     members = ", ".join(f"{quoted(name)}: c{nth}" for nth, name in enumerate(_unique(columns.header)))
     named = f", 'Kernel Type': {quoted(stem)}" if kind == PROFILED_SHAPES else ""
@@ -131,7 +131,7 @@ def metadata_query(kind: str, args: str, source: str, lane: str = "'meta'") -> s
         kind: name of the events.
         args: expression of their arguments, JSON.
         source: where the rows come from.
-        lane: expression of the lane, `rejected` for what is no row.
+        lane: expression of the lane, `rejected` for what is not a row.
     """
     nulls = ", ".join(
         f"CAST(NULL AS {EVENT_COLUMNS[name]}) AS {name}"
@@ -146,7 +146,7 @@ FROM {source}"""
 
 
 def _lines(path: str, columns: Columns) -> str:
-    """Return the source of a piece's lines, every column as text, named by its place."""
+    """Return the source of a piece's lines, every column as text, named by its position."""
     listed = ", ".join(f"'c{nth}': 'VARCHAR'" for nth in range(len(columns.header)))
     return (
         f"read_csv({quoted(path)}, columns = {{{listed}}}, header = false, auto_detect = false, delim = ',', "
@@ -155,7 +155,7 @@ def _lines(path: str, columns: Columns) -> str:
 
 
 def _unique(header: tuple[str, ...]) -> list[str]:
-    """Return names of columns, those given twice with a number behind them."""
+    """Return names of columns; repeated ones get a number."""
     names: list[str] = []
     for text in header:
         names.append(text if text not in names else f"{text} {len(names)}")
@@ -163,13 +163,13 @@ def _unique(header: tuple[str, ...]) -> list[str]:
 
 
 def _text(columns: Columns, key: str) -> str:
-    """Return the expression of a column's text without what writers leave around it, NULL where it is empty."""
+    """Return the expression of a column's text without the characters writers add, NULL if it is empty."""
     place = columns.position(key)
     return "CAST(NULL AS VARCHAR)" if place is None else f"trim(c{place}, {_AROUND})"
 
 
 def _value(columns: Columns, key: str) -> str:
-    """Return the expression of a column's value, NULL where it says N/A, nothing, or the table lacks it."""
+    """Return the expression of a column's value, NULL if it is N/A or empty, or the table lacks it."""
     return f"nullif(nullif({_text(columns, key)}, ''), 'N/A')"
 
 
@@ -180,10 +180,10 @@ def _nanoseconds(*texts: str) -> str:
 
 
 def _held(columns: Columns, harmless: dict[int, tuple[str, ...]]) -> str:
-    """Return the condition that a cell holds a credential's literal, or may: it is not looked for in short cells.
+    """Return the condition that a cell holds, or may hold, a credential's literal; short cells are not searched.
 
-    Names, which many rows have for themselves, are searched alone; a row with another cell that is long and not known,
-    in all its text. A start that is no time rejects its row.
+    Names, which are often unique, are searched separately; if another cell is long and not known as harmless, the whole
+    row is searched. A start that is not a time rejects its row.
     """
     name = columns.position("name")
     if name is None or not harmless:
@@ -215,7 +215,7 @@ def _careful_args(columns: Columns) -> str:
 
 
 def _fast_args(columns: Columns) -> str:
-    """Return the arguments as JSON text, put together by hand: only shapes have quotes, only times a TAB."""
+    """Return the arguments as JSON text, concatenated: only shapes have quotes, only times a TAB."""
     parts: list[str] = []
     for nth, key in enumerate(columns.keys):
         if nth in columns.counters:
@@ -234,8 +234,8 @@ def _fast_args(columns: Columns) -> str:
 def dims(shapes: str, types: str) -> str:
     """Return the expression of shapes as JSON: a list for each slot, [] for a scalar, null for no tensor.
 
-    An empty slot is a scalar where it has a type, and no tensor where the type is undefined. Some writers end the
-    shapes with a separator too many.
+    An empty slot is a scalar if it has a type, and no tensor if the type is undefined. Some writers add a trailing
+    separator to the shapes.
 
     Args:
         shapes: expression of the text of the shapes, `8,25;25;;`.

@@ -1,9 +1,9 @@
-"""Reader of the tables that Ascend's profilers write: kernels (`kernel_details.csv`, `op_summary_*.csv`), and others.
+"""Reader of the tables written by Ascend's profilers: kernels (`kernel_details.csv`, `op_summary_*.csv`), and others.
 
-The table is read once, forward: decompressed into slots of memory, cut at ends of lines, and handed piece by piece to
-DuckDB's CSV reader, several pieces at once, which writes a Parquet file of each. A piece is right exactly when it gives
-a row for each of its lines. Where it does not, its lines are looked at one by one, and those that are no rows are
-rejected and counted. Events are numbered by lines, so that every piece knows its numbers.
+The table is read once, forward: decompressed into slots of memory, cut at line endings, and passed piece by piece to
+DuckDB's CSV reader, several pieces at once, which writes a Parquet file for each. A piece is right exactly if it gives
+a row for each of its lines. If not, its lines are checked one by one, and those that are not rows are
+rejected and counted. Events are numbered by lines, so every piece knows its numbers in advance.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from .lines import (
 )
 from .rows import companion_query, kernel_query
 
-#: The table whose rows are kernels; those of the others are kept as they are.
+#: The table whose rows are kernels; rows of the others are stored as metadata.
 KERNELS = "kernels"
 #: Bytes of a piece.
 PIECE_BYTES = 16 << 20
-#: Bytes looked at for the header: the longest real ones have two thousand.
+#: Bytes searched for the header: the longest real ones have two thousand.
 HEADER_LIMIT = 64 << 10
-#: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
+#: DuckDB's errors for an invalid piece. The message quotes the piece, maybe half a character, and may be undecodable.
 _REFUSALS = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 _SAMPLES = 20
-#: Of a piece of fewer bytes the arguments are searched, not the cells: the query for these takes 10 ms to plan.
+#: In smaller pieces the arguments are searched, not the cells, since that query takes 10 ms to plan.
 _SMALL = 4 << 20
 
 
 @dataclass
 class _Worker:
-    """A slot, the writer that stores what is parsed from it, and the parsing under way."""
+    """A slot, the writer of what is parsed from it, and the running task."""
 
     slot: Slot
     writer: LaneWriter
@@ -66,14 +66,14 @@ class _Worker:
 
 @dataclass
 class _Stored:
-    """What became of a piece.
+    """The result of storing a piece.
 
     Attributes:
-        rejected: lines that are no rows.
-        refused: some of them: number of the line in the file, reason, text.
-        repaired: lines that were mended, likewise.
-        redacted: credentials that were replaced.
-        cut_off: the last line is no row.
+        rejected: number of lines that are not rows.
+        refused: some of them: line number in the file, reason, text.
+        repaired: lines that were repaired, likewise.
+        redacted: number of credentials replaced.
+        cut_off: the last line is incomplete.
     """
 
     rejected: int = 0
@@ -89,10 +89,10 @@ class TableReader:
 
     Attributes:
         source: the bytes.
-        writers: one more than pieces are parsed at once, so that a slot is filled meanwhile.
-        notes: gathers what could not be read.
+        writers: one more than the pieces parsed at once, so that a slot can be filled meanwhile.
+        notes: collects what could not be read.
         progress: called with the number of events so far.
-        kind: what the table is, `kernels` or a companion of them.
+        kind: the table's kind, `kernels` or a companion.
         events: events of the trace so far; the first row gets this number.
         device: the device of rows that do not name one.
         piece_bytes: bytes of a piece.
@@ -110,7 +110,7 @@ class TableReader:
     _ended: bool = False
     _last: bytes = b"\n"
     _style: str | None = None
-    #: Texts of the first lines that hold no credential, by column; None where the arguments are searched as a whole.
+    #: Texts of the first lines that hold no credential, by column; None if the arguments are searched as a whole.
     _harmless: dict[int, tuple[str, ...]] | None = None
     _cut_off: bool = False
     _header_cut_off: bool = False
@@ -135,7 +135,7 @@ class TableReader:
         elif self._header_cut_off:
             self.notes.truncate(self.events, "the file ends inside its header, or right behind it")
         elif self._cut_off and self._last != b"\n":
-            # The half row is among the rejected already.
+            # The incomplete row is already among the rejected ones.
             self.notes.truncate(self.events, "the file ends inside a row")
         return Reading(metadata={"files": [self._about(first)]}, facts={"format": "ascend"})
 
@@ -157,7 +157,7 @@ class TableReader:
 
     def _read_pieces(self, workers: deque[_Worker], pool: ThreadPoolExecutor) -> None:
         while not self._ended:
-            # The oldest first: its notes come in the order of the lines.
+            # The oldest first, so that its notes come in line order.
             worker = workers.popleft()
             self._finish(worker)
             end = self._fill(worker.slot)
@@ -170,7 +170,7 @@ class TableReader:
             self._finish(worker)
 
     def _fill(self, slot: Slot) -> int:
-        """Put the next lines into a slot and return their end; 0 without any."""
+        """Put the next lines into a slot and return their end; 0 if there are none."""
         slot.unseal()
         slot.put(0, self._carry)
         filled = len(self._carry)
@@ -197,7 +197,7 @@ class TableReader:
         return end
 
     def _skip_line(self, beginning: bytes) -> None:
-        """Reject a line that is longer than a piece, and pass over it."""
+        """Reject and skip a line that is longer than a piece."""
         self._carry = b""
         self.notes.reject(self.events, f"a line longer than {self.piece_bytes} bytes", beginning)
         self.events += 1
@@ -209,11 +209,11 @@ class TableReader:
         self._ended = True
 
     def _store(self, worker: _Worker, end: int, base: int, lines: int) -> _Stored:
-        """Parse a piece and write its rows; where rows and lines differ, look at each line."""
+        """Parse a piece and write its rows; if rows and lines differ, check each line."""
         lane = "device" if self.kind == KERNELS else "meta"
         text = worker.slot.copy(max(0, end - LINE_LIMIT), end)
         if not text.endswith(b"\n"):
-            # The end of the file, which may have cut off a credential in its last cell.
+            # The end of the file may have truncated a credential in the last cell.
             last = text[text.rfind(b"\n") + 1 :].decode("utf-8", "replace")
             cleaned, count = secrets.redacted(last, cut_off=True)
             if count > secrets.redacted(last)[1]:
@@ -221,7 +221,7 @@ class TableReader:
                 stored = self._store_lines(worker.writer, whole, base)
                 stored.redacted += count
                 return stored
-        # First a search of the cells, which may take a harmless text for a credential, then one that does not.
+        # First search the cells, which may take a harmless text for a credential, then the arguments, which does not.
         known = self._harmless if end >= _SMALL or self._harmless is None else {}
         for harmless in [known, None] if known is not None else [None]:
             rows = None
@@ -230,7 +230,7 @@ class TableReader:
                 rows = worker.writer.copy(query, base, lane, searched=harmless is not None)
             if rows == lines:
                 if harmless is None:
-                    # The pieces to come have such texts too.
+                    # The following pieces will have such texts too.
                     self._harmless = None
                 return _Stored()
             worker.writer.undo(lane)
@@ -239,7 +239,7 @@ class TableReader:
         return self._store_lines(worker.writer, worker.slot.copy(0, end), base)
 
     def _store_lines(self, writer: LaneWriter, text: bytes, base: int) -> _Stored:
-        """Store the lines of a piece that are rows. The others keep their numbers, as rows without a value."""
+        """Store the lines of a piece that are rows. The others keep their numbers, as rows without values."""
         stored, data = _Stored(), io.StringIO()
         table = csv.writer(data, quoting=csv.QUOTE_ALL, lineterminator="\n")
         lines = list(split_lines(text))
@@ -267,7 +267,7 @@ class TableReader:
         return stored
 
     def _finish(self, worker: _Worker) -> None:
-        """Wait until a worker's piece is stored, and note what was wrong with it."""
+        """Wait until a worker's piece is stored, and record its faults."""
         if worker.storing is None:
             return
         stored, worker.storing = worker.storing.result(), None
@@ -287,7 +287,7 @@ class TableReader:
         return companion_query(path, columns, self.kind, Path(self.source.name).name.partition(".")[0])
 
     def _about(self, first: int) -> dict[str, Any]:
-        """Return what is needed to write rows of the table as the file has them, and to name what they hold."""
+        """Return what is needed to write the table's rows as in the file, and to name their values."""
         header, path = self.header, self.source.path
         return {
             "name": readable(path.name) if path else "stdin",

@@ -1,1 +1,1 @@
-"""The reader of Chrome traces: an array of events in pieces, each parsed by DuckDB."""
+"""Reader of Chrome traces: cuts the array of events into pieces, each parsed by DuckDB."""

@@ -1,7 +1,7 @@
-"""Cutting the arrays of events into pieces, each from the start of an event to the end of one.
+"""Cuts the arrays of events into pieces, each from the start of an event to the end of one.
 
-Most files separate all events alike, so the last separator in a slot is the place to cut. That is a guess: nested
-arrays and strings may hold the same bytes. The parser proves it right or wrong; `push_back` takes a wrong one back.
+Most files separate all events in the same way, so the last separator in a slot is where to cut. This is a guess:
+nested arrays and strings may contain the same bytes. The parser confirms it; `push_back` undoes a wrong cut.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from . import frames, scan
 from .outline import Outline
 from .parse import EVENT_KEYS, FORMAT_KEYS, Dialect, sample_events
 
-#: Bytes looked at first for the event array, and at once for what follows it.
+#: Bytes read at first to find the event array, and per read of what follows it.
 FIRST_BYTES = 1 << 20
-#: Bytes looked at in every piece for keys and number formats; more until they have shown what separates two events.
+#: Bytes sampled in every piece for keys and number formats; more until the separator of events is known.
 _SAMPLE_BYTES, _FIRST_SAMPLE_BYTES = 16 << 10, 64 << 10
 #: Bytes searched for the event array.
 _HEADER_LIMIT = 64 << 20
-#: An event longer than this is taken for damage.
+#: A longer event is treated as damage.
 EVENT_LIMIT = 64 << 20
-#: Less than this part of a piece is not worth one of its own.
+#: A part smaller than this fraction of a piece does not become a piece of its own.
 _SMALL_PART = 8
-#: Separators to look for, and bytes of one: looking backwards for a text costs its length where it nearly fits.
+#: Number of separators to look for, and maximum bytes of one: a backward search costs its length at near matches.
 _SEPARATORS = 8
 _SEPARATOR_BYTES = 64
-#: How a JSON text in UTF-16 begins, with a byte order mark or without.
+#: The possible first bytes of JSON text in UTF-16, with or without a byte order mark.
 _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"[\0", b"\0{", b"\0[")
 _BETWEEN = re.compile(rb"[ \t\n\r,]*+")
 _FIRST_KEY = re.compile(rb'\{\s*+"[^"\\]*+"\s*+:')
@@ -44,12 +44,12 @@ class Cutter:
 
     Attributes:
         source: the bytes.
-        dialect: what is learnt of the file on the way.
-        outline: what stands around the arrays.
-        partial: an event that the end of the file cuts off.
-        ended: the array has ended, and what follows it is not looked at yet: `go_on` does.
-        lead: what stood between the latest piece and the one before, and is blank in its slot.
-        between: the latest piece ends between two elements or at the bracket, not where the bytes at hand do.
+        dialect: what is learnt about the file on the way.
+        outline: parses what surrounds the arrays.
+        partial: an event truncated by the end of the file.
+        ended: the array has ended, and what follows has not been read yet; `go_on` does so.
+        lead: the text between the latest piece and the previous one, which is blank in its slot.
+        between: the latest piece ends between two elements or at the bracket, not at an arbitrary byte.
     """
 
     source: Source
@@ -61,7 +61,7 @@ class Cutter:
     between: bool = False
     separators: dict[bytes, None] = field(default_factory=dict)
     _carry: bytes = b""
-    #: What stands for pieces that were blank: no piece has them.
+    #: Text in place of pieces that were blank, which are not returned.
     _blank: bytes = b""
     _exhausted: bool = False
     _careful: bool = False
@@ -75,14 +75,14 @@ class Cutter:
 
     @property
     def truncated(self) -> bool:
-        """Whether the file ended before the event array did; known at the end."""
+        """Whether the file ended before the event array did; known only at the end."""
         return not self._over
 
     def open(self) -> None:
         """Read up to the event array.
 
         Raises:
-            InputError: the file is no trace.
+            InputError: the file is not a trace.
         """
         seen = 0
         begins = None
@@ -101,7 +101,7 @@ class Cutter:
             self.dialect.extra_keys |= dict.fromkeys(FORMAT_KEYS)
 
     def fill(self, slot: Slot, size: int) -> int | None:
-        """Put the next piece of about `size` bytes into a slot, close it and return its end; None where it is blank."""
+        """Put the next piece of about `size` bytes into a slot, seal it and return its end; None if it is blank."""
         slot.unseal()
         room = slot.start + 1
         if size + room > slot.size:
@@ -128,11 +128,11 @@ class Cutter:
         return end
 
     def push_back(self, text: bytes, beyond: int = 0) -> None:
-        """Take back bytes of pieces that were cut wrongly; from now on the end of the array is looked for with care.
+        """Take back the bytes of wrongly cut pieces; from now on the end of the array is searched for carefully.
 
         Args:
             text: the bytes.
-            beyond: how many of them hold no whole element: the next cut is behind them.
+            beyond: how many of them contain no whole element: the next cut is after them.
         """
         self._beyond = beyond
         if text and self.ended:
@@ -141,7 +141,7 @@ class Cutter:
         self._carry, self._blank = text + self._blank + self._carry, b""
 
     def end_at(self, rest: bytes, *, closed: bool = True) -> None:
-        """Say that the array has ended and `rest` is what follows; its bracket may be lost."""
+        """Record that the array has ended and that `rest` follows; its bracket may be missing."""
         if self.ended:
             rest += b"]"
         self._carry, self._blank = rest + self._blank + self._carry, b""
@@ -150,7 +150,7 @@ class Cutter:
         self.outline.end_array(closed=closed)
 
     def go_on(self) -> None:
-        """Look at what follows the array that has ended, up to a further array of events or the end of the file."""
+        """Read what follows an array that has ended, up to another array of events or the end of the file."""
         text, self._carry = self._carry, b""
         while (begins := self.outline.feed(text)) is None and not self._exhausted:
             text = self.source.read(FIRST_BYTES)
@@ -176,7 +176,7 @@ class Cutter:
         return filled
 
     def _part(self, slot: Slot, filled: int) -> int | None:
-        """Cut where frames begin or end, so that they are pieces of their own; not for a small part of a piece."""
+        """Cut where frames begin or end, so that they form separate pieces; not for a small part of a piece."""
         if self._careful or self._beyond:
             return None
         cut = frames.border(slot, filled, self.separators)
@@ -186,7 +186,7 @@ class Cutter:
         return cut
 
     def _cut(self, slot: Slot, filled: int) -> int:
-        """Cut at the last separator; without one, look carefully, and take more bytes where that fails too."""
+        """Cut at the last separator; without one, scan carefully, and read more bytes if that fails too."""
         while True:
             cut = 1 + max((slot.find_last(separator, filled) for separator in self.separators), default=-1)
             if cut > slot.start + self._beyond:
@@ -198,7 +198,7 @@ class Cutter:
                 self.end_at(text[found.end + 1 :])
                 return slot.start + found.end
             if found.rest == len(text) or found.faults:
-                # What is damaged is not cut: less text might look like an event that goes on.
+                # Damaged text is not cut: less of it might look like an unfinished event.
                 return self._uncut(filled)
             end = slot.start + (found.spans[-1][1] if found.spans else 0)
             if end > slot.start + self._beyond:
@@ -214,7 +214,7 @@ class Cutter:
                 return self._last(slot, filled)
 
     def _last(self, slot: Slot, filled: int) -> int:
-        """Find the end of the array in the last bytes of the file, looking from the last separator on."""
+        """Find the end of the array in the last bytes of the file, starting at the last separator."""
         if self._careful:
             return self._uncut(filled)
         last = 1 + max((slot.find_last(separator, filled) for separator in self.separators), default=-1)
@@ -228,19 +228,19 @@ class Cutter:
                 return begin + found.end
             if begin == slot.start and found.end is None:
                 return self._cut_off(text, found, begin)
-        # Damage, which the parser finds: what is to be done is decided then.
+        # Damage: the parser will find it, and recovery is decided then.
         return self._uncut(filled)
 
     def _uncut(self, filled: int) -> int:
-        """Return the end of the bytes at hand, wherever it is."""
+        """Return the end of the available bytes, wherever it is."""
         self.between = False
         return filled
 
     def _cut_off(self, text: bytes, found: scan.Elements, begin: int) -> int:
-        """Return where whole events end in a file that ends inside its array."""
+        """Return the end of the last whole event in a file that ends inside its array."""
         whole = found.spans
         if found.rest == len(text) and whole and not self._may_be_event(text[slice(*whole[-1])]):
-            # The bracket of the event is lost with that of the array, and keys around the array became the event's.
+            # Both the event's bracket and the array's are missing, so keys around the array were taken for the event's.
             whole, found.rest = whole[:-1], whole[-1][0]
         self.partial = text[found.rest :]
         return begin + (whole[-1][1] if whole else 0)

@@ -1,10 +1,10 @@
-"""The short way for pieces that hold Python frames and nothing else: most of a trace recorded with stacks.
+"""The fast path for pieces that contain only Python frames: most of a trace recorded with stacks.
 
-A frame has eight fields, and of its arguments none has a column. Such a piece is written from the parser to its file,
-where others are held as a table first. The query fails at the first event that is no plain frame: one with a field
-more or less, with a time that its double may not show, or with arguments that may hold a credential. The piece then
-goes the long way, which decides. The number of the first event is known only when those before have been counted, so
-it is foretold by counting separators, and checked afterwards.
+A frame has eight fields, and none of its arguments has a column. Such a piece is written from the parser directly to
+its file, while others are first held as a table. The query fails at the first event that is not a plain frame: one
+with a field more or less, with a time that its double may not represent, or with arguments that may hold a credential.
+The piece then takes the normal path, which decides. The number of its first event is known only when the earlier ones
+have been counted, so it is predicted by counting separators, and verified afterwards.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from .parse import HEAD_ROWS, LARGEST_EVENT
 LANE = "python"
 _CATEGORY = "python_function"
 _MARK = f'"{_CATEGORY}"'.encode()
-#: Bytes at the ends of a piece that show whether its first and its last event are frames.
+#: Bytes at the ends of a piece that show whether its first and last events are frames.
 _END_BYTES = 4096
-#: Bytes that separators are counted in at once.
+#: Bytes searched for separators at once.
 _COUNT_BYTES = 1 << 20
-#: Below so many µs, fractions are exact to the nanosecond (see `parse`), and a start and a duration added are a time.
+#: Below these µs, fractions are exact to the nanosecond (see `parse`), and start plus duration is a valid time.
 _FRACTION_LIMIT, _TIME_LIMIT = 2**43, 2**51
 
 _KINDS = dict.fromkeys(("ph", "cat", "name", "pid", "tid", "args"), "x") | dict.fromkeys(("ts", "dur"), 0.5)
-#: How the array of such a piece begins: see `parse.head`.
+#: The beginning of such a piece's array: see `parse.head`.
 HEAD = f"[{json.dumps(_KINDS | {'args': []})},{json.dumps({'args': 1})},".encode()
 
 
 def likely(slot: Slot, end: int, separators: Collection[bytes]) -> bool:
-    """Whether the first and the last event of a piece are frames, and so, as a rule, are all others."""
+    """Whether the first and last events of a piece are frames, in which case usually all are."""
     return all(_ends(slot, end, separators))
 
 
 def border(slot: Slot, end: int, separators: Collection[bytes]) -> int | None:
-    """Return where a piece that frames begin or end has others, between two events; None where it has not."""
+    """Return where a piece with frames at one end has other events, between two events; None if nowhere."""
     first, last = _ends(slot, end, separators)
     if first == last:
         return None
@@ -59,7 +59,7 @@ def _ends(slot: Slot, end: int, separators: Collection[bytes]) -> tuple[bool, bo
 
 
 def count(slot: Slot, end: int, separators: Collection[bytes]) -> int:
-    """Return how many events a piece seems to have, by its separators."""
+    """Return the apparent number of events in a piece, from its separators."""
     found = 1
     for begin in range(slot.start, end, _COUNT_BYTES):
         for separator in separators:
@@ -68,7 +68,7 @@ def count(slot: Slot, end: int, separators: Collection[bytes]) -> int:
 
 
 def query(path: str, base: int) -> str:
-    """Return the SELECT of a piece's rows, which begins with `HEAD` and with event `base` of the trace."""
+    """Return the SELECT of a piece's rows; it begins with `HEAD`, and its first event is number `base` of the trace."""
     given = {
         "event_id": f"{base} + nth",
         "ph": "'X'",

@@ -1,4 +1,4 @@
-"""Mending single events that the parser refuses: bytes that are not UTF-8, control characters, keys given twice."""
+"""Repairs single events that the parser refuses: bytes that are not UTF-8, control characters, duplicate keys."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ _SURROGATE = b"\\ud"
 
 
 class Unmendable(Exception):
-    """The text is no event, whatever is done to it."""
+    """The text cannot be repaired into an event."""
 
 
 class _Number(str):
-    """A number's text, which no double may change."""
+    """A number's text, preserved exactly."""
 
     __slots__ = ()
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object, with keys that are given twice."""
+    """An object with duplicate keys."""
 
 
 def mend(text: bytes, dialect: Dialect) -> tuple[bytes, str | None]:
-    """Return an event's text as the parser takes it, and what had to be changed, None when nothing.
+    """Return an event's text repaired for the parser, and what was changed, None if nothing.
 
     Keys that get no column are moved below `REST`.
 
     Raises:
-        Unmendable: the text is no JSON object.
+        Unmendable: the text is not a JSON object.
     """
     reason = None
     try:
@@ -40,7 +40,7 @@ def mend(text: bytes, dialect: Dialect) -> tuple[bytes, str | None]:
     repeated = False
 
     def keys_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # Called for inner objects first: what is left in `repeated` at the end belongs to the event itself.
+        # Called for inner objects first, so the last value of `repeated` belongs to the event itself.
         nonlocal repeated
         found = dict(pairs)
         repeated = len(found) < len(pairs)
@@ -48,7 +48,7 @@ def mend(text: bytes, dialect: Dialect) -> tuple[bytes, str | None]:
 
     try:
         try:
-            # Numbers may be longer than Python would read.
+            # Numbers may be longer than Python accepts.
             event = json.loads(decoded, object_pairs_hook=keys_of, parse_int=_Number)
         except json.JSONDecodeError:
             event = json.loads(decoded, object_pairs_hook=keys_of, parse_int=_Number, strict=False)
@@ -79,7 +79,7 @@ def _rewritten(decoded: str, without: list[str], reason: str | None) -> tuple[by
 
 
 def _written(value: Any) -> str:
-    """Return JSON text with numbers, and keys given twice, as they were."""
+    """Return JSON text with numbers and duplicate keys unchanged."""
     if isinstance(value, _Number):
         return value
     if isinstance(value, _Pairs):

@@ -1,8 +1,8 @@
-"""What stands around the arrays of events: one walk over the outline of the file's JSON, in flat memory.
+"""Parses what surrounds the arrays of events: one pass over the outline of the file's JSON, in constant memory.
 
-The walk takes the text before an array of events and after it, in chunks of any size, and looks at each byte once. It
-keeps the names of the first keys and the values of those that the lake wants; all else is passed over, be it a string
-of a gigabyte. Where the text breaks the grammar, the walk only looks for the next key "traceEvents".
+It takes the text before and after an array of events, in chunks of any size, and reads each byte once. It
+keeps the names of the first keys and the values of those that the lake needs; everything else is skipped, even a
+string of a gigabyte. After a syntax error, it only searches for the next key "traceEvents".
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Collection
 from typing import Any
 
 EVENTS = "traceEvents"
-#: Arrays of events in one file. Each is read for itself; what follows the last is passed over.
+#: Maximum number of event arrays in one file. Each is read separately; what follows the last is skipped.
 _MOST_ARRAYS = 100
-#: Names of keys kept for messages.
+#: Number of key names kept for messages.
 _NAMES = 20
-#: Bytes of a key, and of a value that is wanted, beyond which it is passed over.
+#: Maximum bytes of a key, and of a wanted value; longer ones are skipped.
 _KEY_LIMIT, _VALUE_LIMIT = 4096, 8 << 20
-#: Bytes over which the search for a further array looks back: more than its key, the colon and the bracket take.
+#: Bytes by which the search for another array looks back: more than its key, colon and bracket take.
 _OVERLAP = 64
 _SPACE = b" \t\n\r"
 _INSIDE_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-# What a value holds up to the next bracket that matters; pairs of brackets four deep are passed over at one step.
+# The content of a value up to the next relevant bracket; up to four levels of brackets are skipped in one step.
 _PLAIN = rb'[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _PAIR = rb"%s|[\[{](?:%%s)*+[\]}]" % _PLAIN
 _PASSED = re.compile(rb"(?:%s)*+" % (_PAIR % (_PAIR % (_PAIR % (_PAIR % _PLAIN)))), re.DOTALL)
@@ -31,10 +31,10 @@ _SCALAR = re.compile(rb'[^ \t\n\r"{}\[\],:]*+')
 _BLANK = re.compile(rb"[ \t\n\r]*+")
 _ARRAY = re.compile(rb'"traceEvents"[ \t\n\r]*+:[ \t\n\r]*+\[')
 
-# Where the walk is: before the text's first bracket; where a key, a colon, a value or a comma should be; inside a
-# value; behind the object; behind an array that is all of the file; behind a fault.
+# The state: before the text's first bracket; expecting a key, a colon, a value or a comma; inside a
+# value; after the object; after an array that is the whole file; after a syntax error.
 _START, _KEY, _COLON, _VALUE, _COMMA, _INSIDE, _DONE, _LOST = range(8)
-#: The marks that only lead on, and where to. Behind an object another may begin: files put one behind the other.
+#: Marks that only change the state. After an object another may begin: files may be concatenated.
 _STEPS = {
     (_START, b"{"): _KEY, (_DONE, b"{"): _KEY, (_KEY, b"}"): _DONE, (_COLON, b":"): _VALUE, (_COMMA, b","): _KEY,
     (_COMMA, b"}"): _DONE,
@@ -46,14 +46,14 @@ class Outline:
 
     Attributes:
         names: keys of the object, in order; the first few.
-        values: values of the keys that are wanted, where they are whole.
-        arrays: arrays of events so far.
-        bare: the file is an array with no object around it.
-        skipped: bytes, but for space, behind a fault.
+        values: values of the wanted keys, if complete.
+        arrays: number of event arrays so far.
+        bare: the file is an array without an object around it.
+        skipped: bytes, except white space, after a syntax error.
     """
 
     def __init__(self, wanted: Collection[str]) -> None:
-        """Begin before the first byte of a file; keep the values of the keys that are wanted."""
+        """Start before the first byte of a file; keep the values of the wanted keys."""
         self.names: list[str] = []
         self.values: dict[str, Any] = {}
         self.arrays = 0
@@ -71,17 +71,17 @@ class Outline:
 
     @property
     def whole(self) -> bool:
-        """Whether the text so far is whole: its arrays and the object around them are closed."""
+        """Whether the text so far is complete: its arrays and the object around them are closed."""
         return self._state == _DONE and not self._unclosed
 
     def end_array(self, *, closed: bool = True) -> None:
-        """Go on behind the bracket that closes an array of events, or where it should be."""
+        """Continue after the bracket that closes an array of events, or where it should be."""
         self._unclosed = not closed
         if self._state != _LOST:
             self._state = _DONE if self.bare else _COMMA if closed else _KEY
 
     def feed(self, text: bytes) -> int | None:
-        """Take the next bytes; return where in them an array of events begins, None when it is not in them."""
+        """Take the next bytes; return where in them an array of events begins, None if none does."""
         at = 0
         while True:
             if self._state == _LOST:
@@ -100,7 +100,7 @@ class Outline:
                 return at
 
     def _step(self, text: bytes, at: int) -> tuple[bool, int]:
-        """Take the mark at an offset; return whether an array of events begins behind it, and where to go on."""
+        """Process the mark at an offset; return whether an array of events begins after it, and where to continue."""
         mark, state = text[at : at + 1], self._state
         if (after := _STEPS.get((state, mark))) is not None:
             self._state = after
@@ -121,7 +121,7 @@ class Outline:
         return False, at
 
     def _inside(self, text: bytes, at: int) -> int:  # noqa: C901 - one state machine
-        """Pass over a string or a value, or what there is of it; return where it ends."""
+        """Skip a string or a value, or the part of it that is there; return where it ends."""
         begun = at
         while at < len(text):
             if self._in_string:
@@ -185,7 +185,7 @@ class Outline:
         return at
 
     def _search(self, text: bytes, at: int) -> int | None:
-        """Look for a further array of events behind a fault."""
+        """Search for another array of events after a syntax error."""
         looked = self._before + text[at:]
         match = _ARRAY.search(looked) if self.arrays < _MOST_ARRAYS else None
         end = match.end() if match else len(looked)

@@ -1,8 +1,8 @@
-"""Begin and end events joined to events with a duration.
+"""Joins begin and end events into events with a duration.
 
 A begin event gets the time of its end; the end event stays a row of its own, so that every event of the file is one.
-Events of one thread form a stack. Where every end of a thread carries a name, there is a stack for each name: the
-same pairs when the file nests its events, and still the right ones when it does not or when an end has no begin.
+Events of one thread form a stack. If every end of a thread has a name, there is a stack for each name: this gives the
+same pairs when events are nested, and still the right ones when they are not or when an end has no begin.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .parse import device_categories
 if TYPE_CHECKING:
     import duckdb
 
-# Depth in a stack is the running sum of +1 at each begin and -1 at each end, kept from falling below zero by taking
-# off the lowest sum so far. At one depth a begin is followed by its own end; an end that would lower the floor has no
-# begin.
+# The depth in a stack is the running sum of +1 at each begin and -1 at each end, kept from falling below zero by
+# subtracting the minimum so far. At one depth a begin is followed by its own end; an end that would lower the minimum
+# has no begin.
 _PAIRS = """
 CREATE TEMP TABLE paired AS
 WITH threads AS (
@@ -89,7 +89,7 @@ def join_pairs(connection: duckdb.DuckDBPyConnection, folder: Path, device_pids:
         elif name == "end_ns":
             columns.append(f"CASE WHEN {matched} THEN partner_ns END AS end_ns")
         elif name == "args":
-            # The format merges the arguments of both ends.
+            # In this format the arguments of both ends are merged.
             columns.append(
                 f"CASE WHEN {matched} AND partner_args IS NOT NULL AND json_type(partner_args) = 'OBJECT'"
                 " THEN CAST(json_merge_patch(coalesce(args, '{}'), partner_args) AS VARCHAR) ELSE args END AS args"

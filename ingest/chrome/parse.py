@@ -1,13 +1,13 @@
-"""SQL that turns one piece of the event array into rows: DuckDB reads the JSON, these expressions place each event.
+"""SQL that turns one piece of the event array into rows: DuckDB reads the JSON, these expressions map each event.
 
-Time. The profiler writes microseconds as decimal text; rows hold nanoseconds. Two ways lead there.
+Time. The profiler writes microseconds as decimal text; rows hold nanoseconds. There are two conversions.
 
 `FAST` reads numbers as doubles. A decimal of at most three places below 2^43 µs (101 days) is recovered from its
 double exactly: doubles there are less than 0.001 µs apart, so the nearest thousandth is the text's. Kineto's clock
 since 2.1 starts at most a quarter of a year back for this very reason. Whole numbers are exact up to 2^53. The query
-marks every value for which this is not certain, and one mark sends the piece the other way.
+marks every value for which this is uncertain; a single mark sends the piece through the other conversion.
 
-`EXACT` reads the text: the bytes are rewritten so that numbers after "ts" and "dur" stand in quotes, and decimal
+`EXACT` reads the text: the bytes are rewritten so that numbers after "ts" and "dur" are quoted, and decimal
 arithmetic with 18 places does the rest, rounding start and end each to the nearest nanosecond, halves away from zero.
 """
 
@@ -24,27 +24,27 @@ from ...engine.sql.modules import csv_file, quoted
 
 #: Keys of the Chrome trace format that have a column; every other key goes to `extra`.
 COLUMN_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
-#: All other keys that Kineto writes.
+#: All other keys written by Kineto.
 KINETO_KEYS = ("bp", "s", "id2", "scope", "cname", "tts", "tdur")
-#: The other keys that the format knows. Kineto's files do without them, which saves a fifth of the parsing. Keys that
-#: nobody knows join them when a sample of a piece shows them.
+#: The format's other keys. Kineto's files do not use them, and omitting them saves a fifth of the parsing. Unknown keys
+#: are added when a sample of a piece has them.
 FORMAT_KEYS = (
     "sf", "esf", "stack", "estack", "bind_id", "flow_in", "flow_out", "use_async_tts", "v", "tidelta", "ticount",
 )  # fmt: skip
 
-#: All of these: another key may belong to the object around the array, where an event's end is damaged.
+#: All of these: a different key may belong to the object around the array, if an event's end is damaged.
 EVENT_KEYS = frozenset((*COLUMN_KEYS, *KINETO_KEYS, *FORMAT_KEYS))
-#: Keys that get a column of their own, at most, and the bytes of their names. What more there is goes to `REST`.
+#: Maximum number of other keys with a column of their own, and of the bytes of their names. The rest goes to `REST`.
 _MOST_KEYS = 64
 _KEY_BYTES = 2048
-#: The key under which a mended event holds, as an object, the fields whose keys have no column.
+#: The key under which a repaired event has, as an object, the fields whose keys have no column.
 REST = "tracelake:rest"
-#: Bytes before the events of a piece: rows that give the keys and their types.
+#: Bytes before the events of a piece: rows that declare the keys and their types.
 HEAD_BYTES = 8192
 HEAD_ROWS = 2
 
-#: DuckDB reads through a buffer of twice the largest event it is set to expect. A piece that holds a larger one does
-#: not parse, and is read again with room for it.
+#: DuckDB's read buffer is twice the largest expected event. A piece with a larger one fails to
+#: parse, and is read again with a larger buffer.
 LARGEST_EVENT = 8 << 20
 #: Doubles are less than 0.001 µs apart below this many µs.
 _FAST_LIMIT = 2**43
@@ -57,7 +57,7 @@ _TIME_TEXT = re.compile(
 
 
 class Clock(enum.Enum):
-    """How times are read."""
+    """How times are parsed."""
 
     FAST = "fast"
     EXACT = "exact"
@@ -65,12 +65,12 @@ class Clock(enum.Enum):
 
 @dataclass
 class Dialect:
-    """What the reader knows of a file before it parses the next piece.
+    """What the reader has learnt about a file so far.
 
     Attributes:
-        clock: the way to read times.
+        clock: the conversion of times.
         extra_keys: keys of events that have no column.
-        device_pids: processes that stand for devices, by the file's own metadata events (JAX, Ascend).
+        device_pids: processes that represent devices, from the file's own metadata events (JAX, Ascend).
     """
 
     clock: Clock = Clock.FAST
@@ -79,7 +79,7 @@ class Dialect:
     _taken: tuple[int, set[str], int] | None = None
 
     def learn(self, sample: list[dict[str, object]]) -> None:
-        """Take note of the keys and the number texts of some events, as `sample_events` gives them."""
+        """Learn the keys and the number formats of some events, as returned by `sample_events`."""
         for event in sample:
             for key in event:
                 self.adopt(key)
@@ -88,11 +88,11 @@ class Dialect:
                     self.clock = Clock.EXACT
 
     def adopt(self, key: str) -> bool:
-        """Return whether a key has a column, and give it one where there is room."""
+        """Return whether a key has a column, adding one if there is room."""
         if key in COLUMN_KEYS or key in self.extra_keys:
             return True
         if self._taken is None or self._taken[0] != len(self.extra_keys):
-            # Names of columns are the same in upper and lower case, keys are not.
+            # Column names are case-insensitive, keys are not.
             names = {name.lower() for name in (*COLUMN_KEYS, *self.extra_keys, REST)}
             self._taken = len(self.extra_keys), names, sum(map(len, self.extra_keys))
         _, names, size = self._taken
@@ -116,7 +116,7 @@ class _NumberText(str):
 
 
 def sample_events(texts: list[bytes]) -> list[dict[str, object]]:
-    """Parse a few events, keeping numbers as their text. What does not parse is skipped: the parser will say."""
+    """Parse a few events, keeping numbers as text. Invalid ones are skipped: the parser reports them."""
     events = []
     for text in texts:
         try:
@@ -138,34 +138,34 @@ def _fits_a_double(value: object) -> bool:
 
 
 def quote_times(text: bytes) -> bytes:
-    """Put the numbers after "ts" and "dur" in quotes and a mark before them, so that their text survives the parser.
+    """Put the numbers after "ts" and "dur" in quotes with a mark before them, so that the parser preserves their text.
 
-    Arguments may have such keys too; by the mark the query distinguishes their numbers from strings, and undoes it.
+    Arguments may have such keys too; the mark lets the query tell their numbers from strings, and undo the change.
     """
     return _TIME_TEXT.sub(rb'\1"=\2"', text)
 
 
 def head(dialect: Dialect, *, rest: bool = False) -> bytes:
-    """Return how the array of a piece begins: rows that give the columns and their types, ended by a comma.
+    """Return the beginning of a piece's array: rows that declare the columns and their types, with a final comma.
 
-    DuckDB takes both from the first rows, and refuses a later row with another key: of columns that are listed in the
-    query it would pass over what is not listed.
+    DuckDB takes both from the first rows, and refuses a later row with another key; with columns listed in the
+    query, it would silently ignore other keys.
     """
     time: object = 0.5 if dialect.clock is Clock.FAST else "x"
     kinds: dict[str, object] = dict.fromkeys(COLUMN_KEYS, "x") | {"ts": time, "dur": time}
-    # What is an array in one row and a number in the next is JSON.
+    # A column with an array in one row and a number in the next has type JSON.
     of_json = ["args", *dialect.extra_keys, *([REST] if rest else [])]
     rows = kinds | {key: [] for key in of_json}, dict.fromkeys(of_json, 1)
     return b"[" + "".join(json.dumps(row, ensure_ascii=False) + "," for row in rows).encode()
 
 
 def segment_query(path: str, dialect: Dialect, *, largest_event: int = LARGEST_EVENT, rest: bool = False) -> str:
-    """Return the SELECT that reads one piece, which begins with `head`; `rest` where the head has it.
+    """Return the SELECT that reads one piece, which begins with `head`; `rest` as in the head.
 
-    Its columns: nth, suspect, lane, and the event columns but the id.
+    Its columns: nth, suspect, lane, and the event columns except the id.
     """
     fast = dialect.clock is Clock.FAST
-    # The values are JSON text already.
+    # The values are already JSON text.
     members = [
         f"{quoted(json.dumps(key, ensure_ascii=False) + ':')} || CAST({_identifier(key)} AS VARCHAR)"
         for key in dialect.extra_keys
@@ -236,7 +236,7 @@ WHERE nth >= 0"""
 
 @functools.cache
 def device_categories() -> str:
-    """Return the categories of events that happen on a device, as a list in SQL."""
+    """Return the categories of device events, as a SQL list."""
     with csv_file("event_categories").open(encoding="utf-8", newline="") as rows:
         return ", ".join(quoted(row["category"]) for row in csv.DictReader(rows) if row["lane"] == "device")
 
@@ -246,7 +246,7 @@ def _identifier(key: str) -> str:
 
 
 def _fast_times() -> tuple[str, str, str, str]:
-    """Return expressions for start, end, whether a double may hide some of the text, and whether there is no end."""
+    """Return expressions for start, end, whether a double may hide part of the text, and whether there is no end."""
 
     def nanoseconds(column: str) -> str:
         whole = f"floor({column})"
@@ -256,7 +256,7 @@ def _fast_times() -> tuple[str, str, str, str]:
         return f"(isfinite({column}) AND abs({column}) < {_WHOLE_LIMIT})"
 
     def hidden(column: str) -> str:
-        # A value with more than three places lies off the grid of thousandths by more than its double's own error.
+        # A value with more than three places is off the grid of thousandths by more than its double's own error.
         thousandths = f"(({column} - floor({column})) * 1000)"
         return (
             f"(NOT {usable(column)} OR (abs({column}) >= {_FAST_LIMIT} AND {column} <> floor({column}))"
@@ -269,7 +269,7 @@ def _fast_times() -> tuple[str, str, str, str]:
 
 
 def _exact_times() -> tuple[str, str, str, str]:
-    """Return the same expressions over decimal text: nothing can be hidden, but a duration may be too large."""
+    """Return the same expressions over decimal text: exact, but a duration may be too large."""
 
     def nanoseconds(value: str) -> str:
         return f"TRY(CAST({value} * 1000 AS BIGINT))"

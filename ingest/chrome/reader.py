@@ -1,10 +1,10 @@
 """Reader of Chrome traces: PyTorch/Kineto, JAX, Ascend `trace_view.json`, and any other.
 
 The file is a JSON array of events, or an object with such an array under "traceEvents". It is read once, forward:
-decompressed into slots of memory, cut between two events, and handed piece by piece to DuckDB's JSON reader, several
-pieces at once. A piece begins where the one before it ended, so it parses exactly when its end was cut right. Where
-a piece does not parse, a careful scan finds out why: a wrong cut is taken back, a damaged event is mended or rejected,
-and what cannot be separated is passed over up to the next event, and counted in bytes.
+decompressed into slots of memory, cut between two events, and passed piece by piece to DuckDB's JSON reader, several
+pieces at once. A piece begins where the previous one ended, so it parses exactly if its end was cut right. If
+a piece does not parse, a careful scan finds out why: a wrong cut is undone, a damaged event is repaired or rejected,
+and what cannot be separated is skipped up to the next event, and counted in bytes.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from .samples import sample
 
 #: Bytes of a piece. Larger ones cost memory, smaller ones make small row groups.
 PIECE_BYTES = 16 << 20
-#: Bytes of the first piece: it shows what holds for the rest, which waits for it. Small files are one piece.
+#: Bytes of the first piece, from which the rest is learnt, so the rest waits for it. Small files are one piece.
 _FIRST_PIECE_BYTES = 4 << 20
-#: How the parser refuses a piece. Its message quotes the piece, at times half a character of it, and cannot be read.
+#: DuckDB's errors for an invalid piece. The message quotes the piece, maybe half a character, and may be undecodable.
 _REFUSALS = (duckdb.InvalidInputException, UnicodeDecodeError)
-#: Stands in a batch for an element that is no event, so that those after it keep their places.
+#: Placeholder in a batch for an element that is not an event, so that those after it keep their positions.
 _IN_ITS_PLACE = b"{}"
-#: Why the parser's `rejected` rows are.
+#: The reason for rows with the lane `rejected`.
 _NO_EVENT = "no ph, or no time within 2^62 nanoseconds of zero"
-#: Pieces that may fail on the short way of frames before no other is sent there.
+#: Maximum number of pieces that may fail on the fast path of frames before it is no longer tried.
 _DETOURS = 4
-#: How an array ends whose writer closes it with an empty object, as JAX and XProf do to have a comma after every event.
+#: An empty object at the end of the array, which JAX and XProf write to have a comma after every event.
 _CLOSING = re.compile(rb"\{\s*+\}\s*+\Z")
-#: Bytes of a piece's end that show whether its last element is such an object.
+#: Bytes at a piece's end that show whether its last element is such an object.
 _CLOSING_BYTES = 4096
 
 
 class _Suspect(Exception):
-    """The piece holds times that doubles may have changed."""
+    """The piece has times that doubles may have changed."""
 
 
 @dataclass
 class _Worker:
-    """A slot, the writer that stores what is parsed from it, and the storing under way."""
+    """A slot, the writer of what is parsed from it, and the running task."""
 
     slot: Slot
     writer: LaneWriter
@@ -74,18 +74,18 @@ class _Worker:
 
 @dataclass
 class _Piece:
-    """A filled slot whose parsing is under way."""
+    """A filled slot that is being parsed."""
 
     worker: _Worker
     end: int
     batch: Future[Batch]
-    #: The number of its first event, foretold, where it takes the short way of frames.
+    #: The predicted number of its first event, if it takes the fast path of frames.
     base: int | None = None
-    #: Events it seems to have; None where nobody asked.
+    #: The apparent number of its events; None if not counted.
     events: int | None = None
-    #: What stood before its text, where its slot has spaces: a comma, or nothing where a piece was cut in an event.
+    #: The original text where its slot has spaces: a comma, or empty if a piece was cut inside an event.
     lead: bytes = b""
-    #: It ends between two elements, and not anywhere.
+    #: It ends between two elements, not at an arbitrary byte.
     between: bool = False
 
     @property
@@ -103,11 +103,11 @@ class ChromeReader:
 
     Attributes:
         source: the bytes.
-        writers: one more than pieces are parsed at once, so that a slot is filled meanwhile.
-        notes: gathers what could not be read.
+        writers: one more than the pieces parsed at once, so that a slot can be filled meanwhile.
+        notes: collects what could not be read.
         progress: called with the number of events so far.
         piece_bytes: bytes of a piece.
-        events: events of the trace so far, those of other files before this one among them.
+        events: events of the trace so far, including those of earlier files.
     """
 
     source: Source
@@ -119,15 +119,15 @@ class ChromeReader:
     events: int = 0
     _next_bytes: int = 0
     _refused: dict[int, tuple[str, bytes]] = field(default_factory=dict)
-    #: Pieces that failed on the short way of frames.
+    #: Number of pieces that failed on the fast path of frames.
     _detours: int = 0
     #: The last element read is an empty object, and not the first of the file.
     _closing: bool = False
-    #: The last bytes were passed over, and what they are part of may go on.
+    #: The last bytes were skipped, and the same damaged text may continue.
     _passing: bool = False
 
     def __post_init__(self) -> None:
-        """Make the parts that work on the same file."""
+        """Create the parts that work on the same file."""
         self.cutter = Cutter(self.source, self.dialect)
         self._first = self.events
         self._flying: deque[_Piece] = deque()
@@ -137,7 +137,7 @@ class ChromeReader:
         """Read the file to its end and store its events.
 
         Raises:
-            InputError: the file is no trace.
+            InputError: the file is not a trace.
         """
         self.cutter.open()
         size, room = HEAD_BYTES + self.piece_bytes, b" " * HEAD_BYTES
@@ -202,12 +202,12 @@ class ChromeReader:
             self._idle.append(piece.worker)
 
     def _dialect(self) -> Dialect:
-        """Return what is known of the file by now; a thread that parses must not see it change."""
+        """Return a copy of what is known about the file: a parsing thread must not see it change."""
         known = self.dialect
         return replace(known, extra_keys=dict(known.extra_keys), device_pids=set(known.device_pids))
 
     def _foretell(self, slot: Slot, end: int) -> int | None:
-        """Return the number that the first event of a piece should have, where the piece should hold frames alone."""
+        """Predict the number of a piece's first event, if the piece probably has frames only."""
         separators = self.cutter.separators
         if self.dialect.clock is Clock.EXACT or self._detours >= _DETOURS or not frames.likely(slot, end, separators):
             return None
@@ -217,7 +217,7 @@ class ChromeReader:
         return self.events + sum(piece.events or 0 for piece in self._flying)
 
     def _parse(self, worker: _Worker, end: int, dialect: Dialect, base: int | None = None) -> Batch:
-        """Parse the piece that ends at `end` of the worker's slot; where `base` is given, try the short way first."""
+        """Parse the piece that ends at `end` of the worker's slot; if `base` is given, try the fast path first."""
         if dialect.clock is Clock.EXACT:
             return self._parse_text(worker, worker.slot.copy(worker.slot.start, end), dialect)
         if base is not None:
@@ -229,7 +229,7 @@ class ChromeReader:
         return worker.parse(segment_query(worker.slot.path, dialect))
 
     def _number(self, worker: _Worker, batch: Batch) -> None:
-        """Give the batch its place in the file's order of events."""
+        """Assign the batch its position in the file's order of events."""
         if batch.rejected:
             samples = worker.writer.rejected(LIMIT)
             for nth, shown in samples:
@@ -242,14 +242,14 @@ class ChromeReader:
         self.progress(self.events)
 
     def _settle(self, piece: _Piece) -> Batch:
-        """Return the batch of a piece; where it did not parse, find out why and mend it."""
+        """Return the batch of a piece; if it did not parse, find out why and recover."""
         self._see_end(piece.tail)
         try:
             batch = piece.batch.result()
             if piece.base is not None and batch.base is None:
                 self._detours += 1
             if batch.base not in (None, self.events):
-                # Those before it are not as many as was foretold.
+                # The count of the earlier events was predicted wrongly.
                 piece.worker.writer.undo(frames.LANE)
                 batch = self._parse(piece.worker, piece.end, self._dialect())
             self._passing = False
@@ -265,7 +265,7 @@ class ChromeReader:
             return self._recover(piece.worker, text, between=piece.between)
 
     def _parse_text(self, worker: _Worker, text: bytes, dialect: Dialect | None = None, *, rest: bool = False) -> Batch:
-        """Parse a piece whose times need their text; `rest` where it may have fields without a column."""
+        """Parse a piece whose times need their text; `rest` if it may have fields without a column."""
         exact = replace(dialect or self.dialect, clock=Clock.EXACT)
         quoted = quote_times(text)
         slot = Slot(len(quoted) + HEAD_BYTES, opening=head(exact, rest=rest))
@@ -276,14 +276,14 @@ class ChromeReader:
             slot.close()
 
     def _recover(self, worker: _Worker, text: bytes, *, between: bool) -> Batch:
-        """Read a piece that does not parse: take back what does not belong to it, mend or reject the damaged."""
+        """Read a piece that does not parse: undo a wrong cut, repair or reject damaged events."""
         cutter = self.cutter
         found = scan.elements(text, between=between, bare=cutter.outline.bare)
         wrong_cut = found.end is not None or found.rest < len(text)
         following, passing = self._take_back() if wrong_cut else b"", False
         if found.end is None and wrong_cut:
             last = cutter.done and not cutter.ended and not following
-            # An event longer than the piece wants a larger one. One that no piece ends is damage.
+            # An event longer than the piece needs a larger one. One that exceeds the limit is damage.
             endless = not found.spans and len(text) >= EVENT_LIMIT
             if last or endless:
                 found = scan.elements(text, final=True, bare=cutter.outline.bare)
@@ -293,7 +293,7 @@ class ChromeReader:
                 cutter.partial = text[found.rest :]
             elif found.end is None:
                 if endless and found.rest < len(text) // 2:
-                    # Of so much damage at least half is passed over at once: none is looked at again and again.
+                    # Skip at least half of so much damage at once, so that none is scanned again and again.
                     found.faults[len(found.spans)] = 0
                     found.spans.append((found.rest, len(text)))
                     found.skipped += len(text) - found.rest
@@ -301,7 +301,7 @@ class ChromeReader:
                     passing = True
                 cutter.push_back(text[found.rest :] + following, 0 if found.spans else len(text))
         if self._passing and 0 in found.faults:
-            # The end of what was passed over, and no event more.
+            # The end of what was skipped, not another event.
             found.spans.pop(0)
             found.faults = {nth - 1: fault for nth, fault in found.faults.items() if nth}
         self._passing = passing or (self._passing and not found.spans)
@@ -313,12 +313,12 @@ class ChromeReader:
         return self._salvage(worker, texts, found.faults)
 
     def _see_end(self, text: bytes) -> None:
-        """Note whether the element that a text ends in is an empty object."""
+        """Record whether the last element of a text is an empty object."""
         if text.strip():
             self._closing = _CLOSING.search(text) is not None
 
     def _take_back(self) -> bytes:
-        """Take back the pieces cut after one that was cut wrongly, and return their bytes."""
+        """Take back the pieces cut after a wrong cut, and return their bytes."""
         taken = b""
         while self._flying:
             piece = self._flying.popleft()
@@ -346,12 +346,12 @@ class ChromeReader:
         return self._load_texts(worker, whole)
 
     def _refuse(self, nth: int, reason: str, text: bytes, fault: int | None = None) -> None:
-        # Of a million the first are shown: more would be a second copy of the text.
+        # Only the first samples are kept: more would be a second copy of the text.
         if len(self._refused) < LIMIT or nth < max(self._refused):
             self._refused[nth] = reason, sample(text, EVENT_KEYS, fault)
 
     def _load_texts(self, worker: _Worker, texts: list[bytes]) -> Batch:
-        """Load events; those that the parser still refuses are found by halving and rejected."""
+        """Load events; those that the parser still refuses are found by bisection and rejected."""
         if not texts:
             return Batch(0, 0, suspect=False)
         doubtful = [(0, len(texts))]
@@ -375,7 +375,7 @@ class ChromeReader:
         cutter, notes = self.cutter, self.notes
         notes.skipped += cutter.outline.skipped
         if self._closing and not cutter.truncated and self.events > self._first + 1:
-            # The format's way to end the array, not damage; an empty object elsewhere is an event without its fields.
+            # Some writers end the array so; it is not damage, but an empty object elsewhere is an event without fields.
             notes.withdraw(self.events - 1)
         partial = cutter.partial.strip()
         if partial.count(b'"ph"') > 1:
@@ -386,12 +386,12 @@ class ChromeReader:
         elif cutter.truncated:
             notes.truncate(self.events, "the file ends inside its array of events", shown)
         elif not cutter.outline.whole:
-            # No sample: what stands around the array may be secret.
+            # No sample: what surrounds the array may be secret.
             notes.truncate(self.events, "what follows the array of events is not whole")
 
 
 def _done(parse: Callable[..., Batch], *arguments: object) -> Future[Batch]:
-    """Parse at once; the outcome in the form a pool gives it."""
+    """Parse immediately; return the result as a pool would."""
     future: Future[Batch] = Future()
     try:
         future.set_result(parse(*arguments))

@@ -1,4 +1,4 @@
-"""Device processes that were named after their events: the events move to the device lane."""
+"""Moves events of device processes that were named only after their events to the device lane."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..lanes import copy_options
 if TYPE_CHECKING:
     import duckdb
 
-#: Processes that stand for a device, by the metadata event that names them (JAX, Ascend).
+#: Processes that represent a device, by the metadata event that names them (JAX, Ascend).
 DEVICE_PROCESSES = """
 SELECT DISTINCT pid, args->>'$.name' AS process FROM {source}
 WHERE ph = 'M' AND name = 'process_name' AND regexp_matches(args->>'$.name', '^(/device:|Ascend Hardware)')
@@ -21,7 +21,7 @@ ORDER BY ALL
 
 
 def relane(connection: duckdb.DuckDBPyConnection, folder: Path, known: set[str]) -> list[str]:
-    """Move events of device processes that the reader did not know of; return the names of all device processes."""
+    """Move events of device processes that the reader did not recognise; return the names of all device processes."""
     meta = sorted((folder / "lane=meta").glob("*.parquet"))
     if not meta:
         return []

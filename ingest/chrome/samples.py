@@ -1,4 +1,4 @@
-"""What is shown of an element that was rejected."""
+"""Samples of rejected elements."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _BYTES = 1000
 
 
 def sample(text: bytes, known: frozenset[str], fault: int | None = None) -> bytes:
-    """Return what may be shown of an element that was rejected: the text of one event, as far as it is one.
+    """Return the part of a rejected element that may be shown: the text of one event, as far as it is one.
 
-    It ends where the grammar breaks, and before a key that no event has: what follows may stand around the array,
+    It ends at a syntax error, and before a key that no event has: what follows may surround the array
     and be secret.
     """
     shown = text[: _BYTES if fault is None else min(fault, _BYTES)]

@@ -1,8 +1,8 @@
-"""Exact structure of JSON text: where elements are, where the grammar breaks, and where the next event begins.
+"""Exact structure of JSON text: where elements are, where the syntax breaks, and where the next event begins.
 
-This is the careful way through a file: some 50 MB/s, against 700 MB/s of the parser. The reader takes it for the
-few bytes around the event array, and where a piece of the array did not parse. What is damaged is found by the grammar
-of objects and arrays; the values between the brackets are the parser's to judge.
+This is the careful way through a file: some 50 MB/s, compared with 700 MB/s of the parser. The reader uses it for the
+few bytes around the event array, and where a piece of the array did not parse. It finds damage by the syntax
+of objects and arrays; the values between the brackets are left to the parser.
 """
 
 from __future__ import annotations
@@ -13,52 +13,52 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-# Strings may be megabytes long, and so may space: the repeats are possessive, so that matching remembers nothing of
-# its way, and a token that fails is not tried again from each of its bytes.
+# Strings and white space may be megabytes long: possessive repeats keep the regex engine from storing backtracking
+# state, and from retrying a failed token at each of its bytes.
 _SPACE = rb"[ \t\n\r]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _SCALAR = rb'[^ \t\n\r"{}\[\],:]++'
-#: Space and a string, a bracket, comma or colon, a run of anything else, or a quote that no quote closes; or the end.
+#: White space and a string, a bracket, comma or colon, a run of anything else, or an unclosed quote; or the end.
 TOKEN = re.compile(rb"%s(?:(%s)|([{}\[\],:])|(%s)|(\")|\Z)" % (_SPACE, _STRING, _SCALAR), re.DOTALL)
 STRING_TOKEN, MARK, QUOTE = 1, 2, 4
-# Members with plain values, and plain items of an array, each with the comma after it: many tokens at one step. Arrays
+# Members with plain values, and plain items of an array, each with the comma after it: many tokens in one step. Arrays
 # of plain values, arrays of those, and objects of all these are plain here.
 _PLAIN = rb"(?:%s|%s)" % (_STRING, _SCALAR)
 _ROW = rb"(?:%s|\[%s(?:%s%s(?:,%s(?!\])|(?=\])))*+\])" % (_PLAIN, _SPACE, _PLAIN, _SPACE, _SPACE)
 _TABLE = rb"(?:%s|\[%s(?:%s%s(?:,%s(?!\])|(?=\])))*+\])" % (_PLAIN, _SPACE, _ROW, _SPACE, _SPACE)
 _OBJECT = rb"\{%s(?:%s%s:%s%%s%s(?:,%s(?!\})|(?=\})))*+\}" % (_SPACE, _STRING, _SPACE, _SPACE, _SPACE, _SPACE)
 _FLAT = rb"(?:%s|%s)" % (_TABLE, _OBJECT % _TABLE)
-#: What most events are.
+#: The shape of most events.
 _EVENT = re.compile(_OBJECT % _FLAT, re.DOTALL)
 _MEMBERS = re.compile(rb"(?:%s%s%s:%s%s%s,)*+" % (_SPACE, _STRING, _SPACE, _SPACE, _FLAT, _SPACE), re.DOTALL)
 _ITEMS = re.compile(rb"(?:%s%s%s,)*+" % (_SPACE, _TABLE, _SPACE), re.DOTALL)
 _BLANK = re.compile(_SPACE)
 _BETWEEN = re.compile(rb"[ \t\n\r,]*+")
-#: How an event begins.
+#: The beginning of an event.
 _BEGIN = re.compile(rb'\{%s"[^"\\]{1,64}+"%s:' % (_SPACE, _SPACE))
-#: How a further array of events begins, in this file or in one that was put behind it.
+#: The beginning of another array of events, in this file or in one concatenated to it.
 _ARRAY = re.compile(rb'"traceEvents"%s:%s\[' % (_SPACE, _SPACE))
 _DOCUMENT = re.compile(rb'\{%s"traceEvents"' % _SPACE)
-#: Bytes looked at before a brace: after a colon it begins a value and no event.
+#: Bytes inspected before a brace: after a colon it begins a value and not an event.
 _BEFORE = 256
-#: Bytes at the beginning of a file in which its array of events begins.
+#: Bytes at the beginning of a file within which its array of events must begin.
 _HEAD = 1 << 16
-#: Bytes that may be walked in vain in search of the next event, as a multiple of the text.
+#: Maximum bytes scanned in vain in search of the next event, as a multiple of the text.
 _TRIES = 8
 _COMMA, _COLON, _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b",:{}[]"
-#: Bytes of a damaged element looked at first for the end of its brackets.
+#: Bytes of a damaged element searched at first for the end of its brackets.
 _WINDOW = 4096
 
 
 class Outcome(enum.Enum):
-    """How the walk over an element ended."""
+    """How the scan of an element ended."""
 
     WHOLE = enum.auto()
     OPEN = enum.auto()
     FAULT = enum.auto()
 
 
-#: What the grammar wants next: a value, or the end of an array; a key, or the end of an object; a colon; a comma, or
+#: What the syntax expects next: a value, or the end of an array; a key, or the end of an object; a colon; a comma, or
 #: the end of either.
 VALUE, KEY, COLON, COMMA = range(4)
 
@@ -66,17 +66,17 @@ VALUE, KEY, COLON, COMMA = range(4)
 def element(  # noqa: C901 - one state machine
     text: bytes, start: int, opened: array[int] | None = None, *, around: int = 0, want: int = VALUE
 ) -> tuple[Outcome, int]:
-    """Walk over the element that begins at `start`; or, given the bracket around it, to the end of that one.
+    """Scan the element that begins at `start`; or, given the bracket around it, to the end of that one.
 
     Args:
-        text: holds the element.
-        start: where to begin.
-        opened: empty; takes the offsets of the brackets from `start` on that are open where the walk stops.
+        text: contains the element.
+        start: the offset to start at.
+        opened: an empty array; receives the offsets from `start` on of the brackets that are open where the scan stops.
         around: a bracket that is open at `start`, 0 for none.
-        want: what the grammar wants at `start`.
+        want: what the syntax expects at `start`.
 
     Returns:
-        WHOLE and its end; FAULT and where the grammar breaks; OPEN and the text's length where the text ends inside.
+        WHOLE and its end; FAULT and the offset of the error; OPEN and the text's length if the text ends inside.
     """
     if not around and (match := _EVENT.match(text, start)):
         return Outcome.WHOLE, match.end()
@@ -134,15 +134,15 @@ def element(  # noqa: C901 - one state machine
 
 @dataclass
 class Elements:
-    """What a careful look at the inside of an array found.
+    """Result of a careful scan of the inside of an array.
 
     Attributes:
         spans: [start, end) of each whole element, and of each damaged text between them, in order.
-        faults: for each damaged text, by its place in `spans`, where its grammar breaks, as an offset from its start.
-        rest: offset of an element that the text ends in; the text's length where it ends between elements.
-        end: offset of the bracket that closes the array, None when the text does not hold it.
-        closed: the bracket is there. Where it is lost, `end` is where what follows the array begins.
-        skipped: bytes of damaged text whose brackets do not match, so that its events cannot be separated.
+        faults: for each damaged text, by its index in `spans`, the offset of the syntax error from its start.
+        rest: offset of an element that the text ends in; the text's length if it ends between elements.
+        end: offset of the bracket that closes the array, None if the text does not contain it.
+        closed: the bracket is there. If it is missing, `end` is where what follows the array begins.
+        skipped: bytes of damaged text with unbalanced brackets, so that its events cannot be separated.
     """
 
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -156,13 +156,13 @@ class Elements:
 def elements(text: bytes, *, final: bool = False, between: bool = False, bare: bool = False) -> Elements:
     """Split the inside of a JSON array, given from the start of an element, into its elements.
 
-    What is damaged reaches to the next event that is whole. The bytes walked are at most a fixed multiple of the text.
+    Damaged text extends to the next whole event. The bytes scanned are at most a fixed multiple of the text.
 
     Args:
         text: the inside of the array, and what follows it.
-        final: no more text follows, so what is open here stays open.
-        between: the text ends between two elements, so a number that it ends in does not go on behind it.
-        bare: the array is all of the file, with no object around it.
+        final: no more text follows, so open brackets stay open.
+        between: the text ends between two elements, so a number at its end is complete.
+        bare: the array is the whole file, with no object around it.
     """
     return _Walk(text, final=final, between=between, bare=bare).elements()
 
@@ -174,9 +174,9 @@ class _Walk:
         self.text, self.final, self.between, self.bare = text, final, between, bare
         self.found = Elements(rest=len(text))
         self.spare = _TRIES * len(text)
-        #: Empty, but while an element is walked over.
+        #: Empty, except while an element is scanned.
         self.opened = array("q")
-        #: The walk in vain that came furthest: the brackets open where it stopped, and how and where it did.
+        #: The furthest failed scan: the brackets open where it stopped, and its outcome and offset.
         self.vain = array("q"), Outcome.FAULT, 0
 
     def elements(self) -> Elements:
@@ -209,7 +209,7 @@ class _Walk:
             at = after
 
     def _one(self, at: int) -> tuple[Outcome, int]:
-        """Walk over one element, and look at what follows: of no number or word, and of no array, is it the own end."""
+        """Scan one element, and check what follows: numbers, words and arrays do not show their own end."""
         text = self.text
         outcome, end = self._element(at)
         if outcome is not Outcome.WHOLE or text[at] == _OPEN_OBJECT:
@@ -221,7 +221,7 @@ class _Walk:
             return (outcome, end) if text[after] in (_COMMA, _CLOSE_ARRAY) else (Outcome.FAULT, after)
         if self.spare < 0 or self._begin(at + 1, end) is None:
             return outcome, end
-        # Events in an array among the events: where the other bracket is missing, this one is too many.
+        # An array of events among the events: if the other bracket is missing, this one is surplus.
         after = _end(_BETWEEN, text, end)
         if after == len(text):
             if self.between:
@@ -233,7 +233,7 @@ class _Walk:
         return Outcome.FAULT, at
 
     def _element(self, at: int) -> tuple[Outcome, int]:
-        """Walk over an element; of one that an earlier walk in vain left open, the end is known."""
+        """Scan an element; if an earlier failed scan left it open, its end is known."""
         opened, outcome, end = self.vain
         if at < end and (place := bisect_left(opened, at)) < len(opened) and opened[place] == at:
             return outcome, end
@@ -246,13 +246,13 @@ class _Walk:
         return outcome, end
 
     def _next(self, lost: int, fault: int) -> int | None:
-        """Find the event after damage that begins at `lost`; return where to go on, None where the text ends first."""
+        """Find the event after damage that begins at `lost`; return where to continue, None if the text ends first."""
         text, found = self.text, self.found
         if fault > lost and (end := self._brackets_end(lost)) is not None:
             found.faults[len(found.spans)] = fault - lost
             found.spans.append((lost, end))
             return end
-        # Where tries are used up, what was walked in vain is passed over.
+        # Once the tries are used up, the text scanned in vain is skipped.
         after, opened = lost + 1 if self.spare >= 0 else max(lost + 1, fault), None
         while (start := self._begin(after, len(text))) is not None:
             after = start + 1
@@ -282,7 +282,7 @@ class _Walk:
         return None
 
     def _begin(self, after: int, end: int) -> int | None:
-        """Return where text looks like the begin of an event; None where none does before `end`."""
+        """Return the next place that looks like the beginning of an event; None if there is none before `end`."""
         while match := _BEGIN.search(self.text, after, end):
             after = match.start()
             before = self.text[max(0, after - _BEFORE) : after].rstrip(b" \t\n\r")[-1:]
@@ -292,7 +292,7 @@ class _Walk:
         return None
 
     def _brackets_end(self, start: int) -> int | None:
-        """Return the end of a damaged element whose brackets match, if another may begin there and none before."""
+        """Return the end of a damaged element with balanced brackets, if another may begin there and none before."""
         text, window = self.text, _WINDOW
         if text[start] not in (_OPEN_OBJECT, _OPEN_ARRAY):
             return None
@@ -316,9 +316,9 @@ class _Walk:
         found.spans.append((start, start + length))
 
     def _end_after(self, lost: int, fault: int) -> bool:
-        """Find the end of the array after damage with no event behind it; whether there is one."""
+        """Find the end of the array after damage that no event follows; return whether there is one."""
         if not self.bare and self._follows(lost, KEY):
-            # The bracket itself is lost: what looked like an element is the first key after the array.
+            # The bracket is missing: what looked like an element is the first key after the array.
             self.found.rest = self.found.end = lost
             self.found.closed = False
             return True
@@ -331,7 +331,7 @@ class _Walk:
         return False
 
     def _follows(self, at: int, want: int) -> bool:
-        """Whether the rest of the text is what follows an array of events."""
+        """Whether the rest of the text is a valid continuation after an array of events."""
         if self.bare:
             return _end(_BLANK, self.text, at) == len(self.text)
         outcome, end = element(self.text, at, around=_OPEN_OBJECT, want=want)
@@ -339,7 +339,7 @@ class _Walk:
         return outcome is Outcome.WHOLE and _end(_BLANK, self.text, end) == len(self.text)
 
     def _ends(self, at: int) -> bool | None:
-        """Whether a bracket between two elements ends the array; None where only more text can show it."""
+        """Whether a bracket between two elements ends the array; None if more text is needed to decide."""
         text = self.text
         outcome, end = (Outcome.WHOLE if self.bare else Outcome.FAULT), at + 1
         if not self.bare and self.spare >= 0:
@@ -347,18 +347,18 @@ class _Walk:
             self.spare -= end - at
         blank = _end(_BLANK, text, end) == len(text)
         if outcome is Outcome.OPEN or (outcome is Outcome.WHOLE and blank):
-            # Of a long text that fits so far nobody waits for the end.
+            # If a long text fits so far, do not wait for its end.
             return True if self.final or _end(_BLANK, text, at + 1) < len(text) else None
         begins = self._begin(at, len(text))
         if outcome is Outcome.WHOLE and begins == _end(_BLANK, text, end) and self._is_document(begins):
-            # Two files one behind the other.
+            # Two concatenated files.
             return True
         if begins is not None and not _ARRAY.search(text, at, begins) and self._is_event(begins):
             return False
         return True if self.final else None
 
     def _is_document(self, start: int) -> bool:
-        """Whether an object has an array of events before anything that makes it an event itself."""
+        """Whether an object has an array of events before any key of an event."""
         until = self.text.find(b'"ph"', start, start + _HEAD)
         return _ARRAY.search(self.text, start, until if until >= 0 else start + _HEAD) is not None
 
@@ -368,7 +368,7 @@ class _Walk:
 
 
 def _matching(text: bytes, start: int, limit: int) -> int | None:
-    """Return the end of the element that begins at a bracket, by brackets and strings alone; None where it has none."""
+    """Return the end of the element that begins at a bracket, from brackets and strings only; None if it has none."""
     opened = bytearray()
     for match in TOKEN.finditer(text, start, limit):
         if match.lastindex == MARK:
@@ -386,6 +386,6 @@ def _matching(text: bytes, start: int, limit: int) -> int | None:
 
 
 def _end(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
-    """Return where a pattern that matches anywhere ends."""
+    """Return where a match of a pattern ends; the pattern matches anywhere."""
     match = pattern.match(text, at)
     return match.end() if match else at

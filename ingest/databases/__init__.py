@@ -1,1 +1,1 @@
-"""Databases that profilers export: those of Nsight Systems, rocprofiler-sdk, and Ascend's msprof."""
+"""Readers of databases that profilers export: Nsight Systems, rocprofiler-sdk, and Ascend's msprof."""

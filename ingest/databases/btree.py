@@ -1,9 +1,9 @@
-"""Rows of a SQLite table, many at once: the pages of its B-tree read as arrays, by the published format of the file.
+"""Reads many rows of a SQLite table at once: the pages of its B-tree as arrays, by the published file format.
 
 https://www.sqlite.org/fileformat2.html: a table is a tree of pages whose leaves hold cells. A cell is the size of a
-record, the number of the row and the record: the type of each value, then the values. What is not plain (rows that go
-on in other pages, records of fewer columns than the table has, values of another type than wanted, damage) is left to
-SQLite. Nothing is read by a number of the file before that is known to lie where it may.
+record, the row number and the record: the type of each value, then the values. What is not plain (rows that overflow
+into other pages, records with fewer columns than the table, values of an unwanted type, damage) is left to
+SQLite. Every offset from the file is checked before it is used.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-#: Types of pages: inner ones of a table's tree, and leaves; sizes of their headers.
+#: Page types: interior and leaf pages of a table's tree; sizes of their headers.
 _INNER, _LEAF = 5, 13
 _INNER_HEADER, _LEAF_HEADER = 12, 8
-#: Bytes of pages that are taken together: few enough for a column of them to stay in the processor's cache.
+#: Bytes of pages processed together: few enough for a column of them to stay in the processor's cache.
 _TOGETHER = 1 << 19
 #: More levels than a tree of 2^32 pages has.
 _MOST_LEVELS = 40
-#: Bytes of the longest number of varying length.
+#: Bytes of the longest varint.
 _LONGEST = 9
-#: Types of values: NULL is 0, then whole numbers, a real one, 0 and 1; two are none; then bytes (even) and texts (odd).
+#: Types of values: NULL is 0, then integers, a real, 0 and 1; two are unused; then blobs (even) and texts (odd).
 _REAL, _BYTES, _TEXT = 7, 12, 13
 _IS_WHOLE = np.array([True] * 7 + [False, True, True] + [False] * 118)
-#: Their sizes, of those whose type is one byte; by how many bits to shift 8 bytes that begin with a whole number.
+#: Their sizes, for one-byte types; the bits to shift 8 bytes that begin with an integer.
 _SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, *[0] * 4, *((kind - _BYTES) // 2 for kind in range(_BYTES, 128))], np.uint8)
 _SHIFTS = np.array([0, 56, 48, 40, 32, 16, 0, 0, 0, 0], np.int64)
 
 
 class _OddError(Exception):
-    """A page is not what a table's has to be."""
+    """A page is not as a table's must be."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Left:
     """Rows that are left to SQLite.
 
     Attributes:
-        after: the number of the row before them, None where there is none.
-        last: that of the last of them, None where they go on to the end of the table.
+        after: the row number before them, None if there is none.
+        last: the number of the last of them, None if they extend to the end of the table.
     """
 
     after: int | None
@@ -64,7 +64,7 @@ class Pages:
         """Open a file.
 
         Raises:
-            ValueError: its texts are not in UTF-8, or it is no such file.
+            ValueError: its texts are not in UTF-8, or it is not a SQLite file.
         """
         self._file = path.open("rb", buffering=0)
         header = self._file.read(100)
@@ -73,12 +73,12 @@ class Pages:
         if len(header) < 100 or self.size < 512 or int.from_bytes(header[56:60], "big") != 1:
             self.close()
             raise ValueError("no SQLite file with texts in UTF-8")
-        #: Bytes of a page that hold something.
+        #: The usable bytes of a page.
         self.usable = self.size - header[20]
         self._count = path.stat().st_size // self.size
 
     def read(self, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return pages side by side, and the padding; the first page of a file, which no table has, is 1."""
+        """Return pages side by side, with padding; page 1, the first of the file, is in no table."""
         if not ((numbers > 1) & (numbers <= self._count)).all():
             raise _OddError
         held = np.zeros(numbers.size * self.size + PADDING, np.uint8)
@@ -93,11 +93,11 @@ class Pages:
         return held
 
     def leaves(self, root: int) -> NDArray[np.int64]:
-        """Return the pages with the rows of a table, in their order."""
+        """Return the leaf pages of a table, in order."""
         level = np.array([root], np.int64)
         for _ in range(_MOST_LEVELS):
             if self.read(level[:1])[0] == _LEAF:
-                # All leaves are as deep; that the others are leaves is seen when they are read.
+                # All leaves have the same depth; the others are checked to be leaves when they are read.
                 return level
             held = self.read(level)
             if not (held[: -PADDING : self.size] == _INNER).all():
@@ -111,7 +111,7 @@ class Pages:
         raise _OddError
 
     def cells(self, held: NDArray[np.uint8], header: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the cells of pages with a header of this size begin, in their order, and the cells of each."""
+        """Return where the cells of pages with a header of this size begin, in order, and each page's cell count."""
         table = held[:-PADDING].reshape(-1, self.size)
         counts = table[:, 3].astype(np.int64) << 8 | table[:, 4]
         most = int(counts.max(initial=0))
@@ -130,12 +130,12 @@ class Pages:
 
 
 def read_rows(pages: Pages, root: int, columns: Sequence[str], wanted: Mapping[str, str]) -> Iterator[pa.Table | Left]:
-    """Yield the rows of a table in their order, texts as string views.
+    """Yield the rows of a table in order, with texts as string views.
 
     Args:
         pages: the file.
         root: the first page of the table.
-        columns: the names of its columns, none of which stands for the row's number.
+        columns: the names of its columns, none of which is an alias of the row number.
         wanted: those to read: name -> `int`, `real`, `text` or `bytes`.
     """
     after: int | None = None
@@ -162,7 +162,7 @@ class _Records:
     """The records of some cells."""
 
     def __init__(self, held: NDArray[np.uint8], cells: NDArray[np.int64], pages: Pages) -> None:
-        """Find where each record begins and ends, and the number of the last row."""
+        """Find the bounds of each record, and the number of the last row."""
         self._held = held
         size, at = _varints(held, cells)
         number = int(at[-1])
@@ -175,11 +175,11 @@ class _Records:
         self._end = self._begin + size
         self.last = _varint(bytes(held[number : number + _LONGEST]))
         page_end = cells - cells % pages.size + pages.usable
-        # Of larger ones only the beginning is in the page.
+        # Larger ones overflow: only their beginning is in the page.
         self._whole = bool(((size > 0) & (size <= pages.usable - 35) & (self._end <= page_end)).all())
 
     def table(self, columns: Sequence[str], wanted: Mapping[str, str]) -> pa.Table | None:
-        """Return the columns wanted, None where a record is not plain; see `read_rows`."""
+        """Return the wanted columns, None if a record is not plain; see `read_rows`."""
         import pyarrow as pa
 
         if not self._whole:
@@ -200,7 +200,7 @@ class _Records:
             if name in wanted:
                 found[name] = (kind, at)
             at = at + size
-        # Now, before any value is read: none lies outside of its record.
+        # Checked before any value is read, so that none is outside its record.
         if length.max() > 127 or not ((place <= values) & (values <= self._end) & (at <= self._end)).all():
             return None
         arrays = {name: self._column(*place, wanted[name]) for name, place in found.items()}
@@ -213,7 +213,7 @@ class _Records:
         )
 
     def _column(self, kind: NDArray[Any], at: NDArray[np.int64], wanted: str) -> pa.Array | None:
-        """Return values by their types and places, None where one is not as wanted."""
+        """Return values by their types and positions, None if one is not as wanted."""
         import pyarrow as pa
 
         if not kind.any():
@@ -240,14 +240,14 @@ class _Records:
         return as_type(values, wanted)
 
     def _integers(self, kind: NDArray[Any], at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return whole numbers; 0 and 1 have types of their own."""
+        """Return integers; 0 and 1 have types of their own."""
         values: NDArray[np.int64] = from_each_byte(self._held, ">i8")[at].astype(np.int64)
         values >>= _SHIFTS.take(kind, mode="clip")
         return np.where(kind > _REAL, kind == 9, values) if kind.max(initial=0) > _REAL else values
 
 
 def _is_valid(texts: pa.Array) -> bool:
-    """Whether texts are in UTF-8."""
+    """Whether texts are valid UTF-8."""
     import pyarrow as pa
 
     try:
@@ -258,7 +258,7 @@ def _is_valid(texts: pa.Array) -> bool:
 
 
 def _varints(held: NDArray[np.uint8], at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return numbers of up to four bytes, and where they end; longer ones are larger than any page."""
+    """Return varints of up to four bytes, and where they end; longer ones exceed any page."""
     byte = held.take(at, mode="clip")
     value, behind = (byte & 127).astype(np.int64), at + 1
     more = np.flatnonzero(byte > 127)
@@ -272,7 +272,7 @@ def _varints(held: NDArray[np.uint8], at: NDArray[np.int64]) -> tuple[NDArray[np
 
 
 def _varint(data: bytes) -> int:
-    """Return the number that some bytes begin with; the ninth byte has 8 bits of it."""
+    """Return the varint that some bytes begin with; its ninth byte has 8 bits of the value."""
     value = 0
     for byte in data[: _LONGEST - 1]:
         value = value << 7 | byte & 127

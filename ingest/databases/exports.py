@@ -1,4 +1,4 @@
-"""Which profiler wrote a database: by its tables, whatever its name."""
+"""Recognises which profiler wrote a database, by its tables, regardless of its name."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Export(Protocol):
-    """What one profiler's databases hold.
+    """The databases of one profiler.
 
     Attributes:
-        what: how such a database is called.
+        what: the name of such a database.
         advice: what to do about one without events.
         strings: its table of texts, `id, value`.
-        parts: its tables of events, in the order in which they are read.
+        parts: its tables of events, in reading order.
     """
 
     what: str
@@ -37,26 +37,26 @@ class Export(Protocol):
     parts: list[Part]
 
     def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
-        """Return a batch of rows with what the part's SELECT needs beside its columns."""
+        """Return a batch of rows with the additional columns that the part's SELECT needs."""
 
     def reading(self, first: int, events: int) -> Reading:
-        """Return what it says of itself, once all is read: events from `first` to before `events` are its."""
+        """Return the facts about itself, after all is read; its events are those from `first` to before `events`."""
 
 
 def is_export(head: bytes, path: Path | None) -> bool:
-    """Whether a file's beginning is that of a database, or of a table in the folder of an export."""
+    """Whether a file's beginning is that of a database, or of a table in an export's folder."""
     if head.startswith(MAGICS):
         return path is not None and path.absolute() in table_files(path.absolute().parent)
     return head.startswith(MAGIC)
 
 
 def is_later_file(path: Path | None) -> bool:
-    """Whether a file is one of an export's folder, and not its first."""
+    """Whether a file is one of an export's folder, but not the first."""
     return path is not None and path.absolute() in table_files(path.absolute().parent)[1:]
 
 
 def is_known(path: Path) -> bool:
-    """Whether a file is a database of a profiler that is read, or may be one if it could be opened."""
+    """Whether a file is a database of a supported profiler, or may be one but cannot be opened."""
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
@@ -71,10 +71,10 @@ def is_known(path: Path) -> bool:
 
 
 def open_tables(source: Source) -> Tables:
-    """Open what a source is the beginning of.
+    """Open the tables that a source belongs to.
 
     Raises:
-        InputError: it cannot be read where it lies.
+        InputError: they cannot be read at their location.
     """
     if source.path is None:
         raise InputError("standard input: a SQLite database is read from a file; write it to one.")
@@ -88,10 +88,10 @@ def open_tables(source: Source) -> Tables:
 
 
 def export_of(tables: Tables, name: str) -> Export:
-    """Return what wrote the tables.
+    """Return the export format of the tables.
 
     Raises:
-        InputError: nobody knows them.
+        InputError: the format is unknown.
     """
     names = set(tables.columns)
     if Nsys.knows(names):

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset
 
-#: How the files of such a folder begin, and the formats by their endings.
+#: Magic bytes of the files in such a folder, and the formats by suffix.
 MAGICS = (b"PAR1", b"ARROW1")
 _FORMATS = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
-#: Tables of which such a folder has one, whatever was traced.
+#: Tables that such a folder always has one of, whatever was traced.
 _MARKS = frozenset({"META_DATA_EXPORT", "StringIds", "TARGET_INFO_SESSION_START_TIME"})
 
 
 def table_files(folder: Path) -> list[Path]:
-    """Return the files of the tables in an export's folder, by name; none of a folder that is no export."""
+    """Return the files of the tables in an export's folder, by name; empty for other folders."""
     with suppress(OSError):
         found = sorted(path for path in folder.iterdir() if path.suffix.lower() in _FORMATS and path.is_file())
         if _MARKS & {path.stem for path in found}:
@@ -33,7 +33,7 @@ class FolderTables:
     """The tables of a folder; see `Tables`."""
 
     def __init__(self, folder: Path) -> None:
-        """Look at the tables of a folder; one whose file is damaged has no columns."""
+        """Open the tables of a folder; one whose file is damaged has no columns."""
         import pyarrow as pa
         import pyarrow.dataset
 
@@ -75,7 +75,7 @@ class FolderTables:
         return [tuple(row.get(name) for name in columns) for row in found.to_pylist()]
 
     def batches(self, table: str, columns: Mapping[str, str]) -> Iterator[pa.Table]:
-        """Yield rows of a table in their order."""
+        """Yield rows of a table in order."""
         import pyarrow as pa
 
         there = [name for name in columns if name in self.columns[table]]
@@ -111,12 +111,12 @@ class FolderTables:
         return dict(zip(found.column("id").to_pylist(), found.column("value").to_pylist(), strict=True))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Release the files."""
         self._tables.clear()
 
 
 def _as(values: pa.Array, kind: str) -> pa.Array:
-    """Return a column as one of a type; values that are not of it are NULL."""
+    """Return a column converted to a type; values of other types are NULL."""
     import pyarrow as pa
 
     try:

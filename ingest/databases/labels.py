@@ -1,7 +1,7 @@
-"""The numbers that PyTorch's emit_nvtx writes behind a range's text, cut off many texts at once.
+"""Splits off the numbers that PyTorch's emit_nvtx appends to a range's text, for many texts at once.
 
-`aten::mul, seq = 5, op_id = 317177`: nearly every such text is the only one of its kind; without the numbers a few
-hundred are left, and what one of them says has to be asked once only.
+`aten::mul, seq = 5, op_id = 317177`: nearly every such text is unique; without the numbers a few
+hundred are left, and each of them needs to be interpreted only once.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 _COMMA = int.from_bytes(b", ", "little")
 _OP_ID = int.from_bytes(b"op_id = ", "little")
 _SEQ = int.from_bytes(b", seq = ", "little")
-#: Bytes of ", op_id = ", with one of a number and of a name the shortest text that is looked at.
+#: Bytes of ", op_id = "; the shortest text considered also has a digit and a character of the name.
 _LABEL = 10
 
 
 def cut(texts: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return texts without the numbers at their end, and the numbers `seq` and `op_id` as texts, NULL for none.
+    """Return texts without the numbers at their end, and the numbers `seq` and `op_id` as texts, NULL if missing.
 
-    A `seq` is only looked for before an `op_id`. Numbers of more than 16 digits stay where they are.
+    A `seq` is only searched before an `op_id`. Numbers of more than 16 digits are left in the text.
 
     Args:
-        texts: strings, or views of strings.
+        texts: strings, or string views.
     """
     import pyarrow as pa
 
@@ -57,7 +57,7 @@ def cut(texts: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
 def _number(
     held: NDArray[np.uint8], end: NDArray[np.int64], least: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where the digits before each place begin, at most 16; and whether there are any, none before `least`."""
+    """Return where the digits before each position begin, at most 16, not before `least`; and whether there are any."""
     count = _digits(held, end)
     long = np.flatnonzero(count == 8)
     count[long] += _digits(held, end[long] - 8)
@@ -66,8 +66,8 @@ def _number(
 
 
 def _digits(held: NDArray[np.uint8], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many of the 8 bytes before each place are digits that end there."""
+    """Return how many of the 8 bytes before each position are consecutive digits that end there."""
     eight = from_each_byte(held, "<u8")[np.maximum(end - 8, 0)].view(np.uint8)
-    # A byte of 1 for each that is no digit; the exponent of the whole tells the last of them.
+    # Non-digits become a byte of 1; the exponent of the whole word shows the last of them.
     other = (eight - ord("0") > 9).view("<u8").astype(np.float64)
     return np.where(other > 0, 7 - ((other.view(np.int64) >> 52) - 1023 >> 3), 8)

@@ -1,7 +1,7 @@
 """Databases of Ascend's profilers (`msprof_*.db`, `ascend_pytorch_profiler_*.db`): tasks, collectives, calls, ranges.
 
-Made to the documented tables; no database of a real run was at hand. Tasks become rows as the table of kernels has them
-(kernel_details.csv), so that all questions about those work. Texts are ids into STRING_IDS; times are ns since 1970.
+Made from the documented tables; no database of a real run was available. Tasks become rows like those of the table of
+kernels (kernel_details.csv), so that queries about those work. Texts are ids into STRING_IDS; times are ns since 1970.
 Names of hosts and the captured environment are never read.
 """
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 _SPAN = {"start_ns": "startNs", "end_ns": "endNs"}
 _TIMES = {"startNs": "int", "endNs": "int"}
 _THREAD = {"pid": "globalTid >> 32", "tid": "globalTid & 4294967295"}
-#: Types of elements by what ENUM_HCCL_DATA_TYPE calls them.
+#: Types of elements by their names in ENUM_HCCL_DATA_TYPE.
 _ELEMENTS = {
     "FP16": "float16", "FP32": "float32", "FP64": "float64", "BFP16": "bf16", "INT8": "int8", "INT16": "int16",
     "INT32": "int32", "INT64": "int64", "UINT8": "uint8", "UINT16": "uint16", "UINT32": "uint32", "UINT64": "uint64",
 }  # fmt: skip
-#: Of an operator's description the texts: the lake's name -> column.
+#: The texts in an operator's description: the lake's name -> column.
 _DESCRIBED = {
     "op_type": "opType", "core": "core", "op_state": "opState", "input_shapes": "inputShapes",
     "input_dtypes": "inputDataTypes", "input_formats": "inputFormats", "output_shapes": "outputShapes",
     "output_dtypes": "outputDataTypes", "output_formats": "outputFormats",
 }  # fmt: skip
-#: And its numbers, under all names that versions give them.
+#: Its numbers, with their names in all versions.
 _NUMBERS = {"block_num": ("blockNum", "blockDim"), "mix_block_num": ("mixBlockNum", "mixBlockDim"), "wait": ("waitNs",)}
 _TASK_NUMBERS = {"task_id": "taskId", "model_id": "modelId", "context_id": "contextId"}
 _TASK_NAMES = ("name", "kind", *_DESCRIBED.values())
 
 
 def _text(column: str) -> str:
-    """Return the SQL of a text cell as JSON: as in the table, N/A where there is nothing."""
+    """Return the SQL of a text cell as JSON: as in the table of kernels, N/A if empty."""
     return json_text(f"coalesce({column}, 'N/A')")
 
 
@@ -55,7 +55,7 @@ _TASKS = Part(
     events(
         lane="'device'",
         ph="'X'",
-        # Parts of collectives are no operations beside them.
+        # Parts of collectives are not additional operations.
         category="CASE WHEN of_collective = 1 THEN 'npu_task' ELSE 'kernel' END",
         name="coalesce(name, kind, 'task without a name')",
         pid="deviceId",
@@ -123,7 +123,7 @@ _OPERATORS = Part(
             Fwd_thread_id="fwdThreadId",
             Input_type=json_text("inputDtypes"),
             connection__id="connectionId",
-            # Numbers of calls and of tasks among others; where CONNECTION_IDS has them, connectionId is its row.
+            # Numbers of related calls and tasks; if CONNECTION_IDS has them, connectionId is its row.
             connections="connections",
         ),
         **_THREAD,
@@ -165,7 +165,7 @@ class Msprof:
     strings = "STRING_IDS"
 
     def __init__(self, tables: SqliteTables) -> None:
-        """Define the tasks as joins with what describes them."""
+        """Define the tasks as joins with their descriptions."""
         self.tables = tables
         self.parts = [_TASKS, _COLLECTIVES, _OPERATORS, _CALLS, _RANGES, _STEPS]
         described = set(tables.columns.get("COMPUTE_TASK_INFO", ()))
@@ -202,11 +202,11 @@ class Msprof:
 
     @staticmethod
     def knows(names: set[str]) -> bool:
-        """Whether tables of these names are such a database."""
+        """Whether tables with these names are such a database."""
         return "STRING_IDS" in names and bool({"TASK", "CANN_API", "PYTORCH_API", "COMMUNICATION_OP"} & names)
 
     def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
-        """Return a batch; of collectives, with the device that they do not name and the names of element types."""
+        """Return a batch; for collectives, with the device, which they lack, and the names of element types."""
         import pyarrow as pa
 
         if part is _COLLECTIVES:
@@ -216,7 +216,7 @@ class Msprof:
         return batch
 
     def reading(self, first: int, events: int) -> Reading:
-        """Return what the database says of itself."""
+        """Return the facts about the database."""
         facts: dict[str, Any] = {"format": "ascend"}
         for (name,) in self.tables.rows("NPU_INFO", ("name",))[:1]:
             facts["device_name"] = str(name)

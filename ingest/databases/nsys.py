@@ -1,7 +1,7 @@
-"""Exports of Nsight Systems (`nsys export`): what of them becomes events, and what they say of themselves.
+"""Exports of Nsight Systems (`nsys export`): the tables that become events, and facts about the capture.
 
-Tables and columns differ between releases: each may be missing. A process is bits 24 to 47 of a serialized id, a thread
-the 24 below. Correlations count in each process, so that those of events have the process above their 32 bits.
+Tables and columns differ between releases: any may be missing. A process is bits 24 to 47 of a serialized id, a thread
+the 24 below. Correlations are per process, so those of events have the process above their 32 bits.
 Environment, command line, host and user are never read; nor are texts that no event names.
 """
 
@@ -19,10 +19,10 @@ from .tables import Tables
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Tables by which one knows such an export; of ours with any of them.
+#: An export has at least one of these tables, or one with the prefix below.
 MARKS = frozenset({"META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME", "NVTX_EVENTS"})
 _MARK_PREFIX = "CUPTI_ACTIVITY_KIND_"
-#: Columns that rows of events have, in tables that are not read.
+#: Columns that identify tables of events, among tables that are not read.
 _TIMES = frozenset({"start", "timestamp", "rawTimestamp"})
 _EXPORT = {"EXPORT_SCHEMA_VERSION": "schema_version", "EXPORT_PRODUCT_VERSION": "product_version"}
 _GPU = ("id", "name", "totalMemory", "computeMajor", "computeMinor", "smCount")
@@ -36,23 +36,23 @@ class Nsys:
     advice = "export the report again, with all its tables: nsys export --type sqlite FILE.nsys-rep"
 
     def __init__(self, tables: Tables) -> None:
-        """Look at what the tables say before any event is read."""
+        """Read the descriptive tables before any event."""
         self.tables = tables
         self.parts: list[Part] = [*PARTS, PROCESS_NAMES, THREAD_NAMES]
         self._schemas = payload_schemas(tables)
         self._gpus = self._moved_devices()
-        #: Pairs of process and device that an operation has.
+        #: Pairs of process and device that operations have.
         self._places: set[tuple[int, int]] = set()
-        #: Of communicators: ranks, and the rank of the process that made it.
+        #: Communicators: their ranks, and the rank of the process that created it.
         self._communicators: dict[int, set[tuple[int, int]]] = {}
 
     @staticmethod
     def knows(names: set[str]) -> bool:
-        """Whether tables of these names are such an export."""
+        """Whether tables with these names are such an export."""
         return bool(MARKS & names) or any(name.startswith(_MARK_PREFIX) for name in names)
 
     def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
-        """Return a batch with what its SELECT needs beside its columns."""
+        """Return a batch with the additional columns that its SELECT needs."""
         if "deviceId" in part.columns:
             batch = self._with_devices(part, batch)
         if part.table == "NVTX_EVENTS":
@@ -61,7 +61,7 @@ class Nsys:
         return batch
 
     def reading(self, first: int, events: int) -> Reading:
-        """Return what the export says of itself."""
+        """Return the facts about the export."""
         tables, keys = self.tables, dict[str, Any]()
         for start, *_ in tables.rows("TARGET_INFO_SESSION_START_TIME", ("utcEpochNs",)):
             keys["baseTimeNanoseconds"] = start
@@ -88,7 +88,7 @@ class Nsys:
         return Reading(keys, metadata={"files": [about]}, facts={"format": "nsys"} | self._ranks())
 
     def _with_devices(self, part: Part, batch: pa.Table) -> pa.Table:
-        """Note who uses which device, and number devices as the machine does where processes number them apart."""
+        """Record which process uses which device, and number devices as the machine does if processes differ in it."""
         import pyarrow as pa
 
         pairs = pa.table({"pid": batch.column("globalPid"), "device": batch.column("deviceId")})
@@ -106,7 +106,7 @@ class Nsys:
         return batch
 
     def _moved_devices(self) -> dict[tuple[int, int], int]:
-        """Return the GPU of a process's device, where one number stands for several GPUs (CUDA_VISIBLE_DEVICES)."""
+        """Return the GPU of a process's device, if one number means several GPUs (CUDA_VISIBLE_DEVICES)."""
         rows = self.tables.rows("TARGET_INFO_CUDA_DEVICE", ("pid", "cudaId", "gpuId"))
         found = {(pid, device): gpu for pid, device, gpu in rows if None not in (pid, device, gpu)}
         meant: dict[int, set[int]] = {}
@@ -115,7 +115,7 @@ class Nsys:
         return found if any(len(gpus) > 1 for gpus in meant.values()) else {}
 
     def _payloads(self, column: pa.ChunkedArray) -> pa.Array:
-        """Return payloads as the members of a JSON object; most are there many times, and are decoded once."""
+        """Return payloads as the members of a JSON object; most repeat, and each is decoded once."""
         import pyarrow as pa
 
         if column.null_count == len(column):
@@ -134,7 +134,7 @@ class Nsys:
             self._communicators.setdefault(communicator, set()).add((ranks, rank))
 
     def _ranks(self) -> dict[str, Any]:
-        """Return the ranks: of one process NCCL's, where it says so; of several with a device each, their devices."""
+        """Return the ranks: for one process from NCCL, if known; for several with a device each, their devices."""
         processes = {pid for pid, _ in self._places}
         largest = max((made for made in self._communicators.values()), key=max, default=set())
         facts: dict[str, Any] = {}

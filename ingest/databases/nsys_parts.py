@@ -1,7 +1,7 @@
-"""Tables of events of Nsight Systems, and what a row becomes: names and lanes of Kineto, as far as they go.
+"""Tables of events of Nsight Systems, and their mapping to Kineto's names and lanes, as far as possible.
 
-So a question about a trace of PyTorch's profiler is one about an export, too: ranges of emit_nvtx are operators, other
-ranges annotations, calls of the runtime launch what shares their correlation.
+So a query about a trace of PyTorch's profiler also works for an export: ranges of emit_nvtx are operators, other
+ranges annotations, and runtime calls launch what shares their correlation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PLACE = dict.fromkeys(("deviceId", "contextId", "greenContextId", "streamId", "
 
 
 def _correlation(column: str) -> str:
-    # Above the 32 bits in which a process counts stands the process.
+    # A correlation is unique within a process only, so the process is put above its 32 bits.
     return f"(coalesce({process(column)}, 0) << 32) | nullif(correlationId, 0)"
 
 
@@ -70,7 +70,7 @@ _KERNELS = Part(
     lane="device",
 )
 
-#: Directions of copies as Kineto writes them, by copyKind from 0, and kinds of memory by memKind.
+#: Directions of copies as in Kineto, by copyKind from 0, and kinds of memory by memKind.
 _COPIES = (
     "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "HtoD (Unified)",
     "DtoH (Unified)", "DtoD (Unified)",
@@ -79,7 +79,7 @@ _MEMORY = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", 
 
 
 def _listed(names: tuple[str, ...], column: str) -> str:
-    # Lists begin at 1; what lies beyond is NULL.
+    # SQL lists start at 1; a missing element is NULL.
     return f"{list(names)}[{column} + 1]"
 
 
@@ -133,7 +133,7 @@ _GRAPHS = Part(
 )
 
 _CALL = _TIMES | dict.fromkeys(("globalTid", "correlationId", "nameId", "returnValue"), "int")
-#: Nsight Systems writes the version of a call's interface behind its name, as in cudaLaunchKernel_v7000.
+#: Nsight Systems appends the version of a call's interface to its name, as in cudaLaunchKernel_v7000.
 _VERSION = r"'_v\d+$'"
 _NAMED = f"""
 SELECT
@@ -176,7 +176,7 @@ def _library(table: str, category: str) -> Part:
     )
 
 
-#: Names of waits as Kineto writes them, by syncType from 0.
+#: Names of waits as in Kineto, by syncType from 0.
 _WAITS = ("Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync")
 _SYNCHRONIZATIONS = Part(
     "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
@@ -220,13 +220,13 @@ def _overhead(table: str) -> Part:
     )  # fmt: skip
 
 
-#: In the order in which they are read.
+#: In reading order.
 PARTS = (
     _KERNELS, _COPIED, _SET, _GRAPHS, _SYNCHRONIZATIONS, _CUDA_EVENTS, _CALLS, NVTX,
     _library("CUDNN_EVENTS", "cudnn"), _library("CUBLAS_EVENTS", "cublas"), _library("OSRT_API", "osrt"),
     _overhead("CUPTI_ACTIVITY_KIND_OVERHEAD"), _overhead("PROFILER_OVERHEAD"),
 )  # fmt: skip
-#: Tables of what devices do; a wait of the host names a device, too, but not always its own.
+#: Tables of device operations; a wait on the host names a device too, but not always its own.
 OPERATIONS = frozenset(part.table for part in (_KERNELS, _COPIED, _SET, _GRAPHS))
 PROCESS_NAMES = Part(
     "PROCESSES",

@@ -1,7 +1,7 @@
-"""NVTX ranges and marks as events: operators, modules and annotations, as PyTorch's profiler would have written them.
+"""NVTX ranges and marks as events: operators, modules and annotations, as PyTorch's profiler would write them.
 
-emit_nvtx of PyTorch labels its ranges: `aten::mul, seq = 5, op_id = 317177, sizes = [[2, 3], []]`. The hooks that
-vLLM, SGLang and TensorRT-LLM put around modules name them: `{'Module': 'model.layers.3.mlp', ...}`.
+emit_nvtx of PyTorch labels its ranges: `aten::mul, seq = 5, op_id = 317177, sizes = [[2, 3], []]`. The hooks of
+vLLM, SGLang and TensorRT-LLM around modules name them: `{'Module': 'model.layers.3.mlp', ...}`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 #: Types of rows: a mark, a range of a thread's stack, a range from start to end.
 _MARK, _PUSHED, _STARTED = 34, 59, 60
-#: Of labelled ranges those that are no operators but scopes of the user's program.
+#: Labelled ranges that are not operators but scopes of the user's program.
 _SCOPE = "#|^(DistributedDataParallel|FullyShardedDataParallel|FSDP)|^(nccl|gloo|mpi):"
-#: Texts whose labels are cut off together: few enough for their places to stay in the processor's cache.
+#: Texts whose labels are split off together: few enough for their positions to stay in the processor's cache.
 _AT_ONCE = 8192
 _INTEGERS = ("int64Value", "uint64Value", "int32Value", "uint32Value")
 _REALS = ("doubleValue", "floatValue")
@@ -31,13 +31,13 @@ def _label(name: str, pattern: str) -> str:
     return f"nullif(regexp_extract(labels, ', {name} = ({pattern})', 1), '')"
 
 
-#: The last number in a module's path is its instance, what is left its class: model.layers.mlp_3.
+#: The last number in a module's path is its instance, the rest its class: model.layers.mlp_3.
 _MODULE = (
     r"'nn.Module: ' || regexp_replace(module, '\.\d+', '', 'g') || '_'"
     r" || coalesce(nullif(regexp_extract(module, '^.*\.(\d+)', 1), ''), '0')"
 )
 _SIZES = "replace(" + _label("sizes", r"\[\[.*?\]\]|\[\]") + ", ' ', '')"
-#: Of each text what stands before its labels, the labels, and the name of the module whose call it is.
+#: The parts of each text: the part before its labels, the labels, and the name of the module that is called.
 _SAID = f"""
 SELECT
     nth, called, CASE WHEN labels IS NOT NULL THEN 'yes' END AS labelled,

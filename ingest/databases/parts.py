@@ -1,4 +1,4 @@
-"""What of an export becomes events: a table, its columns, and the SELECT that makes events of a batch of its rows."""
+"""Maps an export's tables to events: a table, its columns, and the SELECT that turns a batch of rows into events."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from ...engine.schema import EVENT_COLUMNS
 
-#: The relation that a part's SELECT reads: the columns of the part, those added to them, and nth, from 0 in a batch.
+#: The relation that a part's SELECT reads: the part's columns, the additional ones, and nth, from 0 in a batch.
 ROWS = "rows_of_export"
-#: The relation that a part asks about its texts: `text`, and nth, from 0; each text is there once.
+#: The relation of a part's distinct texts: `text`, and nth, from 0.
 TEXTS = "texts_of_export"
 
 
@@ -20,12 +20,12 @@ class Part:
     Attributes:
         table: its name.
         columns: those that are read: name -> `int`, `real`, `text` or `bytes`.
-        events: the SELECT that makes an event of each row of `ROWS`, see `events`.
-        names: columns that hold ids of texts; each becomes its text.
-        said: columns of texts that repeat -> the SELECT from `TEXTS` of what each text says: nth, and columns of text
+        events: the SELECT that turns each row of `ROWS` into an event, see `events`.
+        names: columns with ids of texts, which are replaced by the texts.
+        said: columns of repeating texts -> the SELECT from `TEXTS` that interprets each text: nth, and text columns
             that are added to the rows.
-        digits: columns of texts without letters; none holds a credential.
-        lane: the lane that all events of a batch are likely of, if of one.
+        digits: text columns without letters, which cannot hold credentials.
+        lane: the likely lane of all events of a batch, if it is a single one.
     """
 
     table: str
@@ -38,12 +38,12 @@ class Part:
 
 
 def events(rows: str = ROWS, /, **columns: str) -> str:
-    """Return the SELECT that makes an event of each row: `lane` and event columns as SQL; those not given are NULL.
+    """Return the SELECT that turns each row into an event: `lane` and event columns as SQL; missing ones are NULL.
 
-    Of a part that has times, rows without a start are rejected.
+    If the part has times, rows without a start are rejected.
 
     Args:
-        rows: the relation of rows, if it is another one than `ROWS`.
+        rows: the relation of rows, if not `ROWS`.
         columns: the SQL of each column; `lane` and `ph` see the columns of the event, the others those of the rows.
     """
     lane = columns.pop("lane")
@@ -54,7 +54,7 @@ def events(rows: str = ROWS, /, **columns: str) -> str:
         "dur_ns": "end_ns - start_ns",
     }
     if "start_ns" in columns:
-        # A beginning without its end waits with those of other formats, and is counted.
+        # A begin without an end waits with those of other formats, and is counted.
         lane = f"CASE WHEN start_ns IS NULL THEN 'rejected' WHEN ph = 'B' THEN 'pair' ELSE {lane} END"
     listed = ", ".join(
         f"CAST({given.get(name, 'NULL')} AS {kind}) AS {name}"
@@ -70,9 +70,9 @@ def events(rows: str = ROWS, /, **columns: str) -> str:
 
 
 def arguments(**members: str) -> str:
-    """Return the SQL of a JSON object: member -> the SQL of its JSON text; NULL members are left out, or all of it.
+    """Return the SQL of a JSON object, NULL if it is empty: member -> the SQL of its JSON text; NULL ones are left out.
 
-    An underscore in a member's name stands for a space, two for one of them. `members` is the SQL of several members.
+    An underscore in a member's name means a space, two an underscore. `members` is the SQL of several members.
     """
     given = {name.replace("__", "\0").replace("_", " ").replace("\0", "_"): text for name, text in members.items()}
     written = ", ".join(text if name == "members" else f"'\"{name}\": ' || ({text})" for name, text in given.items())
@@ -80,12 +80,12 @@ def arguments(**members: str) -> str:
 
 
 def process(column: str) -> str:
-    """Return the SQL of the process of one of Nsight Systems' serialized ids."""
+    """Return the SQL of the process in one of Nsight Systems' serialized ids."""
     return f"({column} >> 24) & 16777215"
 
 
 def thread(column: str) -> dict[str, str]:
-    """Return the SQL of the event columns that a serialized thread has."""
+    """Return the SQL of the event columns for a serialized thread."""
     return {"pid": process(column), "tid": f"{column} & 16777215"}
 
 

@@ -1,4 +1,4 @@
-"""Payloads of NVTX ranges, which libraries such as NCCL attach: numbers by the schemas that the export describes.
+"""Payloads of NVTX ranges, attached by libraries such as NCCL: numbers, by the schemas described in the export.
 
 A payload is a header of 32 bytes (domain, flags, schema, flags, size of the payload, size of all) and the schema's
 entries at their offsets, little-endian.
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from .tables import Tables
 
 _HEADER = struct.Struct("<IIIIQQ")
-#: Formats of entries by their type (nvtxToolsExtPayload.h); of others, such as texts, nothing is read.
+#: Formats of entries by their type (nvtxToolsExtPayload.h); other types, such as texts, are not read.
 _FORMATS = {
     1: "b", 2: "B", 3: "h", 4: "i", 5: "I", 6: "q", 7: "Q", 8: "q", 9: "Q",
     11: "b", 12: "B", 13: "h", 14: "H", 15: "i", 16: "I", 17: "q", 18: "Q", 19: "f", 20: "d", 22: "Q",
 }  # fmt: skip
-#: From here on types are enumerations and structures that the program registered; those of 4 bytes are read as numbers.
+#: From here on types are enumerations and structures registered by the program; those of 4 bytes are read as numbers.
 _REGISTERED = 1 << 24
 
 
@@ -34,7 +34,7 @@ def payload_schemas(tables: Tables) -> dict[tuple[int, int], list[_Entry]]:
     """Return the entries of each schema, by domain and schema."""
     schemas: dict[tuple[int, int], list[_Entry]] = {}
     columns = ("domainId", "schemaId", "idx", "type", "name", "offset")
-    # Several processes describe the same schema.
+    # Several processes may describe the same schema.
     for domain, schema, _, kind, name, offset in sorted(
         set(tables.rows("NVTX_PAYLOAD_SCHEMA_ENTRIES", columns)),
         key=lambda row: [(one is None, one) for one in row[:3]],
@@ -46,7 +46,7 @@ def payload_schemas(tables: Tables) -> dict[tuple[int, int], list[_Entry]]:
 
 
 def decode(data: bytes, schemas: Mapping[tuple[int, int], Sequence[_Entry]]) -> dict[str, int | float]:
-    """Return the numbers of a payload by their names; none of one whose schema is unknown, or that is cut off."""
+    """Return the numbers of a payload by name; empty if its schema is unknown, or the payload is truncated."""
     if len(data) < _HEADER.size:
         return {}
     domain, _, schema, *_ = _HEADER.unpack_from(data)
@@ -58,5 +58,5 @@ def decode(data: bytes, schemas: Mapping[tuple[int, int], Sequence[_Entry]]) -> 
 
 
 def to_json(numbers: Mapping[str, int | float]) -> str | None:
-    """Return numbers as the members of a JSON object, without its braces; None without any."""
+    """Return numbers as the members of a JSON object, without its braces; None if there are none."""
     return json.dumps(numbers, ensure_ascii=False)[1:-1] or None

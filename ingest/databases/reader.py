@@ -1,7 +1,7 @@
-"""Reader of databases that profilers export: which one it is, its tables batch by batch into lanes, in their order.
+"""Reader of databases that profilers export: recognises the format, and reads its tables in order, batch by batch.
 
-A batch is read by this thread and stored by others: as many as there are writers but one. Events are numbered through
-all tables, in the order in which they are read.
+This thread reads batches and others store them: one fewer than there are writers. Events are numbered across
+all tables, in reading order.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from .tables import DamagedError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Texts that are held for the batches to come.
+#: Maximum number of texts cached for later batches.
 _MOST_TEXTS = 200_000
 _NO_EVENT = "no time within 2^62 nanoseconds of zero"
 
 
 @dataclass
 class _Stored:
-    """What became of a batch.
+    """The result of storing a batch.
 
     Attributes:
-        lane: the lane of all of its rows, None where they have several, or are few.
-        rejected: rows that are no events.
+        lane: the lane of all of its rows, None if they have several, or are few.
+        rejected: number of rows that are not events.
         samples: some of them.
-        redacted: credentials that were replaced.
+        redacted: number of credentials replaced.
     """
 
     lane: str | None
@@ -51,7 +51,7 @@ class _Stored:
 
 @dataclass
 class _Worker:
-    """A writer, what it knows of texts, and the storing under way: of which table, from which event on."""
+    """A writer, its cache of texts, and the running task: of which table, from which event on."""
 
     writer: LaneWriter
     said: Said = field(default_factory=Said)
@@ -65,9 +65,9 @@ class DatabaseReader:
     """Reads the events of one export into lanes.
 
     Attributes:
-        source: the bytes of the file; of a folder's first.
+        source: the bytes of the file; for a folder, of its first file.
         writers: of the lanes.
-        notes: gathers what could not be read.
+        notes: collects what could not be read.
         progress: called with the number of events so far.
         events: events of the trace so far.
     """
@@ -78,15 +78,15 @@ class DatabaseReader:
     progress: Callable[[int], None] = lambda _: None
     events: int = 0
     _texts: dict[int, str | None] = field(default_factory=dict)
-    #: The lane of a table's rows, where those of the last batch were of one.
+    #: The lane of a table's rows, if those of the last batch had a single one.
     _lanes: dict[str, str | None] = field(default_factory=dict)
     _expected: int = 0
 
     def read(self) -> Reading:
-        """Read all tables of events. Of a folder's files the first stands for all, the others give nothing.
+        """Read all tables of events. For a folder, the first file represents all; the others give nothing.
 
         Raises:
-            InputError: it is no export that anybody knows, or none of its tables can be read.
+            InputError: the export format is unknown, or none of its tables can be read.
         """
         if is_later_file(self.source.path):
             return Reading()
@@ -112,7 +112,7 @@ class DatabaseReader:
             try:
                 for batch in self.tables.batches(part.table, part.columns):
                     arranged = self._arranged(export, part, batch)
-                    # The oldest first: its notes come in the order of the events.
+                    # The oldest first, so that its notes come in event order.
                     worker = workers.popleft()
                     self._finish(worker)
                     worker.table, worker.base = part.table, self.events
@@ -127,7 +127,7 @@ class DatabaseReader:
             self._finish(worker)
 
     def _arranged(self, export: Export, part: Part, batch: pa.Table) -> pa.Table:
-        """Return a batch with texts instead of their ids, what the export adds to it, and its rows numbered."""
+        """Return a batch with texts instead of their ids, the export's additional columns, and its rows numbered."""
         import numpy as np
         import pyarrow as pa
 
@@ -149,7 +149,7 @@ class DatabaseReader:
         return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(map(self._texts.get, known), pa.string()))
 
     def _finish(self, worker: _Worker) -> None:
-        """Wait until a worker's batch is stored, and note what was wrong with it."""
+        """Wait until a worker's batch is stored, and record its faults."""
         if worker.storing is None:
             return
         try:
@@ -166,14 +166,14 @@ class DatabaseReader:
         self.progress(self.events)
 
     def _hash_along(self) -> None:
-        """Read as much of the file's bytes for its digest as rows were read, while they are in memory."""
+        """Hash as many of the file's bytes as were read as rows, while they are in memory."""
         goal = (self.source.file_bytes or 0) * self.events // max(1, self._expected)
         while self.source.consumed < goal and self.source.read(1 << 20):
             pass
 
 
 def _store(worker: _Worker, part: Part, rows: pa.Table, base: int, lane: str | None) -> _Stored:
-    """Store a batch whose rows are likely all of a lane, None where they are not."""
+    """Store a batch whose rows are likely all of one lane, None if they are not."""
     writer = worker.writer
     rows, suspect = worker.said.added(writer, part, rows)
     with writer.given(ROWS, rows):

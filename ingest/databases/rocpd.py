@@ -1,8 +1,8 @@
 """Databases of rocprofiler-sdk (rocpd, what rocprofv3 writes): kernels, copies, calls of HIP and HSA, markers.
 
-Made to the published schemas 3 (times in the rows) and 4 (times and places in tables of their own), without a real
-database at hand. The tables of a run have its id in their names, and views without it stand before them. A call and
-what it launched share the id of a stack. Command line, environment, host and arguments of calls are never read.
+Made from the published schemas 3 (times in the rows) and 4 (times and places in tables of their own), without a real
+database. The tables of a run have its id in their names, and views without the id cover them. A call and
+what it launched share a stack id. Command line, environment, host and arguments of calls are never read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KERNELS = Part(
         args=arguments(
             process="pid",
             queue="queue",
-            # HIP counts threads in a grid, CUDA and Kineto blocks.
+            # HIP counts the threads of a grid, CUDA and Kineto its blocks.
             grid="'[' || gx // nullif(wx, 0) || ', ' || gy // nullif(wy, 0) || ', ' || gz // nullif(wz, 0) || ']'",
             block="'[' || wx || ', ' || wy || ', ' || wz || ']'",
             shared_memory="lds",
@@ -48,7 +48,7 @@ _KERNELS = Part(
         ),
     ),
 )
-#: Names of copies by what they are called: MEMORY_COPY_HOST_TO_DEVICE and its like.
+#: Names of copies, derived from MEMORY_COPY_HOST_TO_DEVICE and similar.
 _DIRECTION = """
     replace(replace(regexp_extract(name, '(HOST|DEVICE)_TO_(HOST|DEVICE)'), 'HOST', 'H'), 'DEVICE', 'D')"""
 _COPIES = Part(
@@ -79,7 +79,7 @@ _CALLS = Part(
         **_SPAN,
     ),
 )
-#: Ranges of roctx, which may bear the labels of emit_nvtx.
+#: Ranges of roctx, which may have the labels of emit_nvtx.
 _MARKERS = replace(NVTX, table="markers of rocpd", names=())
 
 
@@ -91,7 +91,7 @@ class Rocpd:
     strings = "rocpd_string"
 
     def __init__(self, tables: SqliteTables) -> None:
-        """Define what is read as joins of the run's tables."""
+        """Define the parts as joins of the run's tables."""
         self.tables = tables
         self.parts = [_KERNELS, _COPIES, _CALLS, _MARKERS]
         kind, marker = "coalesce(c.name, '')", "c.name LIKE 'MARKER%'"
@@ -104,7 +104,7 @@ class Rocpd:
             "LEFT JOIN rocpd_info_kernel_symbol AS k ON k.id = r.kernel_id AND k.guid = r.guid"
             " LEFT JOIN rocpd_info_agent AS a ON a.id = place.agent_id AND a.guid = r.guid",
         )  # fmt: skip
-        # A copy is drawn on the GPU that takes part in it, of two on the one that receives.
+        # A copy is shown on the GPU that takes part in it; if two do, on the receiving one.
         self._define(
             _COPIES, "rocpd_memory_copy", """n.string AS name, r.size AS size, t.type_index AS target,
             s.type_index AS source, CASE WHEN t.type = 'GPU' THEN t.type_index ELSE s.type_index END AS device""",
@@ -124,11 +124,11 @@ class Rocpd:
 
     @staticmethod
     def knows(names: set[str]) -> bool:
-        """Whether tables of these names are such a database."""
+        """Whether tables with these names are such a database."""
         return {"rocpd_kernel_dispatch", "rocpd_string", "rocpd_event"} <= names
 
     def arranged(self, part: Part, batch: pa.Table) -> pa.Table:
-        """Return a batch as it is; of markers, with the payload that they have not."""
+        """Return a batch unchanged; for markers, with an empty payload."""
         import pyarrow as pa
 
         if part is _MARKERS:
@@ -139,7 +139,7 @@ class Rocpd:
         return batch
 
     def reading(self, first: int, events: int) -> Reading:
-        """Return what the database says of itself."""
+        """Return the facts about the database."""
         agents = self.tables.rows(
             "rocpd_info_agent", ("type_index", "product_name", "model_name", "name"), {"type": "GPU"}
         )
@@ -161,7 +161,7 @@ class Rocpd:
         return Reading(keys, metadata={"files": [about]}, facts={"format": "rocpd"})
 
     def _define(self, part: Part, table: str, columns: str, joins: str, where: str = "1") -> None:
-        """Define the rows of a part: of a table, with where and when they ran and what they share with others."""
+        """Define the rows of a part: a table joined with where and when its rows ran and the ids they share."""
         there = self.tables.columns.get(table, ())
         if not there:
             return

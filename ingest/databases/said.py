@@ -1,4 +1,4 @@
-"""What the texts of rows say, asked of the database once for each text and not for each row."""
+"""Interprets the texts of rows with one query per distinct text instead of per row."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .parts import TEXTS, Part
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Texts whose answers are remembered for each question; all are part of what is given with each batch.
+#: Maximum number of cached texts per query; all of them are part of the input of each batch.
 _MOST_TEXTS = 10_000
 
 
 class Said:
-    """The answers of one writer's batches so far."""
+    """The cached results of one writer's batches."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
-        #: By question: `text`, and the columns of the answer.
+        """Start with an empty cache."""
+        #: By query: `text`, and the result columns.
         self._known: dict[str, pa.Table] = {}
 
     def added(self, writer: LaneWriter, part: Part, rows: pa.Table) -> tuple[pa.Table, bool]:
-        """Return rows with answers in place of the texts they are about, and whether any text holds a credential."""
+        """Return rows with the results in place of the texts, and whether any text holds a credential."""
         import pyarrow as pa
 
         suspect = any(
@@ -44,7 +44,7 @@ class Said:
         return rows, suspect
 
     def _answers(self, writer: LaneWriter, question: str, texts: pa.Array) -> tuple[pa.Table, pa.Array]:
-        """Return the answers that are known, those about some texts among them, and the place of each text there."""
+        """Return the cached results, including those for some texts, and the position of each text in them."""
         import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc

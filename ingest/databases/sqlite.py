@@ -1,7 +1,7 @@
-"""A SQLite file as tables: opened read-only and never changed, its damage named.
+"""A SQLite file as tables: opened read-only and never changed; its damage is reported.
 
-The file is opened as one that nobody writes to (`immutable`): without locks, and without the journal of a program that
-was stopped while it wrote. Where such a journal lies beside the file, the file alone is not what was written.
+The file is opened as `immutable`: without locks, and without the journal of a program that
+was stopped while writing. If such a journal lies beside the file, the file alone is incomplete.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
     from .btree import Left
 
-#: How every SQLite file begins.
+#: The magic bytes of a SQLite file.
 MAGIC = b"SQLite format 3\0"
-#: Rows that are taken from SQLite at once: few enough to be in the processor's cache until they are columns.
+#: Rows fetched from SQLite at once: few enough to stay in the processor's cache until they are columns.
 _FETCHED = 2048
-#: Values in one list of a statement, fewer than any version of SQLite takes.
+#: Values in one list of a statement, below the limit of any version of SQLite.
 _LISTED = 500
 
 
 class SqliteTables:
     """The tables of a SQLite file; see `Tables`."""
 
-    #: SQLite refuses a file that is shorter than it says.
+    #: SQLite itself refuses a file shorter than its header says.
     truncated: str | None = None
 
     def __init__(self, path: Path) -> None:
         """Open a file.
 
         Raises:
-            InputError: a journal lies beside it, it is cut short, or it cannot be read.
+            InputError: a journal lies beside it, it is truncated, or it cannot be read.
         """
         self.path = path
         self._queries: dict[str, str] = {}
@@ -64,12 +64,12 @@ class SqliteTables:
             raise InputError(f"{path}: a SQLite database that cannot be read: {error}.") from error
         self.columns: dict[str, list[str]] = {}
         for (name,) in names:
-            # A view may read what is not there.
+            # A view may refer to missing tables.
             with contextlib.suppress(sqlite3.Error):
                 self.columns[name] = self._columns(_name(name))
 
     def define(self, table: str, query: str) -> None:
-        """Give a table the rows of a query; where the file lacks what it reads, there is no such table."""
+        """Define a table as the rows of a query; if the file lacks what it reads, there is no such table."""
         try:
             self.columns[table] = self._columns(f"({query})")
             self._queries[table] = query
@@ -77,9 +77,9 @@ class SqliteTables:
             self.columns.pop(table, None)
 
     def count(self, table: str) -> int:
-        """Return the highest row number: rows are numbered from 1 when written, and none was deleted.
+        """Return the highest row number: rows are numbered from 1, and none was deleted.
 
-        A view has none; its rows are counted.
+        The rows of a view are counted, since it has no row numbers.
         """
         for column in ("max(rowid)", "count(*)"):
             try:
@@ -108,7 +108,7 @@ class SqliteTables:
         return found
 
     def batches(self, table: str, columns: Mapping[str, str]) -> Iterator[pa.Table]:
-        """Yield rows of a table in their order."""
+        """Yield rows of a table in order."""
         there = {name: kind for name, kind in columns.items() if name in self.columns[table]}
         root = self._plain_root(table)
         if root is None or not there:
@@ -138,7 +138,7 @@ class SqliteTables:
                 yield pa.concat_tables(pieces)
 
     def _fetched(self, table: str, columns: Mapping[str, str], left: Left | None = None) -> Iterator[pa.Table]:
-        """Yield rows of a table as SQLite gives them, all or those left to it."""
+        """Yield rows of a table through SQLite, all or those left to it."""
         import pyarrow as pa
 
         typed = {name: arrow_types()[kind] for name, kind in columns.items()}
@@ -167,9 +167,9 @@ class SqliteTables:
             raise DamagedError(str(error)) from error
 
     def _plain_root(self, table: str) -> int | None:
-        """Return the first page of a table whose records are its columns; None of a view or another kind of table.
+        """Return the root page of a table whose records have all its columns; None for a view or another kind of table.
 
-        A primary key may stand for the row's number, or order the table; a column of this name hides the number.
+        A primary key may be an alias of the row number, or order the table; a column of this name hides the number.
         """
         if table in self._queries:
             return None
@@ -214,7 +214,7 @@ class SqliteTables:
 
 
 def _cut_short(path: Path) -> str | None:
-    """Return by how much a file is shorter than its header says, None where it is not."""
+    """Return by how much a file is shorter than its header says, None if it is not."""
     with path.open("rb") as file:
         header = file.read(100)
     size = path.stat().st_size
@@ -222,7 +222,7 @@ def _cut_short(path: Path) -> str | None:
         return f"the file ends inside its header, at {size} bytes"
     page = int.from_bytes(header[16:18], "big")
     pages = int.from_bytes(header[28:32], "big")
-    # The number of pages holds where whoever wrote last wrote it, too.
+    # The page count is valid only if the last writer updated it.
     expected = (65536 if page == 1 else page) * pages * (header[24:28] == header[92:96])
     return f"the file has {size} of its {expected} bytes" if size < expected else None
 

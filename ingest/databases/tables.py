@@ -1,4 +1,4 @@
-"""The tables of an export, whatever holds them: their names, and rows in batches as Arrow."""
+"""The tables of an export, independent of storage: their names, and rows in batches as Arrow."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
-#: Rows of a batch: those of one row group of a Parquet file, 20 to 40 MB.
+#: Rows of a batch: one row group of a Parquet file, 20 to 40 MB.
 BATCH_ROWS = 122_880
 
 
 class DamagedError(Exception):
-    """What a table holds cannot be read from some place on."""
+    """A table cannot be read from some position on."""
 
 
 class Tables(Protocol):
@@ -23,7 +23,7 @@ class Tables(Protocol):
 
     Attributes:
         columns: names of the columns of each table.
-        truncated: why the export ends before its end, None where it does not.
+        truncated: why the export ends too early, None if it does not.
     """
 
     columns: dict[str, list[str]]
@@ -33,22 +33,22 @@ class Tables(Protocol):
         """Return about how many rows a table has; never fewer."""
 
     def rows(self, table: str, columns: Sequence[str], where: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """Return rows of a small table, those whose columns have the given values; a column that is missing is None.
+        """Return rows of a small table, those whose columns have the given values; missing columns are None.
 
-        A table that is missing has no rows. What of a damaged one can be read is returned.
+        A missing table has no rows. The readable part of a damaged one is returned.
         """
 
     def batches(self, table: str, columns: Mapping[str, str]) -> Iterator[pa.Table]:
-        """Yield rows of a table in their order, with the columns asked for: name -> `int`, `real`, `text` or `bytes`.
+        """Yield rows of a table in order, with the requested columns: name -> `int`, `real`, `text` or `bytes`.
 
-        A column that is missing is NULL, and so is a value that is not of its type.
+        Missing columns are NULL, and so are values of another type.
 
         Raises:
             DamagedError: the rows from here on cannot be read.
         """
 
     def texts(self, table: str, ids: Sequence[int]) -> dict[int, str]:
-        """Return the texts of a table of `id, value`, by their ids; those that it has."""
+        """Return the texts of a table of `id, value`, by their ids; missing ids are left out."""
 
     def close(self) -> None:
         """Close the files."""
@@ -62,7 +62,7 @@ def arrow_types() -> dict[str, pa.DataType]:
 
 
 def as_type(values: Sequence[Any], kind: str) -> pa.Array:
-    """Return values as an Arrow array; those that are not of the type are NULL."""
+    """Return values as an Arrow array; those of another type are NULL."""
     import pyarrow as pa
 
     wanted = arrow_types()[kind]
@@ -73,17 +73,17 @@ def as_type(values: Sequence[Any], kind: str) -> pa.Array:
 
 
 def _fitting(value: Any, kind: str) -> Any:
-    """Return a value as one of a type, None where it is none."""
+    """Return a value converted to a type, None if it is of another."""
     if kind == "text":
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else None if value is None else str(value)
     if kind == "bytes":
-        # Some exports hold bytes as text in hexadecimal.
+        # Some exports have bytes as hexadecimal text.
         try:
             return bytes.fromhex(value) if isinstance(value, str) else value if isinstance(value, bytes) else None
         except ValueError:
             return None
     if isinstance(value, str) and _INTEGER.fullmatch(value):
-        # Some columns of numbers are declared as text.
+        # Some numeric columns are declared as text.
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None

@@ -1,4 +1,4 @@
-"""Bytes as arrays: numbers that begin anywhere in them, and texts that are views of them."""
+"""Bytes as arrays: numbers at any offset, and texts as views."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-#: Bytes behind the last text or number, so that 8 can be read wherever one begins or ends.
+#: Bytes after the last text or number, so that 8 can be read wherever one begins or ends.
 PADDING = 16
-#: Bytes of a text that its view holds; and the numbers whose lowest 0 to 8 bytes are set.
+#: Maximum bytes of a text stored in its view; and masks of the lowest 0 to 8 bytes.
 _IN_VIEW = 12
 _LOWEST = np.array([(1 << 8 * count) - 1 for count in range(8)] + [-1], np.int64)
 
@@ -25,10 +25,10 @@ def from_each_byte(held: NDArray[np.uint8], kind: str) -> NDArray[Any]:
 def string_views(
     held: NDArray[np.uint8], at: NDArray[np.int64], length: NDArray[np.int64], missing: NDArray[np.bool_] | None = None
 ) -> pa.Array:
-    """Return texts as views of bytes, fewer than 2^31 and the padding; only short ones are copied."""
+    """Return texts as views of bytes, fewer than 2^31 with padding; only short ones are copied."""
     import pyarrow as pa
 
-    # The length and the first 4 bytes; then the next 8 of a short text, of a long one its buffer, 0, and its place.
+    # The length and the first 4 bytes; then for a short text the next 8, for a long one its buffer, 0, and its offset.
     views = np.zeros((at.size, 2), np.int64)
     halves = views.view(np.int32)
     eight = from_each_byte(held, "<i8")

@@ -1,1 +1,1 @@
-"""Reader of XSpace files (`*.xplane.pb`), which the profilers of JAX and TensorFlow write."""
+"""Reader of XSpace files (`*.xplane.pb`), written by the profilers of JAX and TensorFlow."""

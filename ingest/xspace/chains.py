@@ -1,10 +1,10 @@
-"""Where the events of a line lie, found from many places at once.
+"""Finds where the events of a line begin, from many starting points at once.
 
-The length of an event says where the next one begins, so that one after the other would be looked at. Instead each
-stretch of bytes is followed from a place of its own that looks like an event. It need not be one, since a stat within
-an event looks the same; but what is followed from it comes upon the events nearly always. It has done so where it meets
-the place at which the stretch before ends: what it found from there on are events. Where it has not, the stretch is
-followed again from there.
+An event's length shows where the next one begins, so a simple scan would visit one after the other. Instead each
+stretch of bytes is followed from its own starting point that looks like an event. It need not be one, since a stat
+within an event looks the same; but the chain followed from it nearly always converges with the real events. It has
+done so if it meets the position at which the previous stretch ends: what it found from there on are events. If not,
+the stretch is followed again from there.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Number and wire type of an event in a line.
+#: Field number and wire type of an event in a line.
 EVENT_KEY = 4 << 3 | BYTES
-#: Bytes of which the stretches are followed together, and bytes of a stretch.
+#: Bytes whose stretches are followed together, and bytes of a stretch.
 _WINDOW, _STRETCH = 1 << 22, 1 << 11
-#: Bytes below which one event after the other is looked at.
+#: Below this many bytes, events are visited one by one.
 _FEW = 1 << 13
-#: Places in a stretch that are tried, and events that should follow from there.
+#: Starting points tried in a stretch, and number of events that should follow from there.
 _TRIED, _FOLLOWING = 4, 3
-#: How often stretches that did not come upon the events are followed again, from where the one before ends.
+#: How often stretches that did not converge are followed again, from where the previous one ends.
 _ROUNDS = 4
 
 
 def events_from(data: NDArray[np.uint8], at: int) -> tuple[NDArray[np.int64], int]:
-    """Return where the events that follow each other from a place begin, and where the last one ends.
+    """Return where the consecutive events from a position begin, and where the last one ends.
 
-    It stops at what is no event of less than two megabytes, or is not whole.
+    It stops at anything but a whole event of less than two megabytes.
     """
     import numpy as np
 
     found, window = [], _FEW
     while at < data.size - 2:
-        # Where something else lies between events again and again, little is looked at in vain.
+        # The window starts small, so that little is scanned in vain if other fields often come between events.
         stop, window = min(at + window, data.size), min(8 * window, _WINDOW)
         starts = _from_many(data, at, stop) if stop - at > _FEW else None
         if starts is None:
@@ -53,7 +53,7 @@ def events_from(data: NDArray[np.uint8], at: int) -> tuple[NDArray[np.int64], in
 
 
 def bodies(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the fields of events begin, behind their keys and lengths."""
+    """Return where the fields of events begin, after their keys and lengths."""
     import numpy as np
 
     long = data[starts + 1] >> np.uint8(7)
@@ -61,7 +61,7 @@ def bodies(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _behind(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place behind the event at each place; -1 where none is."""
+    """Return the position after the event at each position; -1 if there is no event."""
     import numpy as np
 
     near = np.minimum(at, data.size - 3)
@@ -79,7 +79,7 @@ def _behind(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def _one_by_one(data: NDArray[np.uint8], at: int, stop: int) -> NDArray[np.int64]:
-    """Return where the events begin that follow each other in [at, stop)."""
+    """Return where the consecutive events in [at, stop) begin."""
     import numpy as np
 
     size = data.size - at
@@ -100,7 +100,7 @@ def _one_by_one(data: NDArray[np.uint8], at: int, stop: int) -> NDArray[np.int64
 
 
 def _from_many(data: NDArray[np.uint8], at: int, stop: int) -> NDArray[np.int64] | None:
-    """Return the same as `_one_by_one`; None where some stretches did not come upon the events."""
+    """Return the same as `_one_by_one`; None if some stretches did not converge."""
     import numpy as np
 
     bounds = np.arange(at, stop, _STRETCH)
@@ -124,9 +124,9 @@ def _from_many(data: NDArray[np.uint8], at: int, stop: int) -> NDArray[np.int64]
 
 
 def _entries(reached: list[int], ends: list[int], at: int) -> tuple[NDArray[np.int64], int]:
-    """Return the place at which each stretch is entered, and the last stretch, as far as they are followed by now.
+    """Return the position at which each stretch is entered, and the last stretch, as far as known by now.
 
-    An event may reach over whole stretches. The first that does not reach its end is the last one.
+    An event may span whole stretches. The first stretch whose end is not reached is the last one.
     """
     import numpy as np
 
@@ -143,10 +143,10 @@ def _entries(reached: list[int], ends: list[int], at: int) -> tuple[NDArray[np.i
 def _followed(
     data: NDArray[np.uint8], live: NDArray[np.int64], place: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Follow some stretches from a place of each.
+    """Follow some stretches, each from a position.
 
     Returns:
-        Which stretch each event found is of, where it begins, and for each stretch the first place behind it; -1 where
+        The stretch and the position of each event found, and for each stretch the first position after it; -1 if
         it is not reached.
     """
     import numpy as np
@@ -167,7 +167,7 @@ def _followed(
 
 
 def _likely(data: NDArray[np.uint8], bounds: NDArray[np.int64], stop: int) -> NDArray[np.int64]:
-    """Return for each stretch the first place that most events seem to follow."""
+    """Return for each stretch the first position that most events seem to follow."""
     import numpy as np
 
     keys = np.append(np.flatnonzero(data[bounds[0] : stop] == EVENT_KEY) + bounds[0], stop)

@@ -1,7 +1,7 @@
-"""Many messages decoded together: one field of each at a step, as columns of numpy.
+"""Decodes many messages together: one field of each per step, as numpy columns.
 
-A message alone costs Python some microseconds a field. Messages of one kind have nearly the same fields, so that the
-steps are few and each is an operation on a whole column.
+Decoding a message alone costs Python some microseconds per field. Messages of one kind have nearly the same fields, so
+there are few steps, each an operation on a whole column.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Zeros behind the bytes that are decoded: a varint cut off at their end reads no further.
+#: Zeros after the bytes to decode, so that a truncated varint does not read beyond.
 PADDING = bytes(2 * LONGEST)
 
 
-#: From here on a byte is not the last one of a varint.
+#: A byte from here on is not the last one of a varint.
 _MORE = 128
-#: What stays, what moves and by how much: seven bits of each of eight bytes become 56 bits.
+#: Masks and shifts that compact seven bits of each of eight bytes into 56 bits.
 _HALVES = (
     (0x007F007F007F007F, 0x7F007F007F007F00, 1),
     (0x00003FFF00003FFF, 0x3FFF00003FFF0000, 2),
@@ -35,7 +35,7 @@ class Step:
     """One field of some messages.
 
     Attributes:
-        message: which messages, by their place among all.
+        message: which messages, by index.
         number: the field's number.
         wire: its wire type.
         value: a varint, or the bits of four or eight bytes.
@@ -57,9 +57,9 @@ class Step:
 
 
 def steps(data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64]) -> Iterator[Step]:
-    """Yield the fields of messages in [start, end) of `data`, which ends with `PADDING`, one of each at a time.
+    """Yield the fields of messages in [start, end) of `data`, which ends with `PADDING`, one of each per step.
 
-    A step's messages that are no more whole have the wire type 7, and no further fields.
+    Truncated messages have the wire type 7 in a step, and no further fields.
     """
     import numpy as np
 
@@ -82,7 +82,7 @@ def steps(data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int
             begin = at.copy()
             value[of_kind], begin[of_kind], ends_not = _varints(data, words, at[of_kind])
             bad[of_kind] |= ends_not
-        # A length beyond all bytes is bad, and must not overflow.
+        # A length beyond all bytes is invalid, and must not overflow.
         at = begin + np.where(wire == BYTES, np.minimum(value, np.uint64(data.size)), 0).astype(np.int64)
         for kind, size in ((EIGHT, 8), (FOUR, 4)):
             of_kind = np.flatnonzero((wire == kind) & (at + size <= data.size))
@@ -99,12 +99,12 @@ def steps(data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int
 def _varints(
     data: NDArray[np.uint8], words: NDArray[np.uint64], at: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the varints at some places, the places behind them, and which do not end.
+    """Return the varints at some positions, the positions after them, and which are unterminated.
 
     Args:
         data: the bytes.
-        words: at each place the eight bytes from there.
-        at: the places.
+        words: the eight bytes from each position on.
+        at: the positions.
     """
     import numpy as np
 
@@ -114,11 +114,11 @@ def _varints(
     if byte.size and byte.max() < _MORE:
         return byte.astype(np.uint64), at + 1, bad
     word = words[at]
-    # The lowest bit that says that a byte is the last one, and with it all bits up to there.
+    # The lowest bit that marks a last byte, and all bits up to it.
     last = ~word & np.uint64(0x8080808080808080)
     whole = last ^ (last - np.uint64(1))
     value = word & whole
-    # Seven bits of each byte, moved together by twos: 14 bits, 28, 56.
+    # Compact seven bits of each byte, in pairs: 14 bits, 28, 56.
     for low, high, shift in _HALVES:
         value = (value & np.uint64(low)) | ((value & np.uint64(high)) >> np.uint64(shift))
     behind = at + (np.bitwise_count(whole) >> np.uint8(3)).astype(np.int64)

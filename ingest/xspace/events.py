@@ -1,7 +1,7 @@
 """Events of a line as columns: times in ns, and arguments as JSON text.
 
-Times in the file are picoseconds from the line's own start. Start and end are rounded to ns each, halves as a Chrome
-trace of the same capture has them, so that both give the same times.
+Times in the file are picoseconds from the line's own start. Start and end are each rounded to ns, halves as in a
+Chrome trace of the same capture, so that both give the same times.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ID, _OFFSET, _DURATION, _STATS, _OCCURRENCES = 1, 2, 3, 4, 5
-#: Why an event cannot be stored, the weightiest last.
+#: Why an event cannot be stored, the most important last.
 _REASONS = (None, "its name is missing", "no time that a number can hold", "damaged")
-#: Picoseconds, 107 days, beyond which no event lies from its line's start.
+#: Maximum distance of an event from its line's start in picoseconds, 107 days.
 _LARGEST_PS = 1 << 62
-#: Picoseconds, 17 minutes, up to which a double of microseconds is right to a tenth of a picosecond.
+#: Up to this many picoseconds, 17 minutes, a double of microseconds is accurate to a tenth of a picosecond.
 _EXACT_PS = 10**15
 
 
 @dataclass
 class Line:
-    """What a line says of its events.
+    """A line's facts for its events.
 
     Attributes:
         tid: its thread in a Chrome trace of the same profiler.
         name: such as `XLA Ops`.
-        start_ns: where its events' offsets count from.
+        start_ns: the origin of its events' offsets.
     """
 
     tid: str = "0"
@@ -64,15 +64,15 @@ def event_table(
     """Return a row per event: name, start_ns, end_ns, correlation, args, reason.
 
     Args:
-        held: bytes with the events' messages, `PADDING` behind them.
+        held: bytes with the events' messages, followed by `PADDING`.
         starts: where each begins.
         ends: where each ends.
         line: their line.
         names: of its plane.
 
     Returns:
-        The table; `reason` says why an event cannot be stored, NULL where it can. And whether it is plain: no text in
-        it holds what every credential has some of, and `correlation` is known without a look into the arguments.
+        The table; `reason` says why an event cannot be stored, NULL if it can. And whether it is plain: no text in
+        it holds a credential's literal, and `correlation` is known without parsing the arguments.
     """
     import numpy as np
     import pyarrow as pa
@@ -126,14 +126,14 @@ def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 def _times(
     offset: NDArray[np.int64], duration: NDArray[np.int64], start_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return starts and ends in ns, and which of them no number holds."""
+    """Return starts and ends in ns, and which of them overflow."""
     import numpy as np
 
     beyond = (abs(offset) > _LARGEST_PS) | (duration > _LARGEST_PS) | (duration < 0)
     if abs(start_ns) > LARGEST_NS - (1 << 53):
         return np.zeros_like(offset), np.zeros_like(offset), np.ones_like(beyond)
     offset = np.where(beyond, 0, offset)
-    # Writers of Chrome traces give one picosecond to what has no duration.
+    # Chrome trace writers give one picosecond to events without duration.
     end = offset + np.where(beyond, 0, np.maximum(duration, 1))
     starts, ends = _rounded(offset, start_ns), _rounded(end, start_ns)
     for nth in np.flatnonzero((offset % 1000 == 500) | (end % 1000 == 500)):
@@ -145,16 +145,16 @@ def _times(
 
 
 def _as_text(*picoseconds: int) -> int:
-    """Return a sum in ns as of the text of a Chrome trace, which has microseconds of doubles.
+    """Return a sum in ns as from the text of a Chrome trace, which has microseconds as doubles.
 
-    By this text, 3.7598289999999999 for 3759829 ps, a half is at times a little less or more.
+    In this text, 3.7598289999999999 for 3759829 ps, a half is sometimes a little less or more.
     """
     total = sum((Decimal(f"{one / 1e6:.17g}") for one in picoseconds), Decimal(0))
     return int((total * 1000).to_integral_value(ROUND_HALF_UP))
 
 
 def _rounded(offset: NDArray[np.int64], start_ns: int) -> NDArray[np.int64]:
-    """Return times in ns from offsets in ps: the nearest, halves away from zero."""
+    """Return times in ns from offsets in ps: rounded to nearest, halves away from zero."""
     import numpy as np
 
     whole, rest = np.divmod(offset, 1000)
@@ -187,7 +187,7 @@ class _Stats:
         for step in steps(held, start, end):
             here = step.where(STAT_ID, VARINT)
             key[step.message[here]] = step.value[here].view(np.int64)
-            # The wire type of each kind of value; a field of another type is none.
+            # The wire type of each kind of value; fields of another type are ignored.
             wires = np.full(256, 255, np.uint8)
             wires[[STAT_DOUBLE, STAT_UNSIGNED, STAT_SIGNED, STAT_REFERENCE]] = EIGHT, VARINT, VARINT, VARINT
             wires[[STAT_TEXT, STAT_BYTES]] = BYTES
@@ -208,7 +208,7 @@ class _Stats:
     def named_and_joined(
         self, count: int, described: NDArray[np.int64], occurrences: NDArray[np.int64]
     ) -> tuple[pa.Array, pa.Array, bool]:
-        """Return the names of events and their arguments as JSON text, NULL for none, and whether all is plain."""
+        """Return the names of events and their arguments as JSON text, NULL if none, and whether all is plain."""
         import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -301,7 +301,7 @@ class _Stats:
         return pa.array([json.dumps(text, ensure_ascii=False)[1:-1] for text in texts], pa.large_string())
 
     def _twice(self, described: NDArray[np.int64]) -> set[int]:
-        """Return events with an argument that is there twice, or has no name."""
+        """Return events with a duplicate or nameless argument."""
         import numpy as np
 
         unknown = set(self._event[self._key == self._names.key_ids.size].tolist())
@@ -313,7 +313,7 @@ class _Stats:
         return unknown | set(twice.tolist()) | set(self._event[held].tolist())
 
     def _merged(self, nth: int, described: int, keys: pa.Array, values: pa.Array, occurrences: int) -> str:
-        """Return the arguments of one event, the later of two of the same name."""
+        """Return the arguments of one event; of two with the same name, the later."""
         import numpy as np
 
         merged: dict[str, Any] = dict(self._names.args_of(described))

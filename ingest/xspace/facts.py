@@ -1,4 +1,4 @@
-"""What an XSpace says of its devices and of when it was recorded, as columns of the catalog."""
+"""Facts about an XSpace's devices and recording time, as columns of the catalog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .planes import METADATA, Plane
 
-#: What is kept of a plane's stats: nothing else of a host enters the lake.
+#: The stats of a plane that are stored: nothing else about a host enters the lake.
 _DEVICE_STATS = frozenset({
     "device_type_string", "device_type", "device_vendor", "clock_rate", "core_count", "memory_bandwidth",
     "memory_size", "compute_cap_major", "compute_cap_minor", "peak_teraflops_per_second",
@@ -23,7 +23,7 @@ _DEVICE_TYPES = ("device_type_string", "device_type")
 
 
 def metadata_of(planes: Iterable[Plane]) -> dict[str, Any]:
-    """Return what is kept of what the planes say."""
+    """Return the stored facts of the planes."""
     found: dict[str, Any] = {}
     devices = []
     for plane in planes:

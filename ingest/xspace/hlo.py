@@ -1,8 +1,8 @@
-"""Compiled programs in an XSpace: the HLO proto of each as one row, with its text as far as that can be rendered.
+"""Compiled programs in an XSpace: the HLO proto of each as one row, rendered as text as far as possible.
 
-The text has computations, instructions, shapes with layouts, operands, called computations and where an instruction
-comes from. It has no literals (weights are among them), windows, dimension numbers and settings of back ends: it is to
-be read, and XLA's own parser would not take it.
+The text has computations, instructions, shapes with layouts, operands, called computations and the source location
+of instructions. It has no literals (weights are among them), windows, dimension numbers and backend settings: it is
+for reading, and XLA's own parser would not accept it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from ..notes import Notes
 from .wire import BYTES, Bytes, Field, WireError, fields_of, signed, varint_at
 
-#: Characters of a program's text; of larger programs the first computations are rendered.
+#: Maximum characters of a program's text; of larger programs the first computations are rendered.
 LONGEST_TEXT = 8 << 20
-#: Bytes of an instruction's description that is read.
+#: Maximum bytes of an instruction's description.
 _LARGEST = 1 << 20
-#: Shapes within shapes.
+#: Maximum nesting of shapes.
 _DEEPEST = 32
 _TUPLE = 13
 #: Names of the enumeration PrimitiveType.
@@ -42,7 +42,7 @@ _READ = frozenset({
 
 @dataclass
 class _Program:
-    """What was read of a program."""
+    """The parsed parts of a program."""
 
     name: str = ""
     entry: str = ""
@@ -61,8 +61,8 @@ def program_rows(file: Bytes, programs: list[tuple[int, str, Field]], notes: Not
 
     Args:
         file: the file.
-        programs: number, name and place of each HLO proto.
-        notes: told of those that cannot be read.
+        programs: number, name and location of each HLO proto.
+        notes: collects those that cannot be read.
         event: the number of the next event.
     """
     for number, name, place in programs:
@@ -179,7 +179,7 @@ def shape_text(data: bytes, depth: int = 0) -> str:
     """Return a ShapeProto as HLO text: `bf16[8,128]{1,0}`, `(f32[], s32[4]{0})`.
 
     Raises:
-        WireError: it is none, or one too deep.
+        WireError: it is invalid, or nested too deeply.
     """
     if depth > _DEEPEST:
         raise WireError("a shape is too deep")
@@ -202,7 +202,7 @@ def shape_text(data: bytes, depth: int = 0) -> str:
 
 
 def _numbers(one: Field, data: bytes) -> list[int]:
-    """Return the numbers of a repeated field, alone or packed."""
+    """Return the numbers of a repeated field, single or packed."""
     if one.wire != BYTES:
         return [signed(one.value)]
     found, at = [], 0
@@ -213,7 +213,7 @@ def _numbers(one: Field, data: bytes) -> list[int]:
 
 
 def _origin(data: bytes) -> str:
-    """Return what an instruction's metadata says of where it comes from."""
+    """Return the source location in an instruction's metadata."""
     texts = {one.number: text.decode("utf-8", "replace") if text else str(one.value) for one, text in fields_of(data)}
     source = ":".join(texts[key] for key in (3, 4) if key in texts)
     parts = [f'op_name="{texts[2]}"'] if 2 in texts else []

@@ -1,4 +1,4 @@
-"""The lines of a plane in pieces: where their events lie, and what a line says of itself around them."""
+"""Reads the lines of a plane in pieces: where their events are, and the line's own fields around them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Bytes of a line read together.
 BYTES_AT_ONCE = 4 << 20
-#: One event takes as many at most.
+#: Maximum bytes of one event.
 _LARGEST_EVENT = 64 << 20
 _ID, _NAME, _START, _EVENTS, _DISPLAY_ID, _DISPLAY_NAME = 1, 2, 3, 4, 10, 11
 
@@ -27,14 +27,14 @@ class Piece:
     """Some fields of a line.
 
     Attributes:
-        data: their bytes, `PADDING` behind them.
-        offset: where in the file these lie.
-        starts: where in them events begin, behind their keys and lengths.
+        data: their bytes, followed by `PADDING`.
+        offset: their offset in the file.
+        starts: where in them events begin, after their keys and lengths.
         ends: where they end.
-        others: the fields that are no events.
+        others: the fields that are not events.
         used: bytes up to the end of the last field.
         damage: why what follows cannot be read.
-        skipped: bytes of that.
+        skipped: number of bytes that cannot be read.
     """
 
     data: NDArray[np.uint8]
@@ -48,9 +48,9 @@ class Piece:
 
 
 def read_line(file: Bytes, start: int, end: int, taken: set[str]) -> Line:
-    """Return what the line in [start, end) of a file says of itself; its thread joins those that are taken.
+    """Return the own fields of the line in [start, end) of a file; its thread is added to those taken.
 
-    It may say so behind its events, which are passed over.
+    They may come after its events, which are skipped.
     """
     line, number = Line(), 0
     texts: dict[int, str] = {}
@@ -74,7 +74,7 @@ def read_line(file: Bytes, start: int, end: int, taken: set[str]) -> Line:
 
 
 def pieces(file: Bytes, start: int, end: int) -> Iterator[Piece]:
-    """Yield the fields of the line in [start, end) of a file, which may end before it; the last one may be damaged."""
+    """Yield the fields of the line in [start, end) of a file, possibly truncated; the last one may be damaged."""
     stop = min(end, file.size)
     size = BYTES_AT_ONCE
     while start < stop:
@@ -94,7 +94,7 @@ def pieces(file: Bytes, start: int, end: int) -> Iterator[Piece]:
 
 
 def _cut(data: bytes, offset: int, *, is_last: bool) -> Piece:
-    """Return the fields of a part of a line, which lies at an offset and may be its last."""
+    """Return the fields of a part of a line at an offset, which may be its last."""
     import numpy as np
 
     held = np.frombuffer(data + PADDING, np.uint8)
@@ -125,7 +125,7 @@ def _cut(data: bytes, offset: int, *, is_last: bool) -> Piece:
 
 
 def _any_field(piece: Piece, data: bytes, at: int, *, is_last: bool) -> Field | None:
-    """Return the field at a place; None where the part ends before it, or is damaged."""
+    """Return the field at a position; None if the part ends before it, or is damaged."""
     try:
         one = field_at(data, at)
     except WireError as error:

@@ -1,4 +1,4 @@
-"""What the ids of a plane stand for, as arrays: names of events, arguments by their descriptions, names of stats."""
+"""Lookup arrays for the ids of a plane: names of events, arguments from their descriptions, names of stats."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Events decoded together, and characters of names and arguments of all of them.
+#: Maximum events decoded together, and maximum characters of their names and arguments.
 EVENTS_AT_ONCE = 1 << 15
 TEXT_AT_ONCE = 16 << 20
-#: Names the step, where a plane shows steps.
+#: Argument with the name of the step, if a plane shows steps.
 _STEP_NAME = "step_name"
-#: A launch and what it launched share this number, on GPUs.
+#: On GPUs, a launch and what it launched share this number.
 _CORRELATION = "correlation_id"
 
 
 class Names:
-    """The names of a plane as arrays, to be taken by ids."""
+    """The names of a plane as arrays, indexed by ids."""
 
     def __init__(self, plane: Plane) -> None:
-        """Gather what a plane's ids stand for."""
+        """Collect the meaning of a plane's ids."""
         import numpy as np
         import pyarrow as pa
 
@@ -36,7 +36,7 @@ class Names:
         self.ids = np.array(ids, np.int64)
         self.names = pa.array([one.name for one in described] + [""], pa.large_string())
         members = [json_members(one.args) for one in described] + [""]
-        #: The arguments of an event by its description alone, and how those of one that has more begin.
+        #: The arguments of an event with only those of its description, and the beginning for one with more.
         self.alone = pa.array([f"{{{text}}}" if text else None for text in members], pa.large_string())
         self.begun = pa.array([f"{{{text}," if text else "{" for text in members], pa.large_string())
         self._described = described
@@ -44,12 +44,12 @@ class Names:
         self.key_ids = np.array(self.keys, np.int64)
         texts = [plane.keys[key] for key in self.keys]
         quoted = [json.dumps(text, ensure_ascii=False) for text in texts]
-        #: How a member of each key begins, up to its value's text, and each key as such a text.
+        #: The beginning of a JSON member for each key, up to its value's text, and each key as such a text.
         self.key_texts = pa.array([f'{text}:"' for text in quoted] + ['"?":"'], pa.large_string())
         self.values = pa.array([*[text[1:-1] for text in quoted], ""], pa.large_string())
         self.texts = texts
         numbers = {text: nth for nth, text in enumerate(texts)}
-        #: Pairs of an event and an argument that it has by its description already.
+        #: Pairs of an event and an argument that it already has from its description.
         self.given = np.array(
             sorted(
                 nth * (len(texts) + 1) + numbers[key]
@@ -64,7 +64,7 @@ class Names:
         #: Whether a description has it as an argument of all its events.
         self.correlates = any(_CORRELATION in one.args for one in described)
         shown = [one.name + text for one, text in zip(described, members, strict=False)] + [""]
-        #: Which descriptions and which texts hold what every credential has some of.
+        #: Which descriptions and which texts hold a credential's literal.
         self.suspect = np.array(list(map(holds_literal, shown)))
         self.suspect_texts = np.array([*map(holds_literal, texts), False])
         #: Characters of each description.
@@ -90,7 +90,7 @@ class Names:
 
 
 def place_of(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where ids stand among sorted ones; behind all where they are missing."""
+    """Return the positions of ids among sorted ones; the length if they are missing."""
     import numpy as np
 
     place = np.searchsorted(ids, wanted)

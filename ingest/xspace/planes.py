@@ -1,7 +1,7 @@
-"""The planes of an XSpace: where their lines lie in the file, and what the ids of their events and stats stand for.
+"""The planes of an XSpace: where their lines are in the file, and the meaning of the ids of their events and stats.
 
-A plane is a device, or the threads of a host. Its names come behind its lines, so that the file is read twice: here
-what surrounds the events, which is skipped, then the events.
+A plane is a device, or the threads of a host. Its names come after its lines, so the file is read twice: first, here,
+what surrounds the events, skipping those, then the events.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ SPACE_PLANES = 1
 _PLANE_ID, _PLANE_NAME, _PLANE_LINES, _PLANE_EVENT_NAMES, _PLANE_STAT_NAMES, _PLANE_STATS = 1, 2, 3, 4, 5, 6
 _EVENT_NAME, _EVENT_DISPLAY_NAME, _EVENT_STATS = 2, 4, 5
 STAT_ID, STAT_DOUBLE, STAT_UNSIGNED, STAT_SIGNED, STAT_TEXT, STAT_BYTES, STAT_REFERENCE = 1, 2, 3, 4, 5, 6, 7
-#: What Chrome traces of the same profiler show of a value that is bytes.
+#: Shown by Chrome traces of the same profiler for a value of bytes.
 OPAQUE = "<opaque bytes>"
-#: Bytes of a text at most; what is longer is no name.
+#: Maximum bytes of a text; a longer one is not a name.
 _LONGEST_TEXT = 16 << 20
 DEVICES = "/device:"
 HOST = "/host:CPU"
@@ -35,8 +35,8 @@ class Stat:
     """A value of a plane or of the description of an event.
 
     Attributes:
-        name: what it is called.
-        value: the value; of bytes where they lie in the file, as a field.
+        name: its name.
+        value: the value; for bytes, their location in the file, as a field.
     """
 
     name: str
@@ -50,11 +50,11 @@ class Stat:
 
 @dataclass(frozen=True)
 class Described:
-    """What an id of events stands for.
+    """The meaning of an id of events.
 
     Attributes:
         name: the events' name.
-        args: arguments that all of them have.
+        args: arguments common to all of them.
     """
 
     name: str
@@ -68,11 +68,11 @@ class Plane:
     Attributes:
         name: such as `/device:TPU:0`.
         number: its id.
-        lines: where its lines lie in the file, each from and to.
-        stats: what is said of it.
+        lines: the bounds of its lines in the file.
+        stats: its stats.
         keys: names of stats by their ids.
-        events: what the ids of its events stand for.
-        programs: HLO protos of compiled programs, by name, and where they lie in the file.
+        events: the meaning of the ids of its events.
+        programs: HLO protos of compiled programs, by name, and their location in the file.
         damage: why a part of it cannot be read.
         skipped: bytes of that part.
         is_cut: the file ends inside it.
@@ -91,11 +91,11 @@ class Plane:
 
     @property
     def is_device(self) -> bool:
-        """Whether it stands for a device."""
+        """Whether it represents a device."""
         return self.name.startswith(DEVICES)
 
     def pid(self, taken: set[str]) -> str:
-        """Return the process that stands for it in a Chrome trace of the same profiler, one that is not taken."""
+        """Return the process for it in a Chrome trace of the same profiler, one that is not taken."""
         number = _FIRST_DEVICE + self.number if self.is_device else _HOST_PID
         while str(number) in taken or (number == _HOST_PID and self.name != HOST):
             number += 1000 if self.is_device else 1
@@ -103,14 +103,14 @@ class Plane:
 
 
 def read_planes(file: Bytes, repaired: Callable[[str, bytes], None]) -> Iterator[Plane]:
-    """Yield the planes of a file, each as it is asked for.
+    """Yield the planes of a file lazily.
 
     Args:
         file: the file.
-        repaired: called with what was wrong with a text that could be mended, and the text.
+        repaired: called with the fault of a text that could be repaired, and the text.
 
     Raises:
-        WireError: what follows is no field of an XSpace.
+        WireError: what follows is not a field of an XSpace.
     """
     for one in file.fields(0, file.size):
         if one.number == SPACE_PLANES and one.wire == BYTES:
@@ -209,7 +209,7 @@ def _stat(file: Bytes, keys: dict[int, str], one: Field, repaired: Callable[[str
 
 
 def _within(file: Bytes, one: Field) -> Field:
-    """Return a field that lies in the file as a whole."""
+    """Return a field that is completely within the file."""
     if one.wire != BYTES:
         raise WireError(f"field {one.number} is a number and not a message")
     if one.end > file.size:
@@ -218,7 +218,7 @@ def _within(file: Bytes, one: Field) -> Field:
 
 
 def _text(file: Bytes, one: Field, repaired: Callable[[str, bytes], None]) -> str:
-    """Return a text; bytes in it that are no UTF-8 are replaced."""
+    """Return a text; invalid UTF-8 in it is replaced."""
     _within(file, one)
     data = file.read(one.start, min(one.end, one.start + _LONGEST_TEXT))
     try:

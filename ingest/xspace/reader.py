@@ -1,8 +1,8 @@
-"""Reads an XSpace file into lanes, its planes and lines as the processes and threads of a Chrome trace.
+"""Reads an XSpace file into lanes, with its planes and lines as the processes and threads of a Chrome trace.
 
-Tracelake's questions are about Chrome traces of the same profilers, which name processes and threads as this file does
-planes and lines; so that an event of either file becomes the same row. The file is read forward, plane by plane: first
-what surrounds the events, then these, some ten thousand decoded together while those before are stored.
+Tracelake's queries are written for Chrome traces of the same profilers, which name processes and threads as this file
+does planes and lines, so that an event of either file becomes the same row. The file is read forward, plane by plane:
+first what surrounds the events, then these, some ten thousand decoded together while earlier ones are stored.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 _SAMPLES = 20
 #: Lanes of events.
 _EVENTS = ("device", "host", "python")
-#: Rows, bytes and batches that are stored together.
+#: Limits of rows, bytes and batches that are stored together.
 _ROWS_STORED, _BYTES_STORED, _MOST_GATHERED = 1 << 16, 16 << 20, 200
-#: What a launch and what it launched share, where it is no plain number.
+#: The number shared by a launch and what it launched, if it is not a plain number.
 _CORRELATION = "TRY_CAST(args ->> '$.correlation_id' AS BIGINT) AS correlation"
 _BEYOND = "no time that a number can hold"
 _QUERY = """
@@ -52,7 +52,7 @@ FROM xspace_events
 
 @dataclass
 class _Worker:
-    """A writer, and the storing under way."""
+    """A writer, and the running task."""
 
     writer: LaneWriter
     storing: Future[_Stored] | None = None
@@ -60,7 +60,7 @@ class _Worker:
 
 @dataclass
 class _Stored:
-    """What became of a batch: rejected events, of some of them number, reason and text, and credentials replaced."""
+    """The result of storing a batch: rejected events, samples with number, reason and text, and redactions."""
 
     rejected: int
     samples: list[tuple[int, str, str]]
@@ -73,8 +73,8 @@ class XSpaceReader:
 
     Attributes:
         source: the bytes.
-        writers: as many as batches are stored at once, and one.
-        notes: gathers what could not be read.
+        writers: one more than the batches stored at once.
+        notes: collects what could not be read.
         progress: called with the number of events so far.
         events: events of the trace so far; the first row gets this number.
     """
@@ -93,7 +93,7 @@ class XSpaceReader:
         """Read the file to its end and store its events.
 
         Raises:
-            InputError: it holds nothing of an XSpace.
+            InputError: it contains nothing of an XSpace.
         """
         planes: list[Plane] = []
         with ExitStack() as stack:
@@ -103,7 +103,7 @@ class XSpaceReader:
             try:
                 for plane in read_planes(file, lambda why, text: self.notes.repair(self.events, why, text)):
                     self._read_plane(file, plane, pool)
-                    # What is said of devices and hosts is wanted later, their names are not.
+                    # Stats of devices and hosts are needed later, their names are not.
                     planes.append(Plane(plane.name, plane.number, stats=plane.stats))
             except WireError as error:
                 self.notes.reject(self.events, f"what follows the plane {len(planes)} is damaged: {error}", "")
@@ -116,11 +116,11 @@ class XSpaceReader:
         return Reading(device_pids=self._devices, facts=facts_of(planes), metadata=metadata_of(planes))
 
     def _file(self, stack: ExitStack) -> Bytes:
-        """Return the decompressed bytes as a file that can be read at any place."""
+        """Return the decompressed bytes as a file with random access."""
         if self.source.path is not None and self.source.is_plain and self.source.path.is_file():
             opened = stack.enter_context(self.source.path.open("rb"))
             return Bytes(opened.fileno(), os.fstat(opened.fileno()).st_size)
-        # A stream is read once, and this file twice: it lies on the lake's disk meanwhile.
+        # A stream can be read once, but this file is read twice: it is spooled to the lake's disk.
         spooled = tempfile.TemporaryFile(dir=self.writers[0].folder.parent)  # noqa: SIM115
         stack.enter_context(spooled)
         while data := self.source.read(1 << 20):
@@ -183,7 +183,7 @@ class XSpaceReader:
         self._store_rows([(name, pid, tid, "{" + json_members({"name": text}) + "}") for name, tid, text in rows])
 
     def _store_programs(self, file: Bytes, plane: Plane) -> None:
-        """Store the compiled programs, each of which is a row of many bytes, in a file of their own."""
+        """Store the compiled programs, each a row of many bytes, in a separate file."""
         writer = self._idle().writer
         writer.flush()
         for row in program_rows(file, plane.programs, self.notes, self.events):
@@ -211,13 +211,13 @@ class XSpaceReader:
         self._note(stored)
 
     def _idle(self) -> _Worker:
-        """Return a worker whose batch is stored, the one that began first."""
+        """Return a worker whose batch is stored, the one that started first."""
         worker = self._workers[0]
         self._finish(worker)
         return worker
 
     def _gather(self, pool: ThreadPoolExecutor, table: pa.Table, plain: bool) -> None:
-        """Take a batch; those of short lines are stored together."""
+        """Collect a batch; those of short lines are stored together."""
         if self._gathered and plain != self._plain:
             self._submit(pool)
         self._plain = plain
@@ -230,7 +230,7 @@ class XSpaceReader:
             self._submit(pool)
 
     def _submit(self, pool: ThreadPoolExecutor) -> None:
-        """Have what is gathered stored."""
+        """Submit what is collected for storing."""
         import pyarrow as pa
 
         if self._gathered:
@@ -240,7 +240,7 @@ class XSpaceReader:
             self._gathered = []
 
     def _finish(self, worker: _Worker) -> None:
-        """Wait until a worker's batch is stored, and note what was wrong with it."""
+        """Wait until a worker's batch is stored, and record its faults."""
         if worker.storing is not None:
             self._note(worker.storing.result())
             worker.storing = None
@@ -253,13 +253,13 @@ class XSpaceReader:
         self.progress(self.events)
 
     def _follow(self, place: int) -> None:
-        """Take as much of the source as was read of the file, which is what its progress and its digest count."""
+        """Consume as much of the source as was read of the file, for its progress and its digest."""
         while self.source.content_bytes < place and self.source.read(1 << 20):
             pass
 
 
 def _store(writer: LaneWriter, table: pa.Table, *, plain: bool) -> _Stored:
-    """Write a batch: of a plain one the lanes with many rows straight to their files, what is left as a table first."""
+    """Write a batch: if plain, lanes with many rows directly to their files; the rest as a table first."""
     import pyarrow.compute as pc
 
     held = pc.value_counts(table.column("lane")).to_pylist() if plain else []

@@ -1,4 +1,4 @@
-"""Whether a file is an XSpace, by its first bytes."""
+"""Recognises an XSpace by its first bytes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .planes import SPACE_PLANES
 from .wire import BYTES, WireError, varint_at
 
 _LONGEST_NAME = 256
-#: What was no text became this character, where a file was read as text.
+#: The replacement character, if the binary file was once read as text.
 _UNKNOWN = "\ufffd"
 
 
 def is_xspace(head: bytes, name: str) -> bool:
-    """Return whether a file begins as an XSpace does: with a plane, which begins with its number or its name.
+    """Return whether a file begins like an XSpace: with a plane, which begins with its number or its name.
 
     Raises:
-        InputError: it is one whose bytes are lost.
+        InputError: it is one whose bytes were corrupted.
     """
     if _was_text(head):
         raise InputError(f"{name}: an XSpace that was once read as text: bytes are lost. Copy it again, as binary.")

@@ -1,4 +1,4 @@
-"""Protobuf's wire format: fields of messages in a file or in bytes, without a schema and without the message in memory.
+"""Protobuf's wire format: fields of messages in a file or in bytes, without a schema and without loading the message.
 
 A message is a sequence of fields: a key (number << 3 | wire type) and a value. Wire type 0 is a varint, 1 eight bytes,
 2 a length and so many bytes, 5 four bytes.
@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 VARINT, EIGHT, BYTES, FOUR = 0, 1, 2, 5
-#: Bytes of a varint at most.
+#: Maximum bytes of a varint.
 LONGEST = 10
-#: Bytes of a file read at once to find where its fields lie.
+#: Bytes of a file read at once to find its fields.
 _WINDOW = 64 << 10
 _MASK = (1 << 64) - 1
 
 
 class WireError(ValueError):
-    """Bytes that are no fields of a message."""
+    """Bytes that are not fields of a message."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Field:
     """A field of a message.
 
     Attributes:
-        number: which field.
+        number: its field number.
         wire: its wire type.
         value: a varint, or the bits of four or eight bytes; 0 for bytes.
         start: where its bytes begin.
-        end: where the field ends, within the message or not.
+        end: where the field ends, even if beyond the message.
     """
 
     number: int
@@ -42,10 +42,10 @@ class Field:
 
 
 class Bytes:
-    """A file read at any place, some of it held at a time."""
+    """A file with random access, buffered in part."""
 
     def __init__(self, descriptor: int, size: int) -> None:
-        """Read the file behind a descriptor, of so many bytes."""
+        """Read the file behind a descriptor, which has `size` bytes."""
         self._descriptor = descriptor
         self.size = size
         self._window, self._from = b"", 0
@@ -62,7 +62,7 @@ class Bytes:
         """Yield the fields of the message in [start, end); only the last may end beyond it.
 
         Raises:
-            WireError: what comes next is no field.
+            WireError: what comes next is not a field.
         """
         while start < end:
             near = self._near(start)
@@ -78,10 +78,10 @@ class Bytes:
 
 
 def varint_at(data: bytes, at: int) -> tuple[int, int]:
-    """Return the varint at a place and the place behind it.
+    """Return the varint at a position and the position after it.
 
     Raises:
-        WireError: it does not end.
+        WireError: it is unterminated.
     """
     value = shift = 0
     for place in range(at, min(at + LONGEST, len(data))):
@@ -94,10 +94,10 @@ def varint_at(data: bytes, at: int) -> tuple[int, int]:
 
 
 def field_at(data: bytes, at: int, offset: int = 0) -> Field:
-    """Return the field at a place of `data`, which itself lies at an offset.
+    """Return the field at a position of `data`, which itself is at an offset.
 
     Raises:
-        WireError: no field is there.
+        WireError: there is no field.
     """
     key, at = varint_at(data, at)
     number, wire = key >> 3, key & 7
@@ -121,7 +121,7 @@ def fields_of(data: bytes) -> Iterator[tuple[Field, bytes]]:
     """Yield the fields of a message, each with its bytes, which are empty for numbers.
 
     Raises:
-        WireError: what comes next is no whole field.
+        WireError: what comes next is not a whole field.
     """
     at = 0
     while at < len(data):
@@ -133,5 +133,5 @@ def fields_of(data: bytes) -> Iterator[tuple[Field, bytes]]:
 
 
 def signed(value: int) -> int:
-    """Return the number that a varint of an int64 stands for."""
+    """Return the number encoded by an int64 varint."""
     return value - (1 << 64) if value >> 63 else value

@@ -1,1 +1,1 @@
-"""Answers about several traces as pages: comparisons, histories, the ranks of a run."""
+"""Pages about several traces: comparisons, histories, the ranks of a run."""

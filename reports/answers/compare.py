@@ -1,4 +1,4 @@
-"""A comparison as a page: five lines, then the sides, the waterfall, what changed most, what was matched, and trust."""
+"""A comparison as a page: five lines, then the sides, the waterfall, the largest changes, the matching, and trust."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ...engine.store import Store
     from ..page.tables import Row
 
-#: Sides whose waterfalls are drawn, and rows of a table, at most.
+#: Maximum number of sides whose waterfalls are drawn, and of rows of a table.
 _DRAWN, _ROWS = 6, 200
-#: Share of the work that must be matched, or else the sides may not be of one program.
+#: If less of the work is matched, the sides may not be of one program.
 _MATCHED_PCT = 50
 _SIDES = ("side", "verdict", "change_us", "change_pct", "before_us", "after_us", "ci_low_pct", "ci_high_pct",
           "detectable_pct", "traces", "runs", "steps", "before_matched_pct", "after_matched_pct", "basis",
@@ -28,7 +28,7 @@ _TRACES = ("side", "trace", "run", "rank", "recorded_at", "device_name", "hardwa
 
 
 def page(store: Store, answer: SideComparison) -> Page:
-    """Return a comparison as a page; it is the last that the lake was asked for."""
+    """Return a comparison as a page; it must be the lake's latest one."""
     sides = of_relation(answer.sides)
     shown = waterfalls.largest(sides)[:_DRAWN]
     traces = objects(store, "FROM _side_traces ORDER BY side, trace")
@@ -53,7 +53,7 @@ def _is_pair(sides: Sequence[Row], traces: Sequence[Row]) -> bool:
 
 
 def _doubts(store: Store, sides: Sequence[Row], traces: Sequence[Row]) -> list[Row]:
-    """Return what speaks against the comparison: mood, question and message."""
+    """Return the reasons to doubt the comparison: mood, question and message."""
     found = [{"mood": "warning", "question": row["side"], "message": row["doubts"]} for row in sides if row["doubts"]]
     found += [
         {"mood": "warning", "question": row["side"], "message": "most of the work has no match on the other side"}
@@ -98,7 +98,7 @@ def _opening(
 
 
 def _who(side: str, traces: Sequence[Row]) -> str:
-    """Return what a side is of: its traces, chips, models and phases."""
+    """Return a side's subject: its traces, chips, models and phases."""
     own = [row for row in traces if row["side"] == side]
     of = [words.counted(len(own), "trace")]
     for key in ("phase", "model", "hardware"):

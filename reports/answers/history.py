@@ -1,4 +1,4 @@
-"""A history as a page: five lines, the metric over time with its levels, and what changed at each shift."""
+"""A history as a page: five lines, the metric over time with its levels, and the changes at each shift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...engine.store import Store
     from ..page.tables import Row
 
-#: Shifts that are explained, the last ones, and points of a page, at most.
+#: Maximum number of shifts that are explained, the last ones, and of points on a page.
 _SHIFTS, _POINTS = 4, 5000
 _COLUMNS = ("run", "recorded_at", "source", "traces", "value", "low", "high", "level", "shift_pct", "shift_low_pct",
             "shift_high_pct", "verdict")  # fmt: skip
@@ -40,7 +40,7 @@ def page(store: Store, answer: History) -> Page:
 
 
 class _Explained:
-    """What a step's time differs by between the levels on both sides of a shift."""
+    """How a step's time differs between the levels before and after a shift."""
 
     def __init__(self, store: Store, levels: tuple[Side, Side], nth: int) -> None:
         _, after = levels
@@ -84,14 +84,14 @@ def _opening(store: Store, answer: History, rows: Sequence[Row], last: _Explaine
 
 
 def _dated(rows: Sequence[Row]) -> str:
-    """Return where the times of points are from."""
+    """Return the source of the points' times."""
     sources = sorted({str(row["source"]) for row in rows})
     return f"times of points are from: {', '.join(sources)}"
 
 
 def _levels(answer: History, rows: Sequence[Row]) -> Section:
     shown = rows[-_POINTS:]
-    # Where several points have one time, or none, they stand one after the other.
+    # If several points share a time, or some have none, they are placed one after the other.
     times = [row["recorded_at"] for row in shown]
     by_time = None not in times and len(set(times)) == len(times) and len(times) > 1
     points = [

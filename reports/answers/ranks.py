@@ -1,4 +1,4 @@
-"""The ranks of a run as a page: five lines, maps of rank and step, for whom the others wait, and the clocks."""
+"""The ranks of a run as a page: five lines, maps of rank and step, which ranks the others wait for, and the clocks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ...engine.store import Store
     from ..page.tables import Row
 
-#: Parts of a rank's step, and what people call them.
+#: Parts of a rank's step, and their names for people.
 _PARTS = {"compute_ms": "compute", "exposed_communication_ms": "communication alone", "idle_ms": "idle"}
-#: Ranks and steps of a map, and rows of a table, at most.
+#: Maximum ranks and steps of a map, and rows of a table.
 _RANKS, _STEPS, _ROWS = 64, 100, 100
 _OF_RANK = ("label", "verdict", "steps", "step_ms", "compute_ms", "exposed_communication_ms", "idle_ms", "waiting_ms",
             "waited_for_ms", "waited_for_steps", "late_start_steps", "slow_compute_steps", "slow_link_steps",
@@ -35,7 +35,7 @@ def page(store: Store, answer: Ranks) -> Page:
     """Return the ranks of a run as a page."""
 
     def named(relation: str, rest: str) -> list[Row]:
-        """Return rows of a relation, each with the label of its rank and its place."""
+        """Return rows of a relation, each with the label of its rank and its index."""
         return objects(store, f"FROM {relation} WHERE run = $run {rest}", run=answer.run)
 
     ranks = named("_labelled('ranks')", "ORDER BY place")

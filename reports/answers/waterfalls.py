@@ -1,4 +1,4 @@
-"""The parts of a page that one comparison has, wherever it is shown: its waterfall, its terms, its operators."""
+"""The sections of a comparison, shared by several pages: its waterfall, its terms, its operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...engine.store import Store
     from ..page.tables import Row
 
-#: Rows of a table, and bars of a chart, at most.
+#: Maximum rows of a table, and bars of a chart.
 _ROWS, _BARS = 100, 20
 _EACH = "µs in a step of one device; the rows of a level sum to those above it"
 _TERMS = ("term", "change_us", "verdict", "before_us", "after_us", "more_work_us", "slower_work_us", "ci_low_us",
@@ -31,7 +31,7 @@ _LEVELS = {
 
 
 def kind(verdict: str | None) -> str:
-    """Return the kind of bar that a verdict makes."""
+    """Return the kind of bar for a verdict."""
     return verdict if verdict in ("slower", "faster") else "not certain"
 
 
@@ -45,7 +45,7 @@ def in_us(row: Row) -> Row:
 
 
 def largest(sides: Sequence[Row]) -> list[Row]:
-    """Return sides of a comparison, those that differ for certain and most first."""
+    """Return sides of a comparison, those with a certain difference first, the largest first."""
     return sorted(sides, key=lambda row: (kind(row["verdict"]) == "not certain", -abs(row["change_ns"])))
 
 
@@ -100,7 +100,7 @@ def _drawn(store: Store, side: Row, name: str) -> Chart:
 
 
 def operators(store: Store, sides: Sequence[Row], key: str, title: str) -> Section:
-    """Return the operators whose times differ most: of the first side as a chart, of all as a table."""
+    """Return the operators whose times differ most: of the first side as a chart, of all sides as a table."""
     names = [row["side"] for row in sides]
     rows = objects(
         store,
@@ -126,7 +126,7 @@ def operators(store: Store, sides: Sequence[Row], key: str, title: str) -> Secti
 
 
 def _bars(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield what an operator's difference is made of; each operator has a label of its own."""
+    """Yield the parts of each operator's difference; each operator has a unique label."""
     given: dict[str, int] = {}
     for row in rows:
         name = words.short(row["operator"] or row["before_kernel"] or row["after_kernel"] or row["category"])

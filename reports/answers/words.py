@@ -1,4 +1,4 @@
-"""Figures of comparisons in words."""
+"""Figures of comparisons as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 60
 
 
 def made() -> str:
-    """Return by what a page was made, and when."""
+    """Return which version made a page, and when."""
     return f"tracelake {__version__}, {datetime.now(UTC):%Y-%m-%d}"
 
 
@@ -29,20 +29,20 @@ def change(ns: float) -> str:
 
 
 def short(name: str) -> str:
-    """Return a name without its middle, where it is long."""
+    """Shorten a long name in the middle."""
     return cut_middle(name, _LONGEST)
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
-    """Return a number of things."""
+    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def difference(row: Row) -> str:
-    """Return what a step of a side takes beside the baseline's, by how much, and whether that is real.
+    """Return a side's step time beside the baseline's, the difference, and whether it is real.
 
     Args:
-        row: of comparisons.
+        row: a row of comparisons.
     """
     said = f"{time(row['after_ns'])} a step after {time(row['before_ns'])}"
     if row["change_pct"] is not None:
@@ -59,11 +59,11 @@ def where(terms: list[Row]) -> str:
 
 
 def lead(row: Row | None) -> str:
-    """Return the largest term with its evidence and its worth; row: of comparison_leads."""
+    """Return the largest term with its evidence and its effect; row: a row of comparison_leads."""
     if row is None:
         return "no operator differs"
     names = [row["part"], row["category"], row["module"], row["operator"]]
-    # What is matched by its category has that for an operator.
+    # Work matched by its category has that as its operator.
     said = " / ".join(short(name) for name in names if name and name != f"({row['category']})")
     said += f": {change(row['change_ns'])}"
     if row["step_pct"] is not None:
@@ -79,7 +79,7 @@ def lead(row: Row | None) -> str:
 
 
 def trust(row: Row) -> str:
-    """Return how far to trust a comparison; row: of comparisons."""
+    """Return how far to trust a comparison; row: a row of comparisons."""
     said = (
         f"matched is {row['before_matched_pct']:.1f} % of the work's time before, {row['after_matched_pct']:.1f} % "
         f"after; {counted(row['steps'], 'step')} of {counted(row['runs'], 'run')}; {row['basis']}"

@@ -1,4 +1,4 @@
-"""An answer about several traces, written as a page."""
+"""Writes an answer about several traces as a page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def write_page(store: Store, answer: SideComparison | History | Ranks, output: s
 
     Args:
         store: the lake that answered.
-        answer: of `compare_sides`, `history` or `ranks`; of a comparison the last that was asked for.
+        answer: of `compare_sides`, `history` or `ranks`; a comparison must be the latest one.
         output: the file, .html.
 
     Raises:
-        UsageError: the file is not .html, or the answer is another.
+        UsageError: the file is not .html, or the answer is of another kind.
         InputError: the file cannot be written.
     """
     if Path(output).suffix.lower() != ".html":

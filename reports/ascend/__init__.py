@@ -1,1 +1,1 @@
-"""Files cut out of Ascend tables of kernels."""
+"""Files extracted from Ascend tables of kernels."""

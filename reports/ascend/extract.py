@@ -1,4 +1,4 @@
-"""Cut a forward pass out of an Ascend table of kernels: its rows as the file has them, and a description of them."""
+"""Extracts a forward pass from an Ascend table of kernels: its rows as in the file, and a description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...ingest.ascend.lines import quoted_line
 from ...ingest.ascend.table import KERNELS
 from ..output.files import write_text, writing
 
-#: What may be cut out: see the relation pass_windows.
+#: The windows that can be extracted: see the relation pass_windows.
 WINDOWS = ("anchor", "extended", "monotonic", "whole")
 #: Rows held in memory at once.
 _ROWS_AT_ONCE = 20_000
@@ -37,23 +37,23 @@ def write_pass(
     duplicates: bool = True,
     spreadsheet: bool = True,
 ) -> dict[str, Any]:
-    """Write the rows of a window of a pass as a table of kernels, and what they are as JSON beside it.
+    """Write the rows of a window of a pass as a table of kernels, with a description as JSON beside it.
 
     Args:
         store: the lake.
         trace: the trace.
-        path: the table; the JSON has its name with the ending .json.
+        path: the table; the JSON file has the same name with the suffix .json.
         window: anchor, extended, monotonic, or whole for the whole table.
         pass_id: the pass, from 0; default: the chosen one. The window whole takes none.
-        device: the device; the first that has the pass when not given.
-        duplicates: write rows that do not count, too.
-        spreadsheet: keep text from running as a formula.
+        device: the device; default: the first that has the pass.
+        duplicates: also write rows that do not count.
+        spreadsheet: prevent text from running as a formula.
 
     Returns:
-        What the JSON holds. Times in ns, and sums of durations in us.
+        The content of the JSON. Times in ns, and sums of durations in us.
 
     Raises:
-        UsageError: the trace is no table of kernels, or has no such pass, window or device.
+        UsageError: the trace is not a table of kernels, or has no such pass, window or device.
         InputError: a file cannot be written.
     """
     if window not in WINDOWS:
@@ -82,7 +82,7 @@ def write_pass(
 
 
 def _table(store: Store, trace_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is known of the trace, and of the one table of kernels in it."""
+    """Return facts about the trace, and about its only table of kernels."""
     [(trace, rank, source, sha256, metadata)] = store.rows(
         "SELECT trace, rank, source_path, source_sha256, metadata FROM traces WHERE trace_id = $1", [trace_id]
     )
@@ -140,7 +140,7 @@ def _window(store: Store, trace_id: str, window: str, pass_id: int | None, devic
 
 
 def _chosen(trace_id: str, table: dict[str, Any], about: dict[str, Any]) -> str:
-    """Return the arguments of _extracted for the window's rows that stand in the table, in SQL."""
+    """Return the arguments of _extracted for the window's rows in the table, as SQL."""
     numbers = (about["pass_id"], about["device"], table["first_event"], table["lines"])
     listed = ", ".join("NULL" if number is None else str(int(number)) for number in numbers)
     return f"('{trace_id}', '{about['window']}', {listed})"
@@ -177,7 +177,7 @@ def _counted(store: Store, chosen: str) -> dict[str, Any]:
 def _rows(
     store: Store, trace_id: str, table: dict[str, Any], chosen: str, *, everything: bool, counted: bool
 ) -> Iterator[str]:
-    """Give the arguments of the rows, in the order of the file."""
+    """Yield the arguments of the rows, in file order."""
     first, end = int(table["first_event"]), int(table["first_event"]) + int(table["lines"])
     skipped: set[int] = set()
     if everything and counted:
@@ -201,7 +201,7 @@ def _rows(
 def _write(path: Path, table: dict[str, Any], rows: Iterator[str], *, spreadsheet: bool) -> int:
     """Write the header and the rows in the table's own style and return their number.
 
-    They are the file's own, byte for byte, but for characters that act and text that a spreadsheet would run.
+    They equal the file's, byte for byte, except for control characters and text that a spreadsheet would run.
     """
     newline, keys = str(table["newline"]), [str(key) for key in table["keys"]]
     counters = [str(key) for key in table.get("counters", ())]
@@ -214,7 +214,7 @@ def _write(path: Path, table: dict[str, Any], rows: Iterator[str], *, spreadshee
         file.write((_BOM if table["bom"] else b"") + header.encode())
         for args in rows:
             values = json.loads(args)
-            # The counters of the chip, which most columns are, stand in one text.
+            # The counters of the chip, which are most columns, are stored in one text.
             values.update(zip(counters, str(values.get("counters", "")).split("\t"), strict=False))
             fields = [cell(str(values.get(key, "")), spreadsheet=spreadsheet) for key in keys]
             line = quoted_line(fields, str(table["quoting"]))
@@ -226,7 +226,7 @@ def _write(path: Path, table: dict[str, Any], rows: Iterator[str], *, spreadshee
 
 
 def _plain(value: Any) -> Any:
-    """Return a number that JSON has."""
+    """Return a number that JSON can represent."""
     if isinstance(value, Decimal):
         value = float(value)
     with suppress(AttributeError):

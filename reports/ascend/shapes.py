@@ -1,6 +1,6 @@
-"""A trace's kernels as a profiling database: a table of mean durations per shape for each type of operation.
+"""A trace's kernels as a profiling database: a table of mean durations per shape for each operation type.
 
-Simulators look the time of an operator up in such tables. Each is named after its type; the columns are those of the
+Simulators look up the time of an operator in such tables. Each is named after its type; the columns are those of the
 tables of kernels, then the durations over the trace, then the mean of each counter.
 """
 
@@ -32,21 +32,21 @@ _HEADER = (
     "Output Data Types", "Output Formats", "Profiling Average Duration(us)", "Profiling Median Duration(us)",
     "Profiling Std Duration(us)", "Count", "Block Num",
 )  # fmt: skip
-#: What a file's name may not hold.
+#: Characters not allowed in the file name.
 _UNSAFE = re.compile(r"[^\w.+-]")
 
 
 def write_database(store: Store, trace_id: str, folder: Path, *, spreadsheet: bool = True) -> list[tuple[Path, int]]:
     """Write a table per type of operation into a folder and return each file with its number of rows.
 
-    Kernels whose shapes are not known are left out. Where one shape ran with several numbers of blocks, the most
+    Kernels with unknown shapes are left out. If one shape ran with several block counts, the most
     frequent comes first.
 
     Args:
         store: the lake.
         trace_id: the trace.
-        folder: where to.
-        spreadsheet: keep text from running as a formula.
+        folder: the folder to write to.
+        spreadsheet: prevent text from running as a formula.
 
     Raises:
         InputError: a file cannot be written.
@@ -87,12 +87,12 @@ def _cell(value: Any) -> Any:
 
 
 def _shapes(dims: str) -> str:
-    """Return shapes as the profiler writes them: dimensions, in quotes of their own; nothing for scalars."""
+    """Return shapes as the profiler writes them: quoted dimensions; empty for scalars."""
     return '"' + ";".join(",".join(map(str, slot or ())) for slot in json.loads(dims)) + '"'
 
 
 def _tokens(listed: str | None) -> str:
-    """Return types or formats with semicolons between them."""
+    """Return types or formats separated by semicolons."""
     if listed is None:
         return "N/A"
     return ";".join(json.loads(listed)) if listed.startswith("[") else listed

@@ -1,4 +1,4 @@
-"""The charts of a model report that are bars and cells: shares, parameters, knobs, the frontier."""
+"""The bar and cell charts of a model report: shares, parameters, knobs, the frontier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def shares(name: str, title: str, rows: Sequence[Row], categories: Sequence[str]
     alt = altair_module()
     measures = ["F_theory", "bytes_hbm", "T_serial"]
     present = [category for category in categories if any(row["category"] == category and row["share"] for row in rows)]
-    # The numbers stand in parts too narrow for a name.
+    # Parts too narrow for a name show the number.
     legend = alt.Legend(labelExpr="(datum.index + 1) + '  ' + datum.label")
     tips = [
         alt.Tooltip("phase:N"), alt.Tooltip("category:N"), alt.Tooltip("measure:N"),
@@ -35,7 +35,7 @@ def shares(name: str, title: str, rows: Sequence[Row], categories: Sequence[str]
 
 
 def _side_by_side(rows: Sequence[Row], present: Sequence[str]) -> list[Row]:
-    """Return the parts of each bar: where they begin and end in %, and what is written in them."""
+    """Return the parts of each bar: their start and end in %, and their labels."""
     found: list[Row] = []
     reached: dict[tuple[str, str], float] = {}
     for row in sorted(rows, key=lambda row: row["place"]):
@@ -51,7 +51,7 @@ def _side_by_side(rows: Sequence[Row], present: Sequence[str]) -> list[Row]:
 
 
 def parameters(rows: Sequence[Row]) -> Chart:
-    """Return where the parameters are; rows: part, parameters, share in %."""
+    """Return the distribution of the parameters; rows: part, parameters, share in %."""
     alt = altair_module()
     base = alt.Chart(data(rows)).encode(y=alt.Y("part:N", sort="-x", title=None))
     axis = alt.Axis(values=list(range(0, 101, 20)), labelFlush=False, grid=False)
@@ -66,7 +66,7 @@ def parameters(rows: Sequence[Row]) -> Chart:
 def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
     """Return how each knob moves a phase; rows: title, side, setting, change in %, fits; the widest on top."""
     alt = altair_module()
-    # A chip without a peak for a type has no time in it.
+    # A chip without a peak for a type has no time with it.
     rows = [row for row in rows if row["change"] is not None]
     rows.sort(key=lambda row: (row["title"], row["side"]))
     swings = {row["title"]: 0.0 for row in rows}
@@ -107,7 +107,7 @@ def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
 
 
 def frontier(rows: Sequence[Row]) -> Chart:
-    """Return the least batch bound by compute; rows: ep, kv_len, batch or None, label."""
+    """Return the smallest compute-bound batch; rows: ep, kv_len, batch or None, label."""
     alt = altair_module()
     base = alt.Chart(data(rows)).encode(
         x=alt.X("kv_len:O", title="L (tokens)", axis=alt.Axis(labelAngle=0, format=",d")),

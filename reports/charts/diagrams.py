@@ -1,4 +1,4 @@
-"""Diagrams of a model: the stack, and a layer of each kind; as Mermaid for Markdown and as SVG for a page."""
+"""Diagrams of a model: the stack, and one layer of each kind; as Mermaid for Markdown and as SVG for a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ATTENTIONS = {
     "dsa": "sparse latent attention (DSA)", "v4_window": "attention over a window (V4)",
     "v4_top": "attention over selected compressed keys (V4)", "v4_dense": "attention over compressed keys (V4)",
 }  # fmt: skip
-#: Between sizes.
+#: The separator of sizes.
 _BY = "\N{MULTIPLICATION SIGN}"
 _MOST_RUNS = 6
 _CHARACTER, _LINE, _PAD, _GAP_X, _GAP_Y = 6.4, 15, 10, 26, 30
@@ -52,7 +52,7 @@ class Diagram:
     edges: tuple[Edge, ...]
 
     def mermaid(self) -> str:
-        """Return the diagram in Mermaid's language."""
+        """Return the diagram as Mermaid."""
         lines = ["flowchart TD"]
         for node in self.nodes:
             left, right = _SHAPES[node.shape]
@@ -64,7 +64,7 @@ class Diagram:
         return "\n".join(lines) + "\n"
 
     def svg(self) -> str:
-        """Return the diagram as a picture."""
+        """Return the diagram as SVG."""
         columns = sorted({node.column for node in self.nodes})
         rows = sorted({node.row for node in self.nodes})
         wide = {column: max(_width(node) for node in self.nodes if node.column == column) for column in columns}
@@ -95,7 +95,7 @@ def diagrams(dims: Dims, kinds: Sequence[tuple[str, int]]) -> list[Diagram]:
 
     Args:
         dims: a row of the relation architectures.
-        kinds: runs of layers of one kind, in order: the kind, and how many layers.
+        kinds: runs of layers of one kind, in order: the kind, and the number of layers.
     """
     found = [_stack(dims, kinds)]
     found += [
@@ -229,7 +229,7 @@ def _experts(dims: Dims) -> Diagram:
 
 
 def _escaped(text: str) -> str:
-    """Return a text that Mermaid shows as it is: quotes end a label, # begins an entity, angles are markup."""
+    """Escape a text for Mermaid: quotes end a label, # begins an entity, angle brackets are markup."""
     for character, entity in (("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):
         text = text.replace(character, entity)
     return text
@@ -266,7 +266,7 @@ def _arrow(start: tuple[float, ...], end: tuple[float, ...], edge: Edge) -> str:
     x2, y2 = end[0] + end[2] / 2, end[1]
     dashes = ' stroke-dasharray="4 3"' if edge.dashed else ""
     if edge.dashed:
-        # Side by side: out above, back below.
+        # Side by side: forward edges above, backward edges below.
         leftmost, rightmost = (start, end) if start[0] < end[0] else (end, start)
         out = start is leftmost
         at = leftmost[1] + leftmost[3] * (0.35 if out else 0.65)

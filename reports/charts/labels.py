@@ -1,7 +1,7 @@
-"""Where the words of a chart stand: by its data, so that they are on no other words, on no point, seldom on a line.
+"""Places the labels of a chart without overlap with each other and with points, and mostly without overlap with lines.
 
-Each is put where it costs least of the places that it may have; one that must stand away from its point gets a thin
-line to it. All reckoning is in pixels, from the left and from above; what is drawn is in the units of the axes.
+Each label gets the candidate place with the lowest cost; one far from its point gets a thin leader
+line to it. Computations are in pixels, from the top left; what is drawn is in the units of the axes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 FONT, TALL = 10, 12
-#: What a place costs for each thing that it lies on.
+#: The cost of a place for each thing that it overlaps.
 _WORDS, _POINT, LINE, _RULE, _LEADER, _ASTRAY = 1000.0, 60.0, 12.0, 2.0, 3.0, 30.0
 _SIDES = ((1, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (-1, 0), (0, 1), (0, -1))
 _AWAY = (8, 14, 22, 32, 44, 58, 74, 92, 112)
-#: Nearer no line leads to the point, farther one always does.
+#: Below the first distance a label gets no leader, above the second always.
 _NEAR, _FAR = 10, 20
-#: Widths of characters in ems, by Adobe's metrics of Helvetica; what is not here counts as a figure: 0.556.
+#: Widths of characters in ems, from Adobe's metrics of Helvetica; default: that of a digit, 0.556.
 _WIDTHS = {
     one: each
     for each, those in (
@@ -35,7 +35,7 @@ Segment = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Spot:
-    """A place that words may have: where they begin, at half their height, and what it costs by itself."""
+    """A candidate place of a label: its left end, at half its height, and its own cost."""
 
     left: float
     middle: float
@@ -44,7 +44,7 @@ class Spot:
     upwards: bool = False
 
     def box(self, width: float) -> Box:
-        """Return what words as wide take."""
+        """Return the box of a label of this width."""
         if self.upwards:
             return (self.left - TALL / 2, self.middle - width, self.left + TALL / 2, self.middle)
         return (self.left, self.middle - TALL / 2, self.left + width, self.middle + TALL / 2)
@@ -60,14 +60,14 @@ class Frame:
     up: tuple[float, float]
 
     def pixels(self, x: float, y: float) -> tuple[float, float]:
-        """Return where values lie."""
+        """Return the position of values in pixels."""
         return (
             self.width * math.log(x / self.across[0]) / math.log(self.across[1] / self.across[0]),
             self.height * (1 - math.log(y / self.up[0]) / math.log(self.up[1] / self.up[0])),
         )
 
     def values(self, left: float, top: float) -> tuple[float, float]:
-        """Return which values lie there."""
+        """Return the values at a position."""
         return (
             self.across[0] * (self.across[1] / self.across[0]) ** (left / self.width),
             self.up[0] * (self.up[1] / self.up[0]) ** (1 - top / self.height),
@@ -75,15 +75,15 @@ class Frame:
 
 
 def wide(words: str, size: float = FONT) -> float:
-    """Return the width in pixels of words in Helvetica, or in Arial, which is as wide."""
+    """Return the width in pixels of a text in Helvetica, or in Arial, which has the same widths."""
     return size * sum(_WIDTHS.get(one, 0.556) for one in words) + 1
 
 
 class Words:
-    """The words of a chart, placed one after the other."""
+    """The labels of a chart, placed one after the other."""
 
     def __init__(self, frame: Frame, fields: tuple[str, str]) -> None:
-        """Begin with an empty frame.
+        """Start with an empty frame.
 
         Args:
             frame: the area.
@@ -100,17 +100,17 @@ class Words:
         self._leaders: list[dict[str, Any]] = []
 
     def avoid_point(self, x: float, y: float, radius: float = 6) -> None:
-        """Keep words off a point."""
+        """Keep labels off a point."""
         across, down = self.frame.pixels(x, y)
         self._points.append((across - radius, down - radius, across + radius, down + radius))
 
     def avoid_path(self, values: Sequence[tuple[float, float]], cost: float = LINE) -> None:
-        """Keep words off a line through points."""
+        """Keep labels off a line through points."""
         for start, end in itertools.pairwise(values):
             self._lines.append(((*self.frame.pixels(*start), *self.frame.pixels(*end)), cost))
 
     def avoid_upright(self, x: float, cost: float = _RULE) -> None:
-        """Keep words off a line from the foot to the top."""
+        """Keep labels off a vertical line."""
         across, _ = self.frame.pixels(x, self.frame.up[0])
         self._lines.append(((across, 0, across, self.frame.height), cost))
 
@@ -118,12 +118,12 @@ class Words:
         self, named: Sequence[tuple[str, float, float]], rivals: Sequence[tuple[float, float]] = (),
         ink: str = "#333333",
     ) -> None:  # fmt: skip
-        """Name points; those that lie on each other have one name together.
+        """Label points; coinciding points share one label.
 
         Args:
-            named: each one's words and its two values.
-            rivals: points without a name, which might be taken for those that have one.
-            ink: colour of the words.
+            named: each point's label and its two values.
+            rivals: unlabelled points, which might be confused with labelled ones.
+            ink: colour of the labels.
         """
         groups = together(named, self.frame)
         points = [self.frame.pixels(*values) for _, *values in groups]
@@ -132,7 +132,7 @@ class Words:
             self._put(words, point, _around(words, *point), ink)
 
     def at_upright(self, words: str, x: float, ink: str = "#333333") -> None:
-        """Name a line from the foot to the top: beside it, near the foot, or along it where that is too narrow."""
+        """Label a vertical line: beside it, near the bottom, or along it if that is too narrow."""
         across, _ = self.frame.pixels(x, self.frame.up[0])
         width = wide(words)
         spots = [
@@ -146,7 +146,7 @@ class Words:
         self._put(words, None, spots, ink)
 
     def at_level(self, words: str, start: float, y: float, ink: str = "#333333", *, above: bool = False) -> None:
-        """Name a level line that begins at a value and ends on the right: on the right, above or below it."""
+        """Label a horizontal line from a value to the right edge: at the right, above or below it."""
         first, down = self.frame.pixels(start, y)
         last = self.frame.width - 4 - wide(words)
         spots = (
@@ -154,11 +154,11 @@ class Words:
             for nth, left in enumerate(itertools.takewhile(lambda left: left >= first, itertools.count(last, -16)))
             for over in (False, True)
         )  # fmt: skip
-        # A line too short for its words has them at the edge.
+        # If the line is too short, its label is at the edge.
         self._put(words, None, itertools.chain(spots, [Spot(last, down + 10, 50), Spot(last, down - 9, 50)]), ink)
 
     def layers(self, x: Any, y: Any) -> list[Any]:
-        """Return what is to be drawn above the rest; words are parted from lines below them by a white seam."""
+        """Return the layers to draw on top; labels have a white halo that separates them from lines."""
         import altair
 
         alt: Any = altair
@@ -207,10 +207,10 @@ class Words:
             mine = [other for other in self._points if not _meet((*point, *point), other)]
             cost += _LEADER + _POINT * sum(_crosses(leader, other) for other in self._taken)
             cost += _LEADER * sum(_crosses(leader, other) for other in mine)
-            # Two that cross are hard to follow.
+            # Crossing leaders are hard to follow.
             cost += _POINT * sum(_cut(leader, other) for other in self._led)
         if point:
-            # Words nearer to another's point, or beyond a line, would be taken for another's: with a leader less so.
+            # A label nearer to another point, or beyond a line, might be attributed wrongly; with a leader less so.
             way = (*point, *_nearest(box, point))
             own = math.dist(point, way[2:])
             near = [of for of in self._rivals if math.dist(of, _nearest(box, of)) < own and math.dist(of, point) > 1]
@@ -222,12 +222,12 @@ class Words:
 def together(
     points: Sequence[tuple[str, float, float]], frame: Frame, near: float = 7
 ) -> list[tuple[str, float, float]]:
-    """Return points to be named, with those that lie on each other as one.
+    """Return points to label, with coinciding ones merged.
 
     Args:
-        points: each one's name and its two values.
+        points: each point's name and its two values.
         frame: the area.
-        near: pixels, across and down, within which two lie on each other.
+        near: pixels, horizontally and vertically, within which two coincide.
     """
     groups: list[list[tuple[str, float, float]]] = []
     for point in sorted(points, key=lambda point: point[1:]):
@@ -246,7 +246,7 @@ def _around(words: str, across: float, down: float) -> Iterator[Spot]:
     width, half = wide(words), TALL / 2
     for away in _AWAY:
         for nth, (right, below) in enumerate(_SIDES):
-            # Slantwise the corner is as far as an edge is else.
+            # Diagonally, the corner is as far away as an edge otherwise.
             part = away * (0.75 if right and below else 1)
             left = across + part if right > 0 else across - part - width if right < 0 else across - width / 2
             middle = down + below * (part + half if below else 0)
@@ -265,7 +265,7 @@ def _nearest(box: Box, point: tuple[float, float]) -> tuple[float, float]:
 
 
 def _crosses(segment: Segment, box: Box) -> bool:
-    """Return whether any of a line is in a box: the line is cut at each side in turn (Liang and Barsky)."""
+    """Return whether any part of a line is in a box, by clipping it at each side (Liang and Barsky)."""
     x, y, over, down = segment[0], segment[1], segment[2] - segment[0], segment[3] - segment[1]
     first, last = 0.0, 1.0
     for step, room in ((-over, x - box[0]), (over, box[2] - x), (-down, y - box[1]), (down, box[3] - y)):
@@ -280,11 +280,11 @@ def _crosses(segment: Segment, box: Box) -> bool:
 
 
 def _cut(one: Segment, other: Segment) -> bool:
-    """Return whether two lines cross: the ends of each lie on both sides of the other."""
+    """Return whether two lines cross: the ends of each are on both sides of the other."""
 
     def side(line: Segment, x: float, y: float) -> float:
         return (line[2] - line[0]) * (y - line[1]) - (line[3] - line[1]) * (x - line[0])
 
     apart = side(one, *other[:2]) * side(one, *other[2:])
-    # An end on the other is not beyond it.
+    # An end on the other line does not cross it.
     return apart < -1e-3 and side(other, *one[:2]) * side(other, *one[2:]) < -1e-3

@@ -1,4 +1,4 @@
-"""The chart of a sweep: its way under the roofs, and its times."""
+"""The chart of a sweep: its path under the roofs, and its times."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ def sweep(
     name: str, title: str, rows: Sequence[Row], roofs: Sequence[Roof], executions: Sequence[str], axis: str,
     marks: Sequence[tuple[str, float | None]] = (),
 ) -> Chart:  # fmt: skip
-    """Return a sweep: on the left its way under the roofs, on the right its times.
+    """Return a sweep: on the left its path under the roofs, on the right its times.
 
     Args:
         name: the file's name.
         title: what it shows.
         rows: execution, value, intensity, tflops, fits and a time in ms for each of T_comp, T_hbm, T_net, T_est.
-        roofs: what bounds the points.
+        roofs: the limits of the points.
         executions: profiles; times are those of the last.
         axis: title of the swept quantity, with its unit.
         marks: values of it to mark, with their labels.
     """
     alt = charts.altair_module()
     drawn = alt.hconcat(_way(rows, roofs, executions, axis), _times(rows, executions[-1], axis, marks))
-    # One legend says what a cross is; profiles and times have their own.
+    # One legend explains the crosses; profiles and times have their own.
     scales = {"color": "independent", "shape": "independent", "strokeDash": "independent", "stroke": "shared"}
     return charts.chart(name, title, drawn.resolve_scale(**scales))
 
 
 def _unfit(base: Any) -> Any:
-    """Return crosses on the points that do not fit the memory."""
+    """Return crosses on the points that do not fit in memory."""
     alt = charts.altair_module()
     words = alt.Legend(
         symbolType=_CROSS, labelExpr="'does not fit'", symbolStrokeWidth=1.4, symbolFillColor="transparent"
@@ -67,7 +67,7 @@ def _way(rows: Sequence[Row], roofs: Sequence[Roof], executions: Sequence[str], 
     }
     places = [[(row["intensity"], row["tflops"]) for row in path] for path in paths.values()]
     letter = axis.split(maxsplit=1)[0]
-    # Which way it goes.
+    # The ends of the path are labelled to show its direction.
     main = paths[executions[-1]]
     ends = [(f"{letter} = {row['value']:,}", row["intensity"], row["tflops"]) for row in (main[0], main[-1])]
     crosses = [_unfit(base)] if any(row["fits"] == "no" for row in rows) else []
@@ -86,7 +86,7 @@ def _times(rows: Sequence[Row], execution: str, axis: str, marks: Sequence[tuple
     frame = Frame(_WIDTH, charts.HEIGHT, (low / 1.1, high * 1.1), charts.limits([row["ms"] for row in long], 1.5, 1.5))
     x = charts.log_axis("value", axis, frame.across, ticks=_apart(values, frame))
     y = charts.log_axis("ms", f"time with {execution} kernels (ms)", frame.up, "Y")
-    # Strokes, as the lines have them: dashes around a disc would say nothing.
+    # Line symbols like the lines: dashes around a disc would not be visible.
     legend = alt.Legend(symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
     colour = alt.Color(
         "time:N",
@@ -124,7 +124,7 @@ def _times(rows: Sequence[Row], execution: str, axis: str, marks: Sequence[tuple
 
 
 def _apart(values: Sequence[int], frame: Frame) -> list[float]:
-    """Return those values whose figures have room beside each other on the axis: of near ones a power of two."""
+    """Return the values whose labels fit side by side on the axis: of close ones a power of two."""
     kept: list[int] = []
     for value in sorted(values, key=lambda value: (value & (value - 1) != 0, value)):
         at, _ = frame.pixels(value, frame.up[0])

@@ -1,6 +1,6 @@
-"""The charts of a model report, as Vega-Lite: drawn offline to SVG or PNG, alive in HTML.
+"""The charts of a model report, as Vega-Lite: rendered offline to SVG or PNG, interactive in HTML.
 
-Every chart can be read without colour: what matters has a shape, a dash or a label of its own.
+Every chart is readable without colour: what matters has its own shape, dash or label.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 WIDTH, HEIGHT = 620, 360
-#: Dark to light and apart in hue, so that they differ in grey too.
+#: From dark to light and with distinct hues, so that they also differ in grey.
 COLOURS = (
     "#1b3a5c", "#c2571a", "#2a8f6d", "#8a3b78", "#5a9bd4", "#d9a514", "#6b6b6b", "#a6321f", "#7fb069", "#3f3f8f",
     "#b08fc7",
 )  # fmt: skip
-#: Of them those on which black is easier to read than white.
+#: Those of them on which black is more readable than white.
 PALE = ("#5a9bd4", "#d9a514", "#7fb069", "#b08fc7", "#2a8f6d", "#c2571a")
 PHASES = ["training", "prefill", "decode"]
-#: Of lines that differ.
+#: Dash patterns to distinguish lines.
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _SHAPES = ["circle", "square", "triangle-up"]
-#: A ring, in which a disc has room: the hole goes round the other way.
+#: A ring around a disc: its hole runs in the opposite direction.
 _RING = "M1.6,0A1.6,1.6,0,1,1,-1.6,0A1.6,1.6,0,1,1,1.6,0ZM1.3,0A1.3,1.3,0,1,0,-1.3,0A1.3,1.3,0,1,0,1.3,0Z"
 _SMALL = 50
 INTENSITY = "AI_hbm (FLOP/byte)"
@@ -55,7 +55,7 @@ _CONFIG = {
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its file's name, what it shows, and its specification in Vega-Lite."""
+    """A chart: its file's name, what it shows, and its Vega-Lite specification."""
 
     name: str
     title: str
@@ -76,14 +76,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Roof:
-    """One chip with one peak: what bounds its points.
+    """One chip with one peak: the limit of its points.
 
     Attributes:
         chip: the chip.
-        dtype: type that the peak is of; empty where one counts for all.
+        dtype: type that the peak is for; empty if one peak applies to all.
         peak_tflops: the peak, TFLOP/s.
         hbm_gbps: its memory's bandwidth, GB/s.
-        place: 0 for the chip that the points are of, then the others.
+        place: 0 for the chip of the points, then the others.
     """
 
     chip: str
@@ -94,12 +94,12 @@ class Roof:
 
     @property
     def label(self) -> str:
-        """What a chart calls it."""
+        """Its name in a chart."""
         return f"{self.chip} {self.dtype}".strip()
 
     @property
     def ink(self) -> str:
-        """Colour of its lines and its name: paler for chips beside the first."""
+        """Colour of its lines and its name: paler for chips other than the first."""
         return "#444444" if self.place == 0 else "#767676"
 
     @property
@@ -109,10 +109,10 @@ class Roof:
 
 
 def scripts() -> str:
-    """Return the JavaScript that makes the charts alive in a page, without any network."""
+    """Return the JavaScript that makes the charts of a page interactive, without network access."""
     import vl_convert
 
-    # Its stub does not know that the snippet may be left out.
+    # Its stub does not declare that the snippet is optional.
     return str(vl_convert.javascript_bundle(vl_version=_version()))  # type: ignore[call-arg]
 
 
@@ -131,20 +131,20 @@ def altair_module() -> Any:
 
 
 def chart(name: str, title: str, drawn: alt.TopLevelMixin) -> Chart:
-    """Return what was drawn as a chart."""
-    # Checked by the tests: a report need not wait for it.
+    """Return a drawing as a chart."""
+    # Validated by the tests: a report need not wait for it.
     spec = drawn.to_dict(validate=False)
     spec["config"] = _CONFIG
     return Chart(name, title, spec)
 
 
 def data(rows: Sequence[Row]) -> Any:
-    """Return rows as a chart takes them."""
+    """Return rows as chart data."""
     return altair_module().Data(values=list(rows))
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return round values for a logarithmic axis: powers of ten, with 2 and 5 where those are few."""
+    """Return round values for a logarithmic axis: powers of ten, with 2 and 5 if those are few."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 2, 5) if math.log10(high / low) < 3 else (1,)
     values = (float(f"{step}e{power}") for power in decades for step in steps)
@@ -161,7 +161,7 @@ def log_axis(field: str, title: str, limits: tuple[float, float], axis: str = "X
 
 
 def limits(values: Sequence[float], low: float, high: float) -> tuple[float, float]:
-    """Return the limits of an axis: so many times below the least value and above the largest."""
+    """Return the limits of an axis: a factor below the minimum and a factor above the maximum."""
     known = [value for value in values if value and value > 0] or [1.0]
     return min(known) / low, max(known) * high
 
@@ -175,16 +175,16 @@ def under_roofs(
     names: Sequence[tuple[str, float, float]] = (), paths: Sequence[Sequence[tuple[float, float]]] = (),
     rivals: Sequence[tuple[float, float]] = (),
 ) -> Any:  # fmt: skip
-    """Return points with the roofs above them; the axes have room for all knees.
+    """Return points with the roofs above them; the axes include all knees.
 
     Args:
-        points: what is drawn.
-        rows: where the points are: intensity, tflops.
-        roofs: what bounds them.
+        points: the layers that draw the points.
+        rows: the coordinates of the points: intensity, tflops.
+        roofs: the limits of the points.
         width: pixels across.
-        names: words for some of the points, with their intensity and TFLOP/s.
+        names: labels for some of the points, with their intensity and TFLOP/s.
         paths: lines between points.
-        rivals: points without a name, from which those with one must differ.
+        rivals: unlabelled points, from which labelled ones must be distinguished.
     """
     alt = altair_module()
     across = _across(rows, roofs)
@@ -208,7 +208,7 @@ def under_roofs(
         if row["intensity"] and row["tflops"]:
             words.avoid_point(row["intensity"], row["tflops"])
     for roof in roofs:
-        # Below the line for the chip of the points, above it for others, so that near ones do not meet.
+        # Below the line for the points' chip, above it for others, so that close ones do not collide.
         words.at_level(
             f"{roof.label}: {roof.peak_tflops:,.0f}", roof.knee, roof.peak_tflops, roof.ink, above=roof.place > 0
         )
@@ -271,7 +271,7 @@ def roofline(rows: Sequence[Row], roofs: Sequence[Roof], executions: Sequence[st
 def category_roofline(
     phase: str, rows: Sequence[Row], roofs: Sequence[Roof], executions: Sequence[str], categories: Sequence[str]
 ) -> Chart | None:
-    """Return the categories of a phase under the roofs, None where none has FLOP and bytes."""
+    """Return the categories of a phase under the roofs, None if none has FLOP and bytes."""
     alt = altair_module()
     shown = [row for row in rows if row["intensity"] and row["tflops"]]
     if not shown:
@@ -284,7 +284,7 @@ def category_roofline(
     ]  # fmt: skip
     base = alt.Chart(data(shown)).encode(color=category_colour(present, categories))
     points = base.mark_point(size=55, filled=True, opacity=0.9).encode(shape=profile_shape(executions), tooltip=tips)
-    # What one category is with the other profile: only the last has its name.
+    # Connects one category's points of both profiles: only the last has its name.
     links = base.mark_line(strokeWidth=1).encode(
         detail="category:N", color=category_colour(present, categories).legend(None)
     )

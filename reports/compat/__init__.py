@@ -1,4 +1,4 @@
-"""Replicas of other tools' reports, errors included; nothing else reads them."""
+"""Replicas of other tools' reports, including their errors; nothing else reads them."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ from .lake import Compat
 
 __all__ = ["PROSE", "Compat"]
 
-#: Prose of model reports that sets of formulas have in the place of the usual one.
+#: Prose of model reports that a set of formulas replaces.
 PROSE = {"compat": Path(__file__).with_name("prose.md")}

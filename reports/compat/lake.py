@@ -1,4 +1,4 @@
-"""What a lake answers as other tools do."""
+"""Answers of a lake in the form of other tools."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Compat:
     """The replicas of other tools' answers; `Lake.compat` is one.
 
-    Passes, layers and their plan are the reference analyser's. It is given an anchor, which is a text that the anchor
-    kernel's name contains, the layers of the model, and the anchors in one layer; by the trace's settings where None.
+    Passes, layers and their plan are the reference analyser's. Its inputs are an anchor, a text that the anchor
+    kernel's name contains, the layers of the model, and the anchors in one layer; None: from the trace's settings.
     """
 
     def __init__(self, store: Store) -> None:
@@ -33,7 +33,7 @@ class Compat:
     def passes(
         self, trace: str, anchor: str | None = None, num_layers: int | None = None, blocks_per_layer: int | None = None
     ) -> duckdb.DuckDBPyRelation:
-        """Return the passes as the reference analyser counts them: to see where it errs, `Lake.passes` is right."""
+        """Return the passes as the reference analyser counts them, to show its errors; `Lake.passes` is right."""
         return passes.passes(self._store, trace, (anchor, num_layers, blocks_per_layer))
 
     def layers(
@@ -48,9 +48,9 @@ class Compat:
         return passes.layers(self._store, trace, (anchor, num_layers, blocks_per_layer), pass_id)
 
     def summary(self, trace: str, format: str = "json", **given: Any) -> str:
-        """Return the summary as the reference's tool makes it: `profile_summary.v1`, json or md."""
+        """Return the summary in the format of the reference's tool: `profile_summary.v1`, json or md."""
         return summary.summary(self._store, trace, format, **given)
 
     def mfu(self, model: str, *, format: str = "table", **given: Any) -> str:
-        """Return what the reference's compute simulator answers."""
+        """Return the answer of the reference's compute simulator."""
         return mfu.of_model(self._store, model, format, **given)

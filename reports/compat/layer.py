@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def layer_json(store: Store, trace_id: str, pass_id: int, layer: int) -> dict[str, Any]:
     """Return a layer and its kernels as one nested object, the schema that layer simulators read.
 
-    Of several devices, the first.
+    Of several devices, the first is returned.
     """
     [(ratio, layers, wall_us, sum_us, count)] = store.rows(
         """

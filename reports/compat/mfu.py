@@ -1,4 +1,4 @@
-"""The report of the reference's compute simulator, made from the relations that repeat its formulas."""
+"""The report of the reference's compute simulator, from the relations that replicate its formulas."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _DEFAULTS = {"batch": 1, "seq_len": 1, "tp": 8, "dp": 1, "ep": 8, "gpu": "h20", 
 
 
 def of_model(store: Store, model: str, format: str, **given: Any) -> str:
-    """Return what the reference's compute simulator answers.
+    """Return the answer of the reference's compute simulator.
 
     Args:
         store: the lake.
         model: one of the simulator's own models.
         format: table, markdown or json.
-        given: gpu, batch, seq_len, tp, dp, ep, dtype, and times as of `tracelake.analysis.mfu.Workload`.
+        given: gpu, batch, seq_len, tp, dp, ep, dtype, and times as in `tracelake.analysis.mfu.Workload`.
 
     Raises:
         UsageError: it has no such model or option, or a time or a value is invalid.
@@ -52,10 +52,10 @@ def of_model(store: Store, model: str, format: str, **given: Any) -> str:
 
 
 def facts(store: Store, asked: Mapping[str, Any], times: Times | None) -> dict[str, Any]:
-    """Return what the simulator answers, under its own keys.
+    """Return the simulator's answer under its own keys.
 
     Raises:
-        UsageError: it knows no such model, or refuses it.
+        UsageError: it does not know the model, or refuses it.
     """
     request = f"reference {len(store.rows('SELECT request FROM compat_requests'))}"
     row = {"request": request, **asked}
@@ -75,7 +75,7 @@ def facts(store: Store, asked: Mapping[str, Any], times: Times | None) -> dict[s
     if total["fault"]:
         raise UsageError(f"{asked['model']}: the reference refuses it: {total['fault']}.")
     if total["peak_tflops"] is None:
-        # The reference says nothing; a chip that nobody knows is more likely a slip.
+        # The reference does not check it; an unknown chip is more likely a typo.
         resolve_hardware(store, str(asked["gpu"]))
     [arch] = objects(
         store,
@@ -177,7 +177,7 @@ def report(found: dict[str, Any]) -> list[Part]:
 
 
 def flops(value: float) -> str:
-    """Return FLOP as the simulator prints them."""
+    """Return FLOP as printed by the simulator."""
     for unit, scale in (("TFLOPs", 1e12), ("GFLOPs", 1e9), ("MFLOPs", 1e6)):
         if value >= scale:
             return f"{value / scale:.3f} {unit}"
@@ -185,7 +185,7 @@ def flops(value: float) -> str:
 
 
 def short(value: float | None) -> str:
-    """Return FLOP as the simulator's table of kernels prints them."""
+    """Return FLOP as printed by the simulator's table of kernels."""
     if value is None:
         return "—"
     for unit, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("K", 1e3)):
@@ -236,7 +236,7 @@ def _architecture(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _layer(found: dict[str, Any]) -> Iterator[Part]:
-    """Yield the operators of the layer that stands for all."""
+    """Yield the operators of the representative layer."""
     shown, rows = found["shown_layer"], found["shown_layer"]["operators"]
     attention = sum(row["flops"] for row in rows if row["category"] == "attention")
     mlp = sum(row["flops"] for row in rows if row["category"] in ("moe", "ffn"))

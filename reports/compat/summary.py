@@ -1,7 +1,7 @@
-"""The summary as the reference's tool makes it, `profile_summary.v1`: its keys, its figures, its errors.
+"""The summary in the format of the reference's tool, `profile_summary.v1`: its keys, its figures, its errors.
 
-It is for holding figures against those of that tool; the right ones are those of `summary`. Durations are µs, shares
-0 to 1. Ours stand beside it under the key `tracelake`, with the units and the basis that the format lacks.
+It is for comparing figures with that tool's; the right ones are those of `summary`. Durations are µs, shares
+0 to 1. Ours are beside it under the key `tracelake`, with the units and the basis that the format lacks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["exclusive_per_track", "exclusive_global"]
 SCHEMA = "profile_summary.v1"
-#: Counts of events at which the exporter is known to cut a trace off.
+#: Event counts at which the exporter is known to truncate a trace.
 _CAPS = (1_000_000, 5_000_000)
 _STATISTICS = "steps AS count, mean_us AS mean, median_us AS median, p90_us AS p90, min_us AS min, max_us AS max"
 _CATEGORIES = ("compute", "communication", "host", "stall", "other")
@@ -39,14 +39,14 @@ def summary(
     hot_op_limit: int = 25,
     breakdown_mode: Mode = "exclusive_per_track",
 ) -> str:
-    """Return the summary as the reference's tool makes it, its errors included: `profile_summary.v1`.
+    """Return the summary as the reference's tool makes it, including its errors: `profile_summary.v1`.
 
     Args:
         store: the lake.
-        trace: the trace, of JAX.
+        trace: the trace, from JAX.
         format: json, or md for its report.
         top: rows of a table of the report.
-        warmup_steps: steps with a smaller number are left out of the steady ones.
+        warmup_steps: steps with a smaller number are not steady.
         hot_op_limit: operations in its list, from which it also makes the families.
         breakdown_mode: how it sums up time.
 
@@ -59,7 +59,7 @@ def summary(
 
 
 def build(store: Store, trace_id: str, warmup_steps: int, hot_op_limit: int, breakdown_mode: str) -> dict[str, Any]:
-    """Return the summary of a trace of JAX as the reference's tool makes it.
+    """Return the summary of a JAX trace as the reference's tool makes it.
 
     Args:
         store: the lake.
@@ -288,7 +288,7 @@ def _column(name: str, values: list[Any]) -> Column:
 
 
 def _by_region(contexts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the gaps by region alone, with the three operations that most often follow them."""
+    """Return the gaps by region only, with the three operations that most often follow them."""
     regions: dict[str, list[dict[str, Any]]] = {}
     for row in contexts:
         regions.setdefault(row["region_path"], []).append(row)

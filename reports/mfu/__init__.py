@@ -1,1 +1,1 @@
-"""What share of a chip's peak is reached, as tables and documents."""
+"""The share of a chip's peak that is reached, as tables and documents."""

@@ -1,4 +1,4 @@
-"""What is known of a model's work and of the times that somebody measured, as one document of plain values."""
+"""A model's work and measured times as one document of plain values."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _MFU = (
 
 
 def objects(store: Store, query: str, **parameters: Any) -> Rows:
-    """Return the rows of a question as objects of values that JSON can hold."""
+    """Return the rows of a query as objects of JSON values."""
     return [{name: plain(value) for name, value in row.items()} for row in store.objects(query, **parameters)]
 
 
 def facts(store: Store, request: str) -> dict[str, Any]:
-    """Return all that is known of a scenario of timing_metadata; names of numbers end with their unit."""
+    """Return all facts about a scenario of timing_metadata; names of numbers end with their unit."""
     [serving] = objects(
         store,
         "SELECT phase, batch, seq_len AS new_tokens_per_sequence, kv_len AS cached_tokens_per_sequence, tp, ep, dp, pp,"
@@ -128,7 +128,7 @@ def _one(rows: Rows) -> dict[str, Any] | None:
 
 
 def _types(store: Store, request: str) -> Rows:
-    """Return in which types how many FLOP of a rank are computed, and the peaks of these."""
+    """Return the FLOP of a rank by the type they are computed in, and the peaks of these types."""
     return objects(
         store,
         "SELECT dtype, peak_tflops, flop_rank FROM _timed_types WHERE request = $request ORDER BY flop_rank DESC",
@@ -137,7 +137,7 @@ def _types(store: Store, request: str) -> Rows:
 
 
 def _summary(found: dict[str, Any]) -> str:
-    """Return one line: how near to the peak, what most of the work is, what limits, on which chips."""
+    """Return one line: the share of the peak, the largest part of the work, the bottleneck, and the chips."""
     serving, work, layer = found["serving"], found["forward_pass"], found["measured_layer"]
     parts = [_state(found["mfu"])]
     shares = [

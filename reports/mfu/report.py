@@ -1,4 +1,4 @@
-"""How near measured times come to a chip's peak: of a model's forward pass, or of a trace's own kernels."""
+"""How close measured times come to a chip's peak: of a model's forward pass, or of a trace's own kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = ("table", "markdown", "json")
 
 
 def of_model(store: Store, model: str | os.PathLike[str], format: str, **given: Unpack[Workload]) -> str:
-    """Return what a model's forward pass should cost, and how near the measured times come to it.
+    """Return the modelled cost of a model's forward pass, and how close the measured times are to it.
 
     Args:
         store: the lake.
@@ -37,7 +37,7 @@ def of_model(store: Store, model: str | os.PathLike[str], format: str, **given: 
 
 
 def of_trace(store: Store, trace_id: str, pass_id: int | None, format: str) -> str:
-    """Return what share of its chip's peak a trace reaches, by its own kernels: one pass, or all.
+    """Return the share of its chip's peak that a trace reaches, from its own kernels: one pass, or all.
 
     Raises:
         UsageError: the format is unknown.

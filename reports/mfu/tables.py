@@ -25,7 +25,7 @@ def as_json(found: dict[str, Any]) -> str:
 
 
 def as_text(parts: list[Part], format: str) -> str:
-    """Return tables and lines, those that begin with # as titles, in text or Markdown."""
+    """Return tables and lines as text or Markdown; lines that begin with # are titles."""
     pieces = []
     for part in parts:
         if isinstance(part, Table):
@@ -42,22 +42,22 @@ def as_text(parts: list[Part], format: str) -> str:
 
 
 def flop_text(flop: float | None) -> str:
-    """Return FLOP as people read them."""
+    """Return FLOP in a readable unit."""
     return _DASH if flop is None else _scaled(flop, "FLOP", 3)
 
 
 def bytes_text(count: float | None) -> str:
-    """Return bytes as people read them."""
+    """Return bytes in a readable unit."""
     return _DASH if count is None else _scaled(count, "B", 2)
 
 
 def share(value: float | None, mark: str = "") -> str:
-    """Return a share of a peak: N/A where there is none, as large as it is where it exceeds 100 %."""
+    """Return a share of a peak: N/A if unknown, unclamped if above 100 %."""
     return "N/A" if value is None else f"{value:.1f} %{mark}"
 
 
 def reason_column(rows: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
-    """Return the column of what may be the reason of shares above 100 %; none where no row has such a share."""
+    """Return the column with possible reasons of shares above 100 %; empty if no row has such a share."""
     return (text("above 100 %: may be"),) if any(row.get("over_100_causes") for row in rows) else ()
 
 
@@ -91,7 +91,7 @@ def _properties(rows: Iterator[tuple[str, Any]]) -> Table:
 
 
 def _right(name: str) -> Column:
-    """Return a column of numbers that are text already."""
+    """Return a column of numbers that are already text."""
     return Column(name, numeric=True)
 
 
@@ -201,7 +201,7 @@ def _operators(rows: list[dict[str, Any]], groups: dict[int, dict[str, Any]]) ->
 
 
 def _measured(row: dict[str, Any], group: dict[str, Any] | None) -> list[str]:
-    """Return time and shares of an operator; those of a group stand at its first."""
+    """Return time and shares of an operator; those of a group are shown at its first."""
     if group is None:
         return [_DASH, "N/A", "N/A"]
     if row["op"] != group["operators"][0]:
@@ -278,7 +278,7 @@ def _groups(rows: list[dict[str, Any]]) -> Table:
 
 
 def _mapping(found: dict[str, Any]) -> Iterator[str]:
-    """Yield how kernels came to their operators."""
+    """Yield how kernels were mapped to operators."""
     rules: dict[str, list[str]] = {}
     for kernel in found["kernels"]:
         names = rules.setdefault(kernel["map_rule"] or f"{kernel['fate']}, {kernel['reason']}", [])

@@ -1,4 +1,4 @@
-"""What share of its chip's peak a trace reaches: its passes, and the operators of one."""
+"""The share of its chip's peak that a trace reaches: its passes, and the operators of one."""
 
 from __future__ import annotations
 

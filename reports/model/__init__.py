@@ -1,1 +1,1 @@
-"""The report on what a model should cost."""
+"""The report on a model's modelled cost."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Fields of one meaning: the names that different configs have for it.
+#: Fields with the same meaning: their names in different configs.
 _NAMES = {
     "experts": ("num_experts", "n_routed_experts", "num_local_experts"),
     "experts per token": ("num_experts_per_tok", "experts_per_token", "moe_topk", "top_k_experts"),
@@ -17,12 +17,12 @@ _NAMES = {
     "shared expert size": ("shared_expert_intermediate_size",),
     "leading dense layers": ("first_k_dense_replace",),
 }
-#: What the whole is called, whatever its parts are.
+#: Fields with the name of the whole model, regardless of its parts.
 _NAMED = {"_name_or_path", "model_type"}
 
 
 def architecture(config: str | None) -> list[tuple[str, str]]:
-    """Return what a config says, as name and value; empty when it says nothing. What it leaves out is a `?`."""
+    """Return a config's facts as names and values; empty if it has none. A missing value is a `?`."""
     try:
         found = json.loads(config or "{}")
     except ValueError:
@@ -32,16 +32,16 @@ def architecture(config: str | None) -> list[tuple[str, str]]:
     nested = found.get("text_config")
     if not isinstance(nested, dict):
         return _lines(found)
-    # The name is of the whole, everything else of the language part first.
+    # The name is the whole model's; everything else comes from the language part first.
     named = found.keys() & _NAMED
     of_language = {name: value for name, value in nested.items() if value is not None and name not in named}
     return _lines({**found, **of_language})
 
 
 def described(store: Store, trace_id: str) -> list[tuple[str, str]]:
-    """Return what is known of a trace's model, as name and value: by its config, else as it was published.
+    """Return the facts about a trace's model as names and values: from its config, else as published.
 
-    Empty when neither is there: the trace says no model, or one that is not known by its dimensions.
+    Empty if neither exists: the trace has no model, or one with unknown dimensions.
     """
     [(config,)] = store.rows("SELECT config FROM traces WHERE trace_id = $1", [trace_id])
     if lines := architecture(config):
@@ -59,7 +59,7 @@ def described(store: Store, trace_id: str) -> list[tuple[str, str]]:
 
 
 def kinds(store: Store, trace_id: str) -> str:
-    """Return how many layers of each kind a trace's model has by its dimensions; empty when they are not known."""
+    """Return how many layers of each kind a trace's model has by its dimensions; empty if these are unknown."""
     found = store.rows(
         """
         SELECT layer_kind, layers FROM of_passes._layer_counts
@@ -81,7 +81,7 @@ def distribution(store: Store, trace_id: str, pass_id: int) -> str:
 
 
 def summary(store: Store, trace_id: str, pass_id: int) -> str:
-    """Return what is known of a trace's model, a line per thing; empty when nothing is."""
+    """Return the facts about a trace's model, a line each; empty if there are none."""
     lines = described(store, trace_id)
     if lines and (types := distribution(store, trace_id, pass_id)):
         lines.append(("Layer types", types))
@@ -93,7 +93,7 @@ def _lines(config: dict[str, Any]) -> list[tuple[str, str]]:
         return next((config[name] for name in names if config.get(name) not in (None, "", [], 0)), "?")
 
     def some(**fields: str) -> str:
-        """Return the fields that are there, each as its label and value."""
+        """Return the non-empty fields, each as its label and value."""
         return ", ".join(f"{label.replace('_', ' ')} {get(name)}" for label, name in fields.items() if get(name) != "?")
 
     heads = get("num_attention_heads")

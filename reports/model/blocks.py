@@ -1,4 +1,4 @@
-"""What the sections of a model report hold: tables, charts, diagrams and lists."""
+"""The content of a model report's sections: tables, charts, diagrams and lists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Remark:
-    """A paragraph below what it is about."""
+    """A paragraph below its subject."""
 
     text: str
 
@@ -41,7 +41,7 @@ Block = Table | Chart | Diagram | Items | Remark
 
 @dataclass
 class Source:
-    """What sections are made of: the connection with the tables of the report, the workload, the facts."""
+    """The input of sections: the connection with the tables of the report, the workload, the facts."""
 
     connection: duckdb.DuckDBPyConnection
     work: Workload
@@ -55,7 +55,7 @@ class Source:
         return read(self.connection, self.work, name)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """Return the rows of a table of the report, numbers unrounded."""
+        """Return the rows of a table of the report, with numbers unrounded."""
         columns, rows = records(self.connection, self.work, name)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -67,7 +67,7 @@ class Source:
 
 
 def roofs(source: Source) -> list[Roof]:
-    """Return what bounds the points of charts: a roof for each chip and type of the products."""
+    """Return the limits of the points in charts: a roof for each chip and type of the products."""
     if source.work.formulas.one_peak:
         return [
             Roof(row["hardware"], "", row["peak_tflops"], row["hbm_gbps"], place)
@@ -87,7 +87,7 @@ def roofs(source: Source) -> list[Roof]:
 
 
 def sentences(source: Source, place: str, most: int | None = None, *, numbered: bool = False) -> list[Block]:
-    """Return the sentences that the facts call for at a place, as a list."""
+    """Return the sentences that the facts trigger at a place, as a list."""
     lines = advice(source.connection, source.work, source.facts, place, most)
     return [Items(tuple(lines), numbered)] if lines else []
 
@@ -97,7 +97,7 @@ def _pairs(rows: list[tuple[str, str]], title: str, source: str) -> Table:
 
 
 def fingerprint(source: Source) -> list[Block]:
-    """Return what kind of model it is, and its dimensions."""
+    """Return the kind of model, and its dimensions."""
     dims = source.dims
     latent = {"gqa": "grouped heads" if dims["num_kv_heads"] != dims["num_heads"] else "a key and value for each head"}
     latent |= {"mla": "latent (MLA)", "dsa": "latent and sparse (DSA)", "v4": "compressed and sparse (V4)"}
@@ -118,7 +118,7 @@ def fingerprint(source: Source) -> list[Block]:
 
 
 def diagrams(source: Source) -> list[Block]:
-    """Return the diagrams of the model, and which layer is of which kind."""
+    """Return the diagrams of the model, and the kind of each layer."""
     runs = source.ask(f"SELECT layer_kind AS kind, layers FROM {SCHEMA}._report_layer_runs ORDER BY first_layer")
     return [
         *drawings.diagrams(source.dims, [(row["kind"], row["layers"]) for row in runs]),
@@ -127,7 +127,7 @@ def diagrams(source: Source) -> list[Block]:
 
 
 def parameters(source: Source) -> list[Block]:
-    """Return where the parameters are, and whether those of a token are as published."""
+    """Return the distribution of the parameters, and whether those of a token are as published."""
     rows = source.rows("parameter_categories")
     shown = [
         {"part": row["part"], "share": float(row["parameters_pct"]),
@@ -202,7 +202,7 @@ def overview(source: Source) -> list[Block]:
 
 
 def kpi(source: Source) -> list[Block]:
-    """Return the headline figures, for other chips too."""
+    """Return the headline figures, including other chips."""
     others = [source.table("chips_kpi")] if len(source.work.hardware) > 1 else []
     return [source.table("kpi"), *others]
 
@@ -322,7 +322,7 @@ def category_roofs(source: Source) -> list[Block]:
 
 
 def frontier(source: Source) -> list[Block]:
-    """Return from which batch on decode is bound by compute."""
+    """Return the batch from which on decode is compute-bound."""
     rows = source.rows("frontier")
     if not rows:
         return [Remark("Left out: by these formulas the estimate needs a latent attention and routed experts.")]
@@ -339,12 +339,12 @@ def frontier(source: Source) -> list[Block]:
 
 
 def grid(source: Source) -> list[Block]:
-    """Return what limits the points of the grid, and its fastest and slowest ones."""
+    """Return the bottlenecks of the grid's points, and its fastest and slowest ones."""
     return [*sentences(source, "grid"), source.table("regimes"), source.table("grid")]
 
 
 def knobs(source: Source) -> list[Block]:
-    """Return what each knob is worth by itself."""
+    """Return the effect of each knob on its own."""
     rows = source.rows("knobs")
     found: list[Block] = []
     for phase in ("decode", "prefill", "training"):
@@ -360,5 +360,5 @@ def knobs(source: Source) -> list[Block]:
 
 
 def several(*names: str) -> Callable[[Source], list[Block]]:
-    """Return what gives some tables and nothing else."""
+    """Return a function that returns only some tables."""
     return lambda source: [source.table(name) for name in names]

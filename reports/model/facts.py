@@ -1,4 +1,4 @@
-"""The numbers that a model report's sentences rest on, and the sentences that they call for."""
+"""The numbers behind a model report's sentences, and the sentences that they trigger."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
     """Fill report_facts from the report's scenarios, and the sentences of its rules.
 
     Returns:
-        The facts as people read them, with their units.
+        The facts in readable form, with their units.
     """
     connection.execute("DELETE FROM report_facts")
     connection.execute("DELETE FROM _report_sentences")
@@ -47,7 +47,7 @@ def find_facts(connection: duckdb.DuckDBPyConnection, work: Workload) -> Facts:
 def advice(
     connection: duckdb.DuckDBPyConnection, work: Workload, facts: Facts, place: str, most: int | None = None
 ) -> list[str]:
-    """Return the sentences that the facts call for at a place of the report, the largest gain first."""
+    """Return the sentences that the facts trigger at a place of the report, the largest gain first."""
     rows = connection.execute(
         f"SELECT text, gain_pct FROM {work.formulas.relation('report_advice')} WHERE place = $1 "
         "ORDER BY priority = 1 DESC, gain_pct DESC NULLS LAST, priority",
@@ -62,7 +62,7 @@ def filled(text: str, facts: Facts) -> str:
 
 
 def _crossing(values: dict[str, float | None]) -> str:
-    """Return where the limit of decode changes; between the batches tried, so with two decimals, as reports have it."""
+    """Return where the bottleneck of decode changes, with two decimals since it is interpolated between batches."""
     by_time, by_intensity = (
         f"{value:,.2f} sequences" if (value := values.get(f"decode_{of}_batch")) is not None else NOTHING
         for of in ("time", "intensity")

@@ -1,6 +1,6 @@
-"""How a model report writes numbers: each with its unit and decimal prefixes.
+"""Number formats of a model report: each number with its unit and decimal prefixes.
 
-Four figures, but in sentences two decimals for intensities, one for percentages, and things counted are whole.
+Four significant digits, but in sentences two decimals for intensities, one for percentages, and counts are whole.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any
 
 _FACTORS = {"giga": 1e-9, "tera": 1e-12, "per_cent": 100.0}
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-#: Words for nothing, in a cell and in a sentence.
+#: The text for no value, in a cell and in a sentence.
 NOTHING = "none"
-#: What is counted: a batch of 80.73 sequences is one of about 81.
+#: Units of counts: a batch of 80.73 sequences is shown as 81.
 _COUNTED = ("sequences", "tokens", "ranks", "chips", "replicas", "stages", "layers", "experts", "points")
 
 
 def figures(value: float) -> str:
-    """Return a number with four figures, thousands parted by commas."""
+    """Return a number with four significant digits and commas between thousands."""
     size = abs(float(f"{value:.3e}"))
     if size == 0:
         return "0"
@@ -29,7 +29,7 @@ def figures(value: float) -> str:
 
 
 def written(value: float | None, unit: str | None) -> str:
-    """Return a number as a sentence has it, with its unit."""
+    """Return a number for a sentence, with its unit."""
     if value is None:
         return NOTHING
     if unit == "bytes":
@@ -43,7 +43,7 @@ def written(value: float | None, unit: str | None) -> str:
         return f"{many(value)} {unit}"
     if unit == "FLOP/byte":
         return f"{value:,.2f} {unit}"
-    # Below ten a half matters.
+    # Below ten, a half matters.
     counted = round(value) if unit in _COUNTED and value >= 10 else value
     text = figures(float(counted)) if counted != int(counted) else f"{int(counted):,}"
     if not unit:
@@ -52,7 +52,7 @@ def written(value: float | None, unit: str | None) -> str:
 
 
 def many(count: float) -> str:
-    """Return a large count in words: 37.6 billion."""
+    """Return a large number in words: 37.6 billion."""
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
         if count >= size:
             return f"{figures(count / size)} {word}"
@@ -60,10 +60,10 @@ def many(count: float) -> str:
 
 
 def cell(value: Any, format: str) -> str:
-    """Return a value as a table has it; the unit stands in the heading.
+    """Return a value for a table; the heading has the unit.
 
     Args:
-        value: the value, as the relation has it.
+        value: the value from the relation.
         format: a format of report_columns.
     """
     if value is None:

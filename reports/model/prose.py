@@ -17,7 +17,7 @@ _HEADING = re.compile(r"^#{2,4} ([\d.]+)\. (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prose:
-    """What a section opens with: its heading, paragraphs, and the items of a list below them."""
+    """The beginning of a section: its heading, paragraphs, and the items of a list below them."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -25,7 +25,7 @@ class Prose:
 
 
 def prose(formulas: Formulas) -> dict[str, Prose]:
-    """Return the prose of each section by its number, in order; a set of formulas may have other words for some."""
+    """Return the prose of each section by its number, in order; a set of formulas may replace some."""
     found = dict(_read(Path(__file__).with_name("prose.md")))
     others = replicas.of("reports")
     if others is not None and formulas.name in others.PROSE:

@@ -25,7 +25,7 @@ _KINDS: tuple[tuple[type, str], ...] = ((Table, "table"), (Items, "items"), (Cha
 
 @dataclass(frozen=True)
 class Report:
-    """A report: its title, what stands below it, and its sections."""
+    """A report: its title, the text below it, and its sections."""
 
     title: str
     subtitle: str
@@ -38,7 +38,7 @@ class Report:
 
 
 def as_markdown(report: Report, files: Mapping[str, str]) -> str:
-    """Return a report as Markdown; `files` has the path of each chart's picture, by its name."""
+    """Return a report as Markdown; `files` has the path of each chart's file, by its name."""
     text = _environment().get_template("report.md.j2").render(
         title=report.title, subtitle=report.subtitle, sections=report.sections, files=files
     )  # fmt: skip
@@ -84,7 +84,7 @@ def _markdown_table(table: Table) -> str:
 
 
 def _inline(text: str) -> object:
-    """Return a text with its code and its stress as HTML."""
+    """Return a text with its code and its emphasis as HTML."""
     import markupsafe
 
     marked = html.escape(printable(str(text)), quote=False)

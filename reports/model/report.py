@@ -1,4 +1,4 @@
-"""A model report from the question to the files: Markdown with charts beside it, or one HTML page, and its tables."""
+"""A model report from the request to the files: Markdown with charts beside it, or one HTML page, and its tables."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _COPY = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zs
 
 @dataclass(frozen=True)
 class ModelReport:
-    """A report on what a model should cost.
+    """A report on a model's modelled cost.
 
     Attributes:
         text: the report, Markdown or HTML.
-        faults: the reasons why its scenarios cannot run; none where they can.
+        faults: the reasons why its scenarios are impossible; empty if they are possible.
     """
 
     text: str
@@ -51,18 +51,18 @@ def model_report(
     parquet: str | os.PathLike[str] | None = None,
     **work: Any,
 ) -> ModelReport:
-    """Return a report on what a model should cost, as Markdown or HTML; write it and its charts to a file.
+    """Return a report on a model's modelled cost, as Markdown or HTML; write it and its charts to a file.
 
-    Its scenarios stay on the open lake as studies whose name begins with `report `, until the next report.
+    Its scenarios stay in the open lake as studies whose name begins with `report `, until the next report.
 
     Args:
         store: the lake.
         model: a name, or the path of a config.json.
         output: the file, .md or .html; charts of Markdown go beside it as SVG.
-        hardware: chips; the report is on the first, the others stand beside it.
-        formulas: the set of formulas, of those that `analysis.formulas` knows.
-        executions: execution profiles; figures are of the last, the first stands beside it as the base.
-        csv: folder for the relations that the tables are of, as CSV.
+        hardware: chips; the first is the subject, the others are shown beside it.
+        formulas: a set of formulas known to `analysis.formulas`.
+        executions: execution profiles; figures use the last, the first is shown beside it as the base.
+        csv: folder for the relations behind the tables, as CSV.
         parquet: the same as Parquet.
         work: batch, seq_len, kv_len, tp, ep, dp, pp, weight_dtype, activation_dtype, kv_dtype; see `Workload`.
 
@@ -103,9 +103,9 @@ def write_tables(connection: duckdb.DuckDBPyConnection, work: Workload, folder: 
     """Write every relation of the report to a folder, a file for each; return the files.
 
     Args:
-        connection: the lake's, with what the report needs in place.
-        work: what the report is about.
-        folder: where to; it is made.
+        connection: the lake's, with the report's relations ready.
+        work: the subject of the report.
+        folder: the folder to write to; created if missing.
         format: csv or parquet.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The sections of a model report, in order: prose, and what stands below it."""
+"""The sections of a model report, in order: prose, and the content below it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A section: its number, heading, opening paragraphs, and what follows."""
+    """A section: its number, heading, opening paragraphs, and content."""
 
     number: str
     title: str
@@ -28,7 +28,7 @@ class Section:
 
     @property
     def depth(self) -> int:
-        """Level of its heading; 2 for a section of the first rank."""
+        """Level of its heading; 2 for a top-level section."""
         return 2 + self.number.count(".")
 
 

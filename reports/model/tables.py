@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is printed.
+    """A printed table.
 
     Attributes:
         headings: of the columns, with their units.
         numeric: which columns are numbers.
         rows: the cells, as text.
         title: what it shows.
-        source: relation that its rows are of.
+        source: the relation of its rows.
     """
 
     headings: tuple[str, ...]
@@ -35,14 +35,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Query:
-    """A table to be: its query, and the relation that its rows are of."""
+    """A table's query, and the relation of its rows."""
 
     title: str
     source: str
     sql: str
 
 
-#: Formats of words: of the other columns a heading names the unit.
+#: Text formats: the headings of all other columns have a unit.
 _WORDS = ("words", "flag", "yes_no")
 
 _PHASES = "list_position(['training', 'prefill', 'decode'], phase)"
@@ -182,7 +182,7 @@ def read(connection: duckdb.DuckDBPyConnection, work: Workload, name: str) -> Ta
 def records(
     connection: duckdb.DuckDBPyConnection, work: Workload, name: str
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the columns and the rows of a table of the report, numbers unrounded."""
+    """Return the columns and the rows of a table of the report, with numbers unrounded."""
     sql = QUERIES[name].sql
     values = {
         "main": work.main, "formulas": work.formulas.name, "executions": list(work.executions),
@@ -196,7 +196,7 @@ def heading_of(heading: str, unit: str | None, format: str) -> str:
     """Return a heading with its unit.
 
     Raises:
-        UsageError: a column of numbers has no unit: a lake's own report_columns is wrong.
+        UsageError: a column of numbers has no unit: the lake's own report_columns are wrong.
     """
     if format in _WORDS:
         return heading if unit is None else f"{heading} ({unit})"

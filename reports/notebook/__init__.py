@@ -1,1 +1,1 @@
-"""What a notebook shows of a lake: answers as tables, a trace in five lines, charts as altair objects, the page."""
+"""Display of a lake in a notebook: answers as tables, a trace in five lines, charts as altair objects, the page."""

@@ -1,4 +1,4 @@
-"""Answers that show themselves in a notebook, and are otherwise what they were."""
+"""Answers that display themselves in a notebook, and otherwise behave as before."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ROWS = 50
 
 
 class Answer:
-    """An answer of a lake: a DuckDB relation, or an object that holds some, with all of its methods.
+    """An answer of a lake: a DuckDB relation, or an object with relations, with all of its methods.
 
-    A notebook shows it as a table: the columns that the command of the same name shows, the first 50 rows and how many
-    there are. What the methods of a relation return shows itself likewise.
+    A notebook shows it as a table: the columns that the command of the same name shows, the first 50 rows and their
+    total number. Relations returned by its methods are displayed likewise.
     """
 
     __slots__ = ("_answer", "_name", "_store")
@@ -35,16 +35,16 @@ class Answer:
         """Wrap an answer.
 
         Args:
-            store: the lake that it is from.
+            store: the lake of the answer.
             answer: a relation, or a dataclass with relations.
-            name: the relation of the lake that it has all columns of; empty if there is none.
+            name: the lake's relation whose columns it has all of; empty if there is none.
         """
         self._store = store
         self._answer = answer
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        # How a relation shows itself in a notebook is not asked for, nor are slots of a copy that is being made.
+        # Do not delegate a relation's own display methods, nor attributes looked up while copying.
         if name.startswith("_") and not name.startswith("__"):
             raise AttributeError(name)
         found = getattr(self._answer, name)
@@ -54,7 +54,7 @@ class Answer:
 
     def _call(self, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
         found = method(*map(bare, given), **{key: bare(value) for key, value in named.items()})
-        # Fewer rows, or others first: the same columns matter.
+        # Fewer rows, or another order: the same columns matter.
         columns = getattr(self._answer, "columns", None)
         is_alike = isinstance(found, duckdb.DuckDBPyRelation) and found.columns == columns
         return shown(self._store, found, self._name if is_alike else "")
@@ -81,7 +81,7 @@ class Answer:
 
 
 def shown(store: Store, answer: Any, name: str = "") -> Any:
-    """Return an answer that shows itself, where it is one."""
+    """Return an answer wrapped for display, if it is one."""
     is_answer = isinstance(answer, duckdb.DuckDBPyRelation) or (
         dataclasses.is_dataclass(answer) and not isinstance(answer, type)
     )
@@ -89,7 +89,7 @@ def shown(store: Store, answer: Any, name: str = "") -> Any:
 
 
 def bare(value: Any) -> Any:
-    """Return what an answer wraps; anything else as it is."""
+    """Return the content of a wrapped answer; anything else unchanged."""
     return value._answer if isinstance(value, Answer) else value  # noqa: SLF001
 
 
@@ -99,7 +99,7 @@ def relation_part(store: Store, relation: duckdb.DuckDBPyRelation, name: str = "
     Args:
         store: the lake.
         relation: the answer.
-        name: the relation of the lake that it has all columns of; empty if there is none.
+        name: the lake's relation whose columns it has all of; empty if there is none.
         title: the heading.
     """
     of = for_people(store, name, relation) if name in COLUMNS else relation
@@ -114,7 +114,7 @@ def relation_part(store: Store, relation: duckdb.DuckDBPyRelation, name: str = "
 
 
 def _parts(store: Store, answer: Any) -> list[Part]:
-    """Return the relations that an object holds as tables, below its sentences."""
+    """Return the relations of an object as tables, below its sentences."""
     held = {name: getattr(answer, name) for name in _names(answer)}
     lines = tuple(
         line for value in held.values() if isinstance(value, tuple | list) for line in value if isinstance(line, str)
@@ -127,7 +127,7 @@ def _parts(store: Store, answer: Any) -> list[Part]:
     return [Part(lines=lines), *tables]
 
 
-#: The relations of the lake that objects hold all columns of.
+#: The lake's relations whose columns the relations of objects have all of.
 _RELATIONS = {
     "SideComparison": {"sides": "comparisons", "terms": "comparison_terms"},
     "History": {"rows": "history"},
@@ -135,6 +135,6 @@ _RELATIONS = {
 
 
 def _names(answer: Any) -> list[str]:
-    """Return the fields of an object, and its properties: some compute their rows when asked."""
+    """Return the fields of an object, and its properties: some compute their rows on access."""
     properties = [name for name, value in vars(type(answer)).items() if isinstance(value, property)]
     return [*(field.name for field in dataclasses.fields(answer)), *properties]

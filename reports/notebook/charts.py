@@ -1,4 +1,4 @@
-"""The charts of a trace's page as altair objects, which show themselves without a network."""
+"""The charts of a trace's page as altair objects, which display themselves without network access."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .text import framed
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Pixels of a chart without its axes and legend, and those that these take.
+#: Pixels of a chart without its axes and legend, and of those.
 _WIDTH, _HEIGHT, _AROUND = 720, 300, 110
-#: Greys that can be read on white and on black, and colours of points.
+#: Greys that are readable on white and on black, and colours of points.
 _GREY, _LINE = "#7b7b7b", "rgba(128, 128, 128, 0.35)"
 _TEXT = {"labelColor": _GREY, "titleColor": _GREY, "titleFontWeight": "normal"}
 _CONFIG = {
@@ -37,18 +37,18 @@ _PAGE = """<!DOCTYPE html>
 
 
 class Charts:
-    """The charts of one trace, those of its page. Each is an altair chart: it can be changed and saved.
+    """The charts of one trace's page. Each is an altair chart, which can be changed and saved.
 
-    Where there is nothing to draw, a UsageError says why.
+    If there is nothing to draw, a UsageError gives the reason.
     """
 
     def __init__(self, store: Store, trace_id: str) -> None:
-        """Draw nothing yet."""
+        """Initialise without drawing."""
         self._store = store
         self._trace_id = trace_id
 
     def time_line(self) -> Any:
-        """Return what the first device did in its chosen step: kernels by category, communication, idle time."""
+        """Return the timeline of the first device in its chosen step: kernels by category, communication, idle time."""
         return self._drawn("time")
 
     def layers(self) -> Any:
@@ -56,11 +56,11 @@ class Charts:
         return self._drawn("layers")
 
     def breakdown(self) -> Any:
-        """Return where the time goes: modules and the operations in them, as parts of all of it."""
+        """Return where the time goes: modules and the operations in them, as shares of the total."""
         return self._drawn("parts")
 
     def roofline(self) -> Any:
-        """Return the kernels whose work is known under the roofs of their chip."""
+        """Return the kernels with known work under the roofs of their chip."""
         return self._drawn("roofline")
 
     def idle(self) -> Any:
@@ -79,14 +79,14 @@ class Charts:
         spec: Any = spelled(chart.spec)
         drawn = altair_module().Chart.from_dict(spec | {"config": _CONFIG})
         drawn = drawn.properties(title=spelled(chart.title), width=_WIDTH)
-        # Its own way of setting attributes takes them for parts of the chart.
+        # Altair's `__setattr__` would take attributes for parts of the chart.
         object.__setattr__(drawn, "__class__", _offline(drawn.__class__))
         return drawn
 
 
 @functools.cache
 def _offline(kind: Any) -> type:
-    """Return a class of altair's charts that show themselves without a network, unless another renderer is enabled."""
+    """Return a subclass of an altair chart that displays itself offline, unless another renderer is enabled."""
 
     def _repr_mimebundle_(self: Any, *given: Any, **named: Any) -> Any:
         if altair_module().renderers.active != "default":
@@ -97,9 +97,9 @@ def _offline(kind: Any) -> type:
 
 
 def _html(spec: dict[str, Any]) -> str:
-    """Return a chart in a frame, as wide as the page that it is on, with the scripts that draw it."""
+    """Return a chart in a frame, as wide as its page, with the scripts that draw it."""
     given = spec.get("height")
     height = _AROUND + (round(given) if isinstance(given, int | float) else _HEIGHT)
-    # No name ends the script, or begins a comment in it.
+    # No name may end the script, or begin a comment in it.
     text = json.dumps({**spec, "width": "container"}).replace("<", "\\u003c")
     return framed(_PAGE.format(scripts=scripts().replace("</script", "<\\/script"), spec=text), height)

@@ -1,4 +1,4 @@
-"""A lake in a notebook: its traces as a table, one of them by its name, and answers that show themselves."""
+"""A lake in a notebook: its traces as a table, single traces by name, and answers that display themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .text import TEXTS, Text
 if TYPE_CHECKING:
     from ...lake import Lake
 
-#: The methods whose answers show themselves as tables, and the relations that these have all columns of.
+#: The methods whose answers are displayed as tables, and the relations whose columns these have all of.
 ANSWERS = {
     "sql": "", "traces": "traces", "doctor": "health", "passes": "passes", "layers": "layers", "kernels": "kernels",
     "layer_types": "layer_types", "layer_diff": "layer_diff", "perfetto": "perfetto_ranges",
@@ -25,20 +25,20 @@ ANSWERS = {
 
 
 def shows_itself(kind: type[Lake]) -> type[Lake]:
-    """Have a lake, and the answers of its methods, show themselves in a notebook."""
+    """Make a lake, and the answers of its methods, display themselves in a notebook."""
     for name, relation in ANSWERS.items():
         setattr(kind, name, _answering(getattr(kind, name), relation))
     for name, html in TEXTS.items():
         setattr(kind, name, _telling(getattr(kind, name), html))
     for name, method in (("__repr__", _name), ("_repr_html_", _html), ("_ipython_key_completions_", _traces)):
         setattr(kind, name, method)
-    # `lake[...]` gives one trace: it is no sequence to walk through.
+    # `lake[...]` returns one trace, so a lake must not be iterated as a sequence.
     kind.__iter__ = None  # type: ignore[attr-defined]
     return kind
 
 
 def is_notebook() -> bool:
-    """Return whether IPython runs this: elsewhere an answer is what the method returns, and nothing else."""
+    """Return whether IPython runs this: elsewhere methods return plain answers."""
     return "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None
 
 
@@ -59,7 +59,7 @@ def _traces(lake: Lake) -> list[str]:
 
 
 def _answering(method: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a method whose answer shows itself."""
+    """Return a method whose answer displays itself."""
 
     @functools.wraps(method)
     def answered(lake: Lake, *given: Any, **named: Any) -> Any:
@@ -75,7 +75,7 @@ def _answering(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _telling(method: Callable[..., Any], html: Callable[..., str]) -> Callable[..., Any]:
-    """Return a method whose text shows itself."""
+    """Return a method whose text displays itself."""
 
     @functools.wraps(method)
     def told(lake: Lake, *given: Any, **named: Any) -> str:

@@ -1,4 +1,4 @@
-"""Reports as text that shows itself in a notebook."""
+"""Reports as text that displays itself in a notebook."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 #: Height of a page within a notebook, pixels.
 _HEIGHT = 640
-#: What a framed page may do: run its own scripts, and reach nothing.
+#: A framed page may run its own scripts, but load nothing.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 
 
 class Text(str):
-    """A text, and what a notebook shows of it."""
+    """A text with an HTML display for notebooks."""
 
     __slots__ = ("_html",)
     _html: Callable[[], str]
 
     @classmethod
     def of(cls, text: str, html: Callable[[], str]) -> Self:
-        """Return a text with what gives its HTML, asked for when it is shown."""
+        """Return a text with a function that returns its HTML, called on display."""
         made = cls(text)
         made._html = html
         return made
@@ -36,7 +36,7 @@ class Text(str):
 
 
 def framed(page: str, height: int = _HEIGHT) -> str:
-    """Return a page in a frame of its own: its scripts reach nothing of the notebook, nor any network."""
+    """Return a page in a frame of its own: its scripts cannot access the notebook, nor any network."""
     guarded = page.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{_POLICY}">', 1)
     return (
         f'<iframe srcdoc="{escape(guarded)}" sandbox="allow-scripts" '
@@ -45,7 +45,7 @@ def framed(page: str, height: int = _HEIGHT) -> str:
 
 
 def plain(store: Store, text: str, *_: Any, **__: Any) -> str:  # noqa: ARG001
-    """Return a text with its lines as they are."""
+    """Return a text with its line breaks."""
     from ..page.fragment import Part, as_html
 
     return as_html(Part(plain=text))
@@ -73,5 +73,5 @@ def report(
     return framed(as_page(store, trace_id, chosen_pass(store, trace_id) if pass_id is None else pass_id))
 
 
-#: The methods of a lake that return text, and what shows it: functions of the store, the text and the arguments.
+#: The methods of a lake that return text, and their display functions of the store, the text and the arguments.
 TEXTS: dict[str, Callable[..., str]] = {"summary": summary, "report": report, "mfu": plain, "trace_mfu": plain}

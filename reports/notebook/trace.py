@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """One trace, as `lake["decode"]` gives it.
+    """One trace, as returned by `lake["decode"]`.
 
     It has the methods of the lake whose first argument is a trace: `lake["decode"].layers(pass_id=2)` is
     `lake.layers("decode", pass_id=2)`.
     """
 
     def __init__(self, lake: Lake, trace_id: str) -> None:
-        """Name a trace of a lake by its id."""
+        """Refer to a trace of a lake by its id."""
         self._lake = lake
         self.trace_id = trace_id
 

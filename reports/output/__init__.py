@@ -1,1 +1,1 @@
-"""How answers look: tables, Markdown, CSV, JSON, columns shown first, files, progress."""
+"""Output of answers: tables, Markdown, CSV, JSON, main columns, files, progress."""

@@ -1,4 +1,4 @@
-"""The columns that people look at first, of relations that have many: what a table shows. Other formats give all."""
+"""The main columns of relations that have many, which tables show. Other formats have all."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
     from ...engine.store import Store
 
-#: From the catalog: to make `traces` ready takes longer than all else here.
+#: From the catalog: making `traces` ready takes longer than everything else here.
 _ORIGINS = "(SELECT trace_id, origin_ns FROM _catalog)"
 #: Groups of categories with a column of their own in the table of layers.
 _GROUPS = ("attention", "moe", "gemm", "communication", "norm")
 _GROUP_SUMS = ", ".join(f"sum(sum_us) FILTER (category_group = '{group}') AS {group}" for group in _GROUPS)
 _GROUP_COLUMNS = ", ".join(f"round(coalesce({group}, 0), 1) AS {group}_us" for group in (*_GROUPS, "other"))
-#: The query that gives them from the rows of a relation, by its name.
+#: The query that selects them from the rows of a relation, by its name.
 COLUMNS = {
     "traces": """
         SELECT
@@ -178,7 +178,7 @@ COLUMNS = {
 
 
 def for_people(store: Store, name: str, answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return the first things to look at of an answer that has every column of a relation."""
+    """Return the main columns of an answer that has every column of a relation."""
     store.prepare(COLUMNS[name])
     if name not in ("passes", "layers"):
         shown = answer.query("rows", COLUMNS[name])

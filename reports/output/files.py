@@ -1,4 +1,4 @@
-"""Writing answers to files: one message for what cannot be written, before anything is computed."""
+"""Writes answers to files: one message for write errors, and checks before anything is computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...engine.errors import InputError, UsageError
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Turn an error of writing into a line for people; not where a reader goes away, as `head` does.
+    """Turn a write error into a one-line message; not if a reader closes the pipe, as `head` does.
 
     Args:
         path: the file, or the folder of several; None: stdout.
@@ -30,7 +30,7 @@ def writing(path: str | os.PathLike[str] | None) -> Iterator[None]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text to a file, in UTF-8 and with the line ends that it has.
+    """Write a text to a file, in UTF-8 and with its line endings unchanged.
 
     Raises:
         InputError: the file cannot be written.
@@ -40,10 +40,10 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Check that a file can be where it is to be written: its folder is there.
+    """Check that a file can be created: its folder exists.
 
     Raises:
-        InputError: it is not.
+        InputError: it does not.
     """
     folder = Path(path).absolute().parent
     if not folder.is_dir():
@@ -51,15 +51,15 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def checked_suffix(output: str | os.PathLike[str] | None, what: str, formats: Mapping[str, str]) -> str:
-    """Return the format that a file's name asks for: .md when there is no file.
+    """Return the format that a file's name implies: .md if there is no file.
 
     Args:
         output: the file.
         what: what is written to it.
-        formats: suffixes that there are, and what people call the format.
+        formats: the supported suffixes, and the format's name for people.
 
     Raises:
-        UsageError: there is no such format.
+        UsageError: the suffix is not supported.
     """
     suffix = ".md" if output is None else Path(output).suffix.lower()
     if suffix not in formats:

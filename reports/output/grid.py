@@ -1,8 +1,8 @@
-"""Tables as text: whole for files and pipes, fitted to the width of a terminal.
+"""Tables as text: in full for files and pipes, fitted to the width of a terminal.
 
-On a terminal numbers and ids are never broken, long names lose their middle, sentences are wrapped. Columns that are
-empty, or the same in all rows, are named below the table instead, and so are those without room. Where not even the
-columns that matter most fit, rows are shown as cards.
+On a terminal numbers and ids are never broken, long names are cut in the middle, sentences are wrapped. Columns that
+are empty, or the same in all rows, are named below the table instead, as are those without room. If not even the
+most important columns fit, rows are shown as cards.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import IO
 from ...engine.text import printable
 from .screen import Look, Screen, painted
 
-#: Between two columns.
+#: The gap between two columns.
 _BETWEEN = "   "
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _MEASURE = re.compile(r"_(us|ms|pct|gbps|tflops)$")
-#: Characters that a name keeps, and a line of a sentence has, before columns are left out for others.
+#: Minimum characters of a name, and of a line of a sentence, before columns are left out for others.
 _LEAST_NAME, _LEAST_PROSE = 24, 34
 #: Characters of a bar, and the priority from which on columns are left out for it.
 _BAR = 8
 _BAR_PRIORITY = 3
-#: Of so few rows the main measures are shown where they are the same, too.
+#: With up to this many rows, the main measures are shown even if they are all the same.
 _FEW = 3
-#: Characters of a value that is named below the table.
+#: Maximum characters of a value that is named below the table.
 _LONGEST_NOTE = 40
 
 
@@ -45,12 +45,12 @@ class Field:
 
     @property
     def natural(self) -> int:
-        """Characters of the longest cell."""
+        """Length of the longest cell."""
         return max((_cells(line) for cell in self.cells for line in cell.split("\n")), default=0)
 
     @property
     def least(self) -> int:
-        """Characters without which it is not shown."""
+        """Minimum width of the column."""
         if self.right or self.look.kind in ("id", "state"):
             return self.natural
         return min(self.natural, _LEAST_PROSE if self.look.kind == "prose" else _LEAST_NAME)
@@ -63,10 +63,10 @@ def write_grid(
 
     Args:
         columns: names.
-        numeric: the columns of numbers.
+        numeric: which columns are numbers.
         rows: cells.
         out: the file or terminal.
-        screen: what is known of the terminal; without a width the table is whole.
+        screen: the terminal; without a width the table is written in full.
     """
     fields = fields_of(columns, numeric, rows, screen)
     out.write("\n")
@@ -91,13 +91,13 @@ def _write_fitted(fields: list[Field], rows: int, width: int, out: IO[str], scre
 
 @dataclass(frozen=True)
 class Fit:
-    """What of a table is shown in a width.
+    """The part of a table that fits a width.
 
     Attributes:
-        shown: the columns that fit, with their widths; None where not even those that matter most do.
-        fields: the columns that tell something.
+        shown: the columns that fit, with their widths; None if not even the most important ones do.
+        fields: the informative columns.
         left_out: the names of those without room.
-        notes: sentences on those that tell nothing.
+        notes: sentences on the uninformative ones.
     """
 
     shown: list[Field] | None
@@ -107,7 +107,7 @@ class Fit:
 
 
 def fitted(fields: list[Field], rows: int, width: int) -> Fit:
-    """Return what is shown of columns with so many rows, in so many characters."""
+    """Return what is shown of columns with this many rows, in a width."""
     telling, notes = _telling(fields, rows)
     telling = [_aligned(field) for field in telling]
     shown, left_out = _fitted(telling, width)
@@ -126,7 +126,7 @@ def fields_of(
 
 
 def _telling(fields: list[Field], rows: int) -> tuple[list[Field], list[str]]:
-    """Return the columns that tell something, and sentences with what the others have in all rows."""
+    """Return the informative columns, and sentences with the constant value of each other one."""
     if not rows:
         return fields, []
     empty = [field for field in fields if not any(field.cells)]
@@ -154,14 +154,14 @@ def _telling(fields: list[Field], rows: int) -> tuple[list[Field], list[str]]:
 
 
 def _aligned(field: Field) -> Field:
-    """Return a column whose numbers have as many decimals each."""
+    """Return a column whose numbers all have the same number of decimals."""
     if not field.right or field.look.kind == "mixed":
         return field
     return replace(field, cells=aligned(field.cells))
 
 
 def aligned(cells: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the cells of a column with as many decimals each, if all are numbers or empty."""
+    """Pad the cells of a column to the same number of decimals, if all are numbers or empty."""
     places = max((len(cell.partition(".")[2]) for cell in cells), default=0)
     if not places or not all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):
         return cells
@@ -174,11 +174,11 @@ def aligned(cells: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _fitted(fields: list[Field], width: int) -> tuple[list[Field] | None, list[str]]:
-    """Return the columns that fit with their widths, and the names of those left out; None where cards are better."""
+    """Return the columns that fit with their widths, and the names of those left out; None if cards are better."""
     shown, left_out = list(fields), []
     bars = with_bar(fields)
     while (sized := _in_width(shown, bars, width)) is None:
-        # Of equal ones the rightmost goes; the first columns of an answer are its keys.
+        # Of equal ones the rightmost is dropped; the first columns of an answer are its keys.
         last = max(range(len(shown)), key=lambda place: (shown[place].look.priority, place))
         if bars is not None and shown[last].look.priority <= _BAR_PRIORITY:
             bars = None
@@ -186,7 +186,7 @@ def _fitted(fields: list[Field], width: int) -> tuple[list[Field] | None, list[s
             return None, []
         else:
             left_out.append(shown.pop(last))
-    # A wide column that went last may have left room for narrow ones that went before it.
+    # A wide column dropped last may have left room for narrow ones dropped before it.
     for field in reversed(left_out[:-1]):
         more = [one for one in fields if one is field or one in shown]
         if wider := _in_width(more, bars, width):
@@ -195,7 +195,7 @@ def _fitted(fields: list[Field], width: int) -> tuple[list[Field] | None, list[s
 
 
 def _in_width(fields: list[Field], bars: Field | None, width: int) -> list[Field] | None:
-    """Return columns with their widths, headers in two lines where that leaves more room for names; None: too wide."""
+    """Return columns with their widths, headers in two lines if that leaves more room for names; None: too wide."""
     for folded in (False, True):
         sized = [_sized(field, folded, bar=field is bars) for field in fields]
         if _total(sized) <= width and (folded or _total([_whole(field) for field in sized]) <= width):
@@ -204,7 +204,7 @@ def _in_width(fields: list[Field], bars: Field | None, width: int) -> list[Field
 
 
 def with_bar(fields: list[Field]) -> Field | None:
-    """Return the column that has a bar: where people compare, and rows differ."""
+    """Return the column that gets a bar: one to compare rows by, if they differ."""
     kinds = ("share", "size")
     found = (field for kind in kinds for field in fields if field.look.kind == kind and len(field.cells) > 1)
     return next(found, None)
@@ -217,12 +217,12 @@ def _sized(field: Field, folded: bool, bar: bool) -> Field:
 
 
 def _whole(field: Field) -> Field:
-    """Return a column as wide as its longest cell; sentences are wrapped all the same."""
+    """Return a column as wide as its longest cell; sentences are wrapped nevertheless."""
     return field if field.look.kind == "prose" else replace(field, width=max(field.width, field.natural))
 
 
 def _folded(name: str, width: int) -> tuple[str, ...]:
-    """Return a header in two lines, broken after an underscore, where that makes it narrower."""
+    """Return a header in two lines, broken after an underscore, if that makes it narrower."""
     if _cells(name) <= width or "_" not in name:
         return (name,)
     places = [place + 1 for place, letter in enumerate(name[:-1]) if letter == "_"]
@@ -231,7 +231,7 @@ def _folded(name: str, width: int) -> tuple[str, ...]:
 
 
 def _unfolded(fields: list[Field], width: int) -> list[Field]:
-    """Return the columns with as many headers in one line as there is room for, from the left."""
+    """Return the columns with as many headers in one line as fit, from the left."""
     shown = list(fields)
     for place, field in enumerate(fields):
         shown[place] = replace(field, header=(field.name,), width=max(field.width, _cells(field.name)))
@@ -245,7 +245,7 @@ def _total(fields: Sequence[Field]) -> int:
 
 
 def _filled(fields: list[Field], width: int) -> list[Field]:
-    """Return the columns with the rest of the width given out: names first, then sentences."""
+    """Return the columns with the rest of the width distributed: names first, then sentences."""
     left = width - _total(fields)
     filled = list(fields)
     for prose in (False, True):
@@ -260,7 +260,7 @@ def _filled(fields: list[Field], width: int) -> list[Field]:
 def _grid(fields: list[Field], screen: Screen) -> Iterator[str]:
     total = _total(fields)
     for line in range(height := max((len(field.header) for field in fields), default=1)):
-        # A short header stands on the last line.
+        # A short header is on the last line.
         texts = [(("",) * (height - len(field.header)) + field.header)[line] for field in fields]
         padded = (_pad(text, field.width, field.right) for text, field in zip(texts, fields, strict=True))
         yield painted((" " + _BETWEEN.join(padded)).rstrip(), "bold", screen) + "\n"
@@ -290,20 +290,20 @@ def _lines(field: Field, row: int, screen: Screen) -> list[str]:
 
 
 def share_of(field: Field, cell: str) -> float:
-    """Return how long the bar of a cell is, from 0 to 1."""
+    """Return the length of a cell's bar, from 0 to 1."""
     numbers = [float(text) for text in field.cells if _NUMBER.fullmatch(text)]
     whole = 100.0 if field.look.kind == "share" and max(numbers, default=0) <= 100 else max(numbers, default=0)
     return float(cell) / whole if whole > 0 and _NUMBER.fullmatch(cell) else 0.0
 
 
 def bar(share: float, width: int) -> str:
-    """Return a bar of a share from 0 to 1; what is above zero is seen."""
+    """Return a bar of a share from 0 to 1; anything above zero is visible."""
     eighths = round(max(0.0, min(share, 1.0)) * width * 8) or int(share > 0)
     return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
 
 
 def bar_of_parts(parts: Sequence[tuple[float, str]], width: int) -> list[str]:
-    """Return the pieces of one bar, each a percentage with its filling; what is above zero is seen."""
+    """Return the pieces of a stacked bar, each a percentage with its fill; anything above zero is visible."""
     pcts = [pct for pct, _ in parts]
     ends = [round(sum(pcts[: place + 1]) * width / 100) for place in range(len(pcts))]
     widths = [end - start for start, end in zip([0, *ends], ends, strict=False)]
@@ -319,7 +319,7 @@ def _mood(field: Field, row: int) -> str:
 
 
 def _cards(fields: list[Field], rows: int, screen: Screen) -> Iterator[str]:
-    """Return rows below each other: one row as a list of its values, several with their main columns as a headline."""
+    """Return rows below each other: a single one as a list of values, several with their main columns as a headline."""
     width = screen.width or 80
     if rows == 1:
         names = max(_cells(field.name) for field in fields)
@@ -347,7 +347,7 @@ def _cards(fields: list[Field], rows: int, screen: Screen) -> Iterator[str]:
 
 
 def _cells(text: str) -> int:
-    """Return the places that a text takes on a terminal: letters of East Asia take two."""
+    """Return the terminal columns that a text takes: East Asian letters take two."""
     from rich.cells import cell_len
 
     return len(text) if text.isascii() else cell_len(text)
@@ -359,12 +359,12 @@ def _pad(text: str, width: int, right: bool) -> str:
 
 
 def cut_middle(text: str, width: int) -> str:
-    """Return a text that fits, with … in place of its middle."""
+    """Shorten a text to a width, with an ellipsis in the middle."""
     if _cells(text) <= width:
         return text
     if width < 2:
         return "…"[:width]
-    # More of the beginning than of the end: it says what a kernel does.
+    # More of the beginning than of the end, since it shows a kernel's purpose.
     tail = (width - 1) * 2 // 5
     head = width - 1 - tail
     start = next(place for place in range(len(text), -1, -1) if _cells(text[:place]) <= head)

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal; silence elsewhere."""
+"""Progress bars on a terminal; no output elsewhere."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 
 class FileProgress:
-    """A bar per file: bytes read of it, events so far. Used as the `progress` of `Lake.ingest`."""
+    """A bar per file: bytes read, events so far. Used as the `progress` of `Lake.ingest`."""
 
     def __init__(self) -> None:
-        """Draw nothing yet."""
+        """Initialise without drawing."""
         self._bars: Any = None
 
     def __enter__(self) -> FileProgress:
-        """Begin to draw, when stderr is a terminal."""
+        """Start drawing, if stderr is a terminal."""
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -34,7 +34,7 @@ class FileProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wipe the bars."""
+        """Erase the bars."""
         if self._bars is not None:
             self._bars.stop()
 
@@ -57,16 +57,16 @@ class FileProgress:
 
 
 class CountProgress:
-    """One bar of how many are done. Used as the `done` of `Lake.compute`."""
+    """One bar for the number done. Used as the `done` of `Lake.compute`."""
 
     def __init__(self, what: str) -> None:
-        """Draw nothing yet."""
+        """Initialise without drawing."""
         self._what = what
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> CountProgress:
-        """Begin to draw, when stderr is a terminal."""
+        """Start drawing, if stderr is a terminal."""
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -78,11 +78,11 @@ class CountProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wipe the bar."""
+        """Erase the bar."""
         if self._bar is not None:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        """Show how many are done."""
+        """Show the number done."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""Answers in the given format. Nothing but the answer goes to stdout."""
+"""Answers in the requested format. Only the answer goes to stdout."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .table import Table
 if TYPE_CHECKING:
     import duckdb
 
-    #: What one writes: an answer, a table or a line.
+    #: A piece of output: an answer, a table or a line.
     Part = duckdb.DuckDBPyRelation | Table | str
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
-#: Values that CSV holds as they are.
+#: Values that CSV holds unchanged.
 _NUMBERS = (int, float, Decimal, type(None))
-#: Rows of a table for people; the other formats give all.
+#: Maximum rows of a table for people; the other formats have all.
 TABLE_ROWS = 200
 
 
@@ -52,10 +52,10 @@ def render(
     Args:
         relation: the answer.
         format: one of FORMATS.
-        output: the file; stdout when not given.
-        limit: rows shown of a table or Markdown; what is left out is counted on stderr. 0 for all.
-        spreadsheet: keep text of CSV from running as a formula; by default in a file.
-        screen: the terminal that a table on stdout is for.
+        output: the file; default: stdout.
+        limit: rows shown of a table or Markdown; the number left out is reported on stderr. 0 for all.
+        spreadsheet: prevent text of CSV from running as a formula; default: only in a file.
+        screen: the terminal, for a table on stdout.
 
     Raises:
         InputError: the file cannot be written.
@@ -70,7 +70,7 @@ def render(
             _text(relation, format, out, limit, spreadsheet=safe, screen=screen)
     except _BrokenOffError as error:
         if output is not None and error.__cause__ is not None:
-            # A file can be written again.
+            # On a retry a file can be written again, unlike stdout.
             raise error.__cause__ from None
         raise
 
@@ -83,14 +83,14 @@ def render_parts(
     limit: int = TABLE_ROWS,
     screen: Screen = PLAIN,
 ) -> None:
-    """Write answers, tables and lines one after another, a blank line between them.
+    """Write answers, tables and lines in sequence, separated by blank lines.
 
     Args:
         parts: what to write.
         format: table or markdown.
-        output: the file; stdout when not given.
+        output: the file; default: stdout.
         limit: rows shown of an answer, as in `render`.
-        screen: the terminal that stdout leads to.
+        screen: the terminal of stdout.
 
     Raises:
         InputError: the file cannot be written.
@@ -116,7 +116,7 @@ def _write_line(line: str, format: str, out: IO[str], screen: Screen) -> None:
 
 
 def write_table(table: Table, format: str, out: IO[str], screen: Screen = PLAIN) -> None:
-    """Write a table, below its title."""
+    """Write a table with its title above."""
     if table.title:
         title = markdown_prose(table.title) if format == "markdown" else printable(table.title)
         if screen.width is not None:
@@ -136,7 +136,7 @@ def _opened(output: Path | None) -> Iterator[IO[str]]:
 
 
 class _stdout:  # noqa: N801
-    """sys.stdout as a context manager that leaves it open."""
+    """sys.stdout as a context manager that does not close it."""
 
     def __enter__(self) -> IO[str]:
         return sys.stdout
@@ -151,11 +151,11 @@ def write_csv(relation: duckdb.DuckDBPyRelation, out: IO[str], *, spreadsheet: b
     Args:
         relation: the answer.
         out: a file opened with newline="".
-        spreadsheet: keep text from running as a formula.
+        spreadsheet: prevent text from running as a formula.
     """
 
     def shown(row: Sequence[Any]) -> list[Any]:
-        # What DuckDB gives as a list or a struct becomes text here, too.
+        # DuckDB's lists and structs become text here, too.
         return [value if isinstance(value, _NUMBERS) else cell(str(value), spreadsheet=spreadsheet) for value in row]
 
     rows = _begun(relation)
@@ -197,11 +197,11 @@ def _text(
 
 
 class _BrokenOffError(InputError):
-    """An answer cannot be computed to its end, and its beginning was written."""
+    """Computing an answer failed after its beginning was written."""
 
 
 def _begun(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of an answer, the first of them computed: what fails at once has written nothing."""
+    """Return the rows of an answer, with the first ones computed, so that an immediate failure writes nothing."""
     rows = _rows(relation)
     first = next(rows, None)
     return iter(()) if first is None else _continued(first, rows)
@@ -227,7 +227,7 @@ def _rows(relation: duckdb.DuckDBPyRelation, limit: int = 0) -> Iterator[tuple[A
 
 
 def _keys(columns: Sequence[str]) -> list[str]:
-    """Return names of columns as keys of an object, each once: `ts`, `ts_1`, as DuckDB names them in a Parquet file."""
+    """Return unique column names as keys of an object: `ts`, `ts_1`, as DuckDB names them in a Parquet file."""
     keys: list[str] = []
     for name in columns:
         others = (f"{name}_{nth}" for nth in count(1))
@@ -241,7 +241,7 @@ def _json_object(keys: list[str], row: tuple[Any, ...]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that JSON can hold; what is no number there (NaN, infinity) is null."""
+    """Return a value that JSON can hold; NaN and infinity become null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):
@@ -279,12 +279,12 @@ def _markdown(columns: list[str], numeric: list[bool], rows: list[list[str]], ou
 
 
 def is_number(kind: Any) -> bool:
-    """Return whether a type of DuckDB is that of numbers."""
+    """Return whether a DuckDB type is numeric."""
     return str(kind).startswith(("DECIMAL", "DOUBLE", "FLOAT")) or str(kind).endswith("INT") or str(kind) == "INTEGER"
 
 
 def shown_value(value: Any) -> str:
-    """Return a value of an answer as people read it."""
+    """Return a value of an answer in readable form."""
     if value is None:
         return ""
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The relations described, from the header comments of their SQL."""
+"""Descriptions of the relations, from the header comments of their SQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...engine.errors import UsageError
 from ...engine.sql import modules, rooms
 from ...engine.sql.near import guess
 
-#: Where to begin, in the order in which one asks.
+#: The relations to know first, in the order of typical questions.
 _TO_KNOW = (
     "traces", "kernels", "passes", "layers", "layer_kernels", "time_breakdown", "steps", "ops", "findings", "health",
 )  # fmt: skip
@@ -19,12 +19,12 @@ _MORE = [
     "tracelake schema RELATION shows columns and SQL, -g WORD searches names and sentences, --all lists every relation."
 ]
 
-#: A line: how far it is indented, its first word, and a sentence.
+#: A line: its indentation, its first word, and a sentence.
 Line = tuple[int, str, str]
 
 
 def to_know() -> list[Line]:
-    """Return the relations to begin with, and the folders that have more."""
+    """Return the relations to know first, and the folders that have more."""
     lines = [(2, name, first_sentence(find(name))) for name in _TO_KNOW]
     folders = ", ".join(sorted({entry.folder for entry in _public()}, key=rooms.place))
     return [*lines, (0, "", ""), (0, "", f"More are in the folders {folders}."), *((0, "", line) for line in _MORE)]
@@ -41,7 +41,7 @@ def overview() -> list[Line]:
 
 
 def matches(word: str) -> list[Line]:
-    """Return relations and columns whose name or sentence has a word.
+    """Return relations and columns whose name or description contains a word.
 
     Raises:
         UsageError: there are none.
@@ -62,7 +62,7 @@ def matches(word: str) -> list[Line]:
 
 
 def fitted(lines: list[Line]) -> Iterator[str]:
-    """Return lines with their sentences below each other, wrapped where stdout is a terminal."""
+    """Yield lines with their sentences aligned, wrapped if stdout is a terminal."""
     place = max((indent + len(name) + 2 for indent, name, _ in lines if name), default=0)
     if sys.stdout.isatty():
         place = min(place, 40)
@@ -72,7 +72,7 @@ def fitted(lines: list[Line]) -> Iterator[str]:
 
 
 def _wrapped(line: str, indent: int) -> list[str]:
-    """Return a line as it is, or on a terminal as lines that fit it."""
+    """Return a line unchanged, or on a terminal as lines that fit it."""
     if not sys.stdout.isatty():
         return [line]
     width = shutil.get_terminal_size().columns - 1
@@ -105,9 +105,9 @@ def describe(relation: str) -> str:
 
 
 def tree(relation: str) -> str:
-    """Return what a relation rests on, a line each, deeper ones further right.
+    """Return a relation's dependencies, a line each, indented by depth.
 
-    A relation is opened where it first appears; where it appears again, three dots stand for what is below it.
+    A relation is expanded where it first appears; elsewhere three dots replace its dependencies.
 
     Raises:
         UsageError: there is no such relation.

@@ -1,4 +1,4 @@
-"""What is known of the terminal that an answer goes to: its width, its colours, which columns matter most."""
+"""The terminal that an answer goes to: its width, its colours, which columns matter most."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: A terminal that reports no width, or less than a table can be shown in.
+#: A terminal that reports no width, or too little for a table, is taken to have this width.
 _LEAST_WIDTH = 40
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a column is shown, a row of the table screen_columns.
+    """How a column is displayed, a row of the table screen_columns.
 
     Attributes:
         priority: from 1; columns with the highest numbers are left out first, those of 1 never.
-        kind: id (never cut), name (loses its middle), prose (wrapped), share (percent of a whole, with a bar), size
+        kind: id (never cut), name (cut in the middle), prose (wrapped), share (percent of a whole, with a bar), size
             (a bar up to the largest), state (a word with a colour), mixed (numbers of different units), or nothing.
     """
 
@@ -35,9 +35,9 @@ class Screen:
     """A terminal, or a file.
 
     Attributes:
-        width: characters of a line; None where lines may have any length.
+        width: characters of a line; None for unlimited.
         colour: whether colours are shown.
-        looks: how columns are shown, by name.
+        looks: how columns are displayed, by name.
     """
 
     width: int | None = None
@@ -45,22 +45,22 @@ class Screen:
     looks: Mapping[str, Look] = field(default_factory=dict)
 
     def look(self, column: str) -> Look:
-        """Return how a column is shown."""
+        """Return how a column is displayed."""
         return self.looks.get(column, Look())
 
 
-#: A file or a pipe: everything, whole, without colours.
+#: A file or a pipe: everything in full, without colours.
 PLAIN = Screen()
 
 
 def screen_of(store: Store | None, out: IO[str] | None = None, *, wide: bool = False, colour: str = "auto") -> Screen:
-    """Return what is known of the terminal that a stream leads to.
+    """Return the properties of the terminal of a stream.
 
     Args:
         store: the lake, whose table screen_columns applies.
-        out: the stream; stdout when not given.
+        out: the stream; default: stdout.
         wide: lines may be longer than the terminal.
-        colour: auto, always or never; auto is as the terminal and NO_COLOR have it.
+        colour: auto, always or never; auto follows the terminal and NO_COLOR.
     """
     out = out or sys.stdout
     terminal = out.isatty()
@@ -78,14 +78,14 @@ def _coloured(terminal: bool, colour: str) -> bool:
 
 
 def looks(store: Store | None) -> dict[str, Look]:
-    """Return how columns are shown, by name: the lake's table screen_columns."""
+    """Return how columns are displayed, by name: the lake's table screen_columns."""
     if store is None:
         return {}
     rows = store.rows("SELECT \"column\", priority, coalesce(kind, '') FROM screen_columns")
     return {column: Look(priority, kind) for column, priority, kind in rows}
 
 
-#: Colours by meaning. Each stands beside a word, so nothing is lost without them.
+#: Colours by meaning. Each is beside a word, so nothing is lost without them.
 _COLOURS = {
     "bold": "1", "dim": "2", "bar": "36",
     "error": "31", "fail": "31", "FAIL": "31", "worse": "31",
@@ -96,6 +96,6 @@ _COLOURS = {
 
 
 def painted(text: str, meaning: str, screen: Screen) -> str:
-    """Return a text in the colour of a meaning; as it is where that has none, or the screen shows none."""
+    """Return a text in the colour of a meaning; unchanged if there is none, or the screen shows no colours."""
     code = _COLOURS.get(meaning)
     return f"\x1b[{code}m{text}\x1b[0m" if code and screen.colour and text.strip() else text

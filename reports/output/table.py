@@ -1,4 +1,4 @@
-"""A table for people: rows, how many decimals their numbers are shown with, and what they count."""
+"""A table for people: rows, the decimals of their numbers, and their units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Column:
-    """One column: text, or numbers shown with a fixed number of decimals; None: as many as they need."""
+    """One column: text, or numbers with a fixed number of decimals; None: as many as needed."""
 
     name: str
     decimals: int | None = None
@@ -18,7 +18,7 @@ class Column:
 
 
 def text(name: str) -> Column:
-    """Return a column of words."""
+    """Return a column of text."""
     return Column(name, numeric=False)
 
 
@@ -28,9 +28,9 @@ class Table:
 
     Attributes:
         columns: the columns.
-        rows: the values, numbers unrounded.
+        rows: the values, with numbers unrounded.
         title: what the table shows.
-        unit: what its numbers count, in words.
+        unit: the unit of its numbers, as text.
     """
 
     columns: tuple[Column, ...]
@@ -43,7 +43,7 @@ class Table:
         return [[shown(value, column.decimals) for value, column in self._pairs(row)] for row in self.rows]
 
     def objects(self) -> list[dict[str, Any]]:
-        """Return the rows as one object each, numbers unrounded."""
+        """Return the rows as one object each, with numbers unrounded."""
         return [{column.name: value for value, column in self._pairs(row)} for row in self.rows]
 
     def _pairs(self, row: tuple[Any, ...]) -> Iterable[tuple[Any, Column]]:
@@ -51,7 +51,7 @@ class Table:
 
 
 def shown(value: Any, decimals: int | None = None) -> str:
-    """Return a value as people read it."""
+    """Return a value in readable form."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -62,12 +62,12 @@ def shown(value: Any, decimals: int | None = None) -> str:
 
 
 def cut(name: str, length: int) -> str:
-    """Return a name that fits, with three dots where its end is missing."""
+    """Shorten a name to a length, with three dots at its end."""
     return name if len(name) <= length else name[: length - 3] + "..."
 
 
 def which(numbers: Sequence[int]) -> str:
-    """Return ascending numbers in few characters: 0-35, or 0,2…22, or 0-2,7."""
+    """Return ascending numbers in compact form: 0-35, or 0,2…22, or 0-2,7."""
     steps = {after - before for before, after in itertools.pairwise(numbers)}
     if len(numbers) > 3 and len(steps) == 1 and steps != {1}:
         return f"{numbers[0]},{numbers[1]}…{numbers[-1]}"

@@ -1,4 +1,4 @@
-"""The charts of what differs: waterfalls, levels over time, maps of rank and step. Colours are never without words."""
+"""The charts of differences: waterfalls, levels over time, maps of rank and step. Text always accompanies colours."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from ..charts.vega import Chart, Row, altair_module, chart, data
 
-#: Kinds of bars, and colours that can be seen on white and on black.
+#: Kinds of bars, and colours that are visible on white and on black.
 KINDS = {"step": "#5f86b8", "slower": "#d0562f", "faster": "#2fa07c", "not certain": "#98a3ae"}
 #: Why others wait for a rank.
 CAUSES = {"late start": "#c9a227", "slow compute": "#d0562f", "slow link": "#8e5fc0", "earlier call": "#3f8fd0"}
-#: Why work takes another time.
+#: Why the time of work changed.
 REASONS = {"amount of work": "#3f8fd0", "speed of work": "#d0562f", "idle or waiting": "#98a3ae"}
 _BAND, _CELL = 24, 22
-#: Pixels of a plot on a phone, at most.
+#: Maximum pixels of a plot on a phone.
 _PHONE = 400
-#: A waterfall's axis begins at 0 unless the changes are a smaller part of it than this.
+#: A waterfall's axis begins at 0 unless the changes are a smaller share of it than this.
 _ZOOMED = 0.5
 
 
@@ -34,16 +34,16 @@ def _sized(drawn: Any, height: int) -> Any:
 
 
 def waterfall(name: str, title: str, rows: Sequence[Row]) -> Chart:
-    """Return a step, what is added to it and taken from it, and the step that this makes.
+    """Return a step, what is added to it and subtracted from it, and the resulting step.
 
-    Rows: label, each another; start_ms, end_ms; kind, one of KINDS; said, what is written at the bar; brief, the
+    Rows: label, unique; start_ms, end_ms; kind, one of KINDS; said, the text at the bar; brief, the
     same in fewer characters.
     """
     alt = altair_module()
     ends = [row["end_ms"] for row in rows]
     low, high = min(ends), max(ends)
     begin = 0.0 if low < _ZOOMED * high else max(0.0, low - max(high - low, 0.02 * high))
-    # What is written, a part of it on a phone, stands right of its bar.
+    # The text, shortened on a phone, is right of its bar.
     end = alt.expr(f"{begin} + {high - begin} * width / (width - (width < {_PHONE} ? 70 : 135))")
     text = alt.expr(f"width < {_PHONE} ? datum.brief : datum.said")
     shown = [
@@ -67,7 +67,7 @@ def waterfall(name: str, title: str, rows: Sequence[Row]) -> Chart:
 
 
 def intervals(name: str, title: str, rows: Sequence[Row]) -> Chart:
-    """Return sides beside their baseline; rows: side, change_pct, ci_low_pct, ci_high_pct, kind, verdict."""
+    """Return sides compared with their baseline; rows: side, change_pct, ci_low_pct, ci_high_pct, kind, verdict."""
     alt = altair_module()
     base = alt.Chart(data(rows)).encode(
         y=alt.Y("side:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)),
@@ -90,7 +90,7 @@ def intervals(name: str, title: str, rows: Sequence[Row]) -> Chart:
 
 
 def differences(name: str, title: str, rows: Sequence[Row]) -> Chart:
-    """Return what takes longer to the right, what takes less to the left; rows: label, why, change_ms."""
+    """Return increases to the right and decreases to the left; rows: label, why, change_ms."""
     alt = altair_module()
     drawn = (
         alt.Chart(data(rows))
@@ -122,15 +122,15 @@ def shares(name: str, title: str, rows: Sequence[Row]) -> Chart:
 
 
 def levels(name: str, title: str, rows: Sequence[Row], steps: Sequence[Row], unit: str, *, by_time: bool) -> Chart:
-    """Return values over time, their levels, and where these shift.
+    """Return values over time, their levels, and the shifts between them.
 
     Args:
-        name: its place in the page.
+        name: its id in the page.
         title: what it shows.
-        rows: points, in order: at (a time in words, or a number), run, value, low, high.
-        steps: levels: since, until (as at), level, and where one begins, said; None of the first.
+        rows: points, in order: at (a time as text, or a number), run, value, low, high.
+        steps: levels: since, until (like at), level, and said, the text of its beginning; None for the first.
         unit: of the values.
-        by_time: points stand where their time is, else one after the other.
+        by_time: place points by time, else one after the other.
     """
     alt = altair_module()
     kind, heading = ("T", None) if by_time else ("O", "point")

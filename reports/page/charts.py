@@ -1,4 +1,4 @@
-"""The charts of a page, as Vega-Lite. They are as wide as the page; their colours are the page's own."""
+"""The charts of a page, as Vega-Lite, with the page's width and colours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..charts.vega import Chart, Row, altair_module, chart, data
 
-#: Colours of the groups of kernels, of layers and idle time, to be seen on white and on black.
+#: Colours of the groups of kernels, of layers and idle time, visible on white and on black.
 _COLOURS = {
     "attention": "#3f8fd0", "moe": "#d0742f", "gemm": "#2fa07c", "communication": "#a4569a", "norm": "#c2a02c",
     "activation": "#6fa83f", "quant": "#7768c0", "memory": "#4fa3a8", "mhc": "#c05a78", "other": "#7f8a95",
@@ -15,7 +15,7 @@ _COLOURS = {
 }  # fmt: skip
 
 
-#: Colours that white words can be read on.
+#: Colours that white text is readable on.
 _UNDER_WHITE = (
     "#24795d",
     "#a84a16",
@@ -30,13 +30,13 @@ _UNDER_WHITE = (
 )
 
 
-#: The wheel alone scrolls the page; a pinch on a pad is the wheel with Ctrl.
+#: The wheel alone scrolls the page; a pinch on a touchpad is the wheel with Ctrl.
 _ZOOM = "wheel![event.ctrlKey || event.metaKey]"
 
 
 def _of_categories(rows: Sequence[Row], column: str = "category") -> Any:
     held = {row[column] for row in rows}
-    # Types of layers, A and B or of a config, are shades of one colour.
+    # Types of layers, A and B or from a config, are shades of one colour.
     types = sorted(held - set(_COLOURS))
     shades = ("#6d7fa0", "#a9b4c8", "#4c5b78", "#8796b5")
     colours = _COLOURS | {name: shades[place % len(shades)] for place, name in enumerate(types)}
@@ -54,7 +54,7 @@ def _high(rows: Sequence[Row], column: str, step: int) -> int:
 
 
 def time_line(name: str, title: str, rows: Sequence[Row], lanes: Sequence[str]) -> Chart:
-    """Return what a device did; rows: lane, rel_us, dur_us, label, category. Ctrl and wheel zooms along the time."""
+    """Return a device's timeline; rows: lane, rel_us, dur_us, label, category. Ctrl and wheel zooms along the time."""
     alt = altair_module()
     shown = [{**row, "start_ms": row["rel_us"] / 1e3, "end_ms": (row["rel_us"] + row["dur_us"]) / 1e3} for row in rows]
     for row in shown:
@@ -99,7 +99,7 @@ def layer_strip(name: str, title: str, rows: Sequence[Row]) -> Chart:
 
 
 def icicle(name: str, title: str, rows: Sequence[Row]) -> Chart:
-    """Return nested parts of the time, each below what it is in; rows: depth, start_pct, end_pct, label, path, us."""
+    """Return nested parts of the time, each below its parent; rows: depth, start_pct, end_pct, label, path, us."""
     alt = altair_module()
     base = alt.Chart(data(rows)).encode(
         x=alt.X("start_pct:Q", title="% of the time of all operations", scale=alt.Scale(domain=[0, 100])),
@@ -162,9 +162,9 @@ def bars(
     name: str, title: str, rows: Sequence[Row], label: str, value: str, colour: str, unit: str,
     colours: Mapping[str, str] | None = None,
 ) -> Chart:  # fmt: skip
-    """Return bars, the longest first; a row has a label, a value, and what its colour stands for.
+    """Return bars, the longest first; a row has a label, a value, and the value its colour represents.
 
-    Of one colour alone nothing need be said; `colours` are those of its values where other charts have them, too.
+    A single colour needs no legend; `colours` maps these values if other charts share them.
     """
     alt = altair_module()
     held = {row[colour] for row in rows}

@@ -1,4 +1,4 @@
-"""Answers as pieces of HTML, for notebooks: what a terminal shows, with its bars, in the colours of the notebook."""
+"""Answers as HTML fragments for notebooks: as on a terminal, with bars, in the notebook's colours."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..output.grid import Field, cut_middle, fitted, share_of, with_bar
 from ..summary.headline import Headline
 from .page import environment
 
-#: Characters that the columns of a table may have together, and those of one cell.
+#: Maximum characters of all columns of a table together, and of one cell.
 _WIDTH, _LONGEST_CELL = 130, 60
-#: Words of states, and the class that colours them.
+#: Words of states, and the CSS class that colours them.
 _MOODS = {
     "error": "bad", "fail": "bad", "FAIL": "bad", "worse": "bad", "warning": "warn", "warn": "warn", "WARN": "warn",
     "unknown": "warn", "ok": "good", "pass": "good", "PASS": "good", "better": "good",
@@ -21,7 +21,7 @@ _MOODS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: its text, all of it where that is cut, its classes, and how long its bar is in percent."""
+    """A cell: its text, its full text if cut, its classes, and the length of its bar in percent."""
 
     text: str
     whole: str
@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shown:
-    """A column, and what it means."""
+    """A column, and its meaning."""
 
     field: Field
     meaning: str
@@ -47,7 +47,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece: a title, five lines, text, and a table with notes below it."""
+    """A fragment: a title, five lines, text, and a table with notes below it."""
 
     title: str = ""
     opening: Headline | None = None
@@ -66,12 +66,12 @@ def table(title: str, fields: Sequence[Field], rows: int, notes: Sequence[str] =
         fields: all columns.
         rows: how many rows it has.
         notes: sentences below it.
-        relation: the relation that says what the columns mean; empty if there is none.
+        relation: the relation that documents the columns; empty if there is none.
     """
     if not rows:
         return Part(title, notes=("No rows.", *notes))
     fit = fitted(list(fields), rows, _WIDTH)
-    # Too wide at its narrowest: it is scrolled.
+    # If it is too wide even at its narrowest, it is scrolled.
     shown = fit.fields if fit.shown is None else fit.shown
     bars = with_bar(shown)
     left_out = (f"Not shown: {', '.join(fit.left_out)}; .columns has all.",) if fit.left_out else ()
@@ -82,5 +82,5 @@ def table(title: str, fields: Sequence[Field], rows: int, notes: Sequence[str] =
 
 
 def as_html(*parts: Part) -> str:
-    """Return pieces as one piece of HTML; names in them are text."""
+    """Return fragments as one piece of HTML; names in them are escaped."""
     return environment().get_template("fragment.html.j2").render(parts=parts)

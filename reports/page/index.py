@@ -1,4 +1,4 @@
-"""All traces of a lake as a page, the newest first, each with what matters most."""
+"""All traces of a lake as a page, newest first, each with its main facts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .page import Card, Page, Section, as_html
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Traces on one page, which stays under 3 MB.
+#: Maximum number of traces on a page, which keeps it under 3 MB.
 _MOST = 1000
 
 
 def write_index(store: Store, output: str | os.PathLike[str]) -> str:
     """Write all traces of a lake as a page and return it.
 
-    A trace leads to its own page where that lies beside this one, as `tracelake report T -o T.html` writes it.
+    A trace links to its own page if that lies beside this one, as written by `tracelake report T -o T.html`.
 
     Args:
         store: the lake.
@@ -64,5 +64,5 @@ def _card(found: Headline, folder: Path) -> Card:
 def _address(name: str) -> str:
     from urllib.parse import quote
 
-    # "./": a name such as javascript:x.html is no address of its own.
+    # "./": a name such as javascript:x.html must not be taken for a URL.
     return "./" + quote(name)

@@ -1,4 +1,4 @@
-"""A page as one HTML file: five lines, sections with a chart and its table behind a fold, and what columns mean."""
+"""A page as one HTML file: five lines, sections with a chart and its folded table, and the meaning of columns."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     import jinja2
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-#: What is typed, between backquotes.
+#: Code, between backquotes.
 _TYPED = re.compile("`([^`]+)`")
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A table behind a fold.
+    """A foldable table.
 
     Attributes:
         table: the rows, with title and unit.
-        relation: the relation that defines its columns; empty if there is none.
-        is_open: it is shown at once.
-        longest_cell: characters of a cell; hovering shows all of it.
+        relation: the relation that documents its columns; empty if there is none.
+        is_open: whether it is initially unfolded.
+        longest_cell: maximum characters of a cell; hovering shows all of it.
     """
 
     table: Table
@@ -43,13 +43,13 @@ class Fold:
 
 @dataclass(frozen=True)
 class Card:
-    """Something found.
+    """A finding.
 
     Attributes:
-        title: what it is.
+        title: what was found.
         lines: text.
         mood: high, medium, error, warning or ok: the colour of its edge.
-        link: address that the title leads to.
+        link: target of the title.
         parts: parts of the time in percent, shown as one bar.
     """
 
@@ -62,14 +62,14 @@ class Card:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page.
+    """A section of a page.
 
     Attributes:
-        key: its address in the page.
+        key: its anchor in the page.
         title: heading.
-        see: a sentence that says what to see, or why there is nothing.
+        see: a sentence on what to see, or why there is nothing.
         charts: charts.
-        cards: things found.
+        cards: findings.
         folds: tables.
     """
 
@@ -83,12 +83,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Opening:
-    """The five lines of a page that is not of one trace.
+    """The five lines of a page about several traces.
 
     Attributes:
-        texts: the lines, each after its label.
+        texts: the lines, each with its label.
         mood: ok, warning or error: the colour of the line of trust.
-        parts: none: a bar is of one trace's time.
+        parts: empty: a bar belongs to one trace's time.
     """
 
     texts: tuple[tuple[str, str], ...]
@@ -111,7 +111,7 @@ class Page:
 
     @property
     def charts(self) -> dict[str, object]:
-        """The charts' specifications by name; the page's own script gives them colours."""
+        """The charts' specifications by name; the page's own script sets their colours."""
         return {
             chart.name: {key: spelled(part) for key, part in chart.spec.items() if key != "config"}
             for section in self.sections for chart in section.charts
@@ -119,7 +119,7 @@ class Page:
 
 
 def spelled(part: object) -> object:
-    """Return a part of a chart whose names have nothing that acts."""
+    """Return a part of a chart with control characters in names escaped."""
     if isinstance(part, str):
         return printable(part)
     if isinstance(part, list):
@@ -137,7 +137,7 @@ def as_html(page: Page) -> str:
 
 
 def coded(text: str) -> str:
-    """Return a text as HTML in which what is typed looks like it: `tracelake doctor`."""
+    """Return a text as HTML in which code is marked up: `tracelake doctor`."""
     from markupsafe import Markup, escape
 
     return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(printable(text)))))
@@ -154,13 +154,13 @@ def _defined(relation: str) -> frozenset[str]:
 
 
 def _is_defined(relation: str, column: str) -> bool:
-    """Return whether a relation defines a column; of one in µs that may be in ns."""
+    """Return whether a relation documents a column; one in µs may be documented in ns."""
     return bool({column, column.removesuffix("_us") + "_ns"} & _defined(relation))
 
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return what fills the templates: whatever goes into one is text, with nothing that acts."""
+    """Return the template environment: it escapes everything inserted."""
     import jinja2
 
     environment = jinja2.Environment(

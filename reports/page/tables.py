@@ -1,4 +1,4 @@
-"""Rows of the lake as a page takes them: objects for charts, tables for folds."""
+"""Rows of the lake in the form pages need: objects for charts, tables for folds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def objects(store: Store, query: str, **parameters: Any) -> list[Row]:
-    """Return the rows of a question, in which parameters stand as `$name`, as one object each."""
+    """Return the rows of a query with parameters `$name`, as one object each."""
     return [{name: plain(value) for name, value in row.items()} for row in store.objects(query, **parameters)]
 
 
@@ -29,7 +29,7 @@ def of_relation(relation: duckdb.DuckDBPyRelation) -> list[Row]:
 
 
 def table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str, unit: str = "") -> Table:
-    """Return columns of rows as a table; unit: what its numbers count, in words."""
+    """Return columns of rows as a table; unit: the unit of its numbers, as text."""
     columns = tuple(
         Column(name) if all(isinstance(row[name], int | float | None) for row in rows) else text(name) for name in names
     )
@@ -37,7 +37,7 @@ def table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str, u
 
 
 def aligned_cells(table: Table) -> list[list[str]]:
-    """Return the rows of a table as text, the numbers of a column with as many decimals each; see `aligned`."""
+    """Return the rows of a table as text, with equal decimals in a column; see `aligned`."""
     if not table.rows:
         return []
     rows = table.cells()

@@ -1,1 +1,1 @@
-"""Traces for Perfetto: its own format, written and shown in the browser."""
+"""Traces for Perfetto: written in its own format, and shown in the browser."""

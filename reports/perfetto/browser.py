@@ -1,7 +1,7 @@
 """A file shown at ui.perfetto.dev, which fetches it from this machine: nothing is uploaded.
 
-The page may fetch from one local address alone, that of Perfetto's own tools: http://127.0.0.1:9001, with headers that
-allow its origin. So one file is served there, under an address that cannot be guessed, until it was fetched.
+The page may only fetch from one local address, that of Perfetto's own tools: http://127.0.0.1:9001, with headers that
+allow its origin. So one file is served there, under an unguessable path, until it was fetched.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ HOST, PORT = "127.0.0.1", 9001
 
 
 class _Server(http.server.ThreadingHTTPServer):
-    # A browser opens connections that it does not use: each has its thread, none of which is waited for.
+    # A browser opens connections that it does not use: each has a thread, and none is waited for.
     daemon_threads = True
     block_on_close = False
-    #: The file and the path of its address, once it is written.
+    #: The file and the path of its URL, once it is written.
     file: Path | None = None
     address = "/"
 
@@ -38,7 +38,7 @@ class _Server(http.server.ThreadingHTTPServer):
         self.fetched = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Let a connection end that the browser closes: it may fetch again."""
+        """Ignore connections closed by the browser: it may fetch again."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -59,30 +59,30 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.server.fetched.set()
 
     def do_OPTIONS(self) -> None:
-        """Answer a browser that asks first whether a page may reach this machine."""
+        """Answer the browser's preflight request for access to this machine."""
         self.send_response(HTTPStatus.NO_CONTENT)
         self.send_header("Access-Control-Allow-Methods", "GET")
         self.send_header("Access-Control-Allow-Private-Network", "true")
         self.end_headers()
 
     def end_headers(self) -> None:
-        """Allow the page, and it alone, to read the answer."""
+        """Allow only the page to read the answer."""
         self.send_header("Access-Control-Allow-Origin", UI)
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: stderr is for people."""
+        """Log nothing: stderr is for people."""
 
 
 class Served:
-    """A place where Perfetto can fetch a file, taken before a long computation starts."""
+    """A server from which Perfetto can fetch a file, opened before a long computation starts."""
 
     def __init__(self, port: int = PORT) -> None:
-        """Take the port.
+        """Bind the port.
 
         Raises:
-            InputError: something else has it.
+            InputError: the port is in use.
         """
         try:
             self._server = _Server(port)
@@ -101,9 +101,9 @@ class Served:
         self._server.server_close()
 
     def offer(self, written: Written) -> str:
-        """Serve a file from now on; return the address of the page that shows it.
+        """Serve a file from now on; return the URL of the page that shows it.
 
-        What to look at has a margin of a tenth of its time on each side.
+        The region to look at gets a margin of a tenth of its time on each side.
         """
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", written.path.name).strip("-.") or "trace.pftrace"
         self._server.address = f"/{secrets.token_hex(8)}/{name}"
@@ -114,7 +114,7 @@ class Served:
         return f"{UI}/#!/?url={url}&visStart={start_ns}&visEnd={end_ns}"
 
     def wait(self) -> None:
-        """Wait until the file was fetched whole."""
+        """Wait until the file was fetched completely."""
         self._server.fetched.wait()
 
 

@@ -1,4 +1,4 @@
-"""A file for Perfetto: what of which traces, in which format, on which clock."""
+"""A file for Perfetto: which part of which traces, in which format, on which clock."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .trace import Shown, write
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Formats, each with the ends of names of files that are of it without being asked for.
+#: Formats, each with the suffixes that imply it.
 FORMATS = {"perfetto": (), "chrome": (".json", ".json.gz")}
 
 
 class Written(NamedTuple):
-    """What a file has.
+    """The content of a file.
 
     Attributes:
         path: the file.
-        events: events in it: slices, moments, values of counters; in Chrome's format, all its events.
-        start_ns: start of what to look at, on the file's clock.
+        events: number of events in it: slices, instants, counter values; in Chrome's format, all its events.
+        start_ns: start of the region to look at, on the file's clock.
         end_ns: end of that.
-        unaligned: names of ranks whose clock could not be compared with the others'.
+        unaligned: names of ranks whose clock could not be aligned with the others'.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class Written(NamedTuple):
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format that a file's name asks for: perfetto, but for .json and .json.gz."""
+    """Return the format that a file's name implies: perfetto, except for .json and .json.gz."""
     return "chrome" if os.fspath(path).lower().endswith(FORMATS["chrome"]) else "perfetto"
 
 
@@ -59,23 +59,23 @@ def write_perfetto(
     ranks: bool = False,
     format: str | None = None,
 ) -> Written:
-    """Write a trace for Perfetto: its events, with tracks of what tracelake finds in it.
+    """Write a trace for Perfetto: its events, with tracks for tracelake's findings.
 
-    Times are those of the original, to the nanosecond; those of other ranks are moved onto the clock of the first. A
-    trace with times below 0 is moved to begin at 0.
+    Times are those of the original, to the nanosecond; other ranks are shifted to the clock of the first. A
+    trace with times below 0 is shifted to begin at 0.
 
     Args:
         store: the lake.
         trace: the trace; with `ranks` also a run.
         path: the file; gzipped when its name ends in .gz.
-        pass_id: this pass alone; in Chrome's format, which has one pass, default: the chosen one.
-        layers: these layers of the pass alone.
-        at: what to look at, see `part_of`.
+        pass_id: only this pass; in Chrome's format, which has one pass, default: the chosen one.
+        layers: only these layers of the pass.
+        at: the region to look at, see `part_of`.
         ranks: all ranks of the trace's run.
         format: perfetto or chrome; default: by the file's name, see `format_of`.
 
     Raises:
-        UsageError: the trace has no such pass, layer or place, or the format cannot have it.
+        UsageError: the trace has no such pass, layer or place, or the format does not support it.
         InputError: the file cannot be written.
     """
     format = format or format_of(path)

@@ -1,4 +1,4 @@
-"""The part of a trace that a file has, and where to look in it."""
+"""The part of a trace that is written to a file, and the region to look at."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...engine.errors import UsageError
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: What one can look at, each with the relation that lists its numbers.
+#: Places to look at, each with the relation that lists its numbers.
 PLACES = {"pass": "passes", "layer": "layers", "step": "steps", "gap": "gaps", "kernel": "kernels"}
 
 
@@ -20,12 +20,12 @@ EVER = (-(1 << 63), (1 << 63) - 1)
 
 
 class Part(NamedTuple):
-    """A stretch of a trace's time, ns on the trace's clock; all that overlaps it is shown whole.
+    """A stretch of a trace's time, ns on the trace's clock; everything that overlaps it is written in full.
 
     Attributes:
         from_ns: its start.
         until_ns: its end.
-        start_ns: start of what to look at.
+        start_ns: start of the region to look at.
         end_ns: end of that.
     """
 
@@ -48,13 +48,13 @@ def part_of(
     Args:
         store: the lake.
         trace_id: the trace.
-        pass_id: this pass alone, with the calls that launched it.
-        layers: these layers of the pass alone; of the chosen one if none is given.
-        at: what to look at, as {"pass": 1, "layer": 3}, {"step": 2}, {"gap": 5} or {"kernel": 17}: in the pass or step
-            that it is in, or in the whole trace.
+        pass_id: only this pass, with the calls that launched it.
+        layers: only these layers of the pass; by default of the chosen one.
+        at: the region to look at, as {"pass": 1, "layer": 3}, {"step": 2}, {"gap": 5} or {"kernel": 17}: in its
+            enclosing pass or step, or in the whole trace.
 
     Raises:
-        UsageError: the trace has no such thing.
+        UsageError: the trace has no such pass or place.
     """
     wanted = dict(at or {})
     of_pass = wanted.pop("pass", pass_id)
@@ -108,7 +108,7 @@ def _place(store: Store, trace_id: str, kind: str, number: int, pass_id: int | N
 
 
 def _around(store: Store, trace_id: str, at_ns: int) -> tuple[int, int] | None:
-    """Return the span of the pass that runs at a time on some device, or else of the step; None where none does."""
+    """Return the span of the pass that runs at a time on some device, else of the step; None if there is neither."""
     [(pass_id,)] = store.rows(
         "SELECT min(pass_id) FROM perfetto_marks WHERE trace_id = $1 AND kind IN ('pass', 'prologue', 'epilogue') "
         "AND start_ns <= $2 AND end_ns > $2",
@@ -125,7 +125,7 @@ def _of_pass(store: Store, trace_id: str, pass_id: int) -> tuple[int, int] | Non
 
 
 def _span(store: Store, trace_id: str, condition: str, *parameters: object) -> tuple[int, int] | None:
-    """Return the first start and the last end of marks, of all devices; None where there is none."""
+    """Return the first start and the last end of marks on all devices; None if there are none."""
     [(start_ns, end_ns)] = store.rows(
         f"SELECT min(start_ns), max(end_ns) FROM perfetto_marks WHERE trace_id = $1 AND {condition}",
         [trace_id, *parameters],

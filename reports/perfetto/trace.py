@@ -1,4 +1,4 @@
-"""A trace, a part of it, or the ranks of a run side by side, as a file of Perfetto's own format."""
+"""A trace, a part of it, or the ranks of a run side by side, as a file in Perfetto's own format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .wire import Packets
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Rows read at once, and events sorted at once: a trace is drawn stretch by stretch, so that memory stays flat.
+#: Rows read at once, and events sorted at once: a trace is written in stretches, so that memory stays constant.
 _ROWS, _SORTED = 1 << 14, 300_000
 #: Rows of a relation that overlap a part of the trace.
 _WITHIN = "WHERE trace_id = $trace_id AND start_ns < $until_ns AND greatest(end_ns, start_ns + 1) > $from_ns"
@@ -42,7 +42,7 @@ _EVENTS = f"""
         AND start_ns >= $first_ns AND start_ns < $next_ns
     ORDER BY start_ns, end_ns DESC, event_id
 """
-#: Columns before those that are shown as arguments.
+#: Number of columns before those that are shown as arguments.
 _PLACE = 10
 
 
@@ -51,9 +51,9 @@ class Shown(NamedTuple):
 
     Attributes:
         trace_id: the trace.
-        title: name of the track above all of its tracks; empty where the file has one trace alone.
-        offset_ns: what is taken from its times, ns.
-        part: what is shown of it, on its own clock.
+        title: name of the track above all of its tracks; empty if the file has only one trace.
+        offset_ns: subtracted from its times, ns.
+        part: the part that is shown, on its own clock.
     """
 
     trace_id: str
@@ -63,11 +63,11 @@ class Shown(NamedTuple):
 
 
 def write(store: Store, shown: Sequence[Shown], path: str | os.PathLike[str]) -> int:
-    """Write traces, each below a track of its own, and return the number of slices, moments and values of counters.
+    """Write traces, each below its own track, and return the number of slices, instants and counter values.
 
     Args:
         store: the lake.
-        shown: the traces; one alone has no track above it.
+        shown: the traces; a single one has no track above it.
         path: the file; gzipped when its name ends in .gz.
 
     Raises:
@@ -89,13 +89,13 @@ class _Drawing:
 
     def __init__(self, store: Store, packets: Packets, trace: Shown, root: int, place: int) -> None:
         self._store, self._packets, self._trace, self._root = store, packets, trace, root
-        # Numbers of arrows are those of operations, which another trace may have too.
+        # Flow ids are those of operations, which other traces may use too.
         self._flows = place << 48
         self._processes: dict[str | None, int] = {None: root}
         self._lines: dict[tuple[str | None, str], Line] = {}
 
     def draw(self) -> int:
-        """Write what the part has and return the number of slices, moments and values of counters."""
+        """Write the part's events and return the number of slices, instants and counter values."""
         count = self._slices(_MARKS) + self._counters()
         for first_ns, next_ns in pairwise(self._edges()):
             count += self._slices(_EVENTS, first_ns=first_ns, next_ns=next_ns)
@@ -104,7 +104,7 @@ class _Drawing:
         return count
 
     def _edges(self) -> list[int]:
-        """Return the edges of stretches with about as many events, the first before and the last after all times."""
+        """Return the edges of stretches of about equal event counts, the first before and the last after all times."""
         [(events,)] = self._store.rows("SELECT event_count FROM traces WHERE trace_id = $1", [self._trace.trace_id])
         stretches = events // _SORTED + 1
         if stretches == 1:
@@ -158,7 +158,7 @@ class _Drawing:
         return self._processes[process]
 
     def _rows(self, query: str, **stretch: int) -> Iterator[tuple[Any, ...]]:
-        """Yield the names of a query's columns, then its rows, without holding them all."""
+        """Yield a query's column names, then its rows, without holding them all."""
         part = self._trace.part
         reader = self._store.sql(
             query, trace_id=self._trace.trace_id, from_ns=part.from_ns, until_ns=part.until_ns, **stretch

@@ -1,4 +1,4 @@
-"""Tracks that never draw two slices across each other: what overlaps without nesting goes on a track beside."""
+"""Assigns slices to tracks on which they never cross: slices that overlap without nesting go to an additional track."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .wire import Packets
 
 class _Lane(NamedTuple):
     track: int
-    #: Slices that have not ended, from the outside in: when each ends, and its path.
+    #: Open slices, outermost first: the end and the path of each.
     open: list[tuple[int, str | None]]
 
 
 class Line:
-    """What belongs on one track, or where it overlaps, on several of its name. Slices come in the order of starts.
+    """A track, or several of the same name if slices overlap. Slices must come in the order of starts.
 
     Args:
         packets: what the slices are written to.
@@ -32,14 +32,14 @@ class Line:
         return self._lanes[0].track
 
     def add(self, start_ns: int, end_ns: int, path: str | None, parent: str | None, *, nests: bool) -> int:
-        """Return the track on which a slice is to begin; those that have ended there are ended.
+        """Return the track on which to begin a slice, after ending those that are over.
 
         Args:
-            start_ns: start, not before that of the slice before.
+            start_ns: start, not before that of the previous slice.
             end_ns: end, not before the start.
-            path: name of the slice for those inside it.
-            parent: the path of the slice that it lies in, the only one that it may be drawn in.
-            nests: it may be drawn in any slice that holds it, as a call.
+            path: the slice's own path, for those inside it.
+            parent: the path of its parent slice, the only one that it may be nested in.
+            nests: it may be nested in any slice that contains it, such as a call.
         """
         free: _Lane | None = None
         for lane in self._lanes:
@@ -58,7 +58,7 @@ class Line:
         return free.track
 
     def close(self) -> None:
-        """End what is open."""
+        """End the open slices."""
         for lane in self._lanes:
             self._end(lane, None)
 

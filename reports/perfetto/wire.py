@@ -1,8 +1,8 @@
 """The messages of Perfetto's trace format that a timeline needs, as bytes.
 
 A file is a sequence of packets (`TracePacket` in protos/perfetto/trace of google/perfetto): descriptors of tracks, and
-events on them with exact times in ns. Names are written once and then referred to by number. Written by hand since it
-is a page of code, needs no library, and is quicker than messages as Python objects.
+events on them with exact times in ns. Names are interned: written once and then referred to by number. Hand-written,
+since it is a page of code, needs no library, and is faster than messages as Python objects.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from ...engine.text import printable
 
 #: Packets written at once.
 _CHUNK = 4096
-#: Names known at once: beyond that all are forgotten and written anew, so that memory stays flat.
+#: Maximum number of interned names: beyond that all are reset and written again, so that memory stays constant.
 MOST_NAMES = 1 << 16
-#: Fields of InternedData: the tables of names, each with numbers of its own.
+#: Fields of InternedData: the tables of names, each with its own numbering.
 _CATEGORIES, _NAMES, _ARGUMENTS, _STRINGS = 1, 2, 3, 29
 
 Argument = str | int | float | bool | None
 
 
 def varint(number: int) -> bytes:
-    """Return a number in groups of seven bits, the lowest first.
+    """Return a number as a varint: groups of seven bits, the lowest first.
 
     Raises:
         ValueError: it is below 0.
@@ -39,7 +39,7 @@ def varint(number: int) -> bytes:
 
 
 _SMALL = [varint(number) for number in range(1 << 14)]
-#: Fourteen bits that others follow.
+#: Two varint bytes of fourteen bits that are followed by others.
 _MORE = [bytes((number & 127 | 128, number >> 7 | 128)) for number in range(1 << 14)]
 _FLOW, _VALUE = varint(47 << 3 | 1), varint(44 << 3 | 1)
 
@@ -51,14 +51,14 @@ def _number(number: int) -> bytes:
 
 
 def field(number: int, value: int | bytes) -> bytes:
-    """Return a field of a message: a number of 0 or more, or text, bytes or a message within."""
+    """Return a field of a message: a non-negative number, or text, bytes or a nested message."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
 class Packets:
-    """Encodes packets and hands them on in chunks.
+    """Encodes packets and passes them on in chunks.
 
     Args:
         write: called with bytes of the file, in order.
@@ -76,17 +76,17 @@ class Packets:
         self._forget_names()
 
     def track(self, name: str, parent: int = 0, unit: str | None = None) -> int:
-        """Describe a track, below those of its parent that are there; return its number.
+        """Describe a track, below its parent's existing ones; return its number.
 
         Args:
-            name: what is written beside it.
+            name: the label of the track.
             parent: number of the track that it belongs to, 0 for none.
             unit: of the values, for a counter.
         """
         self._tracks += 1
         place = self._children[parent] = self._children.get(parent, 0) + 1
         descriptor = field(1, self._tracks) + field(2, _text(name)) + field(12, place)
-        # In the order of `place`; tracks that have one name stay apart.
+        # Sorted by `place`; tracks with the same name are not merged.
         descriptor += field(11, 3) + field(15, 2)
         if parent:
             descriptor += field(5, parent)
@@ -99,16 +99,16 @@ class Packets:
         self, track: int, at_ns: int, name: str, category: str | None = None,
         arguments: Iterable[tuple[str, Argument]] = (), flows: Sequence[int] = (), *, moment: bool = False,
     ) -> None:  # fmt: skip
-        """Begin a slice, which `end` ends, or set a mark at a moment.
+        """Begin a slice, which `end` ends, or write an instant.
 
         Args:
             track: the track.
             at_ns: when, ns, 0 or later.
-            name: what is written on it.
+            name: its label.
             category: its category.
-            arguments: what is shown of it; those without a value are left out.
-            flows: numbers of arrows: slices with one number are joined.
-            moment: it has no duration.
+            arguments: its arguments; those without a value are left out.
+            flows: flow ids: slices with the same id are connected.
+            moment: it is an instant.
         """
         if self._known >= MOST_NAMES:
             self._forget_names()
@@ -136,7 +136,7 @@ class Packets:
         self._event(at_ns, b"\x48\x04\x58" + _number(track) + _VALUE + struct.pack("<d", value))
 
     def flush(self) -> None:
-        """Hand on what is left."""
+        """Pass on what is left."""
         self._write(b"".join(self._chunk))
         self._chunk.clear()
 
@@ -144,7 +144,7 @@ class Packets:
         top = at_ns >> 28
         if top != self._top:
             self._top, self._top_text = top, varint(top)
-        # A time has always its five bytes or more: protobuf allows zeros at the top.
+        # A time always takes at least five bytes: varints may have leading zeros.
         self._add(
             b"\x40" + _MORE[at_ns & 16383] + _MORE[at_ns >> 14 & 16383] + self._top_text
             + b"\x50\x01\x68\x02\x5a" + _number(len(event)) + event
@@ -165,7 +165,7 @@ class Packets:
         return b"\x29" + struct.pack("<d", value)
 
     def _iid(self, table: int, text: str) -> bytes:
-        """Return the number of a text as it is written, after the text itself where it is new."""
+        """Return the encoded number of a text, preceded by the text itself if it is new."""
         known = self._tables[table]
         number = known.get(text)
         if number is None:
@@ -178,7 +178,7 @@ class Packets:
     def _forget_names(self) -> None:
         self._tables = {table: {} for table in (_CATEGORIES, _NAMES, _ARGUMENTS, _STRINGS)}
         self._known = 0
-        # The sequence's state is cleared here; the first packet says that nothing came before it.
+        # The sequence's state is cleared here; the first packet says that there was none before.
         self._add(b"\x50\x01\x68\x01" + (b"" if self._tracks else field(87, 1)))
 
 

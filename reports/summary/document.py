@@ -1,6 +1,6 @@
-"""The profile summary of a trace: where its time goes, in one object and as a page, with what to look at next.
+"""The profile summary of a trace: where its time goes, as one object and as a page, with what to look at next.
 
-Every section states the one basis of its figures. Times are µs, shares are percent of the stated whole.
+Every section states the single basis of its figures. Times are µs, shares are percent of the stated whole.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .sections import SECTIONS, Section
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Characters of an operation's name on a page; JSON has whole names.
+#: Maximum characters of an operation's name on a page; JSON has full names.
 _LONGEST = 100
-#: Columns that hold the name of an operation, several of them, and a path whose last part may be one.
+#: Columns with the name of an operation, with several names, and with a path whose last part may be one.
 _NAMES = frozenset(("op", "example", "payload_name", "marker_name"))
 _LISTS = frozenset(("payloads",))
 _PATHS = frozenset(("path", "region"))
-#: What health, findings and the collectives of all ranks are made from: half of the planning.
+#: What health, findings and the collectives of all ranks share: half of the planning.
 _SHARED = ("_collective_matches", "_finding_values")
 SCHEMA = "tracelake.profile_summary.v1"
 _METADATA = (
@@ -71,7 +71,7 @@ def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Scre
         trace: the trace.
         top: rows shown of long tables; 0 for all.
         out: the terminal.
-        screen: what is known of it.
+        screen: the terminal's properties.
     """
     found, opening = with_headline(store, locate(store, trace))
     write_headline(opening, out, screen)
@@ -92,7 +92,7 @@ def write_summary(store: Store, trace: str, top: int, out: IO[str], screen: Scre
 
 
 def _telling(key: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows that say more than others of a summary: of one class, or of steps that all count, do not."""
+    """Return the informative rows of a summary: not a single class, or steps that all count."""
     if key == "step_classes":
         return rows if any(row["step_class"] != "typical" for row in rows) else []
     if key == "step_time":
@@ -119,7 +119,7 @@ def check_format(format: str) -> None:
 
 
 def with_headline(store: Store, trace_id: str) -> tuple[dict[str, Any], Headline]:
-    """Return the summary of a trace as `build` does, and the lines that it opens with."""
+    """Return the summary of a trace as `build` does, and its headline."""
     with computed_once(store, (), _SHARED):
         found = alarms_of(store, trace_id)
         return build(store, trace_id, found), headline(store, trace_id, found)
@@ -128,13 +128,13 @@ def with_headline(store: Store, trace_id: str) -> tuple[dict[str, Any], Headline
 def build(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) -> dict[str, Any]:
     """Return the summary of a trace as one object, `tracelake.profile_summary.v1`.
 
-    Its shape is published in `reports/summary/tracelake.profile_summary.v1.json`, with the keys that `as_json`
-    writes. Lists are whole: a page cuts them.
+    Its schema is published in `reports/summary/tracelake.profile_summary.v1.json`, with the keys that `as_json`
+    writes. Lists are complete; a page truncates them.
 
     Args:
         store: the lake.
         trace_id: the trace.
-        found: its alarms, where these are known.
+        found: its alarms, if known.
     """
     facts = _facts(store, trace_id)
     summary: dict[str, Any] = {
@@ -177,7 +177,7 @@ def _facts(store: Store, trace_id: str) -> dict[str, Any]:
 
 
 def as_json(summary: dict[str, Any]) -> str:
-    """Return a summary as JSON text; its keys stay those of v1 where a column has another name since."""
+    """Return a summary as JSON text; its keys stay those of v1 where a column was renamed."""
     summary = summary | {
         one.key: summary[one.key]
         | {"rows": [{one.v1.get(key, key): value for key, value in row.items()} for row in summary[one.key]["rows"]]}
@@ -192,16 +192,16 @@ def as_markdown(
     """Return a summary as a page.
 
     Args:
-        summary: what `build` returned.
+        summary: the result of `build`.
         top: rows shown of a table that may be long; 0 for all.
-        names: how long names of operations are shown, as `short_names` gives them; as they are when not given.
-        opening: the lines that the page opens with.
+        names: how long names of operations are shown, from `short_names`; default: unchanged.
+        opening: the headline of the page.
     """
     return "\n".join(_page(summary, top, names or {}, opening)) + "\n"
 
 
 def short_names(store: Store, summary: dict[str, Any]) -> dict[str, str]:
-    """Return the names of operations in a summary that are too long to read, each with what a page shows instead."""
+    """Return the names of operations in a summary that are too long to read, each with its short form for a page."""
     named = {
         row[column] for section in SECTIONS for row in summary[section.key]["rows"] for column in _NAMES & row.keys()
         if row[column] is not None
@@ -234,11 +234,11 @@ def _page(summary: dict[str, Any], top: int, names: Mapping[str, str], opening: 
 
 
 class _Shorten:
-    """Names as a page shows them."""
+    """Names as shown on a page."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
-        # The longest first: a name may begin with another.
+        # The longest first, since a name may be a prefix of another.
         words = sorted(names, key=len, reverse=True)
         self._any = re.compile("|".join(map(re.escape, words))) if words else None
 
@@ -289,13 +289,13 @@ def _section_part(section: Section, found: dict[str, Any], top: int, shorten: _S
 
 
 def section_table(summary: dict[str, Any], key: str, top: int, names: Mapping[str, str]) -> Table:
-    """Return a section of a summary as a table, with its basis and how much of it is shown below.
+    """Return a section of a summary as a table, with its basis and the number of rows shown below.
 
     Args:
-        summary: what `build` returned.
+        summary: the result of `build`.
         key: the section.
         top: rows shown of a table that may be long; 0 for all.
-        names: how long names of operations are shown, as `short_names` gives them.
+        names: how long names of operations are shown, from `short_names`.
     """
     [section] = (one for one in SECTIONS if one.key == key)
     if not summary[key]["rows"]:
@@ -305,7 +305,7 @@ def section_table(summary: dict[str, Any], key: str, top: int, names: Mapping[st
 
 
 def _table(section: Section, rows: list[dict[str, Any]], top: int, shorten: _Shorten) -> tuple[Table, str]:
-    """Return the rows of a section that are shown, and a sentence where some are not."""
+    """Return the rows of a section that are shown, and a sentence if some are not."""
     rows = [row for row in rows if not row.get(section.left_out)]
     shown = rows if section.whole or not top else rows[:top]
     columns = tuple(_column(name, rows) for name in rows[0] if name != section.left_out)

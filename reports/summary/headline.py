@@ -1,4 +1,4 @@
-"""Five lines that reports open with: what a trace is, how long a step takes, where it goes, what to do, and trust."""
+"""The headline of reports in five lines: what a trace is, its step time, where the time goes, what to do, and trust."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..output.screen import Screen, painted
 if TYPE_CHECKING:
     from ...engine.store import Store
 
-#: Steps overlap where one begins after less than this share of the time that the one before takes.
+#: Steps overlap if one begins after less than this share of the previous one's duration.
 _OVERLAPPING = 0.95
-#: Parts of the devices' time, by their columns of headlines, and what people call them.
+#: Parts of the devices' time, by their columns of headlines, and their names for people.
 _PARTS = {
     "compute_pct": "compute", "exposed_communication_pct": "communication alone", "exposed_memory_pct": "copies alone",
     "host_bound_pct": "no launch", "other_idle_pct": "idle",
 }  # fmt: skip
-#: Their fillings in one bar, apart without colours too.
+#: Their fills in one bar, distinguishable without colours.
 _FILLS = dict(zip(_PARTS.values(), "█▓▒░·", strict=True))
 #: A word of the evidence that is too long: a kernel's name may have hundreds of characters.
 _LONG_WORD, _LONGEST_WORD = re.compile(r"\S{41,}"), 40
@@ -37,13 +37,13 @@ class Headline:
 
     Attributes:
         trace: its name.
-        what: what it is a trace of.
-        step: how long a step takes.
-        parts: parts of the devices' time in percent, which make up 100; none without device operations.
-        lead: what stands out, and what it is worth.
+        what: what the trace is of.
+        step: the step time.
+        parts: parts of the devices' time in percent, which sum to 100; empty without device operations.
+        lead: the main finding, and its effect.
         todo: the same with its evidence and what to try.
         trust: how far to trust the answers.
-        mood: ok, warning or error: the worst that the checks have found.
+        mood: ok, warning or error: the worst finding of the checks.
     """
 
     trace: str
@@ -56,7 +56,7 @@ class Headline:
     mood: str
 
     def where_with(self, fills: Mapping[str, str]) -> str:
-        """Return where the time goes in words, each part after its filling in a bar."""
+        """Return where the time goes as text, each part after its fill in a bar."""
         named = (f"{fills.get(name, '')} {name} {pct:.1f} %".lstrip() for name, pct in self.parts if pct >= 0.05)
         return ", ".join(named) or "no device operation takes time"
 
@@ -71,7 +71,7 @@ Alarm = tuple[str, str, str]
 
 
 def alarms(store: Store, trace_id: str | None = None) -> dict[str, list[Alarm]]:
-    """Return the checks of health that found something in one trace, or in all, errors first, by trace."""
+    """Return the health checks that found something in one trace, or in all, errors first, by trace."""
     of_one = "" if trace_id is None else "AND trace_id = $1"
     rows = store.rows(
         "SELECT trace_id, severity, \"check\", if(unit = 'percent', format('{:.1f} % ', value), '') || message "
@@ -91,14 +91,14 @@ def headline(store: Store, trace_id: str, found: Sequence[Alarm] | None = None) 
     Args:
         store: the lake.
         trace_id: the trace.
-        found: its alarms, where these are known: they take longer than the rest.
+        found: its alarms, if known: they take longer than the rest.
     """
     known = alarms(store, trace_id) if found is None else {trace_id: list(found)}
     return _headlines(store, trace_id, known)[0]
 
 
 def headlines(store: Store) -> list[Headline]:
-    """Return the headlines of all traces, the one ingested last first."""
+    """Return the headlines of all traces, the latest ingested first."""
     return _headlines(store, None, alarms(store))
 
 
@@ -154,7 +154,7 @@ def _todo(row: dict[str, Any]) -> str:
 
 
 def shortened(evidence: str) -> str:
-    """Return a sentence whose long words, names of kernels, lose their middle, and whose times have three digits."""
+    """Shorten long words in a sentence (names of kernels) in the middle, and its times to three digits."""
     times = _MICROSECONDS.sub(lambda time: duration(float(time[1])), evidence)
     return _LONG_WORD.sub(lambda word: cut_middle(word[0], _LONGEST_WORD), times)
 
@@ -177,14 +177,14 @@ def _count(number: int, one: str, several: str | None = None) -> str:
 
 
 def duration(us: float) -> str:
-    """Return a time with three digits, in the unit that suits it."""
+    """Return a time with three digits, in a suitable unit."""
     unit, size = ("s", 1e6) if us >= 1e6 else ("ms", 1e3) if us >= 1e3 else ("µs", 1.0)
     value = us / size
     return f"{value:.{max(0, 2 - len(str(int(value))) + 1)}f} {unit}"
 
 
 def write_headline(found: Headline, out: IO[str], screen: Screen) -> None:
-    """Write the five lines; below the one of the times, one bar of them."""
+    """Write the five lines; below the one of the times, a stacked bar of them."""
     width = screen.width or 100
     out.write(painted(printable(found.trace), "bold", screen) + "\n")
     for label, text in found.lines():

@@ -1,4 +1,4 @@
-"""The sections of a profile summary: what each asks, and the whole that its shares are of."""
+"""The sections of a profile summary: the query of each, and the whole that its shares are of."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class Section:
 
     Attributes:
         key: name in the object.
-        title: heading of the page, empty where the section stands below the one before.
+        title: heading on the page, empty if the section continues the previous one.
         subtitle: heading of the table.
-        basis: what its figures are measured in and shares of.
+        basis: the units and the basis of its figures.
         query: SQL with the trace as $1; its columns are the rows' keys.
-        v1: keys that the published JSON has for columns of other names.
-        nothing: what the page says when there are no rows.
+        v1: keys in the published JSON for columns with other names.
+        nothing: the page's text if there are no rows.
         whole: the page shows all rows.
-        left_out: a column that marks rows the page leaves out; the column is left out as well.
+        left_out: a Boolean column that marks rows to omit on the page, together with the column.
         is_text: the page shows findings instead of a table.
     """
 

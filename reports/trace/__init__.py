@@ -1,1 +1,1 @@
-"""What is shown of one trace, or of two: layers, reports, Chrome traces, comparisons."""
+"""Output about one trace, or two: layers, reports, Chrome traces, comparisons."""

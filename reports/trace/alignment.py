@@ -1,4 +1,4 @@
-"""A simulated forward pass beside a measured one, as a line."""
+"""A simulated forward pass compared with a measured one, as a line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def m6_line(
     hit_us: float,
     measured_us: float,
 ) -> str:
-    """Return M6 and what it is made of as a line; of a simulation without times from measurements that it has none."""
+    """Return M6 and its factors as a line; a simulation without times from measurements has no M6."""
     if m6 is None or not hit_us:
         return (
             "No M6: nothing was measured." if m6 is None else "No M6: no time of the simulation is from measurements."

@@ -1,10 +1,10 @@
-"""A small Chrome trace of one pass: its kernels, and above them threads that show which pass and layer they are of.
+"""A small Chrome trace of one pass: its kernels, and above them threads that show their pass and layer.
 
-Times are those of the original trace, to the nanosecond, so that both can be open side by side.
+Times are those of the original trace, to the nanosecond, so that both can be viewed side by side.
 
-All but the names are complete events on threads with names, none of which overlap on a thread. Perfetto takes the `id`
-of begin and end events as global to the file, so that it would pair those of one device with those of another, and of
-complete events it drops what overlaps another of its thread.
+Except for names, all are complete events on named threads, without overlap on a thread. Perfetto takes the `id`
+of begin and end events as global to the file, so it would pair those of one device with those of another, and it
+drops complete events that overlap another of their thread.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 #: Processes of passes and layers are numbered from here on; that of the kernels is their device.
 _RANGES = 1_000_000
-#: Threads for what overlaps are numbered from here on; that of the other kernels is their stream.
+#: Threads for overlapping kernels are numbered from here on; that of the other kernels is their stream.
 _OVERLAPPING = 1_000_000
 _PASSES, _LAYERS = 1, 2
 
 
 class _Line(NamedTuple):
-    """What belongs on one thread; in the order in which devices and their lines are shown."""
+    """The content of one thread; sorted as devices and their lines are shown."""
 
     device: int
     is_stream: bool
@@ -74,7 +74,7 @@ def write_chrome(
         trace: the trace.
         path: the file; gzipped when its name ends in .gz.
         pass_id: the pass; default: the chosen one.
-        layers: the layers; the whole pass with what surrounds its layers, when none is named.
+        layers: the layers; default: the whole pass with what surrounds its layers.
 
     Raises:
         UsageError: the trace has no such pass or layer.
@@ -159,7 +159,7 @@ def _drawn_kernels(
 
 
 def _events(drawn: Sequence[_Drawn]) -> Iterator[str]:
-    """Return the text of events that are in time order along each line, the names of processes and threads first."""
+    """Yield the text of events that are in time order along each line, the names of processes and threads first."""
     ends: dict[_Line, list[int]] = defaultdict(list)
     lanes = [_first_free(ends[event.line], event) for event in drawn]
     threads = sorted(set(zip((event.line for event in drawn), lanes, strict=True)))
@@ -182,7 +182,7 @@ def _events(drawn: Sequence[_Drawn]) -> Iterator[str]:
 
 
 def _first_free(ends: list[int], event: _Drawn) -> int:
-    """Return the first lane of a line whose last event has ended when this one starts, and let this one be the last."""
+    """Return the first lane of a line whose last event has ended when this one starts, and add this one to it."""
     lane = next((lane for lane, end in enumerate(ends) if end <= event.start_ns), len(ends))
     ends[lane : lane + 1] = [event.end_ns]
     return lane

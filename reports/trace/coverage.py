@@ -1,4 +1,4 @@
-"""How much of a device's busy time an answer about layers speaks of, and what holds the rest."""
+"""The share of a device's busy time that an answer about layers covers, and what the rest is."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
     Pass = int | str | None
 
-#: Holders of the rest that a sentence names.
+#: Maximum number of parts of the rest named in a sentence.
 _NAMED = 3
-#: Below this percentage an answer opens with its coverage.
+#: Below this percentage an answer begins with its coverage.
 HALF = 50.0
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """The part of the device's busy time that the layers of some series of passes hold, over all devices.
+    """The share of busy time, over all devices, in the layers of some series of passes.
 
     Attributes:
-        series: names of the series, the largest first; none where the trace has one alone.
-        passes: passes of them.
+        series: names of the series, the largest first; empty if the trace has only one.
+        passes: number of their passes.
         pct: percent of the busy time.
-        rest: what holds the rest, in words, with its percent; the largest first.
-        directions: of training, the directions of the layers with their percent; what runs at once counts for the
-            one that ran first.
+        rest: the parts of the rest, as text, with percent; the largest first.
+        directions: for training, the directions of the layers with their percent; concurrent work counts for the
+            one that started first.
     """
 
     series: tuple[str, ...]
@@ -43,7 +43,7 @@ class Coverage:
         return self.pct < HALF
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return it as a sentence."""
         of = f"the layers of {self.passes} pass{'es' if self.passes != 1 else ''}"
         of += f" of {', '.join(self.series)}" if self.series else ""
         if self.directions:
@@ -87,7 +87,7 @@ def coverage(store: Store, trace_id: str, pass_id: Pass = "all") -> Coverage | N
 
 
 def framed(store: Store, trace_id: str, pass_id: Pass, parts: Sequence[Part]) -> list[Part]:
-    """Return the parts of an answer with its coverage: first where that is below half, else last."""
+    """Return the parts of an answer with its coverage: first if that is below half, else last."""
     found = coverage(store, trace_id, pass_id)
     if found is None:
         return list(parts)

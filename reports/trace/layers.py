@@ -1,4 +1,4 @@
-"""Layers for people: kinds of layers beside each other, the kernels of one layer, and what to do next."""
+"""Layers for people: kinds of layers side by side, the kernels of one layer, and what to do next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Pass = int | str | None
 
-#: Groups of categories with columns of their own; the rest is one column.
+#: Maximum groups of categories with columns of their own; the rest is one column.
 GROUPS = 6
 
 
@@ -27,15 +27,15 @@ class Verdict:
     """What to look at first in a pass.
 
     Attributes:
-        layer_type: the layers' type, or kind-A, kind-B without a config that has types.
-        layers: how many they are.
-        of: layers of the pass.
+        layer_type: the layers' type, or kind-A, kind-B without a config that defines types.
+        layers: number of layers of the type.
+        of: number of layers of the pass.
         alike: all layers are of one type.
         pass_pct: percent of all layers' wall time.
         target: a kernel category, or idle.
         target_pct: its percent of their wall time.
-        note: why target_pct is above 100; None where it is not.
-        category: the kernel category with most time, whatever the target is.
+        note: why target_pct is above 100; None if it is not.
+        category: the kernel category with most time, regardless of the target.
         coverage_pct: percent of the device's busy time that the layers of the series hold.
     """
 
@@ -51,11 +51,11 @@ class Verdict:
     coverage_pct: float
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return it as a sentence."""
         where = f"all {self.layers} layers are alike" if self.alike else (
             f"{self.layer_type} layers ({self.layers} of {self.of}) take {self.pass_pct:.1f} % of the layers' time"
         )  # fmt: skip
-        # Of layers that are a small part of the work it is no bottleneck of the trace.
+        # If the layers are a small part of the work, they are not the bottleneck of the trace.
         what = "Bottleneck"
         if self.coverage_pct < HALF:
             what = f"Within these layers, {self.coverage_pct:.1f} % of the device's busy time"
@@ -94,7 +94,7 @@ def group_columns(store: Store, trace_id: str, pass_id: Pass) -> list[str]:
 
 
 def _by_group(values: Mapping[str, float], groups: Sequence[str], unit: float = 1.0) -> tuple[float, ...]:
-    """Return the value of each group, 0 where there is none, and that of all others together."""
+    """Return the value of each group, 0 if it has none, and the sum of all others."""
     others = sum(value for group, value in values.items() if group not in groups)
     return tuple(value / unit for value in (*(values.get(group, 0.0) for group in groups), others))
 
@@ -108,7 +108,7 @@ _KIND_REASONS = {
 
 
 def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no config has their types") -> Table:
-    """Return the types of layers of a pass beside each other, with the share of each group of categories."""
+    """Return the types of layers of a pass side by side, with the share of each group of categories."""
     groups = group_columns(store, trace_id, pass_id)
     found = store.rows(
         f"""
@@ -143,7 +143,7 @@ def types_table(store: Store, trace_id: str, pass_id: Pass, note: str = "no conf
 
 
 def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id: Pass) -> list[Part]:
-    """Return layers as people read them: each one, their types beside each other, and of one pass what to do next."""
+    """Return layers in readable form: each one, their types side by side, and for a single pass what to do next."""
     found = verdict(store, trace_id, pass_id) if isinstance(pass_id, int) else None
     shown = for_people(store, "layers", answer)
     answer_parts = framed(store, trace_id, pass_id, [shown, in_sql_names(types_table(store, trace_id, pass_id))])
@@ -151,7 +151,7 @@ def parts(store: Store, answer: duckdb.DuckDBPyRelation, trace_id: str, pass_id:
 
 
 def in_sql_names(types: Table) -> Table:
-    """Return a table of types with the names, and so the units, of the relation layer_types."""
+    """Return a table of types with the names, and thus the units, of the relation layer_types."""
     names = {"pass": "pass_id", "type": "layer_type", "which": "layer_ids"}
     in_ms = [column.name.endswith("_ms") for column in types.columns]
     columns = (
@@ -193,9 +193,9 @@ def layers_table(store: Store, trace_id: str, pass_id: int) -> Table:
 
 
 def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: int = 48) -> Table | None:
-    """Return the kernels of a layer, longest first, under a title that says which layer; None without kernels.
+    """Return the kernels of a layer, longest first, under a title that names the layer; None without kernels.
 
-    Of several devices, the first.
+    Of several devices, the first is used.
     """
     found = store.rows(
         """
@@ -235,7 +235,7 @@ def flow_table(store: Store, trace_id: str, pass_id: int, layer: int, *, names: 
 
 
 def representatives(store: Store, trace_id: str, pass_id: int, most: int = 2) -> list[int]:
-    """Return a typical layer of each of the types that take most time: the one nearest to its type's median."""
+    """Return a typical layer of each of the types with most time: the one closest to its type's median."""
     found = store.rows(
         """
         SELECT layer_id FROM _layer_pages

@@ -1,6 +1,6 @@
-"""A trace as a page: five lines, then time line, layers, operations, roofline, idle time, collectives, findings.
+"""A trace as a page: five lines, then timeline, layers, operations, roofline, idle time, collectives, findings.
 
-What is asked is in sql/summary; here rows become charts, tables and sentences.
+The queries are in sql/summary; here rows become charts, tables and sentences.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-#: Rows of a table, and bars of a time line, at most: a page stays under 3 MB.
+#: Maximum rows of a table, and bars of a timeline: this keeps a page under 3 MB.
 _ROWS, _BARS = 50, 3000
-#: Characters of a fact: what to type stands at its end.
+#: Maximum characters of a fact: a command may be at its end.
 _LONGEST_FACT = 300
-#: Bars of idle time.
+#: Maximum number of bars of idle time.
 _CAUSES = 12
-#: The least share of a part in the icicle, percent.
+#: Minimum share of a part in the icicle, percent.
 _LEAST_PCT = 0.3
 _LANES = ("compute", "communication", "memory", "idle")
 
@@ -43,7 +43,7 @@ def page(store: Store, trace_id: str, pass_id: int | None) -> Page:
     Args:
         store: the lake.
         trace_id: the trace.
-        pass_id: the pass whose layers are shown; None where the trace has none.
+        pass_id: the pass whose layers are shown; None if the trace has none.
     """
     found, opening = document.with_headline(store, trace_id)
     tables = _Tables(store, found)
@@ -62,7 +62,7 @@ DRAWN = ("time", "layers", "parts", "roofline", "idle", "collectives")
 
 
 def drawn_section(store: Store, trace_id: str, key: str) -> Section:
-    """Return a section with its chart alone: the tables behind folds take longer than that.
+    """Return a section with only its chart: the folded tables would take longer.
 
     Args:
         store: the lake.
@@ -85,7 +85,7 @@ def _drawn(store: Store, trace_id: str, pass_id: int | None, key: str, tables: _
 
 
 class _NoTables:
-    """The rows of the profile summary, asked for one table at a time, and nothing behind folds."""
+    """The rows of the profile summary, queried one table at a time, without folds."""
 
     def __init__(self, store: Store, trace_id: str) -> None:
         self._store, self._trace_id = store, trace_id
@@ -112,7 +112,7 @@ class _Tables:
         return rows
 
     def fold(self, key: str, title: str, relation: str = "") -> Fold:
-        """Return a table behind a fold."""
+        """Return a foldable table."""
         table = document.section_table(self._found, key, _ROWS, self._names)
         return Fold(replace(table, title=title), relation or key)
 
@@ -208,7 +208,7 @@ def _parts(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Section:
 
 
 def _placed(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield parts with their place, beside each other within the whole, the longest first; rows: by level."""
+    """Yield parts with their position, side by side within the whole, the longest first; rows: by level."""
     free: dict[tuple[str, ...], float] = {}
     for row in rows:
         path, pct = tuple(row["path"]), row["self_pct"]
@@ -221,7 +221,7 @@ def _placed(rows: Sequence[Row]) -> Iterator[Row]:
 def _part(depth: int, start: float, pct: float, name: str, path: str, us: float) -> Row:
     return {
         "depth": depth, "start_pct": round(start, 4), "end_pct": round(start + pct, 4), "pct": round(pct, 4),
-        # Parts that differ in their number alone have one colour.
+        # Parts that differ only in their number have the same colour.
         "kind": re.sub(r"[_.]?\d+$", "", name), "label": cut(name, 60), "path": cut(path, 200),
         "us": us,
     }  # fmt: skip
@@ -284,7 +284,7 @@ def _idle(tables: _Tables | _NoTables) -> Section:
 
 
 def _waited_for(tables: _Tables | _NoTables, folds: tuple[Fold, ...]) -> Section:
-    """Return idle time by the operation that ended it: the trace does not show what the host did."""
+    """Return idle time by the operation that ended it: the trace does not show the host's activity."""
     rows = tables.rows("gaps")
     bars = [
         {"operation": cut(row["marker_name"], 60), "before": "operation", "idle_us": row["sum_us"]}
@@ -326,7 +326,7 @@ def _collectives(store: Store, trace_id: str, tables: _Tables | _NoTables) -> Se
 
 
 def _cores(store: Store, trace_id: str) -> Iterator[Section]:
-    """Yield what the counters of an NPU's cores say; nothing of other traces."""
+    """Yield sections on the counters of an NPU's cores; nothing for other traces."""
     rows = objects(store, "SELECT * EXCLUDE (trace_id) FROM core_use WHERE trace_id = $trace_id ORDER BY sum_us DESC, "
         "op_type, core", trace_id=trace_id)  # fmt: skip
     if not rows:
@@ -349,7 +349,7 @@ def _trust(store: Store, trace_id: str) -> Section:
         trace_id=trace_id,
     )
     about = Table((text("what"), text("value")), tuple(facts(store, trace_id)), "The trace and its settings")
-    # Values of several units below each other have nothing to align.
+    # Values with different units need no decimal alignment.
     checks = [row | {"value": shown(row["value"])} for row in checks]
     found = table(checks, ("severity", "check", "value", "unit", "message"), "Checks")
     see = "What the trace is, where each fact is from, and which questions it cannot answer."

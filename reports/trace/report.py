@@ -1,4 +1,4 @@
-"""A report on one trace: nine parts, always the same ones, in the same order. Unknown values have their reason."""
+"""A report on one trace: always the same nine parts in the same order. Unknown values have their reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TITLES = (
     "Trace", "Model", "Passes", "Chosen pass", "Layers", "Types of layers", "Compute flow", "Perfetto ranges",
     "Conclusion",
 )  # fmt: skip
-#: Rows of the table of passes; a decode trace has thousands.
+#: Maximum rows of the table of passes; a decode trace has thousands.
 MOST_PASSES = 50
 _REASONS = {
     "steady": "the first whose span is within 5 % of the pass before it and of the median of all",
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """The parts of a report, and the trace it is on."""
+    """The parts of a report, and its trace."""
 
     trace: str
     trace_id: str
@@ -55,7 +55,7 @@ class Report:
 
 
 def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass_id: int | None) -> str:
-    """Return what is known of a trace as Markdown, or as HTML or JSON for a file of that suffix; write it to the file.
+    """Return a report on a trace: Markdown, or HTML or JSON by the suffix of the file, to which it is written.
 
     Args:
         store: the lake.
@@ -64,7 +64,7 @@ def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass
         pass_id: the pass to detail; default: the chosen one.
 
     Raises:
-        UsageError: the file's suffix is neither, or the trace has no such pass.
+        UsageError: the file's suffix is not supported, or the trace has no such pass.
         InputError: the file cannot be written.
     """
     suffix = checked_suffix(output, "a report", {".html": "a page", ".md": "Markdown", ".json": "JSON"})
@@ -81,8 +81,8 @@ def report(store: Store, trace: str, output: str | os.PathLike[str] | None, pass
 
 
 def as_page(store: Store, trace_id: str, pass_id: int | None) -> str:
-    """Return what is known of a trace as HTML; see `build`."""
-    # Imported here: a page has charts.
+    """Return a report on a trace as HTML; see `build`."""
+    # Imported here, since a page needs charts.
     from ..page.page import as_html
     from .page import page
 
@@ -90,12 +90,12 @@ def as_page(store: Store, trace_id: str, pass_id: int | None) -> str:
 
 
 def build(store: Store, trace_id: str, pass_id: int | None) -> Report:
-    """Collect what is known of a trace.
+    """Collect the facts about a trace.
 
     Args:
         store: the lake.
         trace_id: the trace.
-        pass_id: the pass to detail; None where the trace has none.
+        pass_id: the pass to detail; None if the trace has none.
     """
     [(trace,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [trace_id])
     found = [_trace_part(store, trace_id), _model_part(store, trace_id, pass_id)]
