@@ -389,24 +389,41 @@ gemm          | void wvSplitK_hf_sml_<__hip_bfloat16, 64, 2, 16, 8, 2, 1>(int)
 gemm          | triton_tem_fused_mm_4
 gemm          | _w8a8_block_fp8_matmul                                                   # fp8
 gemm          | QuantBatchMatmulV3                                                       # quant
+gemm          | _w8a8_triton_block_scaled_mm
+gemm          | void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 8>(__half const*)  # gptq
+gemm          | void gptq_marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8, 4, 8>(int4 const*)  # gptq
+gemm          | _batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_kernel  # quant
+gemm          | void mul_mat_q<(ggml_type)12, 64, false>(char const*, int const*)
+gemm          | void mul_mat_vec_f<__nv_bfloat16, float, 1, 256>(__nv_bfloat16 const*)
+gemm          | dequantize_mul_mat_vec_q4_0                                              # quant
 gemm          | convolution_bitcast_fusion.12                                            # fusion
 moe_gemm      | fused_moe_kernel                                                         # moe
 moe_gemm      | GroupedMatmul
 moe_gemm      | _ZN2ck15kernel_moe_gemmINS_24GridwiseMoeGemmBlockScaleE                  # gemm
 moe_gemm      | void deep_gemm::sm90_fp8_gemm_1d2d_impl<4096u, 7168u, 128u, (deep_gemm::GemmType)1>(float*)
 moe_gemm      | _matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu                      # swiglu
+moe_gemm      | _matmul_NNT_bf16xbf16xmxfp4_16x256x128x1                                 # mxfp4
+moe_gemm      | _p_matmul_NNT_fp8e4nvxfp8e4nvxmxfp4_128x256x128x1_swiglu                 # swiglu, mxfp4
+moe_gemm      | batched_triton_kernel
+moe_gemm      | _ZN2ck20kernel_moe_mxgemm_2ldsINS_12GridwiseGemmEEE                      # moe
 norm          | void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>(int)
 norm          | void vllm::rms_norm_static_fp8_quant_kernel<c10::BFloat16, c10::Float8_e4m3fn, 8>(int)  # quant
 norm          | AddRmsNormDynamicQuant                                                   # quant
+norm          | _fused_rms_fp8_group_quant_kernel                                        # quant
 norm          | void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>(int)
 norm          | triton_red_fused_add_mean_mul_pow_rsqrt_0
+rope          | _fused_qk_rope_cat_and_cache_mla_kernel                                   # mla
 rope          | void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheKernel<true, 128u, 8u, 16u, __nv_bfloat16, long>(int)
 activation    | void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(int)
 activation    | SwiGlu
+activation    | _act_mul_and_dynamic_mxfp4_quant_kernel                                  # quant
 quant         | void per_token_group_quant_8bit_kernel<c10::BFloat16, c10::Float8_e4m3fn, false, false, float>(void const*)
 quant         | void vllm::dynamic_per_token_scaled_fp8_quant_kernel_strided<c10::BFloat16, c10::Float8_e4m3fn>(int)
 linear_attention | _causal_conv1d_fwd_kernel                                             # conv
 linear_attention | fused_recurrent_gated_delta_rule_fwd_kernel
+linear_attention | _fwd_diag_kernel
+linear_attention | _fwd_none_diag_kernel
+linear_attention | _fwd_kv_parallel
 linear_attention | _chunk_scan_fwd_kernel                                                # scan
 softmax       | void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, c10::BFloat16, float, c10::BFloat16>(int)
 reduce        | void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::WelfordOps<float, float, int>, unsigned int, float, 4> >(int)  # welford
