@@ -353,6 +353,7 @@ communication | void hybrid_ep::device_sync_kernel<4>(unsigned int*)
 communication | void mori::moe::EpDispatchIntraNodeKernel<hip_bfloat16>(mori::moe::EpDispatchCombineArgs<hip_bfloat16>)
 communication | EpCombineInterNodeV1Kernel_bf16
 communication | void a2a_kernels::a2a_dispatch_send_kernel<true, 16ul, 8ul>(int)
+communication | void pplx::dispatchKernel<16, true>(x)
 communication | hcom_reduceScatter__328_1
 communication | reduce-scatter.3
 mc2           | MatmulReduceScatter
@@ -362,6 +363,9 @@ moe_routing   | deepseek_v3_topk_kernel
 moe_gemm      | void tensorrt_llm::kernels::cutlass_kernels::fused_moe::run_global<x>(int)
 sampling      | _topk_topp_kernel
 sampling      | verify_tree_greedy
+sampling      | void VerifyTreeGreedy<int, int>(x)
+moe_routing   | fused_topk_deepseek                                                      # topk
+topk          | void vllm::topKPerRowDecode<512, false>(x)
 moe_routing   | _combined_routing_compute                                                # combine
 moe_routing   | _combined_routing_memset                                                 # memset
 moe_routing   | void vllm::moe::topkGatingSoftmax<8, 128, 4, 16>(float const*)           # softmax, topk
@@ -377,10 +381,13 @@ attention     | fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention
 attention     | void vllm::paged_attention_v1_kernel<unsigned short, unsigned short, 128, 16, 128>(int)
 attention     | _fwd_grouped_kernel_stage1
 attention     | _ZN7ck_tile6kentryILi2ENS_13FmhaFwdKernelINS_12BlockDropoutENS_15QuantENS_11BlockGemmEEEEEvT0_  # dropout, quant, gemm
+attention     | _fwd_kernel_flash_decode_stage1
 attention     | FusedInferAttentionScore
 kv_store      | void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, unsigned char, (vllm::Fp8KVCacheDataType)1>(int)  # flash, fp8
 kv_store      | void vllm::concat_and_cache_mla_kernel<__nv_bfloat16, __nv_bfloat16, (vllm::Fp8KVCacheDataType)0>(int)     # mla
 kv_store      | ReshapeAndCacheNdKernel
+kv_store      | void k_set_rows<float, long, __half>(float const*)
+kv_store      | void turbomind::ProcessKV_v2<128, 64>(x)
 gemm          | void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8, 4, 8>(int4 const*)
 gemm          | void vllm::awq::gemm_forward_4bit_cuda_m16nXk32<128>(int)
 gemm          | void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16>(int)
@@ -412,10 +419,12 @@ norm          | AddRmsNormDynamicQuant                                          
 norm          | _fused_rms_fp8_group_quant_kernel                                        # quant
 norm          | void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>(int)
 norm          | triton_red_fused_add_mean_mul_pow_rsqrt_0
+rope          | void tensorrt_llm::kernels::applyMLARopeAndAssignQKVKernelGeneration<__nv_bfloat16>(x)
 rope          | _fused_qk_rope_cat_and_cache_mla_kernel                                   # mla
 rope          | void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheKernel<true, 128u, 8u, 16u, __nv_bfloat16, long>(int)
 activation    | void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(int)
 activation    | SwiGlu
+activation    | void turbomind::activation_kernel<8>(x)
 activation    | _act_mul_and_dynamic_mxfp4_quant_kernel                                  # quant
 quant         | void per_token_group_quant_8bit_kernel<c10::BFloat16, c10::Float8_e4m3fn, false, false, float>(void const*)
 quant         | void vllm::dynamic_per_token_scaled_fp8_quant_kernel_strided<c10::BFloat16, c10::Float8_e4m3fn>(int)
@@ -441,6 +450,12 @@ scan          | void at::native::tensor_kernel_scan_innermost_dim<long, std::plu
 index         | void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int)            # gemm
 loss          | void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>(float*)  # reduce
 copy          | void at::native::(anonymous namespace)::CatArrayBatchedCopy_aligned16_contig<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 3, 128, 1>(int)
+copy          | void cpy_scalar<&cpy_1_scalar<float, float>>(char const*)
+copy          | void convert_unary<float, __half>(void const*)
+index         | void k_get_rows_float<float, float>(float const*)
+elementwise   | void k_bin_bcast<&op_add, float, float, float>(float const*)
+batch_prep    | _compute_slot_mappings_kernel
+batch_prep    | alloc_extend_kernel
 memcpy        | Memcpy PtoP (Device -> Device)
 memset        | Memset (Device)
 other         | my_company_secret_kernel
