@@ -7,11 +7,11 @@
 -- family            VARCHAR  family by family_rules, else the kernel category
 -- before_us         DOUBLE   own time in the first trace, µs
 -- after_us          DOUBLE   own time in the second trace, µs
--- change_us         DOUBLE   after minus before; a family that a trace has not counts as 0, µs
--- change_pct        DOUBLE   the same by before, %; NULL if the first trace has it not
--- time_ratio        DOUBLE   after by before, NULL likewise
--- before_flop       DOUBLE   floating-point operations in the first trace, of the calls of which
---                            they are known
+-- change_us         DOUBLE   after minus before; a family missing from a trace counts as 0, µs
+-- change_pct        DOUBLE   the same by before, %; NULL if the first trace lacks it
+-- time_ratio        DOUBLE   after by before, NULL in the same cases
+-- before_flop       DOUBLE   floating-point operations in the first trace, of the calls where they
+--                            are known
 -- after_flop        DOUBLE   in the second trace
 -- work_ratio        DOUBLE   after_flop by before_flop
 -- efficiency_ratio  DOUBLE   time_ratio by work_ratio: above 1 the same work takes longer

@@ -26,7 +26,7 @@
 -- compute_pct                DOUBLE   of the time of all devices, with something that computes
 -- exposed_communication_pct  DOUBLE   of it, with communication alone
 -- exposed_memory_pct         DOUBLE   of it, with copies alone
--- host_bound_pct             DOUBLE   of it, idle for want of launches; NULL if these are not shown
+-- host_bound_pct             DOUBLE   of it, idle for lack of launches; NULL if these are not shown
 -- other_idle_pct             DOUBLE   of it, idle or waiting for another reason
 -- finding                    VARCHAR  what to do first: the finding with most to gain, the narrower
 --                                     of two with nearly as much; NULL if there is none

@@ -37,8 +37,8 @@
 -- pmu_flop              DOUBLE   work of the cubes by multiplying cycles; NULL if the type of
 --                                elements is not known to the table dtypes
 -- pmu_tflops            DOUBLE   that work over the duration, TFLOP/s
--- over_100_causes       VARCHAR  what may be the reason of a cube_utilization_pct above
---                                100, ; between
+-- over_100_causes       VARCHAR  possible reasons for a cube_utilization_pct above 100, separated
+--                                by semicolons
 CREATE VIEW kernel_pmu AS
 WITH places AS (
     -- Where a table has what is needed here; a table lacks most of it.

@@ -23,7 +23,7 @@
 --                                     mean start of the others, µs; 0 within the clocks' residual
 -- is_waited_for              BOOLEAN  no other rank of the run has more of that in the step
 -- cause                      VARCHAR  cause that most of it has, as in rank_waits
--- clock_residual_us          DOUBLE   largest doubt about the clocks of these calls, µs
+-- clock_residual_us          DOUBLE   largest uncertainty of the clocks of these calls, µs
 CREATE VIEW rank_steps AS
 WITH spans AS (
     SELECT

@@ -24,7 +24,7 @@
 -- compute_us         DOUBLE   of that, computing, µs
 -- link_us            DOUBLE   of that, the transfer of the collective before, µs
 -- earlier_us         DOUBLE   of that, the arrival of all at the collective before, µs
--- clock_residual_us  DOUBLE   largest doubt about the clocks of the call, µs
+-- clock_residual_us  DOUBLE   largest uncertainty of the clocks of the call, µs
 -- cause              VARCHAR  late start, slow compute, slow link or earlier call; NULL where
 --                             behind_us is within the residual
 CREATE VIEW rank_waits AS

@@ -38,7 +38,7 @@
 --                                    it has all, or no call with a partner
 -- clock_offset_us           DOUBLE   its clock minus that of the first rank of the group with most
 --                                    calls, µs
--- clock_residual_us         DOUBLE   largest doubt about the clocks of its calls, µs
+-- clock_residual_us         DOUBLE   largest uncertainty of the clocks of its calls, µs
 CREATE VIEW ranks AS
 WITH parts AS MATERIALIZED (
     SELECT

@@ -1,5 +1,5 @@
 -- One row per comparison and kind of work in a step: how long both sides take for it, whether that
--- is for more work or for slower work, and what of the sides was held against each other.
+-- is for more work or for slower work, and what of the sides was compared with each other.
 --
 -- Of work that both sides do, a time is an amount of work by the time that a unit of it takes: FLOP
 -- if all of both are known, else bytes, else calls. The difference of two such products is split
@@ -10,7 +10,7 @@
 --
 -- side            VARCHAR  side
 -- baseline        VARCHAR  side that it is compared with
--- group_id        UBIGINT  kinds of work that are held against each other
+-- group_id        UBIGINT  kinds of work that are compared with each other
 -- matched_by      VARCHAR  what both sides have in common, see comparison_levels; nothing where
 --                          only one side has it
 -- part            VARCHAR  compute, communication, memory, wait or idle
@@ -31,8 +31,8 @@
 -- change_ns       BIGINT   after minus before, ns
 -- more_work_ns    BIGINT   of that, for a change of the amount of work, ns; NULL of idle and
 --                          waiting time
--- slower_work_ns  BIGINT   of that, for a change of the time that a unit of work takes, ns; NULL
---                          likewise
+-- slower_work_ns  BIGINT   of that, for a change of the time that a unit of work takes, ns; NULL in
+--                          the same cases
 CREATE VIEW comparison_ops AS
 WITH paired AS (
     SELECT

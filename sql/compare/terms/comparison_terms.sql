@@ -78,7 +78,7 @@ FROM summed;
 -- baseline        VARCHAR  side that it is compared with
 -- level           VARCHAR  step, part, category, module or operator
 -- parent          VARCHAR  the term of the level above that it is part of; NULL for the step
--- term            VARCHAR  term: the names from the part down, / between
+-- term            VARCHAR  term: the names from the part down, joined by /
 -- place           BIGINT   its place in the waterfall: below its parent, largest difference first
 -- name            VARCHAR  the last of these names; empty where it is unknown
 -- before_ns       BIGINT   time in a step of the baseline, ns
@@ -86,7 +86,8 @@ FROM summed;
 -- change_ns       BIGINT   after minus before, ns
 -- more_work_ns    BIGINT   of that, because there is more work, or less, ns; NULL of idle and
 --                          waiting time, and of the step; see comparison_ops
--- slower_work_ns  BIGINT   of that, because the work is slower, or faster, ns; NULL likewise
+-- slower_work_ns  BIGINT   of that, because the work is slower, or faster, ns; NULL in the same
+--                          cases
 -- ci_low_ns       BIGINT   lower end of the interval in which the difference lies, ns; NULL where a
 --                          side has one replicate
 -- ci_high_ns      BIGINT   its upper end, ns

@@ -1,5 +1,5 @@
 -- One row per comparison, side of it (before or after) and kind of work: what work of the other
--- side it is held against.
+-- side it is compared with.
 --
 -- Work is matched by what it is, the finest first (comparison_levels); what one level matches no
 -- later one sees. Kinds that match share a group, which has one place in the waterfall: the
@@ -14,7 +14,7 @@
 -- baseline      VARCHAR  side that it is compared with
 -- is_after      BOOLEAN  the row is the side's, else the baseline's
 -- cost_id       BIGINT   kind of work, see _side_works
--- group_id      UBIGINT  kinds that are held against each other
+-- group_id      UBIGINT  kinds that are compared with each other
 -- matched_by    VARCHAR  what both sides have in common, see comparison_levels; nothing where the
 --                        other side has no such work
 -- part          VARCHAR  part of the step

@@ -1,6 +1,6 @@
 -- One row per model of the reference's compute simulator, with the dimensions it believes in. They
 -- are wrong: no row agrees with the published config.json. Kept so that its figures can be made
--- again and held against those of the table models, which is the one to use.
+-- again and compared with those of the table models, which is the one to use.
 --
 -- A dimension left out is NULL; _compat_model_dims fills in what the simulator takes instead.
 --

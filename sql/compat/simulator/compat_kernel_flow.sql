@@ -64,7 +64,7 @@ FROM shared;
 -- name         VARCHAR  name of the kernel
 -- dur_us       DOUBLE   duration, µs
 -- layer_pct    DOUBLE   share of the stated time of all kernels, else of their sum
--- mapped_op    VARCHAR  operators that it is held against; NULL for overhead and what is unknown
+-- mapped_op    VARCHAR  operators that it is compared with; NULL for overhead and what is unknown
 -- flop         DOUBLE   its part of the FLOP of the largest of them on one GPU
 -- theo_us      DOUBLE   time of these at the peak, µs
 -- peak_tflops  DOUBLE   that peak

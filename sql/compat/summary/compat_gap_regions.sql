@@ -1,5 +1,5 @@
 -- One row per operation and region as the reference's profile summary puts gaps into regions.
--- It is here to hold those figures against gap_regions, which is the relation to use.
+-- Provided for comparison with gap_regions, which is the relation to use.
 --
 -- An operation without scopes takes the most frequent ones of its name; what is called copy is
 -- wrapped in copy( ).
@@ -9,7 +9,7 @@
 -- trace_id      VARCHAR  trace
 -- place         BIGINT   place in its table, from 1; it shows 500 rows
 -- payload_name  VARCHAR  operation that the gaps are put before
--- region        VARCHAR  up to four scopes, => between
+-- region        VARCHAR  up to four scopes, joined by =>
 -- gaps          BIGINT   gaps
 -- total_us      DOUBLE   their sum, µs
 -- mean_us       DOUBLE   their mean, µs

@@ -1,6 +1,6 @@
 -- One row per operation that gaps stand before, as the reference's profile summary has it, its
 -- errors included. Gaps are found on each line by itself and summed over devices.
--- It is here to hold those figures against gap_payloads, which is the relation to use.
+-- Provided for comparison with gap_payloads, which is the relation to use.
 --
 -- key: trace_id, place
 --

@@ -1,5 +1,5 @@
 -- One row per pass as the reference analyser counts them, errors included.
--- It is here to hold those figures against passes, which is the relation to use.
+-- Provided for comparison with passes, which is the relation to use.
 --
 -- `FROM compat_passes(trace_id, anchor, layers, blocks per layer)`; what is NULL comes from the
 -- trace's settings. The first anchor of the file opens pass 0; the last pass of a file is lost

@@ -5,7 +5,7 @@
 --
 -- trace_id      VARCHAR  trace
 -- place         BIGINT   place in its order, from 1: most time first
--- path          VARCHAR  scopes, => between
+-- path          VARCHAR  scopes, joined by =>
 -- depth         BIGINT   scopes in the path
 -- calls         BIGINT   operations
 -- inclusive_us  DOUBLE   own time of these, µs

@@ -1,6 +1,6 @@
 -- One row per class of steady steps as the reference's profile summary finds them, over all
 -- programs at once.
--- It is here to hold those figures against step_classes, which is the relation to use.
+-- Provided for comparison with step_classes, which is the relation to use.
 --
 -- `FROM compat_step_classes(trace_id, warm-up)`. The logarithms of the durations are split by
 -- repeated means: two centres, at first the smallest and the largest, move to the mean of what is

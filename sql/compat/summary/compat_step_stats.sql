@@ -1,6 +1,6 @@
 -- One row per choice of steps, all or steady, with their statistics as the reference's profile
 -- summary gives them.
--- It is here to hold those figures against step_summary, which is the relation to use.
+-- Provided for comparison with step_summary, which is the relation to use.
 --
 -- `FROM compat_step_stats(trace_id, warm-up)`
 --

@@ -2,7 +2,7 @@
 -- devices.
 -- trace_id   VARCHAR  trace
 -- series     VARCHAR  series of passes, NULL for what is of no pass
--- part       VARCHAR  layers, prologue, between or epilogue of its passes; NULL likewise
+-- part       VARCHAR  layers, prologue, between or epilogue of its passes; NULL in the same cases
 -- holder     VARCHAR  what names the rest: module or category; NULL in passes
 -- name       VARCHAR  name of that module or category, NULL in passes
 -- direction  VARCHAR  direction of layers in training; else NULL

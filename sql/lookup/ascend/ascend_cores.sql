@@ -1,5 +1,5 @@
 -- One row per kind of unit that runs an Ascend task, as tables of kernels (accelerator core) and
--- timelines (task type) spell it; the lowest priority that fits counts.
+-- timelines (task type) spell it; the match of lowest priority applies.
 --
 -- priority        INTEGER  order of evaluation, lowest first; the key
 -- pattern         VARCHAR  what the whole word looks like, in any case; * stands for anything

@@ -9,7 +9,7 @@
 --                    state; head: first kernel of a pass; tail: sampling; receive and send: from
 --                    and to another stage of a pipeline; expert: of a mixture of experts; none:
 --                    nothing, even if a later pattern matches
--- min_rows  BIGINT   rows that the first input must have, in two dimensions; NULL: no matter
+-- min_rows  BIGINT   rows that the first input must have, in two dimensions; NULL: not checked
 -- comment   VARCHAR  why
 CREATE TABLE ascend_marks (
     priority INTEGER PRIMARY KEY,

@@ -1,7 +1,7 @@
 -- One row per rule for the work of a kernel by its own shapes: what is computed from which
 -- of its tensors, and which of them it touches in part. Slots count from 0.
 --
--- priority       INTEGER  order, the lowest that fits counts; the key
+-- priority       INTEGER  order: the lowest match applies; the key
 -- pattern        VARCHAR  regular expression (RE2) for the folded type in lower case
 -- rule           VARCHAR  matmul, transposed_matmul, grouped_matmul, attention or paged_attention;
 --                         NULL if the FLOP are not computed
@@ -16,8 +16,8 @@
 --                         out), written (nothing is read; of the outputs as much is written as is
 --                         in payload_slots), keys (those of the requests), experts (those with
 --                         rows), unknown (no shape gives it); NULL: every tensor once, whole
--- part_slots     VARCHAR  inputs touched in part, ; between
--- payload_slots  VARCHAR  inputs that are written into the table, ; between
+-- part_slots     VARCHAR  inputs touched in part, separated by semicolons
+-- payload_slots  VARCHAR  inputs that are written into the table, separated by semicolons
 -- caveat         VARCHAR  what the sum of its tensors' bytes misses or holds too much
 -- comment        VARCHAR  why
 CREATE TABLE work_rules (

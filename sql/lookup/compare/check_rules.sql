@@ -2,7 +2,7 @@
 --
 -- check      VARCHAR  name of the check; the key
 -- severity   VARCHAR  info, warning or error, where the value reaches the threshold
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- unit       VARCHAR  what the value counts, or percent
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE TABLE check_rules (

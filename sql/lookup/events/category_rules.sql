@@ -1,5 +1,5 @@
 -- One row per rule that gives kernels a category; of the rules that match a name, the one of lowest
--- priority counts.
+-- priority applies.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- category  VARCHAR  category given

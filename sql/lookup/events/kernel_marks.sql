@@ -1,8 +1,8 @@
 -- One row per rule for the arithmetic that the name of a kernel shows.
 --
--- Patterns are tried once per distinct name; of each mark the lowest priority that fits counts.
+-- Patterns are tried once per distinct name; of each mark the match of lowest priority applies.
 --
--- priority  INTEGER  order, the lowest that fits counts; the key
+-- priority  INTEGER  order: the lowest match applies; the key
 -- mark      VARCHAR  dtype: type of the operands in the units that multiply; windowed: attention
 --                    that sees a window of keys; combine: sums up what other kernels left
 -- pattern   VARCHAR  regular expression (RE2) for the lower-cased name

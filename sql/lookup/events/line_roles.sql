@@ -1,5 +1,5 @@
--- One row per rule for what a line of a trace (a thread of a process) shows; the lowest
--- priority that fits counts.
+-- One row per rule for what a line of a trace (a thread of a process) shows; the match of lowest
+-- priority applies.
 --
 -- priority         INTEGER  order of evaluation, lowest first; the key
 -- process_pattern  VARCHAR  regular expression (RE2) that the process name contains

@@ -1,5 +1,5 @@
--- One row per rule for what the place of a trace's file says of the trace: of a fact the lowest
--- priority that fits counts. Shipped rows are applied when a trace comes in.
+-- One row per rule for what the place of a trace's file says of the trace: of a fact the match of
+-- lowest priority applies. Shipped rows are applied when a trace comes in.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- fact      VARCHAR  rank, tp_rank, dp_rank, pp_rank, ep_rank, dcp_rank, phase, run; host: the

@@ -4,7 +4,8 @@
 -- role      VARCHAR  operator, or overhead: work of no operator of a model
 -- op        VARCHAR  the operator, where a category has but one: of the relation operators, or its
 --                    fused_op, or what several of one kind are called; for overhead what kind it is
--- families  VARCHAR  families of trace_op_rules, ; between, whose work such a kernel does
+-- families  VARCHAR  families of trace_op_rules, separated by semicolons, whose work such a kernel
+--                    does
 -- comment   VARCHAR  why
 CREATE TABLE operator_categories (
     category VARCHAR PRIMARY KEY,

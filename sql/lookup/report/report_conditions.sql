@@ -3,9 +3,9 @@
 --
 -- rule     VARCHAR  rule; with the fact the key
 -- fact     VARCHAR  fact of report_facts
--- above    DOUBLE   its value is above this; NULL: no matter
--- at_most  DOUBLE   and at most this; NULL: no matter
--- words    VARCHAR  its words are these, or among these with a bar between; NULL: no matter
+-- above    DOUBLE   its value is above this; NULL: not checked
+-- at_most  DOUBLE   and at most this; NULL: not checked
+-- words    VARCHAR  its words are these, or among these with a bar between; NULL: not checked
 CREATE TABLE report_conditions (
     rule VARCHAR,
     fact VARCHAR,

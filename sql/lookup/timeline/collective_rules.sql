@@ -1,6 +1,6 @@
--- One row per rule for which collective a name means; the lowest priority that fits counts.
--- The first words that any rule knows decide: what the framework calls it, then what the compiler
--- does, then the name of the kernel.
+-- One row per rule for which collective a name means; the match of lowest priority applies. The
+-- first words that any rule knows decide: what the framework calls it, then what the compiler does,
+-- then the name of the kernel.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- pattern   VARCHAR  regular expression (RE2) that the name in lower case contains

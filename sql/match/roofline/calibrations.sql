@@ -1,7 +1,7 @@
 -- One row per accelerator in the lake, traces' kernels and bound: which part of the peak, or of the
 -- memory's bandwidth, its kernels reach.
 --
--- The fraction is by least squares, each kernel's square weighed by the inverse of its least time
+-- The fraction is by least squares, each kernel's square weighed by the inverse of its minimum time
 -- r: the f for which the sum of (t - r / f)² / r is least is the sum of r over that of the times t.
 -- So a profile that has it foretells the sum of these kernels' times. Unweighed, the square of a
 -- kernel of 1 ms would count as much as 10,000 of 10 µs. How far the fraction is off kernel by
@@ -28,7 +28,8 @@
 -- beyond_count   BIGINT   kernels left out because they are quicker than the chip's figures allow
 -- beyond_pct     DOUBLE   their share of the time with them, %
 -- usable         BOOLEAN  no fault
--- faults         VARCHAR  limits that are not kept, ; between: kernels, residual, beyond
+-- faults         VARCHAR  limits that are not kept, separated by semicolons: kernels, residual,
+--                         beyond
 CREATE VIEW calibrations AS
 WITH limits AS (
     SELECT

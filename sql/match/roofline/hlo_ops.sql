@@ -28,7 +28,7 @@
 -- intensity       DOUBLE   flop per byte
 -- tflops          DOUBLE   flop over sum_us, TFLOP/s
 -- gbps            DOUBLE   bytes over sum_us, GB/s
--- roof_us         DOUBLE   least time for flop and bytes on this chip, µs
+-- roof_us         DOUBLE   minimum time for flop and bytes on this chip, µs
 -- roofline_eff    DOUBLE   roof_us over sum_us, a fraction
 -- bound           VARCHAR  compute or memory: which limits the longest of its kernels
 -- tf_op           VARCHAR  operator of the framework that it is from

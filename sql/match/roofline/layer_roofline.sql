@@ -22,12 +22,12 @@
 -- tflops            DOUBLE   flop over wall_us, TFLOP/s
 -- mfu               DOUBLE   time that the FLOP take at their peaks, over wall_us: a fraction
 -- mbu               DOUBLE   bytes over wall_us and the bandwidth, a fraction
--- roof_us           DOUBLE   least time of its kernels one by one, µs
+-- roof_us           DOUBLE   minimum time of its kernels one by one, µs
 -- roofline_eff      DOUBLE   roof_us over the time of the kernels that have a roof, a fraction
 -- roof_covered_pct  DOUBLE   share of sum_us in kernels with a roof
 -- bound             VARCHAR  compute or memory: which of both takes most of roof_us
--- over_100_causes   VARCHAR  what may be the reason where mfu, mbu or roofline_eff is above 1,
---                            ; between; NULL if none is
+-- over_100_causes   VARCHAR  possible reasons where mfu, mbu or roofline_eff is above 1, separated
+--                            by semicolons; NULL if none is
 CREATE VIEW layer_roofline AS
 WITH summed AS (
     SELECT

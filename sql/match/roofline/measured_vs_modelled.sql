@@ -1,5 +1,5 @@
 -- One row per forward pass of a trace whose model is known, kind of layer and part of its time:
--- what was measured, beside the least time by the model.
+-- what was measured, beside the minimum time by the model.
 --
 -- Parts are operators, or what engines fuse of them; overhead by kind; work of unknown operators;
 -- overlap, the time in which several kernels run, with a minus; and idle time. measured_ns of a
@@ -28,7 +28,7 @@
 -- layers        BIGINT   layers of the kind that the model's figures are of: those of the pass;
 --                        NULL if the model has no such part
 -- model_layers  BIGINT   layers of the kind that the whole model has
--- modelled_ms   DOUBLE   least time by the model, of these layers
+-- modelled_ms   DOUBLE   minimum time by the model, of these layers
 -- efficiency    DOUBLE   modelled over measured, a fraction
 -- flag_over_100 BOOLEAN  efficiency is above 1
 -- gap_ms        DOUBLE   measured less modelled
@@ -37,7 +37,7 @@
 -- tflops        DOUBLE   flop over measured time, TFLOP/s
 -- gbps          DOUBLE   bytes over measured time, GB/s
 -- bound         VARCHAR  compute or memory: what bounds the modelled time
--- over_100_causes  VARCHAR  what may be the reason of an efficiency above 1, ; between
+-- over_100_causes  VARCHAR  possible reasons for an efficiency above 1, separated by semicolons
 CREATE VIEW measured_vs_modelled AS
 WITH passes_known AS (
     SELECT trace_id, rank, device, pass_id, scenario, hardware FROM _pass_scenarios

@@ -31,13 +31,14 @@
 -- mfu              DOUBLE   that over the peak, a fraction
 -- gbps             DOUBLE   bytes over the time, GB/s
 -- mbu              DOUBLE   that over the bandwidth, a fraction
--- roof_us          DOUBLE   least time of all calls, µs
+-- roof_us          DOUBLE   minimum time of all calls, µs
 -- gap_us           DOUBLE   time of the calls that have a roof, less that, µs
 -- roofline_eff     DOUBLE   roof_us over the time of these calls, a fraction
 -- bound            VARCHAR  compute or memory
 -- flag_over_100    BOOLEAN  a kernel or a call exceeds its peak
--- over_100_causes  VARCHAR  what may be the reason, ; between
--- attainable_eff   DOUBLE   least time measured elsewhere over the mean time of a call, a fraction
+-- over_100_causes  VARCHAR  possible reasons, separated by semicolons
+-- attainable_eff   DOUBLE   minimum time measured elsewhere over the mean time of a call, a
+--                           fraction
 CREATE VIEW op_roofline AS
 WITH calls AS (
     SELECT

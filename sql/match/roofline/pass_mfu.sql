@@ -32,14 +32,14 @@
 -- mfu                 DOUBLE   peak_us over the time, a fraction
 -- bytes               DOUBLE   bytes of memory, of kernels where known
 -- mbu                 DOUBLE   bytes over the time and the bandwidth, a fraction
--- roof_us             DOUBLE   least time of the kernels one by one, µs
+-- roof_us             DOUBLE   minimum time of the kernels one by one, µs
 -- roofline_eff        DOUBLE   roof_us over the time, a fraction
 -- model_flop          DOUBLE   FLOP of the whole model for these tokens, by the template; NULL
 --                              where layers are missing, or the pairs are unknown
 -- gpus                BIGINT   chips that share them: tensor times pipeline parallel
 -- cluster_mfu         DOUBLE   model_flop over the time, the chips and the peak, a fraction
--- over_100_causes     VARCHAR  what may be the reason where one of these fractions is above 1,
---                              ; between; NULL if none is
+-- over_100_causes     VARCHAR  possible reasons where one of these fractions is above 1, separated
+--                              by semicolons; NULL if none is
 CREATE VIEW pass_mfu AS
 WITH ordered AS (
     SELECT

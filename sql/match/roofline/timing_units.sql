@@ -21,7 +21,7 @@
 -- bytes          DOUBLE   bytes of memory, of kernels where known
 -- mbu_pct        DOUBLE   time of the bytes at the memory's bandwidth over that of these kernels
 -- flag_over_100  BOOLEAN  one of its kernels, or the operator, exceeds its peak
--- over_100_causes VARCHAR what may be the reason, ; between
+-- over_100_causes VARCHAR possible reasons, separated by semicolons
 CREATE VIEW timing_units AS
 WITH named AS (
     SELECT

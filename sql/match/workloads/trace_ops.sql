@@ -70,7 +70,7 @@ WHERE leaves.start_ns < reaching.until_ns;
 -- pass_id       BIGINT   pass of its kernels, NULL outside of passes
 -- layer_id      BIGINT   layer of its kernels, else by the name of a module; NULL outside of layers
 -- module        VARCHAR  innermost module around it
--- module_path   VARCHAR  all modules around it, the outermost first, / between
+-- module_path   VARCHAR  all modules around it, the outermost first, joined by /
 -- batch         BIGINT   products side by side
 -- m             BIGINT   rows of a product's result, or queries
 -- n             BIGINT   columns of it

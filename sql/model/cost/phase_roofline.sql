@@ -32,9 +32,9 @@
 -- intensity_weights  DOUBLE   FLOP per byte of weights
 -- intensity          DOUBLE   FLOP per byte of memory
 -- intensity_total    DOUBLE   FLOP per byte of memory and network
--- compute_ms         DOUBLE   least time of matrix units or vector units, the larger
--- hbm_ms             DOUBLE   least time of the memory
--- net_ms             DOUBLE   least time of the network
+-- compute_ms         DOUBLE   minimum time of matrix units or vector units, the larger
+-- hbm_ms             DOUBLE   minimum time of the memory
+-- net_ms             DOUBLE   minimum time of the network
 -- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction

@@ -48,10 +48,10 @@ CREATE MACRO _shape_text(row_count, instances, width, elements) AS
 -- split_factor      DOUBLE   FLOP of a replica over those of a rank
 -- dtype             VARCHAR  type it computes in
 -- peak_tflops       DOUBLE   dense peak in that type, TFLOP/s
--- flop_us           DOUBLE   least time of the matrix units, µs
--- vector_us         DOUBLE   least time of the vector units, µs
--- hbm_us            DOUBLE   least time of the memory, µs
--- net_us            DOUBLE   least time of the network, µs
+-- flop_us           DOUBLE   minimum time of the matrix units, µs
+-- vector_us         DOUBLE   minimum time of the vector units, µs
+-- hbm_us            DOUBLE   minimum time of the memory, µs
+-- net_us            DOUBLE   minimum time of the network, µs
 -- roof_us           DOUBLE   the longest of these, µs: no kernel is quicker
 -- intensity         DOUBLE   FLOP per byte of memory
 -- bound             VARCHAR  compute, memory or network: which of them is the longest

@@ -28,7 +28,7 @@
 -- mbu_pct       DOUBLE     memory_us over measured_us
 -- roofline_pct  DOUBLE     the longer of compute_us and memory_us over measured_us
 -- flag_over_100 BOOLEAN    one of these exceeds 100
--- over_100_causes VARCHAR  what may be the reason, ; between
+-- over_100_causes VARCHAR  possible reasons, separated by semicolons
 CREATE VIEW timing_groups AS
 WITH layer_operators AS (
     SELECT

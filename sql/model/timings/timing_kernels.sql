@@ -25,13 +25,13 @@
 --                           NULL if several kernels of a group share them
 -- peak_dtype     VARCHAR    type whose peak counts: of its group, where its operators may be mixed,
 --                           else its own
--- peak_tflops    DOUBLE     peak that it is held against, TFLOP/s
+-- peak_tflops    DOUBLE     peak that it is compared with, TFLOP/s
 -- compute_us     DOUBLE     time of its FLOP at the peak, µs
 -- mfu_pct        DOUBLE     compute_us over dur_us
 -- roofline_pct   DOUBLE     the longer of compute_us and the time of its bytes, over dur_us; NULL
 --                           where no operator says what these are
 -- flag_over_100  BOOLEAN    one of these exceeds 100, of the group where the kernel has none
--- over_100_causes VARCHAR   what may be the reason, ; between
+-- over_100_causes VARCHAR   possible reasons, separated by semicolons
 CREATE VIEW timing_kernels AS
 WITH linked AS (
     SELECT

@@ -1,5 +1,5 @@
 -- One row per measured time of a scenario: how near it comes to the peak. A pass has all operators,
--- a layer those of its kind; where a time is given of layers of several kinds, it is held against
+-- a layer those of its kind; where a time is given of layers of several kinds, it is compared with
 -- their mean. The share of a layer is known from times of layers alone; a list of kernels is one
 -- only where it leaves out no product, or the time of all kernels is stated beside it.
 --
@@ -24,7 +24,7 @@
 -- mbu_pct          DOUBLE   memory_us over time_us
 -- roofline_pct     DOUBLE   roofline_us over time_us
 -- flag_over_100    BOOLEAN  one of these exceeds 100
--- over_100_causes  VARCHAR  what may be the reason, ; between
+-- over_100_causes  VARCHAR  possible reasons, separated by semicolons
 CREATE VIEW timing_mfu AS
 WITH times AS (
     SELECT

@@ -30,7 +30,7 @@
 -- mfu_pct       DOUBLE   share of the peak of the type that its kernels show
 -- mbu_pct       DOUBLE   share of the memory's bandwidth
 -- roofline_pct  DOUBLE   the longer of both times over measured_us
--- over_100_causes VARCHAR what may be the reason where one of these is above 100, ; between
+-- over_100_causes VARCHAR possible reasons where one of these is above 100, separated by semicolons
 CREATE VIEW timing_operators AS
 WITH timed AS (
     SELECT

@@ -1,5 +1,5 @@
 -- One row per operator of a scenario of timing_metadata, for each kind of layer: what measured
--- times are held against. It is the relation operators, with chip and number of ranks beside it.
+-- times are compared with. It is the relation operators, with chip and number of ranks beside it.
 --
 -- The method add_times of the Python interface computes it again; rows inserted otherwise count if
 -- they are there before the first query.

@@ -14,9 +14,9 @@
 -- busy_pct         DOUBLE   share of the own times of all operations of the device; sums to 100
 -- window_pct       DOUBLE   share of the device's window
 -- xla_model_flop   HUGEINT  floating-point operations as XLA counts them
--- flop             HUGEINT  floating-point operations of the calls of which they are known, see ops
+-- flop             HUGEINT  floating-point operations of the calls where they are known, see ops
 -- flop_source      VARCHAR  where they are from: model_flops, shapes, both or none
--- flop_known_pct   DOUBLE   share of self_us in calls of which they are known
+-- flop_known_pct   DOUBLE   share of self_us in calls where they are known
 -- tflops           DOUBLE   those operations by the own time of those calls, TFLOP/s
 -- bytes            HUGEINT  bytes read and written, of the calls where known
 -- gbps             DOUBLE   those bytes by the own time of those calls, GB/s

@@ -19,7 +19,7 @@
 -- category           VARCHAR  kernel category, other where no rule fits
 -- hlo_category       VARCHAR  category that XLA gives it
 -- family             VARCHAR  family by family_rules, else the category
--- path               VARCHAR  scopes it belongs to most often, => between
+-- path               VARCHAR  scopes it belongs to most often, joined by =>
 -- phase              VARCHAR  forward, backward or recompute, if these scopes show it
 -- shape              VARCHAR  its most frequent shapes
 -- dtype              VARCHAR  types of these
@@ -33,13 +33,12 @@
 -- window_pct         DOUBLE   share of the device's window
 -- xla_model_flop     HUGEINT  floating-point operations as XLA counts them (model_flops); its 0 for
 --                             custom calls and matrix products counts as unknown
--- flop               HUGEINT  floating-point operations of the calls of which they are known: as
---                             XLA counts them, else 2 for each product that a matrix product, a
---                             convolution or an attention of these shapes sums up
---                             (operator_works)
+-- flop               HUGEINT  floating-point operations of the calls where they are known: as XLA
+--                             counts them, else 2 for each product that a matrix product, a
+--                             convolution or an attention of these shapes sums up (operator_works)
 -- flop_source        VARCHAR  where they are from: model_flops, shapes, both (of different calls)
 --                             or none
--- flop_known_pct     DOUBLE   share of self_us in calls of which they are known
+-- flop_known_pct     DOUBLE   share of self_us in calls where they are known
 -- tflops             DOUBLE   those operations by the own time of those calls, TFLOP/s
 -- bytes              HUGEINT  bytes read and written, of the calls where known
 -- gbps               DOUBLE   those bytes by the own time of those calls, GB/s

@@ -15,7 +15,7 @@
 -- self_us         DOUBLE   own time of all calls, µs
 -- mean_us         DOUBLE   mean duration, µs
 -- busy_pct        DOUBLE   share of the own times of all operations of all devices
--- flop            DOUBLE   floating-point operations of the calls of which they are known
+-- flop            DOUBLE   floating-point operations of the calls where they are known
 -- flop_source     VARCHAR  model_flops, shapes, both or none, see ops
 -- tflops          DOUBLE   those by the own time of those calls, TFLOP/s
 -- bytes           DOUBLE   bytes read and written, of the calls where known

@@ -17,8 +17,7 @@
 -- steps        BIGINT   steps that the trace is measured by, 1 for a whole trace
 -- calls        DOUBLE   calls
 -- self_us      DOUBLE   their own time, µs
--- flop         DOUBLE   their floating-point operations, of the calls of which they are known, see
---                       ops
+-- flop         DOUBLE   their floating-point operations, of the calls where they are known, see ops
 -- known_calls  DOUBLE   these calls
 CREATE VIEW step_op_times AS
 WITH mains AS (

@@ -13,8 +13,7 @@
 -- basis        VARCHAR  steady step or whole trace
 -- calls        DOUBLE   calls
 -- self_us      DOUBLE   their own time, µs
--- flop         DOUBLE   their floating-point operations, of the calls of which they are known, see
---                       ops
+-- flop         DOUBLE   their floating-point operations, of the calls where they are known, see ops
 -- known_calls  DOUBLE   these calls
 CREATE VIEW step_ops AS
 SELECT

@@ -28,7 +28,7 @@
 -- busy_us            DOUBLE   union of its operations on a device, mean of its devices, µs
 -- period_us          DOUBLE   from the start of its first operation to that of the next step, µs
 -- is_warm_up         BOOLEAN  one of the first steps of its program that are left out of figures
--- is_partial         BOOLEAN  first or last step of which the trace does not show all
+-- is_partial         BOOLEAN  first or last step, only partly in the trace
 -- is_outlier         BOOLEAN  takes more than 1.5 times the median of the steps of its program that
 --                             count
 -- step_class         VARCHAR  typical, light or heavy; NULL for steps left out

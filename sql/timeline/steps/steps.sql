@@ -20,7 +20,7 @@
 -- work_source     VARCHAR  source of the step's work: launches (in its time on the host),
 --                          program runs (that the host enqueued in it), step ids (each operation
 --                          names its step), device marks (operations that start between them), or
---                          host time (operations that start in it, for want of anything better);
+--                          host time (operations that start in it, for lack of anything better);
 --                          NULL in a trace without device operations
 -- program         VARCHAR  what it ran: the longest compiled program in it, else the stage of an
 --                          engine's step (prefill, decode, mixed); NULL if not shown
@@ -42,7 +42,7 @@
 -- busy_us         DOUBLE   union of these operations, those that only wait left out, µs
 -- period_us       DOUBLE   from the start of its first operation to that of the next step, µs
 -- is_warm_up      BOOLEAN  one of the first steps of its program that are left out of figures
--- is_partial      BOOLEAN  first or last step of which the trace does not show all, on some device
+-- is_partial      BOOLEAN  first or last step, only partly in the trace, on some device
 -- step_class      VARCHAR  typical, light or heavy, by the longest duration on a device; NULL for
 --                          steps left out
 -- representative  BOOLEAN  the step that stands for its class

@@ -1,7 +1,7 @@
 -- Shapes of an Ascend table as JSON: a list per slot, [] for a scalar, null for an absent tensor.
 --
--- Slots are parted by semicolons. An empty one is a scalar where its type is known, and no tensor
--- where the type is undefined. A last empty slot without a type is not a slot.
+-- Slots are separated by semicolons. An empty one is a scalar where its type is known, and no
+-- tensor where the type is undefined. A last empty slot without a type is not a slot.
 CREATE MACRO _ascend_dims(shapes, types) AS
     CASE
         WHEN shapes IS NULL OR shapes = 'N/A' THEN NULL
@@ -219,8 +219,8 @@ LEFT JOIN units AS named_units ON named_units.word = typed.op_type AND typed.typ
 -- input_types     VARCHAR  types of the inputs, JSON
 -- output_dims     VARCHAR  shapes of the outputs, JSON
 -- output_types    VARCHAR  types of the outputs, JSON
--- input_formats   VARCHAR  formats of the inputs, parted by semicolons
--- output_formats  VARCHAR  formats of the outputs, parted by semicolons
+-- input_formats   VARCHAR  formats of the inputs, separated by semicolons
+-- output_formats  VARCHAR  formats of the outputs, separated by semicolons
 -- correlation     BIGINT   id shared with the launch, in the timeline
 -- content         UBIGINT  hash of all of a table's row
 CREATE VIEW _ascend_rows AS

@@ -14,7 +14,7 @@
 -- renamed_kernels   BIGINT   paired by their place between others: the names differ; NULL where
 --                            the capture names no kernels
 -- named_pct         DOUBLE   kernels paired by name, in percent of the longer of both sequences;
---                            NULL likewise
+--                            NULL in the same cases
 -- aligned_pct       DOUBLE   kernels paired, in percent of the kernels of the launch
 -- is_same           BOOLEAN  the capture has the very names, in the same order
 CREATE VIEW _aligned_captures AS
