@@ -13,7 +13,7 @@ CREATE VIEW health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM _own_health
 UNION ALL
--- They look at the other ranks of a run as well.
+-- These also look at the other ranks of a run.
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM collective_checks
 UNION ALL

@@ -1,6 +1,6 @@
 -- One row per trace and matrix product that kernels of known shape ran: the minimum time it took.
 --
--- What every trace of a chip reached is the reference for the others, see shape_bests.
+-- The best time of each trace on a chip is the reference for the others, see shape_bests.
 --
 -- stored: per trace
 --

@@ -1,9 +1,9 @@
 -- One row per trace and matrix product for which another trace of the chip, or the table
 -- attainable, has a time: the best.
 --
--- The very product counts; else the one with the same columns and inner dimension and the nearest
--- number of rows, at most twice as many or half. Its time is scaled by the minimum times of the two
--- at the chip's peaks, so that it stands for the same share of the roof.
+-- The same product is used if there is one; else the one with the same columns and inner dimension
+-- and the nearest number of rows, within a factor of two. Its time is scaled by the minimum times
+-- of the two at the chip's peaks, so that it is the same share of the roof.
 --
 -- key: trace_id, dtype, batch, m, n, k
 --
@@ -26,7 +26,7 @@ WITH measured AS (
     SELECT hardware, dtype, batch, m, n, k, coalesce(source, 'attainable'), latency_us
     FROM attainable
 ),
--- A trace has a row of a product: of the best two one is another's.
+-- A trace has one row per product, so one of the best two is another trace's.
 reference AS (
     SELECT
         hardware, dtype, batch, m, n, k,

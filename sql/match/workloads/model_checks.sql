@@ -1,4 +1,4 @@
--- One row per check and trace with a model that it shows something of. Can it be the trace's?
+-- One row per check and trace whose model can be checked against it. Can it be the trace's model?
 --
 -- key: trace_id, check
 --

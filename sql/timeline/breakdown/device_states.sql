@@ -20,10 +20,10 @@ JOIN traces USING (trace_id);
 -- the number of running operations of each class: a field of 20 bits per class.
 --
 -- Operations of XLA nest on their line, and only the innermost counts: an inner one replaces the
--- one around it until it ends. In other traces, kernels on all streams count. An operation beside
--- the others (role async) counts as communication or not at all.
+-- one around it until it ends. In other traces, kernels on all streams count. An asynchronous
+-- operation (role async) counts as communication or not at all.
 --
--- Each device also has the bounds of its window here, which add nothing.
+-- Each device also has the bounds of its window here, which add 0.
 --
 -- Fields, from the lowest: compute, communication, copy, dma, wait, asynchronous communication.
 CREATE VIEW _state_edges AS

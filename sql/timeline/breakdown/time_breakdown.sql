@@ -22,7 +22,7 @@
 -- memory_us                  DOUBLE   time with at least one copy, fill or transfer running, µs
 -- exposed_memory_us          DOUBLE   of that, time in which nothing computes or communicates, µs
 -- copy_us                    DOUBLE   of that, copies and fills, µs
--- dma_us                     DOUBLE   of that, transfers by DMA engines, µs
+-- dma_us                     DOUBLE   of that, transfers beside the compute units, µs
 -- busy_us                    DOUBLE   time with anything running that does not only wait, µs
 -- idle_us                    DOUBLE   time with nothing running, or only operations that wait, µs
 -- wait_us                    DOUBLE   time with only operations that wait, µs

@@ -1,4 +1,4 @@
--- One row per trace with kernels: whether it shows a training step in which no layers are found.
+-- One row per trace with kernels: whether it shows training steps in which no layers were found.
 --
 -- key: trace_id, check
 --
