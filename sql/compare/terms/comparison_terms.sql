@@ -24,8 +24,8 @@ CROSS JOIN LATERAL (
         )
 ) AS levels (level, depth, parent, term, name);
 
--- One row per comparison, side of it (before or after) and term: the variance of its mean time, by
--- how much it differs between the replicates of the side, see _side_blocks.
+-- One row per comparison, side of it (before or after) and term: the variance of its mean time,
+-- from its spread over the replicates of the side, see _side_blocks.
 CREATE VIEW _term_noise AS
 WITH valued AS (
     SELECT
@@ -49,7 +49,7 @@ summed AS (
     JOIN _side_sizes AS sizes ON sizes.side = if(is_after, valued.side, baseline)
     GROUP BY valued.side, baseline, is_after, level, parent, term
 )
--- In a replicate without it a term takes no time.
+-- A term missing from a replicate takes 0 time there.
 SELECT
     side, baseline, is_after, level, parent, term,
     (

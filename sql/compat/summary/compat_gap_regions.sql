@@ -1,14 +1,14 @@
--- One row per operation and region as the reference's profile summary puts gaps into regions.
+-- One row per operation and region as the reference's profile summary assigns gaps to regions.
 -- Provided for comparison with gap_regions, which is the relation to use.
 --
--- An operation without scopes takes the most frequent ones of its name; what is called copy is
+-- An operation without scopes takes the most frequent ones of its name; operations named copy are
 -- wrapped in copy( ).
 --
 -- key: trace_id, place
 --
 -- trace_id      VARCHAR  trace
 -- place         BIGINT   place in its table, from 1; it shows 500 rows
--- payload_name  VARCHAR  operation that the gaps are put before
+-- payload_name  VARCHAR  operation that the gaps are attributed to
 -- region        VARCHAR  up to four scopes, joined by =>
 -- gaps          BIGINT   gaps
 -- total_us      DOUBLE   their sum, µs

@@ -2,8 +2,8 @@
 -- devices in one total.
 -- Provided for comparison with time_breakdown, which is the relation to use.
 --
--- Mode exclusive_per_track adds the own times of all events on all lines but those named Steps: the
--- operations, their modules and the waiting threads. Mode exclusive_global counts each moment
+-- Mode exclusive_per_track adds the own times of all events on all lines except those named Steps:
+-- the operations, their modules and the waiting threads. Mode exclusive_global counts each moment
 -- between the first and the last computing event as communication if any device communicates, else
 -- as compute if any computes; the rest it calls stall.
 --

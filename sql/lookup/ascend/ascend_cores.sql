@@ -2,9 +2,9 @@
 -- timelines (task type) spell it; the match of lowest priority applies.
 --
 -- priority        INTEGER  order of evaluation, lowest first; the key
--- pattern         VARCHAR  what the whole word looks like, in any case; * stands for anything
+-- pattern         VARCHAR  pattern for the whole word, ignoring case; * matches anything
 -- core_group      VARCHAR  cube, vector, aicpu, dsa, dvpp, communication, memory, control, other or
---                          unknown; control tasks are no kernels
+--                          unknown; control tasks are not kernels
 -- of_collectives  BOOLEAN  collectives are made of such tasks
 -- comment         VARCHAR  what it is
 CREATE TABLE ascend_cores (

@@ -1,4 +1,4 @@
--- One row per check of a trace: its threshold, and the severity and message from there on.
+-- One row per check of a trace: its threshold, and the severity and message from that value.
 --
 -- check      VARCHAR  name of the check; the key
 -- severity   VARCHAR  info, warning or error, where the value reaches the threshold

@@ -7,8 +7,8 @@
 -- role             VARCHAR  operation, module, step, async, annotation, counter, summary,
 --                           collective, detail, call or host
 -- comment          VARCHAR  which profiler writes such a line
--- unless_pattern   VARCHAR  regular expression (RE2): the rule does not hold in a process with a
---                           thread whose name contains it; NULL: it always holds
+-- unless_pattern   VARCHAR  regular expression (RE2): the rule does not apply in a process with a
+--                           thread whose name contains it; NULL: it always applies
 CREATE TABLE line_roles (
     priority INTEGER PRIMARY KEY,
     process_pattern VARCHAR NOT NULL,
