@@ -3,7 +3,7 @@
 -- place        INTEGER  order of evaluation; the key
 -- candidate    VARCHAR  its id
 -- title        VARCHAR  its title
--- threshold DOUBLE value from which it is made
+-- threshold    DOUBLE   value from which it is made
 -- alternative  DOUBLE   second value from which it is made as well
 -- suggestions  VARCHAR  what to try, separated by bars
 CREATE TABLE compat_candidate_rules (

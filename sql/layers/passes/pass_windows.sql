@@ -27,7 +27,7 @@
 -- counted_us            DOUBLE   compute_us and communication_us
 -- excluded_count        BIGINT   counted rows of the extended window minus those here; negative
 --                                when more are here
--- excluded_us DOUBLE the same for sums of durations
+-- excluded_us           DOUBLE   the same for sums of durations
 -- excluded_pct          DOUBLE   that, as a share of the extended window's
 -- whole_pct             DOUBLE   share of counted_us in that of the whole device
 -- gap_threshold_us      DOUBLE   idle time that separates passes, NULL if passes are found
