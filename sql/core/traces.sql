@@ -183,9 +183,9 @@ FROM found;
 -- end_ns            BIGINT     end of the last such event, in ns
 -- base_time_ns      BIGINT     ns since 1970 at the file's time 0, if the file has it
 -- recorded_at       TIMESTAMP  when it was recorded, UTC
--- recorded_at_source  VARCHAR  where that is from: user, clock (the file's own, at its first event),
---                              name (in the trace's name or run: a time since 1970, else a date,
---                              with the time of day behind it), or file (when it was last written)
+-- recorded_at_source  VARCHAR  its source: user, clock (the file's own, at its first event), name
+--                              (in the trace's name or run: a time since 1970, else a date, with
+--                              the time of day behind it), or file (when it was last written)
 -- event_count       BIGINT     events stored
 -- rejected_count    BIGINT     events of the file that could not be stored
 -- repaired_count    BIGINT     events stored after their text was repaired

@@ -176,11 +176,11 @@ FROM moved;
 --
 -- A matrix product's inner dimension must fit both matrices and the result, in one of the four
 -- transpositions, with blocked storage undone; if none does, the shapes are marked inconsistent and
--- no FLOP are given. Kernels of the vector cores are bound by memory: their FLOP are NULL. Bytes
--- are those of all tensors, each once: an absent tensor has none, a scalar has one element. Moved
--- bytes are the part that the kernel must move: of a table whose rows are gathered, these rows; of
--- a paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no shape gives
--- them. The setting kv_len=N of a trace sets how many keys a request of a paged attention sees.
+-- flop is NULL. Kernels of the vector cores are bound by memory: their FLOP are NULL. Bytes are
+-- those of all tensors, each once: an absent tensor has none, a scalar has one element. Moved bytes
+-- are the part that the kernel must move: of a table whose rows are gathered, these rows; of a
+-- paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no shape gives them.
+-- The setting kv_len=N of a trace sets how many keys a request of a paged attention sees.
 --
 -- stored: per ascend trace
 --
