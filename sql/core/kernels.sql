@@ -1,4 +1,4 @@
--- One row per device operation: kernels, copies and fills, each once; rows that do not count are in
+-- One row per device operation: kernels, copies and fills, each once; what does not count is in
 -- kernel_duplicates.
 --
 -- key: trace_id, kernel_id

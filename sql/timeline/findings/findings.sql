@@ -28,8 +28,8 @@ SELECT
 FROM windows
 JOIN late USING (trace_id);
 
--- One row per finding of a trace: what takes the time, the most there is to gain, and what to try.
--- A share is of a stated whole and never exceeds it.
+-- One row per finding of a trace: what takes the time, how much at most there is to gain, and what
+-- to try. A share is of a stated whole and never exceeds it.
 --
 -- key: trace_id, finding
 --
