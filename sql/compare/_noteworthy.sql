@@ -5,7 +5,7 @@
 -- severity   VARCHAR  info, warning or error
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 -- place      INTEGER  1 for errors, then warnings, then the rest
 CREATE VIEW _noteworthy AS

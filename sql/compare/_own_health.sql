@@ -7,7 +7,7 @@
 -- severity   VARCHAR  ok, info, warning or error
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW _own_health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message

@@ -1,20 +1,20 @@
 -- One row per family of operations of two traces beside each other, for one device and one steady
--- step, or for one device and the whole trace where they have no steps; all operations, none cut
--- off.
+-- step, or for one device and the whole trace if they have no steps; all operations, without a
+-- cutoff.
 --
 -- `FROM family_changes(before, after)` with the ids of two traces.
 --
 -- family            VARCHAR  family by family_rules, else the kernel category
 -- before_us         DOUBLE   own time in the first trace, µs
 -- after_us          DOUBLE   own time in the second trace, µs
--- change_us         DOUBLE   after minus before; a family that a trace has not counts as 0, µs
--- change_pct        DOUBLE   the same by before, %; NULL if the first trace has it not
--- time_ratio        DOUBLE   after by before, NULL likewise
--- before_flop       DOUBLE   floating-point operations in the first trace, of the calls of which
---                            they are known
+-- change_us         DOUBLE   after minus before; a family missing from a trace counts as 0, µs
+-- change_pct        DOUBLE   the same over before, %; NULL if the first trace lacks it
+-- time_ratio        DOUBLE   after over before, NULL in the same cases
+-- before_flop       DOUBLE   floating-point operations in the first trace, of the calls where they
+--                            are known
 -- after_flop        DOUBLE   in the second trace
--- work_ratio        DOUBLE   after_flop by before_flop
--- efficiency_ratio  DOUBLE   time_ratio by work_ratio: above 1 the same work takes longer
+-- work_ratio        DOUBLE   after_flop over before_flop
+-- efficiency_ratio  DOUBLE   time_ratio over work_ratio: above 1 the same work takes longer
 CREATE MACRO family_changes(of_before, of_after) AS TABLE
 WITH sums AS (
     SELECT

@@ -7,13 +7,13 @@
 -- severity   VARCHAR  ok, info, warning or error
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW health AS
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM _own_health
 UNION ALL
--- They look at the other ranks of a run as well.
+-- These also look at the other ranks of a run.
 SELECT trace_id, "check", severity, value, unit, threshold, message
 FROM collective_checks
 UNION ALL

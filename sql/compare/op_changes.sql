@@ -1,5 +1,5 @@
 -- One row per operation of two traces beside each other, for one device and one steady step, or for
--- one device and the whole trace where they have no steps; operations of one program, name and
+-- one device and the whole trace if they have no steps; operations with the same program, name and
 -- shape are the same.
 --
 -- `FROM op_changes(before, after)` with the ids of two traces.
@@ -11,8 +11,8 @@
 -- after_calls   DOUBLE   calls in the second trace
 -- before_us     DOUBLE   own time in the first trace, µs
 -- after_us      DOUBLE   own time in the second trace, µs
--- change_us     DOUBLE   after minus before; an operation that a trace has not counts as 0, µs
--- change_pct    DOUBLE   the same by before, %; NULL if the first trace has it not
+-- change_us     DOUBLE   after minus before; an operation missing from a trace counts as 0, µs
+-- change_pct    DOUBLE   the same over before, %; NULL if the first trace lacks it
 CREATE MACRO op_changes(of_before, of_after) AS TABLE
 SELECT
     coalesce(b.program, a.program) AS program, coalesce(b.op, a.op) AS op,

@@ -1,5 +1,5 @@
 -- One row per measure of two traces beside each other, for one device and one steady step, or for
--- one device and the whole trace where they have no steps. Less is better in all of them.
+-- one device and the whole trace if they have no steps. Lower is better in all of them.
 --
 -- `FROM trace_changes(before, after)` with the ids of two traces; `lake.compare` refuses traces
 -- whose measures have different bases.
@@ -10,13 +10,13 @@
 -- before      DOUBLE   of the first trace
 -- after       DOUBLE   of the second trace
 -- change      DOUBLE   after minus before
--- change_pct  DOUBLE   the same by before, %; NULL if before is 0
--- noise       DOUBLE   how much of a change is chance, by how much the steady steps differ, of the
---                      trace with more: three times their median absolute deviation; of means, and
---                      of fewer than eight steps, Student's interval where that is larger (5 % over
---                      all measures); NULL if a trace has less than three
--- verdict     VARCHAR  better, worse, same; noise where the change is no larger; unknown where the
---                      noise is
+-- change_pct  DOUBLE   the same over before, %; NULL if before is 0
+-- noise       DOUBLE   the change that chance can explain, from the spread of the steady steps of
+--                      the noisier trace: three times their median absolute deviation; for means,
+--                      and for fewer than eight steps, Student's interval if that is larger (5 %
+--                      over all measures); NULL if a trace has fewer than three steps
+-- verdict     VARCHAR  better, worse, same; noise if the change is no larger than it; unknown if
+--                      the noise is
 CREATE MACRO trace_changes(of_before, of_after) AS TABLE
 WITH earlier AS (
     SELECT place, metric, unit, value, spread

@@ -4,7 +4,7 @@
 -- decompressed content: a recompressed copy is the same trace.
 --
 -- question  VARCHAR  content, basis, file, run, hardware, model, devices or completeness
--- verdict   VARCHAR  pass; warn: compare with care; fail: the comparison means nothing
+-- verdict   VARCHAR  pass; warn: compare with care; fail: the comparison is meaningless
 -- message   VARCHAR  what was found
 CREATE MACRO trace_provenance(of_before, of_after) AS TABLE
 WITH sides AS (

@@ -1,5 +1,5 @@
--- The verdict on a change as a whole, of those of its measures and the reasons that stand against
--- any: unknown where it cannot be judged.
+-- The verdict on a change as a whole, from those of its measures and the reasons why it cannot be
+-- judged: unknown if it cannot.
 CREATE MACRO _gate_status(verdicts, reasons) AS CASE
     WHEN list_has_any(reasons, ['different work', 'nothing to measure']) THEN 'unknown'
     WHEN list_contains(verdicts, 'fail') THEN 'fail'
@@ -8,8 +8,8 @@ CREATE MACRO _gate_status(verdicts, reasons) AS CASE
     ELSE 'pass'
 END;
 
--- One row per trace that was given a baseline (`tracelake set TRACE baseline=OTHER`): whether it
--- passed. The lake is the history: verdicts are computed again when thresholds change.
+-- One row per trace with a baseline (`tracelake set TRACE baseline=OTHER`): whether it passed. The
+-- lake is the history: verdicts are recomputed when thresholds change.
 --
 -- key: trace_id
 --
@@ -17,12 +17,12 @@ END;
 -- trace                  VARCHAR    its name
 -- run                    VARCHAR    its run
 -- ingested_at            TIMESTAMP  when it came into the lake
--- baseline               VARCHAR    baseline as it was named
--- baseline_id            VARCHAR    that trace, NULL if the lake has none, or several, of the
---                                   name
--- status                 VARCHAR    pass, warn or fail; unknown without the baseline, where the two
---                                   are one trace, and where the gate cannot judge, see doubts
--- failures               VARCHAR[]  measures that fail; of a part of the step with its name
+-- baseline               VARCHAR    baseline as given
+-- baseline_id            VARCHAR    that trace, NULL if the lake has no trace of that name, or
+--                                   several
+-- status                 VARCHAR    pass, warn or fail; unknown without the baseline, if the two
+--                                   are one trace, or if the gate cannot judge, see doubts
+-- failures               VARCHAR[]  measures that fail; parts of the step with their names
 -- warnings               VARCHAR[]  measures that warn
 -- doubts                 VARCHAR[]  reasons why the gate cannot judge, see gate_doubts
 -- step_median_us         DOUBLE     median of the steady steps, µs

@@ -1,10 +1,10 @@
--- One row per device row of an Ascend trace that does not count, by what the user chose for the
+-- One row per device row of an Ascend trace that does not count, by the user's setting for the
 -- trace.
 --
 -- The rule compat is that of published figures: of rows whose type begins with hcom_ that start in
--- the same microsecond and have the same type the longest counts, the first of equal ones; it knows
--- no device. Kernels of the AI CPU for collectives count nowhere. With none everything counts that
--- the table of kernels has; what is double only in the timeline does not.
+-- the same microsecond and have the same type the longest counts, the first on a tie; it ignores
+-- the device. Kernels of the AI CPU for collectives never count. With the rule none, every row of
+-- the table of kernels counts; duplicates that only the timeline has do not.
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the row
@@ -58,7 +58,7 @@ removed AS (
     FROM published
     WHERE NOT ends_with(op_type, 'AicpuKernel') AND kernel_id <> twin_id
 )
--- The twin may itself be one that does not count.
+-- The twin itself may not count.
 SELECT
     removed.trace_id, removed.kernel_id, coalesce(beyond.twin_id, removed.twin_id) AS twin_id,
     removed.rule

@@ -1,4 +1,4 @@
--- One row per device operation with a category from XLA: what it counts as, whatever its name.
+-- One row per device operation with a category from XLA: its kernel category, whatever its name.
 CREATE VIEW _hlo_operations AS
 WITH xla_lines AS (
     SELECT trace_id, pid, tid
@@ -28,7 +28,7 @@ WITH calls AS (
     JOIN traces USING (trace_id)
 ),
 tried AS MATERIALIZED (
-    -- The rules are a long expression: it is planned for each place where it stands.
+    -- The rules are a long expression, planned once per occurrence.
     SELECT kernel, profile, min(_category_rule(kernel, profile)) AS priority
     FROM (
         SELECT kernel, profile FROM calls
@@ -38,8 +38,8 @@ tried AS MATERIALIZED (
     GROUP BY kernel, profile
 ),
 ruled AS (
-    -- An op type may be spelled like a driver's fill or copy, which no core runs: there the name
-    -- that its kernels have decides.
+    -- An op type may be spelled like a driver's fill or copy, which no core runs: then the name of
+    -- its kernels decides.
     SELECT
         trace_id, called, op_category, core_group,
         if(
@@ -60,7 +60,7 @@ SELECT
     called,
     core_group,
     if(core_group IS NULL, _display_name(called), called) AS display_name,
-    -- What the units for collectives and for copies run is just that, whatever its name.
+    -- Operations on the units for collectives and for copies are just that, whatever their name.
     CASE
         WHEN core_group = 'memory' AND category_rules.kind IS DISTINCT FROM 'memory' THEN 'memcpy'
         WHEN core_group = 'communication' AND category_rules.kind IS DISTINCT FROM 'communication'
@@ -75,8 +75,8 @@ FROM ruled
 LEFT JOIN category_rules USING (priority)
 LEFT JOIN ascend_op_categories USING (op_category);
 
--- One row per launch that shares no id with an operator: the innermost operator of its thread that
--- was running then. Older profilers number launches and operators apart.
+-- One row per launch that shares no id with an operator: the innermost operator running on its
+-- thread. Older profilers number launches and operators separately.
 --
 -- The depth of an operator is the number of operators running on its thread when it starts, itself
 -- among them: +1 at each start, -1 at each end, a running sum. At a launch the same sum is the
@@ -94,7 +94,7 @@ threads AS (
     SELECT DISTINCT trace_id, pid, tid, thread_id FROM alone
 ),
 causes AS (
-    -- Most operators launch nothing: only those around a launch are swept.
+    -- Most operators launch nothing: the sweep covers only those around a launch.
     SELECT operators.thread_id, op_id, external_id, start_ns, end_ns
     FROM (
         SELECT thread_id, op_id, external_id, start_ns, end_ns
@@ -106,8 +106,8 @@ causes AS (
     WHERE alone.at_ns < operators.end_ns
 ),
 edges AS (
-    -- At one moment what ends goes first, then what starts, the longest first, then the launch. Of
-    -- equally long operators the caller has the lower id: ids are given as operators start.
+    -- At the same time, ends sort first, then starts, the longest first, then the launch. Of
+    -- equally long operators the caller has the lower id: ids are assigned as operators start.
     SELECT
         thread_id, op_id AS event_id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns,
         external_id
@@ -164,7 +164,7 @@ JOIN threads ON threads.thread_id = launches.thread_id;
 -- kind             VARCHAR  compute, communication or memory
 -- category_source  VARCHAR  hlo, operator, op_type or name; NULL if unknown
 -- name_category    VARCHAR  category by the name alone
--- is_contradicted  BOOLEAN  the operator's category is another than the name's, and the name's is
+-- is_contradicted  BOOLEAN  the operator's category differs from the name's, and the name's is
 --                           neither vaguer nor a step of the operator
 -- correlation      BIGINT   id shared with the launch
 -- launch_id        BIGINT   event_id of the launch
@@ -284,7 +284,7 @@ LEFT JOIN op_categories AS by_op
     ON by_op.op_name = causes.op_name
     AND by_op.name_category = _kernel_names.category
     AND _kernel_names.kind = 'compute'
-    -- The type of an Ascend operation is known better than by the operator around it.
+    -- The type of an Ascend operation is better evidence than the operator around it.
     AND _operations.core_group IS NULL
     AND coalesce(traced.launch_kernels, 1) = 1
 LEFT JOIN causes AS shaped

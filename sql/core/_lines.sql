@@ -6,8 +6,8 @@
 -- thread    VARCHAR  thread name
 -- role      VARCHAR  from line_roles, NULL for lines without a rule
 -- device    INTEGER  device that the process name ends in, that its label names, or that Ascend's
---                    exporters pack into its number; NULL without any of these. The cores beside
---                    a TPU's own are its: /device:TPU:0 SparseCore 1
+--                    exporters pack into its number; NULL without any of these. The additional
+--                    cores of a TPU belong to it: /device:TPU:0 SparseCore 1
 CREATE VIEW _lines AS
 WITH processes AS (
     SELECT trace_id, pid, arg_max(args ->> '$.name', event_id) AS process
@@ -58,7 +58,7 @@ matches AS (
         ON regexp_matches(process, process_pattern) AND regexp_matches(thread, thread_pattern)
 ),
 exceptions AS (
-    -- Rules that do not hold in a process because of another of its threads.
+    -- Rules that do not apply in a process because of another of its threads.
     SELECT DISTINCT trace_id, pid, priority
     FROM named
     JOIN line_roles ON regexp_matches(thread, unless_pattern)

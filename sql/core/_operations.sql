@@ -8,10 +8,10 @@
 -- dur_ns          BIGINT   duration, ns
 -- end_ns          BIGINT   end, ns
 -- name            VARCHAR  full name
--- called          VARCHAR  what classifies it: the name, for Ascend the op type
+-- called          VARCHAR  text that it is classified by: the name, for Ascend the op type
 -- source          VARCHAR  for Ascend, csv or timeline
 -- op_type         VARCHAR  for Ascend, the op type
--- op_category     VARCHAR  for Ascend, the category in the words of its operators
+-- op_category     VARCHAR  for Ascend, the category as named for its operators
 -- core            VARCHAR  for Ascend, the accelerator core
 -- core_group      VARCHAR  for Ascend, the group of the core
 -- input_dims      VARCHAR  shapes of its inputs, JSON, if it has them itself
@@ -19,7 +19,7 @@
 -- event_category  VARCHAR  category in the file
 -- correlation     BIGINT   id shared with the launch
 -- external_id     BIGINT   id shared with the operator
--- scope           VARCHAR  rank whose process it is of, in a file merged from several; see _scope
+-- scope           VARCHAR  rank of its process, in a file merged from several; see _scope
 CREATE VIEW _operations AS
 WITH plain AS (
     SELECT trace_id FROM traces WHERE format IS DISTINCT FROM 'ascend'
@@ -28,7 +28,7 @@ operation_categories AS (
     SELECT category FROM event_categories WHERE role = 'operation'
 ),
 partners AS (
-    -- A collective that is one kernel ran on the kernel's stream.
+    -- A collective executed by one kernel ran on the kernel's stream.
     SELECT _ascend_pairs.trace_id, _ascend_pairs.twin_id AS kernel_id, _ascend_rows.stream
     FROM _ascend_pairs
     JOIN _ascend_rows USING (trace_id, kernel_id)

@@ -16,7 +16,7 @@
 -- dp                INTEGER    degree of data parallelism
 -- pp                INTEGER    degree of pipeline parallelism
 -- recorded_at       TIMESTAMP  when it was recorded, UTC
--- dedup             VARCHAR    rule for rows that show one thing twice: tracelake, compat or none
+-- dedup             VARCHAR    rule for duplicate rows: tracelake, compat or none
 CREATE VIEW _trace_settings AS
 SELECT
     trace_id,

@@ -1,7 +1,7 @@
 -- One row per trace, operator and category where the rules for names and those for operators
--- contradict each other: kernels whose name's rule gives another category than the operator that
--- launched them, though no vaguer one and none of a step of the operator. The operator is believed.
--- A rule for names that is wrong shows here, as does an operator that does more than its rule.
+-- contradict each other: kernels whose name gives another category than the operator that launched
+-- them, unless that category is merely vaguer or belongs to a step of the operator. The operator
+-- wins. Wrong rules for names show here, as do operators that do more than their rule says.
 --
 -- key: trace_id, op_name, category, name_category
 --

@@ -1,8 +1,8 @@
--- One row per process of a trace that events of a device bear: the number of the device. It is the
--- one in the process's name or label, else the process's number, which is the device in traces of
--- Kineto, else its place among these processes in order of appearance. In a trace of Ascend it is
--- the device of all rows, if they have one alone; a timeline's process without a number is device
--- 0. Events that name a device themselves are of that one.
+-- One row per process of a trace that has device events: the number of its device. The number comes
+-- from the process's name or label, else it is the process's number, which is the device in Kineto
+-- traces, else the process's place among these processes in order of appearance. In an Ascend trace
+-- whose rows all have one device, it is that device; a timeline's process without a number is
+-- device 0. Events that name a device themselves belong to that one.
 --
 -- key: trace_id, pid
 --

@@ -1,5 +1,5 @@
--- One row per Ascend trace and device: what its collectives add up to with and without the rows
--- that show them again, and what else the trace has twice.
+-- One row per Ascend trace and device: the total of its collectives with and without duplicate
+-- rows, and what else the trace has twice.
 --
 -- key: trace_id, device
 --

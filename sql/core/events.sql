@@ -7,7 +7,7 @@
 -- key: trace_id, event_id
 --
 -- trace_id      VARCHAR  trace
--- lane          VARCHAR  device, host, python, flow or meta: kinds of events that lie apart on disk
+-- lane          VARCHAR  device, host, python, flow or meta: kinds of events stored apart on disk
 -- event_id      BIGINT   place of the event in the file's array, from 0
 -- ph            VARCHAR  phase, the type of event in the Chrome trace format: X, B, E, i, C, M, s,
 --                        t, f, b, n, e

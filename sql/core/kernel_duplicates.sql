@@ -1,9 +1,9 @@
 -- One row per device row of an Ascend trace that does not count, because another row has its time
 -- or because it only serves a collective that does.
 --
--- A collective is written down as a whole (logical) and as what carried it out (physical, service,
--- small tasks), and a folder's timeline shows again what its table of kernels has. `kernels` leaves
--- these rows out; which they are, the setting dedup of a trace decides.
+-- A collective is recorded as a whole (logical) and as the operations that carry it out (physical,
+-- service, small tasks), and a folder's timeline repeats the rows of its table of kernels.
+-- `kernels` leaves these rows out; a trace's setting dedup decides which they are.
 --
 -- key: trace_id, kernel_id
 --

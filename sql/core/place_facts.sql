@@ -1,4 +1,4 @@
--- One row per trace and thing that was taken from the names of its file and folders.
+-- One row per trace and fact taken from the names of its file and folders.
 --
 -- key: trace_id, fact
 --
@@ -6,9 +6,9 @@
 -- fact      VARCHAR  run, rank, phase, tp_rank, dp_rank, pp_rank, ep_rank, dcp_rank, tp, dp, pp or
 --                    ep
 -- value     VARCHAR  value
--- source    VARCHAR  file name, folder name, or files of the run: all that lie with it
--- text      VARCHAR  text that says so, see place_rules
--- is_used   BOOLEAN  traces has this value; if not, the file or the user says another
+-- source    VARCHAR  file name, folder name, or files of the run: all in its folder
+-- text      VARCHAR  text it was read from, see place_rules
+-- is_used   BOOLEAN  traces has this value; false if the file or the user gives another
 CREATE VIEW place_facts AS
 WITH said AS (
     SELECT

@@ -16,8 +16,8 @@ WITH totals AS (
     FROM kernels
     GROUP BY trace_id
 ),
--- A loop of XLA is drawn over what it runs, and has no category: the time of what is in it is not
--- its own. Looked at only where there is enough without a category to speak of.
+-- XLA draws a loop over the operations it runs, and the loop has no category: the time of those
+-- operations is not its own. Computed only for traces with enough uncategorised time to report.
 followed AS (
     SELECT
         trace_id, category, dur_ns, end_ns,
@@ -79,10 +79,10 @@ LEFT JOIN unfinished USING (trace_id);
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
--- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- severity   VARCHAR  as in check_rules if the value reaches the threshold, else ok
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW trace_checks AS
 WITH measured AS (

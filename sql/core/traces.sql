@@ -1,6 +1,6 @@
 -- One row per trace with a model's config.json: the fields of it that every subject needs.
 --
--- Multimodal models have these fields one level down, under text_config, which counts before.
+-- Multimodal models have these fields one level down, under text_config, which takes precedence.
 CREATE VIEW _configs AS
 WITH configs AS (
     SELECT trace_id, config, json_extract(config, '$.text_config') AS text_config
@@ -60,7 +60,7 @@ candidates AS (
                 AND found.num_sms = hardware.num_sms
                 AND found.memory_bytes BETWEEN memory_bytes_min AND memory_bytes_max
                 AND (clock_mhz IS NULL OR abs(shown_khz / 1e3 - clock_mhz) <= 20)
-                -- By AMD's clocks the profiler of XLA shows half of the bandwidth.
+                -- With AMD's clocks, XLA's profiler shows half of the bandwidth.
                 AND (
                     hardware.vendor <> 'nvidia' OR shown_bandwidth IS NULL
                     OR abs(shown_bandwidth / (hbm_gbps * 1e9) - 1) <= 0.025
@@ -78,8 +78,8 @@ HAVING count(*) = 1;
 
 -- One row per trace: when it was recorded, as far as the file and its name show it.
 --
--- A clock that counts from 1970 shows a moment of this century; one that counts from the start of
--- the machine or of the trace does not.
+-- A clock that counts from 1970 shows a date in this century; one that counts from boot or from the
+-- start of the trace does not.
 CREATE VIEW _recorded AS
 WITH found AS (
     SELECT
@@ -154,7 +154,7 @@ FROM found;
 --                              RANK_DEVICE_MAP (of msprof),
 --                              devices (several ranks, each a device of its own), unknown
 -- phase             VARCHAR    prefill, decode, mixed or capture, from the file's name; NULL if it
---                              does not say
+--                              has none
 -- format            VARCHAR    kineto, jax, ascend, nsys (Nsight Systems), rocpd
 --                              (rocprofiler-sdk) or chrome
 -- source_path       VARCHAR    the file it was read from
@@ -183,19 +183,18 @@ FROM found;
 -- end_ns            BIGINT     end of the last such event, in ns
 -- base_time_ns      BIGINT     ns since 1970 at the file's time 0, if the file has it
 -- recorded_at       TIMESTAMP  when it was recorded, UTC
--- recorded_at_source  VARCHAR  where that is from: user, clock (the file's own, at its first
---                              event), name (in the trace's name or run: a time since 1970, else
---                              a date, with the time of day behind it), or file (when it was
---                              last written)
+-- recorded_at_source  VARCHAR  its source: user, clock (the file's own, at its first event), name
+--                              (in the trace's name or run: a time since 1970, else a date, with
+--                              the time of day behind it), or file (when it was last written)
 -- event_count       BIGINT     events stored
 -- rejected_count    BIGINT     events of the file that could not be stored
--- repaired_count    BIGINT     events stored after their text was mended
+-- repaired_count    BIGINT     events stored after their text was repaired
 -- skipped_bytes     BIGINT     bytes of damaged text in which events cannot be distinguished
--- redacted_count    BIGINT     credentials of the file that were replaced in what is stored of it;
---                              NULL if an older version read it, which replaced none
+-- redacted_count    BIGINT     credentials of the file that were redacted in the stored data; NULL
+--                              if it was read by an older version, which redacted none
 -- unmatched_count   BIGINT     begin or end events without a partner
--- array_count       BIGINT     arrays of events in the file; 1, but for a key "traceEvents" that is
---                              there more often, and 0 for tables
+-- array_count       BIGINT     arrays of events in the file: 1, more if the key "traceEvents" is
+--                              repeated, 0 for tables
 -- truncated         BOOLEAN    the file ends before its end
 -- samples           VARCHAR    some rejected and repaired events with the reason, JSON
 -- anchor            VARCHAR    regular expression for the anchor kernel, set by the user

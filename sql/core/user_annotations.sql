@@ -1,5 +1,5 @@
--- One row per annotation of the program that takes time: a range that it, an engine or the profiler
--- names, on the host or on a device.
+-- One row per annotation with a duration: a range named by the program, an engine or the profiler,
+-- on the host or on a device.
 --
 -- key: trace_id, event_id
 --

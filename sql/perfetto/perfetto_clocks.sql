@@ -1,5 +1,5 @@
--- One row per pair of traces of a run with calls of collectives in common: how far their clocks are
--- apart, by the group with most of these calls.
+-- One row per pair of traces of a run with collective calls in common: the offset of their clocks,
+-- from the group with the most of these calls.
 CREATE VIEW _clock_pairs AS
 WITH led AS (
     SELECT
@@ -23,7 +23,8 @@ GROUP BY run, first_trace, trace_id;
 -- the ranks can be drawn side by side.
 --
 -- Clocks are compared on the ends of collectives, see collective_ranks; ranks without a collective
--- in common by way of others. Where there is no way, a trace is taken to start with the first rank.
+-- in common are compared via others. Without such a path, a trace is assumed to start with the
+-- first rank.
 --
 -- key: trace_id
 --
@@ -32,7 +33,7 @@ GROUP BY run, first_trace, trace_id;
 -- trace_id    VARCHAR  trace
 -- trace       VARCHAR  its name
 -- place       BIGINT   place of the rank in the run, from 0
--- offset_ns   BIGINT   its clock less that of the first rank, ns
+-- offset_ns   BIGINT   its clock minus that of the first rank, ns
 -- is_aligned  BOOLEAN  the offset is from collectives, or the trace is the first rank's
 CREATE VIEW perfetto_clocks AS
 WITH RECURSIVE members AS (

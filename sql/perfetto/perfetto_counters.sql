@@ -1,9 +1,9 @@
 -- One row per change of a counter: its value from that moment to the next.
 --
--- Achieved TFLOP/s and GB/s of a device are the sums over the operations that run at the moment:
+-- Achieved TFLOP/s and GB/s of a device are the sums over the operations running at the moment:
 -- each at the rate of its operator, whose work is spread evenly over the kernels that do it, so
--- that the area below the curve is the work. What is of unknown work adds nothing. The queue depth
--- of a stream is that of queue_depth.
+-- that the area below the curve is the work. Operations of unknown work add nothing. The queue
+-- depth of a stream is that of queue_depth.
 --
 -- key: trace_id, device, counter, start_ns
 --
@@ -11,9 +11,9 @@
 -- device    INTEGER  device
 -- counter   VARCHAR  achieved TFLOP/s, achieved GB/s, or queue depth with its stream
 -- unit      VARCHAR  TFLOP/s, GB/s or operations
--- start_ns  BIGINT   from when, ns on the file's clock
--- end_ns    BIGINT   until when, ns; NULL after the last change
--- value     DOUBLE   value from then on
+-- start_ns  BIGINT   start of the interval, ns on the file's clock
+-- end_ns    BIGINT   end of the interval, ns; NULL after the last change
+-- value     DOUBLE   value in the interval
 CREATE VIEW perfetto_counters AS
 WITH rates AS (
     SELECT
@@ -22,7 +22,8 @@ WITH rates AS (
     FROM kernel_roofline
 ),
 edges AS (
-    -- Decimals: where nothing runs the sum is 0 and not the rounding errors of what has run.
+    -- Decimals, so that the sum is exactly 0 when nothing runs, without accumulated rounding
+    -- errors.
     SELECT
         trace_id, device, unit, unnest([start_ns, end_ns]) AS at_ns,
         unnest([1, -1]) * TRY_CAST(rate AS DECIMAL(30, 6)) AS step

@@ -1,23 +1,23 @@
 -- One row per event of a trace that has a place on a timeline: device operations on a track per
--- stream, host calls on a track per thread, and what else the file draws, as compiled modules.
+-- stream, host calls on a track per thread, and other events of the file, such as compiled modules.
 --
--- Operations of a stream stand side by side, XLA's and calls of a thread inside each other. An
--- operation and the call that launched it share the operation's number in `flows`: a graph's
--- launch has one for each of its operations.
+-- Operations of a stream do not nest; XLA's operations and the calls of a thread do. An operation
+-- and the call that launched it share the operation's number in `flows`: a graph's launch has one
+-- for each of its operations.
 --
 -- key: trace_id, event_id
 --
 -- trace_id    VARCHAR   trace
 -- device      INTEGER   device, NULL for the host
--- process     VARCHAR   what the track belongs to: the device, or a process with its number
+-- process     VARCHAR   owner of the track: the device, or a process with its number
 -- track       VARCHAR   stream, thread or line, with its number
 -- nests       BOOLEAN   events of the track may lie inside each other
--- event_id    BIGINT    event; of an operation its kernel_id
+-- event_id    BIGINT    event; for an operation its kernel_id
 -- name        VARCHAR   short name of an operation, name of any other event
 -- category    VARCHAR   category of the operation, or of the event in the file
 -- start_ns    BIGINT    start in ns on the file's clock
--- end_ns      BIGINT    end in ns on the file's clock; NULL for a moment
--- full_name   VARCHAR   name of an operation in the file, where the short one is another
+-- end_ns      BIGINT    end in ns on the file's clock; NULL for an instant
+-- full_name   VARCHAR   name of an operation in the file, if it differs from the short one
 -- pass_id     BIGINT    pass of the operation
 -- layer_id    BIGINT    layer of the operation
 -- half        VARCHAR   half of that layer
@@ -45,7 +45,8 @@ others AS (
 SELECT
     k.trace_id, k.device, concat('device ', k.device) AS process,
     concat('stream ', coalesce(k.stream, 0)) AS track,
-    -- XLA draws a loop around its operations; other streams run one after another, or overlap.
+    -- XLA draws a loop around its operations; operations of other streams are sequential or
+    -- overlap.
     t.format = 'jax' AS nests, k.kernel_id AS event_id,
     k.display_name AS name, k.category, k.start_ns, greatest(k.end_ns, k.start_ns) AS end_ns,
     CASE WHEN k.name <> k.display_name THEN k.name END AS full_name, l.pass_id, l.layer_id, l.half,

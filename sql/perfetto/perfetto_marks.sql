@@ -1,10 +1,9 @@
--- One row per slice that a timeline gets beside the trace's own events: passes with their layers
+-- One row per slice that is added to a timeline of the trace's own events: passes with their layers
 -- and halves, steps, idle time with its cause, and findings.
 --
 -- A pass holds its layers and a layer its halves: the slice of `path` is drawn inside that of
 -- `parent`. A layer of one block has no halves here. A finding has no time of its own: it is drawn
--- over the whole trace, below the ones that come before it. Steps without work on the device have
--- no row.
+-- over the whole trace, below earlier findings. Steps without work on the device have no row.
 --
 -- key: trace_id, device, track, path
 --
@@ -13,9 +12,9 @@
 -- track          VARCHAR  passes, steps, idle or findings
 -- kind           VARCHAR  pass, prologue, between, epilogue, gap, layer, half, step, idle or
 --                         finding
--- name           VARCHAR  what is written on the slice; of idle time its cause
--- path           VARCHAR  name of the slice, different from all others of its track
--- parent         VARCHAR  path of the slice around it, NULL for none
+-- name           VARCHAR  label of the slice; for idle time its cause
+-- path           VARCHAR  name of the slice, unique within its track
+-- parent         VARCHAR  path of the slice around it, NULL if there is none
 -- depth          BIGINT   slices around it
 -- start_ns       BIGINT   start in ns on the file's clock
 -- end_ns         BIGINT   end in ns on the file's clock
@@ -30,8 +29,8 @@
 -- host_bound_us  DOUBLE   part of the gap in which the device waited for the host to launch, µs
 -- previous_name  VARCHAR  operation before the gap
 -- next_name      VARCHAR  first operation after the gap that does work
--- severity       VARCHAR  of a finding: high, medium or info
--- gain_us        DOUBLE   device time that a finding would save at most, of all devices, µs
+-- severity       VARCHAR  severity of a finding: high, medium or info
+-- gain_us        DOUBLE   most device time that a finding could save, over all devices, µs
 -- evidence       VARCHAR  figures of a finding, in words
 -- advice         VARCHAR  what to try, one sentence after another
 CREATE VIEW perfetto_marks AS

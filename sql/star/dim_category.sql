@@ -1,10 +1,10 @@
--- One row per category of kernels in the star; row 0 stands for a kernel that is not in it.
+-- One row per category of kernels in the star; row 0 stands for an absent kernel.
 --
 -- key: category_key
 --
 -- category_key    INTEGER  key, from 1 in the order of the categories; 0 if unknown
 -- category        VARCHAR  category of the kernel, see kernels
--- category_group  VARCHAR  group it is counted in where a chart has room for a few; other if it has
+-- category_group  VARCHAR  group it is counted in where a chart shows few groups; other if it has
 --                          none
 -- kind            VARCHAR  compute, communication or memory
 CREATE VIEW dim_category AS

@@ -1,5 +1,5 @@
--- One row per distinct name of a device operation in the star; row 0 stands for one that is not
--- there, such as the operation before a gap that the trace does not show.
+-- One row per distinct name of a device operation in the star; row 0 stands for an absent
+-- operation, such as one before a gap that the trace does not show.
 --
 -- key: kernel_name_key
 --

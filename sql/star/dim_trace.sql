@@ -1,8 +1,8 @@
 -- One row per trace of a star schema: where it is from, and what it ran.
 --
--- Keys count the traces in the order of their ids, whatever order they were ingested in. They hold
--- within one export: a trace more, and those behind it move up. What identifies a trace from one
--- export to the next is trace_id.
+-- Keys count the traces in the order of their ids, whatever order they were ingested in. They are
+-- valid within one export: an additional trace shifts those after it. Across exports, trace_id
+-- identifies a trace.
 --
 -- key: trace_key
 --
@@ -23,8 +23,8 @@
 -- ep           INTEGER    degree of expert parallelism, NULL if unknown
 -- dp           INTEGER    degree of data parallelism, NULL if unknown
 -- pp           INTEGER    degree of pipeline parallelism, NULL if unknown
--- recorded_at  TIMESTAMP  when its first event was, UTC; see recorded_at_source of traces
--- recorded_at_source  VARCHAR  where that is from: user, clock, name or file
+-- recorded_at  TIMESTAMP  time of its first event, UTC; see recorded_at_source of traces
+-- recorded_at_source  VARCHAR  source of recorded_at: user, clock, name or file
 -- start_ns     BIGINT     the same on the file's clock, ns
 -- end_ns       BIGINT     end of its last event on that clock, ns
 -- end_at       TIMESTAMP  when that was, UTC

@@ -1,18 +1,18 @@
--- One row per gap between two operations of a device: what stood still, what came next, and why.
+-- One row per gap between two operations of a device: what was idle, what came next, and why.
 --
 -- key: gap_key
 --
 -- gap_key                   BIGINT     key, from 1 by trace, device and gap
 -- trace_key                 INTEGER    trace, in dim_trace
--- hardware_key              INTEGER    what stood still, in dim_hardware
+-- hardware_key              INTEGER    what was idle, in dim_hardware
 -- previous_kernel_name_key  INTEGER    name of the operation before, in dim_kernel_name
 -- marker_kernel_name_key    INTEGER    name of the operation that ends it, in dim_kernel_name
--- payload_kernel_name_key   INTEGER    name of the first one behind it that does work, in
+-- payload_kernel_name_key   INTEGER    name of the first one after it that does work, in
 --                                      dim_kernel_name
 -- device                    INTEGER    device
 -- gap_id                    BIGINT     gap, from 0 in time order per device
 -- step_id                   BIGINT     step of the operation that ends it, see fact_step; -1 if it
---                                      is of none
+--                                      has none
 -- kind                      VARCHAR    between_programs or inside_program; NULL if no programs
 --                                      show
 -- cause                     VARCHAR    what the device waited for longest, see idle_rules

@@ -20,7 +20,7 @@
 -- dur_us           DOUBLE     duration, µs
 -- flop             DOUBLE     FLOP that it does; NULL if unknown, see kernel_roofline
 -- bytes            DOUBLE     bytes of memory it has to move; NULL if unknown
--- roof_us          DOUBLE     least time that its chip needs for them, µs; NULL if unknown
+-- roof_us          DOUBLE     minimum time that its chip needs for them, µs; NULL if unknown
 CREATE VIEW fact_kernel AS
 SELECT
     row_number() OVER (ORDER BY t.trace_key, k.kernel_id) AS kernel_key, t.trace_key,

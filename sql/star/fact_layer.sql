@@ -16,7 +16,7 @@
 -- start_at      TIMESTAMP  that start, UTC
 -- end_at        TIMESTAMP  that end, UTC
 -- wall_us       DOUBLE     from that start to that end, µs
--- sum_us        DOUBLE     sum of the durations of its operations, µs; what overlaps counts twice
+-- sum_us        DOUBLE     sum of the durations of its operations, µs; overlaps count twice
 -- busy_us       DOUBLE     time from start to end with at least one of them running, µs
 -- gap_after_us  DOUBLE     from its end to the next layer's start, µs; negative when they overlap
 -- kernel_count  BIGINT     kernels, without copies and fills of memory

@@ -12,7 +12,7 @@
 -- stage           VARCHAR    prefill, decode or mixed; NULL if unknown
 -- tokens          BIGINT     tokens of the pass, NULL if unknown
 -- requests        BIGINT     requests of the pass, NULL if unknown
--- complete        BOOLEAN    all layers of the model are there, and whole
+-- complete        BOOLEAN    all layers of the model are present and whole
 -- chosen          BOOLEAN    the pass to look at, see passes
 -- num_layers      INTEGER    layers of a complete pass
 -- layer_count     BIGINT     layers seen

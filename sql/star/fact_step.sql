@@ -13,7 +13,7 @@
 --                           not shown
 -- step_class     VARCHAR    typical, light or heavy; NULL for steps left out
 -- is_warm_up     BOOLEAN    one of the first steps of its program that are left out of figures
--- is_partial     BOOLEAN    first or last step of which the trace does not show all
+-- is_partial     BOOLEAN    first or last step, only partly in the trace
 -- tokens         BIGINT     tokens that it computes, NULL if unknown
 -- requests       BIGINT     requests in it, NULL if unknown
 -- ops            BIGINT     operations of the device that belong to it

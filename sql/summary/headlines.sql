@@ -1,40 +1,42 @@
 -- One row per trace: what it is, how long a step takes, where the time goes, and what to do first.
--- Reports open with it; what makes one doubt it is in health.
+-- Reports open with it; reasons to doubt it are in health.
 --
 -- key: trace_id
 --
 -- trace_id                   VARCHAR  trace
 -- trace                      VARCHAR  its name
 -- ingested_at                TIMESTAMP  when it came into the lake
--- model                      VARCHAR  model that is set; NULL if none is
+-- model                      VARCHAR  the trace's model; NULL if none is set
 -- device_name                VARCHAR  name of the device, as the profiler has it
 -- hardware                   VARCHAR  chip, see the table hardware
 -- devices                    BIGINT   devices that ran something
--- phase                      VARCHAR  prefill, decode or training: the stage of passes with most
---                                     time; NULL if unknown
+-- phase                      VARCHAR  prefill, decode or training: the stage of passes with the
+--                                     most time; NULL if unknown
 -- passes                     BIGINT   passes found
--- steps                      BIGINT   steady steps of the program with most time; all of them where
---                                     none is steady
+-- steps                      BIGINT   steady steps of the program with the most time; all its steps
+--                                     if none is steady
 -- step_source                VARCHAR  what marks them, see step_sources; NULL without steps, like
 --                                     the columns that follow
 -- step_median_us             DOUBLE   median time of such a step on the device, µs
--- step_p90_us                DOUBLE   9 of 10 take no longer, µs
+-- step_p90_us                DOUBLE   90th percentile, µs
 -- step_period_us             DOUBLE   median time from the first operation of a step to that of the
---                                     next, less than its time where steps overlap; NULL of one
+--                                     next, shorter than a step if steps overlap; NULL for a single
+--                                     step
 -- step_tokens                DOUBLE   mean number of tokens of a step, NULL if unknown
 -- window_us                  DOUBLE   from the first operation to the last on any device, µs
--- compute_pct                DOUBLE   of the time of all devices, with something that computes
--- exposed_communication_pct  DOUBLE   of it, with communication alone
--- exposed_memory_pct         DOUBLE   of it, with copies alone
--- host_bound_pct             DOUBLE   of it, idle for want of launches; NULL if these are not shown
--- other_idle_pct             DOUBLE   of it, idle or waiting for another reason
--- finding                    VARCHAR  what to do first: the finding with most to gain, the narrower
---                                     of two with nearly as much; NULL if there is none
+-- compute_pct                DOUBLE   share of the time of all devices in which something computes
+-- exposed_communication_pct  DOUBLE   the same, only communication
+-- exposed_memory_pct         DOUBLE   the same, only copies
+-- host_bound_pct             DOUBLE   the same, idle for lack of launches; NULL if the trace shows
+--                                     no launches
+-- other_idle_pct             DOUBLE   the same, idle or waiting for another reason
+-- finding                    VARCHAR  what to do first: the finding with the most to gain, the
+--                                     narrower of two with nearly the same; NULL if there is none
 -- severity                   VARCHAR  high or medium
 -- title                      VARCHAR  what was found
 -- evidence                   VARCHAR  the figures in words
--- gain_us                    DOUBLE   device time to gain at most, of all devices, µs
--- gain_pct                   DOUBLE   the same by the time of all devices
+-- gain_us                    DOUBLE   most device time to gain, over all devices, µs
+-- gain_pct                   DOUBLE   the same over the time of all devices
 -- advice                     VARCHAR  what to try first
 -- coverage_pct               DOUBLE   share of the devices' busy time in layers that were found
 -- rejected_count             BIGINT   events that could not be read
@@ -64,7 +66,7 @@ times AS (
     FROM time_breakdown
     GROUP BY trace_id
 ),
--- The narrower finding says more: a cause among those that save nearly the same time.
+-- The narrower finding is more specific: a cause among those that save nearly the same time.
 firsts AS (
     SELECT trace_id, finding, severity, title, evidence, gain_us, gain_pct, suggestions
     FROM (

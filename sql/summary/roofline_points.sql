@@ -1,4 +1,4 @@
--- One row per device, kernel and size of its work: how near its calls come to the roofline.
+-- One row per device, kernel and size of its work: how close its calls come to the roofline.
 --
 -- key: trace_id, device, display_name, m?, n?, k?, batch?, bound
 --
@@ -7,7 +7,7 @@
 -- display_name    VARCHAR  kernel
 -- category        VARCHAR  its category
 -- category_group  VARCHAR  its group, from category_groups
--- batch           BIGINT   products of one call, NULL if it is no product
+-- batch           BIGINT   products of one call, NULL if it is not a product
 -- m               BIGINT   rows of a product
 -- n               BIGINT   its columns
 -- k               BIGINT   its inner dimension
@@ -18,8 +18,8 @@
 -- tflops          DOUBLE   rate over their time, TFLOP/s
 -- peak_tflops     DOUBLE   peak of the chip for their type, TFLOP/s
 -- peak_gbps       DOUBLE   bandwidth of its memory, GB/s
--- roof_pct        DOUBLE   time at the roofline by their time
--- attainable_pct  DOUBLE   best time measured anywhere by their time; NULL if there is none
+-- roof_pct        DOUBLE   time at the roofline over their time
+-- attainable_pct  DOUBLE   best time measured anywhere over their time; NULL if there is none
 CREATE VIEW roofline_points AS
 SELECT
     k.trace_id, k.device, k.display_name, any_value(k.category) AS category,

@@ -1,5 +1,5 @@
--- One row per trace and device: the stretch of time that stands for the trace. The chosen pass with
--- most time where there is one, else a step that counts, else all of it.
+-- One row per trace and device: the interval that represents the trace. The chosen pass with the
+-- most time if there is one, else a counted step, else the whole trace.
 CREATE VIEW _shown_windows AS
 WITH windows AS (
     SELECT
@@ -24,8 +24,8 @@ QUALIFY 1 = row_number() OVER (
     PARTITION BY trace_id, device ORDER BY place, weight DESC, start_ns
 );
 
--- One row per bar of a device's time line: layers, kernels and idle time of the pass that stands
--- for the trace; without passes of a step, or of all of it.
+-- One row per bar of a device's time line: layers, kernels and idle time of the pass that
+-- represents the trace; without passes, of a step or of the whole trace.
 --
 -- key: trace_id, device, lane, start_ns, span_id
 --
@@ -39,7 +39,7 @@ QUALIFY 1 = row_number() OVER (
 -- rel_us    DOUBLE   start, from the first µs shown
 -- dur_us    DOUBLE   duration, µs
 -- label     VARCHAR  name of the kernel, type of the layer, cause of the idle time
--- category  VARCHAR  group of the kernel's category, or type of the layer; NULL of idle time
+-- category  VARCHAR  group of the kernel's category, or type of the layer; NULL for idle time
 CREATE VIEW timeline_spans AS
 WITH spans AS (
     SELECT

@@ -1,5 +1,5 @@
--- One row per Ascend trace, type of operation and kind of core: how much its kernels make of the
--- cores, by their counters. Kernels without a counter count in calls and sum_us alone.
+-- One row per Ascend trace, type of operation and kind of core: how well its kernels use the cores,
+-- by their counters. Kernels without a counter count only in calls and sum_us.
 --
 -- key: trace_id, op_type, core
 --
@@ -13,7 +13,7 @@
 -- mac_pct               DOUBLE   share of the cubes' cycles in which they multiply
 -- mte2_pct              DOUBLE   share of the cubes' cycles in which memory is read
 -- vector_pct            DOUBLE   share of cycles in which the vector units work: of the vector
---                                cores', where a chip has these
+--                                cores, if the chip has them
 -- pmu_tflops            DOUBLE   work of the cubes by their counters over the time of the kernels
 --                                for which it is known, TFLOP/s
 CREATE VIEW core_use AS

@@ -1,5 +1,5 @@
 -- One row per trace and device with counters: which part of the hardware table the counters point
--- to. It is evidence beside the file's or the user's entry, and overrides neither.
+-- to. This is only evidence; it does not override the file's or the user's entry.
 --
 -- key: trace_id
 --
@@ -7,16 +7,16 @@
 -- rank                 INTEGER    rank in the job, NULL if unknown
 -- device               INTEGER    device
 -- hardware             VARCHAR    hardware set for the trace, NULL if unknown
--- cube_mhz             DOUBLE     clock of the cube cores: median over kernels that are long enough
+-- cube_mhz             DOUBLE     clock of the cube cores: median over sufficiently long kernels
 -- vector_mhz           DOUBLE     clock of the vector cores, likewise
 -- cube_cores           INTEGER    cube cores of the device
--- cube_cores_source    VARCHAR    utilisation: by the share of cycles that the profiler counts;
---                                 blocks: the most that a kernel had, so at least so many
+-- cube_cores_source    VARCHAR    utilisation: from the share of cycles that the profiler counts;
+--                                 blocks: the most of any kernel, a lower bound
 -- vector_blocks        INTEGER    most blocks of a kernel on the vector cores
 -- measured_tflops      DOUBLE     peak in FP16 and BF16 by cores and clock, TFLOP/s
 -- measured_int8_tops   DOUBLE     peak in INT8, TOP/s
--- candidates           VARCHAR[]  parts of the table hardware whose peak in BF16 is near; NULL when
---                                 the cores are not known
+-- candidates           VARCHAR[]  parts of the table hardware with a similar BF16 peak; NULL if the
+--                                 number of cores is unknown
 -- nominal_bf16_tflops  DOUBLE     peak in BF16 of that hardware, TFLOP/s
 -- nominal_fp16_tflops  DOUBLE     peak in FP16 of that part, as advertised, TFLOP/s
 -- agrees               BOOLEAN    hardware is one of the candidates

@@ -15,7 +15,7 @@
 -- kernel_id             BIGINT   the device row
 -- op_type               VARCHAR  type of operation
 -- core                  VARCHAR  kind of core that ran it
--- counted               BOOLEAN  it is one of the relation kernels, no second row of another
+-- counted               BOOLEAN  it is in the relation kernels, not a duplicate row
 -- dur_us                DOUBLE   duration, µs
 -- cube_blocks           INTEGER  blocks on cube cores
 -- vector_blocks         INTEGER  blocks on vector cores
@@ -26,7 +26,7 @@
 -- cube_mhz              DOUBLE   clock of the cube cores
 -- vector_mhz            DOUBLE   clock of the vector cores
 -- cube_utilization_pct  DOUBLE   share of all cube cores' cycles during the kernel, as the profiler
---                                counted it; what exceeds 100 is shown as it is
+--                                counted it; values above 100 are shown as they are
 -- cube_cores_mhz        DOUBLE   clock x number of cube cores of the device, by that share
 -- cube_cores            DOUBLE   cube cores of the device, by that and the clock
 -- mac_ratio             DOUBLE   share of cycles in which the cubes multiply
@@ -34,14 +34,14 @@
 -- mte2_ratio            DOUBLE   share of the cubes' cycles in which memory is read
 -- reported_cube_flop    DOUBLE   work of the cubes as the profiler counts it
 -- mac_quotient          DOUBLE   that work over multiplying cycles: 8192 on an Ascend 910 in FP16
--- pmu_flop              DOUBLE   work of the cubes by multiplying cycles; NULL if the type of
---                                elements is not known to the table dtypes
+-- pmu_flop              DOUBLE   work of the cubes by multiplying cycles; NULL if the element type
+--                                is not in the table dtypes
 -- pmu_tflops            DOUBLE   that work over the duration, TFLOP/s
--- over_100_causes       VARCHAR  what may be the reason of a cube_utilization_pct above
---                                100, ; between
+-- over_100_causes       VARCHAR  possible reasons for a cube_utilization_pct above 100, separated
+--                                by semicolons
 CREATE VIEW kernel_pmu AS
 WITH places AS (
-    -- Where a table has what is needed here; a table lacks most of it.
+    -- Only tables that have the columns used here; most have few of them.
     SELECT
         trace_id, first_event,
         min(place) FILTER (counter = 'aicore_time') AS cube_us,
@@ -76,7 +76,7 @@ counters AS (
     JOIN places ON places.trace_id = r.trace_id AND places.first_event = r.first_event
 ),
 elements AS (
-    -- What the first input is made of decides how many products a cycle makes.
+    -- The first input's element type determines the products per cycle.
     SELECT input_types, cube_flop_per_cycle
     FROM (SELECT DISTINCT input_types FROM ascend_kernels WHERE input_types IS NOT NULL)
     LEFT JOIN dtypes
@@ -86,7 +86,7 @@ rows_with_blocks AS (
     SELECT
         ascend_kernels.trace_id, rank, device, ascend_kernels.kernel_id, op_type, core, counted,
         dur_ns / 1000.0 AS dur_us, elements.cube_flop_per_cycle,
-        -- A kernel on both kinds of core has in one column what runs on its main kind.
+        -- For a kernel on both kinds of core, one column has the blocks on its main kind.
         nullif(CASE WHEN core = 'MIX_AIV' THEN mix_block_num ELSE block_num END, 0) AS cube_blocks,
         nullif(CASE WHEN core = 'MIX_AIC' THEN mix_block_num ELSE block_num END, 0)
             AS vector_blocks
@@ -110,7 +110,7 @@ clocked AS (
             WHEN mac_fp16_ratio IS NOT NULL OR mac_int8_ratio IS NOT NULL
                 THEN cube_cycles * flop_per_cycle.value
                     * (coalesce(mac_fp16_ratio, 0) + 2 * coalesce(mac_int8_ratio, 0))
-            -- A ratio for all types of elements: what was multiplied is the first input.
+            -- One ratio for all element types: that of the first input.
             ELSE cube_cycles * mac_ratio * cube_flop_per_cycle
         END AS pmu_flop
     FROM rows_with_blocks AS r

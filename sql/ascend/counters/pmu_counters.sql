@@ -1,5 +1,5 @@
--- One row per device row and counter of a table of Ascend kernels: every column with no meaning of
--- its own here, whatever group of counters the profiler was set to read.
+-- One row per device row and counter of a table of Ascend kernels: every column without a specific
+-- meaning here, whichever group of counters the profiler was set to read.
 --
 -- key: trace_id, kernel_id, counter
 --
@@ -11,7 +11,7 @@
 -- metric     VARCHAR  the counter's name without the side
 -- unit       VARCHAR  us, gb/s, kb or %, as the column's head has it; NULL for ratios and counts
 -- value      DOUBLE   what was counted; NULL if the profiler had nothing
--- text       VARCHAR  the cell, where it is no number
+-- text       VARCHAR  the cell, if it is not a number
 -- header     VARCHAR  the column's head
 CREATE VIEW pmu_counters AS
 WITH cells AS (

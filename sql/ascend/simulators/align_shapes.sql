@@ -1,18 +1,17 @@
--- One row per type of operation and shapes of its inputs that a simulated forward pass or a
--- measured one has.
+-- One row per operation type and input shapes in a simulated or a measured forward pass.
 --
 -- `FROM align_shapes(simulated trace_id, measured trace_id, pass, window, dedup)`, as align_types.
 -- The kernels of a fused operator of the simulator have that operator's shapes.
 --
--- kernel_type      VARCHAR  type of operation, or the operator where its kernel is not known
+-- kernel_type      VARCHAR  type of operation, or the operator if its kernel is unknown
 -- shape_key        VARCHAR  shapes of the inputs, as 16,5120;5120,1536; NULL if unknown
 -- simulated_us     DOUBLE   time in the simulation, µs
 -- simulated_count  BIGINT   calls in the simulation
 -- measured_us      DOUBLE   time in the measured trace, µs
 -- measured_count   BIGINT   operations in the measured trace
 -- error_pct        DOUBLE   simulated minus measured, of measured; NULL if that has none
--- sources          VARCHAR  where the simulation has its times from
--- side             VARCHAR  both, simulated or measured: who has the shapes
+-- sources          VARCHAR  sources of the simulated times
+-- side             VARCHAR  both, simulated or measured: which side has the shapes
 CREATE MACRO align_shapes(of_simulated, of_measured, of_pass, of_window, of_dedup) AS TABLE
 WITH modelled AS (
     SELECT

@@ -1,19 +1,19 @@
--- One row: how well a simulated forward pass stands for a measured one. M6 is the time that the
--- simulator takes from measurements, over the measured time; sums, no overlap.
+-- One row: how well a simulated forward pass represents a measured one. M6 is the time that the
+-- simulator takes from measurements, over the measured time; both are sums, overlap is ignored.
 --
 -- `FROM align_summary(simulated trace_id, measured trace_id, pass, window, dedup, sources)`, as
--- align_types; sources lists what counts as a measurement, usually ['MEASURED', 'INTERPOLATED']. M6
--- = coverage x calibration + surplus, exactly: 0.8 may be a perfect simulator of four fifths of the
--- time, or a poor one of all of it.
+-- align_types; sources lists the sources that count as measurements, usually ['MEASURED',
+-- 'INTERPOLATED']. M6 = coverage x calibration + surplus, exactly: 0.8 may be a perfect simulator
+-- of four fifths of the time, or a poor one of all of it.
 --
 -- m6                DOUBLE  hit_us over measured_us; NULL if nothing was measured
--- coverage          DOUBLE  share of the measured time that is of types with a hit
+-- coverage          DOUBLE  share of the measured time in types with a hit
 -- calibration       DOUBLE  their simulated time over their measured time; NULL without coverage
 -- surplus           DOUBLE  time of hits of types that were not measured, over the measured time
 -- hit_us            DOUBLE  simulated time from measurements, µs
 -- simulated_us      DOUBLE  all simulated time, µs
 -- measured_us       DOUBLE  compute_us + communication_us
--- compute_us        DOUBLE  measured time of operations that are no collectives, µs
+-- compute_us        DOUBLE  measured time of operations other than collectives, µs
 -- communication_us  DOUBLE  measured time of collectives, double rows counted by dedup, µs
 CREATE MACRO align_summary(
     of_simulated, of_measured, of_pass, of_window, of_dedup, of_sources

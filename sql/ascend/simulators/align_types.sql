@@ -1,15 +1,15 @@
--- One row per type of operation that a simulated forward pass or a measured one has: how long each
--- thinks it takes.
+-- One row per operation type in a simulated or a measured forward pass: its time in each.
 --
 -- `FROM align_types(simulated trace_id, measured trace_id, pass, window, dedup)`; pass NULL
 -- compares with the whole measured trace, else window is a kind of pass_windows; dedup is
--- tracelake, compat or none. Operators of the simulator that only look at a tensor are left out.
+-- tracelake, compat or none. Operators of the simulator that are only views of a tensor are left
+-- out.
 --
--- kernel_type      VARCHAR  type of operation, or the operator where its kernel is not known
+-- kernel_type      VARCHAR  type of operation, or the operator if its kernel is unknown
 -- op_names         VARCHAR  the simulator's operators, at most three
 -- simulated_us     DOUBLE   time in the simulation, µs; 0 where it lacks the type
 -- simulated_count  BIGINT   calls in the simulation
--- hit_us           DOUBLE   of its time, what measurements gave it, µs
+-- hit_us           DOUBLE   part of simulated_us taken from measurements, µs
 -- hit_count        BIGINT   calls with a time from measurements
 -- measured_us      DOUBLE   time in the measured trace, µs
 -- measured_count   BIGINT   operations in the measured trace

@@ -4,11 +4,11 @@ CREATE MACRO _op_base(op_name) AS regexp_replace(
 );
 
 -- One row per operator of a simulator's trace, or of its summary of operators, and kernel that it
--- stands for: what the simulator thinks that a forward pass takes.
+-- stands for: the simulator's estimate of the time of a forward pass.
 --
--- A simulator's Chrome trace has a row for every call; of a trace with two models the one that
--- knows measurements counts. A fused operator is taken apart by the durations of its kernels, or
--- into equal parts where the trace has none.
+-- A simulator's Chrome trace has a row for every call; in a trace with two models, the one with
+-- measurements is used. A fused operator is split in proportion to the durations of its kernels, or
+-- equally if the trace has none.
 --
 -- key: trace_id, event_id, part
 --
@@ -23,7 +23,7 @@ CREATE MACRO _op_base(op_name) AS regexp_replace(
 -- kernel_type  VARCHAR  type of operation on the device: the file's, else the likeliest of
 --                       op_kernel_map; NULL if unknown
 -- mapped       BOOLEAN  the file itself names the kernel, or states that it has one
--- source       VARCHAR  where a call's time is from: MEASURED, INTERPOLATED, EXTRAPOLATED, PARTIAL;
+-- source       VARCHAR  source of a call's time: MEASURED, INTERPOLATED, EXTRAPOLATED, PARTIAL;
 --                       NULL if the simulator calculated it, and in a summary
 -- status       VARCHAR  hit, partial, extrapolated or miss; zero_cost for views of tensors; NULL in
 --                       a summary, which lacks it
@@ -44,7 +44,7 @@ simulators AS (
     WHERE contains(args, '"kernel_type"') AND contains(args, '"source"')
     GROUP BY trace_id
 ),
--- Of two models the one with measurements has a process of that name.
+-- Of two models, the one with measurements has a process of that name.
 empirical AS (
     SELECT trace_id, pid
     FROM events

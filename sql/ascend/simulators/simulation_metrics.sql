@@ -1,4 +1,4 @@
--- One row per simulated trace and metric of how much of it rests on measurements.
+-- One row per simulated trace and metric of how much of it is based on measurements.
 --
 -- M1: calls with a time from measurements; a partial one does not count. M2: fused functions, one
 -- vote each, all of whose calls have one. M3: the same without functions that cost nothing or whose
@@ -10,7 +10,7 @@
 -- trace_id  VARCHAR  trace of the simulator
 -- metric    VARCHAR  M1 to M5
 -- value     DOUBLE   hits over total; NULL if the trace has none of what is counted
--- hits      DOUBLE   what has a time from measurements: a count, for M5 µs
+-- hits      DOUBLE   those with a time from measurements: a count, for M5 µs
 -- total     DOUBLE   all
 CREATE VIEW simulation_metrics AS
 WITH calls AS (

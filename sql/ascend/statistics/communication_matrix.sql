@@ -1,4 +1,5 @@
--- One row per collective and pair of ranks of communication_matrix.json: what one sent the other.
+-- One row per collective and pair of ranks of communication_matrix.json: the data that one sent the
+-- other.
 --
 -- key: trace_id, step?, op_kind?, op, comm_group?, source_rank, target_rank
 --

@@ -1,5 +1,5 @@
--- One row per distinct work of kernels in the lake: how long the same type of operation takes on
--- the same shapes, over all traces. A kernel without known shapes is compared by its type alone.
+-- One row per distinct kernel work in the lake: how long the same operation type takes on the same
+-- shapes, over all traces. Kernels without known shapes are grouped by type only.
 --
 -- The profiler's counters are averaged over the kernels that have them.
 --
@@ -9,7 +9,7 @@
 -- hardware        VARCHAR  key of the table hardware, NULL if unknown
 -- device_name     VARCHAR  the device as the profiler prints it
 -- software        VARCHAR  versions it ran with: the trace's setting software
--- op_type         VARCHAR  type of operation, folded; of other vendors the kernel's name to show
+-- op_type         VARCHAR  type of operation, folded; for other vendors the kernel's display name
 -- core            VARCHAR  kind of core, NULL if there is one
 -- op_state        VARCHAR  dynamic or static, of one of the kernels
 -- block_num       INTEGER  blocks launched, NULL if unknown
@@ -25,11 +25,11 @@
 -- min_us          DOUBLE   shortest, µs
 -- mean_us         DOUBLE   mean, µs
 -- median_us       DOUBLE   median, µs
--- p95_us          DOUBLE   95th percentile, between two kernels by their distance, µs
+-- p95_us          DOUBLE   95th percentile, linearly interpolated, µs
 -- max_us          DOUBLE   longest, µs
 -- std_us          DOUBLE   standard deviation of the population, µs
 -- first_trace     VARCHAR  trace with such a kernel that was ingested first
--- last_trace      VARCHAR  and last
+-- last_trace      VARCHAR  and the last one
 -- pmu_avg         VARCHAR  mean of each counter by its column's head, JSON; NULL without counters
 CREATE VIEW kernel_stats AS
 SELECT

@@ -1,11 +1,11 @@
--- One row per trace, device and step of an Ascend trace: where the time goes, in the words of the
--- profiler's step_trace_time.csv, from the kernels themselves.
+-- One row per trace, device and step of an Ascend trace: where the time goes, in the terms of the
+-- profiler's step_trace_time.csv, computed from the kernels.
 --
--- As the profiler's own lane of computing does, this counts kernels that compute: no collective,
--- neither its rows on vector cores nor on the control processor, and no copy. Intervals are merged.
--- The profiler also leaves out the streams on which fused collectives are scheduled, which a table
--- of kernels does not name; their rows are those of the control processor. A trace without steps
--- has one row, from its first kernel to its last.
+-- Like the profiler's own computing lane, this counts kernels that compute: no collectives, neither
+-- their rows on vector cores nor on the control processor, and no copies. Intervals are merged. The
+-- profiler also leaves out the streams on which fused collectives are scheduled, which a table of
+-- kernels does not name; their rows are those of the control processor. A trace without steps has
+-- one row, from its first kernel to its last.
 --
 -- key: trace_id, device, step_id
 --
@@ -20,7 +20,7 @@
 -- communication_us                   DOUBLE   time with a collective running, µs
 -- overlapped_us                      DOUBLE   of that, time with a kernel computing, µs
 -- communication_not_overlapped_us    DOUBLE   of that, time with none, µs
--- free_us                            DOUBLE   time with neither, copies among it, µs
+-- free_us                            DOUBLE   time with neither, including copies, µs
 -- bubble_us                          DOUBLE   time of hcom_receive, summed, µs
 -- stage_us                           DOUBLE   elapsed_us without it, µs
 -- not_overlapped_exclude_receive_us  DOUBLE   communication_not_overlapped_us without it, µs

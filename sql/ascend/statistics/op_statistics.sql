@@ -1,7 +1,8 @@
 -- One row per trace, device, type of operation and kind of core: the sums of op_statistic.csv, from
 -- the rows of the table of kernels.
 --
--- The file counts every row, double ones too; what of it counts in `kernels` stands beside.
+-- The file counts every row, including duplicates; the columns counted and counted_us have those in
+-- `kernels`.
 --
 -- key: trace_id, device, op_type, core?
 --
@@ -16,7 +17,7 @@
 -- mean_us     DOUBLE   mean, µs
 -- max_us      DOUBLE   longest, µs
 -- ratio_pct   DOUBLE   share of the device's total
--- counted     BIGINT   rows that are no second row of another
+-- counted     BIGINT   rows that are not duplicates
 -- counted_us  DOUBLE   sum of their durations, µs
 -- removed_us  DOUBLE   sum of the others' durations, µs
 CREATE VIEW op_statistics AS

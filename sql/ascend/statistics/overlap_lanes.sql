@@ -1,5 +1,5 @@
--- One row per trace and lane of the profiler's overlap analysis in trace_view.json: what the
--- profiler itself computed from the device's tasks.
+-- One row per trace and lane of the profiler's overlap analysis in trace_view.json: the profiler's
+-- own sums over the device's tasks.
 --
 -- key: trace_id, lane
 --

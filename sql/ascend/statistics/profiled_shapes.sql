@@ -1,7 +1,7 @@
 -- One row per line of a profiling database: shapes of a type of operation and the time they took.
 --
--- Of several columns with a time the one of a micro-benchmark counts, then the mean of a profile.
--- The phase of an attention is by its tokens per request, up to 8 for a decode that drafts.
+-- If several columns have a time, that of a micro-benchmark is used, else the mean of a profile.
+-- The phase of an attention is by its tokens per request, up to 8 for a decode with drafts.
 --
 -- key: trace_id, event_id
 --

@@ -1,5 +1,5 @@
--- One row per distinct work of kernels of a trace, or of all traces: how long the same type of
--- operation takes on the same shapes. A kernel without known shapes is compared by its type alone.
+-- One row per distinct kernel work of a trace, or of all traces: how long the same operation type
+-- takes on the same shapes. Kernels without known shapes are grouped by type only.
 --
 -- `FROM shape_stats(trace_id)`; NULL for all traces, as in kernel_stats. The profiler's counters
 -- are averaged over the kernels that have them.
@@ -7,7 +7,7 @@
 -- hardware        VARCHAR  key of the table hardware, NULL if unknown
 -- device_name     VARCHAR  the device as the profiler prints it
 -- software        VARCHAR  versions it ran with: the trace's setting software
--- op_type         VARCHAR  type of operation, folded; of other vendors the kernel's name to show
+-- op_type         VARCHAR  type of operation, folded; for other vendors the kernel's display name
 -- core            VARCHAR  kind of core, NULL if there is one
 -- op_state        VARCHAR  dynamic or static, of one of the kernels
 -- block_num       INTEGER  blocks launched, NULL if unknown
@@ -23,11 +23,11 @@
 -- min_us          DOUBLE   shortest, µs
 -- mean_us         DOUBLE   mean, µs
 -- median_us       DOUBLE   median, µs
--- p95_us          DOUBLE   95th percentile, between two kernels by their distance, µs
+-- p95_us          DOUBLE   95th percentile, linearly interpolated, µs
 -- max_us          DOUBLE   longest, µs
 -- std_us          DOUBLE   standard deviation of the population, µs
 -- first_trace     VARCHAR  trace with such a kernel that was ingested first
--- last_trace      VARCHAR  and last
+-- last_trace      VARCHAR  and the last one
 -- pmu_avg         VARCHAR  mean of each counter by its column's head, JSON; NULL without counters
 CREATE MACRO shape_stats(of_trace) AS TABLE
 WITH software AS (
@@ -36,7 +36,7 @@ WITH software AS (
     WHERE key = 'software'
     GROUP BY trace_id
 ),
--- Looked at twice: once for the times, once for the words of one kernel of each work.
+-- Read twice: once for the times, once for the text columns of one kernel of each work.
 typed AS NOT MATERIALIZED (
     SELECT
         a.trace_id, kernel_id, dur_ns, hardware, device_name, software, trace, ingested_at,

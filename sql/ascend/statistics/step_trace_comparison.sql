@@ -1,8 +1,8 @@
--- One row per trace, device, step and term: the value in step_trace_time.csv beside that from the
+-- One row per trace, device, step and term: the value in step_trace_time.csv and that from the
 -- kernels of the same trace.
 --
--- Where a trace has rows without a step and the file has steps, the two are not comparable and
--- there is no row.
+-- If a trace has rows without a step and the file has steps, the two are not comparable and there
+-- is no row.
 --
 -- key: trace_id, device, step?, term
 --

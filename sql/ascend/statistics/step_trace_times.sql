@@ -24,9 +24,9 @@
 -- preparing_us                       DOUBLE   from the step's start to the device's first activity,
 --                                             µs
 -- elapsed_us                         DOUBLE   computing + communication_not_overlapped + free, µs
--- gap_us                             DOUBLE   elapsed_us - stage_us - bubble_us, 0 but for
---                                             rounding; NULL for a stage, whose columns are each
---                                             the most of any rank
+-- gap_us                             DOUBLE   elapsed_us - stage_us - bubble_us, 0 except for
+--                                             rounding; NULL for a stage, whose columns are maxima
+--                                             over its ranks
 CREATE VIEW step_trace_times AS
 WITH typed AS (
     SELECT

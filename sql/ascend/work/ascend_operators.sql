@@ -1,5 +1,6 @@
--- The inner dimension of a matrix product: in the first matrix beside the result's rows, in the
--- second beside its columns, either of them transposed or not; NULL if no number is both.
+-- The inner dimension of a matrix product: the dimension of the first matrix other than the
+-- result's rows, and of the second other than its columns, either of them transposed or not; NULL
+-- if no number is both.
 CREATE MACRO _matmul_k(a, b, result) AS list_intersect(
     list_concat(
         CASE WHEN a[-2] = result[-2] THEN [a[-1]] ELSE [] END,
@@ -25,7 +26,7 @@ layouts AS (
     SELECT
         trace_id, shape_id, rule, b, result,
         CASE
-            -- A result of two dimensions has the first matrix's leading ones in its rows.
+            -- A two-dimensional result folds the first matrix's leading dimensions into its rows.
             WHEN rule = 'matmul' AND len(a) > 2 AND len(b) = 2 AND len(result) = 2
                 THEN [CAST(list_product(a[:-2]) AS BIGINT), a[-1]]
             ELSE a
@@ -90,8 +91,8 @@ SELECT
     fits
 FROM products;
 
--- The sum of a list's values at some slots, named by their numbers from 0 with ; between; 0 where
--- none of them is there.
+-- The sum of a list's values at some slots, given as numbers from 0 separated by semicolons; 0 if
+-- none of them exists.
 CREATE MACRO _slots_sum(sizes, slots) AS coalesce(
     list_sum(
         list_transform(string_split(slots, ';'), lambda slot: sizes[TRY_CAST(slot AS BIGINT) + 1])
@@ -99,11 +100,11 @@ CREATE MACRO _slots_sum(sizes, slots) AS coalesce(
     0
 );
 
--- One row per trace and distinct work of its Ascend kernels: the bytes that it has to move, each
--- once. A table of which rows are gathered counts with these rows, and never with more than it has;
--- a paged cache with the keys of the requests, not with the rest of their last blocks; weights of
--- experts whole, where rows are so many that each expert has some. Where a value decides
--- the part, and no shape, nothing is assumed.
+-- One row per trace and distinct work of its Ascend kernels: the bytes that it must move, each
+-- once. A table whose rows are gathered counts with these rows, never with more than it has; a
+-- paged cache with the keys of the requests, not with the rest of their last blocks; weights of
+-- experts in full, if there are so many rows that each expert has some. If a value, not a shape,
+-- decides the part, nothing is assumed.
 CREATE VIEW _moved_bytes AS
 WITH parts AS (
     SELECT
@@ -112,7 +113,7 @@ WITH parts AS (
         _slots_sum(s.in_sizes, r.payload_slots) AS payload_bytes,
         s.inputs[r.a_slot + 1] AS a, s.inputs[r.b_slot + 1] AS b,
         s.inputs[r.table_slot + 1] AS block_table,
-        -- A mask may be a pattern that is looked at in part: it is left out.
+        -- A mask may be a pattern that is read only in part: it is left out.
         CASE WHEN r.moves = 'keys' THEN coalesce(s.in_sizes[5], 0) ELSE 0 END AS mask_bytes,
         w.requests, w.key_length, w.key_bound
     FROM _shapes AS s
@@ -122,11 +123,12 @@ WITH parts AS (
 measured AS (
     SELECT
         *, in_bytes - part_bytes - mask_bytes AS whole_bytes,
-        -- Keys of their own have the queries' layout, and no more of anything.
+        -- Separate keys have the queries' layout, and no larger dimension.
         block_table IS NULL AND len(a) = len(b) AND a[1] = b[1]
         AND len(list_filter(b, lambda items, nth: items > a[nth])) = 0 AS has_own_keys,
-        -- A pool has blocks first and the tokens of one last but one: [blocks, tokens, width],
-        -- [blocks, heads, tokens, width], or [blocks, heads, slices, tokens, width of a slice].
+        -- A pool has the blocks first and the tokens of a block second to last: [blocks, tokens,
+        -- width], [blocks, heads, tokens, width], or [blocks, heads, slices, tokens, width of a
+        -- slice].
         CASE WHEN block_table IS NOT NULL THEN part_bytes / nullif(b[1] * b[-2], 0) END
             AS key_bytes,
         -- Weights are [experts, inner dimension, columns].
@@ -173,13 +175,12 @@ FROM moved;
 -- One row per Ascend device row with shapes: its work by its own shapes, and by its counters.
 --
 -- A matrix product's inner dimension must fit both matrices and the result, in one of the four
--- transpositions, with blocked storage undone; where none does, the shapes are called inconsistent
--- and no FLOP are made up. Kernels of the vector cores are bound by memory: their FLOP are NULL.
--- Bytes are those of all tensors, each once: an absent tensor has none, a scalar has one element.
--- Moved bytes are what the kernel has to move of them: of a table whose rows are gathered, these
--- rows; of a paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no
--- shape gives them. The setting kv_len=N of a trace sets how many keys a request of a paged
--- attention sees.
+-- transpositions, with blocked storage undone; if none does, the shapes are marked inconsistent and
+-- flop is NULL. Kernels of the vector cores are bound by memory: their FLOP are NULL. Bytes are
+-- those of all tensors, each once: an absent tensor has none, a scalar has one element. Moved bytes
+-- are the part that the kernel must move: of a table whose rows are gathered, these rows; of a
+-- paged cache, the keys of the requests. Rates are of moved bytes, and NULL if no shape gives them.
+-- The setting kv_len=N of a trace sets how many keys a request of a paged attention sees.
 --
 -- stored: per ascend trace
 --
@@ -193,7 +194,7 @@ FROM moved;
 -- op_type             VARCHAR  type of operation, folded
 -- core                VARCHAR  kind of core
 -- core_group          VARCHAR  cube, vector or another group of kinds
--- counted             BOOLEAN  it is one of the relation kernels, no second row of another
+-- counted             BOOLEAN  it is in the relation kernels, not a duplicate row
 -- dur_us              DOUBLE   duration, µs
 -- shape_id            UBIGINT  equal for kernels of equal type, shapes, types and formats
 -- rule                VARCHAR  how the FLOP are computed, NULL if they are not
@@ -206,15 +207,15 @@ FROM moved;
 -- flop_note           VARCHAR  why flop is NULL: no_rule, no_shapes, shape_inconsistent,
 --                              lengths_unknown
 -- shape_inconsistent  BOOLEAN  no product or attention has such shapes
--- causal              BOOLEAN  an attention counted by half, since a mask hides later keys
+-- causal              BOOLEAN  an attention counted as half, since a mask hides later keys
 -- in_bytes            DOUBLE   bytes of the inputs
 -- out_bytes           DOUBLE   bytes of the outputs
--- bytes               DOUBLE   both; NULL if a type of elements is unknown
--- unknown_dtypes      VARCHAR  types of elements that the table dtypes lacks
--- bytes_caveat        VARCHAR  what the sum of bytes misses or holds too much
--- moved_bytes         DOUBLE   bytes that it has to move, NULL if unknown
--- moved_bound         DOUBLE   most bytes it may move where moved_bytes is NULL: every block of the
---                              table full, every row at another expert
+-- bytes               DOUBLE   both; NULL if an element type is unknown
+-- unknown_dtypes      VARCHAR  element types that the table dtypes lacks
+-- bytes_caveat        VARCHAR  what the sum of bytes omits or overcounts
+-- moved_bytes         DOUBLE   bytes that it must move, NULL if unknown
+-- moved_bound         DOUBLE   most bytes it may move if moved_bytes is NULL: every block of the
+--                              table full, every row at a different expert
 -- moved_note          VARCHAR  why moved_bytes is NULL: unknown_dtype, lengths_unknown (of the
 --                              requests), experts_unknown (which have rows) or part_unknown
 -- pmu_flop            DOUBLE   FLOP of the cubes by their counters

@@ -1,10 +1,10 @@
--- One row per reason to doubt that the points of a history are of one program.
+-- One row per reason to doubt that the points of a history show one program.
 --
 -- `FROM history_doubts('run', traces)` with an attribute of trace_labels, as in history_points, and
 -- a list of traces.
 --
--- question  VARCHAR  model, phase, hardware, devices or basis: several values are known; work:
---                    most of a point's time goes into what the point before it does not run,
+-- question  VARCHAR  model, phase, hardware, devices or basis: it has several known values; work:
+--                    most of a point's time is in operations that the previous point does not run,
 --                    operators by their modules, else kernels
 -- message   VARCHAR  what was found, with numbers of points
 CREATE MACRO history_doubts(of_tag, of_traces) AS TABLE
@@ -47,7 +47,7 @@ several AS (
 works AS (
     SELECT
         points.run,
-        -- Where modules have names a kernel may be another: libraries change.
+        -- If modules have names, kernels may differ: libraries change.
         if(module = '', concat_ws(' ', operator, kernel_name), concat_ws(' ', module, operator))
             AS work,
         sum(costs.exclusive_ns) AS work_ns

@@ -3,16 +3,17 @@
 --
 -- `FROM history_points(measures, 'run', NULL)` with a relation, or a CTE of the query, of the
 -- columns trace_id, metric and value; an attribute of trace_labels (run, model, commit …); and a
--- list of traces, or NULL for all. A trace without the attribute stands for itself, by its name.
+-- list of traces, or NULL for all. A trace without the attribute is a point of its own, by its
+-- name.
 --
 -- metric       VARCHAR    metric
 -- run          VARCHAR    value of the attribute, else name of the trace
 -- recorded_at  TIMESTAMP  when the first of them was recorded, UTC
--- source       VARCHAR    where that is from, as in traces
+-- source       VARCHAR    its source, as in traces
 -- traces       BIGINT     traces
 -- value        DOUBLE     median of their values
--- low          DOUBLE     least of them
--- high         DOUBLE     largest
+-- low          DOUBLE     lowest of them
+-- high         DOUBLE     highest
 CREATE MACRO history_points(measured, of_tag, of_traces) AS TABLE
 WITH named AS (
     SELECT

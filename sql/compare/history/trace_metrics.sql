@@ -1,5 +1,5 @@
--- One row per trace and metric of history_metrics that it has a value of, with the moment it was
--- recorded.
+-- One row per trace and metric of history_metrics that it has a value for, with the time of
+-- recording.
 --
 -- key: trace_id, metric
 --
@@ -10,9 +10,9 @@
 -- metric              VARCHAR    metric
 -- unit                VARCHAR    its unit
 -- value               DOUBLE     value
--- spread              DOUBLE     how far two such values may lie apart by chance, in the same unit,
---                                by how much the steady steps differ, as the noise of
---                                trace_changes; NULL below three steps, and of other metrics
+-- spread              DOUBLE     how far two such values may differ by chance, in the same unit,
+--                                from the spread of the steady steps, like the noise of
+--                                trace_changes; NULL below three steps, and for other metrics
 CREATE VIEW trace_metrics AS
 SELECT
     measured.trace_id, traces.trace, traces.run, traces.recorded_at, metrics.metric, metrics.unit,

@@ -1,16 +1,15 @@
--- One row per trace: what is known of the program that it shows. Traces of different programs have
--- no history in common.
+-- One row per trace: the properties of its program. Traces of different programs share no history.
 --
 -- key: trace_id
 --
 -- trace_id  VARCHAR  trace
--- model     VARCHAR  model that is set; NULL if none is
--- phase     VARCHAR  prefill, decode or training: the stage of passes with most time; NULL if
+-- model     VARCHAR  the trace's model; NULL if none is set
+-- phase     VARCHAR  prefill, decode or training: the stage of passes with the most time; NULL if
 --                    unknown
 -- passes    BIGINT   passes found
 -- hardware  VARCHAR  chip, see the table hardware
 -- devices   BIGINT   devices that ran something
--- basis     VARCHAR  what its measures are taken per, see comparison_bases
+-- basis     VARCHAR  unit that its measures are per, see comparison_bases
 CREATE VIEW trace_programs AS
 WITH stages AS (
     SELECT trace_id, arg_max(stage, busy_us) AS stage, CAST(sum(passes) AS BIGINT) AS passes

@@ -31,7 +31,7 @@
 -- link_us            DOUBLE   of that, the transfer of the collective before, µs
 -- earlier_us         DOUBLE   of that, the arrival of all at the collective before, µs
 -- clock_offset_us    DOUBLE   this clock minus that of the group's first rank, µs
--- clock_residual_us  DOUBLE   largest doubt about the clocks of the call, µs
+-- clock_residual_us  DOUBLE   largest uncertainty of the clocks of the call, µs
 -- clock_calls        BIGINT   calls that the offset is from
 -- cause              VARCHAR  why the others waited for it; NULL where they did not, or no longer
 --                             than the residual

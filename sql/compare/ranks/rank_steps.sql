@@ -1,5 +1,5 @@
--- One row per rank of a run and step: what its device did, what it waited for others, and what
--- others waited for it. The rows of a run are a map of rank × step.
+-- One row per rank of a run and step: what its device did, how long it waited for others, and how
+-- long others waited for it. The rows of a run are a map of rank × step.
 --
 -- A collective belongs to the step of its device in which it began. A trace without steps is one
 -- step, its whole window.
@@ -16,14 +16,15 @@
 -- step_us                    DOUBLE   its time on the device, µs; NULL without work
 -- compute_us                 DOUBLE   time in which it computes, µs
 -- exposed_communication_us   DOUBLE   time in which it communicates and does not compute, µs
--- idle_us                    DOUBLE   time in which nothing of it runs, or only what waits, µs
--- calls                      BIGINT   collectives in it that the lake has of other devices too
--- waiting_us                 DOUBLE   sum of what it waited in them for the last, µs
--- waited_for_us              DOUBLE   sum, over the calls it came last to, of its start after the
---                                     mean start of the others, µs; 0 within the clocks' residual
--- is_waited_for              BOOLEAN  no other rank of the run has more of that in the step
--- cause                      VARCHAR  cause that most of it has, as in rank_waits
--- clock_residual_us          DOUBLE   largest doubt about the clocks of these calls, µs
+-- idle_us                    DOUBLE   time in which none of its work runs, or only waits, µs
+-- calls                      BIGINT   collectives in it that the lake has from other devices too
+-- waiting_us                 DOUBLE   sum of its waits in them for the last, µs
+-- waited_for_us              DOUBLE   sum, over the calls to which it arrived last, of its start
+--                                     after the mean start of the others, µs; 0 within the clocks'
+--                                     residual
+-- is_waited_for              BOOLEAN  no other rank of the run is waited for longer in the step
+-- cause                      VARCHAR  cause of most of it, as in rank_waits
+-- clock_residual_us          DOUBLE   largest uncertainty of the clocks of these calls, µs
 CREATE VIEW rank_steps AS
 WITH spans AS (
     SELECT

@@ -1,12 +1,13 @@
 -- One row per rank of a run: what its device does in a step, how long it waits for others, and how
--- often others wait for it, and why. Means are over its steady steps, or all where none is.
+-- often others wait for it, and why. Means are over its steady steps, or over all steps if none is
+-- steady.
 --
--- In every step some rank is the last. A rank is judged where it is the one that is waited for in
--- more steps than by chance, by two standard deviations, and for a hundredth of the step or more.
--- Clocks are aligned on the ends of collectives, see collective_ranks. A link that is slow for a
--- whole group is no rank's: it shows where a collective ends later on one rank than on the others.
--- All that is waited is among the ranks that the lake has: where one of a group is missing, the
--- others may have waited longer, and for that one.
+-- In every step some rank is last. A rank gets a verdict if the others wait for it in more steps
+-- than by chance, by two standard deviations, and for at least a hundredth of the step. Clocks are
+-- aligned on the ends of collectives, see collective_ranks. A link that is slow for a whole group
+-- is not blamed on a rank: a rank's slow link shows where a collective ends later on it than on the
+-- others. Waits are among the ranks that the lake has: if one of a group is missing, the others may
+-- have waited longer, and for that one.
 --
 -- key: trace_id, device
 --
@@ -19,26 +20,26 @@
 -- step_ms                   DOUBLE   median time of a step, ms
 -- compute_ms                DOUBLE   mean time of a step in which it computes, ms
 -- exposed_communication_ms  DOUBLE   in which it communicates and does not compute, ms
--- idle_ms                   DOUBLE   in which nothing runs, or only what waits, ms
--- waiting_ms                DOUBLE   mean of what it waits for others in the collectives of a step,
---                                    ms; NULL where none has a partner, as the next
--- waited_for_ms             DOUBLE   mean of what the others wait for it, each, in a step, ms
--- waited_for_steps          BIGINT   steps in which the others wait longest for it
+-- idle_ms                   DOUBLE   in which nothing runs, or only waits, ms
+-- waiting_ms                DOUBLE   mean wait for others in the collectives of a step, ms; NULL,
+--                                    like the next, if none has a partner
+-- waited_for_ms             DOUBLE   mean wait of each of the others for it in a step, ms
+-- waited_for_steps          BIGINT   steps in which it is the rank waited for longest
 -- late_start_steps          BIGINT   of these, because of a late start: see rank_waits
 -- slow_compute_steps        BIGINT   because it computed longer
--- slow_link_steps           BIGINT   because the collective before ended later on it
--- earlier_call_steps        BIGINT   because it came late from another group's collective
--- verdict                   VARCHAR  that cause of them with most steps; as the others; or cannot
---                                    tell, where no collective has a partner, or where it comes as
---                                    the others and a rank of their group is missing
--- calls                     BIGINT   collectives that the lake has of other devices too
--- unpaired_calls            BIGINT   collectives that it has of no other
--- unpaired_reason           VARCHAR  why, with their number
--- missing_reason            VARCHAR  which ranks of its groups the lake does not have; NULL where
---                                    it has all, or no call with a partner
--- clock_offset_us           DOUBLE   its clock minus that of the first rank of the group with most
---                                    calls, µs
--- clock_residual_us         DOUBLE   largest doubt about the clocks of its calls, µs
+-- slow_link_steps           BIGINT   because the previous collective ended later on it
+-- earlier_call_steps        BIGINT   because it arrived late from another group's collective
+-- verdict                   VARCHAR  the cause with the most steps; as the others; or cannot tell,
+--                                    if no collective has a partner, or if it is as the others and
+--                                    a rank of their group is missing
+-- calls                     BIGINT   collectives that the lake has from other devices too
+-- unpaired_calls            BIGINT   collectives that it has from no other
+-- unpaired_reason           VARCHAR  reasons, with their counts
+-- missing_reason            VARCHAR  which ranks of its groups the lake does not have; NULL if it
+--                                    has all, or no call with a partner
+-- clock_offset_us           DOUBLE   its clock minus that of the first rank of the group with the
+--                                    most calls, µs
+-- clock_residual_us         DOUBLE   largest uncertainty of the clocks of its calls, µs
 CREATE VIEW ranks AS
 WITH parts AS MATERIALIZED (
     SELECT

@@ -1,11 +1,11 @@
--- One row per trace that budgets are about: those of the sides given, the baseline left out; all of
--- the lake where no sides are given.
+-- One row per trace that budgets apply to: those of the given sides except the baseline; all traces
+-- of the lake if no sides are given.
 --
 -- key: trace_id
 --
 -- trace_id  VARCHAR  trace
 -- trace     VARCHAR  its name
--- run       VARCHAR  its run, NULL if it is of none
+-- run       VARCHAR  its run, NULL if it has none
 CREATE VIEW checked_traces AS
 SELECT trace_id, trace, run
 FROM traces

@@ -1,5 +1,5 @@
--- One row per comparison: the operator, or cause of idle time, whose time differs most, of those
--- that are slower or faster for certain, if any is, and what is known of why.
+-- One row per comparison: the operator, or cause of idle time, whose time differs most, among those
+-- that are significantly slower or faster if there are any, with evidence for the reason.
 --
 -- key: side, baseline
 --
@@ -8,13 +8,14 @@
 -- part            VARCHAR  part of the step
 -- category        VARCHAR  category of the work, or cause of the idle time
 -- module          VARCHAR  module; empty if unknown
--- operator        VARCHAR  operator; empty of idle time
+-- operator        VARCHAR  operator; empty for idle time
 -- before_ns       BIGINT   time in a step of the baseline, ns
 -- after_ns        BIGINT   time in a step of the side, ns
 -- change_ns       BIGINT   after minus before, ns
--- step_pct        DOUBLE   the same by the baseline's step, %
--- more_work_ns    BIGINT   of it, for more work, ns; NULL of idle and waiting time, as the next
--- slower_work_ns  BIGINT   of it, for slower work, ns
+-- step_pct        DOUBLE   the same over the baseline's step, %
+-- more_work_ns    BIGINT   part due to more work, ns; NULL, like the next, for idle and waiting
+--                          time
+-- slower_work_ns  BIGINT   part due to slower work, ns
 -- verdict         VARCHAR  verdict on it, as in comparison_terms
 -- before_calls    DOUBLE   calls in a step of the baseline
 -- after_calls     DOUBLE   calls in a step of the side
@@ -55,7 +56,7 @@ FROM leads
 JOIN works
     ON works.side = leads.side AND works.baseline = leads.baseline
     AND works.parent = leads.parent AND works.term = leads.term
--- Names with a stroke may make two operators one term.
+-- Names with a slash may make two operators one term.
 QUALIFY 1 = row_number() OVER (
     PARTITION BY leads.side, leads.baseline ORDER BY before_calls + after_calls DESC, operator
 );

@@ -1,12 +1,12 @@
--- One row per comparison and way in which work is matched: how much of either side's time it
--- matches. Idle time is left out; the rows of a comparison sum to 100 %.
+-- One row per comparison and matching level: how much of each side's time it matches. Idle time is
+-- left out; the rows of a comparison sum to 100 %.
 --
 -- key: side, baseline, matched_by
 --
 -- side        VARCHAR  side
 -- baseline    VARCHAR  side that it is compared with
--- matched_by  VARCHAR  what both sides have in common, see comparison_levels; nothing where only
---                      one side has the work
+-- matched_by  VARCHAR  what both sides have in common, see comparison_levels; nothing if only one
+--                      side has the work
 -- kinds       BIGINT   groups of work
 -- before_ns   BIGINT   time in a step of the baseline, ns
 -- after_ns    BIGINT   time in a step of the side, ns

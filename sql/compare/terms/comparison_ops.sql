@@ -1,38 +1,38 @@
--- One row per comparison and kind of work in a step: how long both sides take for it, whether that
--- is for more work or for slower work, and what of the sides was held against each other.
+-- One row per comparison and kind of work in a step: how long both sides take for it, whether the
+-- difference is due to more work or slower work, and which work of the sides was compared.
 --
--- Of work that both sides do, a time is an amount of work by the time that a unit of it takes: FLOP
--- if all of both are known, else bytes, else calls. The difference of two such products is split
--- without a rest by Shapley's value: each factor's change at the mean of the other's two values.
--- What only one side does is more work, or less.
+-- For work that both sides do, a time is an amount of work times the time per unit of it: FLOP if
+-- all are known on both sides, else bytes, else calls. The difference of two such products is split
+-- without a remainder by the Shapley value: each factor's change at the mean of the other's two
+-- values. Work that only one side does is more work, or less.
 --
 -- key: side, baseline, group_id
 --
 -- side            VARCHAR  side
 -- baseline        VARCHAR  side that it is compared with
--- group_id        UBIGINT  kinds of work that are held against each other
--- matched_by      VARCHAR  what both sides have in common, see comparison_levels; nothing where
---                          only one side has it
+-- group_id        UBIGINT  kinds of work that are compared with each other
+-- matched_by      VARCHAR  what both sides have in common, see comparison_levels; nothing if only
+--                          one side has it
 -- part            VARCHAR  compute, communication, memory, wait or idle
 -- category        VARCHAR  kernel category, kind of collective, cause of idle time; the baseline's
---                          where the sides' differ
+--                          if the sides differ
 -- module          VARCHAR  module, likewise; empty if unknown
--- operator        VARCHAR  operator, else kernel; empty of idle time
+-- operator        VARCHAR  operator, else kernel; empty for idle time
 -- shape           VARCHAR  shapes; empty if unknown
 -- before_kernel   VARCHAR  the baseline's kernel that takes most of the time; NULL without one
 -- after_kernel    VARCHAR  the side's
 -- before_calls    DOUBLE   calls in a step of the baseline
 -- after_calls     DOUBLE   calls in a step of the side
--- work_unit       VARCHAR  what the work is measured in: flop, bytes or calls; NULL of idle time
+-- work_unit       VARCHAR  unit of the work: flop, bytes or calls; NULL for idle time
 -- before_work     DOUBLE   work in a step of the baseline, in that unit
 -- after_work      DOUBLE   work in a step of the side
 -- before_ns       BIGINT   time in a step of the baseline, ns
 -- after_ns        BIGINT   time in a step of the side, ns
 -- change_ns       BIGINT   after minus before, ns
--- more_work_ns    BIGINT   of that, for a change of the amount of work, ns; NULL of idle and
+-- more_work_ns    BIGINT   part due to the change of the amount of work, ns; NULL for idle and
 --                          waiting time
--- slower_work_ns  BIGINT   of that, for a change of the time that a unit of work takes, ns; NULL
---                          likewise
+-- slower_work_ns  BIGINT   part due to the change of the time per unit of work, ns; NULL in the
+--                          same cases
 CREATE VIEW comparison_ops AS
 WITH paired AS (
     SELECT

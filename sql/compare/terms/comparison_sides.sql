@@ -1,13 +1,14 @@
 -- One row per side of a comparison and trace of it: those of given_sides, else the runs, and traces
--- of none, that were set a baseline (`tracelake set TRACE baseline=OTHER`), and those baselines.
+-- without a run, that have a baseline set (`tracelake set TRACE baseline=OTHER`), and those
+-- baselines.
 --
 -- key: side, trace_id
 --
--- side      VARCHAR  name of the side; a run, or a trace of none, where no sides are given
+-- side      VARCHAR  name of the side; a run, or a trace without one, if no sides are given
 -- trace_id  VARCHAR  trace
 -- trace     VARCHAR  its name
--- unit      VARCHAR  what repeats: the run that the trace is of, else the trace. Ranks of a run are
---                    measured together, runs are independent
+-- unit      VARCHAR  the replicate: the trace's run, else the trace. Ranks of a run are measured
+--                    together, runs are independent
 CREATE VIEW comparison_sides AS
 SELECT DISTINCT given.side, own.trace_id, own.trace, coalesce(own.run, own.trace_id) AS unit
 FROM given_sides AS given

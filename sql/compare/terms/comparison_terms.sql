@@ -1,5 +1,5 @@
--- One row per comparison, group of work and level of the waterfall: the term that it is part of.
--- A term's name is its path from the part of the step down, so that it is one of its own.
+-- One row per comparison, group of work and level of the waterfall: the term that it is part of. A
+-- term's name is its path from the part of the step down, so that it is unique.
 CREATE VIEW _group_terms AS
 SELECT side, baseline, group_id, part, level, depth, parent, term, name
 FROM (
@@ -24,8 +24,8 @@ CROSS JOIN LATERAL (
         )
 ) AS levels (level, depth, parent, term, name);
 
--- One row per comparison, side of it (before or after) and term: the variance of its mean time, by
--- how much it differs between the replicates of the side, see _side_blocks.
+-- One row per comparison, side of it (before or after) and term: the variance of its mean time,
+-- from its spread over the replicates of the side, see _side_blocks.
 CREATE VIEW _term_noise AS
 WITH valued AS (
     SELECT
@@ -49,7 +49,7 @@ summed AS (
     JOIN _side_sizes AS sizes ON sizes.side = if(is_after, valued.side, baseline)
     GROUP BY valued.side, baseline, is_after, level, parent, term
 )
--- In a replicate without it a term takes no time.
+-- A term missing from a replicate takes 0 time there.
 SELECT
     side, baseline, is_after, level, parent, term,
     (
@@ -59,16 +59,16 @@ SELECT
 FROM summed;
 
 -- One row per comparison and term of its waterfall: how much longer or shorter a part of a step
--- takes than in the baseline, why, and whether that is real.
+-- takes than in the baseline, why, and whether the difference is significant.
 --
--- A step is its parts, a part its categories, a category its modules, a module its operators: the
--- rows of a level sum to their parent's times, differences and splits exactly, in whole ns. Times
--- are exclusive, see step_costs: nothing counts twice. They are of one device in one step: the mean
--- over the steps, devices and runs of a side.
+-- A step is split into parts, a part into categories, a category into modules, a module into
+-- operators: the rows of a level sum to their parent's times, differences and splits exactly, in
+-- whole ns. Times are exclusive, see step_costs: nothing counts twice. They are per device and
+-- step: the mean over the steps, devices and runs of a side.
 --
--- Noise is what differs between the runs of a side or, if it is one run, between blocks of its
--- steps. The interval is Student's, by Welch, over all terms of a level together: of comparisons of
--- what did not change, at most 5 of 100 have any term of a level that is called slower or faster.
+-- Noise is the spread between the runs of a side or, if it has one run, between blocks of its
+-- steps. The interval is Student's, by Welch, over all terms of a level together: in at most 5 of
+-- 100 comparisons without a change is any term of a level called slower or faster.
 --
 -- stored: in memory
 --
@@ -78,25 +78,25 @@ FROM summed;
 -- baseline        VARCHAR  side that it is compared with
 -- level           VARCHAR  step, part, category, module or operator
 -- parent          VARCHAR  the term of the level above that it is part of; NULL for the step
--- term            VARCHAR  term: the names from the part down, / between
+-- term            VARCHAR  term: the names from the part down, joined by /
 -- place           BIGINT   its place in the waterfall: below its parent, largest difference first
--- name            VARCHAR  the last of these names; empty where it is unknown
+-- name            VARCHAR  the last of these names; empty if unknown
 -- before_ns       BIGINT   time in a step of the baseline, ns
 -- after_ns        BIGINT   time in a step of the side, ns
 -- change_ns       BIGINT   after minus before, ns
--- more_work_ns    BIGINT   of that, because there is more work, or less, ns; NULL of idle and
---                          waiting time, and of the step; see comparison_ops
--- slower_work_ns  BIGINT   of that, because the work is slower, or faster, ns; NULL likewise
--- ci_low_ns       BIGINT   lower end of the interval in which the difference lies, ns; NULL where a
+-- more_work_ns    BIGINT   part due to more work, or less, ns; NULL for idle and waiting time, and
+--                          for the step; see comparison_ops
+-- slower_work_ns  BIGINT   part due to slower work, or faster, ns; NULL in the same cases
+-- ci_low_ns       BIGINT   lower end of the confidence interval of the difference, ns; NULL if a
 --                          side has one replicate
 -- ci_high_ns      BIGINT   its upper end, ns
--- detectable_ns   BIGINT   the smallest difference that would not have been called the same, ns
+-- detectable_ns   BIGINT   the smallest difference that would be detected, ns
 -- matched_pct     DOUBLE   share of both sides' time whose work has a match on the other side, see
---                          comparison_levels, %; NULL of idle time
--- verdict         VARCHAR  slower or faster; same within so many percent of before: no larger
---                          change is hidden in the noise; too noisy to tell, and plus or minus how
---                          much, where that is more than half of before (of after, where
---                          before is 0); cannot tell: one step, where a side has one replicate
+--                          comparison_levels, %; NULL for idle time
+-- verdict         VARCHAR  slower or faster; same within a percentage of before: no larger change
+--                          is hidden in the noise; too noisy to tell, with the margin, if that is
+--                          more than half of before (of after, if before is 0); cannot tell: one
+--                          step, if a side has one replicate
 CREATE VIEW comparison_terms AS
 WITH RECURSIVE summed AS (
     SELECT
@@ -130,7 +130,7 @@ judged AS (
         s.side, s.baseline, s.level, s.depth, s.parent, s.term, s.name, s.before_ns, s.after_ns,
         s.more_work_ns, s.work_ns, s.matched_ns, sqrt(before_var + after_var) AS error_ns,
         least(b.replicates, a.replicates) AS replicates,
-        -- Welch's degrees of freedom; where nothing differs, those of both sides.
+        -- Welch's degrees of freedom; if nothing varies, those of both sides.
         CAST(greatest(coalesce(floor(
             pow(before_var + after_var, 2) / nullif(
                 pow(before_var, 2) / nullif(b.replicates - 1, 0)

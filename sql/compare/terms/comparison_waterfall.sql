@@ -1,6 +1,6 @@
 -- One row per bar of a comparison's waterfall, from the baseline's step to the side's: each begins
--- where the one before ends. Between them stand the twelve categories of work whose times differ
--- most, and what is left as one bar.
+-- where the previous one ends. Between them are the twelve categories of work whose times differ
+-- most, and the rest as one bar.
 --
 -- key: side, baseline, place
 --
@@ -8,12 +8,13 @@
 -- baseline  VARCHAR  side that it is compared with
 -- place     BIGINT   place of the bar, 0 for the baseline's step
 -- bar       VARCHAR  before, term, rest or after
--- name      VARCHAR  the baseline; the term, as in comparison_terms; NULL of the rest; the side
--- terms     BIGINT   terms in the bar; NULL of a step
--- start_ns  BIGINT   where it begins, ns; 0 of a step
+-- name      VARCHAR  the baseline; the term, as in comparison_terms; NULL for the rest; the side
+-- terms     BIGINT   terms in the bar; NULL for a step
+-- start_ns  BIGINT   where it begins, ns; 0 for a step
 -- end_ns    BIGINT   where it ends, ns
--- change_ns BIGINT   end minus start, ns: of terms after minus before, of a step its time
--- verdict   VARCHAR  verdict on the term, as in comparison_terms; NULL of the baseline and the rest
+-- change_ns BIGINT   end minus start, ns: for terms after minus before, for a step its time
+-- verdict   VARCHAR  verdict on the term, as in comparison_terms; NULL for the baseline and the
+--                    rest
 CREATE VIEW comparison_waterfall AS
 WITH steps AS (
     SELECT side, baseline, before_ns, after_ns, verdict FROM comparison_terms WHERE level = 'step'

@@ -1,10 +1,10 @@
--- One row per comparison, side of it (before or after) and kind of work: what work of the other
--- side it is held against.
+-- One row per comparison, side of it (before or after) and kind of work: the work of the other side
+-- that it is compared with.
 --
--- Work is matched by what it is, the finest first (comparison_levels); what one level matches no
--- later one sees. Kinds that match share a group, which has one place in the waterfall: the
--- baseline's, so that an operator whose kernel another library counts to another category does not
--- turn up as gone here and new there.
+-- Work is matched from the finest level to the coarsest (comparison_levels); each level sees only
+-- what earlier ones left unmatched. Kinds that match share a group, which has one place in the
+-- waterfall, the baseline's, so that an operator whose new kernel belongs to another category does
+-- not show up as removed here and added there.
 --
 -- stored: in memory
 --
@@ -14,14 +14,14 @@
 -- baseline      VARCHAR  side that it is compared with
 -- is_after      BOOLEAN  the row is the side's, else the baseline's
 -- cost_id       BIGINT   kind of work, see _side_works
--- group_id      UBIGINT  kinds that are held against each other
--- matched_by    VARCHAR  what both sides have in common, see comparison_levels; nothing where the
+-- group_id      UBIGINT  kinds that are compared with each other
+-- matched_by    VARCHAR  what both sides have in common, see comparison_levels; nothing if the
 --                        other side has no such work
 -- part          VARCHAR  part of the step
 -- category      VARCHAR  category that the group is in
 -- module        VARCHAR  module that it is in; empty if unknown
--- operator      VARCHAR  operator, else kernel; of several that are matched by their category
---                        alone, that; empty of idle time
+-- operator      VARCHAR  operator, else kernel; the category for several matched only by it; empty
+--                        for idle time
 -- shape         VARCHAR  shapes; empty if unknown
 -- kernel_name   VARCHAR  kernel of this row
 -- own_operator  VARCHAR  operator of this row
@@ -49,7 +49,7 @@ WITH RECURSIVE works AS MATERIALIZED (
     FROM _side_works
 ),
 sought AS (
-    -- One level after the other, of what is not matched yet.
+    -- One level after the other, over what is not matched yet.
     SELECT
         pairs.side, baseline, works.side = pairs.side AS is_after, cost_id, keys,
         0 AS level, FALSE AS is_matched

@@ -1,12 +1,12 @@
--- One row per side of a comparison: its step beside the baseline's, whether the difference is real,
--- how much of the work could be matched, and what speaks against comparing the two.
+-- One row per side of a comparison: its step and the baseline's, whether the difference is
+-- significant, how much of the work could be matched, and reasons not to compare the two.
 --
 -- key: side, baseline
 --
 -- side                VARCHAR  side
 -- baseline            VARCHAR  side that it is compared with
--- basis               VARCHAR  what times are taken per: a steady step and its source, or the whole
---                              trace; of a side's traces, or of the two sides, all
+-- basis               VARCHAR  unit that times are per: a steady step and its source, or the whole
+--                              trace; all units if traces or sides differ
 -- traces              BIGINT   traces of the side
 -- runs                BIGINT   runs of the side; a trace without a run is one
 -- steps               BIGINT   steps of all its traces
@@ -14,18 +14,18 @@
 --                              runs, ns
 -- after_ns            BIGINT   time of a step of the side, ns
 -- change_ns           BIGINT   after minus before, ns
--- change_pct          DOUBLE   the same by before, %
--- ci_low_pct          DOUBLE   lower end of the interval that holds the difference in 95 of 100
---                              comparisons, by before, %; NULL where a side has one replicate
+-- change_pct          DOUBLE   the same over before, %
+-- ci_low_pct          DOUBLE   lower end of the interval that contains the difference in 95 of 100
+--                              comparisons, over before, %; NULL if a side has one replicate
 -- ci_high_pct         DOUBLE   its upper end, %
--- detectable_pct      DOUBLE   the smallest difference that could have been seen, by before, %
--- verdict             VARCHAR  slower, faster, same within so many percent, or that it cannot be
---                              told, see comparison_terms
--- before_matched_pct  DOUBLE   share of the baseline's time, idle time left out, whose work has a
+-- detectable_pct      DOUBLE   the smallest difference that would be detected, over before, %
+-- verdict             VARCHAR  slower, faster, same within a percentage, or undecidable, see
+--                              comparison_terms
+-- before_matched_pct  DOUBLE   share of the baseline's time, without idle time, whose work has a
 --                              match in the side's, %
 -- after_matched_pct   DOUBLE   share of the side's time whose work has a match in the baseline's, %
 -- is_comparable       BOOLEAN  both are measured in the same way
--- doubts              VARCHAR  what speaks against comparing them; NULL where nothing does
+-- doubts              VARCHAR  reasons not to compare them; NULL if there are none
 CREATE VIEW comparisons AS
 WITH matched AS (
     SELECT

@@ -1,6 +1,6 @@
 -- One row per side of a comparison and trace of it, as given: rows of the lake's own file
--- lookup/given_sides.csv and rows inserted on the open connection count alike. Where there are
--- none, the traces that were set a baseline are compared with it.
+-- lookup/given_sides.csv and rows inserted on the open connection count alike. If there are none,
+-- traces with a baseline are compared with it.
 --
 -- side   VARCHAR  name of the side
 -- trace  VARCHAR  trace, its name or id

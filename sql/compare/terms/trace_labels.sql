@@ -1,5 +1,5 @@
--- One row per trace and attribute that sides of a comparison are chosen or split by: what the
--- catalog knows of the trace, and the settings and tags that it has not.
+-- One row per trace and attribute that sides of a comparison are chosen or split by: the trace's
+-- columns in the catalog, and its other settings and tags.
 --
 -- key: trace_id, key
 --

@@ -3,9 +3,9 @@
 -- place        INTEGER  order of evaluation; the key
 -- candidate    VARCHAR  its id
 -- title        VARCHAR  its title
--- threshold    DOUBLE   value from which on it is made
--- alternative  DOUBLE   second value from which on it is made as well
--- suggestions  VARCHAR  what to try, several with a bar between them
+-- threshold    DOUBLE   value from which it is made
+-- alternative  DOUBLE   second value from which it is made as well
+-- suggestions  VARCHAR  what to try, separated by bars
 CREATE TABLE compat_candidate_rules (
     place INTEGER PRIMARY KEY,
     candidate VARCHAR NOT NULL,

@@ -1,8 +1,8 @@
 -- One row per GPU of the reference's compute simulator; the table hardware is the one to use.
 --
 -- chip         VARCHAR    its name there; the key
--- name         VARCHAR    name for people
--- aliases      VARCHAR[]  names that it takes for the GPU, in lower case
+-- name         VARCHAR    display name
+-- aliases      VARCHAR[]  names that it accepts for the GPU, in lower case
 -- bf16_tflops  DOUBLE     dense peak in BF16, TFLOP/s
 -- fp8_tflops   DOUBLE     dense peak in FP8, TFLOP/s
 -- fp4_tflops   DOUBLE     dense peak in FP4, TFLOP/s; never read there

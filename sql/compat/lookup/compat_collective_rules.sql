@@ -1,5 +1,5 @@
 -- One row per text that makes the reference's profile summary call a communication operation a
--- collective of a kind; the lowest priority that fits counts.
+-- collective of a kind; the match of lowest priority applies.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- pattern   VARCHAR  regular expression (RE2) that the name in lower case contains

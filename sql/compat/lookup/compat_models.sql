@@ -1,13 +1,13 @@
--- One row per model of the reference's compute simulator, with the dimensions it believes in. They
--- are wrong: no row agrees with the published config.json. Kept so that its figures can be made
--- again and held against those of the table models, which is the one to use.
+-- One row per model of the reference's compute simulator, with the dimensions it assumes. They are
+-- wrong: no row agrees with the published config.json. Kept so that its figures can be reproduced
+-- and compared with those of the table models, which is the one to use.
 --
--- A dimension left out is NULL; _compat_model_dims fills in what the simulator takes instead.
+-- A dimension left out is NULL; _compat_model_dims fills in the simulator's default.
 --
 -- model                      VARCHAR    its name there; the key
--- display_name               VARCHAR    name for people
+-- display_name               VARCHAR    display name
 -- source                     VARCHAR    repository that it names as the source of the dimensions
--- aliases                    VARCHAR[]  names that it takes for the model, in lower case
+-- aliases                    VARCHAR[]  names that it accepts for the model, in lower case
 -- num_layers                 BIGINT     decoder layers
 -- hidden_size                BIGINT     width of the residual stream
 -- num_heads                  BIGINT     query heads
@@ -19,7 +19,7 @@
 -- moe                        BOOLEAN    its layers route tokens to experts
 -- num_experts                BIGINT     routed experts
 -- top_k                      BIGINT     experts per token
--- num_shared_experts         BIGINT     shared experts; the simulator reads only if any
+-- num_shared_experts         BIGINT     shared experts; the simulator only checks for any
 -- shared_intermediate_size   BIGINT     inner width of all shared experts together
 -- routed_intermediate_size   BIGINT     inner width of a routed expert
 -- moe_intermediate_size      BIGINT     the same by another name, never read

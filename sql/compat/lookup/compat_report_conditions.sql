@@ -2,9 +2,9 @@
 --
 -- rule     VARCHAR  rule; with the fact the key
 -- fact     VARCHAR  fact of report_facts
--- above    DOUBLE   its value is above this; NULL: no matter
--- at_most  DOUBLE   and at most this; NULL: no matter
--- words    VARCHAR  its words are these; NULL: no matter
+-- above    DOUBLE   its value is above this; NULL: not checked
+-- at_most  DOUBLE   and at most this; NULL: not checked
+-- words    VARCHAR  its words are these; NULL: not checked
 CREATE TABLE compat_report_conditions (
     rule VARCHAR,
     fact VARCHAR,

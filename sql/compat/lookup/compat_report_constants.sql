@@ -1,5 +1,5 @@
--- One row per number that the formulas of the reference report calculate with, besides those of
--- chips and execution profiles.
+-- One row per constant in the formulas of the reference report, besides those of chips and
+-- execution profiles.
 --
 -- constant  VARCHAR  its name; the key
 -- value     DOUBLE   its value

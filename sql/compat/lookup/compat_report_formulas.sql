@@ -2,11 +2,11 @@
 --
 -- place          INTEGER  order; the key
 -- module         VARCHAR  kind of module
--- phases         VARCHAR  phases that it holds in
--- shape          VARCHAR  what goes in and out
+-- phases         VARCHAR  phases that it applies to
+-- shape          VARCHAR  shapes of its input and output
 -- formula_flop   VARCHAR  FLOP
 -- formula_bytes  VARCHAR  bytes in memory
--- note           VARCHAR  what to know of it
+-- note           VARCHAR  remark
 CREATE TABLE compat_report_formulas (
     place INTEGER PRIMARY KEY,
     module VARCHAR NOT NULL,

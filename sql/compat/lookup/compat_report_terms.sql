@@ -1,4 +1,4 @@
--- One row per term or symbol that means something else by the formulas of the reference report.
+-- One row per term or symbol with a different meaning in the formulas of the reference report.
 --
 -- term        VARCHAR  term of report_terms; with the kind the key
 -- kind        VARCHAR  its kind there

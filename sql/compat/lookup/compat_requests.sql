@@ -5,12 +5,12 @@
 -- batch         BIGINT   sequences
 -- seq_len       BIGINT   tokens of each; 1 is a decode step, more are a prefill
 -- tp            BIGINT   tensor-parallel degree
--- dp            BIGINT   data-parallel degree, which enters no formula
+-- dp            BIGINT   data-parallel degree, not used in any formula
 -- ep            BIGINT   expert-parallel degree
--- gpu           VARCHAR  GPU by its name there or an alias; another gives no MFU
+-- gpu           VARCHAR  GPU by its name there or an alias; others give no MFU
 -- dtype         VARCHAR  bf16, or another for the FP8 peak
 -- measured_ms   DOUBLE   time of a forward pass on a GPU, ms
--- per_layer_ms  DOUBLE   time of a layer, ms; goes before measured_ms
+-- per_layer_ms  DOUBLE   time of a layer, ms; takes precedence over measured_ms
 CREATE TABLE compat_requests (
     request VARCHAR PRIMARY KEY,
     model VARCHAR NOT NULL,

@@ -1,7 +1,7 @@
 -- One row per category rule of the reference analyser, for the relations that show its figures.
 --
--- profile    VARCHAR  profile whose rule it is; any for the rules that follow in all of them
--- place      INTEGER  order within the profile, from 1; the first that fits counts
+-- profile    VARCHAR  profile of the rule; any for the rules tried last in all profiles
+-- place      INTEGER  order within the profile, from 1; the first match applies
 -- category   VARCHAR  category given
 -- needle     VARCHAR  text that the kernel name contains
 -- fold_case  BOOLEAN  the name is lower-cased first

@@ -1,4 +1,4 @@
--- One row per kernel category that the reference's compute simulator knows: which operators get the
+-- One row per kernel category of the reference's compute simulator: which operators get the
 -- category's time.
 --
 -- category             VARCHAR    kernel category; the key
@@ -9,7 +9,7 @@
 -- detail_pool          VARCHAR[]  categories of operators that a summary of kernels spreads it over
 -- flow_pool            VARCHAR[]  categories of operators that a flow of kernels spreads it over
 -- pool_order           BIGINT     which pool takes its operators first
--- is_fp8               BOOLEAN    a flow of kernels holds it against the FP8 peak, whatever ran
+-- is_fp8               BOOLEAN    a flow of kernels compares it with the FP8 peak, whatever ran
 CREATE TABLE compat_timing_categories (
     category VARCHAR PRIMARY KEY,
     operator_categories VARCHAR[],

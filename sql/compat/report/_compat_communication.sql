@@ -14,7 +14,7 @@
 -- ep           BIGINT   degree of expert parallelism
 -- moved_bytes  DOUBLE   bytes of all visits to experts, on the chip or away
 -- net_bytes    DOUBLE   bytes sent to other chips
--- net_ms       DOUBLE   their least time, ms
+-- net_ms       DOUBLE   their minimum time, ms
 CREATE VIEW _compat_communication AS
 WITH moved AS (
     SELECT scenario, _compat_moved_bytes(i) AS moved_bytes

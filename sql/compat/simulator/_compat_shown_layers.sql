@@ -3,7 +3,7 @@
 -- request      VARCHAR  scenario
 -- table_ratio  BIGINT   compress ratio of the layer whose operators are listed: the first of ratio
 --                       128, else layer 0
--- flow_ratio   BIGINT   ratio of the layer that a flow of kernels is held against: the one stated
+-- flow_ratio   BIGINT   ratio of the layer that a flow of kernels is compared with: the one stated
 --                       beside the kernels, 0 where none is, else that of layer 0
 CREATE VIEW _compat_shown_layers AS
 WITH found AS (

@@ -1,5 +1,5 @@
--- One row per kernel category of a summary of kernels: what the reference's compute simulator makes
--- of its time. The lost times are in none of its tables.
+-- One row per kernel category of a summary of kernels: how the reference's compute simulator
+-- assigns its time. Lost times are in none of its tables.
 --
 -- key: request, position
 --

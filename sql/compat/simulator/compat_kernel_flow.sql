@@ -1,5 +1,5 @@
 -- One row per kernel category of a flow of kernels and operator that the reference's simulator
--- holds the category against.
+-- compares it with.
 CREATE VIEW _compat_flow_shares AS
 WITH layer_operators AS (
     SELECT
@@ -51,8 +51,8 @@ SELECT
         AS place
 FROM shared;
 
--- One row per kernel of a flow of kernels, in the order given: the reference's compute
--- simulator on it. FLOP are split by duration, so all kernels of a category come out alike:
+-- One row per kernel of a flow of kernels, in the order given: its figures from the reference's
+-- compute simulator. FLOP are split by duration, so all kernels of a category come out alike:
 -- timing_kernels is the relation to use.
 --
 -- key: request, position
@@ -64,11 +64,11 @@ FROM shared;
 -- name         VARCHAR  name of the kernel
 -- dur_us       DOUBLE   duration, µs
 -- layer_pct    DOUBLE   share of the stated time of all kernels, else of their sum
--- mapped_op    VARCHAR  operators that it is held against; NULL for overhead and what is unknown
+-- mapped_op    VARCHAR  operators that it is compared with; NULL for overhead and what is unknown
 -- flop         DOUBLE   its part of the FLOP of the largest of them on one GPU
 -- theo_us      DOUBLE   time of these at the peak, µs
 -- peak_tflops  DOUBLE   that peak
--- is_fp8       BOOLEAN  it is the FP8 peak for the category's sake
+-- is_fp8       BOOLEAN  the FP8 peak is used because of the category
 -- mfu_pct      DOUBLE   theo_us over dur_us; NULL if either is 0
 -- shape        VARCHAR  shapes of the largest operator
 CREATE VIEW compat_kernel_flow AS

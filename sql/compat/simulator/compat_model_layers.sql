@@ -1,5 +1,5 @@
--- One row per layer of a model of the reference's simulator: what it takes the layer for. A model
--- that the simulator refuses has none.
+-- One row per layer of a model of the reference's simulator: its classification of the layer. A
+-- model that the simulator rejects has none.
 --
 -- key: model, layer_id
 --

@@ -1,21 +1,21 @@
--- One row per scenario of the reference's compute simulator: FLOP of a forward pass and its MFU, as
--- the simulator has them, errors included.
+-- One row per scenario of the reference's compute simulator: FLOP of a forward pass and its MFU as
+-- the simulator computes them, errors included.
 --
 -- key: request
 --
 -- request            VARCHAR  scenario, from compat_requests
--- model              VARCHAR  model, from compat_models; NULL if it knows none of that name
+-- model              VARCHAR  model, from compat_models; NULL if it has none of that name
 -- num_layers         BIGINT   layers
 -- total_flop         HUGEINT  FLOP of the pass, of all GPUs
--- embed_flop         HUGEINT  part of what it calls the embedding: the output head for every token
+-- embed_flop         HUGEINT  part that it calls the embedding: the output head for every token
 -- layer_flop         HUGEINT  FLOP of layer 0
 -- attention_flop     HUGEINT  part of the category attention
 -- moe_ffn_flop       HUGEINT  part of the categories moe and ffn
 -- flop_gpu           DOUBLE   FLOP of the pass on one GPU
--- peak_tflops        DOUBLE   peak that it divides by; NULL if it does not know the GPU
+-- peak_tflops        DOUBLE   peak that it divides by; NULL if it does not have the GPU
 -- measured_ms        DOUBLE   time of a pass by whatever was measured, ms
 -- mfu_pct            DOUBLE   share of the peak
--- per_layer_mfu_pct  DOUBLE   the same by way of one layer: no more information
+-- per_layer_mfu_pct  DOUBLE   the same computed from one layer, so no additional information
 CREATE VIEW compat_model_mfu AS
 WITH layer_sums AS (
     SELECT

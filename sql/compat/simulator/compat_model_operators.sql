@@ -22,8 +22,8 @@ CREATE MACRO _compat_shape_text(shape, symbols) AS
     '×'
 ) || ']';
 
--- One row per scenario of the reference's simulator and compress ratio of the model's layers: what
--- the symbols of compat_operator_rules mean there.
+-- One row per scenario of the reference's simulator and compress ratio of the model's layers:
+-- values of the symbols of compat_operator_rules.
 CREATE VIEW _compat_symbols AS
 WITH kinds AS (
     SELECT model, compress_ratio, count(*) AS layers, min(layer_id) AS first_layer
@@ -44,8 +44,9 @@ JOIN kinds USING (model)
 JOIN _compat_model_dims USING (model);
 
 -- One row per operator that the reference's compute simulator counts, for a scenario and a compress
--- ratio of the model's layers. To hold against operators, which is the relation to use: the
--- simulator's attention lacks a factor of the sequence length, and it knows no key-value cache.
+-- ratio of the model's layers. Provided for comparison with operators, which is the relation to
+-- use: the simulator's attention lacks a factor of the sequence length, and it has no key-value
+-- cache.
 --
 -- key: request, compress_ratio?, op_seq
 --

@@ -1,6 +1,6 @@
 -- One row per operator of the layer that the reference's compute simulator lists, with the time
--- that it gives to the operator. Times are spread by FLOP, so that all operators of a category come
--- out alike: timing_operators, the relation to use, spreads none.
+-- that it gives to the operator. Times are spread by FLOP, so all operators of a category get the
+-- same MFU: timing_operators, the relation to use, spreads none.
 --
 -- key: request, op_seq
 --

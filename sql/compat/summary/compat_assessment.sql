@@ -1,5 +1,5 @@
--- One row per measure by which the reference's profile summary gates a change, with its verdict. It
--- is here to hold those against trace_changes, which is the relation to use.
+-- One row per measure by which the reference's profile summary gates a change, with its verdict.
+-- Provided for comparison with trace_changes, which is the relation to use.
 --
 -- `FROM compat_assessment(before, after, mode, warm-up)` with the ids of two traces. The trace
 -- as a whole fails when a row fails, warns when one warns, and else passes.
@@ -7,7 +7,7 @@
 -- metric     VARCHAR  step_median, step_p90, communication_share or stall_share
 -- before     DOUBLE   of the first trace: µs, or a share of the mode's total
 -- after      DOUBLE   of the second trace
--- change     DOUBLE   of steps in percent, NULL if the first is not above 0; of shares after
+-- change     DOUBLE   for steps in percent, NULL if the first is not above 0; for shares after
 --                     minus before
 -- threshold  DOUBLE   the change above which the verdict is not pass
 -- verdict    VARCHAR  pass, warn (shares) or fail (steps)

@@ -1,5 +1,5 @@
--- One row per optimisation candidate of the reference's profile summary, its errors included. It is
--- here to hold those against findings, which is the relation to use.
+-- One row per optimisation candidate of the reference's profile summary, its errors included.
+-- Provided for comparison with findings, which is the relation to use.
 --
 -- `FROM compat_candidates(trace_id, mode, warm-up)`: mode exclusive_per_track or
 -- exclusive_global.

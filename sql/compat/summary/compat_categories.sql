@@ -1,5 +1,5 @@
--- One row per distinct kernel name of a trace with the category that the reference analyser's rules
--- give it: the first that fits, those of the trace's profile before those of all.
+-- One row per distinct kernel name of a trace with its category by the reference analyser's rules:
+-- the first match, the rules of the trace's profile before the general ones.
 --
 -- `FROM _compat_names(trace_id)`
 CREATE MACRO _compat_names(of_trace) AS TABLE
@@ -24,7 +24,7 @@ GROUP BY names.name;
 -- One row per pass, layer and category as the reference analyser counts them, errors included: its
 -- own rules, on all kernels from an anchor up to the next.
 --
--- `FROM compat_categories(trace_id, anchor, layers, blocks per layer)`; what is NULL comes from
+-- `FROM compat_categories(trace_id, anchor, layers, blocks per layer)`; NULL arguments default to
 -- the trace's settings.
 --
 -- trace_id      VARCHAR  trace

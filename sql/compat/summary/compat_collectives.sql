@@ -1,6 +1,6 @@
 -- One row per trace and kind of collective as the reference's profile summary counts them: halves
--- count twice, devices are summed, and what computation hides counts in full. It is here to hold
--- those figures against collective_kinds, which is the relation to use.
+-- count twice, devices are summed, and what computation hides counts in full. Provided for
+-- comparison with collective_kinds, which is the relation to use.
 --
 -- key: trace_id, place
 --

@@ -1,21 +1,22 @@
--- One row per family as the reference's profile summary sums it: of its list of top operations
--- alone, so that the sums change with the length of the list.
+-- One row per family as the reference's profile summary sums it: over its list of top operations
+-- only, so that the sums change with the length of the list.
 --
 -- `FROM compat_families(trace_id, length of the list, total of the breakdown in µs)`
 --
 -- trace_id         VARCHAR  trace
--- place            BIGINT   place in its order, from 1: most own time first
+-- place            BIGINT   rank by own time, from 1
 -- family           VARCHAR  family
 -- calls            BIGINT   calls
 -- total_us         DOUBLE   sum of durations, µs
 -- exclusive_us     DOUBLE   sum of own times, µs
--- share            DOUBLE   of the larger of the breakdown's total and the list's own time, 0 to 1
+-- share            DOUBLE   share of the larger of the breakdown's total and the list's own time, 0
+--                           to 1
 -- mean_us          DOUBLE   total_us per call, µs
 -- mean_own_us      DOUBLE   exclusive_us per call, µs
 -- example          VARCHAR  the hottest operation
 -- shape            VARCHAR  most frequent shapes
--- proxy_total      DOUBLE   what it takes for floating-point operations
--- us_per_proxy     DOUBLE   own time by these, µs
+-- proxy_total      DOUBLE   its proxy for floating-point operations
+-- us_per_proxy     DOUBLE   own time over proxy_total, µs
 CREATE MACRO compat_families(of_trace, op_limit, breakdown_us) AS TABLE
 WITH listed AS (
     SELECT

@@ -1,6 +1,6 @@
 -- One row per family of operations in the lists of hottest operations of two traces, as the
--- reference's profile summary compares them: over the cut lists, what is not in a list counts as 0.
--- It is here to hold those against family_changes, which is the relation to use.
+-- reference's profile summary compares them: over the truncated lists, families missing from a list
+-- counting as 0. Provided for comparison with family_changes, which is the relation to use.
 --
 -- `FROM compat_family_changes(before, after, limit)` with the ids of two traces; its lists have
 -- 25 rows.
@@ -9,12 +9,12 @@
 -- before_us         DOUBLE   own time in the first trace, µs
 -- after_us          DOUBLE   own time in the second trace, µs
 -- change_us         DOUBLE   after minus before, µs
--- change_pct        DOUBLE   the same by before, %; NULL if that is not above 0
--- before_proxy      DOUBLE   what it takes for the work, in the first trace
+-- change_pct        DOUBLE   the same over before, %; NULL if that is not above 0
+-- before_proxy      DOUBLE   its proxy for the work, in the first trace
 -- after_proxy       DOUBLE   in the second trace
 -- time_ratio        DOUBLE   time after by time before
--- work_ratio        DOUBLE   the same for what it takes for the work
--- efficiency_ratio  DOUBLE   time_ratio by work_ratio
+-- work_ratio        DOUBLE   the same for its proxy for the work
+-- efficiency_ratio  DOUBLE   time_ratio over work_ratio
 CREATE MACRO compat_family_changes(of_before, of_after, of_limit) AS TABLE
 WITH sides AS (
     SELECT

@@ -1,15 +1,15 @@
--- One row per operation and region as the reference's profile summary puts gaps into regions.
--- It is here to hold those figures against gap_regions, which is the relation to use.
+-- One row per operation and region as the reference's profile summary assigns gaps to regions.
+-- Provided for comparison with gap_regions, which is the relation to use.
 --
--- An operation without scopes takes the most frequent ones of its name; what is called copy is
+-- An operation without scopes takes the most frequent ones of its name; operations named copy are
 -- wrapped in copy( ).
 --
 -- key: trace_id, place
 --
 -- trace_id      VARCHAR  trace
 -- place         BIGINT   place in its table, from 1; it shows 500 rows
--- payload_name  VARCHAR  operation that the gaps are put before
--- region        VARCHAR  up to four scopes, => between
+-- payload_name  VARCHAR  operation that the gaps are attributed to
+-- region        VARCHAR  up to four scopes, joined by =>
 -- gaps          BIGINT   gaps
 -- total_us      DOUBLE   their sum, µs
 -- mean_us       DOUBLE   their mean, µs

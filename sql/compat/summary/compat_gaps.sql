@@ -1,12 +1,12 @@
--- One row per operation that gaps stand before, as the reference's profile summary has it, its
--- errors included. Gaps are found on each line by itself and summed over devices.
--- It is here to hold those figures against gap_payloads, which is the relation to use.
+-- One row per operation that follows gaps, as in the reference's profile summary, errors included.
+-- Gaps are found on each line separately and summed over devices. Provided for comparison with
+-- gap_payloads, which is the relation to use.
 --
 -- key: trace_id, place
 --
 -- trace_id      VARCHAR  trace
 -- place         BIGINT   place in its table, from 1; it shows 500 rows
--- payload_name  VARCHAR  operation that the gaps are put before
+-- payload_name  VARCHAR  operation that the gaps are attributed to
 -- marker_name   VARCHAR  operation that most often ends them
 -- gaps          BIGINT   gaps
 -- total_us      DOUBLE   their sum, µs

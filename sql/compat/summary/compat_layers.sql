@@ -1,9 +1,9 @@
 -- One row per pass and layer as the reference analyser counts them, errors included.
--- It is here to hold those figures against layers, which is the relation to use.
+-- Provided for comparison with layers, which is the relation to use.
 --
--- `FROM compat_layers(trace_id, anchor, layers, blocks per layer)`; what is NULL comes from the
--- trace's settings. Each layer begins with an anchor and ends before the next layer's, wherever
--- in the layer the anchor kernel really stands. Kernels of all streams and devices are mixed. A sum
+-- `FROM compat_layers(trace_id, anchor, layers, blocks per layer)`; NULL arguments default to the
+-- trace's settings. Each layer begins with an anchor and ends before the next layer's, wherever in
+-- the layer the anchor kernel really stands. Kernels of all streams and devices are mixed. A sum
 -- beyond 64 bits is NULL.
 --
 -- trace_id         VARCHAR  trace

@@ -1,6 +1,6 @@
 -- One row per operation in the lists of hottest operations of two traces, as the reference's
--- profile summary compares them: by name, over the cut lists, what is not in a list counts as 0. It
--- is here to hold those against op_changes, which is the relation to use.
+-- profile summary compares them: by name, over the truncated lists, operations missing from a list
+-- counting as 0. Provided for comparison with op_changes, which is the relation to use.
 --
 -- `FROM compat_op_changes(before, after, limit)` with the ids of two traces; its lists have 25
 -- rows.

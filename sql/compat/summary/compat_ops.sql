@@ -1,5 +1,5 @@
--- What the reference calls the floating-point operations of one call: a number of elements, or for
--- two families a product of the largest dimensions that its shapes have.
+-- The reference's proxy for the floating-point operations of one call: a number of elements, or for
+-- two families a product of the largest dimensions of its shapes.
 CREATE MACRO _compat_proxy(family, signature) AS
 (
     WITH shapes AS (
@@ -42,7 +42,7 @@ CREATE MACRO _compat_proxy(family, signature) AS
 -- key: trace_id, place
 --
 -- trace_id        VARCHAR  trace
--- place           BIGINT   place in its order, from 1: most own time first; it shows 25
+-- place           BIGINT   rank by own time, from 1; it shows 25
 -- name            VARCHAR  name
 -- canonical_name  VARCHAR  name without its leading % and its trailing number
 -- category        VARCHAR  compute, communication or stall
@@ -54,7 +54,7 @@ CREATE MACRO _compat_proxy(family, signature) AS
 -- shape           VARCHAR  most frequent shapes
 -- source          VARCHAR  most frequent source line
 -- tf_op           VARCHAR  most frequent framework path
--- proxy           DOUBLE   mean of what it takes for floating-point operations of a call
+-- proxy           DOUBLE   mean of its proxy for floating-point operations of a call
 CREATE VIEW compat_ops AS
 WITH variants AS (
     SELECT

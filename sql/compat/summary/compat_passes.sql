@@ -1,7 +1,7 @@
 -- One row per pass as the reference analyser counts them, errors included.
--- It is here to hold those figures against passes, which is the relation to use.
+-- Provided for comparison with passes, which is the relation to use.
 --
--- `FROM compat_passes(trace_id, anchor, layers, blocks per layer)`; what is NULL comes from the
+-- `FROM compat_passes(trace_id, anchor, layers, blocks per layer)`; NULL arguments default to the
 -- trace's settings. The first anchor of the file opens pass 0; the last pass of a file is lost
 -- unless one more anchor follows it.
 --
@@ -13,7 +13,7 @@
 -- avg_layer_us    DOUBLE   that duration per layer
 -- first_layer_ns  BIGINT   wall time of layer 0
 -- note            VARCHAR  cold-start, steady-state, growing with the factor; NULL: none of these
--- chosen          BOOLEAN  the pass it goes into: the first but pass 0 whose layer 0 takes 8 ms
+-- chosen          BOOLEAN  the pass it selects: the first after pass 0 whose layer 0 takes 8 ms
 CREATE MACRO compat_passes(of_trace, of_anchor, of_layers, of_blocks) AS TABLE
 WITH spans AS (
     SELECT

@@ -1,15 +1,15 @@
 -- One row per region as the reference's profile summary lists them: every prefix of every path,
--- summed over devices, without those that one region inside takes all the time of.
+-- summed over devices, except those whose time is all in one inner region.
 --
 -- key: trace_id, place
 --
 -- trace_id      VARCHAR  trace
--- place         BIGINT   place in its order, from 1: most time first
--- path          VARCHAR  scopes, => between
+-- place         BIGINT   rank by time, from 1
+-- path          VARCHAR  scopes, joined by =>
 -- depth         BIGINT   scopes in the path
 -- calls         BIGINT   operations
 -- inclusive_us  DOUBLE   own time of these, µs
--- exclusive_us  DOUBLE   own time of those with just this path, µs
+-- exclusive_us  DOUBLE   own time of those with exactly this path, µs
 -- root_pct      DOUBLE   share of the path's first scope: 100 for each of these
 CREATE VIEW compat_regions AS
 WITH paths AS (

@@ -1,10 +1,10 @@
 -- One row per class of steady steps as the reference's profile summary finds them, over all
 -- programs at once.
--- It is here to hold those figures against step_classes, which is the relation to use.
+-- Provided for comparison with step_classes, which is the relation to use.
 --
 -- `FROM compat_step_classes(trace_id, warm-up)`. The logarithms of the durations are split by
--- repeated means: two centres, at first the smallest and the largest, move to the mean of what is
--- nearer to them, at most 40 times.
+-- repeated means: two centres, initially the smallest and the largest, move to the mean of the
+-- values nearest to them, at most 40 times.
 --
 -- trace_id             VARCHAR  trace
 -- step_class           VARCHAR  typical, light or heavy
@@ -12,10 +12,10 @@
 -- fraction             DOUBLE   part of the steady steps
 -- mean_us              DOUBLE   mean duration, µs
 -- median_us            DOUBLE   median, µs
--- p90_us               DOUBLE   9 of 10 take no longer, interpolated, µs
+-- p90_us               DOUBLE   90th percentile, interpolated, µs
 -- min_us               DOUBLE   shortest, µs
 -- max_us               DOUBLE   longest, µs
--- representative_step  BIGINT   number of the step nearest to the median, of several the lowest
+-- representative_step  BIGINT   number of the step nearest to the median, the lowest on a tie
 -- period               BIGINT   of heavy steps, the most frequent distance between numbers
 CREATE MACRO compat_step_classes(of_trace, of_warm_up) AS TABLE
 WITH RECURSIVE steady AS (

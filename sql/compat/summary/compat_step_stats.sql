@@ -1,15 +1,14 @@
--- One row per choice of steps, all or steady, with their statistics as the reference's profile
--- summary gives them.
--- It is here to hold those figures against step_summary, which is the relation to use.
+-- One row per selection of steps, all or steady, with their statistics as in the reference's
+-- profile summary. Provided for comparison with step_summary, which is the relation to use.
 --
 -- `FROM compat_step_stats(trace_id, warm-up)`
 --
 -- trace_id   VARCHAR  trace
 -- scope      VARCHAR  all or steady
 -- steps      BIGINT   steps
--- mean_us    DOUBLE   mean duration, µs; NULL without a step, like those that follow
+-- mean_us    DOUBLE   mean duration, µs; this and the next ones are NULL without a step
 -- median_us  DOUBLE   median, µs
--- p90_us     DOUBLE   9 of 10 take no longer, interpolated, µs
+-- p90_us     DOUBLE   90th percentile, interpolated, µs
 -- min_us     DOUBLE   shortest, µs
 -- max_us     DOUBLE   longest, µs
 CREATE MACRO compat_step_stats(of_trace, of_warm_up) AS TABLE

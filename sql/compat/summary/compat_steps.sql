@@ -1,9 +1,9 @@
 -- One row per step number as the reference's profile summary finds steps: on lines named Steps,
--- else in the host's annotations named train. All devices and hosts in one mean.
--- It is here to hold those figures against step_times, which is the relation to use.
+-- else in the host's annotations named train. All devices and hosts are averaged together. Provided
+-- for comparison with step_times, which is the relation to use.
 --
--- `FROM compat_steps(trace_id, warm-up)`: steps of a lower number than warm-up are not steady;
--- the reference's default is 5.
+-- `FROM compat_steps(trace_id, warm-up)`: steps numbered below warm-up are not steady; the
+-- reference's default is 5.
 --
 -- trace_id     VARCHAR  trace
 -- step_number  BIGINT   number

@@ -1,9 +1,9 @@
 -- One row per trace, mode and category of the reference's profile summary, its errors included: all
 -- devices in one total.
--- It is here to hold those figures against time_breakdown, which is the relation to use.
+-- Provided for comparison with time_breakdown, which is the relation to use.
 --
--- Mode exclusive_per_track adds the own times of all events on all lines but those named Steps: the
--- operations, their modules and the waiting threads. Mode exclusive_global counts each moment
+-- Mode exclusive_per_track adds the own times of all events on all lines except those named Steps:
+-- the operations, their modules and the waiting threads. Mode exclusive_global counts each moment
 -- between the first and the last computing event as communication if any device communicates, else
 -- as compute if any computes; the rest it calls stall.
 --

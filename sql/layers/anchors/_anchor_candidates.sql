@@ -25,7 +25,7 @@ profiled AS (
     LEFT JOIN (SELECT DISTINCT trace_id FROM _pass_rhythms) AS r ON r.trace_id = s.trace_id
     WHERE
         p.anchor_pattern IS NOT NULL
-        -- All patterns there are, for nothing: without attention only a count of layers helps.
+        -- All patterns, since nothing narrows them: without attention only a count of layers helps.
         AND (p.profile = s.profile OR s.num_layers IS NOT NULL OR r.trace_id IS NOT NULL)
 ),
 rules AS (
@@ -39,17 +39,17 @@ SELECT
     blocks_per_layer, string_split(half_labels, ',') AS half_labels, num_layers, default_layers
 FROM rules;
 
--- One row per trace, rank, device and anchor pattern that occurs there: on which stream, how often.
--- Patterns meet each distinct kernel name once, never the events. The stream is the one that spends
--- most time in anchors. Copies and fills of memory are no anchors. What the kernels themselves
--- suggest comes last: each norm, its variants taken together, and the kernels that open the
--- attention. Variants have their families apart: the norms of queries and
--- keys are another instance of the same template, and no variant.
+-- One row per trace, rank, device and anchor pattern that occurs there: its stream and count.
+-- Patterns are matched once per distinct kernel name, never on events. The stream is the one that
+-- spends the most time in anchors. Copies and fills of memory are not anchors. Candidates from the
+-- kernels themselves come last: each norm, with its variants, and the kernels that open the
+-- attention. Variants have separate families: the norms of queries and keys are another instance of
+-- the same template, not a variant.
 --
 -- stored: per trace
 --
 -- trace_id          VARCHAR    trace
--- series            VARCHAR    the model, empty where the trace has one alone
+-- series            VARCHAR    the model, empty if the trace has only one
 -- device            INTEGER    device
 -- stream            BIGINT     stream with most anchor time
 -- preference        INTEGER    lowest is tried first
@@ -59,10 +59,10 @@ FROM rules;
 -- anchor_count      BIGINT     their occurrences on that stream
 -- role              VARCHAR    begin, inside or end of its block
 -- blocks_per_layer  INTEGER    anchors per layer, as given or usual for the category
--- is_fixed          BOOLEAN    that number is given, no other may be tried
+-- is_fixed          BOOLEAN    that number is given, so no other is tried
 -- half_labels       VARCHAR[]  label of each block of a layer, NULL: the usual ones
 -- num_layers        INTEGER    layers of the model, NULL if unknown
--- default_layers    INTEGER    layers the profile supposes
+-- default_layers    INTEGER    layers that the profile assumes
 -- is_spare          BOOLEAN    only shown: the user named another anchor
 CREATE VIEW _anchor_candidates AS
 WITH names AS (
@@ -75,7 +75,7 @@ WITH names AS (
     GROUP BY trace_id, series, device, stream, name
 ),
 trace_names AS (
-    -- Compilers give each kernel a name of its own; among those only the category finds anchors.
+    -- Compilers give each kernel its own name; among those only the category finds anchors.
     SELECT
         n.trace_id, n.name, bool_or(r.category IS NOT NULL) OR sum(n.kernel_count) > 1 AS is_likely
     FROM names AS n
@@ -135,7 +135,7 @@ matches AS (
     FROM families
 ),
 known AS (
-    -- What a profile knows of the user's anchor, where its category has no role.
+    -- The profile's data for the user's anchor, if its category has no role.
     SELECT
         s.trace_id, arg_min(p.role, p.priority) AS role,
         arg_min(p.blocks_per_layer, p.priority) AS blocks_per_layer

@@ -1,5 +1,5 @@
 -- One row per trace, rank, device and anchor pattern that occurs there: how its anchors and the
--- attention kernels take turns. A layer has one attention, so anchors per block with attention are
+-- attention kernels alternate. A layer has one attention, so anchors per block with attention are
 -- anchors per layer, whatever the number of layers.
 CREATE VIEW _anchor_rhythms AS
 WITH names AS (
@@ -60,19 +60,18 @@ LEFT JOIN _pass_rhythms AS p
     AND p.device = t.device
 GROUP BY t.trace_id, t.series, t.device, t.preference;
 
--- One row per trace, rank, device and anchor pattern that occurs there: how well it explains
--- passes of so many layers, and which pattern is chosen.
--- A pass has blocks_per_layer * N anchors, or one more: a closing final norm where the anchor
--- begins its block, an opening all-reduce of the embedding where it ends it. The first pattern with
--- a whole pass wins, and of its pass lengths the one that divides the count; where none does, what
--- is left over is reported. A pattern that nobody named wins only by dividing the count.
--- Attention decides before counts: the anchors that go with one are blocks_per_layer. And it is
--- in the first half of a layer: an anchor that ends a half before it is the embedding's; where no
--- anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
--- The number of layers is the user's, else that of the modules, else that of the rhythm; a config's
--- yields to a rhythm whose breaks are sure and whose passes are a part of it: a rank of a pipeline
--- has some layers, and attention is in some where others do without. Anchors before the first break
--- belong to a pass that began before the capture.
+-- One row per trace, rank, device and anchor pattern that occurs there: how well it explains passes
+-- of a number of layers, and which pattern is chosen. A pass has blocks_per_layer * N anchors, or
+-- one more: a closing final norm where the anchor begins its block, an opening all-reduce of the
+-- embedding where it ends it. The first pattern with a whole pass wins, with the pass length that
+-- divides the count; if none does, the remainder is reported. A detected pattern wins only if it
+-- divides the count. Attention takes precedence over counts: the number of anchors per attention is
+-- blocks_per_layer. And it is in the first half of a layer: an anchor that ends a half before it is
+-- the embedding's; if no anchor begins a half before it, the pass's first norm is a kernel that the
+-- pattern misses. The number of layers is the user's, else that of the modules, else that of the
+-- rhythm; a config's yields to a rhythm whose breaks are sure and whose passes are a part of it: a
+-- pipeline rank has some of the layers, and only some layers may have attention. Anchors before the
+-- first break belong to a pass that began before the capture.
 --
 -- stored: per trace
 --
@@ -118,8 +117,8 @@ counted AS (
             END AS num_layers
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors,
-        -- Half an anchor over two layers is the final norm's where anchors begin a half; where they
-        -- end one, the capture ends before the last.
+        -- Half an anchor over two layers is the final norm's if anchors begin a half; if they end
+        -- one, the capture ends before the last.
         CASE c.role
             WHEN 'begin' THEN ceil(c.anchor_count / a.attention_blocks - 0.5)
             ELSE round(c.anchor_count / a.attention_blocks)
@@ -140,7 +139,7 @@ sized AS (
         CASE
             WHEN c.series = ''
                 THEN coalesce(c.num_layers, m.num_layers, p.num_layers, c.default_layers)
-            -- Of several models the user's number is that of the one it fits.
+            -- With several models, the user's number applies to the one it fits.
             ELSE coalesce(m.num_layers, p.num_layers, c.num_layers, c.default_layers)
         END AS pass_layers,
         coalesce(c.num_layers, m.num_layers, p.num_layers) IS NOT NULL AS is_counted,
@@ -207,10 +206,10 @@ ranked AS (
             ELSE anchor_count <= attentions * beats AND blocks = attentions
         END, TRUE)
             AND (NOT has_breaks OR coalesce(extra = break_anchors - blocks, TRUE))
-            -- A known pattern may count otherwise in another engine.
+            -- A known pattern may have another count in another engine.
             AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
         blocks <> blocks_per_layer AS is_correction,
-        -- Of the names of attention those of all layers are wanted, not those of some.
+        -- Only names of attention that occur in all layers are used.
         coalesce(role = 'inside' AND anchor_count < attentions * beats AND bool_or(
             role = 'inside' AND anchor_count = attentions * beats
         ) OVER (PARTITION BY trace_id, series, device), FALSE) AS is_in_some

@@ -1,11 +1,11 @@
 -- One row per layer of a program with layers: how many operations it begins before its anchor and,
 -- of the last one, how many it ends after it.
--- Walk back from the first anchor. An operation is known when as many of its family stand before
--- most other anchors, in the same order; the walk ends where the others have a product that layer 0
--- lacks. The last known one opens layer 0, and its counterpart every later layer. No layer opens
--- with a collective, for that one sums the embedding: then what follows it does, be it another
--- kernel than in later layers, as the first norm has no residual input. The counterpart of what
--- ends a layer ends the last one.
+-- Walk back from the first anchor. An operation matches if equally many of its family precede most
+-- other anchors, in the same order; the walk ends where the others have a product that layer 0
+-- lacks. The last match opens layer 0, and its counterpart every later layer. No layer opens with a
+-- collective, since that one sums the embedding: then the next operation does, even if it is
+-- another kernel than in later layers, as the first norm has no residual input. The counterpart of
+-- the operation that ends a layer ends the last one.
 CREATE VIEW _program_edges AS
 WITH anchors_of AS (
     SELECT trace_id, device, program, run_id, seq, layer_id, num_layers
@@ -78,7 +78,8 @@ reached AS (
     WHERE is_reached
     GROUP BY trace_id, device, program
 ),
--- A layer does not begin with a product: the light operation before it, behind a heavy one, does.
+-- A layer does not begin with a product, but with the light operation before it that follows a
+-- heavy one.
 normed AS (
     SELECT
         r.trace_id, r.device, r.program, r.steps + 1 AS steps, u.steps AS usual_steps,
@@ -214,13 +215,13 @@ ASOF LEFT JOIN starts AS s
 
 -- One row per kernel of the anchors' stream: the layer that the anchors put it into, if any. Of an
 -- Ascend device with attention, and of the runs of a compiled program with layers, all kernels are
--- here, by rules of their own.
--- An open block holds a half and what surrounds the pass. It is cut where the half's outermost
--- kernel stands in the other layers of its kind, of its pass first: at the kernel of that name (any
--- norm for a norm) nearest to the half's usual length, or at the usual length itself where there is
--- none or it leaves too little, as where compilers give the last layer's end another name. Without
--- one, or when the half is far shorter than the others, the capture begins or ends within it. Where
--- calls of the model part passes, a half ends with its call and may be shorter.
+-- here, by their own rules. An open block holds a half and what surrounds the pass. It is cut where
+-- the half's outermost kernel stands in the other layers of its kind, of its pass first: at the
+-- kernel of that name (any norm for a norm) nearest to the half's usual length, or at the usual
+-- length itself where there is none or it leaves too little, as where compilers give the last
+-- layer's end another name. Without one, or when the half is far shorter than the others, the
+-- capture begins or ends within it. If calls of the model separate passes, a half ends with its
+-- call and may be shorter.
 --
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty where the trace has one alone

@@ -1,9 +1,9 @@
--- One row per anchor of an Ascend device: what lies between the anchor before it and itself, and
--- whether that parts two passes or belongs to one layer. A head or sampling kernel, what stages of
--- a pipeline exchange, another step of the profiler, or another run of ascending starts in the file
--- parts passes, unless it stands between most anchors; so does a long idle time, if there are more
--- norms than between two layers (the final one) or nothing else separates passes. Where layers have
--- norms, anchors with no norm between them are of one layer: chunks of a long prompt.
+-- One row per anchor of an Ascend device: what lies between the previous anchor and itself, and
+-- whether that separates two passes or belongs to one layer. A head or sampling kernel, what stages
+-- of a pipeline exchange, another step of the profiler, or another run of ascending starts in the
+-- file separates passes, unless it is between most anchors; so does a long idle time, if there are
+-- more norms than between two layers (the final one) or nothing else separates passes. Where layers
+-- have norms, anchors with no norm between them are of one layer: chunks of a long prompt.
 CREATE VIEW _ascend_stretches AS
 WITH said_steps AS (
     SELECT a.trace_id, a.kernel_id, a.step_id, r.block
@@ -105,7 +105,7 @@ WHERE kernel_id IS NOT NULL;
 -- pass_id       BIGINT   pass, from 0
 -- layer_id      BIGINT   layer, from 0
 -- num_layers    INTEGER  layers of a complete pass
--- is_agreed     BOOLEAN  that number is known, and not only the best guess
+-- is_agreed     BOOLEAN  that number is known, not just the best guess
 -- begins_layer  BOOLEAN  it is the first anchor of its layer
 -- is_missed     BOOLEAN  the run began before the capture
 -- is_staged     BOOLEAN  what stages of a pipeline exchange begins and ends passes of the device
@@ -156,7 +156,7 @@ measured AS (
         z.*, e.num_layers, e.is_agreed, e.given,
         z.layers = e.num_layers AS is_whole,
         z.layers * 4 <= e.num_layers AND z.run > 0 AS is_short,
-        -- One run more follows, so it ends with a pass's end.
+        -- Another run follows, so it ends at the end of a pass.
         z.run = 0 AND NOT z.has_head AND z.run_count > 1 AS is_missed,
         z.layers > e.num_layers AND (
             e.given IS NOT NULL OR (e.is_agreed AND z.layers % e.num_layers = 0)

@@ -1,6 +1,6 @@
 -- One row per kernel of an Ascend device that runs attention, with what it marks in a forward pass.
 -- Attention counts on the stream that runs most of it, norms too; all other streams, and the
--- collectives, whose rows name no stream, are the same device's and stand in the same order of
+-- collectives, whose rows name no stream, belong to the same device and are ordered by the same
 -- time. Devices whose anchor the user named are not here.
 --
 -- stored: per ascend trace

@@ -1,7 +1,7 @@
 -- One row per kernel of an Ascend device that runs attention: the layer it belongs to, or the part
 -- of a pass outside the layers. Kernels of other streams, and collectives, are where they start.
--- Where attention runs backward too, anchors alone do not show which kernels are of which layer,
--- and which of them run backward: no kernel is in a layer then.
+-- If attention also runs backward, anchors alone do not show which kernels belong to which layer
+-- and which run backward: then no kernel is in a layer.
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL if unknown
 -- device        INTEGER  device
@@ -51,7 +51,7 @@ runs AS (
     FROM _ascend_runs
     WINDOW lane AS (PARTITION BY trace_id, device ORDER BY run_id)
 ),
--- Of several cuts at one place the last in this order counts.
+-- Of several cuts at one place, the last in this order applies.
 cuts AS (
     SELECT
         trace_id, device, end_seq + 1 AS seq, 0 AS place,

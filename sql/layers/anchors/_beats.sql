@@ -1,7 +1,7 @@
 -- One row per kernel of the stream that does most of a device's work, counted in beats: a beat
 -- begins with the attention of a layer and lasts until the next one's. Attention kernels belong to
 -- one beat while no matrix product and no collective comes between them: split attention and its
--- merge, or two variants that layers take turns with, count once.
+-- merge, or two variants that layers alternate between, count once.
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty where the host shows one alone or none
 -- device        INTEGER  device
@@ -19,7 +19,7 @@
 -- begins_beat   BOOLEAN  it is the first attention kernel of its beat
 CREATE VIEW _beats AS
 WITH played AS (
-    -- One number for all that parts the windows is narrower to sort by.
+    -- One number for all partition keys is narrower to sort by.
     SELECT
         hash(k.series, k.device) AS lane_id,
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
@@ -39,7 +39,7 @@ streams AS (
     HAVING bool_or(is_attention)
 ),
 busiest AS (
-    -- The least of all numbers has no negative.
+    -- The minimum integer has no negation.
     SELECT trace_id, series, device, arg_max(stream, (sum_ns, -1 - stream)) AS stream
     FROM streams
     GROUP BY trace_id, series, device

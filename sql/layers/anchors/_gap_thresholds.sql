@@ -1,10 +1,10 @@
--- One row per Ascend device with attention: the idle time from which on two kernels are not of one
--- pass. Sorted by length, the idle times of the attention's stream jump somewhere from what is
--- usual within a pass to what parts two: in the middle of the widest jump, as a ratio, is the
--- limit. Where none jumps five-fold up to a millisecond or more, it is far above what is usual.
+-- One row per Ascend device with attention: the idle time that separates two passes. Sorted by
+-- length, the idle times of the attention's stream jump from those within a pass to those between
+-- two: the limit is in the middle of the widest jump, as a ratio. If there is no five-fold jump to
+-- a millisecond or more, the limit is far above the usual idle times.
 -- trace_id      VARCHAR  trace
 -- device        INTEGER  device
--- threshold_ns  BIGINT   longer idle times part passes
+-- threshold_ns  BIGINT   longer idle times separate passes
 CREATE VIEW _gap_thresholds AS
 WITH pauses AS (
     SELECT

@@ -1,9 +1,9 @@
 -- One row per device operation whose layer is sought by an anchor's name, on the stream where it is
--- sought, with the model as far as the host shows it. Where it shows several, what none of them
--- launched is not here. Attention of Ascend devices needs no name, nor do programs whose runs the
--- trace shows: their devices are not here. Collectives of the others have no stream in their rows,
--- or that of a helper, and a name for each call: they are sought by their type, on the stream that
--- spends most time in attention, or else in anything. A softmax that is attention written out
+-- sought, with the model as far as the host shows it. If it shows several, operations that none of
+-- them launched are left out. Attention of Ascend devices needs no name, nor do programs whose runs
+-- the trace shows: their devices are left out. Collectives of the others have no stream in their
+-- rows, or that of a helper, and a name for each call: they are sought by their type, on the stream
+-- that spends the most time in attention, or else in anything. A softmax of unfused attention
 -- counts as attention, under a name that no other softmax has; a clamp from below is a ReLU.
 -- Attention that runs backward marks no layer.
 -- trace_id        VARCHAR  trace

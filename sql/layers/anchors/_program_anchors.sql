@@ -1,10 +1,10 @@
 -- One row per anchor of a program that holds a fixed number of equal stretches: its layers.
--- What occurs N times in a run may mark N layers. It does where the stretches from one to the next
--- hold the same: a family is regular when most stretches have as many of it, and the regular ones,
--- a product among them, take most of the time; program_layer_limits has the limits. Attention is
--- tried first, of the rest what occurs most often. One run stands for all of its program, the first
--- of usual length: they execute the same instructions. Runs in which the anchors are not N are no
--- passes.
+-- An operation that occurs N times in a run may mark N layers. It does if the stretches from one to
+-- the next have the same contents: a family is regular if most stretches have equally many of it,
+-- and the regular ones, including a product, take most of the time; program_layer_limits has the
+-- limits. Attention is tried first, then the most frequent operations. One run represents its
+-- program, the first of usual length, since all execute the same instructions. Runs without N
+-- anchors are not passes.
 --
 -- stored: per trace
 --
@@ -51,7 +51,7 @@ sample AS MATERIALIZED (
     SEMI JOIN samples AS s
         ON s.trace_id = o.trace_id AND s.device = o.device AND s.run_id = o.run_id
 ),
--- Of the families that occur equally often the one with most time is tried.
+-- Of the families that occur equally often, the one with the most time is tried.
 candidates AS (
     SELECT trace_id, device, program, anchor_count, arg_max(family, (sum_ns, family)) AS anchor
     FROM (
@@ -117,7 +117,7 @@ chosen AS (
     HAVING
         bool_or(is_regular AND is_product)
         AND sum(inner_ns) FILTER (is_regular) >= any_value(equal_time) * sum(inner_ns)
-        -- Of so many layers one begins before the first anchor and ends after the last.
+        -- With this number of layers, one begins before the first anchor and ends after the last.
         AND sum(inner_ns) * anchor_count / (anchor_count - 1)
             >= any_value(run_time) * sum(sum_ns)
     QUALIFY row_number() OVER (

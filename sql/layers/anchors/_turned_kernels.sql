@@ -15,5 +15,5 @@ FROM kernels AS k
 ASOF JOIN _model_turns AS t
     ON t.trace_id = k.trace_id AND t.device = k.device AND t.from_ns <= k.start_ns
 LEFT JOIN _called_kernels AS c ON c.trace_id = k.trace_id AND c.kernel_id = k.kernel_id
--- What no model launched stays so.
+-- Operations that no model launched stay unassigned.
 WHERE c.kernel_id IS NULL OR c.series IS NOT NULL;

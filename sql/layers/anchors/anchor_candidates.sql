@@ -1,26 +1,28 @@
 -- One row per anchor pattern that occurs on a device, the chosen one among them: what was tried to
--- find layers, and the evidence. An anchor that the user named is taken or none is; the others are
--- here to compare. Of Ascend attention every type of kernel is an anchor, together with the others.
+-- find layers, and the evidence. If the user named an anchor, only that one can be chosen; the
+-- others are here for comparison. All Ascend attention kernel types are anchors together.
 --
 -- key: trace_id, device, series?, pattern
 --
 -- trace_id          VARCHAR  trace
 -- rank              INTEGER  rank in the job, NULL if unknown
 -- device            INTEGER  device
--- series            VARCHAR  model that it belongs to where the trace has several, else empty
--- stream            BIGINT   stream with most time in such kernels
--- pattern           VARCHAR  regex over kernel names; a name itself where kernels suggest it
--- pattern_source    VARCHAR  user, profile, or detected: a known pattern or the kernels suggest it
+-- series            VARCHAR  model it belongs to if the trace has several, else empty
+-- stream            BIGINT   stream with the most time in such kernels
+-- pattern           VARCHAR  regex over kernel names; a full name if derived from the kernels
+-- pattern_source    VARCHAR  user, profile, or detected: from known patterns or the kernels
+--                            themselves
 -- role              VARCHAR  where such a kernel stands in its block: begin, inside or end
 -- occurrences       BIGINT   kernels that match
--- blocks_per_layer  INTEGER  of them in one layer
+-- blocks_per_layer  INTEGER  anchors in one layer
 -- num_layers        INTEGER  layers of a pass, NULL if unknown
--- remainder         BIGINT   occurrences that whole passes leave over; 0 when they are explained
+-- remainder         BIGINT   occurrences that do not fit into whole passes; 0 when they are
+--                            explained
 -- irregularity      DOUBLE   standard deviation over mean of the time from one to the next
 -- score             DOUBLE   0 to 1: explained count 0.5, regularity up to 0.3, begin 0.2 before
 --                            inside 0.1 before end
--- chosen            BOOLEAN  the layers of the device come from it, where no module scopes or
---                            annotations give them
+-- chosen            BOOLEAN  the device's layers come from it, unless module scopes or annotations
+--                            give them
 CREATE VIEW anchor_candidates AS
 SELECT
     a.trace_id, t.rank, a.device, a.series, stream, pattern, pattern_source, role,

@@ -13,9 +13,9 @@
 -- end_ns          BIGINT   its end
 -- name            VARCHAR  its name
 -- role            VARCHAR  where it stands in its block: begin, inside or end
--- pattern         VARCHAR  the regex that matched; of Ascend attention, the kernel's type;
---                          of a compiled program, the name without numbers, and the category
--- pattern_source  VARCHAR  who gave the regex: user, profile, or detected by trying them all
+-- pattern         VARCHAR  the regex that matched; for Ascend attention, the kernel's type; for a
+--                          compiled program, the name without numbers, and the category
+-- pattern_source  VARCHAR  source of the regex: user, profile, or detected by trying them all
 CREATE VIEW anchors AS
 SELECT
     k.trace_id, t.rank, k.device, p.series, k.stream, row_number() OVER lane - 1 AS anchor_index,

@@ -60,9 +60,9 @@ JOIN layered AS l ON l.trace_id = k.trace_id AND l.function_id = k.function_id;
 
 -- One row per device operation that a layer's stretch of host time launched, by a launch of its
 -- own: a graph's kernels share one, which does not show layers. Modules launch on their thread;
--- annotations stand around what other threads of the process launch meanwhile (backward). Where no
+-- annotations cover launches of other threads of the process at the same time (backward). Where no
 -- launch is on the thread that shows layers, threads are numbered apart and any will do. A layer
--- has attention, and no kernel of it more than twice: what lacks it is a cycle of something else.
+-- has attention, and no kernel of it more than twice: otherwise it is a cycle of something else.
 -- Copies and fills of memory are placed like kernels; they decide nothing. What backward functions
 -- launch is of the layer that they differentiate.
 -- trace_id     VARCHAR  trace

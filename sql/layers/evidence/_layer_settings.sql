@@ -1,9 +1,9 @@
 -- One row per trace: its settings and its model's config.json about layers.
--- A field under text_config counts before one of the top level.
+-- A field under text_config takes precedence over one at the top level.
 -- trace_id          VARCHAR    trace
 -- profile           VARCHAR    profile the user gave, else the first one the config points to
 -- num_layers        INTEGER    layers given by the user, else num_hidden_layers, NULL if unknown
--- is_given          BOOLEAN    they are another number than the config's: the user's own
+-- is_given          BOOLEAN    the user's number, different from the config's
 -- anchor            VARCHAR    the user's anchor pattern, NULL if none
 -- anchor_role       VARCHAR    the user's role for that anchor, NULL if none
 -- blocks_per_layer  INTEGER    the user's anchors per layer, NULL if none

@@ -1,9 +1,9 @@
 -- One row per device operation of a run of a compiled program (a module of XLA): its place in the
 -- run, and its family. A compiler numbers the instructions of one kind: fusion.12 and fusion.31 are
--- one family where they count as the same category. What only encloses other operations, such as a
--- loop, is left out, and so are copies of memory. Where no line of the device shows the runs, as on
--- GPUs, the host's call of the program is the run: its operations are those that it launched. An
--- anchor that the user named stands alone: then there are no rows.
+-- one family where they count as the same category. Operations that only enclose others, such as a
+-- loop, are left out, and so are copies of memory. If no line of the device shows the runs, as on
+-- GPUs, the host's call of the program is the run, with the operations that it launched. If the
+-- user named an anchor, there are no rows.
 --
 -- stored: per trace
 --
@@ -51,7 +51,7 @@ leaves AS (
     SEMI JOIN runs AS r ON r.trace_id = k.trace_id AND r.device = k.device
     WHERE k.kind <> 'memory'
     WINDOW line AS (
-        -- Three nanoseconds are rounded picoseconds; what is as short encloses nothing.
+        -- Three nanoseconds allow for rounded picoseconds; operations this short enclose nothing.
         PARTITION BY k.trace_id, k.device, k.stream, k.dur_ns > 3
         ORDER BY k.start_ns, k.end_ns DESC, k.kernel_id
     )

@@ -1,8 +1,8 @@
--- One row per softmax that is the attention of a layer, which no kernel is by its name: between the
--- two products into which attention is written out, nothing works but what scales, masks, copies,
--- drops out and adds a bias of positions. A router's softmax has a choice of experts beside it,
--- that of a loss the loss, that before sampling no product behind it. An anchor that the user named
--- stands alone: then there are no rows.
+-- One row per softmax that is a layer's unfused attention, which no kernel shows by its name:
+-- between the two products of the attention, kernels only scale, mask, copy, drop out and add a
+-- position bias. A router's softmax is next to a choice of experts, that of a loss next to the
+-- loss, that before sampling is not followed by a product. If the user named an anchor, there are
+-- no rows.
 --
 -- stored: per trace
 --

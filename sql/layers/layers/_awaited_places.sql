@@ -1,7 +1,8 @@
 -- One row per collective on a stream of its own that the kernels of a layer wait for: it runs after
 -- one of them and before the next, while none runs. PyTorch's process groups and libraries of
 -- experts have streams of their own; where the host shows the layers, their collectives are in
--- _kernel_places. One that runs beside kernels, as what is gathered ahead, is of no layer.
+-- _kernel_places. One that runs concurrently with kernels, such as a prefetching gather, belongs to
+-- no layer.
 --
 -- stored: meanwhile
 --
@@ -47,6 +48,6 @@ FROM apart AS a
 ASOF JOIN followed AS f
     ON f.trace_id = a.trace_id AND f.device = a.device AND f.start_ns <= a.start_ns
 WHERE
-    -- Behind the last layer comes what is of no layer, such as the head.
+    -- After the last layer come kernels of no layer, such as the head.
     f.layer_id IS NOT NULL AND coalesce(f.next_pass, f.pass_id) = f.pass_id
     AND f.reached_ns <= a.start_ns AND a.end_ns <= f.next_ns;

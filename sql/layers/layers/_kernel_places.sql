@@ -1,11 +1,11 @@
 -- One row per kernel of the streams that carry a device's layers: the layer it belongs to, if any.
 -- Copies and fills of memory are in _memory_places.
--- This is the seam: any other way of finding layers only has to deliver these columns.
--- Where the host shows which layer launched a kernel, that counts: kernels of other streams are in
--- their layer then, and layers may overlap. Passes that the host does not show (launched before the
--- capture, or by a graph) come from the anchors, if these agree with what the host shows; so do the
--- halves of layers. Each model of a trace is judged by itself. An anchor that the user named stands
--- alone.
+-- This is the interface: any other way of finding layers only has to provide these columns. If the
+-- host shows which layer launched a kernel, that takes precedence: kernels of other streams are
+-- then in their layer, and layers may overlap. Passes that the host does not show (launched before
+-- the capture, or by a graph) come from the anchors, if these agree with what the host shows; so do
+-- the halves of layers. Each model of a trace is judged separately. An anchor that the user named
+-- excludes all other evidence.
 --
 -- stored: per trace
 --
@@ -23,8 +23,7 @@
 -- anchor_count  BIGINT   anchors on the stream, NULL if there are none
 -- remainder     BIGINT   anchors left over by whole passes
 -- direction     VARCHAR  forward, backward or weight gradient in training, NULL if unknown
--- series        VARCHAR  model that the kernel's pass is of: module, annotation, program or
---                        anchor
+-- series        VARCHAR  model of the kernel's pass: module, annotation, program or anchor
 -- num_layers    INTEGER  layers of a complete pass
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
@@ -61,7 +60,7 @@ joined AS (
         a.pass_source AS anchored_source,
         s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source, s.direction,
         s.series AS shown_series,
-        -- Kernels of no model stay among themselves.
+        -- Kernels of no model are kept separate.
         CASE
             WHEN a.pass_source = 'program run' THEN a.series
             WHEN m.kernel_id IS NULL THEN ''

@@ -1,11 +1,11 @@
 -- One row per pass and layer: its kind, by the kernels it runs. For layers whose type no config
 -- gives.
--- A layer is known by its traits. Traits of its frame are what kernels of attention it runs and how
--- often, and which categories of other heavy work it has at all: not more, as matmuls are named for
--- their size. Its other traits are the names of the light kernels around them. Layers with the same
--- traits are one kind. A layer unlike all others (the first one has no residual to add) joins the
--- kind of the same frame from which it differs least; layers each of its own that share a frame,
--- and find no kind of it, are one kind together.
+-- A layer is identified by its traits. Its frame consists of which attention kernels it runs and
+-- how often, and which categories of other heavy work are present: no more, as matmul names depend
+-- on their size. Its other traits are the names of the light kernels around them. Layers with the
+-- same traits are one kind. A layer unlike all others (the first one has no residual to add) joins
+-- the most similar kind with the same frame; unique layers that share a frame without such a kind
+-- form one kind together.
 -- trace_id    VARCHAR  trace
 -- rank        INTEGER  rank in the job, NULL if unknown
 -- device      INTEGER  device the layer ran on

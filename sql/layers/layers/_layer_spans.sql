@@ -1,8 +1,7 @@
 -- One row per pass and layer: its times in whole nanoseconds. Kernels alone decide where a layer
 -- begins and ends, with the collectives that they wait for; copies and fills of memory are among
--- its work. Busy is the union of all
--- intervals within these limits: each adds what reaches beyond the latest end before it. A sum may
--- exceed 64 bits; as DOUBLE it is whole nanoseconds up to 104 days.
+-- its work. Busy is the union of all intervals within these limits: each adds the time beyond the
+-- latest end before it. A sum may exceed 64 bits; as DOUBLE it is whole nanoseconds up to 104 days.
 --
 -- stored: per trace
 --

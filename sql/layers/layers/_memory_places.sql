@@ -2,9 +2,9 @@
 -- a layer: the layer it belongs to, if any. Kernels alone decide where layers begin and end; this
 -- comes after.
 -- What a layer's stretch of host time launched is of that layer, on any stream and at any time.
--- Where no host shows the layers, or not this launch, the place in time decides: a layer goes from
--- its first kernel up to the next layer's first, the last one of a pass up to its own last kernel.
--- A layer without a kernel has no row.
+-- If the host does not show the layers, or not this launch, the time decides: a layer extends from
+-- its first kernel to the next layer's first, the last one of a pass to its own last kernel. A
+-- layer without a kernel has no row.
 --
 -- stored: per trace
 --
@@ -33,7 +33,8 @@ WITH copies AS (
     WHERE kind = 'memory'
 ),
 streams AS (
-    -- Where there are anchors their stream carries the layers, else each that a layer launches on.
+    -- If there are anchors, their stream carries the layers, else each stream that a layer launches
+    -- on.
     SELECT trace_id, rank, device, stream
     FROM _kernel_places
     GROUP BY trace_id, rank, device, stream
@@ -142,6 +143,6 @@ SELECT
 FROM found AS f
 LEFT JOIN surrounded AS s
     ON s.trace_id = f.trace_id AND s.kernel_id = f.kernel_id
-    -- A launch that the host shows outside of all layers is of none.
+    -- A launch that the host shows outside all layers belongs to none.
     AND (f.launch_id IS NULL OR NOT s.is_shown)
 LEFT JOIN halves AS h ON h.trace_id = f.trace_id AND h.kernel_id = f.kernel_id;

@@ -33,12 +33,12 @@ QUALIFY min(first_layer) OVER kind < max(first_layer) OVER kind;
 
 -- One row per pass and layer of a kind whose layers have two speeds: which of them the layer has.
 -- The types of a model's layers repeat after a few layers: sliding, full, sliding, full. So does a
--- speed that comes of the type. Chance does not, nor does a slow first layer or a slow rise: no
--- layer has its speed from its own time, but from the median of all layers at its place in the
--- period, in all passes of a stage, each time over the median of its pass. Of these medians the
--- widest gap parts the slow from the fast. Both speeds count where the layers themselves stay near
--- the median of theirs, measured by that gap; layer_kind_limits has the limit. The time of the
--- attention is looked at first, then that of all compute; the shortest period that fits counts.
+-- speed caused by the type. Chance does not, nor does a slow first layer or a slow drift: no layer
+-- gets its speed from its own time, but from the median of all layers at its place in the period,
+-- in all passes of a stage, each time over the median of its pass. The widest gap between these
+-- medians separates the slow from the fast. Both speeds count if the layers themselves stay near
+-- the median of their speed, relative to that gap; layer_kind_limits has the limit. The time of the
+-- attention is tried first, then that of all compute; the shortest period that fits is used.
 CREATE VIEW _layer_speeds AS
 WITH limits AS (
     SELECT
@@ -68,7 +68,7 @@ times AS (
 kinds AS (
     SELECT
         n.trace_id, n.rank, n.device, n.pass_id, n.layer_id, n.layer_kind,
-        -- A number is quicker to group by than names.
+        -- A number is faster to group by than names.
         hash(
             n.trace_id, n.device, concat_ws(' ', p.series, p.stage), p.num_layers, n.layer_kind
         ) AS peers

@@ -1,5 +1,5 @@
--- One row per pass and layer with communication: how much of it no other kernel of the layer hides.
--- Each kernel opens and closes; between two such moments a count shows what runs. Copies and fills
+-- One row per pass and layer with communication: how much of it is not hidden by other kernels of
+-- the layer. +1 at each start, -1 at each end; the running counts show what runs. Copies and fills
 -- of memory hide nothing.
 CREATE VIEW _exposed_layers AS
 WITH marked AS (
@@ -55,8 +55,8 @@ JOIN named AS n
 
 -- One row per pass: the type of layer that takes most of its time, and what to look at first there.
 --
--- That is the kernel category with most time, or idle where the device waits for longer than that.
--- Of communication only what other kernels of its layer do not hide counts.
+-- That is the kernel category with the most time, or idle if the device waits for longer than that.
+-- Communication counts only where no other kernel of its layer hides it.
 --
 -- stored: per trace
 --
@@ -71,14 +71,14 @@ JOIN named AS n
 -- layers        BIGINT   layers of the type
 -- type_count    BIGINT   types of layers in the pass
 -- pass_pct      DOUBLE   share of the summed wall times of all layers of the pass
--- target        VARCHAR  kernel category with most time in them, or idle
+-- target        VARCHAR  kernel category with the most time in them, or idle
 -- target_pct    DOUBLE   its share of the layers' summed wall times
 -- target_note   VARCHAR  why target_pct is above 100, NULL if it is not
--- idle_pct      DOUBLE   share of those wall times without a kernel of the layer running
+-- idle_pct      DOUBLE   share of those wall times with no kernel of the layer running
 -- category      VARCHAR  kernel category with most time in them
 -- coverage_pct  DOUBLE   share of the device's busy time that the layers of all passes of the
 --                        series
---                        hold: below half of it this is no bottleneck of the trace
+--                        hold: below 50 this is not a bottleneck of the trace
 CREATE VIEW layer_bottlenecks AS
 WITH types AS (
     SELECT

@@ -13,7 +13,7 @@
 -- category_group  VARCHAR  its group, from category_groups
 -- kernel_count    BIGINT   kernels of the category in the layer, without copies and fills of memory
 -- memory_count    BIGINT   copies and fills of the category
--- sum_us          DOUBLE   sum of the durations of both; what overlaps counts twice
+-- sum_us          DOUBLE   sum of the durations of both; overlaps count twice
 -- layer_pct       DOUBLE   share of the layer's sum_us
 CREATE VIEW layer_categories AS
 SELECT

@@ -1,16 +1,15 @@
 -- One row per trace with kernels and check of its layers. Were passes found, do they explain every
 -- anchor, do they hold most of the work, and does each layer end before the next one begins? Layers
--- that reach more than a twentieth of their length into the next one may be several at work at
--- once.
+-- that overlap the next one by more than a twentieth of their length may run concurrently.
 --
 -- key: trace_id, check
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
--- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- severity   VARCHAR  as in check_rules if the value reaches the threshold, else ok
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW layer_checks AS
 WITH devices AS (

@@ -13,7 +13,7 @@
 -- start_ns      BIGINT   start of its first operation there, copies and fills of memory included
 -- end_ns        BIGINT   latest end of its operations there
 -- wall_us       DOUBLE   from that start to that end
--- sum_us        DOUBLE   sum of their durations; what overlaps counts twice
+-- sum_us        DOUBLE   sum of their durations; overlaps count twice
 -- busy_us       DOUBLE   time with at least one of the component's operations running that did not
 --                        begin with an earlier one on any stream: adds up to the component's union
 -- kernel_count  BIGINT   kernels, without copies and fills of memory

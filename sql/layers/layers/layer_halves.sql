@@ -12,8 +12,8 @@
 -- start_ns      BIGINT   start of its first kernel
 -- end_ns        BIGINT   latest end of its kernels
 -- wall_us       DOUBLE   from that start to that end
--- sum_us        DOUBLE   sum of durations, copies and fills of memory included; what overlaps
---                        counts twice
+-- sum_us        DOUBLE   sum of durations, copies and fills of memory included; overlaps count
+--                        twice
 -- kernel_count  BIGINT   kernels, without copies and fills of memory
 -- memory_count  BIGINT   copies and fills of memory
 -- memory_us     DOUBLE   sum of their durations, part of sum_us

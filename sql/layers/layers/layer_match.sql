@@ -1,13 +1,13 @@
--- One row per operation of two layers, of one trace or of two: the operation of the one beside that
--- of the other. First those of one type with equal shapes are paired, the first with the first and
--- so on, attention half with attention half; then what is left of a type there; the rest stands
--- alone. Place in the layer alone pairs nothing.
+-- One row per operation of two layers, of one trace or of two, paired with the matching operation
+-- of the other layer. Within each half, operations of one type and equal shapes are paired in
+-- order; then the remaining ones of the type; the rest stay unpaired. Place in the layer alone
+-- pairs nothing.
 --
--- `FROM layer_match(trace_id, pass, layer, other trace_id, other pass, other layer)`; where a trace
--- has several devices they are taken in order.
+-- `FROM layer_match(trace_id, pass, layer, other trace_id, other pass, other layer)`; if a trace
+-- has several devices, they are paired in order.
 --
 -- device_nth    BIGINT   number of the device among those of its trace with the pass, from 1
--- match         VARCHAR  exact; shapes, when only these differ; a or b: only that layer has it
+-- match         VARCHAR  exact; shapes: only these differ; a or b: only that layer has it
 -- op_type       VARCHAR  type of the operation: its name, shortened; of Ascend kernels the op type
 -- category      VARCHAR  its category
 -- half          VARCHAR  half of the layer, by the first layer where both have it

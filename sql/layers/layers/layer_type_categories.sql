@@ -13,8 +13,8 @@
 -- kernel_count    BIGINT   kernels of the category in all layers of the type, without copies and
 --                          fills of memory
 -- memory_count    BIGINT   copies and fills of the category
--- sum_us          DOUBLE   sum of the durations of both; what overlaps counts twice
--- pct             DOUBLE   share of the summed durations of all that is in layers of the type
+-- sum_us          DOUBLE   sum of the durations of both; overlaps count twice
+-- pct             DOUBLE   share of the summed durations of all operations in layers of the type
 CREATE VIEW layer_type_categories AS
 SELECT
     l.trace_id, l.rank, l.device, l.pass_id, l.layer_type, l.layer_kind, c.category,

@@ -1,6 +1,6 @@
 -- One row per pass and type of layer: its mean and median times.
--- Where no config gives the types, layers that run the same kernels are one kind, unless the shapes
--- or the times of their attention part them.
+-- Without a config that gives the types, layers that run the same kernels are one kind, unless the
+-- shapes or the times of their attention differ.
 --
 -- An average is moved by a single slow layer, often the first of a pass; the median is not.
 --
@@ -13,7 +13,7 @@
 -- layer_type      VARCHAR   type by the model's config, such as FULL_ATTN or C4; NULL if unknown
 -- layer_kind      VARCHAR   kind, A for that of the first layer; NULL if the type is known
 -- kind_reason     VARCHAR   its source: config, kernels, shapes (of the attention) or times: the
---                           same kernels at two speeds that repeat every few layers
+--                           same kernels at two speeds, alternating every few layers
 -- layers          BIGINT    layers of the type
 -- layer_ids       BIGINT[]  which
 -- mean_wall_us    DOUBLE    mean of the layers' wall times

@@ -1,8 +1,8 @@
 -- One row per trace and holder of its devices' busy time: how much of it the holder has, over all
 -- devices.
 -- trace_id   VARCHAR  trace
--- series     VARCHAR  series of passes, NULL for what is of no pass
--- part       VARCHAR  layers, prologue, between or epilogue of its passes; NULL likewise
+-- series     VARCHAR  series of passes, NULL outside passes
+-- part       VARCHAR  layers, prologue, between or epilogue of its passes; NULL in the same cases
 -- holder     VARCHAR  what names the rest: module or category; NULL in passes
 -- name       VARCHAR  name of that module or category, NULL in passes
 -- direction  VARCHAR  direction of layers in training; else NULL

@@ -16,8 +16,8 @@
 -- start_ns        BIGINT   start of its first kernel
 -- end_ns          BIGINT   latest end of its kernels
 -- wall_us         DOUBLE   from that start to that end
--- sum_us          DOUBLE   sum of the durations of its kernels, copies and fills; what overlaps
---                          counts twice
+-- sum_us          DOUBLE   sum of the durations of its kernels, copies and fills; overlaps count
+--                          twice
 -- busy_us         DOUBLE   time from start to end with at least one of them running
 -- gap_after_us    DOUBLE   from its end to the next layer's start, negative when they overlap; the
 --                          next one of a backward pass is the one that starts next

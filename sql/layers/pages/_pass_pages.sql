@@ -13,7 +13,7 @@
 -- layer_count     BIGINT   layers found
 -- complete        BOOLEAN  it has all layers of the model
 -- note            VARCHAR  cold, growing, steady, ...
--- chosen          BOOLEAN  it stands for the others
+-- chosen          BOOLEAN  it represents the others
 -- coverage_pct    DOUBLE   share of the device's busy time in the layers of its series
 CREATE VIEW _pass_pages AS
 SELECT

@@ -4,7 +4,7 @@
 -- rank            INTEGER   rank in the job, NULL if unknown
 -- device          INTEGER   device
 -- pass_id         BIGINT    pass, from 0 in time order
--- kind_reason     VARCHAR   what tells its layers from others where no config does
+-- kind_reason     VARCHAR   what distinguishes its layers from others without a config
 -- type            VARCHAR   type by the model's config, else kind
 -- layers          BIGINT    layers of the type
 -- layer_ids       BIGINT[]  which ones

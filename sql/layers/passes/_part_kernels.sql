@@ -1,11 +1,11 @@
 -- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
--- between passes. Between two passes the longest time without a kernel parts the epilogue of the
--- one from the prologue of the next. What is known of either side limits where that may be: a
--- kernel launched in the call or the step of the one pass or of the other is of that pass; where a
--- gather of the embedding, or sampling, follows the longest product, this one is the head of the
--- pass before, and so are sampling, loss, what runs backward and the optimizer; the first gather
--- after these is of the next. The longest idle time is the gap, but for what passes of other series
--- run in it, and copies before it are of the epilogue. Where rules assign a kernel to a pass, they
+-- between passes. Between two passes the longest time without a kernel separates the epilogue of
+-- the one from the prologue of the next. Evidence on either side limits where that may be: a kernel
+-- launched in the call or the step of the one pass or of the other is of that pass; where a gather
+-- of the embedding, or sampling, follows the longest product, this one is the head of the pass
+-- before, and so are sampling, loss, what runs backward and the optimizer; the first gather after
+-- these is of the next. The longest idle time is the gap, but for what passes of other series run
+-- in it, and copies before it are of the epilogue. Where rules assign a kernel to a pass, they
 -- count, and the gap is the time between what belongs to the one and to the other.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
@@ -177,7 +177,7 @@ ruled_spans AS (
     WHERE coalesce(k.pass_id, k.part_pass) IS NOT NULL
     GROUP BY k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass)
 ),
--- What is of no pass may run between two of them.
+-- Operations of no pass may run between two passes.
 ruled_gaps AS (
     SELECT
         s.trace_id, s.rank, s.device, s.series, s.pass_id, s.end_ns,
@@ -205,7 +205,7 @@ SELECT
 FROM surroundings
 WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq
     AND device_idle_ns > 0
-    -- Passes that take turns have no time between them.
+    -- Alternating passes have no time between them.
     AND seq > ended_seq
 UNION ALL
 SELECT trace_id, rank, device, part_pass, series, part, kernel_id, kind, start_ns, end_ns, dur_ns

@@ -80,7 +80,7 @@ SELECT f.trace_id, f.series, f.device, f.beat, f.mark, f.mark_count
 FROM found AS f
 JOIN pass_marks AS m ON m.mark = f.mark;
 
--- One row per beat of a device with attention, and what speaks for another pass after it. Between
+-- One row per beat of a device with attention, and the evidence for another pass after it. Between
 -- two passes there is more of pass_marks than between two layers: a beat is a break where the marks
 -- that it has more often than usual weigh 4 or more, and half of what the heaviest has, unless one
 -- of them is sure; or where tokens enter or are drawn there as regularly as passes do. Some layers
@@ -92,7 +92,7 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- device            INTEGER  device
 -- beat              BIGINT   beat, from 1; 0 before the first attention
 -- last_beat         BIGINT   the last beat of the device
--- stream            BIGINT   stream that was listened to
+-- stream            BIGINT   stream that was analysed
 -- start_ns          BIGINT   start of its first attention, NULL in beat 0
 -- name              VARCHAR  name of that attention
 -- has_feed_forward  BOOLEAN  a feed-forward follows the attention: its activation, or a choice of

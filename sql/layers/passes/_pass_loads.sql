@@ -2,9 +2,8 @@
 -- sequences: (batch, heads, sequence, dimension), or with the sequence first. With at most eight
 -- queries of a sequence (one and its drafts) and more keys than these it is a decode; else a
 -- prefill where the model also decodes. Without any decode it may be an encoder or training, and
--- has no stage. A softmax over (batch, heads, queries, keys) is attention too, written out as
--- products. What attends to an encoder has the same queries as the attention before it, and is left
--- out.
+-- has no stage. A softmax over (batch, heads, queries, keys) is also attention, unfused. Attention
+-- to an encoder has the same queries as the attention before it, and is left out.
 CREATE VIEW _batch_loads AS
 WITH called AS (
     SELECT p.trace_id, p.device, p.pass_id, p.series, k.op_name, k.input_dims

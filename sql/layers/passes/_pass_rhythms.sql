@@ -4,14 +4,14 @@
 -- the length of a pass is known only where the capture shows its beginning and its end: kernels
 -- there that no layer has, or after the last layer no product for the next; or where two calls of
 -- the model have as many beats.
--- Where two attentions are one layer, beats are counted in twos.
+-- If a layer has two attentions, beats are counted in twos.
 --
 -- stored: per trace
 --
 -- trace_id         VARCHAR   trace
 -- series           VARCHAR   the model, empty where the trace has one alone
 -- device           INTEGER   device
--- stream           BIGINT    stream that was listened to
+-- stream           BIGINT    stream that was analysed
 -- attention_names  VARCHAR[] names of the kernels that begin a beat
 -- attentions       INTEGER   attentions of a layer, 1 or 2
 -- beats            BIGINT    beats
@@ -104,7 +104,7 @@ SELECT
     CASE
         WHEN
             (any_value(s.num_layers) > 1 OR bool_or(s.takes_turns))
-            -- Where compilers name each kernel apart, names do not help.
+            -- If compilers give each kernel its own name, names do not help.
             AND (2 * count(DISTINCT b.name) <= any_value(s.beats) OR bool_or(s.takes_turns))
             AND coalesce(any_value(s.breaks)[1], 0) <= any_value(s.num_layers)
             AND any_value(s.beats) - coalesce(any_value(s.breaks)[-1], 0)

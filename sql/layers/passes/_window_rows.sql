@@ -1,5 +1,5 @@
--- One row per device operation that a window of a pass may hold, those that do not count included.
--- A block is a run of rows, in the order of the file, whose starts do not descend.
+-- One row per device operation that a window of a pass may contain, including those that do not
+-- count. A block is a run of rows, in file order, with non-descending starts.
 --
 -- stored: per trace
 --
@@ -31,7 +31,7 @@ WITH tables AS (
     FROM ascend_kernels
     WHERE
         start_ns IS NOT NULL AND dur_ns IS NOT NULL
-        -- What a table has, the timeline repeats; its other rows count or mark time.
+        -- The timeline repeats the rows of a table; its other rows are counters or marks.
         AND (source = 'csv' OR (counted IS TRUE AND dup_reason IS NULL) OR comm_role <> 'compute')
         AND dup_reason IS DISTINCT FROM 'timeline_twin'
 )

@@ -1,7 +1,7 @@
--- The stage that an attention is of, by the shapes of its inputs, a list of lists in the order of
--- the slots: decode with up to eight tokens per request (one and its drafts), prefill with more.
--- Where no shape gives the requests, keys as many as the queries and not in a paged cache, or 100
--- tokens and more, are of a prefill, 50 and less of a decode; between them it is NULL.
+-- The stage of an attention, by the shapes of its inputs, a list of lists in slot order: decode
+-- with up to eight tokens per request (one and its drafts), prefill with more. If no shape gives
+-- the number of requests, it is a prefill with as many keys as queries outside a paged cache, or
+-- with 100 tokens or more, and a decode with 50 or fewer; in between it is NULL.
 CREATE MACRO attention_stage(shapes) AS CASE
     WHEN attention_tokens(shapes[1]) IS NULL THEN NULL
     WHEN attention_requests(shapes) > 0

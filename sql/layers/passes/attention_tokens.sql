@@ -1,7 +1,7 @@
--- The tokens that the query of an attention holds, by its shape, a list of dimensions: (tokens,
+-- The number of tokens in the query of an attention, by its shape, a list of dimensions: (tokens,
 -- heads, dimension), (tokens, hidden), (batch, heads, 1, dimension), (batch, 1, heads, dimension),
--- or with a sequence in place of the 1. In three dimensions with a last one that no head has, or a
--- second one that is no number of heads, they are (batch, sequence, hidden).
+-- or with a sequence in place of the 1. Three dimensions whose last is too wide for a head, or
+-- whose second cannot be a number of heads, are (batch, sequence, hidden).
 CREATE MACRO attention_tokens(query) AS CASE len(query)
     WHEN 2 THEN query[1]
     WHEN 3

@@ -1,19 +1,19 @@
--- One row per device and holder of its busy time: how much of it the layers of each series of
--- passes hold, what surrounds them, and what holds the rest. The rows of a device sum to its busy
--- time: each moment counts once, for layers where a kernel of one runs, else for what surrounds
--- them.
+-- One row per device and holder of its busy time: how much of it lies in the layers of each series
+-- of passes, around them, and elsewhere. The rows of a device sum to its busy time: each moment
+-- counts once, for layers if a kernel of one runs, else for the parts around them.
 --
--- An answer about layers speaks of its series' row `layers` alone.
+-- An answer about layers covers only its series' row `layers`.
 --
 -- key: trace_id, device, series?, direction?, part?, holder?, name?
 --
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL if unknown
 -- device        INTEGER  device
--- series        VARCHAR  series of passes, NULL for what is of no pass
+-- series        VARCHAR  series of passes, NULL outside passes
 -- direction     VARCHAR  of layers in training that shows it: forward, backward, weight gradient;
 --                        else NULL
--- part          VARCHAR  layers, or prologue, between and epilogue of its passes; NULL likewise
+-- part          VARCHAR  layers, or prologue, between and epilogue of its passes; NULL in the same
+--                        cases
 -- holder        VARCHAR  what names the rest: module, the outermost one that launched it, else
 --                        category; NULL in passes
 -- name          VARCHAR  name of that module or category, NULL in passes

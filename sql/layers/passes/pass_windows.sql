@@ -1,10 +1,10 @@
--- One row per pass and window of time that may stand for it, and one per device for all of it: what
--- runs in the window, and how much of the pass it leaves out.
--- The window anchor goes from the first attention (or other anchor) to the end of the last one. It
--- leaves out the embedding, what precedes the first attention in its layer, the last feed-forward
--- part, the head and the sampling. The window extended has them. The window monotonic is a run of
--- rows of the file whose starts ascend, where such a run holds the anchors of one pass and no more.
--- The window whole is all that the capture has of the device.
+-- One row per pass and time window that may represent it, and one per device for all its time: what
+-- runs in the window, and how much of the pass it leaves out. The window anchor goes from the first
+-- attention (or other anchor) to the end of the last one. It leaves out the embedding, what
+-- precedes the first attention in its layer, the last feed-forward part, the head and the sampling.
+-- The window extended includes them. The window monotonic is a run of rows of the file with
+-- ascending starts, if such a run holds the anchors of exactly one pass. The window whole is
+-- everything the capture has of the device.
 --
 -- key: trace_id, device, window_kind, pass_id
 --
@@ -19,18 +19,19 @@
 -- row_count             BIGINT   rows that start in it
 -- counted_count         BIGINT   those that count: no other row stands for the same work
 -- ends_after_count      BIGINT   rows that end after it
--- compute_us            DOUBLE   sum of durations of all that is no collective
+-- compute_us            DOUBLE   sum of durations of everything but collectives
 -- communication_us      DOUBLE   sum of durations of collectives
--- raw_communication_us  DOUBLE   the same with the rows that do not count
--- service_us            DOUBLE   sum of durations of the collectives' helpers, which count nowhere
+-- raw_communication_us  DOUBLE   the same, including rows that do not count
+-- service_us            DOUBLE   sum of durations of the collectives' helpers, which are never
+--                                counted
 -- counted_us            DOUBLE   compute_us and communication_us
--- excluded_count        BIGINT   rows that count in the extended window of the pass and not here;
---                                negative when more are here
--- excluded_us           DOUBLE   sum of durations likewise
--- excluded_pct          DOUBLE   that, of the extended window's
+-- excluded_count        BIGINT   counted rows of the extended window minus those here; negative
+--                                when more are here
+-- excluded_us           DOUBLE   the same for sums of durations
+-- excluded_pct          DOUBLE   that, as a share of the extended window's
 -- whole_pct             DOUBLE   share of counted_us in that of the whole device
--- gap_threshold_us      DOUBLE   idle time from which on two kernels are not of one pass, NULL
---                                where passes are found otherwise
+-- gap_threshold_us      DOUBLE   idle time that separates passes, NULL if passes are found
+--                                otherwise
 CREATE VIEW pass_windows AS
 WITH summed AS (
     SELECT

@@ -1,5 +1,5 @@
 -- One row per pass: its layers taken together, and its span beside those of the other passes. A
--- pass is complete when all its layers are there and whole, and when nothing shows that it goes on.
+-- pass is complete when all its layers are present and whole, and nothing shows that it continues.
 -- Only complete passes of a series are compared; stages are not mixed. A pass is steady when its
 -- span is within 5 % of the pass before it and of the median.
 CREATE VIEW _pass_spans AS
@@ -81,8 +81,8 @@ SELECT
 FROM compared;
 
 -- One row per forward pass and device. A pass is a call of one model; the passes of each model of a
--- trace are a series, judged by itself. A pass is its layers: what comes before, between and after
--- stands in pass_parts. The chosen pass is the one to look at: the first whose span is within 5 %
+-- trace form a series, judged separately. A pass is its layers: what comes before, between and
+-- after is in pass_parts. The chosen pass is the one to look at: the first whose span is within 5 %
 -- of the pass before it and of the median, else the one nearest to the median, the later of two.
 --
 -- stored: per trace
@@ -93,23 +93,22 @@ FROM compared;
 -- rank            INTEGER  rank in the job, NULL if unknown
 -- device          INTEGER  device the pass ran on
 -- pass_id         BIGINT   pass, from 0 in time order
--- series          VARCHAR  the model: module around the layers, program, annotation, or anchor
---                          where
+-- series          VARCHAR  the model: module around the layers, program, annotation, or anchor if
 --                          the trace shows none of these
--- main_series     BOOLEAN  of all series of the device it takes most time
+-- main_series     BOOLEAN  the series that takes the most time on the device
 -- direction       VARCHAR  forward, backward or weight gradient, in training that shows it, else
---                          NULL; layers of backward passes bear their forward numbers where the
---                          autograd gives them
+--                          NULL; layers of backward passes have their forward numbers if autograd
+--                          links them
 -- stage           VARCHAR  prefill, decode or mixed, by the step's annotation, else by the shapes
---                          of the attention; NULL if unknown, as for a model that only ever takes
---                          whole sequences: it may be an encoder, or in training
+--                          of the attention; NULL if unknown, as for a model that only takes whole
+--                          sequences: it may be an encoder, or in training
 -- tokens          BIGINT   tokens of the pass by these shapes, NULL if unknown
 -- requests        BIGINT   requests of the pass by these shapes, NULL if unknown
 -- pass_source     VARCHAR  how the passes were found: module scopes, annotations, module calls
 --                          (or calls of compiled code; layers by anchors), program run,
 --                          step annotations, signature break (once-per-pass kernels), idle gap,
 --                          anchor count
--- complete        BOOLEAN  all layers of the model are there, and whole
+-- complete        BOOLEAN  all layers of the model are present and whole
 -- num_layers      INTEGER  layers of a complete pass
 -- layer_count     BIGINT   layers seen
 -- start_ns        BIGINT   start of the first layer
@@ -119,12 +118,12 @@ FROM compared;
 -- avg_layer_us    DOUBLE   span per layer
 -- first_layer_us  DOUBLE   wall time of layer 0
 -- note            VARCHAR  cold, growing, steady, single-pass, partial; NULL: none of these
--- reference_note  VARCHAR  result of a look at layer 0 alone, for comparison: cold-start,
---                          growing with the factor, steady-state; NULL: none of these
+-- reference_note  VARCHAR  judgement by layer 0 alone, for comparison: cold-start, growing with the
+--                          factor, steady-state; NULL: none of these
 -- chosen          BOOLEAN  the pass to look at, one per device, series, direction and
 --                          stage
 -- anchor_count    BIGINT   anchors on the device, NULL if the layers need none
--- remainder       BIGINT   anchors that whole passes and a first, partial one leave over; 0 when
+-- remainder       BIGINT   anchors left over after whole passes and a first, partial one; 0 when
 --                          the count is explained
 -- coverage_pct    DOUBLE   share of the device's busy time that the layers of all passes of the
 --                          series and direction hold; pass_coverage has the rest

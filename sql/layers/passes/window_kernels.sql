@@ -1,5 +1,5 @@
--- One row per pass, window and device operation in it, those that do not count included. For what a
--- window is see pass_windows.
+-- One row per pass, window and device operation in it, including those that do not count. See
+-- pass_windows for the windows.
 --
 -- key: trace_id, window_kind, kernel_id
 --

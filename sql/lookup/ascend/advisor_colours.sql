@@ -1,10 +1,10 @@
--- One row per colour that the profiler's advisor gives a kernel of the vector cores for the speed
--- at which it moves its tensors.
+-- One row per colour that the profiler's advisor gives a kernel of the vector cores by the speed at
+-- which it moves its tensors.
 --
--- priority     INTEGER  order, the first that fits counts; the key
+-- priority     INTEGER  order: the first match applies; the key
 -- colour       VARCHAR  red, yellow, green or white
--- from_gibps   DOUBLE   least speed, GiB/s
--- below_gibps  DOUBLE   speed that is no longer of the colour, GiB/s
+-- from_gibps   DOUBLE   lowest speed, GiB/s
+-- below_gibps  DOUBLE   upper bound of the speed, exclusive, GiB/s
 -- longer_us    DOUBLE   the kernel must last longer than this, µs
 -- comment      VARCHAR  meaning of the colour
 CREATE TABLE advisor_colours (

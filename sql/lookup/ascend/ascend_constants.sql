@@ -1,4 +1,4 @@
--- One row per number that the relations about Ascend devices calculate with.
+-- One row per constant that the relations about Ascend devices use.
 --
 -- constant  VARCHAR  its name; the key
 -- value     DOUBLE   its value

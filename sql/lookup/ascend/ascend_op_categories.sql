@@ -1,7 +1,7 @@
 -- One row per category of Ascend's operators: the category that all vendors share, for op types
--- that no rule of category_rules knows.
+-- that no rule of category_rules matches.
 --
--- op_category  VARCHAR  category in the words of Ascend's operators, from ascend_op_types; the key
+-- op_category  VARCHAR  category as named for Ascend's operators, from ascend_op_types; the key
 -- category     VARCHAR  category, one of those in category_rules
 -- kind         VARCHAR  compute, communication or memory
 -- comment      VARCHAR  why

@@ -2,8 +2,8 @@
 -- ascend_op_types does not have.
 --
 -- priority     INTEGER  order of evaluation, lowest first; the key
--- pattern      VARCHAR  what the whole op type looks like, in any case; * stands for anything
--- op_category  VARCHAR  category in the words of Ascend's operators
+-- pattern      VARCHAR  pattern for the whole op type, ignoring case; * matches anything
+-- op_category  VARCHAR  category as named for Ascend's operators
 -- comment      VARCHAR  why
 CREATE TABLE ascend_op_patterns (
     priority INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
--- One row per pattern of a simulator's operators that stand for one fused kernel.
+-- One row per pattern of simulator operators that represent one fused kernel.
 --
 -- pattern      VARCHAR  regular expression (RE2) for the operator; the key
 -- fused_group  VARCHAR  the fused kernel

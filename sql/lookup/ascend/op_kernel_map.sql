@@ -1,10 +1,10 @@
 -- One row per framework operator and kernel that runs it on an Ascend device, or would.
 --
 -- op           VARCHAR  operator without its overload, as aten.mm; the key with place
--- place        INTEGER  order: of alternatives the likeliest first, of parts the first to run
+-- place        INTEGER  order: likeliest alternative first, or parts in the order they run
 -- kernel_type  VARCHAR  type of operation, NULL for one that launches nothing
 -- part         BOOLEAN  the operator runs this kernel and its other parts, not one of them
--- zero_cost    BOOLEAN  it only looks at a tensor in another way
+-- zero_cost    BOOLEAN  it is only a view of a tensor
 -- comment      VARCHAR  when
 CREATE TABLE op_kernel_map (
     op VARCHAR,

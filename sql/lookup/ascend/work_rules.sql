@@ -1,7 +1,7 @@
--- One row per rule for the work of a kernel by its own shapes: what is computed from which
--- of its tensors, and which of them it touches in part. Slots count from 0.
+-- One row per rule for the work of a kernel by its own shapes: what is computed from which of its
+-- tensors, and which of them it accesses only in part. Slots count from 0.
 --
--- priority       INTEGER  order, the lowest that fits counts; the key
+-- priority       INTEGER  order: the lowest match applies; the key
 -- pattern        VARCHAR  regular expression (RE2) for the folded type in lower case
 -- rule           VARCHAR  matmul, transposed_matmul, grouped_matmul, attention or paged_attention;
 --                         NULL if the FLOP are not computed
@@ -11,14 +11,14 @@
 -- v_slot         INTEGER  input: value
 -- table_slot     INTEGER  input: block table of a paged cache
 -- length_slot    INTEGER  input: lengths, one per request
--- rope_slot      INTEGER  input: rotary part of the query, where it is apart
--- moves          VARCHAR  what is moved of the inputs in part_slots: gathered (as much as is given
---                         out), written (nothing is read; of the outputs as much is written as is
---                         in payload_slots), keys (those of the requests), experts (those with
+-- rope_slot      INTEGER  input: rotary part of the query, if it is separate
+-- moves          VARCHAR  what is moved of the inputs in part_slots: gathered (as much as is
+--                         output), written (nothing is read; as much of the outputs is written as
+--                         is in payload_slots), keys (those of the requests), experts (those with
 --                         rows), unknown (no shape gives it); NULL: every tensor once, whole
--- part_slots     VARCHAR  inputs touched in part, ; between
--- payload_slots  VARCHAR  inputs that are written into the table, ; between
--- caveat         VARCHAR  what the sum of its tensors' bytes misses or holds too much
+-- part_slots     VARCHAR  inputs accessed in part, separated by semicolons
+-- payload_slots  VARCHAR  inputs that are written into the table, separated by semicolons
+-- caveat         VARCHAR  what the sum of its tensors' bytes omits or overcounts
 -- comment        VARCHAR  why
 CREATE TABLE work_rules (
     priority INTEGER PRIMARY KEY,

@@ -1,8 +1,8 @@
--- One row per check of a trace: its threshold, and the severity and message from there on.
+-- One row per check of a trace: its threshold, and the severity and message from that value.
 --
 -- check      VARCHAR  name of the check; the key
 -- severity   VARCHAR  info, warning or error, where the value reaches the threshold
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- unit       VARCHAR  what the value counts, or percent
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE TABLE check_rules (

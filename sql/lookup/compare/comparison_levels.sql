@@ -2,8 +2,8 @@
 --
 -- level       INTEGER  order in which they are tried; the key
 -- matched_by  VARCHAR  what both sides have in common
--- operators   BOOLEAN  what matches is an operator on both sides, or a kernel, not many of a kind
--- comment     VARCHAR  why it says that the work is the same
+-- operators   BOOLEAN  a match is one operator, or kernel, on both sides, not many of a kind
+-- comment     VARCHAR  why it implies that the work is the same
 CREATE TABLE comparison_levels (
     level INTEGER PRIMARY KEY,
     matched_by VARCHAR NOT NULL,

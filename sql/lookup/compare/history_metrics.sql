@@ -1,12 +1,12 @@
--- One row per metric that a trace has one value of: what a history is made of.
+-- One row per metric of which a trace has one value: the metrics of a history.
 --
 -- metric   VARCHAR  name; the key
 -- unit     VARCHAR  unit, the end of the name
--- source   VARCHAR  measure that it is made from
--- scale    DOUBLE   what that is to be multiplied by
--- rise     VARCHAR  what a rise of it is called
--- fall     VARCHAR  what a fall of it is called
--- meaning  VARCHAR  what it is of a trace
+-- source   VARCHAR  measure that it is computed from
+-- scale    DOUBLE   factor for that measure
+-- rise     VARCHAR  word for an increase
+-- fall     VARCHAR  word for a decrease
+-- meaning  VARCHAR  what it measures
 CREATE TABLE history_metrics (
     metric VARCHAR PRIMARY KEY,
     unit VARCHAR NOT NULL,

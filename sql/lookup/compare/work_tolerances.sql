@@ -2,7 +2,7 @@
 -- how much it may differ.
 --
 -- measure        VARCHAR  measure, as in work_changes; the key
--- tolerance_pct  DOUBLE   the difference up to which the work is the same, % of the larger
+-- tolerance_pct  DOUBLE   largest difference of equal work, % of the larger
 -- comment        VARCHAR  why
 CREATE TABLE work_tolerances (
     measure VARCHAR PRIMARY KEY,

@@ -1,13 +1,12 @@
--- One row per kernel category: the group it is counted in where a table has room for a few columns,
--- and what of such kernels distinguishes kinds of layers.
+-- One row per kernel category: the group it is counted in where a table shows few columns, and how
+-- such kernels distinguish kinds of layers.
 --
 -- category        VARCHAR  category, from category_rules; the key
 -- category_group  VARCHAR  attention, moe, gemm, communication, mhc, norm, activation, quant,
 --                          memory or other
--- told_by         VARCHAR  call: the name and how often; category: only that there are some, as
---                          matmuls have other names for other sizes; kernel: the name, where
---                          several layers of a pass have it; nothing: layers with and without it
---                          are alike
+-- told_by         VARCHAR  call: the name and the count; category: only its presence, as matmul
+--                          names differ by size; kernel: the name, if several layers of a pass have
+--                          it; nothing: it makes no difference
 -- comment         VARCHAR  why
 CREATE TABLE category_groups (
     category VARCHAR PRIMARY KEY,

@@ -1,12 +1,12 @@
 -- One row per rule that gives kernels a category; of the rules that match a name, the one of lowest
--- priority counts.
+-- priority applies.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- category  VARCHAR  category given
--- label     VARCHAR  the category for people
+-- label     VARCHAR  display name of the category
 -- kind      VARCHAR  compute, communication or memory
 -- pattern   VARCHAR  regular expression (RE2) that the lower-cased kernel name contains
--- vendor    VARCHAR  whose hardware runs such kernels, any when several do
+-- vendor    VARCHAR  whose hardware runs such kernels, any if several do
 -- stack     VARCHAR  library or engine that the name comes from
 -- profile   VARCHAR  the rule holds only for traces of this profile; NULL for every trace
 -- comment   VARCHAR  why the rule is there, with a name it catches

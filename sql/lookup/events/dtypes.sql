@@ -1,9 +1,10 @@
--- One row per name that profilers give a type of elements.
+-- One row per name that profilers give an element type.
 --
 -- token                VARCHAR  the name in lower case, without a prefix dt_; the key
--- dtype                VARCHAR  one name for all of them
+-- dtype                VARCHAR  canonical name
 -- bytes                DOUBLE   size of an element; 0 for no tensor
--- cube_flop_per_cycle  DOUBLE   of one cube core of an Ascend 910, where it multiplies the type
+-- cube_flop_per_cycle  DOUBLE   FLOP per cycle of one cube core of an Ascend 910, if it multiplies
+--                               the type
 CREATE TABLE dtypes (
     token VARCHAR PRIMARY KEY,
     dtype VARCHAR NOT NULL,

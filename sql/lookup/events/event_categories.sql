@@ -1,6 +1,6 @@
 -- One row per category ("cat") that Kineto and its plug-ins give events: where such events happen,
--- and what they are. A category without a row is the host's, and a call where it shares an id with
--- what it launched. Lanes are filled when a trace comes in, from the shipped rows.
+-- and what they are. A category without a row is the host's, and a call if it shares an id with
+-- what it launched. Lanes are assigned at ingest, from the shipped rows.
 --
 -- category  VARCHAR  category, in lower case; the key
 -- lane      VARCHAR  device or host

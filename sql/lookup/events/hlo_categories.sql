@@ -1,7 +1,7 @@
--- One row per category that XLA gives an instruction (hlo_category): what it counts as.
--- The words are those of XLA's profiler; where it has none, the instruction's opcode.
--- A category without a row computes, and the name decides, as where a row has no kernel category.
--- What holds other instructions (while, call, conditional) has no row.
+-- One row per category that XLA gives an instruction (hlo_category): its class and kernel category.
+-- The names are those of XLA's profiler, else the instruction's opcode. A category without a row is
+-- compute, and the name decides, as for rows without a kernel category. Instructions that contain
+-- others (while, call, conditional) have no row.
 --
 -- hlo_category  VARCHAR  category as the trace has it; the key
 -- class         VARCHAR  communication or dma (moves data beside the compute units); else compute

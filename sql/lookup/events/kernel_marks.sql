@@ -1,13 +1,13 @@
--- One row per rule for the arithmetic that the name of a kernel shows.
+-- One row per rule for the arithmetic that a kernel's name shows.
 --
--- Patterns are tried once per distinct name; of each mark the lowest priority that fits counts.
+-- Patterns are tried once per distinct name; of each mark the match of lowest priority applies.
 --
--- priority  INTEGER  order, the lowest that fits counts; the key
+-- priority  INTEGER  order: the lowest match applies; the key
 -- mark      VARCHAR  dtype: type of the operands in the units that multiply; windowed: attention
---                    that sees a window of keys; combine: sums up what other kernels left
+--                    that sees a window of keys; combine: sums up partial results of other kernels
 -- pattern   VARCHAR  regular expression (RE2) for the lower-cased name
 -- value     VARCHAR  a name of the table dtypes, or the mark again
--- inputs    VARCHAR  it counts only where the inputs are of this type; NULL: always
+-- inputs    VARCHAR  it applies only if the inputs have this type; NULL: always
 -- comment   VARCHAR  why, or an example
 CREATE TABLE kernel_marks (
     priority INTEGER PRIMARY KEY,

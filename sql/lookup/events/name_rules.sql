@@ -2,7 +2,7 @@
 --
 -- priority     INTEGER  order of application, lowest first; the key
 -- pattern      VARCHAR  regular expression (RE2), every occurrence of which is replaced
--- replacement  VARCHAR  what takes its place; \1 is the first group
+-- replacement  VARCHAR  replacement; \1 is the first group
 -- comment      VARCHAR  why the rule is there
 CREATE TABLE name_rules (
     priority INTEGER PRIMARY KEY,

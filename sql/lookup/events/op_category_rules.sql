@@ -1,18 +1,19 @@
--- One row per rule for what a kernel counts as, by the framework operator that launched
--- it; of the rules that match the operator's name, the one of lowest priority counts.
+-- One row per rule for a kernel's category by the framework operator that launched it; of the rules
+-- that match the operator's name, the one of lowest priority applies.
 --
--- Only what computes is classified so: a driver's copy or fill stays memory, a collective
--- communication, whatever launched them. An operator without a rule, as a region of a
--- compiler or a fused operator of an engine, leaves its kernels to category_rules.
+-- Only compute kernels are classified so: a driver's copy or fill stays memory, a collective
+-- communication, whatever launched them. An operator without a rule, such as a compiler region or
+-- an engine's fused operator, leaves its kernels to category_rules.
 --
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- pattern   VARCHAR  regular expression (RE2) that the operator's name contains
 -- category  VARCHAR  category of its kernels, one of those in category_rules
 -- kind      VARCHAR  compute or communication
--- keeps     VARCHAR  categories by name that stay, ; between: finer words for the same, or work of
---                    its own inside the operator; * for every name that has a rule
--- helpers   VARCHAR  categories by name that are no contradiction, ; between: vaguer words for the
---                    same, or steps that belong to the operator
+-- keeps     VARCHAR  categories by name that are kept, separated by semicolons: finer categories of
+--                    the same, or separate work inside the operator; * for every name that has a
+--                    rule
+-- helpers   VARCHAR  categories by name that do not contradict it, separated by semicolons: vaguer
+--                    categories of the same, or steps that belong to the operator
 -- comment   VARCHAR  why, with an operator it catches
 CREATE TABLE op_category_rules (
     priority INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
--- One row per matrix product measured on an accelerator: the least time that a library reached.
+-- One row per matrix product measured on an accelerator: the minimum time that a library reached.
 --
 -- Empty as shipped: a CSV file of this name in the lake's folder reference adds rows.
 --
@@ -8,7 +8,7 @@
 -- m           BIGINT   rows of the result
 -- n           BIGINT   columns of it
 -- k           BIGINT   inner dimension
--- latency_us  DOUBLE   least time, µs
+-- latency_us  DOUBLE   minimum time, µs
 -- source      VARCHAR  library or benchmark that measured it
 CREATE TABLE attainable (
     hardware VARCHAR,

@@ -1,5 +1,5 @@
 -- One row per accelerator and kind of work: the energy that it takes, on top of idle power. Rows of
--- the accelerator named any hold for all that have none of their own.
+-- the accelerator named any apply to all without their own.
 --
 -- hardware    VARCHAR  chip of the table hardware, or any
 -- work        VARCHAR  a type of dtypes for FLOP of the matrix units in it, vector for FLOP outside

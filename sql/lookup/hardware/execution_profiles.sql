@@ -1,19 +1,19 @@
--- One row per way that kernels are assumed to run: what they keep on the chip, what they fuse, and
--- which part of the chip's peaks they reach.
+-- One row per assumption about how kernels run: what they keep on the chip, what they fuse, and
+-- which fraction of the chip's peaks they reach.
 --
 -- The rows naive and efficient are the two modes of a published report. Its residency and fusion
--- factors are assumptions for studies of sensitivity, no measurements: a model larger than the
--- caches reads each weight at least once per pass, so the physical formulas do not read them. A
--- calibration adds a row of its own.
+-- factors are assumptions for sensitivity studies, not measurements: a model larger than the caches
+-- reads each weight at least once per pass, so the physical formulas do not use them. A calibration
+-- adds its own row.
 --
 -- execution                VARCHAR  name; the key
 -- attention_bytes_model    VARCHAR  naive: scores go through memory; flash: they stay on the chip
--- attention_residency      DOUBLE   times that a weight of the attention serves once it is read
+-- attention_residency      DOUBLE   times that a weight of the attention is used per read
 -- dense_residency          DOUBLE   the same for dense MLPs, the embedding and the output head
 -- moe_residency            DOUBLE   the same for the router and the experts
 -- activation_factor        DOUBLE   share of the activations' bytes left by fusion
 -- elementwise_factor       DOUBLE   share of the attention's temporary bytes left by fusion
--- tensor_core_model        BOOLEAN  few rows use the matrix units badly; false: they do not
+-- tensor_core_model        BOOLEAN  few rows use the matrix units inefficiently; false: they do not
 -- saturation_rows          DOUBLE   rows of a product that use the matrix units in full
 -- scalar_efficiency        DOUBLE   speed of work outside the matrix units over the matrix peak
 -- attention_tensor_share   DOUBLE   share of the attention's FLOP that matrix units can do
@@ -23,7 +23,7 @@
 -- flop_fraction            DOUBLE   attainable share of the peak
 -- hbm_fraction             DOUBLE   attainable share of the memory bandwidth
 -- net_fraction             DOUBLE   attainable share of the network bandwidth
--- tile_rows                DOUBLE   rows of the tiles that products are cut into; NULL: not cut
+-- tile_rows                DOUBLE   rows of the tiles that products are split into; NULL: not split
 -- tile_columns             DOUBLE   columns of them
 -- comment                  VARCHAR  what it is for, and where the figures are from
 CREATE TABLE execution_profiles (

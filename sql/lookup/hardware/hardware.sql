@@ -4,16 +4,16 @@
 -- hardware            VARCHAR  short name; the key
 -- vendor              VARCHAR  nvidia, amd, huawei or google
 -- name                VARCHAR  the vendor's name
--- aliases             VARCHAR  other names that people type, by spaces
+-- aliases             VARCHAR  other names that users type, separated by spaces
 -- device_pattern      VARCHAR  regular expression (RE2) that the lower-cased device name of a trace
 --                              contains
 -- compute_major       INTEGER  major architecture version that profilers print
 -- compute_minor       INTEGER  minor architecture version
 -- num_sms             INTEGER  multiprocessors or compute units
--- memory_bytes_min    BIGINT   least memory, in bytes, that a trace of it shows
--- memory_bytes_max    BIGINT   most memory, in bytes, that a trace of it shows
--- clock_mhz           INTEGER  highest clock that a trace of it shows, MHz, where another part
---                              differs in nothing else
+-- memory_bytes_min    BIGINT   smallest memory that a trace of it shows, bytes
+-- memory_bytes_max    BIGINT   largest memory that a trace of it shows, bytes
+-- clock_mhz           INTEGER  highest clock that a trace of it shows, MHz, if it is the only
+--                              difference from another part
 -- peak_fp32_tflops    DOUBLE   matrix peak in FP32, TFLOP/s
 -- peak_tf32_tflops    DOUBLE   matrix peak in TF32, TFLOP/s
 -- peak_bf16_tflops    DOUBLE   matrix peak in BF16, TFLOP/s
@@ -26,10 +26,10 @@
 -- hbm_gb              DOUBLE   memory, GB
 -- link_gbps           DOUBLE   scale-up link bandwidth per direction, GB/s
 -- tdp_w               DOUBLE   board power, W
--- source              VARCHAR  document the figures come from; a lake's own rows have the one that
---                              they give, or NULL
--- trusted             BOOLEAN  false where a figure is not from the vendor's own data sheet, or a
---                              lake's own row does not say so
+-- source              VARCHAR  document the figures come from; for a lake's own rows the one they
+--                              give, or NULL
+-- trusted             BOOLEAN  false if a figure is not from the vendor's own data sheet, or a
+--                              lake's own row does not state it
 CREATE TABLE hardware (
     hardware VARCHAR PRIMARY KEY,
     vendor VARCHAR NOT NULL,

@@ -1,5 +1,5 @@
--- One row per accelerator whose power has been measured, and one named any for all others: how
--- much of its board power it draws by what is busy.
+-- One row per accelerator whose power has been measured, and one named any for all others: the
+-- fractions of board power that its busy units draw.
 --
 -- hardware        VARCHAR  chip of the table hardware; any: every other chip
 -- idle_share      DOUBLE   power when idle over the board power

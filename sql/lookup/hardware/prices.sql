@@ -1,5 +1,5 @@
--- One row per price of a chip; none is shipped, since they change by the week. A lake's own table
--- adds them.
+-- One row per price of a chip; none are shipped, since they change weekly. A lake's own table adds
+-- them.
 --
 -- offer         VARCHAR  name of the price; the key
 -- hardware      VARCHAR  chip of the table hardware
@@ -7,8 +7,8 @@
 -- region        VARCHAR  where
 -- commitment    VARCHAR  on demand, spot, a year
 -- usd_per_hour  DOUBLE   price of one chip for an hour, US dollars
--- quoted_on     DATE     when it was so
--- source        VARCHAR  where the price stands
+-- quoted_on     DATE     date of the price
+-- source        VARCHAR  where the price is published
 CREATE TABLE prices (
     offer VARCHAR PRIMARY KEY,
     hardware VARCHAR NOT NULL,

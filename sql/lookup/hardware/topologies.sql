@@ -1,13 +1,13 @@
--- One row per accelerator: how a usual installation joins many of them. A chip without a row is
--- taken to have every other one within its own links.
+-- One row per accelerator: how a usual installation connects many of them. A chip without a row is
+-- assumed to reach every other one over its own links.
 --
 -- hardware         VARCHAR  chip of the table hardware; the key
 -- domain_size      BIGINT   chips that its links reach
--- is_mesh          BOOLEAN  each link goes to one other chip; NULL: a switch joins them
+-- is_mesh          BOOLEAN  each link goes to one other chip; NULL: a switch connects them
 -- scaleout_gbps    DOUBLE   network bandwidth of a chip beyond them, per direction, GB/s
--- link_latency_us  DOUBLE   time of a hop over the links, µs; here as NCCL's tuning table has it
---                           for NVLink and its low-latency protocol, for all vendors
--- latency_us       DOUBLE   time of a hop over that network, µs; here as the same has trees over it
+-- link_latency_us  DOUBLE   time of a hop over the links, µs; from NCCL's tuning table for NVLink
+--                           and its low-latency protocol, for all vendors
+-- latency_us       DOUBLE   time of a hop over that network, µs; from the same table, for trees
 -- source           VARCHAR  where the figures are from
 CREATE TABLE topologies (
     hardware VARCHAR PRIMARY KEY,

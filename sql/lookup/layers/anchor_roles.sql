@@ -1,5 +1,5 @@
--- One row per kernel category: the part an anchor kernel of it plays in a layer, where only its
--- name was given.
+-- One row per kernel category: the role of an anchor kernel of it in a layer, if only its name was
+-- given.
 --
 -- category          VARCHAR  kernel category; the key
 -- role              VARCHAR  begin, inside or end: where in its block the anchor stands

@@ -1,7 +1,7 @@
--- One row per form of name that shows what a part of a training step is for.
+-- One row per name pattern that shows the direction of a part of a training step.
 --
 -- priority   INTEGER  order of evaluation, lowest first; the key
--- subject    VARCHAR  what bears the name: annotation, or kernel as the last resort
+-- subject    VARCHAR  where the name is: annotation, or kernel as the last resort
 -- pattern    VARCHAR  regular expression (RE2) that the name contains
 -- direction  VARCHAR  forward, backward, weight gradient or optimizer
 -- comment    VARCHAR  where it was seen, with a name it catches

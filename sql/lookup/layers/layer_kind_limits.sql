@@ -1,4 +1,4 @@
--- One row per limit for when layers with the same kernels are two kinds by their times.
+-- One row per limit that decides when layers with the same kernels are two kinds by their times.
 --
 -- kind_limit  VARCHAR  name of the limit; the key
 -- value       DOUBLE   the limit

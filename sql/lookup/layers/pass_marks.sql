@@ -1,9 +1,10 @@
--- One row per mark of the place between two passes: what happens there more often than between two
--- attentions of one pass.
+-- One row per mark of a pass boundary: what happens there more often than between two attentions of
+-- one pass.
 --
 -- mark       VARCHAR  kernel category, or lookup, call, graph, step or pause; the key
--- weight     DOUBLE   what the mark counts; the place needs 4 in all
--- in_layers  BOOLEAN  some layers of a pass may have more of it than others, as those with experts
+-- weight     DOUBLE   weight of the mark; a boundary needs 4 in total
+-- in_layers  BOOLEAN  some layers of a pass may have more of it than others, such as those with
+--                     experts
 -- comment    VARCHAR  why
 CREATE TABLE pass_marks (
     mark VARCHAR PRIMARY KEY,

@@ -1,8 +1,8 @@
 -- One row per anchor that finds the layers of a family of models in a serving or training stack.
 --
 -- profile           VARCHAR  name of the profile; several anchors may belong to one
--- anchor_pattern    VARCHAR  regular expression (RE2) that the anchor kernel's name contains; case
---                            counts
+-- anchor_pattern    VARCHAR  regular expression (RE2) that the anchor kernel's name contains,
+--                            case-sensitive
 -- role              VARCHAR  begin, inside or end: where in its block the anchor stands
 -- blocks_per_layer  INTEGER  anchors in one layer
 -- half_labels       VARCHAR  names of a layer's blocks, in order, separated by commas

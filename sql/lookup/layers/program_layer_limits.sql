@@ -1,4 +1,4 @@
--- One row per limit for when the stretches of a compiled program's run are layers.
+-- One row per limit that decides when the stretches of a compiled program's run are layers.
 --
 -- program_limit  VARCHAR  name of the limit; the key
 -- value          DOUBLE   the limit

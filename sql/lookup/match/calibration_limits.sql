@@ -1,4 +1,4 @@
--- One row per limit that a calibration has to keep for its fraction to mean something.
+-- One row per limit that a calibration must meet for its fraction to be meaningful.
 --
 -- calibration_limit  VARCHAR  name of the limit; the key
 -- value              DOUBLE   the limit

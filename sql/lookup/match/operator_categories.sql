@@ -2,9 +2,10 @@
 --
 -- category  VARCHAR  category of category_rules; the key
 -- role      VARCHAR  operator, or overhead: work of no operator of a model
--- op        VARCHAR  the operator, where a category has but one: of the relation operators, or its
---                    fused_op, or what several of one kind are called; for overhead what kind it is
--- families  VARCHAR  families of trace_op_rules, ; between, whose work such a kernel does
+-- op        VARCHAR  the operator, if a category has only one: of the relation operators, or its
+--                    fused_op, or a common name of several; for overhead its kind
+-- families  VARCHAR  families of trace_op_rules, separated by semicolons, whose work such a kernel
+--                    does
 -- comment   VARCHAR  why
 CREATE TABLE operator_categories (
     category VARCHAR PRIMARY KEY,

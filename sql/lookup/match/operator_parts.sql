@@ -2,7 +2,7 @@
 --
 -- op       VARCHAR  operator, of the relation operators; the key
 -- parts    BIGINT   products
--- comment  VARCHAR  which
+-- comment  VARCHAR  the parts
 CREATE TABLE operator_parts (
     op VARCHAR PRIMARY KEY,
     parts BIGINT NOT NULL,

@@ -1,9 +1,9 @@
--- One row per advice that a part of the bytes in memory calls for when it is large.
+-- One row per piece of advice for a large part of the bytes in memory.
 --
 -- part                   VARCHAR  weights, activations, kv or temporary
--- share_above            DOUBLE   share of all bytes from which on the advice holds
--- phase                  VARCHAR  phase it holds in; NULL: every one
--- attention_bytes_model  VARCHAR  execution_profiles it holds for; NULL: every one
+-- share_above            DOUBLE   share of all bytes above which the advice applies
+-- phase                  VARCHAR  phase it applies to; NULL: every one
+-- attention_bytes_model  VARCHAR  execution_profiles it applies to; NULL: every one
 -- advice                 VARCHAR  what to look at
 -- comment                VARCHAR  where the limit is from
 CREATE TABLE byte_share_rules (

@@ -1,14 +1,14 @@
--- One row per property of a model that a config.json may give: what its value must be to be read.
--- The limits are far beyond every model that is known; what exceeds them is a mistake.
+-- One row per property of a model that a config.json may give: the values that are accepted. The
+-- limits are far beyond every known model; values beyond them are mistakes.
 --
--- Of the kind "no such layers" are the keys that mean layers without operators here, in a file
--- that has no list of its layers: every value but false and the numbers within the limits does.
+-- The kind "no such layers" is for keys that mean layers without operators here, in a file without
+-- a list of its layers: any value but false and the numbers within the limits does.
 --
 -- field  VARCHAR  property, as in config_names; the key
--- kind   VARCHAR  what a value of it is
--- least  DOUBLE   the smallest number that it may be, or hold; NULL: it is no number
+-- kind   VARCHAR  kind of its value
+-- least  DOUBLE   the smallest number that it may be or contain; NULL: not a number
 -- most   DOUBLE   the largest one
--- words  VARCHAR  words that it may be, or hold, by spaces; NULL: any
+-- words  VARCHAR  words that it may be or contain, separated by spaces; NULL: any
 CREATE TABLE config_fields (
     field VARCHAR PRIMARY KEY,
     kind VARCHAR NOT NULL,

@@ -1,8 +1,8 @@
 -- One row per name that a config.json may use for a property of a model: of the names that are
--- there, and not null, the one of least priority counts.
+-- present and not null, the one of lowest priority applies.
 --
 -- field     VARCHAR  what it means
--- priority  INTEGER  which name goes first
+-- priority  INTEGER  precedence, lowest first
 -- name      VARCHAR  key of the config.json
 CREATE TABLE config_names (
     field VARCHAR,

@@ -1,5 +1,5 @@
 -- One row per model_type of config.json files whose modules have more parameters than those of the
--- Llama family: 1 where they have, 0 or NULL if they have not.
+-- Llama family: 1 if they have them, else 0 or NULL.
 --
 -- model_type         VARCHAR  the key
 -- learned_positions  BIGINT   positions have an embedding of their own

@@ -1,17 +1,17 @@
--- One row per model_type of config.json files that leave something unsaid, with what it is.
+-- One row per model_type whose config.json files omit properties: their values.
 --
 -- model_type                VARCHAR  the key
 -- gated_mlp                 BOOLEAN  the MLP has a gate; NULL: it has
 -- qk_norm                   BOOLEAN  queries and keys are normalised; NULL: they are not
--- qkv_bias                  BOOLEAN  the attention's projections have biases; NULL: they have not
+-- qkv_bias                  BOOLEAN  the attention's projections have biases; NULL: they do not
 -- tied_embeddings           BOOLEAN  the head is the embedding; NULL: it is not
 -- moe_in_intermediate_size  BOOLEAN  intermediate_size is that of an expert
 -- gate_in_intermediate_size BOOLEAN  intermediate_size is twice the width: it counts the gate too
 -- full_every                BIGINT   every n-th layer of a windowed model sees all keys
 -- multi_query               BOOLEAN  all query heads share one key-value head; NULL: they do not
 -- is_encoder                BOOLEAN  tokens see those after them too; NULL: they do not
--- other_layers              VARCHAR  kind of layers without operators here, which it has if neither
---                                    a list of its layers nor a key of config_fields overrides it
+-- other_layers              VARCHAR  kind of layers without operators here, unless a list of its
+--                                    layers or a key of config_fields overrides it
 -- comment                   VARCHAR  remark
 CREATE TABLE model_types (
     model_type VARCHAR PRIMARY KEY,

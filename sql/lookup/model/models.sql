@@ -3,7 +3,8 @@
 --
 -- model                     VARCHAR    short name; the key
 -- name                      VARCHAR    the publisher's name
--- aliases                   VARCHAR    other names of models with these dimensions, by spaces
+-- aliases                   VARCHAR    other names of models with these dimensions, separated by
+--                                      spaces
 -- model_type                VARCHAR    model_type of its config.json
 -- num_layers                BIGINT     decoder layers, without those of multi-token prediction
 -- hidden_size               BIGINT     width of the residual stream
@@ -22,8 +23,8 @@
 -- gated_mlp                 BOOLEAN    the MLP has a gate; true when NULL
 -- num_experts               BIGINT     routed experts; NULL or 0 for a dense model
 -- top_k                     BIGINT     experts per token
--- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
--- top_groups                BIGINT     of these, groups that a token's experts are in at most
+-- expert_groups             BIGINT     groups that the experts are divided into; NULL: none
+-- top_groups                BIGINT     maximum number of these groups that a token's experts are in
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together; NULL: number x width of an expert
@@ -40,7 +41,7 @@
 -- layer_types               VARCHAR[]  sliding_attention or full_attention, layer by layer
 -- compress_ratios           BIGINT[]   tokens per compressed key, layer by layer; 0: window only
 -- hash_layers               BIGINT     leading layers that choose experts by the token's id
--- hc_mult                   BIGINT     residual streams of hyper-connections; NULL: no such thing
+-- hc_mult                   BIGINT     residual streams of hyper-connections; NULL: none
 -- mtp_layers                BIGINT     layers of multi-token prediction
 -- vocab_size                BIGINT     tokens of the vocabulary
 -- tied_embeddings           BOOLEAN    the head is the embedding
@@ -49,7 +50,8 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published, see dtypes
 -- expert_dtype              VARCHAR    type of the routed experts' weights; NULL: the same
--- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
+-- weight_scale_bytes        DOUBLE     bytes of scales per weight of expert_dtype, else
+--                                      weight_dtype
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from

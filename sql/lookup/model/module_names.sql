@@ -1,8 +1,8 @@
--- One row per other name that files have for a module of operator_rules, as a quantization_config
--- lists what it leaves as it is. Of experts the first stands for all.
+-- One row per alternative name of a module of operator_rules in files, such as a
+-- quantization_config's list of modules left unquantised. The first expert stands for all.
 --
 -- module  VARCHAR  module, as operator_rules calls it
--- name    VARCHAR  its path in a layer, as a model of Hugging Face or an engine has it
+-- name    VARCHAR  its path in a layer, as in a Hugging Face model or an engine
 CREATE TABLE module_names (
     module VARCHAR,
     name VARCHAR,

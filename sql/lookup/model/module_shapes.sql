@@ -1,5 +1,5 @@
--- One row per kind of module that a model may consist of: the sizes of its weights, by names of the
--- sizes that a model has. A module with a size that the model lacks is not there.
+-- One row per kind of module that a model may consist of: the sizes of its weights, as names of the
+-- model's sizes. A model that lacks one of the sizes does not have the module.
 --
 -- Names and categories are those of the reference report.
 --
@@ -7,8 +7,8 @@
 -- part       VARCHAR  what it belongs to: attention, dense, router, routed, shared, embedding,
 --                     head, norm or mhc
 -- kind       VARCHAR  linear, embedding or norm
--- inputs     VARCHAR  size of what goes in; NULL: one
--- outputs    VARCHAR  size of what comes out
+-- inputs     VARCHAR  size of its input; NULL: one
+-- outputs    VARCHAR  size of its output
 -- instances  VARCHAR  how many there are
 -- bias       VARCHAR  size that is 1 where the outputs have a bias; NULL: never
 -- category   VARCHAR  what the report counts it under

@@ -9,8 +9,8 @@
 -- fused_op      VARCHAR  name of the product that engines make of it and its neighbours; NULL: none
 -- category      VARCHAR  attention, attention_core, mlp, moe, router, norm, head, embedding, mhc,
 --                        elementwise or network
--- needs         VARCHAR  size that must be above 0, else the operator is not there
--- lacks         VARCHAR  size that must not be there, else the operator is not there
+-- needs         VARCHAR  size that must be above 0 for the operator to exist
+-- lacks         VARCHAR  size that must be absent for the operator to exist
 -- form          VARCHAR  absorbed or expanded: only in this form of a latent attention
 -- rows          VARCHAR  what its rows are: tokens, expanded (tokens whose keys are expanded),
 --                        logits, assignments (tokens x experts), pairs (of query and key) or
@@ -20,19 +20,19 @@
 -- instances     VARCHAR  products side by side; NULL: one
 -- split         VARCHAR  how ranks share it: tp, kv_heads, replicated, experts or head_tp
 -- split_side    VARCHAR  the dimension they cut: n, k or instances
--- weights       VARCHAR  class of its weights: linear, expert, head, norm, fp32, or table, of which
+-- weights       VARCHAR  class of its weights: linear, expert, head, norm, fp32, or table, whose
 --                        rows are looked up; NULL: none
 -- reads         VARCHAR  elements read per row; NULL: k x instances
 -- writes        VARCHAR  elements written per row; NULL: n x instances
--- fused_writes  VARCHAR  the same where kernels are fused; NULL: no fewer
--- fused         BOOLEAN  its reading and writing vanish where kernels are fused
--- saves         DOUBLE   share of what it reads that training keeps for the backward pass; NULL:
---                        none, or its neighbour keeps the same
--- kv            VARCHAR  elements read of the KV cache per cached key that is looked at
--- kv_rows       VARCHAR  for each of these: looked_up (cached keys that are looked at), indexed
+-- fused_writes  VARCHAR  the same if kernels are fused; NULL: no fewer
+-- fused         BOOLEAN  its reads and writes vanish if kernels are fused
+-- saves         DOUBLE   share of its reads that training saves for the backward pass; NULL: none,
+--                        or its neighbour saves the same
+-- kv            VARCHAR  elements read from the KV cache per cached key that is accessed
+-- kv_rows       VARCHAR  for each of these: looked_up (cached keys that are accessed), indexed
 --                        (cached keys of the indexer), new (tokens) or index_new (tokens, as the
---                        indexer keeps them)
--- vector        VARCHAR  size that the vector work is counted by
+--                        indexer caches them)
+-- vector        VARCHAR  size that the vector work is proportional to
 -- vector_flop   DOUBLE   vector FLOP per row and element of it
 -- net           VARCHAR  collective: all_reduce, dispatch, combine, all_gather, ring or send
 -- comment       VARCHAR  remark

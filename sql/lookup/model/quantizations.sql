@@ -1,11 +1,12 @@
--- One row per quant_method of a config.json's quantization_config: the types of weights it makes,
--- and the scales that go with them.
+-- One row per quant_method of a config.json's quantization_config: the types of its weights, and
+-- their scales.
 --
 -- method         VARCHAR  quant_method; the key
--- weight_dtype   VARCHAR  type of the linear layers' weights; NULL: as without
+-- weight_dtype   VARCHAR  type of the linear layers' weights; NULL: as without quantisation
 -- expert_dtype   VARCHAR  type of the routed experts' weights; NULL: as the linear layers'
 -- scale_bytes    DOUBLE   bytes of a scale, with its zero point; NULL: too few to count
--- scale_weights  BIGINT   weights that share it if the file gives no number; NULL: a whole tensor
+-- scale_weights  BIGINT   weights that share a scale if the file gives no number; NULL: a whole
+--                         tensor
 -- comment        VARCHAR  remark
 CREATE TABLE quantizations (
     method VARCHAR PRIMARY KEY,

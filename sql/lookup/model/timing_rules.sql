@@ -5,10 +5,11 @@
 --
 -- category   VARCHAR    kernel category, as in category_rules; the key
 -- fate       VARCHAR    operators: those of the list, as one group; product: a matrix product,
---                       which one by its shapes; overhead: none; unknown: undecided
+--                       found by its shapes; overhead: none; unknown: undecided
 -- operators  VARCHAR[]  names in the relation operators; the layer has some of them, or none
 -- subclass   VARCHAR    kind of overhead
--- dtype      VARCHAR    type that such kernels multiply in; NULL if the category decides none
+-- dtype      VARCHAR    type that such kernels multiply in; NULL if the category does not determine
+--                       it
 -- comment    VARCHAR    why
 CREATE TABLE timing_rules (
     category VARCHAR PRIMARY KEY,

@@ -1,10 +1,10 @@
 -- One row per assumption behind a model report.
 --
 -- assumption  VARCHAR  name; with the formulas the key
--- formulas    VARCHAR  set of formulas that it is of, or both: of any
+-- formulas    VARCHAR  set of formulas that it belongs to; both: any set
 -- place       INTEGER  order
 -- what        VARCHAR  what is assumed
--- source      VARCHAR  where it is from, or what it does to the figures
+-- source      VARCHAR  its source, or its effect on the figures
 CREATE TABLE report_assumptions (
     assumption VARCHAR,
     formulas VARCHAR,

@@ -1,11 +1,11 @@
--- One row per column that a model report prints: its heading, with the unit, and how it is written.
+-- One row per column that a model report prints: its heading, unit and format.
 --
 -- column_name  VARCHAR  name of the column in the relations; the key
--- heading      VARCHAR  what the report calls it
--- unit         VARCHAR  what its numbers count; NULL for words
+-- heading      VARCHAR  its heading in the report
+-- unit         VARCHAR  unit of its numbers; NULL for words
 -- format       VARCHAR  words, count, number (four figures), giga (in 1e9), tera (in 1e12),
 --                       per_cent (a fraction), points (already in %), factor, yes_no or
---                       flag: yes_no of which no stands out
+--                       flag: yes_no with "no" highlighted
 CREATE TABLE report_columns (
     column_name VARCHAR PRIMARY KEY,
     heading VARCHAR NOT NULL,

@@ -1,7 +1,7 @@
--- One row per number or word that the conclusions of a model report rest on. Empty as shipped: the
--- report that is being written fills it.
+-- One row per number or word that the conclusions of a model report rest on. Empty as shipped:
+-- writing a report fills it.
 --
--- fact   VARCHAR  name, as texts and conditions have it; the key
+-- fact   VARCHAR  name, as used in texts and conditions; the key
 -- value  DOUBLE   the number; NULL for words, or if missing
 -- words  VARCHAR  the words; NULL for a number
 -- unit   VARCHAR  unit of the number

@@ -2,8 +2,8 @@
 --
 -- property  VARCHAR  column of the relation architectures; the key
 -- place     INTEGER  order
--- title     VARCHAR  what the report calls it
--- unit      VARCHAR  what it counts
+-- title     VARCHAR  its heading in the report
+-- unit      VARCHAR  its unit
 CREATE TABLE report_properties (
     property VARCHAR PRIMARY KEY,
     place INTEGER NOT NULL,

@@ -1,14 +1,14 @@
--- One row per what-if of a model report: a knob of the anchor, turned a step to one side.
+-- One row per what-if of a model report: a knob of the anchor, moved one step in one direction.
 --
 -- knob              VARCHAR  name of the knob
 -- side              VARCHAR  low or high; with the knob the key
--- title             VARCHAR  what people call the knob
+-- title             VARCHAR  display name of the knob
 -- setting           VARCHAR  what the step sets it to
 -- batch_factor      DOUBLE   times the sequences of a replica
 -- length_factor     DOUBLE   times the prompt, or in decode the cached tokens
 -- tp_factor         DOUBLE   times the degree of tensor parallelism
 -- ep_factor         DOUBLE   times the degree of expert parallelism, and the replicas with it
--- weight_dtype      VARCHAR  type of the weights; NULL: as it was, as the next two
+-- weight_dtype      VARCHAR  type of the weights; NULL: unchanged, like the next two
 -- activation_dtype  VARCHAR  type of the activations
 -- kv_dtype          VARCHAR  type of the KV cache
 -- top_k_factor      DOUBLE   times the experts per token

@@ -1,4 +1,4 @@
--- One row per limit from which on a pass counts as bound by something.
+-- One row per limit from which a pass counts as bound by a resource.
 --
 -- bound_limit  VARCHAR  name of the limit; the key
 -- value        DOUBLE   the limit

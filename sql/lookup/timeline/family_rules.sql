@@ -1,5 +1,5 @@
 -- One row per rule that puts operations into a family; of the rules that match, the one of lowest
--- priority counts, and without any the family is the kernel category.
+-- priority applies, and if none matches the family is the kernel category.
 -- priority  INTEGER  order of evaluation, lowest first; the key
 -- field     VARCHAR  what is matched: name, dedup_name, path, hlo_category, source, category,
 --                    class

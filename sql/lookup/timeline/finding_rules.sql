@@ -1,13 +1,13 @@
--- One row per finding: from which value on it is made, and what to do about it.
+-- One row per finding: the value from which it is made, and what to do about it.
 --
 -- priority        INTEGER  order in a report, lowest first
 -- finding         VARCHAR  name of the finding; the key
 -- title           VARCHAR  what was found, in a few words
--- threshold       DOUBLE   the value from which on the finding is made
--- high_threshold  DOUBLE   the value from which on it is of high severity
+-- threshold       DOUBLE   lowest value at which the finding is made
+-- high_threshold  DOUBLE   lowest value at which it is of high severity
 -- unit            VARCHAR  unit of the values: percent, us, or ratio
--- basis           VARCHAR  what the value is a share, or a measure, of
--- suggestions     VARCHAR  what to try, several with a bar between them
+-- basis           VARCHAR  what the value is a share or measure of
+-- suggestions     VARCHAR  what to try, separated by bars
 CREATE TABLE finding_rules (
     priority INTEGER NOT NULL,
     finding VARCHAR PRIMARY KEY,

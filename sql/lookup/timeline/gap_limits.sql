@@ -1,4 +1,4 @@
--- One row per limit for what counts as a gap between device operations.
+-- One row per limit that defines a gap between device operations.
 --
 -- gap_limit  VARCHAR  name of the limit; the key
 -- value      BIGINT   the limit

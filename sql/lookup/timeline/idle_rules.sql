@@ -1,4 +1,4 @@
--- One row per cause for which a device can be idle, judged by the operation that ends the idleness.
+-- One row per cause of device idleness, judged by the operation that ends it.
 --
 -- cause       VARCHAR  name of the cause; the key
 -- host_bound  BOOLEAN  the device waits for the host

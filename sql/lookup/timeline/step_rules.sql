@@ -1,4 +1,4 @@
--- One row per form of name that an engine, a profiler or a training program gives to one step of
+-- One row per name pattern that an engine, a profiler or a training program uses for one step of
 -- its work.
 --
 -- priority          INTEGER  order of evaluation, lowest first; the key
@@ -8,7 +8,7 @@
 -- requests_pattern  VARCHAR  regular expression whose group is a number of requests; all its
 --                            matches in a name are added up; NULL if names have none
 -- tokens_pattern    VARCHAR  the same for the tokens that the step computes
--- comment           VARCHAR  where it was seen, with a name it catches
+-- comment           VARCHAR  where it was seen, with an example
 CREATE TABLE step_rules (
     priority INTEGER PRIMARY KEY,
     step_source VARCHAR NOT NULL DEFAULT 'engine step',

@@ -1,10 +1,10 @@
--- One row per kind of evidence for the steps of a trace. Of several, a step line wins, then what
--- marks the most steps, then the lowest priority.
+-- One row per kind of evidence for the steps of a trace. If there are several, a step line wins,
+-- then the one with the most steps, then the lowest priority.
 --
 -- step_source  VARCHAR  source of the steps; the key
 -- priority     INTEGER  order of choice
--- warm_up      INTEGER  first steps of a program that are left out of its figures, as far as they
---                       are no more than half of its steps; warm_up_steps of the trace overrides it
+-- warm_up      INTEGER  first steps of a program that are left out of its figures, at most half of
+--                       its steps; warm_up_steps of the trace overrides it
 -- comment      VARCHAR  what it is
 CREATE TABLE step_sources (
     step_source VARCHAR PRIMARY KEY,

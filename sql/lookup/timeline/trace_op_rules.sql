@@ -1,42 +1,44 @@
 -- One row per rule for the work of a framework operator: which operators, what is computed, and
 -- from which of their inputs.
 --
--- Slots count inputs from 0. Names are matched once per distinct operator of a trace; the lowest
--- priority that fits counts. An operator gives way to operators inside it of the named families:
--- one call shows as linear, matmul and mm, and is counted once. Rules of the family memory give
--- bytes alone.
+-- Slots count inputs from 0. Names are matched once per distinct operator of a trace; the match of
+-- lowest priority applies. An operator gives way to operators inside it of the named families: one
+-- call shows as linear, matmul and mm, and is counted once. Rules of the family memory give only
+-- bytes.
 --
--- priority           INTEGER  order, the lowest that fits counts; the key
+-- priority           INTEGER  order: the lowest match applies; the key
 -- pattern            VARCHAR  regular expression (RE2) for the operator's name
 -- rule               VARCHAR  matmul, linear, template, grouped, conv, conv_backward, attention,
 --                             pass_attention, mla_attention, fused_moe, opaque_moe or memory
 -- family             VARCHAR  product, conv, sdpa, attention, moe or memory
--- gives_way          VARCHAR  families that replace it when they are inside, ; between
--- factor             DOUBLE   multiplies the FLOP: 2.5 for the backward pass of attention; NULL
---                             where the shapes do not give them
+-- gives_way          VARCHAR  families that replace it when they are inside, separated by
+--                             semicolons
+-- factor             DOUBLE   multiplies the FLOP: 2.5 for the backward pass of attention; NULL if
+--                             the shapes do not give them
 -- a_slot             INTEGER  first matrix, input of a convolution, query, or rows to route
 -- b_slot             INTEGER  second matrix, weight, key, or first weights of experts
 -- v_slot             INTEGER  value, rotary part of a latent, or second weights of experts
--- out_slot           INTEGER  result where it is an input; of experts the choice, whose last
+-- out_slot           INTEGER  result if it is an input; for experts the selection, whose last
 --                             dimension is top-k
--- layout             VARCHAR  of attention: heads_first, tokens_first, packed, split_keys
+-- layout             VARCHAR  of an attention: heads_first, tokens_first, packed, split_keys
 -- causal_slot        INTEGER  argument for whether a mask hides later keys
 -- corner             VARCHAR  where the mask's diagonal starts: top (left) or bottom (right)
--- window_slot        INTEGER  argument with the number of keys before its own that a query sees
--- lengths_slot       INTEGER  bounds of sequences packed into one, whose lengths no shape has
+-- window_slot        INTEGER  argument with the number of earlier keys that a query sees
+-- lengths_slot       INTEGER  bounds of packed sequences, whose lengths are in no shape
 -- stride_slot        INTEGER  argument with the stride of a convolution
 -- padding_slot       INTEGER  its padding
 -- dilation_slot      INTEGER  its dilation
 -- transposed_slot    INTEGER  whether it is transposed; NULL if it never is
--- mask_slot          INTEGER  of a convolution's backward: which gradients it computes
+-- mask_slot          INTEGER  for a convolution's backward: which gradients it computes
 -- elements_per_item  INTEGER  values in one stored element along the inner dimension
--- types_decide       BOOLEAN  both operands are inputs: their types are those it computes in
--- reads              VARCHAR  inputs read, ; between; all; or of the first one what the next one
---                             names: rows, elements, or a selection along some dimension
--- writes             VARCHAR  inputs written, ; between; result: one more tensor, as large as the
---                             inputs read are together, where no input after these is it
--- typed_by           VARCHAR  inputs whose types decide that of the result, ; between; NULL: all
---                             those read
+-- types_decide       BOOLEAN  both operands are inputs: their types determine the arithmetic type
+-- reads              VARCHAR  inputs read, separated by semicolons; all; or the part of the first
+--                             one that the next one selects: rows, elements, or a selection along
+--                             some dimension
+-- writes             VARCHAR  inputs written, separated by semicolons; result: one more tensor, as
+--                             large as the broadcast inputs read, if no later input is the result
+-- typed_by           VARCHAR  inputs whose types decide that of the result, separated by
+--                             semicolons; NULL: all those read
 -- result             VARCHAR  type of the result: promoted, as type_promotions has it; of these,
 --                             float, quotient, sum, real, bool, indexed (with as many int64) or a
 --                             type

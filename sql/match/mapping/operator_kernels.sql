@@ -1,8 +1,8 @@
--- One row per device operation and operator of the model that it runs: the bridge between them.
+-- One row per device operation and operator of the model that it runs: the mapping between them.
 --
--- A kernel of fused operators has a row for each; several kernels may run one operator. Where the
--- trace's model is unknown, or a kernel runs nothing of it, there is one row with what is known.
--- Of the rules in map_rules the first that succeeds counts; none spreads time over operators.
+-- A kernel of fused operators has a row for each; several kernels may run one operator. If the
+-- trace's model is unknown, or a kernel runs none of its operators, there is one row with the known
+-- columns. The first rule of map_rules that succeeds applies; none spreads time over operators.
 --
 -- key: trace_id, kernel_id
 --
@@ -12,13 +12,13 @@
 -- pass_id      BIGINT   pass, NULL outside of passes
 -- layer_id     BIGINT   layer, NULL outside of layers
 -- kernel_id    BIGINT   the operation
--- map_rule     VARCHAR  how its operator is known: correlation, graph_capture, shape_match,
+-- map_rule     VARCHAR  how its operator was found: correlation, graph_capture, shape_match,
 --                       position, category, unmapped, or overhead
 -- confidence   DOUBLE   how far to trust the rule, 0 to 1
 -- layer_kind   VARCHAR  kind of layer by the model
 -- op           VARCHAR  operator, of the relation operators; else the kind of operator or of
 --                       overhead; NULL if unknown
--- unit         VARCHAR  what engines run in one: the operator, or several fused
+-- unit         VARCHAR  what engines run as one: the operator, or several fused
 -- trace_op     VARCHAR  framework operator that launched it
 -- flop_share   DOUBLE   the operator's part of the kernel's FLOP, by the template
 -- group_id     BIGINT   kernel_id of the first kernel that does the operator's work

@@ -1,9 +1,9 @@
 -- One row per complete forward pass of a trace whose model is known: whether the trace computes
--- what the model's template has.
+-- what the model's template does.
 --
 -- PASS: every matrix product matches, and attention. WARN: some are only close, or their
 -- shapes are unknown, or attention is unknown, missing or different. FAIL: a product differs or is
--- missing, or products that the template has not make up more than 0.5 % of the FLOP.
+-- missing, or products missing from the template make up more than 0.5 % of the FLOP.
 --
 -- key: trace_id, device, pass_id
 --

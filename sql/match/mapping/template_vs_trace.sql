@@ -1,5 +1,5 @@
--- One row per forward pass, layer and unit that multiplies, and per shape of what no unit of the
--- template is: its kernels added up.
+-- One row per forward pass, layer and unit that multiplies, and per shape of products that are no
+-- unit of the template: the sum of its kernels.
 CREATE VIEW _unit_sums AS
 WITH timed AS (
     SELECT
@@ -18,11 +18,11 @@ GROUP BY
     CASE WHEN unit IS NULL THEN k END;
 
 -- One row per complete forward pass, layer and operator: what it should compute on a rank by the
--- template of the trace's model, beside what it computed by the shapes in the trace.
+-- template of the trace's model, and what it computed by the shapes in the trace.
 --
 -- Operators with FLOP are compared: matrix products and the core of attention. Fused ones are one
--- row where the trace runs them fused. FLOP of the trace count only where shapes or annotations
--- give them, never those of the template again.
+-- row if the trace runs them fused. FLOP of the trace come only from shapes or annotations, never
+-- from the template itself.
 --
 -- key: trace_id, device, pass_id, layer_id, unit?, n?, k?
 --
@@ -32,7 +32,7 @@ GROUP BY
 -- pass_id        BIGINT   pass, from 0
 -- layer_id       BIGINT   layer, -1 for what is outside of layers
 -- layer_kind     VARCHAR  kind of layer by the model; ends outside of layers
--- unit           VARCHAR  operator, or several fused; NULL for a product the template has not
+-- unit           VARCHAR  operator, or several fused; NULL for a product missing from the template
 -- is_gemm        BOOLEAN  it is a matrix product, not the core of attention
 -- template_flop  DOUBLE   FLOP of one rank by the template
 -- trace_flop     DOUBLE   FLOP by the trace
@@ -54,7 +54,7 @@ WITH spots AS (
     SELECT trace_id, device, pass_id, NULL FROM passes
 ),
 wanted AS (
-    -- Units that each layer of a complete pass, and what is outside of layers, should run.
+    -- Units that each layer of a complete pass, and the part outside layers, should run.
     SELECT
         u.trace_id, u.rank, u.device, u.pass_id, s.layer_id, u.layer_kind, u.tp, u.unit, u.ops,
         u.flop, u.is_core, u.split_rule
@@ -86,7 +86,7 @@ options AS (
         AND t.unit = w.unit
 ),
 compared AS (
-    -- Of an operator and what it is fused to, the one that runs.
+    -- Of an operator and its fusion, the one that runs.
     SELECT
         trace_id, rank, device, pass_id, layer_id, layer_kind, pass_us, tp, unit, flop, is_core,
         split_rule, is_seen, kernel_count, sum_us, trace_flop, n, k,

@@ -75,8 +75,8 @@ FROM rated;
 -- gbps             DOUBLE   bytes over the duration, GB/s
 -- mfu              DOUBLE   tflops over the peak, a fraction
 -- mbu              DOUBLE   gbps over the bandwidth, a fraction
--- compute_us       DOUBLE   least time for the FLOP, µs
--- memory_us        DOUBLE   least time for the bytes, µs
+-- compute_us       DOUBLE   minimum time for the FLOP, µs
+-- memory_us        DOUBLE   minimum time for the bytes, µs
 -- roof_us          DOUBLE   the longer of both, µs
 -- gap_us           DOUBLE   duration less that, µs
 -- roofline_eff     DOUBLE   roof_us over the duration, a fraction
@@ -89,10 +89,11 @@ FROM rated;
 -- group_bytes      DOUBLE   bytes of the operator
 -- group_tflops     DOUBLE   group_flop over group_us, TFLOP/s
 -- group_mfu        DOUBLE   that over the peak, a fraction
--- group_roof_us    DOUBLE   least time of the operator, µs
+-- group_roof_us    DOUBLE   minimum time of the operator, µs
 -- flag_over_100    BOOLEAN  mfu, mbu or group_mfu is above 1
--- over_100_causes  VARCHAR  what may be the reason, ; between; also where attainable_eff is above 1
--- attainable_us    DOUBLE   least time measured for such a product, of the table attainable, µs
+-- over_100_causes  VARCHAR  possible reasons, separated by semicolons; also where attainable_eff is
+--                           above 1
+-- attainable_us    DOUBLE   minimum time measured for such a product, of the table attainable, µs
 -- attainable_eff   DOUBLE   that over the duration, a fraction
 -- is_product       BOOLEAN  it does work of a matrix product
 CREATE VIEW _kernel_roofs AS

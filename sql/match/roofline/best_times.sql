@@ -1,6 +1,6 @@
--- One row per trace and matrix product that kernels of known shape ran: the least time it took.
+-- One row per trace and matrix product that kernels of known shape ran: the minimum time it took.
 --
--- What every trace of a chip reached is the reference for the others, see shape_bests.
+-- The best time of each trace on a chip is the reference for the others, see shape_bests.
 --
 -- stored: per trace
 --
@@ -16,7 +16,7 @@
 -- n         BIGINT   columns of it
 -- k         BIGINT   inner dimension
 -- calls     BIGINT   calls
--- best_us   DOUBLE   least time of a call, all its kernels together, µs
+-- best_us   DOUBLE   minimum time of a call, all its kernels together, µs
 CREATE VIEW best_times AS
 SELECT
     trace_id, any_value(hardware) AS hardware, dtype, batch, m, n, k, count(*) AS calls,

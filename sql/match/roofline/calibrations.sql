@@ -1,18 +1,18 @@
--- One row per accelerator in the lake, traces' kernels and bound: which part of the peak, or of the
--- memory's bandwidth, its kernels reach.
+-- One row per accelerator with kernels in the lake, and bound: which fraction of the peak, or of
+-- the memory's bandwidth, its kernels reach.
 --
--- The fraction is by least squares, each kernel's square weighed by the inverse of its least time
--- r: the f for which the sum of (t - r / f)² / r is least is the sum of r over that of the times t.
--- So a profile that has it foretells the sum of these kernels' times. Unweighed, the square of a
--- kernel of 1 ms would count as much as 10,000 of 10 µs. How far the fraction is off kernel by
--- kernel is the residual, and a quarter of the time each is in kernels below low_fraction and above
--- high_fraction: where these lie far apart, kernels of different kinds are mixed, and no one
--- fraction is right for them.
+-- The fraction is by least squares, each kernel's square weighted by the inverse of its minimum
+-- time r: the f that minimises the sum of (t - r / f)² / r is the sum of r over that of the times
+-- t. So a profile with this fraction predicts the sum of these kernels' times. Unweighted, the
+-- square of a kernel of 1 ms would count as much as 10,000 of 10 µs. The residual is how far the
+-- fraction is off kernel by kernel, and a quarter of the time each is in kernels below low_fraction
+-- and above high_fraction: if these are far apart, kernels of different kinds are mixed, and no
+-- single fraction is right for them.
 --
--- Short kernels are left out: starting them takes as long. So are copies, fills and communication,
--- which no operator of a model is (a copy from the host goes at the speed of the link), and kernels
--- quicker than the chip's figures allow, which found their operands in its cache, or were counted
--- wrong. The limits are those of the table calibration_limits.
+-- Short kernels are left out, since starting them takes as long. So are copies, fills and
+-- communication, which are not operators of a model (a copy from the host runs at the speed of the
+-- link), and kernels faster than the chip's figures allow, which found their operands in its cache
+-- or were counted wrong. The limits are in the table calibration_limits.
 --
 -- key: hardware, bound
 --
@@ -24,11 +24,12 @@
 -- fraction       DOUBLE   part of the peak or of the bandwidth that they reach
 -- low_fraction   DOUBLE   a quarter of their time is in kernels that reach at most this
 -- high_fraction  DOUBLE   a quarter of their time is in kernels that reach more than this
--- residual_pct   DOUBLE   sum of what each kernel's time is missed by, over their time, %
--- beyond_count   BIGINT   kernels left out because they are quicker than the chip's figures allow
--- beyond_pct     DOUBLE   their share of the time with them, %
+-- residual_pct   DOUBLE   sum of the absolute errors of the kernels' times, over their time, %
+-- beyond_count   BIGINT   kernels left out because they are faster than the chip's figures allow
+-- beyond_pct     DOUBLE   their share of the time that includes them, %
 -- usable         BOOLEAN  no fault
--- faults         VARCHAR  limits that are not kept, ; between: kernels, residual, beyond
+-- faults         VARCHAR  limits that are violated, separated by semicolons: kernels, residual,
+--                         beyond
 CREATE VIEW calibrations AS
 WITH limits AS (
     SELECT
@@ -52,7 +53,7 @@ timed AS (
 kept AS (
     SELECT
         hardware, bound, trace_id, dur_us, least_us, least_us / dur_us AS reached,
-        -- Time in kernels that reach less, and in all.
+        -- Time in kernels that reach less, and in all kernels.
         sum(dur_us) OVER (
             PARTITION BY hardware, bound ORDER BY least_us / dur_us, dur_us
             ROWS UNBOUNDED PRECEDING

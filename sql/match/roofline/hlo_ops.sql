@@ -1,9 +1,9 @@
 -- One row per instruction of a compiled program of XLA on a device: its time, XLA's own FLOP and
--- bytes beside those that are counted here, and the roofline.
+-- bytes next to those counted here, and the roofline.
 --
 -- XLA's figures are those of its cost analysis, which XSpace files (.xplane.pb) have; Chrome traces
--- of the same profilers have less of them. A GPU runs an instruction as one kernel or several: the
--- time is theirs together.
+-- of the same profilers have fewer of them. A GPU runs an instruction as one or more kernels: the
+-- time is their sum.
 --
 -- key: trace_id, device, program_number, hlo_op
 --
@@ -14,23 +14,23 @@
 -- program         VARCHAR  program, NULL if unknown
 -- hlo_op          VARCHAR  instruction
 -- hlo_category    VARCHAR  XLA's category, NULL if it gives none
--- category        VARCHAR  category of its kernels, of the longest one
--- kernel_count    BIGINT   kernels of it, of all runs
+-- category        VARCHAR  category of its longest kernel
+-- kernel_count    BIGINT   its kernels, over all runs
 -- sum_us          DOUBLE   sum of their durations, µs
--- busy_pct        DOUBLE   that of the sum of all instructions of the device, %
+-- busy_pct        DOUBLE   share of the sum over all instructions of the device, %
 -- xla_flop        DOUBLE   FLOP of all of them by XLA: flops of the profiler
 -- xla_bytes       DOUBLE   bytes read and written by XLA: bytes_accessed of the profiler
 -- xla_tflops      DOUBLE   xla_flop over sum_us, TFLOP/s
 -- xla_gbps        DOUBLE   xla_bytes over sum_us, GB/s
 -- flop            DOUBLE   FLOP that kernel_roofline counts
--- flop_source     VARCHAR  where these are from, see kernel_roofline
+-- flop_source     VARCHAR  source of these, see kernel_roofline
 -- bytes           DOUBLE   bytes that kernel_roofline counts
 -- intensity       DOUBLE   flop per byte
 -- tflops          DOUBLE   flop over sum_us, TFLOP/s
 -- gbps            DOUBLE   bytes over sum_us, GB/s
--- roof_us         DOUBLE   least time for flop and bytes on this chip, µs
+-- roof_us         DOUBLE   minimum time for flop and bytes on this chip, µs
 -- roofline_eff    DOUBLE   roof_us over sum_us, a fraction
--- bound           VARCHAR  compute or memory: which limits the longest of its kernels
+-- bound           VARCHAR  compute or memory: what limits the longest of its kernels
 -- tf_op           VARCHAR  operator of the framework that it is from
 -- source          VARCHAR  line of source that it is from
 -- long_name       VARCHAR  instruction as HLO text

@@ -1,10 +1,10 @@
--- One row per device operation: what it computes and moves, beside what its chip can.
+-- One row per device operation: what it computes and moves, compared with the peaks of its chip.
 --
 -- The roof is the longer of FLOP by the peak of their type and bytes by the memory's bandwidth: no
--- kernel is quicker. What multiplies nothing has a roof of bytes alone. Where several kernels do
--- the work of one operator its FLOP are counted once, on the group; a kernel of it has a figure of
--- its own only where its part is known. Sum group_flop over rows with kernel_id = group_id. Figures
--- above 1 are shown as they are: a chip, type or size is not the right one, see over_100_causes.
+-- kernel is faster. Kernels that multiply nothing have a roof by bytes alone. If several kernels do
+-- the work of one operator, its FLOP are counted once, on the group; a kernel of the group has its
+-- own figure only if its part is known. Sum group_flop over rows with kernel_id = group_id. Figures
+-- above 1 are shown as they are: the chip, a type or a size is wrong, see over_100_causes.
 --
 -- key: trace_id, kernel_id
 --
@@ -18,7 +18,7 @@
 -- end_ns           BIGINT   end, ns
 -- display_name     VARCHAR  its name, shortened
 -- category         VARCHAR  its category
--- map_rule         VARCHAR  how its operator is known, see map_rules
+-- map_rule         VARCHAR  how its operator was found, see map_rules
 -- unit             VARCHAR  operator of the model, or several fused, or kind of overhead
 -- trace_op         VARCHAR  framework operator
 -- batch            BIGINT   products side by side
@@ -26,14 +26,14 @@
 -- n                BIGINT   columns of it
 -- k                BIGINT   inner dimension
 -- dur_us           DOUBLE   duration, µs
--- flop             DOUBLE   FLOP of the kernel; NULL if unknown, or known of the group alone
+-- flop             DOUBLE   FLOP of the kernel; NULL if unknown, or known only for the group
 -- flop_source      VARCHAR  shape, annotation (pairs of the pass), profiler, template, or none
--- bytes            DOUBLE   bytes of memory it has to move
+-- bytes            DOUBLE   bytes of memory it must move
 -- bytes_note       VARCHAR  why the shapes of an Ascend kernel do not give them: moved_note of
 --                           ascend_operators
 -- intensity        DOUBLE   FLOP per byte
 -- ridge            DOUBLE   FLOP per byte above which the chip's peak is the limit
--- dtype            VARCHAR  type it computes in; NULL for what multiplies nothing
+-- dtype            VARCHAR  type it computes in; NULL if it multiplies nothing
 -- dtype_source     VARCHAR  source of the type: inputs, name, model, input, template, or default
 -- peak_tflops      DOUBLE   dense peak of the chip in that type, TFLOP/s
 -- peak_gbps        DOUBLE   bandwidth of its memory, GB/s
@@ -41,29 +41,31 @@
 -- gbps             DOUBLE   bytes over the duration, GB/s
 -- mfu              DOUBLE   tflops over the peak, a fraction
 -- mbu              DOUBLE   gbps over the bandwidth, a fraction
--- compute_us       DOUBLE   least time for the FLOP, µs
--- memory_us        DOUBLE   least time for the bytes, µs
+-- compute_us       DOUBLE   minimum time for the FLOP, µs
+-- memory_us        DOUBLE   minimum time for the bytes, µs
 -- roof_us          DOUBLE   the longer of both, µs
--- gap_us           DOUBLE   duration less that, µs
+-- gap_us           DOUBLE   duration minus roof_us, µs
 -- roofline_eff     DOUBLE   roof_us over the duration, a fraction
--- bound            VARCHAR  compute or memory: which is the longer
+-- bound            VARCHAR  compute or memory: the longer of both
 -- group_id         BIGINT   kernel_id of the first kernel that does work of the operator
--- group_kernels    BIGINT   kernels that do
--- group_share      DOUBLE   part of their time that is this kernel's, NULL for one that does not
+-- group_kernels    BIGINT   kernels that do work of it
+-- group_share      DOUBLE   this kernel's part of their time, NULL if it does no work of the
+--                           operator
 -- group_us         DOUBLE   sum of their durations, µs
 -- group_flop       DOUBLE   FLOP of the operator
 -- group_bytes      DOUBLE   bytes of the operator
 -- group_tflops     DOUBLE   group_flop over group_us, TFLOP/s
 -- group_mfu        DOUBLE   that over the peak, a fraction
--- group_roof_us    DOUBLE   least time of the operator, µs
+-- group_roof_us    DOUBLE   minimum time of the operator, µs
 -- flag_over_100    BOOLEAN  mfu, mbu or group_mfu is above 1
--- over_100_causes  VARCHAR  what may be the reason, ; between; also where attainable_eff is above 1
--- attainable_us    DOUBLE   least time measured for such a product, of the table attainable, µs
+-- over_100_causes  VARCHAR  possible reasons, separated by semicolons; also where attainable_eff is
+--                           above 1
+-- attainable_us    DOUBLE   minimum time measured for such a product, of the table attainable, µs
 -- attainable_eff   DOUBLE   that over the duration, a fraction
--- best_us          DOUBLE   least time of the same product in other traces of the chip, or in the
+-- best_us          DOUBLE   minimum time of the same product in other traces of the chip, or in the
 --                           table attainable, µs; see shape_bests
--- pct_of_best      DOUBLE   that over group_us, %; above 100 it is the best yet
--- best_distance    DOUBLE   0 for the very product, else how far the nearest is off: the base-2
+-- pct_of_best      DOUBLE   that over group_us, %; above 100 this kernel is the best so far
+-- best_distance    DOUBLE   0 for the same product, else the distance to the nearest: the base-2
 --                           logarithm of m over its rows; best_us is scaled by the roofs
 -- best_source      VARCHAR  id of the trace it is from, or source in attainable
 CREATE VIEW kernel_roofline AS

@@ -1,8 +1,8 @@
--- One row per forward pass and layer: FLOP, bytes and time of its kernels beside the roof.
+-- One row per forward pass and layer: FLOP, bytes and time of its kernels, and the roof.
 --
--- FLOP of operators that several kernels run are counted once. mapped_us, overhead_us and
--- unmapped_us sum to sum_us, exactly. The roof is the sum of the operators' roofs; where one is
--- unknown, it is left out, and roof_covered_pct is the share of the time that has one.
+-- FLOP of an operator run by several kernels are counted once. mapped_us, overhead_us and
+-- unmapped_us sum to sum_us, exactly. The roof is the sum of the operators' roofs; unknown roofs
+-- are left out, and roof_covered_pct is the share of the time that has one.
 --
 -- key: trace_id, device, pass_id, layer_id
 --
@@ -22,12 +22,12 @@
 -- tflops            DOUBLE   flop over wall_us, TFLOP/s
 -- mfu               DOUBLE   time that the FLOP take at their peaks, over wall_us: a fraction
 -- mbu               DOUBLE   bytes over wall_us and the bandwidth, a fraction
--- roof_us           DOUBLE   least time of its kernels one by one, µs
+-- roof_us           DOUBLE   minimum time of its kernels one by one, µs
 -- roofline_eff      DOUBLE   roof_us over the time of the kernels that have a roof, a fraction
 -- roof_covered_pct  DOUBLE   share of sum_us in kernels with a roof
--- bound             VARCHAR  compute or memory: which of both takes most of roof_us
--- over_100_causes   VARCHAR  what may be the reason where mfu, mbu or roofline_eff is above 1,
---                            ; between; NULL if none is
+-- bound             VARCHAR  compute or memory: which of both takes more of roof_us
+-- over_100_causes   VARCHAR  possible reasons where mfu, mbu or roofline_eff is above 1, separated
+--                            by semicolons; NULL if none is
 CREATE VIEW layer_roofline AS
 WITH summed AS (
     SELECT
@@ -61,7 +61,7 @@ SELECT
     overhead_us, unmapped_us, flop, bytes, tflops, mfu, mbu, roof_us, roofline_eff,
     roof_covered_pct, bound,
     reasons_over_100(list_concat(
-        -- FLOP or bytes exceed their bound; of a roofline either may.
+        -- FLOP or bytes exceed their bound; for a roofline, either may.
         CASE
             WHEN mfu > 1 OR (roofline_eff > 1 AND coalesce(mbu, 0) <= 1)
                 THEN list_concat(

@@ -1,16 +1,16 @@
 -- One row per forward pass of a trace whose model is known, kind of layer and part of its time:
--- what was measured, beside the least time by the model.
+-- the measured time, and the minimum time by the model.
 --
--- Parts are operators, or what engines fuse of them; overhead by kind; work of unknown operators;
--- overlap, the time in which several kernels run, with a minus; and idle time. measured_ns of a
--- pass sum to the time from its first kernel to its last one's end, exactly. An operator of the
--- model that no kernel is known to run is a part without measured time. Efficiency above 1 is an
--- error of the model, of the settings or of the matching, shown as it is: see over_100_causes.
+-- Parts are operators or their fusions; overhead by kind; work of unknown operators; overlap, the
+-- time in which several kernels run, as a negative; and idle time. measured_ns of a pass sum to the
+-- time from its first kernel to its last one's end, exactly. An operator of the model that no
+-- kernel is known to run is a part without measured time. Efficiency above 1 is an error of the
+-- model, the settings or the matching, shown as it is: see over_100_causes.
 --
--- The model's figures are of as many layers of a kind as the pass was seen to run: a trace may be
--- of one pipeline stage, or of a model cut short. A kind of layer that it does not run has no row,
--- beside those of its kernels; what is outside of layers is the whole model's, and missing on a
--- stage that does not have it. Layers beyond the model's are not made up.
+-- The model's figures cover as many layers of a kind as the pass ran: a trace may be of one
+-- pipeline stage, or of a truncated model. A kind of layer that it does not run has no row, except
+-- for those of its kernels; the part outside layers is the whole model's, and missing on a stage
+-- that does not have it. Layers beyond the model's are not invented.
 --
 -- key: trace_id, device, pass_id, layer_kind?, part
 --
@@ -18,26 +18,26 @@
 -- rank          INTEGER  rank in the job, NULL if unknown
 -- device        INTEGER  device
 -- pass_id       BIGINT   pass
--- layer_kind    VARCHAR  kind of layer, ends for what is outside of them; NULL for overlap and idle
+-- layer_kind    VARCHAR  kind of layer, ends for the part outside layers; NULL for overlap and idle
 -- part          VARCHAR  operator, several fused, kind of overhead, other, overlap or idle
 -- state         VARCHAR  mapped, missing (no kernel is known to run it), overhead, unmapped,
 --                        overlap or idle
 -- kernel_count  BIGINT   kernels
 -- measured_ns   BIGINT   sum of their durations, ns; NULL beyond 64 bits
 -- measured_ms   DOUBLE   the same in ms
--- layers        BIGINT   layers of the kind that the model's figures are of: those of the pass;
---                        NULL if the model has no such part
+-- layers        BIGINT   layers of the kind that the model's figures cover: those of the pass; NULL
+--                        if the model has no such part
 -- model_layers  BIGINT   layers of the kind that the whole model has
--- modelled_ms   DOUBLE   least time by the model, of these layers
+-- modelled_ms   DOUBLE   minimum time by the model, of these layers
 -- efficiency    DOUBLE   modelled over measured, a fraction
 -- flag_over_100 BOOLEAN  efficiency is above 1
--- gap_ms        DOUBLE   measured less modelled
+-- gap_ms        DOUBLE   measured minus modelled
 -- flop          DOUBLE   FLOP by the model, of these layers, one rank
 -- bytes         DOUBLE   bytes of memory by the model
 -- tflops        DOUBLE   flop over measured time, TFLOP/s
 -- gbps          DOUBLE   bytes over measured time, GB/s
 -- bound         VARCHAR  compute or memory: what bounds the modelled time
--- over_100_causes  VARCHAR  what may be the reason of an efficiency above 1, ; between
+-- over_100_causes  VARCHAR  possible reasons for an efficiency above 1, separated by semicolons
 CREATE VIEW measured_vs_modelled AS
 WITH passes_known AS (
     SELECT trace_id, rank, device, pass_id, scenario, hardware FROM _pass_scenarios
@@ -89,7 +89,7 @@ placed AS (
             ELSE least(o.layers, coalesce(t.layers, 0))
         END AS layers,
         o.op, o.flop_rank, o.flop_us,
-        -- What fusion would hide moves its bytes where it was a kernel of its own.
+        -- An operator that fusion would hide moves its bytes if it ran as a kernel of its own.
         CASE WHEN u.unit = o.op THEN coalesce(o.alone_bytes, 0) ELSE 0 END
         + o.weight_bytes + o.activation_bytes + o.kv_bytes + o.temporary_bytes AS bytes,
         CASE WHEN u.unit = o.op THEN coalesce(o.alone_bytes, 0) ELSE 0 END / h.hbm_gbps / 1e3
@@ -114,7 +114,7 @@ modelled AS (
     FROM placed
     WHERE layers > 0
     GROUP BY trace_id, rank, device, pass_id, layer_kind, part
-    -- What others do in passing takes no time of its own.
+    -- Operators done within others take no time of their own.
     HAVING sum(hbm_us) IS NULL OR sum(flop_us) + sum(hbm_us) > 0
 ),
 rests AS (

@@ -1,8 +1,8 @@
--- One row per device, operator and shape: the kernels of kernel_roofline added up, in passes and
+-- One row per device, operator and shape: the sum of its rows in kernel_roofline, in passes and
 -- outside of them.
 --
--- Kernels that do the work of one call of an operator together are one call. Rates are those of the
--- calls whose FLOP, or bytes, are known.
+-- Kernels that together do the work of one operator call are one call. Rates are those of the calls
+-- whose FLOP, or bytes, are known.
 --
 -- key: trace_id, device, unit?, trace_op?, map_rule?, batch?, m?, n?, k?, dtype?, flop_source?
 --
@@ -11,17 +11,17 @@
 -- device           INTEGER  device
 -- unit             VARCHAR  operator of the model, or several fused, or kind of overhead
 -- trace_op         VARCHAR  framework operator
--- map_rule         VARCHAR  how the operator is known, see map_rules
+-- map_rule         VARCHAR  how the operator was found, see map_rules
 -- batch            BIGINT   products side by side
 -- m                BIGINT   rows of a product's result, or queries
 -- n                BIGINT   columns of it
 -- k                BIGINT   inner dimension
--- dtype            VARCHAR  type it computes in; NULL for what multiplies nothing
+-- dtype            VARCHAR  type it computes in; NULL if it multiplies nothing
 -- flop_source      VARCHAR  shape, annotation, profiler, template, or none
 -- calls            BIGINT   calls of the operator
 -- kernel_count     BIGINT   kernels that ran for it
 -- sum_us           DOUBLE   sum of their durations, µs
--- time_pct         DOUBLE   share in the durations of all kernels of the device
+-- time_pct         DOUBLE   share of the durations of all kernels of the device
 -- mean_us          DOUBLE   mean time of a call, µs
 -- flop             DOUBLE   FLOP of all calls
 -- bytes            DOUBLE   bytes of all calls
@@ -31,13 +31,14 @@
 -- mfu              DOUBLE   that over the peak, a fraction
 -- gbps             DOUBLE   bytes over the time, GB/s
 -- mbu              DOUBLE   that over the bandwidth, a fraction
--- roof_us          DOUBLE   least time of all calls, µs
--- gap_us           DOUBLE   time of the calls that have a roof, less that, µs
+-- roof_us          DOUBLE   minimum time of all calls, µs
+-- gap_us           DOUBLE   time of the calls that have a roof, minus roof_us, µs
 -- roofline_eff     DOUBLE   roof_us over the time of these calls, a fraction
 -- bound            VARCHAR  compute or memory
 -- flag_over_100    BOOLEAN  a kernel or a call exceeds its peak
--- over_100_causes  VARCHAR  what may be the reason, ; between
--- attainable_eff   DOUBLE   least time measured elsewhere over the mean time of a call, a fraction
+-- over_100_causes  VARCHAR  possible reasons, separated by semicolons
+-- attainable_eff   DOUBLE   minimum time measured elsewhere over the mean time of a call, a
+--                           fraction
 CREATE VIEW op_roofline AS
 WITH calls AS (
     SELECT

@@ -1,11 +1,11 @@
--- One row per forward pass and basis of time: how much of the chip its FLOP use.
+-- One row per forward pass and time basis: how much of the chip's peak its FLOP use.
 --
 -- MFU is the time that the rank's FLOP take at the peaks of the types they are computed in, over
--- the time: wall is from the first kernel's start to the last one's end, what runs before the first
--- layer and after the last one included; busy is the part with any kernel running; sum adds up the
+-- the time: wall is from the first kernel's start to the last one's end, including the parts before
+-- the first layer and after the last one; busy is the part with any kernel running; sum adds up the
 -- kernels, overlapping ones twice. mapped_us, overhead_us and unmapped_us sum to sum_us, exactly.
--- Unknown FLOP are not in: flop_covered_pct is the share of kernels with known FLOP in the time of
--- those that multiply.
+-- Unknown FLOP are not included: flop_covered_pct is the share of kernels with known FLOP in the
+-- time of those that multiply.
 --
 -- key: trace_id, device, pass_id, time_basis
 --
@@ -23,23 +23,23 @@
 -- unmapped_us         DOUBLE   part in kernels of unknown operator
 -- mapped_pct          DOUBLE   share of mapped_us in sum_us
 -- flop                DOUBLE   FLOP of the rank
--- template_flop       DOUBLE   part of them from the template, not shapes
+-- template_flop       DOUBLE   part of them taken from the template, not from shapes
 -- flop_covered_pct    DOUBLE   share of the time of kernels that multiply, or may, whose FLOP are
 --                              known
 -- peak_us             DOUBLE   time that the FLOP take at the peaks of their types, µs
--- peak_tflops         DOUBLE   peak that this amounts to, TFLOP/s
+-- peak_tflops         DOUBLE   effective peak, TFLOP/s
 -- tflops              DOUBLE   flop over the time, TFLOP/s
 -- mfu                 DOUBLE   peak_us over the time, a fraction
 -- bytes               DOUBLE   bytes of memory, of kernels where known
 -- mbu                 DOUBLE   bytes over the time and the bandwidth, a fraction
--- roof_us             DOUBLE   least time of the kernels one by one, µs
+-- roof_us             DOUBLE   minimum time of the kernels one by one, µs
 -- roofline_eff        DOUBLE   roof_us over the time, a fraction
--- model_flop          DOUBLE   FLOP of the whole model for these tokens, by the template; NULL
---                              where layers are missing, or the pairs are unknown
+-- model_flop          DOUBLE   FLOP of the whole model for these tokens, by the template; NULL if
+--                              layers are missing or the pairs are unknown
 -- gpus                BIGINT   chips that share them: tensor times pipeline parallel
 -- cluster_mfu         DOUBLE   model_flop over the time, the chips and the peak, a fraction
--- over_100_causes     VARCHAR  what may be the reason where one of these fractions is above 1,
---                              ; between; NULL if none is
+-- over_100_causes     VARCHAR  possible reasons where one of these fractions is above 1, separated
+--                              by semicolons; NULL if none is
 CREATE VIEW pass_mfu AS
 WITH ordered AS (
     SELECT
@@ -56,7 +56,7 @@ passed AS (
     SELECT
         o.trace_id, o.rank, o.device, o.pass_id, count(*) AS kernel_count,
         sum(o.dur_ns) AS sum_ns, max(o.end_ns) - min(o.start_ns) AS wall_ns,
-        -- Each adds what reaches beyond all that started before it.
+        -- Each adds the time that it extends beyond all that started before it.
         sum(greatest(o.end_ns - greatest(o.start_ns, coalesce(o.before_ns, o.start_ns)), 0))
             AS busy_ns,
         coalesce(sum(o.dur_ns) FILTER (o.state = 'mapped'), 0) AS mapped_ns,
@@ -128,7 +128,7 @@ SELECT
     overhead_us, unmapped_us, mapped_pct, flop, template_flop, flop_covered_pct, peak_us,
     peak_tflops, tflops, mfu, bytes, mbu, roof_us, roofline_eff, model_flop, gpus, cluster_mfu,
     reasons_over_100(list_concat(
-        -- FLOP or bytes exceed their bound; of a roofline either may.
+        -- FLOP or bytes exceed their bound; for a roofline, either may.
         CASE
             WHEN mfu > 1 OR (roofline_eff > 1 AND coalesce(mbu, 0) <= 1)
                 THEN list_concat(
@@ -140,7 +140,7 @@ SELECT
             WHEN mbu > 1 OR (roofline_eff > 1 AND coalesce(mfu, 0) <= 1)
                 THEN ['always', 'memory']
         END,
-        -- Added up, durations count overlapping kernels as often as their bounds.
+        -- A sum of durations counts overlapping kernels as often as the sum of their bounds does.
         CASE
             WHEN greatest(mfu, mbu, roofline_eff, cluster_mfu) > 1 AND time_basis <> 'sum'
                 THEN ['overlap']

@@ -1,9 +1,9 @@
 -- One row per trace and matrix product for which another trace of the chip, or the table
 -- attainable, has a time: the best.
 --
--- The very product counts; else the one with the same columns and inner dimension and the nearest
--- number of rows, at most twice as many or half. Its time is scaled by the least times of the two
--- at the chip's peaks, so that it stands for the same share of the roof.
+-- The same product is used if there is one; else the one with the same columns and inner dimension
+-- and the nearest number of rows, within a factor of two. Its time is scaled by the minimum times
+-- of the two at the chip's peaks, so that it is the same share of the roof.
 --
 -- key: trace_id, dtype, batch, m, n, k
 --
@@ -13,8 +13,8 @@
 -- m              BIGINT   rows of the result
 -- n              BIGINT   columns of it
 -- k              BIGINT   inner dimension
--- own_us         DOUBLE   least time in the trace itself, µs
--- best_us        DOUBLE   least time elsewhere, scaled to m rows, µs
+-- own_us         DOUBLE   minimum time in the trace itself, µs
+-- best_us        DOUBLE   minimum time elsewhere, scaled to m rows, µs
 -- best_m         BIGINT   rows of the product that it is from
 -- best_distance  DOUBLE   base-2 logarithm of m over best_m, without its sign
 -- best_source    VARCHAR  id of the trace, or source in attainable
@@ -26,7 +26,7 @@ WITH measured AS (
     SELECT hardware, dtype, batch, m, n, k, coalesce(source, 'attainable'), latency_us
     FROM attainable
 ),
--- A trace has a row of a product: of the best two one is another's.
+-- A trace has one row per product, so one of the best two is another trace's.
 reference AS (
     SELECT
         hardware, dtype, batch, m, n, k,

@@ -1,6 +1,6 @@
--- One row per forward pass and operator that its kernels run: the rows of kernel_roofline added up.
--- Where a kernel's launch is known, but not which operator of the model it is, its category stands
--- for the operator.
+-- One row per forward pass and operator that its kernels run: the sum of its rows in
+-- kernel_roofline. If a kernel's launch is known, but not its operator in the model, its category
+-- takes the operator's place.
 --
 -- key: trace_id, device, pass_id, fate, unit
 --
@@ -10,7 +10,7 @@
 -- pass_id        BIGINT   pass, from 0
 -- fate           VARCHAR  assigned, overhead or unmapped
 -- unit           VARCHAR  operator, or several fused; kind of overhead; else category of kernels
--- map_rules      VARCHAR  how its operator is known, the rules apart by commas
+-- map_rules      VARCHAR  how its operator was found, the rules separated by commas
 -- kernel_count   BIGINT   kernels
 -- sum_us         DOUBLE   sum of their durations, µs
 -- pass_pct       DOUBLE   share of the durations of all kernels of the pass
@@ -21,7 +21,7 @@
 -- bytes          DOUBLE   bytes of memory, of kernels where known
 -- mbu_pct        DOUBLE   time of the bytes at the memory's bandwidth over that of these kernels
 -- flag_over_100  BOOLEAN  one of its kernels, or the operator, exceeds its peak
--- over_100_causes VARCHAR what may be the reason, ; between
+-- over_100_causes VARCHAR possible reasons, separated by semicolons
 CREATE VIEW timing_units AS
 WITH named AS (
     SELECT
@@ -43,7 +43,7 @@ summed AS (
         string_agg(DISTINCT map_rule, ', ' ORDER BY map_rule) AS map_rules,
         count(*) AS kernel_count, sum(dur_us) AS sum_us,
         string_agg(DISTINCT dtype, ', ' ORDER BY dtype) AS dtypes,
-        -- FLOP and bytes of an operator stand on the first of its kernels.
+        -- FLOP and bytes of an operator are on the first of its kernels.
         sum(group_flop) FILTER (kernel_id = group_id) AS flop,
         sum(group_us) FILTER (kernel_id = group_id AND group_flop IS NOT NULL) AS known_us,
         sum(group_flop / peak_tflops / 1e6) FILTER (kernel_id = group_id) AS compute_us,

@@ -3,7 +3,7 @@ CREATE MACRO _pass_scenario(trace_id, rank, device, pass_id) AS
 concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 
 -- One row per forward pass whose trace's model is known: the scenario that it is, with the columns
--- of _scenario_rows. Its name is made of trace, rank, device and pass, / between.
+-- of _scenario_rows. Its name is made of trace, rank, device and pass, joined by /.
 --
 -- Of the requests only sums are known: all but one are taken to be alike and the last has the rest,
 -- so that tokens, old and new, are exact; pairs are as given.

@@ -1,14 +1,14 @@
--- One row per trace and published model of which at least the width of the residual stream fits
--- what the trace shows. Which model may it be?
+-- One row per trace and published model whose residual stream at least has a width that fits the
+-- trace. Which model may it be?
 --
 -- key: trace_id, model
 --
 -- trace_id      VARCHAR  trace
 -- model         VARCHAR  model, as in architectures
--- fitting       BIGINT   properties that fit, of model_fit's
+-- fitting       BIGINT   properties of model_fit that fit
 -- judged        BIGINT   properties that the trace shows
 -- differing     VARCHAR  those that do not fit, with what is seen and what the model has
--- fits          BOOLEAN  all fit, and they are two at least
+-- fits          BOOLEAN  all fit, and there are at least two
 -- is_set        BOOLEAN  it is the trace's model
 CREATE VIEW model_candidates AS
 SELECT

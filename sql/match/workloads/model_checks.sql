@@ -1,13 +1,13 @@
--- One row per check and trace with a model that it shows something of. Can it be the trace's?
+-- One row per check and trace whose model can be checked against it. Can it be the trace's model?
 --
 -- key: trace_id, check
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
--- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- severity   VARCHAR  as in check_rules if the value reaches the threshold, else ok
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW model_checks AS
 WITH measured AS (

@@ -1,7 +1,7 @@
 -- One row per trace with a model and property that the trace shows. Does it fit the model?
 --
--- What is seen comes from complete passes and from the shapes of products, the trace's own or those
--- of the captures of its graphs; a property without evidence has no row.
+-- Evidence comes from complete passes and from the shapes of products, the trace's own or those of
+-- its graphs' captures; a property without evidence has no row.
 --
 -- key: trace_id, model, property
 --
@@ -9,10 +9,10 @@
 -- model     VARCHAR  the trace's model, as in architectures
 -- property  VARCHAR  layers; hidden_size: width of the residual stream; attention_width: heads by
 --                    the width of one; intermediate_size: width of a dense MLP; experts; vocabulary
--- seen      VARCHAR  what the trace shows; where products show several widths, all of them
+-- seen      VARCHAR  what the trace shows; if products show several widths, all of them
 -- expected  VARCHAR  what the model has
 -- fits      BOOLEAN  both agree, on one rank or on all; NULL: unknown from the trace
--- note      VARCHAR  what else it may mean where it does not fit
+-- note      VARCHAR  what else a mismatch may mean
 CREATE VIEW model_fit AS
 SELECT
     p.trace_id, p.model, p.property, p.seen, p.expected, p.fits,

@@ -1,8 +1,8 @@
 -- One row per forward pass: the tokens, requests and pairs of query and key that it computes.
 --
 -- They come from the annotation of the serving engine around the launch of the pass's first kernel,
--- else from the shapes of its attention, else from the rows of the products that find its stage
--- (see passes). A pass whose source has only some of it has NULL for the rest. Backward passes have
+-- else from the shapes of its attention, else from the rows of the products that give its stage
+-- (see passes). If a pass's source has only some of these, the rest is NULL. Backward passes have
 -- no row.
 --
 -- stored: per trace
@@ -19,8 +19,8 @@
 -- cached_tokens  BIGINT   tokens whose keys were in the cache before
 -- pairs          BIGINT   pairs of a query and a key that it sees under a causal mask
 -- pairs_full     BIGINT   pairs without the mask
--- logit_rows     BIGINT   rows that reach the head: those of the widest product after the layers
---                         where its shapes show, else one per request
+-- logit_rows     BIGINT   rows that reach the head: those of the widest product after the layers if
+--                         its shapes are known, else one per request
 -- source         VARCHAR  annotation, annotation without cached tokens (none were assumed),
 --                         annotation of tokens, shapes, or shapes of tokens
 CREATE VIEW pass_workloads AS
@@ -33,7 +33,7 @@ WITH launches AS (
     LEFT JOIN kernels AS k
         ON k.trace_id = p.trace_id AND k.device = p.device
         AND k.start_ns = p.start_ns
-    -- No scenario is a backward pass alone.
+    -- No scenario is only a backward pass.
     WHERE coalesce(p.direction, 'forward') = 'forward'
     GROUP BY ALL
 ),

@@ -32,7 +32,7 @@ ranges AS (
     SELECT trace_id, start_ns, end_ns FROM calls WHERE NOT is_mark AND end_ns > start_ns
 ),
 reaching AS (
-    -- Ranges may lie in each other: the latest end so far counts.
+    -- Ranges may nest: the latest end so far counts.
     SELECT
         trace_id, start_ns,
         max(until_ns) OVER (
@@ -47,13 +47,13 @@ ASOF JOIN reaching
 WHERE leaves.start_ns < reaching.until_ns;
 
 -- One row per framework operator with a rule for its FLOP (trace_op_rules), each call once: of the
--- operators that enclose each other in one call the innermost counts.
+-- nested operators of one call the innermost counts.
 --
 -- FLOP are 2 per multiplication with its addition, by the shapes of the inputs: exact under a
 -- causal mask, without a bias. Attention over packed or paged sequences takes the pairs of its
--- pass, see pass_workloads. They are those of the rank that recorded the trace. NULL if the
--- shapes do not give it: fused experts whose weights are no input, a window of keys, operators
--- without shapes.
+-- pass, see pass_workloads. They are those of the rank that recorded the trace. NULL if the shapes
+-- do not give them: fused experts whose weights are not inputs, a window of keys, operators without
+-- shapes.
 --
 -- key: trace_id, op_id
 --
@@ -70,7 +70,7 @@ WHERE leaves.start_ns < reaching.until_ns;
 -- pass_id       BIGINT   pass of its kernels, NULL outside of passes
 -- layer_id      BIGINT   layer of its kernels, else by the name of a module; NULL outside of layers
 -- module        VARCHAR  innermost module around it
--- module_path   VARCHAR  all modules around it, the outermost first, / between
+-- module_path   VARCHAR  all modules around it, the outermost first, joined by /
 -- batch         BIGINT   products side by side
 -- m             BIGINT   rows of a product's result, or queries
 -- n             BIGINT   columns of it

@@ -8,8 +8,8 @@
 --                              half of their FLOP, without those of query-key pairs
 -- active_embedded     BIGINT   the same and the embedding table, where that is not the head
 -- published_active_b  DOUBLE   as published, billions
--- difference_pct      DOUBLE   of the nearer of the two from it, %
--- agrees              BOOLEAN  within 5 %; NULL: nothing is published
+-- difference_pct      DOUBLE   difference of the nearer of the two from it, %
+-- agrees              BOOLEAN  within 5 %; NULL if none is published
 CREATE VIEW active_parameters AS
 WITH counted AS (
     SELECT

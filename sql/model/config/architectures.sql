@@ -1,13 +1,13 @@
--- One row per property in a model's config.json that cannot be read: it is not what config_fields
--- allows, names a type of numbers or a way to quantise that no table has, or means layers without
--- operators here. The last where no list of the layers has the type of each: what such a list holds
--- is judged by _dimension_faults.
+-- One row per property in a model's config.json that cannot be read: its value is not one that
+-- config_fields allows, it names a number type or a quantisation method that no table has, or it
+-- means layers without operators here. The last applies only without a list of the layers' types,
+-- which _dimension_faults checks.
 CREATE VIEW _config_faults AS
 WITH given AS (
     SELECT
         f.model, f.field, f.name, f.value, t.kind, t.least, t.most, t.words,
         json_type(f.value) AS form, f.value ->> '$' AS word,
-        -- A number, or those of a list.
+        -- A number, or the numbers of a list.
         CASE
             WHEN json_type(f.value) = 'ARRAY' THEN TRY_CAST(f.value AS DOUBLE[])
             WHEN json_type(f.value) <> 'BOOLEAN' THEN [TRY_CAST(f.value ->> '$' AS DOUBLE)]
@@ -106,8 +106,8 @@ SELECT
 FROM _config_quantizations
 WHERE quantized IS NULL;
 
--- One row per model and dimension beyond the limits of config_fields, whoever gave it, or layers
--- that have no operators here.
+-- One row per model and dimension beyond the limits of config_fields, whatever its source, or kind
+-- of layers that have no operators here.
 CREATE VIEW _dimension_faults AS
 WITH known AS (
     SELECT * FROM _known_models
@@ -157,7 +157,7 @@ LEFT JOIN _config_fields AS c ON c.model = k.model AND c.field = f.field
 WHERE NOT list_contains(list_concat(string_split(f.words, ' '), k.further), k.word)
 GROUP BY k.model
 UNION ALL
--- All of them at once: what a token meets, roughly.
+-- All dimensions combined: roughly the parameters that a token uses.
 SELECT
     model, 'the layers',
     printf('%.3g parameters in all layers: expected 1e+15 at most', num_layers * layer_size)
@@ -174,11 +174,10 @@ FROM (
 )
 WHERE num_layers * layer_size > 1e15;
 
--- One row per model known: of the table models, or by a config.json, which goes first.
+-- One row per known model: from a config.json, else from the table models.
 --
--- The kind of attention follows from what is there, in this order: compress_ratios (v4),
--- kv_lora_rank with index_top_k (dsa), kv_lora_rank (mla), else gqa, of which MHA and MQA are
--- cases.
+-- The kind of attention follows from the fields present, in this order: compress_ratios (v4),
+-- kv_lora_rank with index_top_k (dsa), kv_lora_rank (mla), else gqa, which includes MHA and MQA.
 --
 -- stored: in memory
 --
@@ -186,14 +185,14 @@ WHERE num_layers * layer_size > 1e15;
 --
 -- model                     VARCHAR    short name; the key
 -- name                      VARCHAR    the publisher's name
--- aliases                   VARCHAR    other names, by spaces
+-- aliases                   VARCHAR    other names, separated by spaces
 -- model_type                VARCHAR    model_type of its config.json, or of the language part
 -- attention                 VARCHAR    gqa, mla, dsa or v4
 -- num_layers                BIGINT     decoder layers, without those of multi-token prediction
 -- hidden_size               BIGINT     width of the residual stream
 -- num_heads                 BIGINT     query heads
 -- num_kv_heads              BIGINT     key and value heads
--- head_dim                  BIGINT     width of a head; not of a latent attention
+-- head_dim                  BIGINT     width of a head; not for a latent attention
 -- rotary_dim                BIGINT     rotated part of a head
 -- qk_nope_head_dim          BIGINT     part of a latent attention's head that is not rotated
 -- qk_rope_head_dim          BIGINT     part of it that is
@@ -206,8 +205,8 @@ WHERE num_layers * layer_size > 1e15;
 -- gated_mlp                 BOOLEAN    the MLP has a gate
 -- num_experts               BIGINT     routed experts; 0 for a dense model
 -- top_k                     BIGINT     experts per token
--- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
--- top_groups                BIGINT     of these, groups that a token's experts are in at most
+-- expert_groups             BIGINT     groups that the experts are divided into; NULL: none
+-- top_groups                BIGINT     maximum number of these groups that a token's experts are in
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together
@@ -219,9 +218,11 @@ WHERE num_layers * layer_size > 1e15;
 -- index_heads               BIGINT     heads of the indexer of a sparse attention
 -- index_head_dim            BIGINT     width of such a head
 -- index_top_k               BIGINT     keys that it selects
--- sliding_window            BIGINT     keys that a windowed layer sees, of an encoder on both sides
+-- sliding_window            BIGINT     keys that a windowed layer sees; for an encoder, on both
+--                                      sides
 -- full_every                BIGINT     every n-th layer sees all keys; NULL: none does
--- layer_types               VARCHAR[]  sliding_attention, or what sees all keys, layer by layer
+-- layer_types               VARCHAR[]  sliding_attention, or a type that sees all keys, layer by
+--                                      layer
 -- compress_ratios           BIGINT[]   tokens per compressed key, one per layer; 0: window only
 -- hash_layers               BIGINT     leading layers that choose experts by the token's id
 -- hc_mult                   BIGINT     residual streams of hyper-connections
@@ -234,23 +235,24 @@ WHERE num_layers * layer_size > 1e15;
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
--- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
+-- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
 -- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
 --                                      by weights and activations
--- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
+-- weight_scale_bytes        DOUBLE     bytes of scales per weight of expert_dtype, else
+--                                      weight_dtype
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
 -- source_revision           VARCHAR    which version of it
 -- fault                     VARCHAR    why the dimensions cannot be right; NULL if they can
--- remark                    VARCHAR    what was mended
+-- remark                    VARCHAR    what was repaired
 CREATE VIEW architectures AS
 WITH faults AS (
     SELECT model, arg_min(fault, (priority, field)) AS unusable
     FROM (
         SELECT model, field, fault, 1 AS priority FROM _config_faults
         UNION ALL
-        -- What may follow from others comes after them.
+        -- Values derived from others come after them.
         SELECT
             model, field, fault,
             CASE

@@ -1,10 +1,10 @@
--- One row per name of a type of elements, as profilers spell it or in short, and its size.
+-- One row per name of an element type, as profilers spell it or abbreviated: its size.
 --
 -- key: dtype
 --
 -- dtype          VARCHAR  the name
--- element_bytes  DOUBLE   size of an element, bytes: the least of its spellings, since some
---                        name a byte that packs two
+-- element_bytes  DOUBLE   size of an element, bytes: the minimum over its spellings, since some
+--                         mean a byte that packs two
 CREATE VIEW element_sizes AS
 WITH names AS (
     SELECT token AS dtype, bytes FROM dtypes

@@ -1,5 +1,5 @@
--- One row per config.json of a trace that a connection was given to cost its model without the
--- trace; empty until then.
+-- One row per config.json of a trace that was given to this connection to cost its model without
+-- the trace; empty by default.
 --
 -- model   VARCHAR  name; the key
 -- config  VARCHAR  the config.json of Hugging Face, as text

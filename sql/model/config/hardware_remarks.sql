@@ -1,6 +1,6 @@
--- One row per chip and thing about its figures that calls for a second look.
+-- One row per chip and questionable property of its figures.
 --
--- Units of half the width do as many or twice as many operations; four times as many are those of a
+-- Units of half the width do as many or twice as many operations; four times as many indicate a
 -- figure with sparsity.
 --
 -- key: hardware, remark

@@ -1,5 +1,5 @@
--- One row per model given by its config.json. Such a row, which Python's know_model writes, goes
--- before one of the same name in the table models.
+-- One row per model given by its config.json. Such a row, written by Python's know_model, takes
+-- precedence over one of the same name in the table models.
 --
 -- model   VARCHAR  name; the key
 -- config  VARCHAR  the config.json of Hugging Face, as text

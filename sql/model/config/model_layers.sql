@@ -45,7 +45,7 @@ named AS (
     SELECT
         model, layer_id, compress_ratio, sliding_window, mlp_kind,
         CASE
-            -- Keys compressed a little are many: an indexer selects of them.
+            -- Lightly compressed keys are many: an indexer selects among them.
             WHEN attention = 'v4' AND compress_ratio = 4 THEN 'v4_top'
             WHEN attention = 'v4' AND compress_ratio > 0 THEN 'v4_dense'
             WHEN attention = 'v4' THEN 'v4_window'

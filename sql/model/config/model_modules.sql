@@ -1,4 +1,4 @@
--- One row per model: the sizes that its modules are made of, by the names that module_shapes uses.
+-- One row per model: the sizes of its modules, by the names that module_shapes uses.
 CREATE VIEW _parameter_sizes AS
 WITH counted AS (
     SELECT
@@ -41,7 +41,7 @@ SELECT
         'layers_of_ratio_4': layers_of_ratio_4,
         'layers_of_other_ratios': layers_of_other_ratios,
         'heads': num_heads,
-        -- Queries straight from the hidden state.
+        -- Queries computed directly from the hidden state.
         'query': num_heads
             * coalesce(plain_head, CASE WHEN q_lora_rank IS NULL THEN latent_head END),
         'keys': num_kv_heads * plain_head,
@@ -84,7 +84,7 @@ SELECT
     } AS sizes
 FROM kinds;
 
--- One row per model and kind of module that it has: its weights.
+-- One row per model and kind of module: its weights.
 --
 -- key: model, module
 --
@@ -96,10 +96,10 @@ FROM kinds;
 -- part                 VARCHAR  what it belongs to, as in module_shapes
 -- kind                 VARCHAR  linear, embedding or norm
 -- category             VARCHAR  what reports count it under
--- inputs               BIGINT   size of what goes in; 1 for a norm
--- outputs              BIGINT   size of what comes out
+-- inputs               BIGINT   size of its input; 1 for a norm
+-- outputs              BIGINT   size of its output
 -- instances            BIGINT   modules of the kind
--- holders              BIGINT   those of them with weights of their own
+-- holders              BIGINT   those with weights of their own
 -- instance_parameters  BIGINT   parameters of one of them
 CREATE VIEW model_modules AS
 WITH modules AS (

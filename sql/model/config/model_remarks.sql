@@ -1,4 +1,4 @@
--- One row per model and thing in its config.json that was mended, or that its costs leave out.
+-- One row per model and field of its config.json that was repaired, or that its costs leave out.
 --
 -- key: model, remark
 --

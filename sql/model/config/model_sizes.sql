@@ -15,7 +15,8 @@
 -- sizes          MAP      each width by its name, elements
 CREATE VIEW model_sizes AS
 WITH listed AS (
-    -- One list, not a row each: so the planner knows that these are few, however many scenarios.
+    -- One list, not a row each, so the planner knows that these are few, however many scenarios
+    -- there are.
     SELECT
         list(
             DISTINCT {

@@ -1,5 +1,5 @@
--- One row per word that names a model which the tables models and model_configs know, as
--- folded_name spells it: its key, its name, and its aliases.
+-- One row per word that names a model of the tables models and model_configs, normalised by
+-- folded_name: its key, its name, and its aliases.
 --
 -- key: model, word
 --

@@ -11,13 +11,13 @@
 --                                mhc
 -- kind                  VARCHAR  linear, embedding or norm
 -- category              VARCHAR  what reports count it under
--- inputs                BIGINT   size of what goes in; 1 for a norm
--- outputs               BIGINT   size of what comes out
+-- inputs                BIGINT   size of its input; 1 for a norm
+-- outputs               BIGINT   size of its output
 -- instances             BIGINT   modules of the kind
 -- instance_parameters   BIGINT   parameters of one of them
 -- parameters            BIGINT   parameters of them all
 -- parameters_pct        DOUBLE   share of the model's
--- active_parameters     BIGINT   those that one token uses: of the routed experts top_k
+-- active_parameters     BIGINT   those that one token uses: top_k of the routed experts
 CREATE VIEW parameters AS
 SELECT
     model, module, part, kind, category, inputs, outputs, instances, instance_parameters,

@@ -3,15 +3,15 @@
 --
 -- scenario          VARCHAR   name; the key
 -- study             VARCHAR   sweep that it is a point of; NULL: none
--- formulas          VARCHAR   set of formulas: physical; what another set has is in a schema
---                             of its name
+-- formulas          VARCHAR   set of formulas: physical; the relations of another set are in a
+--                             schema of its name
 -- model             VARCHAR   model of the relation architectures
 -- phase             VARCHAR   prefill, decode or training
 -- batch             BIGINT    sequences of one data-parallel replica
 -- seq_len           BIGINT    new tokens of each sequence: its prompt, 1 in decode
 -- kv_len            BIGINT    tokens of each sequence already in the KV cache
 -- requests          STRUCT[]  groups of equal requests: how many, new tokens and cached tokens of
---                             each; instead of batch, seq_len and kv_len where not NULL
+--                             each; replaces batch, seq_len and kv_len if not NULL
 -- logit_rows        BIGINT    rows of the output head; NULL: one per sequence, in training all
 -- tp                BIGINT    degree of tensor parallelism in a replica
 -- ep                BIGINT    degree of expert parallelism, over tensor, context and data parallel
@@ -22,9 +22,9 @@
 --                             pass keys and values around a ring
 -- head_tp           BIGINT    ranks that share the output head; NULL: tp
 -- microbatches      BIGINT    microbatches of a step, of batch sequences each
--- virtual_stages    BIGINT    parts of the layers that a stage holds, one behind the other
--- zero_stage        BIGINT    what replicas share instead of each holding it: 1 the optimizer's
---                             state, 2 gradients too, 3 weights too; 0 nothing
+-- virtual_stages    BIGINT    interleaved parts of the layers that a stage holds
+-- zero_stage        BIGINT    what replicas shard: 1 the optimizer's state, 2 gradients too, 3
+--                             weights too; 0 nothing
 -- recompute         BOOLEAN   training computes the forward pass again and keeps no activations
 -- hardware          VARCHAR   chip of the table hardware; NULL: no times
 -- execution         VARCHAR   profile of the table execution_profiles

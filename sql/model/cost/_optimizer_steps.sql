@@ -10,9 +10,9 @@
 -- scenario_no     BIGINT  number of the scenario
 -- tokens          BIGINT  new tokens of a replica
 -- state_bytes     DOUBLE  bytes of the step that a rank reads and writes, per microbatch
--- state_ms        DOUBLE  least time of the memory for them
+-- state_ms        DOUBLE  minimum time of the memory for them
 -- gradient_bytes  DOUBLE  bytes of gradients and weights that a rank sends, per microbatch
--- gradient_ms     DOUBLE  least time of the network for them
+-- gradient_ms     DOUBLE  minimum time of the network for them
 -- slot_ms         DOUBLE  part of it that is done with each microbatch, not once a step
 CREATE VIEW _optimizer_steps AS
 WITH trained AS (

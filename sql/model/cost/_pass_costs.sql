@@ -27,10 +27,10 @@ JOIN _optimizer_steps USING (scenario_no);
 -- kv_bytes           DOUBLE   KV cache read and written
 -- temporary_bytes    DOUBLE   scores of an attention that leave the chip
 -- net_bytes          DOUBLE   bytes sent to other chips
--- compute_ms         DOUBLE   least time of matrix units or vector units, the larger
+-- compute_ms         DOUBLE   minimum time of matrix units or vector units, the larger
 -- peak_ms            DOUBLE   time of the FLOP at the peak
--- hbm_ms             DOUBLE   least time of the memory
--- net_ms             DOUBLE   least time of the network
+-- hbm_ms             DOUBLE   minimum time of the memory
+-- net_ms             DOUBLE   minimum time of the network
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- slot_ms            DOUBLE   the largest of the three, without what is done once a training step
 -- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker

@@ -1,4 +1,4 @@
--- One row per scenario and part of its bytes in memory: how large it is, and what it calls for.
+-- One row per scenario and part of its bytes in memory: its size, and advice if it is large.
 --
 -- key: scenario, part
 --
@@ -11,8 +11,8 @@
 -- hardware   VARCHAR  chip
 -- part       VARCHAR  weights, activations, kv or temporary
 -- bytes      DOUBLE   bytes
--- share      DOUBLE   of all bytes in memory, a fraction
--- advice     VARCHAR  what to look at where the part is large, by byte_share_rules
+-- share      DOUBLE   share of all bytes in memory, a fraction
+-- advice     VARCHAR  what to look at if the part is large, by byte_share_rules
 CREATE VIEW byte_shares AS
 WITH parts AS (
     SELECT

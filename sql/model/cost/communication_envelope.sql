@@ -12,7 +12,7 @@
 -- tp           BIGINT   degree of tensor parallelism
 -- ep           BIGINT   degree of expert parallelism
 -- net_bytes    DOUBLE   bytes sent to other chips
--- net_ms       DOUBLE   their least time, ms
+-- net_ms       DOUBLE   their minimum time, ms
 CREATE VIEW communication_envelope AS
 SELECT
     scenario, study, formulas, execution, model, phase, hardware, tp, ep, net_bytes, net_ms

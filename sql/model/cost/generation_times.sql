@@ -1,6 +1,6 @@
--- One row per study of decode steps that differ in the length of the cache alone: how long it takes
+-- One row per study of decode steps that differ only in the length of the cache: how long it takes
 -- to generate all tokens from the shortest to the longest. Between two points the time of a step is
--- taken to change evenly.
+-- interpolated linearly.
 --
 -- key: study, model, hardware, execution, formulas, batch, tp, ep, dp, pp, settings
 --

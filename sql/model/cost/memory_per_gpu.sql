@@ -1,8 +1,8 @@
 -- One row per scenario: what is resident on a rank of the busiest pipeline stage.
 --
--- Training keeps gradients in FP32 and Adam's two moments and master weights; replicas and context-
--- parallel ranks share them, and weights, by the stage of ZeRO. A stage has as many
--- microbatches under way as there are stages.
+-- Training keeps gradients in FP32 and Adam's two moments and master weights; replicas and
+-- context-parallel ranks shard them, and weights, by the ZeRO stage. A stage has as many
+-- microbatches in flight as there are stages.
 CREATE VIEW _resident_bytes AS
 WITH summed AS (
     SELECT
@@ -25,7 +25,7 @@ held AS (
         s.*, q.trains, q.request_count, CASE WHEN q.trains THEN zero_stage ELSE 0 END AS zero_stage,
         q.dp * q.cp AS replicas, greatest(q.dp * q.cp * q.tp / q.ep, 1) AS expert_replicas,
         parameters + expert_parameters AS held_parameters,
-        -- What is left of them where ranks that hold the same ones share them.
+        -- The part left on a rank if ranks that hold the same ones shard them.
         parameters / replicas + expert_parameters / expert_replicas AS shared_parameters,
         saved_bytes * least(q.pp, q.microbatches) AS kept_bytes, h.hbm_gb * 1e9 AS budget_bytes
     FROM summed AS s
@@ -54,8 +54,8 @@ FROM held;
 
 -- One row per scenario: what is resident on a chip, and whether it fits.
 --
--- The chip is a rank of the busiest pipeline stage. GB are decimal; what the runtime takes is left
--- out.
+-- The chip is a rank of the busiest pipeline stage. GB are decimal; the runtime's own memory is
+-- left out.
 --
 -- key: scenario
 --
@@ -77,15 +77,15 @@ FROM held;
 -- other_weight_bytes  DOUBLE   weights without routed experts
 -- expert_bytes        DOUBLE   weights of routed experts
 -- weight_bytes        DOUBLE   both
--- kv_bytes            DOUBLE   KV cache after the pass; none in training
--- gradient_bytes      DOUBLE   gradients; none but in training, as the next two
+-- kv_bytes            DOUBLE   KV cache after the pass; 0 in training
+-- gradient_bytes      DOUBLE   gradients; only in training, like the next two
 -- optimizer_bytes     DOUBLE   moments and master weights
 -- activation_bytes    DOUBLE   activations saved for the backward pass
 -- total_bytes         DOUBLE   the sum of all
--- sequence_bytes      DOUBLE   part of it that one more sequence adds
+-- sequence_bytes      DOUBLE   bytes that one more sequence adds
 -- budget_bytes        DOUBLE   memory of the chip
 -- fits                BOOLEAN  the total is within the budget
--- max_batch           BIGINT   most sequences of a replica that fit; 0: not even the weights do
+-- max_batch           BIGINT   most sequences of a replica that fit; 0 if not even the weights do
 CREATE VIEW memory_per_gpu AS
 WITH held AS (
     SELECT

@@ -48,7 +48,7 @@ FROM _module_sums AS c;
 -- formulas           VARCHAR  set of formulas: physical
 -- execution          VARCHAR  profile of execution_profiles
 -- model              VARCHAR  model
--- phase              VARCHAR  training, prefill or decode; of training the forward and backward
+-- phase              VARCHAR  training, prefill or decode; for training, the forward and backward
 --                             pass of a microbatch with its part of the optimizer's step
 -- hardware           VARCHAR  chip
 -- batch              BIGINT   sequences of a replica
@@ -62,12 +62,12 @@ FROM _module_sums AS c;
 -- module             VARCHAR  module, an asterisk for the number of a layer; optimizer: the end of
 --                             a step
 -- module_kind        VARCHAR  attention, linear, moe, norm, embedding, elementwise or network
--- category           VARCHAR  what its time is counted under
+-- category           VARCHAR  category that its time is counted in
 -- m_eff              DOUBLE   rows of one of its products
--- tensor_efficiency  DOUBLE   part of the matrix units' speed that so few rows reach
+-- tensor_efficiency  DOUBLE   fraction of the matrix units' speed reached with this number of rows
 -- flop               DOUBLE   FLOP of the matrix units
 -- tensor_flop        DOUBLE   part of these that the matrix units can do
--- realizable_flop    DOUBLE   FLOP at full speed that take as long
+-- realizable_flop    DOUBLE   FLOP at full speed that take the same time
 -- weight_bytes       DOUBLE   weights read; in training gradients and the optimizer's state too
 -- activation_bytes   DOUBLE   activations read and written
 -- kv_bytes           DOUBLE   KV cache read and written
@@ -77,10 +77,10 @@ FROM _module_sums AS c;
 -- intensity_weights  DOUBLE   FLOP per byte of weights
 -- intensity          DOUBLE   FLOP per byte of memory
 -- intensity_total    DOUBLE   FLOP per byte of memory and network
--- compute_ms         DOUBLE   least time of matrix units or vector units, the larger
--- hbm_ms             DOUBLE   least time of the memory
--- net_ms             DOUBLE   least time of the network
--- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker
+-- compute_ms         DOUBLE   minimum time of matrix units or vector units, the larger
+-- hbm_ms             DOUBLE   minimum time of the memory
+-- net_ms             DOUBLE   minimum time of the network
+-- time_ms            DOUBLE   the largest of the three: the bound with perfect overlap
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s

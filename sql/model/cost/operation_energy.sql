@@ -1,6 +1,6 @@
 -- One row per scenario of the physical formulas whose chip's board power is known: the energy of a
--- pass summed up over what it does, by energy_rates, with idle power for its time. The other model,
--- by the shares of time that parts of the chip are busy, is phase_energy.
+-- pass, summed over its operations by energy_rates, plus idle power over its time. phase_energy is
+-- the other model, by the shares of time that parts of the chip are busy.
 --
 -- key: scenario
 --
@@ -19,7 +19,7 @@
 -- power_limited           BOOLEAN  power_w is above it: clocks would fall
 -- joules_per_token        DOUBLE   energy of all chips of a replica for a token, J
 -- kwh_per_million_tokens  DOUBLE   the same for a million, kWh
--- assumed                 BOOLEAN  a rate is that of any chip
+-- assumed                 BOOLEAN  a rate of the accelerator named any was used
 CREATE VIEW operation_energy AS
 WITH work AS (
     SELECT scenario_no, dtype AS work, sum(stage_layers * flop_rank) AS amount

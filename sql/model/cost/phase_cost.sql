@@ -1,5 +1,5 @@
--- One row per scenario and price of its chip: what tokens cost. Of prefill these are prompt tokens,
--- of decode new ones, of training those of a step.
+-- One row per scenario and price of its chip: what tokens cost. For prefill these are prompt
+-- tokens, for decode new ones, for training those of a step.
 --
 -- key: scenario, offer
 --
@@ -13,7 +13,8 @@
 -- usd_per_hour            DOUBLE   price of one chip for an hour
 -- chips                   BIGINT   chips of a replica
 -- chip_tokens_per_s       DOUBLE   tokens per second and chip, see phase_roofline
--- usd_per_million_tokens  DOUBLE   price of a million tokens, were every pass as quick as its bound
+-- usd_per_million_tokens  DOUBLE   price of a million tokens if every pass were as fast as its
+--                                  bound
 CREATE VIEW phase_cost AS
 SELECT
     t.scenario, t.study, t.hardware, prices.offer, prices.provider, prices.region,

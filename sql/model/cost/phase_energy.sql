@@ -1,6 +1,6 @@
 -- One row per scenario whose chip's board power is known: power and energy of a pass by the linear
--- model of power_profiles: idle power, and the rest of the board power by the shares of the pass
--- that matrix units, memory and links are busy, at most all of it.
+-- model of power_profiles: idle power, plus the rest of the board power weighted by the shares of
+-- the pass that matrix units, memory and links are busy, capped at all of it.
 --
 -- key: scenario
 --
@@ -10,7 +10,7 @@
 -- time_ms           DOUBLE   time of the pass, ms
 -- board_w           DOUBLE   board power of the chip, W
 -- power_w           DOUBLE   mean power of a chip in the pass, W
--- power_limited     BOOLEAN  what is busy would draw more than the board power: clocks would fall
+-- power_limited     BOOLEAN  the busy units would draw more than the board power: clocks would fall
 -- joules_per_token  DOUBLE   energy of all chips of a replica for a token, J
 -- tokens_per_joule  DOUBLE   the inverse
 -- assumed           BOOLEAN  no power of this chip was measured: the row for all others was used

@@ -8,7 +8,7 @@
 -- formulas           VARCHAR  set of formulas: physical
 -- execution          VARCHAR  profile of execution_profiles
 -- model              VARCHAR  model
--- phase              VARCHAR  training, prefill or decode; of training the forward and backward
+-- phase              VARCHAR  training, prefill or decode; for training, the forward and backward
 --                             pass of a microbatch with its part of the optimizer's step
 -- hardware           VARCHAR  chip
 -- batch              BIGINT   sequences of a replica
@@ -22,7 +22,7 @@
 -- microbatches       BIGINT   microbatches of a training step
 -- flop               DOUBLE   FLOP of the matrix units
 -- tensor_flop        DOUBLE   part of these that the matrix units can do
--- realizable_flop    DOUBLE   FLOP at full speed that take as long
+-- realizable_flop    DOUBLE   FLOP at full speed that take the same time
 -- weight_bytes       DOUBLE   weights read; in training gradients and the optimizer's state too
 -- activation_bytes   DOUBLE   activations read and written
 -- kv_bytes           DOUBLE   KV cache read and written
@@ -32,22 +32,22 @@
 -- intensity_weights  DOUBLE   FLOP per byte of weights
 -- intensity          DOUBLE   FLOP per byte of memory
 -- intensity_total    DOUBLE   FLOP per byte of memory and network
--- compute_ms         DOUBLE   least time of matrix units or vector units, the larger
--- hbm_ms             DOUBLE   least time of the memory
--- net_ms             DOUBLE   least time of the network
--- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker
+-- compute_ms         DOUBLE   minimum time of matrix units or vector units, the larger
+-- hbm_ms             DOUBLE   minimum time of the memory
+-- net_ms             DOUBLE   minimum time of the network
+-- time_ms            DOUBLE   the largest of the three: the bound with perfect overlap
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s
 -- tflops             DOUBLE   FLOP over time_ms, TFLOP/s
 -- tokens_per_s       DOUBLE   new tokens of a replica over time_ms
 -- chips              BIGINT   chips of a replica
--- bubble_share       DOUBLE   share of a training step's slots for microbatches that a stage waits
---                             while the pipeline fills and empties (1F1B, Narayanan et al. 2021);
---                             other passes fill that of an engine
+-- bubble_share       DOUBLE   share of a training step's microbatch slots in which a stage waits
+--                             while the pipeline fills and drains (1F1B, Narayanan et al. 2021); in
+--                             an engine, other passes fill them
 -- step_ms            DOUBLE   training: all microbatches and that wait; else a pass through all
 --                             stages
--- chip_tokens_per_s  DOUBLE   new tokens per second and chip, the wait taken off
+-- chip_tokens_per_s  DOUBLE   new tokens per second and chip, including the wait
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW phase_roofline AS
 SELECT

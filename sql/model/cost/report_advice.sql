@@ -1,5 +1,5 @@
--- One row per sentence that the numbers of a model report call for: rules of report_rules whose
--- conditions all hold on report_facts, of each slot the first.
+-- One row per sentence that applies to the numbers of a model report: rules of report_rules whose
+-- conditions all hold on report_facts, the first of each slot.
 --
 -- key: rule
 --

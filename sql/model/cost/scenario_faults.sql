@@ -1,4 +1,4 @@
--- One row per scenario and reason why nothing can run so.
+-- One row per scenario and reason why it cannot run.
 --
 -- key: scenario, fault
 --

@@ -1,5 +1,5 @@
--- One row per scenario and thing to know of its figures: what they leave out of its model, and what
--- calls for a second look in those of its chip.
+-- One row per scenario and remark on its figures: what they leave out of its model, and
+-- questionable figures of its chip.
 --
 -- key: scenario, remark
 --

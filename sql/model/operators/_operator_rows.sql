@@ -68,10 +68,10 @@ CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile
 -- hidden             BOOLEAN  done in the kernel of a neighbour
 -- dtype              VARCHAR  type it computes in, in most layers
 -- peak_tflops        DOUBLE   dense peak, TFLOP/s; of layers in two types the mean of their times
--- flop_us            DOUBLE   least time of the matrix units, µs
--- vector_us          DOUBLE   least time of the vector units, µs
--- hbm_us             DOUBLE   least time of the memory, µs
--- net_us             DOUBLE   least time of the network, µs
+-- flop_us            DOUBLE   minimum time of the matrix units, µs
+-- vector_us          DOUBLE   minimum time of the vector units, µs
+-- hbm_us             DOUBLE   minimum time of the memory, µs
+-- net_us             DOUBLE   minimum time of the network, µs
 CREATE VIEW _operator_rows AS
 -- Kept apart: else the scenarios, of which there may be a million, are joined with the template's
 -- own parts.

@@ -1,5 +1,5 @@
--- A shape of so many rows as text: with products side by side and their width, or with the elements
--- of a row.
+-- A shape with the given number of rows as text: with batched products and their width, or with the
+-- elements of a row.
 CREATE MACRO _shape_text(row_count, instances, width, elements) AS
     '[' || concat_ws(
         ', ', row_count, CASE WHEN width IS NOT NULL THEN instances END,
@@ -9,15 +9,15 @@ CREATE MACRO _shape_text(row_count, instances, width, elements) AS
 -- One row per scenario, kind of layer and operator: what it should cost, on one rank, in one layer.
 -- A matrix product of M x K by K x N costs 2MNK FLOP; attention 2 x pairs of query and key x heads
 -- x widths of keys and of values, pairs counted exactly: a query sees the keys up to its own.
--- Work outside the matrix units is counted apart and never in FLOP.
+-- Work outside the matrix units is counted separately and never in FLOP.
 --
 -- key: scenario, layer_kind, op_seq
 --
 -- scenario          VARCHAR  scenario
 -- model             VARCHAR  model
 -- phase             VARCHAR  prefill, decode or training
--- layer_kind        VARCHAR  kind of layer; ends for what is outside them, mtp for what multi-token
---                            prediction adds
+-- layer_kind        VARCHAR  kind of layer; ends for the part outside layers, mtp for multi-token
+--                            prediction
 -- layers            BIGINT   layers of that kind
 -- op_seq            INTEGER  place in the layer
 -- op                VARCHAR  operator
@@ -31,8 +31,8 @@ CREATE MACRO _shape_text(row_count, instances, width, elements) AS
 -- instances         BIGINT   products side by side; NULL: one
 -- n_rank            BIGINT   columns that one rank holds
 -- k_rank            BIGINT   inner dimension that one rank holds
--- pairs             BIGINT   pairs of query and key; NULL for what is no attention
--- input_shape       VARCHAR  shape of its input; an embedding's are the tokens' ids
+-- pairs             BIGINT   pairs of query and key; NULL if it is not an attention
+-- input_shape       VARCHAR  shape of its input; for an embedding the tokens' ids
 -- output_shape      VARCHAR  shape of its result
 -- flop              BIGINT   FLOP of a replica
 -- flop_rank         DOUBLE   FLOP of one rank
@@ -40,7 +40,7 @@ CREATE MACRO _shape_text(row_count, instances, width, elements) AS
 -- vector_flop_rank  DOUBLE   the same of one rank
 -- weight_bytes      DOUBLE   weights that a rank reads, each once
 -- activation_bytes  DOUBLE   activations that a rank reads and writes
--- alone_bytes       DOUBLE   the same were it a kernel of its own, if fusion hides it
+-- alone_bytes       DOUBLE   the same as a kernel of its own, if fusion hides it
 -- kv_bytes          DOUBLE   KV cache that a rank reads and writes
 -- temporary_bytes   DOUBLE   scores that a rank writes and reads where they leave the chip
 -- net_bytes         DOUBLE   bytes that a rank sends
@@ -48,11 +48,11 @@ CREATE MACRO _shape_text(row_count, instances, width, elements) AS
 -- split_factor      DOUBLE   FLOP of a replica over those of a rank
 -- dtype             VARCHAR  type it computes in
 -- peak_tflops       DOUBLE   dense peak in that type, TFLOP/s
--- flop_us           DOUBLE   least time of the matrix units, µs
--- vector_us         DOUBLE   least time of the vector units, µs
--- hbm_us            DOUBLE   least time of the memory, µs
--- net_us            DOUBLE   least time of the network, µs
--- roof_us           DOUBLE   the longest of these, µs: no kernel is quicker
+-- flop_us           DOUBLE   minimum time of the matrix units, µs
+-- vector_us         DOUBLE   minimum time of the vector units, µs
+-- hbm_us            DOUBLE   minimum time of the memory, µs
+-- net_us            DOUBLE   minimum time of the network, µs
+-- roof_us           DOUBLE   the longest of these, µs: no kernel is faster
 -- intensity         DOUBLE   FLOP per byte of memory
 -- bound             VARCHAR  compute, memory or network: which of them is the longest
 CREATE VIEW operators AS

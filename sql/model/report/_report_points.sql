@@ -22,9 +22,9 @@
 -- hbm_bytes          DOUBLE   bytes in memory
 -- net_bytes          DOUBLE   bytes sent to other chips
 -- intensity          DOUBLE   FLOP per byte of memory
--- compute_ms         DOUBLE   least time of matrix or vector units, ms
--- hbm_ms             DOUBLE   least time of the memory, ms
--- net_ms             DOUBLE   least time of the network, ms
+-- compute_ms         DOUBLE   minimum time of matrix or vector units, ms
+-- hbm_ms             DOUBLE   minimum time of the memory, ms
+-- net_ms             DOUBLE   minimum time of the network, ms
 -- time_ms            DOUBLE   the largest of the three, ms
 -- serial_ms          DOUBLE   one operator after the other, ms
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction

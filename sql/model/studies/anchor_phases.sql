@@ -11,7 +11,7 @@
 -- seq_len           BIGINT   of_length; 1 in decode
 -- kv_len            BIGINT   of_length in decode
 -- ep                BIGINT   of_ep
--- dp                BIGINT   the same: every rank has sequences of its own
+-- dp                BIGINT   the same: every rank has its own sequences
 -- hardware          VARCHAR  of_hardware
 -- execution         VARCHAR  of of_executions
 -- weight_dtype      VARCHAR  of_weight_dtype

@@ -1,9 +1,11 @@
--- One row per sweep of decode over the batch, all else equal: from which batch on compute binds it.
+-- One row per sweep of decode over the batch, all else equal: the batch from which it is
+-- compute-bound.
 --
--- intensity_batch is where FLOP per byte reach the chip's knee, as in the reference report; what
--- counts is time_batch, where compute takes as long as memory and network. Both are interpolated
--- between two batches of the sweep, and NULL if the crossing is not among them. The hints for
--- single products need no sweep: a product of n rows has 2 n FLOP for each weight that it reads.
+-- intensity_batch is where FLOP per byte reach the chip's knee, as in the reference report; the
+-- actual crossover is time_batch, where compute takes as long as memory and network. Both are
+-- interpolated between two batches of the sweep, and NULL if the crossing is outside the sweep. The
+-- hints for single products need no sweep: a product of n rows has 2 n FLOP for each weight that it
+-- reads.
 --
 -- key: study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype?, top_k?,
 --      hidden_scale?, kv_rank_scale?, settings
@@ -21,7 +23,7 @@
 -- top_k                 BIGINT   experts per token, from the scenario
 -- hidden_scale          DOUBLE   hidden width over the model's
 -- kv_rank_scale         DOUBLE   width of compressed keys and values over the model's
--- settings              STRUCT   these and others of the scenario, by column
+-- settings              STRUCT   these and other settings of the scenario, by column
 -- points                BIGINT   batches of the sweep
 -- smallest_batch        BIGINT   the smallest of them
 -- largest_batch         BIGINT   the largest of them
@@ -29,9 +31,9 @@
 -- intensity_batch       DOUBLE   batch at which the intensity reaches the knee
 -- time_batch            DOUBLE   batch at which compute takes as long as memory and network
 -- first_compute_batch   BIGINT   first batch of the sweep that is bound by compute
--- compute_bound         BIGINT   batches of the sweep that are
--- dense_product_tokens  DOUBLE   tokens from which on a dense product is bound by compute
--- expert_tokens         DOUBLE   tokens per chip from which on its experts' products are
+-- compute_bound         BIGINT   batches of the sweep that are bound by compute
+-- dense_product_tokens  DOUBLE   tokens from which a dense product is bound by compute
+-- expert_tokens         DOUBLE   tokens per chip from which its experts' products are
 CREATE VIEW critical_batch AS
 WITH crossings AS (
     SELECT

@@ -1,9 +1,9 @@
--- One row per sweep of decode over the batch: from which batch per chip on decode is bound by
--- compute, and what stands in the way.
+-- One row per sweep of decode over the batch: the batch per chip from which decode is
+-- compute-bound, and the limiting resource.
 --
 -- Bound by compute means that compute takes at least 0.9 of the time of memory and network. The
--- intensities are those of one more sequence, by the two largest batches of the sweep: by then
--- weights are read for all of them.
+-- intensities are marginal, per additional sequence, from the two largest batches of the sweep,
+-- where the weights are read for all sequences.
 --
 -- key: study, formulas, execution, model, hardware, kv_len, ep, kv_dtype?, top_k?
 --
@@ -18,8 +18,8 @@
 -- top_k             BIGINT   experts per token, from the scenario
 -- points            BIGINT   batches tried
 -- cache_intensity   DOUBLE   FLOP per byte of the KV cache for one more sequence
--- memory_intensity  DOUBLE   FLOP per byte in memory for one more sequence: what large batches come
---                            near to
+-- memory_intensity  DOUBLE   FLOP per byte in memory for one more sequence: the limit for large
+--                            batches
 -- net_intensity     DOUBLE   FLOP per byte sent for one more sequence
 -- knee              DOUBLE   peak over memory bandwidth, FLOP/byte
 -- net_knee          DOUBLE   peak over network bandwidth, FLOP/byte

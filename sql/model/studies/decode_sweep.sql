@@ -13,7 +13,7 @@
 -- kv_len            BIGINT   of of_kv_lens
 -- tp                BIGINT   of_tp
 -- ep                BIGINT   of of_eps
--- dp                BIGINT   ep over tp: every rank that is not shared has sequences of its own
+-- dp                BIGINT   ep over tp: every tensor-parallel group has its own sequences
 -- hardware          VARCHAR  of_hardware
 -- execution         VARCHAR  of of_executions
 -- weight_dtype      VARCHAR  of_weight_dtype

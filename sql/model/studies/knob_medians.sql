@@ -1,4 +1,4 @@
--- One row per study, execution, knob that the study varies, and value of it: the median time.
+-- One row per study, execution, knob that the study varies, and value: the median time.
 --
 -- key: study, formulas, execution, model, phase, hardware, knob, value
 --
@@ -13,7 +13,7 @@
 -- points           BIGINT   scenarios with the value
 -- median_ms        DOUBLE   median of their times, ms
 -- feasible_points  BIGINT   those that can run, see scenario_faults
--- feasible_ms      DOUBLE   median of the times of these, ms
+-- feasible_ms      DOUBLE   median of their times, ms
 CREATE VIEW knob_medians AS
 WITH medians AS (
     SELECT

@@ -2,7 +2,7 @@
 -- experts per token, rank of the KV cache, hidden width and cache length.
 --
 -- `INSERT INTO scenarios BY NAME SELECT * FROM medium_full_grid('deepseek-v3', of_ep := 64)`; a
--- list of other values takes the place of a knob's.
+-- list of other values replaces a knob's defaults.
 --
 -- scenario          VARCHAR  study, execution and the knobs
 -- study             VARCHAR  of_study
@@ -13,7 +13,7 @@
 -- seq_len           BIGINT   1
 -- kv_len            BIGINT   of of_kv_lens
 -- ep                BIGINT   of_ep
--- dp                BIGINT   the same: every rank has sequences of its own
+-- dp                BIGINT   the same: every rank has its own sequences
 -- hardware          VARCHAR  of_hardware
 -- execution         VARCHAR  of of_executions
 -- weight_dtype      VARCHAR  of_weight_dtype

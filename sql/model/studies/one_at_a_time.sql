@@ -1,12 +1,12 @@
--- One row per scenario of a study around another one: that one as it is, called `<study>/anchor`,
--- and again with each of its knobs halved and doubled, the others as they are.
+-- One row per scenario of a study around another one: that scenario unchanged, called
+-- `<study>/anchor`, and again with each of its knobs halved and doubled, the others unchanged.
 --
 -- `INSERT INTO scenarios BY NAME SELECT * FROM one_at_a_time('deepseek-v3 decode')`; the relation
 -- tornado compares them. Types of elements that the scenario names become FP8 and BF16. With the
 -- degree of expert parallelism the number of replicas changes.
 --
 -- scenario          VARCHAR   study, knob and factor
--- study             VARCHAR   of_study; NULL: of_scenario with /tornado behind it
+-- study             VARCHAR   of_study; NULL: of_scenario with /tornado appended
 -- formulas          VARCHAR   as in of_scenario
 -- model             VARCHAR   as in of_scenario
 -- phase             VARCHAR   as in of_scenario
@@ -17,7 +17,7 @@
 -- logit_rows        BIGINT    as in of_scenario
 -- tp                BIGINT    as in of_scenario
 -- ep                BIGINT    at least 1, at most the number of experts
--- dp                BIGINT    as in of_scenario, or so many that there are ranks for the experts
+-- dp                BIGINT    as in of_scenario, or more, so that there are ranks for the experts
 -- pp                BIGINT    as in of_scenario
 -- cp                BIGINT    as in of_scenario
 -- head_tp           BIGINT    as in of_scenario

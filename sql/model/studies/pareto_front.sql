@@ -1,12 +1,12 @@
--- One row per point of a study that can run and that no other beats: none with the same model and
--- phase is as quick with more tokens per second and chip, or gives as many of them sooner.
+-- One row per Pareto-optimal point of a study that can run: no other with the same model and phase
+-- is as fast with more tokens per second and chip, or gives as many of them faster.
 --
 -- key: study, model, phase, scenario
 --
 -- study              VARCHAR  study
 -- model              VARCHAR  model
 -- phase              VARCHAR  training, prefill or decode
--- front_rank         BIGINT   1 for the quickest
+-- front_rank         BIGINT   1 for the fastest
 -- scenario           VARCHAR  the point
 -- hardware           VARCHAR  chip
 -- batch              BIGINT   sequences of a replica
@@ -20,7 +20,7 @@
 -- chips              BIGINT   chips of a replica
 -- step_ms            DOUBLE   time of a step, see phase_roofline
 -- chip_tokens_per_s  DOUBLE   new tokens per second and chip
--- best_share_pct     DOUBLE   of the most that a point of the study gives, %
+-- best_share_pct     DOUBLE   share of the maximum over the study, %
 -- bound              VARCHAR  what limits the point: compute, memory or network
 CREATE VIEW pareto_front AS
 WITH ordered AS (

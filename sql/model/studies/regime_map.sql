@@ -1,8 +1,8 @@
 -- Which resource limits the points of a study over two of its knobs: one row per pair of values.
 --
 -- Called as regime_map(study, knob, knob), the knobs as in the table knobs. Other knobs that the
--- study varies give a pair several points. Counts and times are of all of them, also of those
--- that cannot run: where feasible_points is 0, nothing can.
+-- study varies give a pair several points. Counts and times cover all of them, including those that
+-- cannot run: where feasible_points is 0, none can.
 --
 -- formulas         VARCHAR  set of formulas: physical
 -- execution        VARCHAR  profile of execution_profiles

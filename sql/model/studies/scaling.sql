@@ -1,6 +1,6 @@
--- One row per point of a study: how well more chips of a replica serve the same work, or data-
--- parallel replicas more of it. Points are compared that differ in nothing but degrees of
--- parallelism and, for weak scaling, in the number of replicas.
+-- One row per point of a study: how well more chips of a replica speed up the same work, or more
+-- data-parallel replicas handle more work. Compared points differ only in degrees of parallelism
+-- and, for weak scaling, in the number of replicas.
 --
 -- key: study, scenario
 --
@@ -20,10 +20,10 @@
 -- chips              BIGINT   chips of a replica
 -- step_ms            DOUBLE   time of a step, see phase_roofline
 -- bound              VARCHAR  what limits a pass: compute, memory or network
--- strong_efficiency  DOUBLE   time of the point with fewest chips to a replica, of as many
---                             replicas, over this time and how many times more chips it has
--- weak_efficiency    DOUBLE   time of the point with fewest replicas of the same chips, over this
---                             time
+-- strong_efficiency  DOUBLE   time of the point with as many replicas and the fewest chips per
+--                             replica, over this time and the ratio of chips
+-- weak_efficiency    DOUBLE   time of the point with the fewest replicas of the same chips, over
+--                             this time
 CREATE VIEW scaling AS
 SELECT
     study, scenario, model, phase, hardware, batch, seq_len, kv_len, tp, ep, dp, pp, cp, chips,

@@ -1,8 +1,8 @@
 -- One row per study, execution and knob that the study varies: how far it moves the time.
 --
 -- The effect size compares the medians of the scenarios with each value of the knob, however far
--- apart those values are. The elasticity does not depend on that: with 1 the time grows as the knob
--- does, with 0 not at all, below 0 it falls.
+-- apart those values are. The elasticity does not depend on that: at 1 the time grows in proportion
+-- to the knob, at 0 it does not change, below 0 it falls.
 --
 -- key: study, formulas, execution, model, phase, hardware, knob
 --
@@ -13,20 +13,20 @@
 -- phase                 VARCHAR   training, prefill or decode
 -- hardware              VARCHAR   chip
 -- knob                  VARCHAR   setting, as in knobs
--- title                 VARCHAR   what people call it
+-- title                 VARCHAR   display name
 -- effect_rank           BIGINT    1 for the largest effect size
 -- effect_size           DOUBLE    largest median time over the smallest, minus 1
 -- elasticity            DOUBLE    logarithm of the time at the largest value over that at the
---                                 smallest, over the logarithm of those values' ratio; NULL where
---                                 the smallest is 0
+--                                 smallest, over the logarithm of those values' ratio; NULL if the
+--                                 smallest is 0
 -- knob_values           DOUBLE[]  values of the knob, ascending
 -- medians_ms            DOUBLE[]  median time with each of them, ms
 -- points                BIGINT    scenarios compared
 -- feasible_rank         BIGINT    1 for the largest effect size among points that can run
--- feasible_effect_size  DOUBLE    effect size among these, see scenario_faults; NULL: there are
---                                 none but of one value
+-- feasible_effect_size  DOUBLE    effect size among these, see scenario_faults; NULL if they all
+--                                 have one value
 -- feasible_elasticity   DOUBLE    elasticity among these
--- feasible_points       BIGINT    how many they are
+-- feasible_points       BIGINT    number of these
 CREATE VIEW sensitivity AS
 WITH effects AS (
     SELECT
@@ -41,7 +41,7 @@ WITH effects AS (
             WHEN count(feasible_ms) > 1
                 THEN max(feasible_ms) / nullif(min(feasible_ms), 0) - 1
         END AS feasible_effect_size,
-        -- arg_max passes over NULL.
+        -- arg_max ignores NULL.
         ln(nullif(arg_max(feasible_ms, value), 0) / nullif(arg_min(feasible_ms, value), 0))
         / nullif(
             ln(

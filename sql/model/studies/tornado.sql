@@ -1,8 +1,8 @@
--- One row per study around a scenario, made by one_at_a_time or alike, and knob: how the time moves
--- when that knob alone is turned.
+-- One row per study around a scenario, made by one_at_a_time or similar, and knob: how the time
+-- changes when only that knob changes.
 --
--- The scenario in the middle is the one named `<study>/anchor`. Points of the study that differ
--- from it in more than one knob are left out, the number of replicas not counted.
+-- The scenario in the middle is the one named `<study>/anchor`. Points that differ from it in more
+-- than one knob are left out, not counting the number of replicas.
 --
 -- key: study, formulas, execution, model, phase, hardware, knob
 --
@@ -13,20 +13,20 @@
 -- phase         VARCHAR  training, prefill or decode
 -- hardware      VARCHAR  chip
 -- knob          VARCHAR  setting, as in knobs
--- title         VARCHAR  what people call it
+-- title         VARCHAR  display name
 -- swing_rank    BIGINT   1 for the largest swing
 -- anchor_value  DOUBLE   value in the middle
 -- anchor_ms     DOUBLE   time there, ms
 -- anchor_bound  VARCHAR  compute, memory or network there
--- low_value     DOUBLE   least value of the study
+-- low_value     DOUBLE   smallest value of the study
 -- low_ms        DOUBLE   time there, ms
 -- low_bound     VARCHAR  compute, memory or network there
 -- high_value    DOUBLE   largest value of the study
 -- high_ms       DOUBLE   time there, ms
 -- high_bound    VARCHAR  compute, memory or network there
 -- swing         DOUBLE   longest over shortest of these times, minus 1
--- elasticity    DOUBLE   logarithm of the time at the largest value over that at the least, over
---                        the logarithm of those values' ratio; NULL if the least is 0
+-- elasticity    DOUBLE   logarithm of the time at the largest value over that at the smallest, over
+--                        the logarithm of those values' ratio; NULL if the smallest is 0
 CREATE VIEW tornado AS
 WITH anchors AS (
     SELECT study, knob, value, time_ms, bound

@@ -4,7 +4,7 @@
 -- position  BIGINT   order in which they were given, from 0
 -- category  VARCHAR  kernel category
 -- dur_us    DOUBLE   time of its kernels in one layer, µs
--- kernel_count BIGINT   how many those are; NULL if not given
+-- kernel_count BIGINT   number of these kernels; NULL if not given
 CREATE TABLE category_timings (
     request VARCHAR,
     position BIGINT,

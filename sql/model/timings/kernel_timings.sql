@@ -4,7 +4,7 @@
 -- position     BIGINT   order in which they were given, from 0
 -- category     VARCHAR  kernel category; NULL if not given
 -- name         VARCHAR  name of the kernel
--- short_name   VARCHAR  the same as people like to read it; NULL if not given
+-- short_name   VARCHAR  display name; NULL if not given
 -- half         VARCHAR  part of the layer, such as attn or ffn
 -- dur_us       DOUBLE   duration, µs
 -- input_dims   VARCHAR  shapes of the launching operation's inputs, as a JSON list

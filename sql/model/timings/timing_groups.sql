@@ -1,8 +1,10 @@
--- One row per group of operators that measured kernels make together: an operator that has kernels
--- of its own is a group by itself. FLOP of a group count once, the times of its kernels add up.
+-- One row per group of operators that measured kernels run together: an operator with its own
+-- kernels is a group by itself. FLOP of a group count once, and the times of its kernels are
+-- summed.
 --
--- Shares are never cut off at 100 %: above it a dimension, a degree of parallelism or a type is not
--- what was run, kernels of the group are missing, or work was skipped; see over_100_causes.
+-- Shares are never capped at 100 %: above it, a dimension, a degree of parallelism or a type
+-- differs from what was run, kernels of the group are missing, or work was skipped; see
+-- over_100_causes.
 --
 -- key: request, layer_kind, group_id
 --
@@ -13,12 +15,12 @@
 -- kernel_count  BIGINT     its kernels
 -- measured_us   DOUBLE     sum of their durations, µs
 -- flop_rank     DOUBLE     FLOP of one rank in one layer
--- bytes         DOUBLE     bytes that a rank reads and writes, of operators that fusion would hide
---                          too where the kernels do nothing else
--- dtype         VARCHAR    type that all its kernels multiply in; NULL if it is unknown or
---                          differs: each operator's own type counts then
--- peak_dtype    VARCHAR    type whose peak counts: of the kernels, else of the operators; mixed
---                          where those differ; NULL if nothing is multiplied
+-- bytes         DOUBLE     bytes that a rank reads and writes, including those of operators that
+--                          fusion would hide if the kernels do nothing else
+-- dtype         VARCHAR    type that all its kernels multiply in; NULL if it is unknown or differs:
+--                          then each operator's own type is used
+-- peak_dtype    VARCHAR    type whose peak is used: the kernels', else the operators'; mixed if
+--                          those differ; NULL if nothing is multiplied
 -- peak_tflops   DOUBLE     peak in those types, weighted by FLOP, TFLOP/s
 -- compute_us    DOUBLE     time at that peak, µs
 -- memory_us     DOUBLE     time of the bytes at the memory's bandwidth, µs
@@ -28,13 +30,13 @@
 -- mbu_pct       DOUBLE     memory_us over measured_us
 -- roofline_pct  DOUBLE     the longer of compute_us and memory_us over measured_us
 -- flag_over_100 BOOLEAN    one of these exceeds 100
--- over_100_causes VARCHAR  what may be the reason, ; between
+-- over_100_causes VARCHAR  possible reasons, separated by semicolons
 CREATE VIEW timing_groups AS
 WITH layer_operators AS (
     SELECT
         request, group_id, op_seq, op, layer_kind, flop_rank, dtype, peak_tflops, hardware,
         hbm_gbps,
-        -- What fusion hides has kernels of its own where these do nothing else.
+        -- Operators that fusion hides have their own kernels if these do nothing else.
         CASE
             WHEN count(*) OVER made = count(alone_bytes) OVER made THEN alone_bytes ELSE bytes
         END AS bytes

@@ -1,15 +1,15 @@
--- One row per kernel of a layer that somebody timed, in the order given: which operators its time
--- belongs to, and how near it comes to the peak. No row is left out; the times of the three fates
--- sum to that of all kernels.
+-- One row per timed kernel of a layer, in the order given: which operators its time belongs to, and
+-- how close it comes to the peak. No row is left out; the times of the three fates sum to that of
+-- all kernels.
 --
 -- key: request, position
 --
 -- request        VARCHAR    scenario
 -- position       BIGINT     order, from 0
 -- half           VARCHAR    part of the layer
--- category       VARCHAR    kernel category as given; where that is other or missing, by the name
--- name           VARCHAR    name of the kernel, or of the category where only sums are given
--- short_name     VARCHAR    the same as people like to read it, where it is given
+-- category       VARCHAR    kernel category as given; if that is other or missing, by the name
+-- name           VARCHAR    name of the kernel, or of the category if only sums are given
+-- short_name     VARCHAR    display name, if given
 -- shape          VARCHAR    shapes of its inputs, as given
 -- dur_us         DOUBLE     duration, µs
 -- layer_pct      DOUBLE     share of the durations of all kernels
@@ -19,19 +19,19 @@
 -- group_id       INTEGER    group of operators, see timing_groups
 -- operators      VARCHAR[]  operators of the kernel itself
 -- group_share    DOUBLE     its part of the group's time
--- dtype          VARCHAR    type that it multiplies in; NULL: unknown, the operators' counts
+-- dtype          VARCHAR    type that it multiplies in; NULL: unknown, the operators' type is used
 -- dtype_source   VARCHAR    where that is from: input types, name or category
--- flop_rank      DOUBLE     FLOP of one rank, by its operators, else of a product by its shapes;
+-- flop_rank      DOUBLE     FLOP of one rank, by its operators, else for a product by its shapes;
 --                           NULL if several kernels of a group share them
--- peak_dtype     VARCHAR    type whose peak counts: of its group, where its operators may be mixed,
---                           else its own
--- peak_tflops    DOUBLE     peak that it is held against, TFLOP/s
+-- peak_dtype     VARCHAR    type whose peak is used: its group's, which may mix operators, else its
+--                           own
+-- peak_tflops    DOUBLE     peak that it is compared with, TFLOP/s
 -- compute_us     DOUBLE     time of its FLOP at the peak, µs
 -- mfu_pct        DOUBLE     compute_us over dur_us
 -- roofline_pct   DOUBLE     the longer of compute_us and the time of its bytes, over dur_us; NULL
---                           where no operator says what these are
--- flag_over_100  BOOLEAN    one of these exceeds 100, of the group where the kernel has none
--- over_100_causes VARCHAR   what may be the reason, ; between
+--                           if no operator gives these
+-- flag_over_100  BOOLEAN    one of these exceeds 100, or the group's if the kernel has none
+-- over_100_causes VARCHAR   possible reasons, separated by semicolons
 CREATE VIEW timing_kernels AS
 WITH linked AS (
     SELECT

@@ -1,7 +1,7 @@
--- One row per measured time of a scenario: how near it comes to the peak. A pass has all operators,
--- a layer those of its kind; where a time is given of layers of several kinds, it is held against
--- their mean. The share of a layer is known from times of layers alone; a list of kernels is one
--- only where it leaves out no product, or the time of all kernels is stated beside it.
+-- One row per measured time of a scenario: how close it comes to the peak. A pass has all
+-- operators, a layer those of its kind; a time given for layers of several kinds is compared with
+-- their mean. The share of a layer is known only from times of layers; a list of kernels is one
+-- only if it leaves out no product, or the time of all kernels is stated too.
 --
 -- key: request, scope, layer_kind?, basis
 --
@@ -24,7 +24,7 @@
 -- mbu_pct          DOUBLE   memory_us over time_us
 -- roofline_pct     DOUBLE   roofline_us over time_us
 -- flag_over_100    BOOLEAN  one of these exceeds 100
--- over_100_causes  VARCHAR  what may be the reason, ; between
+-- over_100_causes  VARCHAR  possible reasons, separated by semicolons
 CREATE VIEW timing_mfu AS
 WITH times AS (
     SELECT

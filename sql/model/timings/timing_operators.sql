@@ -1,11 +1,11 @@
 -- One row per operator of a scenario of timing_metadata, for each kind of layer: what it should
--- cost on one rank, and in the layer that was measured, its time. A time belongs to an operator
--- alone, or to a group of them, which timing_groups has: it is never spread over them by FLOP.
+-- cost on one rank, and its time in the measured layer. A time belongs to one operator, or to a
+-- group of them, see timing_groups: it is never spread over them by FLOP.
 --
 -- key: request, layer_kind, op_seq
 --
 -- request       VARCHAR  scenario
--- layer_kind    VARCHAR  kind of layer; ends and mtp for what is outside them
+-- layer_kind    VARCHAR  kind of layer; ends and mtp for the parts outside layers
 -- layers        BIGINT   layers of that kind
 -- op_seq        INTEGER  place in the layer
 -- op            VARCHAR  operator
@@ -16,9 +16,10 @@
 -- flop          BIGINT   FLOP of a replica
 -- flop_rank     DOUBLE   FLOP of one rank
 -- layer_pct     DOUBLE   share of the FLOP of the layer
--- vector_flop   BIGINT   FLOP outside the matrix units; in no MFU
+-- vector_flop   BIGINT   FLOP outside the matrix units; not part of any MFU
 -- weight_bytes  DOUBLE   weights that a rank reads
--- bytes         DOUBLE   all bytes that a rank reads and writes, as a kernel of its own where it is
+-- bytes         DOUBLE   all bytes that a rank reads and writes, as a kernel of its own if it is
+--                        one
 -- intensity     DOUBLE   FLOP of a rank per byte
 -- dtype         VARCHAR  type it computes in, by the model and the scenario
 -- peak_tflops   DOUBLE   peak of that type, TFLOP/s
@@ -30,7 +31,7 @@
 -- mfu_pct       DOUBLE   share of the peak of the type that its kernels show
 -- mbu_pct       DOUBLE   share of the memory's bandwidth
 -- roofline_pct  DOUBLE   the longer of both times over measured_us
--- over_100_causes VARCHAR what may be the reason where one of these is above 100, ; between
+-- over_100_causes VARCHAR possible reasons where one of these is above 100, separated by semicolons
 CREATE VIEW timing_operators AS
 WITH timed AS (
     SELECT

@@ -7,7 +7,7 @@
 -- kernel_count  BIGINT         kernels, or categories where only sums are given
 -- sum_us        DECIMAL(38,9)  time of all, µs
 -- assigned_us   DECIMAL(38,9)  time of kernels that belong to operators, µs
--- overhead_us   DECIMAL(38,9)  time of kernels that belong to none, µs
+-- overhead_us   DECIMAL(38,9)  time of kernels that belong to no operator, µs
 -- unmapped_us   DECIMAL(38,9)  time of kernels of unknown operators, µs
 -- coverage_pct  DOUBLE         assigned and overhead, as a share of all
 -- untimed_pct   DOUBLE         share of the layer's FLOP in operators that have no time

@@ -1,17 +1,17 @@
--- One row per operator of a scenario of timing_metadata, for each kind of layer: what measured
--- times are held against. It is the relation operators, with chip and number of ranks beside it.
+-- One row per operator of a scenario of timing_metadata, for each kind of layer: the reference for
+-- measured times. It is the relation operators, plus the chip and the number of ranks.
 --
 -- The method add_times of the Python interface computes it again; rows inserted otherwise count if
--- they are there before the first query.
+-- they were inserted before the first query.
 --
 -- stored: in memory
 --
 -- key: request, layer_kind, op_seq
 --
 -- request       VARCHAR  scenario
--- layer_kind    VARCHAR  kind of layer; ends and mtp for what is outside them
+-- layer_kind    VARCHAR  kind of layer; ends and mtp for the parts outside layers
 -- layers        BIGINT   layers of that kind
--- is_measured   BOOLEAN  the times of kernels are of such a layer
+-- is_measured   BOOLEAN  the times of kernels are from such a layer
 -- op_seq        INTEGER  place in the layer
 -- op            VARCHAR  operator
 -- fused_op      VARCHAR  product that engines make of it and its neighbours; NULL: none
@@ -19,7 +19,7 @@
 -- split_rule    VARCHAR  how ranks share it
 -- input_shape   VARCHAR  shape of its input
 -- output_shape  VARCHAR  shape of its result
--- n             BIGINT   columns of its result on one rank; NULL for what is no single product
+-- n             BIGINT   columns of its result on one rank; NULL unless it is a single product
 -- k             BIGINT   inner dimension on one rank
 -- flop          BIGINT   FLOP of a replica
 -- flop_rank     DOUBLE   FLOP of one rank
@@ -27,7 +27,7 @@
 -- weight_bytes  DOUBLE   weights that a rank reads
 -- kv_bytes      DOUBLE   KV cache that a rank reads and writes
 -- bytes         DOUBLE   all bytes that a rank reads and writes
--- alone_bytes   DOUBLE   the same were it a kernel of its own, if fusion hides it
+-- alone_bytes   DOUBLE   the same as a kernel of its own, if fusion hides it
 -- dtype         VARCHAR  type it computes in, by the model and the scenario
 -- peak_tflops   DOUBLE   peak of that type, TFLOP/s
 -- hardware      VARCHAR  chip

@@ -1,12 +1,12 @@
--- One row per scenario of timing_metadata and whole that a time can be of: what is to be done.
--- A whole is a layer of a kind, the mean of all layers, what is outside the layers, or a pass.
+-- One row per scenario of timing_metadata and unit that can be timed: its work. A unit is a layer
+-- of a kind, the mean of all layers, the part outside the layers, or a pass.
 --
 -- key: request, scope, layer_kind?
 --
 -- request         VARCHAR  scenario
 -- scope           VARCHAR  layer, ends or pass
--- layer_kind      VARCHAR  kind of layer; mean of all layers; ends and mtp for what is outside
---                          them; NULL for a pass
+-- layer_kind      VARCHAR  kind of layer; mean of all layers; ends and mtp for the parts outside
+--                          layers; NULL for a pass
 -- layers          BIGINT   layers of that kind; of all kinds for the mean and for a pass
 -- flop            DOUBLE   FLOP of all replicas
 -- flop_rank       DOUBLE   FLOP of one rank
@@ -22,7 +22,7 @@
 -- cluster_us      DOUBLE   time of all replicas' FLOP at the peaks of all GPUs, µs
 CREATE VIEW timing_works AS
 WITH real_types AS (
-    -- Types that kernels show count before those of the model.
+    -- Types that kernels show take precedence over those of the model.
     SELECT groups.request, groups.layer_kind, op_seq, peaks.peak_tflops
     FROM timing_groups AS groups
     JOIN _timing_groups USING (request, group_id)
@@ -48,7 +48,7 @@ kinds AS (
             AS attention_flop,
         coalesce(sum(flop) FILTER (category IN ('mlp', 'moe', 'router')), 0) AS mlp_flop,
         sum(weight_bytes) AS weight_bytes, sum(kv_bytes) AS kv_bytes, sum(bytes) AS bytes,
-        -- No sum where a peak is missing.
+        -- NULL if a peak is missing.
         count(*) FILTER (flop > 0 AND peak_tflops IS NULL) = 0 AS peaks_known,
         sum(CASE WHEN flop > 0 THEN flop_rank / peak_tflops / 1e6 ELSE 0 END) AS compute_us,
         sum(CASE WHEN flop > 0 THEN flop * stages / peak_tflops / 1e6 / gpus ELSE 0 END)

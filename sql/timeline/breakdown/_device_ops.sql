@@ -73,9 +73,9 @@ FROM shares;
 -- program         VARCHAR  compiled program it is part of, NULL if there are none
 -- execution_id    BIGINT   run of that program
 -- hlo_category    VARCHAR  category that XLA gives it
--- path            VARCHAR  scopes it belongs to, => between, the outermost first: its own, or those
---                          that the same operation of the same program most often has; NULL where
---                          unknown
+-- path            VARCHAR  scopes it belongs to, joined by =>, the outermost first: its own, or
+--                          those that the same operation of the same program most often has; NULL
+--                          where unknown
 -- display_path    VARCHAR  the same with more transformations taken off
 -- phase           VARCHAR  forward, backward or recompute; NULL if unknown
 -- shape           VARCHAR  dimensions of its results, | between; not of XLA: shapes of the

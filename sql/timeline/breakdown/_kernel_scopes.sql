@@ -2,7 +2,7 @@
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the kernel
--- path       VARCHAR  scopes, => between, the outermost first; NULL if only the phase is known
+-- path       VARCHAR  scopes, joined by =>, the outermost first; NULL if only the phase is known
 -- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward, and
 --                     outside of modules and of what is differentiated
 CREATE VIEW _kernel_scopes AS

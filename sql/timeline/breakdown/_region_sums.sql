@@ -7,7 +7,8 @@
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job
 -- device        INTEGER  device
--- path          VARCHAR  scopes, => between; (unattributed) and the operation's name where unknown
+-- path          VARCHAR  scopes, joined by =>; (unattributed) and the operation's name where
+--                        unknown
 -- depth         BIGINT   scopes in the path
 -- phase         VARCHAR  forward, backward or recompute, NULL if not known
 -- display_path  VARCHAR  path to show

@@ -53,7 +53,7 @@ FROM autograd_calls;
 -- kind      VARCHAR  module, annotation, backward, forward or device, as _scopes has them; point of
 --                    what is no scope
 -- pid       VARCHAR  process
--- path      VARCHAR  scopes, => between, the outermost first; NULL if only the phase is known
+-- path      VARCHAR  scopes, joined by =>, the outermost first; NULL if only the phase is known
 -- phase     VARCHAR  forward, backward or recompute; NULL in a trace without a backward, and
 --                    outside of modules and of what is differentiated
 -- start_ns  BIGINT   start of a scope, ns

@@ -1,8 +1,8 @@
 -- One row per trace, device and kernel category: its time summed, merged, and alone on the device.
 --
--- Each category's kernels open and close stretches in which any of them runs; the stretches of all
--- categories, in order, give the number of categories that run between two moments, and where it
--- is one alone, which.
+-- The kernels of each category are merged into intervals in which any of them runs; the edges of
+-- all categories' intervals, in order, give the number of categories that run between two moments
+-- and, if only one does, which.
 --
 -- key: trace_id, device, category, kind
 --
@@ -12,7 +12,7 @@
 -- category    VARCHAR  kernel category
 -- kind        VARCHAR  compute, communication or memory
 -- kernel_count BIGINT   kernels of it
--- sum_us      DOUBLE   sum of their durations: those that run at once count each, µs
+-- sum_us      DOUBLE   sum of their durations, overlaps counted each time, µs
 -- union_us    DOUBLE   time with at least one of them running, µs
 -- exposed_us  DOUBLE   of that, time with no kernel of another category running, µs
 -- sum_pct     DOUBLE   share of the sums of all categories of the device
@@ -56,7 +56,7 @@ slices AS (
         trace_id, rank, device, number, at_ns, step,
         lead(at_ns) OVER in_time - at_ns AS slice_ns,
         sum(step) OVER in_time AS categories,
-        -- The numbers of those that run add up to its own where one runs alone.
+        -- If one runs alone, the sum of the numbers of those running is its own.
         sum(step * number) OVER in_time AS alone
     FROM turns
     WINDOW in_time AS (

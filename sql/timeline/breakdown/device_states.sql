@@ -16,17 +16,16 @@ SELECT
 FROM extents
 JOIN traces USING (trace_id);
 
--- One row per moment at which an operation of a device begins or ends to count, with what it adds
--- to the number of operations of each class that run: a field of 20 bits per class.
+-- One row per moment at which an operation of a device starts or stops counting, with its change to
+-- the number of running operations of each class: a field of 20 bits per class.
 --
--- Operations of XLA lie in each other on their line, and only the innermost counts: one inside
--- takes the place of the one around it, and gives it back. Kernels on the streams of other traces
--- all count. An operation beside the others (role async) counts as communication or not at all.
+-- Operations of XLA nest on their line, and only the innermost counts: an inner one replaces the
+-- one around it until it ends. In other traces, kernels on all streams count. An asynchronous
+-- operation (role async) counts as communication or not at all.
 --
--- Each device also has the bounds of its window here, which add nothing.
+-- Each device also has the bounds of its window here, which add 0.
 --
--- Fields, from the lowest: compute, communication, copy, dma, wait, communication beside the
--- others.
+-- Fields, from the lowest: compute, communication, copy, dma, wait, asynchronous communication.
 CREATE VIEW _state_edges AS
 WITH xla_traces AS (
     SELECT DISTINCT trace_id
@@ -59,7 +58,7 @@ nestable AS (
     WHERE end_ns > start_ns
 ),
 crossings AS (
-    -- Where the first that starts within an operation and ends after it takes its place for good.
+    -- Where the first operation that starts within this one and ends after it replaces it for good.
     SELECT o.trace_id, o.kernel_id, min(other.start_ns) AS cut_ns
     FROM nestable AS o
     JOIN nestable AS other
@@ -89,7 +88,7 @@ nested AS (
     FROM laid
     WHERE role = 'op'
     UNION ALL
-    -- In flight before the first operation or after the last, they are out of the window.
+    -- Those in flight before the first operation or after the last are outside the window.
     SELECT
         laid.trace_id, laid.device, greatest(start_ns, window_start_ns),
         least(end_ns, window_end_ns), weight
@@ -121,7 +120,7 @@ SELECT trace_id, device, end_ns, -weight FROM nested;
 -- what the device does. The stretches of a device fill, without a gap, the window from the first
 -- operation to the last of all devices of its trace.
 --
--- Of what runs at once the state names the first of compute, communication, memory, wait.
+-- If several run at once, the state is the first of compute, communication, memory, wait.
 --
 -- key: trace_id, device, start_ns
 --
@@ -134,7 +133,7 @@ SELECT trace_id, device, end_ns, -weight FROM nested;
 --                                (only operations that wait) or idle
 -- class                 VARCHAR  the same, but copy or dma (moved beside the compute units) for
 --                                memory
--- communication_active  BOOLEAN  a communication operation runs, also beside the others
+-- communication_active  BOOLEAN  a communication operation runs, asynchronous ones included
 -- memory_active         BOOLEAN  a copy, a fill or a transfer runs
 CREATE VIEW device_states AS
 WITH moments AS (
@@ -142,8 +141,7 @@ WITH moments AS (
         trace_id, device, at_ns, lead(at_ns) OVER in_time AS next_ns,
         sum(weight) OVER in_time AS running
     FROM _state_edges
-    -- Which of several edges at one moment comes first is of no account: the stretches between them
-    -- last no time.
+    -- The order of edges at the same moment does not matter: the intervals between them are empty.
     WINDOW in_time AS (
         PARTITION BY trace_id, device ORDER BY at_ns ROWS UNBOUNDED PRECEDING
     )

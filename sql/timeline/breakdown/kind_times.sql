@@ -9,7 +9,7 @@
 -- device      INTEGER  device
 -- kind        VARCHAR  compute, communication or memory
 -- kernel_count BIGINT   operations of it
--- sum_us      DOUBLE   sum of their durations: those that run at once count each, µs
+-- sum_us      DOUBLE   sum of their durations, overlaps counted each time, µs
 -- union_us    DOUBLE   time with at least one of them running, µs
 -- exposed_us  DOUBLE   of that, time with no operation of another kind running, µs
 -- hidden_us   DOUBLE   of that, time with an operation of another kind running, µs

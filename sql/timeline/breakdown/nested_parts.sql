@@ -1,9 +1,9 @@
 -- One row per part of a trace's time in all levels: module in module, their operators, the kernels
--- of these. Parts of a level are apart; those inside a part make up its time exactly. Of a trace
--- that names no modules the first level is the category of the kernels.
+-- of these. Parts of a level are disjoint; those inside a part sum to its time exactly. In a trace
+-- without modules the first level is the category of the kernels.
 --
--- Numbers in names of modules do not count, so that the layers of a model are one; modules below
--- the sixth count to it. A level that has no name is left out.
+-- Numbers in module names are ignored, so that the layers of a model are one part; modules below
+-- the sixth level are counted in it. A level without a name is left out.
 --
 -- key: trace_id, path
 --

@@ -7,7 +7,7 @@
 -- device            INTEGER  device
 -- program_id        BIGINT   run, from 0 in time order on its device
 -- program           VARCHAR  program: the module's name without its fingerprint
--- fingerprint       VARCHAR  number in parentheses behind the name, NULL without one
+-- fingerprint       VARCHAR  number in parentheses after the name, NULL without one
 -- execution_id      BIGINT   number of the run (run_id), NULL if unknown
 -- event_id          BIGINT   event of the run
 -- start_ns          BIGINT   start, ns
@@ -39,8 +39,8 @@ calls AS (
     WHERE lane = 'host' AND name = 'DoEnqueueProgram'
 ),
 enqueued AS (
-    -- A number may be used again, by another device or later. The nearest call is meant; it need
-    -- not come first, for the clocks of host and device may differ.
+    -- A number may be reused, by another device or later, so the nearest call is taken. It need not
+    -- be earlier, since the clocks of host and device may differ.
     SELECT
         runs.trace_id, runs.event_id,
         arg_min(

@@ -1,19 +1,19 @@
 -- One row per device, region and phase: a region is a scope of the user's program with all scopes
 -- around it, like model=>layer_0=>attn.
 --
--- Scopes come from the paths that JAX gives its operations; for others from calls of modules and
--- annotations of the user around the launch, or from a graph's capture. What has no scope is in the
--- region (unattributed). An operation belongs to the region that launched it, whenever it runs:
--- the region's time on the device and that of its calls on the host are measures apart. The rows of
--- depth 1 sum to the own times of all operations of the device: that is the whole of busy_pct.
+-- Scopes come from the paths that JAX gives its operations; for other traces from module calls and
+-- user annotations around the launch, or from a graph's capture. Operations without a scope are in
+-- the region (unattributed). An operation belongs to the region that launched it, whenever it runs:
+-- the region's time on the device and that of its calls on the host are separate measures. The rows
+-- of depth 1 sum to the own times of all operations of the device, the denominator of busy_pct.
 --
 -- key: trace_id, device, path, phase?
 --
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL if unknown
 -- device          INTEGER  device
--- path            VARCHAR  scopes, => between, the outermost first
--- display_path    VARCHAR  the same for people, with more transformations taken off
+-- path            VARCHAR  scopes, joined by =>, the outermost first
+-- display_path    VARCHAR  the same for display, with more transformations removed
 -- phase           VARCHAR  forward, backward or recompute; NULL if not known
 -- depth           BIGINT   scopes in the path
 -- root            VARCHAR  the first scope
@@ -25,17 +25,16 @@
 -- start_ns        BIGINT   start of the first of these operations, ns
 -- end_ns          BIGINT   end of the last of them, ns
 -- span_us         DOUBLE   from that start to that end, µs
--- busy_us         DOUBLE   union of these operations, those that only wait left out, µs
+-- busy_us         DOUBLE   union of these operations, except those that only wait, µs
 -- host_us         DOUBLE   union of the calls of its scopes on the host, which launched these
 --                          operations: in phase backward the runs of the functions whose
 --                          gradients are the region's, else the calls of the module or annotation,
---                          one and the same for forward and NULL; NULL if the host shows none,
---                          µs
+--                          the same for forward and NULL; NULL if the host shows none, µs
 -- root_pct        DOUBLE   share of all phases of its root
 -- busy_pct        DOUBLE   share of the own times of all operations of the device
 -- window_pct      DOUBLE   share of the device's window; where several streams run at once, their
 --                          time is split in proportion
--- is_unary_chain  BOOLEAN  one region inside takes all of its time: it is of no interest alone
+-- is_unary_chain  BOOLEAN  one region inside takes all of its time, so it adds no information
 CREATE VIEW regions AS
 WITH summed AS (
     SELECT

@@ -1,6 +1,6 @@
 -- One row per trace, device and stream: how much of the device's window the stream is busy.
 --
--- The busy times of streams that run at once add up to more than the device's.
+-- The busy times of concurrent streams sum to more than the device's.
 --
 -- key: trace_id, device, stream?
 --

@@ -1,7 +1,7 @@
 -- One row per trace and device: what the device did from the first operation to the last of all
 -- devices of its trace.
 --
--- Compute hides communication, both hide copies: compute_us + exposed_communication_us +
+-- Compute hides communication, and both hide copies: compute_us + exposed_communication_us +
 -- exposed_memory_us + idle_us = window_us, exactly. Operations that only wait are idle time:
 -- idle_us = wait_us + host_bound_idle_us + other_idle_us.
 --
@@ -23,13 +23,13 @@
 -- exposed_memory_us          DOUBLE   of that, time in which nothing computes or communicates, µs
 -- copy_us                    DOUBLE   of that, copies and fills, µs
 -- dma_us                     DOUBLE   of that, transfers beside the compute units, µs
--- busy_us                    DOUBLE   time with anything running that does not just wait, µs
+-- busy_us                    DOUBLE   time with anything running that does not only wait, µs
 -- idle_us                    DOUBLE   time with nothing running, or only operations that wait, µs
 -- wait_us                    DOUBLE   time with only operations that wait, µs
 -- host_bound_idle_us         DOUBLE   time with nothing running because the host had not launched
 --                                     the next operation, see idle_causes; NULL if the trace does
 --                                     not show launches, µs
--- other_idle_us              DOUBLE   the rest of the idle time, NULL likewise, µs
+-- other_idle_us              DOUBLE   the rest of the idle time, NULL in the same cases, µs
 -- compute_pct                DOUBLE   share of the window
 -- exposed_communication_pct  DOUBLE   share of the window
 -- exposed_memory_pct         DOUBLE   share of the window

@@ -6,14 +6,14 @@
 -- trace_id          VARCHAR  trace
 -- kind              VARCHAR  kind of collective
 -- calls             BIGINT   calls, of all devices
--- calls_per_device  DOUBLE   calls by the devices of the trace
+-- calls_per_device  DOUBLE   calls over the devices of the trace
 -- sum_us            DOUBLE   sum of their durations, µs
 -- mean_us           DOUBLE   mean duration, µs
 -- exposed_us        DOUBLE   time in which the device only communicates, µs
 -- hidden_us         DOUBLE   time in which it computes, µs
--- exposed_pct       DOUBLE   exposed_us by devices × window, %
--- mean_bytes        DOUBLE   mean size of those that are known, bytes
--- bus_gbps          DOUBLE   mean bus bandwidth of those with one, by time, GB/s
+-- exposed_pct       DOUBLE   exposed_us over devices × window, %
+-- mean_bytes        DOUBLE   mean of the known sizes, bytes
+-- bus_gbps          DOUBLE   mean bus bandwidth where known, weighted by time, GB/s
 CREATE MACRO collective_breakdown(of_trace) AS TABLE
 WITH wholes AS (
     SELECT trace_id, count(*) AS devices, sum(window_us) AS window_us

@@ -1,31 +1,30 @@
--- One row per call of a collective that the lake has from two devices or more: how far apart they
--- came, how long the transfer took once all were there, who came last.
+-- One row per call of a collective that the lake has from two or more devices: how far apart they
+-- arrived, how long the transfer took after the last arrival, and which arrived last.
 --
--- A rank of the group that the lake does not have may have come after all others: then it is not
--- known when the transfer began, and what the others waited is the least. A group whose size is
--- only the whole job's may be smaller; it counts as complete if the lake has every rank of the job.
+-- A rank of the group missing from the lake may have arrived last: then the start of the transfer
+-- is unknown, and the waiting times are lower bounds. A group whose size is taken from the whole
+-- job may be smaller; it counts as complete if the lake has every rank of the job.
 --
 -- key: run, call
 --
 -- run                VARCHAR  run, or the trace's id where none was given
 -- call               VARCHAR  the call, as in collective_ranks
 -- kind               VARCHAR  kind of collective
--- matched_by         VARCHAR  how the devices' parts were put together: sequence, instruction or
---                             order
+-- matched_by         VARCHAR  how the devices' parts were matched: sequence, instruction or order
 -- participants       BIGINT   devices that the lake has of the call
 -- group_size         BIGINT   ranks in the group, if the trace has it
 -- first_ns           BIGINT   start of the first, on the clock of the group's first rank, ns
 -- skew_us            DOUBLE   from the start of the first to the start of the last, µs
--- transfer_us        DOUBLE   from there to the last end, µs; NULL where the lake lacks a rank of
---                             the group, as the bandwidths
--- waiting_us         DOUBLE   sum of what the devices waited for the last, µs
--- bytes              DOUBLE   size of the operation, the largest that a device has, bytes
+-- transfer_us        DOUBLE   from there to the last end, µs; NULL, like the bandwidths, if the
+--                             lake lacks a rank of the group
+-- waiting_us         DOUBLE   sum of the devices' waits for the last, µs
+-- bytes              DOUBLE   size of the operation, the largest of any device, bytes
 -- algorithm_gbps     DOUBLE   size by transfer time, GB/s
 -- bus_gbps           DOUBLE   the same times the factor of its kind, GB/s
--- last_trace_id      VARCHAR  trace that came last
+-- last_trace_id      VARCHAR  trace that arrived last
 -- last_rank          INTEGER  its rank, NULL if unknown
 -- last_device        INTEGER  its device
--- clock_residual_us  DOUBLE   largest doubt about the devices' clocks, µs; below it a skew means
+-- clock_residual_us  DOUBLE   largest uncertainty of the devices' clocks, µs; below it a skew means
 --                             nothing
 -- group_size_source  VARCHAR  where group_size is from, as in collectives
 CREATE VIEW collective_calls AS

@@ -17,10 +17,10 @@
 -- exposed_us      DOUBLE   time in which the device only communicates; adds up over all rows of a
 --                          device to time_breakdown.exposed_communication_us, µs
 -- hidden_us       DOUBLE   time in which the device computes, µs
--- exposed_pct     DOUBLE   exposed_us by the device's window, %
--- bytes           DOUBLE   sum of the sizes, where all are known, bytes
--- mean_bytes      DOUBLE   mean size of those that are known, bytes
--- algorithm_gbps  DOUBLE   sum of sizes by sum of times, of those with a size, GB/s
+-- exposed_pct     DOUBLE   exposed_us over the device's window, %
+-- bytes           DOUBLE   sum of the sizes, NULL unless all are known, bytes
+-- mean_bytes      DOUBLE   mean of the known sizes, bytes
+-- algorithm_gbps  DOUBLE   sum of sizes over sum of times, of those with a size, GB/s
 -- bus_gbps        DOUBLE   the same for the bus bandwidth, GB/s
 CREATE VIEW collective_kinds AS
 SELECT

@@ -1,11 +1,12 @@
--- One row per call of a collective and device that takes part in it: who came when, who waited.
+-- One row per call of a collective and participating device: when it arrived and how long it
+-- waited.
 --
--- Clocks of different traces differ. Collectives that no rank leaves before the last one has come
--- end together, so the median difference of their ends, within a group against its first rank, is
--- the clocks' offset; the spread around the median shows how far to trust it. An all-to-all ends on
--- a rank when its own messages are through: it counts only in a group that has nothing else.
--- Devices of one trace share a clock. The last is the last that the lake has: where participants is
--- less than the group's size, another may have come after it.
+-- Clocks of different traces differ. Collectives that no rank leaves before the last one has
+-- arrived end together, so the median difference of their ends from those of the group's first rank
+-- is the clocks' offset; the spread around the median shows how far to trust it. An all-to-all ends
+-- on a rank when its own messages are done: it is used only in a group that has nothing else.
+-- Devices of one trace share a clock. The last is the last that the lake has: if participants is
+-- less than the group's size, another may have arrived after it.
 --
 -- key: trace_id, collective_id
 --
@@ -16,18 +17,17 @@
 -- device             INTEGER  device
 -- collective_id      BIGINT   event_id of its first operation, as in collectives
 -- kind               VARCHAR  kind of collective
--- matched_by         VARCHAR  how the devices' parts were put together: sequence, instruction or
---                             order
+-- matched_by         VARCHAR  how the devices' parts were matched: sequence, instruction or order
 -- participants       BIGINT   devices that the lake has of the call, 2 or more
 -- arrival_ns         BIGINT   start on the clock of the group's first rank, ns
 -- late_us            DOUBLE   start after the first of all, µs
 -- waiting_us         DOUBLE   from start to the start of the last, µs
 -- transfer_us        DOUBLE   from the start of the last to the end of the call on this device, µs
--- is_last            BOOLEAN  it came last
--- alone_us           DOUBLE   of the last: start after the last but one, µs; what it alone cost
+-- is_last            BOOLEAN  it arrived last
+-- alone_us           DOUBLE   if last: its start after the second to last, µs; what it alone cost
 -- clock_offset_us    DOUBLE   this clock minus that of the group's first rank, µs
--- clock_residual_us  DOUBLE   median of what ends are apart beside that offset, µs
--- clock_calls        BIGINT   calls that the offset is from
+-- clock_residual_us  DOUBLE   median difference of the ends after that offset, µs
+-- clock_calls        BIGINT   calls that the offset is computed from
 CREATE VIEW collective_ranks AS
 WITH parts AS (
     SELECT
@@ -79,7 +79,7 @@ placed AS (
     SELECT
         led.run, led.call, led.trace_id, led.rank, led.device, led.collective_id, led.kind,
         led.matched_by, led.participants,
-        -- Wider than any time less another of two others.
+        -- Wider than any difference of two differences of times.
         CAST(led.start_ns AS HUGEINT) - coalesce(offsets.offset_ns, 0) AS arrival_ns,
         CAST(led.end_ns AS HUGEINT) - coalesce(offsets.offset_ns, 0) AS end_ns,
         offsets.offset_ns, offsets.residual_ns, offsets.calls

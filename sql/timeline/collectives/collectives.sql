@@ -1,5 +1,5 @@
--- One row per trace of a run and other trace of it where a cluster's communication.json lists the
--- groups of ranks.
+-- One row per pair of a trace and a trace of the same run in which a cluster's communication.json
+-- lists the groups of ranks.
 CREATE VIEW _cluster_links AS
 SELECT DISTINCT traces.trace_id, listing.trace_id AS other_trace_id
 FROM _cluster_groups
@@ -19,16 +19,16 @@ GROUP BY words.word;
 
 -- One row per call of a collective on a device: when it ran, and what the device did meanwhile.
 --
--- While nothing else runs, the time is exposed, and it is counted for one collective alone, the one
--- that began first: the sum over a device is its exposed communication. What is only in flight,
--- beside the operations, exposes nothing: the device is then idle, or busy with another. The work
--- before a call begins where the last of those before it ended, or where the device's window does.
+-- While nothing else runs, the time is exposed, and it is counted for one collective only, the one
+-- that began first: the sum over a device is its exposed communication. A collective that is only
+-- in flight exposes nothing: the device is then idle, or busy with something else. The work before
+-- a call begins where the last collective before it ended, or where the device's window begins.
 CREATE VIEW _collective_times AS
 WITH parts AS (
     SELECT trace_id, device, kernel_id, role, start_ns, end_ns FROM _collective_parts
 ),
 owned AS (
-    -- From where no earlier one of them runs any more.
+    -- From the moment at which no earlier one is still running.
     SELECT
         trace_id, device, kernel_id, end_ns,
         greatest(start_ns, coalesce(max(end_ns) OVER (
@@ -133,14 +133,14 @@ LEFT JOIN sums AS till
     AND till.at_ns = calls.end_ns;
 
 -- One row per collective operation on a device: an operation that the compiler split into a start
--- and a done is one row, from the first's begin to the second's end.
+-- and a done is one row, from the start of the first to the end of the second.
 --
--- Sizes are those of the whole operation as nccl-tests counts them: of an all-gather what every
--- rank has in the end, of a reduce-scatter what every rank begins with. Bandwidths are over the
--- rank's own time, waiting for the others included; collective_calls has those from the last
--- arrival. Ascend records what a rank moved over its links: of an all-reduce in a group of n ranks
--- that is 2 (n-1)/n of its size, of the others where all ranks exchange (n-1)/n. The number of
--- ranks comes from a cluster's file of the same run.
+-- Sizes are those of the whole operation as nccl-tests counts them: for an all-gather the output of
+-- a rank, for a reduce-scatter the input of a rank. Bandwidths are over the rank's own time,
+-- including the wait for others; collective_calls has those from the last arrival. Ascend records
+-- what a rank moved over its links: 2 (n-1)/n of the size for an all-reduce in a group of n ranks,
+-- (n-1)/n for the other collectives in which all ranks exchange. The number of ranks comes from a
+-- cluster's file of the same run.
 --
 -- stored: per trace
 --
@@ -161,8 +161,8 @@ LEFT JOIN sums AS till
 -- start_ns        BIGINT   start, ns
 -- end_ns          BIGINT   end, ns
 -- dur_us          DOUBLE   from start to end, µs
--- exposed_us      DOUBLE   time in which the device only communicates; where several collectives
---                          run, counted for the first, so that the sum is the device's, µs
+-- exposed_us      DOUBLE   time in which the device only communicates; if several collectives run,
+--                          counted for the first, so that the sum is the device's, µs
 -- hidden_us       DOUBLE   time in which the device computes, µs
 -- idle_us         DOUBLE   time in which the device is idle or waits while it is in flight, µs
 -- before_us       DOUBLE   from the end of the collectives before it on the device, else from the
@@ -180,12 +180,12 @@ LEFT JOIN sums AS till
 -- bytes_source    VARCHAR  where it is from: arguments, annotation, NCCL (its own ranges),
 --                          instruction, or transfers: moved_bytes by the factor of its kind and
 --                          group
--- algorithm_gbps  DOUBLE   size by time, GB/s
--- bus_gbps        DOUBLE   the same times the factor of its kind, GB/s; where the size is unknown
---                          moved_bytes by time, which the factor stands for
+-- algorithm_gbps  DOUBLE   size over time, GB/s
+-- bus_gbps        DOUBLE   the same times the factor of its kind, GB/s; if the size is unknown,
+--                          moved_bytes over time, which already includes the factor
 -- group_size_source  VARCHAR  where group_size is from: arguments, NCCL (its own ranges), ranks
 --                             (those that the trace lists), instruction, cluster file, or world
---                             size: the whole job's, where nothing names a group
+--                             size: the whole job's, if nothing names a group
 CREATE VIEW collectives AS
 WITH kinds AS (
     SELECT parts.trace_id, parts.device, parts.kernel_id, arg_min(words.kind, parts.place) AS kind
@@ -214,7 +214,7 @@ described AS (
         any_value(parts.dtype) AS dtype,
         any_value(parts.bytes_source) AS bytes_source,
         max(parts.input_bytes) AS input_bytes,
-        -- What comes out of the second half is the result and nothing else.
+        -- The output of the second half is only the result.
         coalesce(max(parts.output_bytes) FILTER (parts.half = 'done'), max(parts.output_bytes))
             AS output_bytes
     FROM _collective_halves AS calls
@@ -226,7 +226,7 @@ listed AS (
     SELECT
         communication_ops.trace_id, coalesce(traces.run, communication_ops.trace_id) AS run,
         kernel_id, comm_group,
-        -- Ascend's MB are a million bytes: its packets of 0.003072 MB are of 3072.
+        -- Ascend's MB are a million bytes: its packets of 0.003072 MB have 3072 bytes.
         1e6 * transit_mb AS moved_bytes
     FROM communication_ops
     JOIN traces USING (trace_id)
@@ -267,7 +267,7 @@ grouped AS (
         END AS group_size_source,
         sequence, dtype, bytes_source, input_bytes, output_bytes, moved_bytes
     FROM described
-    -- A message has two ranks whatever the job's size, and a group that is named may be a part.
+    -- A message has two ranks whatever the job's size, and a named group may be part of the job.
     LEFT JOIN worlds
         ON worlds.trace_id = described.trace_id
         AND described.process_group IS NULL AND described.group_ranks IS NULL

@@ -18,7 +18,7 @@ WHERE
     AND NOT starts_with(args ->> '$.op', 'Total Op Info');
 
 -- One row per collective and rank of communication.json, of one rank or of a cluster: how long it
--- took, and how much of that data moved. The file's row of sums is left out.
+-- took, and for how much of that time data moved. The file's row of sums is left out.
 --
 -- key: trace_id, event_id
 --
@@ -34,12 +34,12 @@ WHERE
 -- elapsed_ms      DOUBLE   from start to end, ms
 -- transit_ms      DOUBLE   data moving, ms
 -- wait_ms         DOUBLE   waiting for other ranks, ms
--- synchronise_ms  DOUBLE   of that, before anything moved, ms
+-- synchronise_ms  DOUBLE   of that, before any data moved, ms
 -- idle_ms         DOUBLE   neither, ms
 -- wait_ratio      DOUBLE   wait_ms over wait_ms + transit_ms
 -- sync_ratio      DOUBLE   synchronise_ms over synchronise_ms + transit_ms
--- transit_mb      DOUBLE   data moved by all classes of links, MB; SDMA sums HCCS, PCIE and SIO,
---                          and counts where they are absent
+-- transit_mb      DOUBLE   data moved by all classes of links, MB; SDMA is the sum of HCCS, PCIE
+--                          and SIO, and counts only if they are absent
 -- kernel_id       BIGINT   the collective's row in the same trace, NULL if it has none
 -- kernel_ms       DOUBLE   that row's duration, ms
 CREATE VIEW communication_ops AS
@@ -68,7 +68,7 @@ typed AS (
     FROM _listed_communication AS listed
     JOIN traces ON traces.trace_id = listed.trace_id
 ),
--- The same name may be called again in another step: the nth call there is the nth here.
+-- A name may be called again in another step: the n-th call there is the n-th here.
 calls AS (
     SELECT
         trace_id, event_id, op,

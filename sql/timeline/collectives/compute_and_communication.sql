@@ -9,10 +9,10 @@
 -- exposed_communication_pct  DOUBLE   time in which it communicates and does not compute
 -- hidden_communication_pct   DOUBLE   time in which it does both
 -- idle_pct                   DOUBLE   time with nothing running, or only operations that wait
--- dominant                   VARCHAR  communication where more of it is exposed than is computed,
---                                     else compute
--- hidden_share_pct           DOUBLE   of all communication, the part that computation hides
--- worst_kind                 VARCHAR  kind of collective with most exposed time
+-- dominant                   VARCHAR  communication if its exposed time exceeds compute time, else
+--                                     compute
+-- hidden_share_pct           DOUBLE   part of all communication that computation hides
+-- worst_kind                 VARCHAR  kind of collective with the most exposed time
 -- worst_program              VARCHAR  program that has most of that
 -- worst_exposed_us           DOUBLE   exposed time of that kind in that program, µs
 CREATE MACRO compute_and_communication(of_trace) AS TABLE

@@ -1,12 +1,12 @@
--- One row per device and group of ranks whose calls the lake has of several devices, but none of
--- all: which ranks are missing.
+-- One row per device and group of ranks whose calls the lake has from several devices, but none
+-- from all: which ranks are missing.
 --
 -- `FROM incomplete_groups(parts)` with a relation, or a CTE of the query, of one row per collective
 -- of a device, with the columns trace_id, device, run, participants (devices that the lake has of
 -- the call), process_group, group_ranks, group_size and group_size_source.
 --
--- A group whose size is only the whole job's may be smaller: it lacks no rank if the lake has every
--- rank of the job.
+-- A group whose size is taken from the whole job may be smaller: it is complete if the lake has
+-- every rank of the job.
 --
 -- trace_id      VARCHAR  trace
 -- device        INTEGER  device
@@ -35,7 +35,8 @@ present AS (
     FROM traces
     GROUP BY coalesce(run, trace_id)
 ),
--- Who is absent is known where all ranks of the group are listed, and those of all traces known.
+-- The missing ranks are known if all ranks of the group are listed and those of all traces are
+-- known.
 compared AS (
     SELECT
         trace_id, device, participants, group_size, group_size_source, calls, present.world_size,

@@ -7,16 +7,16 @@
 -- trace_id           VARCHAR  trace
 -- rank               INTEGER  rank in the job, NULL if unknown
 -- device             INTEGER  device
--- calls              BIGINT   collectives that the lake has of it and of another device
--- last_calls         BIGINT   of these, calls that it came last to
+-- calls              BIGINT   collectives that the lake has from it and from another device
+-- last_calls         BIGINT   of these, calls to which it arrived last
 -- last_pct           DOUBLE   their share of calls, %
--- expected_pct       DOUBLE   the share if all came last equally often, %
--- is_often_last      BOOLEAN  it came last more often than by chance, by two standard deviations
+-- expected_pct       DOUBLE   the share if all arrived last equally often, %
+-- is_often_last      BOOLEAN  it arrived last more often than by chance, by two standard deviations
 -- mean_late_us       DOUBLE   mean of its start after the first, µs
--- caused_us          DOUBLE   sum, over the calls it came last to, of its start after the last but
---                             one: what it alone cost the run, µs
--- waiting_us         DOUBLE   sum of what it waited for the last, µs
--- clock_residual_us  DOUBLE   largest doubt about its clock, µs; below it lateness means nothing
+-- caused_us          DOUBLE   sum, over the calls to which it arrived last, of its start after the
+--                             second to last: what it alone cost the run, µs
+-- waiting_us         DOUBLE   sum of its waits for the last, µs
+-- clock_residual_us  DOUBLE   largest uncertainty of its clock, µs; below it lateness means nothing
 CREATE VIEW stragglers AS
 SELECT
     run, trace_id, rank, device,

@@ -1,4 +1,4 @@
--- One row per trace: what its measures are taken per when traces are compared.
+-- One row per trace: the unit that its measures are per when traces are compared.
 --
 -- stored: per trace
 --

@@ -8,7 +8,7 @@
 -- trace_id    VARCHAR  trace
 -- step_block  BIGINT   block of consecutive steps, from 0 in time order; 0 for a whole trace
 -- steps       BIGINT   steps in it; 1 for a whole trace
--- samples     BIGINT   of these, each once for each device with work of it: what times are means of
+-- samples     BIGINT   pairs of such a step and a device with work of it; mean times are over these
 -- dur_ns      BIGINT   time of all samples, ns; NULL beyond 64 bits
 -- dur_us      DOUBLE   the same, µs
 CREATE VIEW step_blocks AS

@@ -1,9 +1,8 @@
--- One row per step that a trace is compared by, its device and cause of its idle time: how long
--- the step had nothing running for that cause. Where the device ran what is not the step's, the
--- cause is other work.
+-- One row per step that a trace is compared by, device and cause of idle time: how long the step
+-- had nothing running for that cause. If the device ran other steps' work, the cause is other work.
 --
--- How long a device was idle for a cause before a moment is a running sum, so that a step's part is
--- the difference of two: steps may overlap.
+-- The idle time of a device by cause is a running sum, so that a step's part is the difference of
+-- two values: steps may overlap.
 CREATE VIEW _step_idle AS
 WITH intervals AS (
     SELECT trace_id, device, cause, start_ns, end_ns
@@ -92,7 +91,7 @@ WITH placed AS (
 sizes AS (
     SELECT trace_id, collective_id AS kernel_id, kind, bytes FROM collectives
 ),
--- What an operator moves is shared by its kernels.
+-- The bytes that an operator moves are split among its kernels.
 sharing AS (
     SELECT trace_id, op_id, count(*) AS op_kernels
     FROM kernels
@@ -140,13 +139,13 @@ LEFT JOIN sizes ON sizes.trace_id = shares.trace_id AND sizes.kernel_id = shares
 LEFT JOIN sharing
     ON sharing.trace_id = kernels.trace_id AND sharing.op_id = kernels.op_id;
 
--- One row per trace, block of its steps and kind of work in them: the time that is this work's
--- alone. The rows of a block sum to its dur_ns exactly: what a comparison explains.
+-- One row per trace, block of its steps and kind of work in them: the exclusive time of this work.
+-- The rows of a block sum to its dur_ns exactly, the time that a comparison explains.
 --
--- Of what a step runs at once only the first of computing, communicating, copying and waiting
--- counts, and of two of a kind the one that began first, until it ends; idle time belongs to its
--- cause. Work is the same where all of module, operator, shape, kernel and place are; numbers in
--- names of modules do not count, so that the layers of a model are one.
+-- If a step runs several operations at once, only the first of computing, communicating, copying
+-- and waiting counts, and of two of a kind the one that began first, until it ends; idle time
+-- belongs to its cause. Work is the same if module, operator, shape, kernel and place all are;
+-- numbers in module names are ignored, so that the layers of a model are one.
 --
 -- stored: per trace
 --
@@ -156,24 +155,25 @@ LEFT JOIN sharing
 -- step_block    BIGINT   block of consecutive steps, see step_blocks
 -- cost_id       BIGINT   kind of work, from 0
 -- part          VARCHAR  compute, communication (exposed), memory (exposed), wait or idle
--- category      VARCHAR  kernel category; of communication the kind of collective; of idle time its
---                        cause, see idle_rules, or other work: the device ran what is not the
---                        step's
--- module        VARCHAR  modules or scopes around it, => between, # for each number, its phase
---                        behind where it is not forward; empty if unknown
+-- category      VARCHAR  kernel category; for communication the kind of collective; for idle time
+--                        its cause, see idle_rules, or other work: the device ran work that is not
+--                        the step's
+-- module        VARCHAR  modules or scopes around it, joined by =>, # for each number, its phase
+--                        appended if it is not forward; empty if unknown
 -- operator      VARCHAR  framework operator, operation of XLA, or kind of collective; empty if
 --                        unknown
--- shape         VARCHAR  shapes and types of the operator's inputs, of XLA of its results; empty if
---                        unknown
--- kernel_name   VARCHAR  kernel, its name shortened; of XLA the operation; empty of idle time
+-- shape         VARCHAR  shapes and types of the operator's inputs, for XLA of its results; empty
+--                        if unknown
+-- kernel_name   VARCHAR  kernel, its name shortened; for XLA the operation; empty for idle time
 -- place         VARCHAR  layer type, half, category and which of them there; empty outside of
 --                        layers, and where an operator is known
--- calls         BIGINT   operations; 0 of idle time
+-- calls         BIGINT   operations; 0 for idle time
 -- exclusive_ns  BIGINT   their time alone, ns; NULL, like sum_ns, beyond 64 bits
--- sum_ns        BIGINT   their durations, whatever else ran, ns; of idle time that
+-- sum_ns        BIGINT   their durations, whatever else ran, ns; for idle time the same as
+--                        exclusive_ns
 -- flop          DOUBLE   floating-point operations of all calls, NULL unless all are known
--- bytes         DOUBLE   bytes moved by all calls, NULL unless all are known: of XLA by its own
---                        count, of a collective its size, of operators that only move and change
+-- bytes         DOUBLE   bytes moved by all calls, NULL unless all are known: for XLA its own
+--                        count, for a collective its size, for operators that only move and change
 --                        elements by the shapes of their inputs (operator_works), an equal part for
 --                        each kernel of a call
 CREATE VIEW step_costs AS
@@ -209,7 +209,7 @@ modules AS (
     FROM (SELECT DISTINCT path, phase FROM named)
 ),
 operators AS (
-    -- XLA counts the copies of an operation in its name.
+    -- XLA numbers the copies of an operation in its name.
     SELECT operator, kernel_name, regexp_replace(operator, '[.]\d+$', '') AS of_all,
         regexp_replace(kernel_name, '[.]\d+$', '') AS kernel_of_all
     FROM (SELECT DISTINCT operator, kernel_name FROM named)
@@ -218,7 +218,7 @@ gathered AS (
     SELECT
         named.trace_id, step_block, part, category, module, operators.of_all AS operator, shape,
         operators.kernel_of_all AS kernel_name,
-        -- Where a trace names operators, the place among the kernels of a layer is of no account.
+        -- If a trace names operators, the place among the kernels of a layer is ignored.
         if(operators.of_all = '', place, '') AS place,
         sum(calls) AS calls, sum(exclusive_ns) AS exclusive_ns, sum(sum_ns) AS sum_ns,
         if(count(flop) = count(*), sum(flop), NULL) AS flop,

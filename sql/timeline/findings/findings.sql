@@ -1,7 +1,9 @@
--- One row per trace and measure that a finding may be made of, ranks of its run beside it included.
+-- One row per trace and measure that a finding may be made of, including comparisons with other
+-- ranks of its run.
 CREATE VIEW _finding_values AS
 WITH late AS (
-    -- A lateness within the doubt about the clocks, or no more frequent than chance, is left out.
+    -- A lateness within the uncertainty of the clocks, or no more frequent than chance, is left
+    -- out.
     SELECT trace_id, device, caused_us, last_calls, calls, run, rank
     FROM stragglers
     WHERE is_often_last AND mean_late_us > coalesce(clock_residual_us, 0)
@@ -33,14 +35,14 @@ JOIN late USING (trace_id);
 --
 -- trace_id     VARCHAR    trace
 -- finding      VARCHAR    name of the finding
--- severity     VARCHAR    high, medium, or info where nothing is found or can be judged
+-- severity     VARCHAR    high, medium, or info if nothing is found or can be judged
 -- title        VARCHAR    what was found, in a few words
 -- value        DOUBLE     measured value; NULL if nothing is measured
--- threshold    DOUBLE     the value from which on the finding is made
+-- threshold    DOUBLE     lowest value at which the finding is made
 -- unit         VARCHAR    unit of both: percent, us or ratio
--- basis        VARCHAR    what the value is a share, or a measure, of
--- gain_us      DOUBLE     device time that would be saved at most, of all devices, µs
--- gain_pct     DOUBLE     the same by the time of all devices, %
+-- basis        VARCHAR    what the value is a share or measure of
+-- gain_us      DOUBLE     most device time that could be saved, over all devices, µs
+-- gain_pct     DOUBLE     the same over the time of all devices, %
 -- evidence     VARCHAR    the figures in words
 -- query        VARCHAR    SQL that shows them
 -- suggestions  VARCHAR[]  what to try

@@ -8,7 +8,7 @@
 -- window_pct     DOUBLE   share of the time of all devices of the trace
 -- host_bound_us  DOUBLE   part in which the device waited for the host to launch, µs
 -- payload_name   VARCHAR  operation that the device had waited for
--- region         VARCHAR  up to four scopes, => between; (unattributed) where none is known
+-- region         VARCHAR  up to four scopes, joined by =>; (unattributed) where none is known
 CREATE VIEW _gap_places AS
 WITH wanted AS (
     SELECT DISTINCT trace_id, payload_name AS name FROM gaps

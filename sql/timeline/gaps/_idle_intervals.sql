@@ -153,7 +153,7 @@ WHERE events.lane = 'host';
 -- One row per cause in an interval in which a device has no operation running, from the first start
 -- to the last end on any device of its trace: what the device waited for, moment by moment.
 --
--- Each operation is held against the latest end of those that started before it: where it starts
+-- Each operation is compared with the latest end of those that started before it: where it starts
 -- later, the time between is idle, and it is the operation that ends it. The call that launched
 -- that operation cuts the interval in up to three: before the call began, while it ran, after it
 -- returned. The device waits for the host in the first two. Where operations have no calls of their

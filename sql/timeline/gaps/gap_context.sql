@@ -1,12 +1,11 @@
--- One row per operation that gaps of a trace stand before, among those sought, and region: where in
--- the program the device stood still.
+-- One row per matching operation that follows gaps of a trace, and region: where in the program the
+-- device was idle.
 --
--- `FROM gap_context(trace, op)`, as gaps_before; gap_regions has the regions whatever the
--- operation.
+-- `FROM gap_context(trace, op)`, as gaps_before; gap_regions has the regions for all operations.
 --
 -- trace_id       VARCHAR  trace
 -- payload_name   VARCHAR  operation that the device had waited for
--- region         VARCHAR  up to four scopes of it, => between; (unattributed) where none is known
+-- region         VARCHAR  up to four scopes of it, joined by =>; (unattributed) where none is known
 -- gaps           BIGINT   gaps before it there
 -- sum_us         DOUBLE   their sum, µs
 -- mean_us        DOUBLE   their mean, µs

@@ -1,4 +1,4 @@
--- One row per trace and operation that gaps stand before, over all devices of the trace.
+-- One row per trace and operation that follows gaps, over all devices of the trace.
 --
 -- key: trace_id, payload_name
 --

@@ -1,21 +1,21 @@
 -- One row per device and region: the gaps before operations of the region.
 --
--- A gap belongs to the first four scopes of its payload's path. Where the payload has no path it
--- takes the most frequent one of the same operation in its program.
+-- A gap belongs to the first four scopes of its payload's path. A payload without a path takes the
+-- most frequent one of the same operation in its program.
 --
 -- key: trace_id, device, region
 --
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL if unknown
 -- device         INTEGER  device
--- region         VARCHAR  up to four scopes, => between; (unattributed) where none is known
+-- region         VARCHAR  up to four scopes, joined by =>; (unattributed) where none is known
 -- gaps           BIGINT   gaps before operations of the region
 -- sum_us         DOUBLE   their sum, µs
 -- mean_us        DOUBLE   their mean, µs
 -- max_us         DOUBLE   the longest, µs
 -- window_pct     DOUBLE   share of the time of all devices of the trace
 -- host_bound_us  DOUBLE   part in which the device waited for the host to launch, µs
--- payloads       VARCHAR  the three payloads with most gaps
+-- payloads       VARCHAR  the three payloads with the most gaps
 CREATE VIEW gap_regions AS
 WITH payloads AS (
     SELECT

@@ -1,8 +1,8 @@
--- One row per gap that a marker ends: the first operation behind it that does work of its own.
+-- One row per gap that a marker ends: the first operation after it that does work of its own.
 --
--- From the marker on, operations belong to one chain as long as the device does not run dry between
--- them. The payload is the chain's first operation that is no marker, at most as many operations
--- behind the marker as gap_limits allows; a chain without one has no row here.
+-- From the marker on, operations belong to one chain as long as the device is not idle between
+-- them. The payload is the chain's first operation that is not a marker, at most as many operations
+-- after the marker as gap_limits allows; a chain without one has no row here.
 CREATE VIEW _gap_payloads AS
 WITH limits AS (
     SELECT
@@ -67,7 +67,7 @@ placed AS (
 followed AS (
     SELECT
         trace_id, device, kernel_id,
-        -- Places and starts rise: the first is the least.
+        -- Places and starts ascend, so the first is the minimum.
         min(CASE WHEN work_id IS NOT NULL THEN place END) OVER onwards - place AS behind,
         min(CASE WHEN work_id IS NOT NULL THEN start_ns END) OVER onwards AS work_ns,
         arg_min(work_id, CASE WHEN work_id IS NOT NULL THEN place END) OVER onwards AS work_id
@@ -97,7 +97,7 @@ holes AS (
         any_value(kernel_id) AS marker_id, any_value(launch_id) AS launch_id,
         any_value(previous_program_id) AS previous_program_id,
         any_value(next_program_id) AS next_program_id,
-        -- The longest of its parts; of several the first. One number is quicker to compare.
+        -- The longest of its parts, the first on a tie. One number is faster to compare.
         arg_max(
             cause,
             4 * CAST(end_ns - start_ns AS HUGEINT)
@@ -110,7 +110,7 @@ holes AS (
     GROUP BY trace_id, rank, device, gap_start_ns, gap_end_ns
 ),
 previous AS (
-    -- Of operations that end together the innermost; of streams alike the last.
+    -- Of operations that end together the innermost, of equal streams the last.
     SELECT
         holes.trace_id, holes.device, holes.start_ns,
         arg_max(
@@ -142,13 +142,13 @@ LEFT JOIN _gap_payloads
     ON _gap_payloads.trace_id = holes.trace_id AND _gap_payloads.marker_id = holes.marker_id;
 
 -- One row per distinct name of a trace's operations, with a number that stands for it: text that
--- many rows share is held once.
+-- many rows share is stored once.
 CREATE VIEW _gap_texts AS
 SELECT trace_id, name, min(kernel_id) AS name_id
 FROM kernels
 GROUP BY trace_id, name;
 
--- One row per operation: the number of its name, and its step, NULL if it is of none.
+-- One row per operation: the number of its name, and its step, NULL if it has none.
 CREATE VIEW _gap_operations AS
 SELECT kernels.trace_id, kernels.kernel_id, texts.name_id, work.step_id
 FROM kernels
@@ -158,7 +158,7 @@ LEFT JOIN _step_work AS work
     ON work.trace_id = kernels.trace_id AND work.kernel_id = kernels.kernel_id;
 
 -- One row per gap: the numbers of the names of the operations at its ends, and the step of the one
--- after it. One join for the three of them, and sums that leave memory where they have to.
+-- after it. One join covers all three, and its aggregates can spill to disk.
 CREATE VIEW _gap_names AS
 WITH sides AS (
     SELECT trace_id, device, gap_id, previous_id AS kernel_id, 'previous' AS side FROM _gap_ends
@@ -197,13 +197,13 @@ FROM kernels
 WHERE end_ns > start_ns
 GROUP BY trace_id;
 
--- One row per gap between two operations of a device, its streams taken together: what stood still,
--- what came next, and why.
+-- One row per gap between two operations of a device, over all its streams: what was idle, what
+-- came next, and why.
 --
 -- A gap is time with no operation of the device running, at least as long as in gap_limits; its
--- rows and the idle time shorter than that, or at the edges of the window, make up idle_us of
--- time_breakdown. The marker is the operation that ends the gap. Where the marker does no work of
--- its own (gap_markers), the payload is the first operation behind it that does; else both are one.
+-- rows and the idle time shorter than that, or at the edges of the window, sum to idle_us of
+-- time_breakdown. The marker is the operation that ends the gap. If the marker does no work of its
+-- own (gap_markers), the payload is the first operation after it that does; else both are the same.
 --
 -- stored: per trace
 --
@@ -231,7 +231,7 @@ GROUP BY trace_id;
 -- previous_execution_id  BIGINT   run of that program
 -- next_program           VARCHAR  program of the operation after
 -- next_execution_id      BIGINT   run of that program
--- step_id                BIGINT   step of the operation after it, NULL if that is of none
+-- step_id                BIGINT   step of the operation after it, NULL if it has none
 -- launch_id              BIGINT   host call that launched the marker, NULL if not shown
 CREATE VIEW gaps AS
 WITH limits AS (

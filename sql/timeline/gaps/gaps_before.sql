@@ -1,16 +1,16 @@
--- How well a name fits what is sought: 2 the same whatever its case, 1 it holds that, 0 not.
+-- How well a name matches the search text: 2 equal ignoring case, 1 contains it, 0 no match.
 CREATE MACRO _is_named(name, sought) AS CASE
     WHEN lower(name) = lower(trim(sought)) THEN 2
     WHEN contains(lower(name), lower(trim(sought))) THEN 1
     ELSE 0
 END;
 
--- One row per operation that gaps of a trace stand before, among those sought: what the devices
--- waited for before it, in sum.
+-- One row per matching operation that follows gaps of a trace: the total time that the devices
+-- waited before it.
 --
 -- `FROM gaps_before(trace, op)` with the name or the id of a trace and the name of the operation
--- that comes after the gap or ends it. An operation of just this name counts, in whatever case;
--- if there is none, those whose names contain it.
+-- that comes after the gap or ends it. Operations of exactly this name match, ignoring case; if
+-- there are none, those whose names contain it.
 --
 -- trace_id       VARCHAR  trace
 -- payload_name   VARCHAR  operation that the device had waited for

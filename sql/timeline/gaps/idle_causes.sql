@@ -1,5 +1,5 @@
--- One row per device, cause of idleness and what the host did meanwhile: why the device stands
--- still. The rows of a device make up its idle time exactly.
+-- One row per device, cause of idleness and concurrent host activity: why the device is idle. The
+-- rows of a device sum to its idle time exactly.
 --
 -- key: trace_id, device, cause, host_activity?
 --
@@ -11,7 +11,7 @@
 -- host_activity  VARCHAR  innermost operator, call or Python frame on the launching thread; NULL
 --                         if none was running, or if the interval is too short
 -- activity_kind  VARCHAR  its category: cpu_op, cuda_runtime, python_function, user_annotation, …
--- intervals      BIGINT   idle intervals that it has a part in
+-- intervals      BIGINT   idle intervals it is part of
 -- idle_us        DOUBLE   idle time, µs
 -- max_us         DOUBLE   the most in one interval, µs
 -- idle_pct       DOUBLE   share of the device's idle time

@@ -1,5 +1,5 @@
 -- One row per device operation whose launch the trace shows: how long it took from the call to the
--- operation, and how much of that it stood behind others of its stream.
+-- operation, and how much of that it queued behind others on its stream.
 --
 -- latency_us = from the call's start to the operation's; delay_us = from the call's end, negative
 -- where the operation starts before the call returns. A delay that queued_us does not explain is

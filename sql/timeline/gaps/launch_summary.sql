@@ -12,10 +12,11 @@
 -- median_call_us      DOUBLE   median duration of a call, µs
 -- median_dur_us       DOUBLE   median duration of an operation, µs
 -- median_latency_us   DOUBLE   median from the call's start to the operation's, µs
--- p90_latency_us      DOUBLE   90 % are no longer, µs
+-- p90_latency_us      DOUBLE   90th percentile, µs
 -- max_latency_us      DOUBLE   longest, µs
--- median_overhead_us  DOUBLE   median of the part spent behind no other operation of the stream, µs
--- shorter_pct         DOUBLE   operations shorter than the call that launched them alone
+-- median_overhead_us  DOUBLE   median of the part not spent queued behind other operations of the
+--                              stream, µs
+-- shorter_pct         DOUBLE   operations shorter than the call that launched only them
 -- negative            BIGINT   operations that start before their call: the clocks disagree
 CREATE VIEW launch_summary AS
 WITH calls AS (

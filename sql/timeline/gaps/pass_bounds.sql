@@ -1,10 +1,10 @@
 -- One row per pass: whether the device or the host that launches holds it up.
 --
--- The pass's own time is from its first kernel of a layer to its last. What happens between the
--- end of the pass before and that start (sampling, scheduling, preparing inputs) counts apart, in
--- the columns that begin with before_. Idle time comes from _idle_intervals by running sums: what
--- lies between two moments is the difference of the sums up to each. Directions of training that
--- run at the same time have no row: what holds up which of them is unknown.
+-- The pass's own time is from its first kernel of a layer to its last. The time between the end of
+-- the previous pass and that start (sampling, scheduling, preparing inputs) is counted separately,
+-- in the columns that begin with before_. Idle time comes from running sums over _idle_intervals:
+-- the time between two moments is the difference of their sums. Directions of training that run at
+-- the same time have no row: which of them is held up by what is unknown.
 --
 -- key: trace_id, device, pass_id
 --
@@ -13,7 +13,7 @@
 -- device                INTEGER  device
 -- pass_id               BIGINT   pass
 -- stage                 VARCHAR  prefill, decode or mixed, NULL if unknown
--- verdict               VARCHAR  device-bound: hardly idle; host-bound: idle for want of launches;
+-- verdict               VARCHAR  device-bound: hardly idle; host-bound: idle for lack of launches;
 --                                waiting: idle although work was launched; unknown: idle, and the
 --                                trace does not show the launches
 -- span_us               DOUBLE   from the start of the first layer to the end of the last, µs
@@ -30,7 +30,7 @@
 -- median_latency_us     DOUBLE   median from the launch of an operation to its start, µs
 -- mean_depth            DOUBLE   operations launched and not finished, mean over the pass
 -- max_depth             BIGINT   the most
--- queue_empty_pct       DOUBLE   share of the pass with nothing launched that is not finished
+-- queue_empty_pct       DOUBLE   share of the pass with no launched operation unfinished
 CREATE VIEW pass_bounds AS
 WITH followed AS (
     SELECT
@@ -76,7 +76,7 @@ idle_so_far AS (
     )
 ),
 idle_until AS (
-    -- Sums up to a moment: all intervals that have begun, less what is left of the last one.
+    -- Sums up to a moment: all intervals that have begun, minus the rest of the last one.
     SELECT
         moments.trace_id, moments.device, moments.at_ns,
         idle_ns - greatest(0, end_ns - at_ns) AS idle_ns,
@@ -94,7 +94,7 @@ operations AS (
     WHERE launch_ns IS NOT NULL
 ),
 queued AS (
-    -- The queue of all streams together, and a moment without change at each end of a pass.
+    -- The queue over all streams, with a zero change at each end of a pass.
     SELECT trace_id, device, at_ns, sum(step) AS step
     FROM (
         SELECT trace_id, device, launch_ns AS at_ns, 1 AS step FROM operations

@@ -10,8 +10,8 @@
 -- rank         INTEGER  rank in the job, NULL if unknown
 -- device       INTEGER  device
 -- stream       BIGINT   stream
--- start_ns     BIGINT   from when, ns
--- end_ns       BIGINT   until when, ns; NULL after the last change
+-- start_ns     BIGINT   start of the interval, ns
+-- end_ns       BIGINT   end of the interval, ns; NULL after the last change
 -- depth        BIGINT   operations launched and not finished
 -- waiting      BIGINT   of those, operations not started
 CREATE VIEW queue_depth AS

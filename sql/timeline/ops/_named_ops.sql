@@ -9,7 +9,7 @@
 -- calls            BIGINT   calls
 -- sum_us           DOUBLE   time of all calls
 -- self_us          DOUBLE   the same without operations inside
--- flop             HUGEINT  floating-point operations of the calls of which they are known
+-- flop             HUGEINT  floating-point operations of the calls where they are known
 -- flop_source      VARCHAR  where they are from
 -- flop_known_pct   DOUBLE   share of the own time of those calls
 -- tflops           DOUBLE   their rate, TFLOP/s

@@ -13,7 +13,7 @@ list_transform(
     )
 );
 
--- The numbers in a list of slots, ; between; none of a word or of NULL.
+-- The numbers in a list of slots, separated by semicolons; none of a word or of NULL.
 CREATE MACRO _slots(listed) AS
 list_filter(
     list_transform(

@@ -246,7 +246,7 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- collective      VARCHAR  which collective, if the trace or the name has it
 -- hlo_category    VARCHAR  category that XLA gives it
 -- hlo_module      VARCHAR  program
--- path            VARCHAR  scopes it belongs to, => between
+-- path            VARCHAR  scopes it belongs to, joined by =>
 -- display_path    VARCHAR  the same with more transformations taken off
 -- phase           VARCHAR  forward, backward or recompute
 -- shape           VARCHAR  dimensions of its results, | between

@@ -25,7 +25,7 @@
 -- self_ns         DOUBLE   sum of own times, ns
 -- max_ns          BIGINT   longest, ns
 -- xla_model_flop  HUGEINT  operations as XLA counts them
--- flop            HUGEINT  operations of the calls of which they are known
+-- flop            HUGEINT  operations of the calls where they are known
 -- flop_source     VARCHAR  model_flops, shapes, both or none
 -- flop_ns         DOUBLE   own time of these, ns
 -- bytes           HUGEINT  bytes of the calls where known

@@ -1,10 +1,9 @@
--- One row per framework operator with a rule for its FLOP that is counted: of the operators of one
--- call, which enclose each other, the innermost one. An operator gives way to those inside it of
--- the families that its rule names; one whose shapes give no work gives way to any around it, and
--- to any inside.
+-- One row per counted framework operator that has a rule for its FLOP: of the nested operators of
+-- one call, the innermost one. An operator gives way to those inside it of the families that its
+-- rule names; one whose shapes give no work gives way to any around or inside it.
 --
--- Operators of a thread enclose each other or lie apart, so in order of their starts the next one
--- of a family is inside exactly when it starts before this one's end.
+-- Operators of a thread nest or are disjoint, so in order of their starts the next one of a family
+-- is inside exactly when it starts before this one's end.
 --
 -- stored: per trace
 --
@@ -48,7 +47,7 @@ placed AS (
     SELECT
         r.trace_id, r.op_id, r.op, r.pid, r.tid, r.start_ns, r.end_ns, r.family, r.gives_way,
         w.work_id, coalesce(w.has_work, FALSE) AS has_work, r.said,
-        -- Numbers are quicker to sort than names.
+        -- Numbers are faster to sort than names.
         row_number() OVER (
             PARTITION BY r.thread_id ORDER BY r.start_ns, r.end_ns DESC, r.op_id
         ) AS place,

@@ -1,4 +1,4 @@
--- One row per device and family of operations: all operations, none cut off.
+-- One row per device and family of operations: all operations, without a cutoff.
 --
 -- key: trace_id, device, family
 --
@@ -9,18 +9,18 @@
 -- ops              BIGINT   distinct operations
 -- calls            BIGINT   calls
 -- sum_us           DOUBLE   sum of their durations, µs
--- self_us          DOUBLE   time in which they were the innermost of their line, µs
+-- self_us          DOUBLE   time in which they were the innermost on their line, µs
 -- mean_us          DOUBLE   mean duration, µs
 -- busy_pct         DOUBLE   share of the own times of all operations of the device; sums to 100
 -- window_pct       DOUBLE   share of the device's window
 -- xla_model_flop   HUGEINT  floating-point operations as XLA counts them
--- flop             HUGEINT  floating-point operations of the calls of which they are known, see ops
+-- flop             HUGEINT  floating-point operations of the calls where they are known, see ops
 -- flop_source      VARCHAR  where they are from: model_flops, shapes, both or none
--- flop_known_pct   DOUBLE   share of self_us in calls of which they are known
--- tflops           DOUBLE   those operations by the own time of those calls, TFLOP/s
+-- flop_known_pct   DOUBLE   share of self_us in calls where they are known
+-- tflops           DOUBLE   those operations over the own time of those calls, TFLOP/s
 -- bytes            HUGEINT  bytes read and written, of the calls where known
--- gbps             DOUBLE   those bytes by the own time of those calls, GB/s
--- example          VARCHAR  the operation with most own time
+-- gbps             DOUBLE   those bytes over the own time of those calls, GB/s
+-- example          VARCHAR  the operation with the most own time
 -- example_shape    VARCHAR  its shapes
 CREATE VIEW op_families AS
 SELECT

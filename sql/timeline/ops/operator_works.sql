@@ -1,17 +1,17 @@
 -- One row per trace and distinct call of an attention.
 --
 -- FLOP are 2 x pairs x heads x (dimension of a key + of a value), a pair being a query and a key
--- that it sees. Where a mask hides later keys the i-th query sees s + i of them: s = keys - queries
+-- that it sees. If a mask hides later keys, the i-th query sees s + i of them: s = keys - queries
 -- when the mask's diagonal ends at the bottom right, 0 when it starts at the top left; and at most
--- all keys, or those of its window. Shapes of packed and paged sequences do not give pairs: work
--- is given for one pair in all heads. Where no argument shows whether a mask hides keys, the pairs
--- are unknown.
+-- all keys, or those of its window. Shapes of packed and paged sequences do not give the number of
+-- pairs, so work is per pair over all heads. If no argument shows whether a mask hides keys, the
+-- pairs are unknown.
 CREATE VIEW _op_attentions AS
 WITH argued AS (
     SELECT
         o.trace_id, o.work_id, r.rule, r.layout, r.factor, o.o, o.a_bytes, o.b_bytes, o.v_bytes,
         coalesce(len(_slot_dims(o.input_dims, r.lengths_slot)) > 0, FALSE) AS is_packed,
-        -- Sequences packed into one may stand behind a dimension of 1.
+        -- Packed sequences may have a leading dimension of 1.
         CASE WHEN is_packed AND len(o.a) = 4 THEN o.a[2:] ELSE o.a END AS a,
         CASE WHEN is_packed AND len(o.b) = 4 THEN o.b[2:] ELSE o.b END AS b,
         CASE WHEN is_packed AND len(o.v) = 4 THEN o.v[2:] ELSE o.v END AS v,
@@ -45,7 +45,7 @@ rows_seen AS (
     FROM masks
 ),
 growing AS (
-    -- So many queries see one key more than the query before, the others as many as they may.
+    -- This many queries see one key more than the previous query, the others the maximum.
     SELECT *, greatest(least(s_cap - s_before, s_rows), 0) AS s_grow FROM rows_seen
 ),
 counted AS (
@@ -83,7 +83,8 @@ packed AS (
             WHEN len(a) = 3 AND len(v) >= 3 THEN a[2] * v[-1]
             ELSE _dims_product(a[2:])
         END AS result_width,
-        -- Absorbed, queries and results have the latent's width; its rotary part is in the query.
+        -- In the absorbed form, queries and results have the latent's width; the query also has its
+        -- rotary part.
         CASE WHEN rule = 'mla_attention' THEN a[2] * (2 * b[-1] + v[-1]) END AS absorbed_width
     FROM (SELECT *, coalesce(window_keys >= 0, FALSE) AS is_windowed FROM argued)
     WHERE NOT is_batched
@@ -119,8 +120,8 @@ FROM packed;
 --
 -- As a matrix product: a row per place of the result, a column per output channel, and the channels
 -- of a group times the kernel's window as inner dimension. A transposed convolution has a row per
--- place of its input. Backward, each gradient of input and weight that is computed is as much.
--- (As torch.utils.flop_counter counts.)
+-- place of its input. In the backward pass, each computed gradient of input and weight costs as
+-- much. (As torch.utils.flop_counter counts.)
 CREATE VIEW _op_convolutions AS
 WITH argued AS (
     SELECT
@@ -132,7 +133,7 @@ WITH argued AS (
             WHEN r.transposed_slot IS NULL THEN FALSE
             ELSE TRY_CAST(_slot_text(o.arguments, r.transposed_slot) AS BOOLEAN)
         END AS is_transposed,
-        -- Behind it stand the padding of its result and the groups.
+        -- The next arguments are the padding of its result and the groups.
         TRY_CAST(_slot_text(o.arguments, r.transposed_slot + 1) AS BIGINT[]) AS result_padding,
         coalesce(TRY_CAST(_slot_text(o.arguments, r.transposed_slot + 2) AS BIGINT), 1) AS groups,
         CASE
@@ -151,7 +152,7 @@ placed AS (
         CASE
             WHEN is_transposed THEN a[3:]
             WHEN o IS NOT NULL THEN o[3:]
-            -- One number may stand for all dimensions.
+            -- One number may apply to all dimensions.
             ELSE list_transform(
                 range(1, len(a) - 1),
                 LAMBDA d: (
@@ -198,16 +199,16 @@ WHERE list_min(places) > 0;
 
 -- One row per trace and distinct call of an operator that multiplies matrices, experts' included.
 --
--- FLOP are 2 per multiplication with its addition: 2 x batch x m x n x k; what is added besides,
--- a bias, does not count. The second matrix may lie the other way round than in its rule, as
--- libraries take weights of both kinds: its inner dimension is the one that fits. Bytes are those
--- of both operands and of the result, each once; experts that no token chooses are not read: of E
--- experts with top-k of T tokens E x (1 - (1 - k / E)^T) are expected to be.
+-- FLOP are 2 per multiplication with its addition: 2 x batch x m x n x k; adding a bias does not
+-- count. The second matrix may be transposed relative to its rule, as libraries take weights in
+-- both layouts: its inner dimension is the one that fits. Bytes are those of both operands and of
+-- the result, each once; experts that no token chooses are not read: of E experts with top-k of T
+-- tokens, E x (1 - (1 - k / E)^T) are expected to be read.
 CREATE VIEW _op_products AS
 WITH shaped AS (
     SELECT
         o.trace_id, o.work_id,
-        -- A template reads the first matrix as it lies: its rows are those of the result.
+        -- A template reads the first matrix as stored: its rows are those of the result.
         CASE
             WHEN r.rule = 'template' THEN [o.o[1], try(_dims_product(o.a) // nullif(o.o[1], 0))]
             ELSE o.a
@@ -238,10 +239,10 @@ sized AS (
             ELSE a[-2]
         END AS m,
         CASE
-            -- Groups share out the rows of one matrix or the columns of the other.
+            -- Groups split the rows of one matrix or the columns of the other.
             WHEN rule = 'grouped' AND (len(a) <> 3 OR len(b) <> 3) THEN 1
             WHEN len(b) <= 2 THEN 1
-            -- A dimension that is missing or 1 is repeated.
+            -- A missing dimension, or one of size 1, is broadcast.
             ELSE _dims_product(list_transform(
                 range(3, greatest(len(a), len(b)) + 1), LAMBDA d: greatest(a[-d], b[-d])
             ))
@@ -279,7 +280,7 @@ SELECT
 FROM experts;
 
 -- One row per trace and distinct call of a framework operator with a rule in trace_op_rules, by the
--- shapes and types of its inputs: what it has to compute and move.
+-- shapes and types of its inputs: what it must compute and move.
 --
 -- stored: per trace
 --
@@ -296,12 +297,11 @@ FROM experts;
 -- k            BIGINT   inner dimension
 -- flop         BIGINT   FLOP, NULL if unknown
 -- flop_full    BIGINT   FLOP without any mask
--- first_flop   BIGINT   part of the first of two products
+-- first_flop   BIGINT   FLOP of the first of two products
 -- pair_flop    DOUBLE   FLOP per pair of the pass
 -- decode_flop  DOUBLE   the same in a decode
--- bytes        DOUBLE   bytes moved; for attention over the pass's pairs, those of queries and
---                       results
--- token_bytes  DOUBLE   bytes of the key and value of one token, of such an attention
+-- bytes        DOUBLE   bytes moved; for attention over the pass's pairs, only queries and results
+-- token_bytes  DOUBLE   bytes of the key and value of one token, for such an attention
 -- is_windowed  BOOLEAN  an attention that sees a window of keys
 -- sequences    BIGINT   sequences of an attention
 -- queries      BIGINT   queries of an attention
@@ -328,7 +328,7 @@ SELECT
         WHEN r.rule = 'fused_moe' AND i.b_bytes <= i.a_bytes
             AND i.b_type IN ('fp8', 'fp16', 'bf16', 'fp32')
             THEN i.b_type
-        -- Of two types of numbers the wider is computed in; packed integers are widened.
+        -- The computation uses the wider of the two types; packed integers are widened.
         WHEN i.b_bytes > i.a_bytes AND r.types_decide THEN i.b_type
         ELSE i.a_type
     END AS dtype,

@@ -1,9 +1,9 @@
 -- One row per operation of a device: all calls of one name in one program.
 --
--- Shares are of one whole each: busy_pct of the own times of all operations of the device,
--- window_pct of the window that the devices of a trace share. Where several streams run at once the
--- time that the device is busy is split among them in proportion to their own times, so that no sum
--- of shares is above 100. Calls in flight beside the others (role async) have no shares.
+-- Each share has one denominator: busy_pct the own times of all operations of the device,
+-- window_pct the window that the devices of a trace share. If several streams run at once, the
+-- device's busy time is split among them in proportion to their own times, so that no sum of shares
+-- exceeds 100. Asynchronous calls (role async) have no shares.
 --
 -- key: trace_id, device, program?, name, role
 --
@@ -19,31 +19,30 @@
 -- category           VARCHAR  kernel category, other where no rule fits
 -- hlo_category       VARCHAR  category that XLA gives it
 -- family             VARCHAR  family by family_rules, else the category
--- path               VARCHAR  scopes it belongs to most often, => between
+-- path               VARCHAR  scopes it belongs to most often, joined by =>
 -- phase              VARCHAR  forward, backward or recompute, if these scopes show it
 -- shape              VARCHAR  its most frequent shapes
 -- dtype              VARCHAR  types of these
 -- source             VARCHAR  file and line of the user's program it most often comes from
 -- calls              BIGINT   calls
 -- sum_us             DOUBLE   sum of their durations; a call contains those nested in it, µs
--- self_us            DOUBLE   time in which they were the innermost of their line, µs
+-- self_us            DOUBLE   time in which they were the innermost on their line, µs
 -- mean_us            DOUBLE   mean duration, µs
 -- max_us             DOUBLE   longest, µs
 -- busy_pct           DOUBLE   share of the own times of all operations of the device
 -- window_pct         DOUBLE   share of the device's window
--- xla_model_flop     HUGEINT  floating-point operations as XLA counts them (model_flops); its 0 for
+-- xla_model_flop     HUGEINT  floating-point operations as XLA counts them (model_flops); 0 for
 --                             custom calls and matrix products counts as unknown
--- flop               HUGEINT  floating-point operations of the calls of which they are known: as
---                             XLA counts them, else 2 for each product that a matrix product, a
---                             convolution or an attention of these shapes sums up
---                             (operator_works)
+-- flop               HUGEINT  floating-point operations of the calls where they are known: as XLA
+--                             counts them, else 2 for each product that a matrix product, a
+--                             convolution or an attention of these shapes sums up (operator_works)
 -- flop_source        VARCHAR  where they are from: model_flops, shapes, both (of different calls)
 --                             or none
--- flop_known_pct     DOUBLE   share of self_us in calls of which they are known
--- tflops             DOUBLE   those operations by the own time of those calls, TFLOP/s
+-- flop_known_pct     DOUBLE   share of self_us in calls where they are known
+-- tflops             DOUBLE   those operations over the own time of those calls, TFLOP/s
 -- bytes              HUGEINT  bytes read and written, of the calls where known
--- gbps               DOUBLE   those bytes by the own time of those calls, GB/s
--- overlapping_calls  BIGINT   calls that overlap another of their line in part
+-- gbps               DOUBLE   those bytes over the own time of those calls, GB/s
+-- overlapping_calls  BIGINT   calls that partly overlap another on their line
 CREATE VIEW ops AS
 WITH texts AS (
     SELECT

@@ -1,5 +1,5 @@
--- One row per operation of a trace that takes the most of its own time, all devices and all copies
--- of the operation in the layers of a model together.
+-- One row per operation of a trace, those with the most own time, over all devices and all copies
+-- of the operation in the layers of a model.
 --
 -- `FROM top_ops(trace)` with the name or the id of a trace, or `top_ops(trace, how_many := 30)`;
 -- ops has all of them, by device.
@@ -15,11 +15,11 @@
 -- self_us         DOUBLE   own time of all calls, µs
 -- mean_us         DOUBLE   mean duration, µs
 -- busy_pct        DOUBLE   share of the own times of all operations of all devices
--- flop            DOUBLE   floating-point operations of the calls of which they are known
+-- flop            DOUBLE   floating-point operations of the calls where they are known
 -- flop_source     VARCHAR  model_flops, shapes, both or none, see ops
--- tflops          DOUBLE   those by the own time of those calls, TFLOP/s
+-- tflops          DOUBLE   those over the own time of those calls, TFLOP/s
 -- bytes           DOUBLE   bytes read and written, of the calls where known
--- shape           VARCHAR  shapes of the name with most own time
+-- shape           VARCHAR  shapes of the name with the most own time
 -- path            VARCHAR  its scopes
 CREATE MACRO top_ops(of_trace, how_many := 10) AS TABLE
 WITH summed AS (

@@ -176,7 +176,7 @@ SEMI JOIN chosen USING (trace_id, step_source);
 -- The work of a step is what was launched from it. Where the host is marked and the trace shows
 -- launches, or the calls that enqueued the runs of compiled programs, these count; then what the
 -- device itself marks: its step line, the copies of annotations, without marks the runs of its main
--- program, without programs its passes. Last comes the host's time, for want of anything better.
+-- program, without programs its passes. Last comes the host's time, for lack of anything better.
 --
 -- stored: per trace
 --
@@ -191,7 +191,7 @@ SEMI JOIN chosen USING (trace_id, step_source);
 -- stage         VARCHAR  prefill, decode or mixed, NULL if not known; of passes of several
 --                        models with the model before it
 -- requests      BIGINT   requests in the step, NULL if neither its name nor its pass has them
--- tokens        BIGINT   tokens that it computes, NULL likewise
+-- tokens        BIGINT   tokens that it computes, NULL in the same cases
 -- pid           VARCHAR  process whose launches count, NULL for those of any
 -- tid           VARCHAR  thread of the mark
 -- start_ns      BIGINT   start of the mark, ns

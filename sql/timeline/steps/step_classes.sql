@@ -1,5 +1,4 @@
--- One row per program and class of its steps that count: all typical, or some light and some
--- heavy.
+-- One row per program and class of its counted steps: all typical, or some light and some heavy.
 --
 -- key: trace_id, program?, step_class
 --
@@ -11,12 +10,12 @@
 -- steps_pct            DOUBLE   share of the program's steps that count
 -- mean_us              DOUBLE   mean duration, µs
 -- median_us            DOUBLE   median, µs
--- p90_us               DOUBLE   9 of 10 take no longer, interpolated, µs
+-- p90_us               DOUBLE   90th percentile, interpolated, µs
 -- min_us               DOUBLE   shortest, µs
 -- max_us               DOUBLE   longest, µs
 -- representative_step  BIGINT   number of the step nearest to the median, else its step_id
 -- representative_us    DOUBLE   duration of that step, µs
--- period               BIGINT   heavy steps come every so many; NULL without such a rhythm
+-- period               BIGINT   every n-th step is heavy; NULL if they are not periodic
 CREATE VIEW step_classes AS
 SELECT
     s.trace_id, any_value(rank) AS rank, s.program, s.step_class, count(*) AS steps,

@@ -1,6 +1,6 @@
 -- One row per steady step of the main program and operation, by name and shape: how often it runs
--- in the step and how long, on one device; of a trace without steady steps the whole is one step.
--- The operations of a step are those that were launched from it, see steps.
+-- in the step and how long, on one device; a trace without steady steps is one step as a whole. The
+-- operations of a step are those that were launched from it, see steps.
 --
 -- stored: per trace
 --
@@ -10,16 +10,15 @@
 -- step_id      BIGINT   step; 0 for a whole trace
 -- program      VARCHAR  compiled program, NULL if there are none
 -- op           VARCHAR  name shared by the copies of the operation, NULL if it has no name
--- shape        VARCHAR  shapes of its results; of its operator's inputs where no program is
---                       compiled
+-- shape        VARCHAR  shapes of its results; of its operator's inputs if there is no compiled
+--                       program
 -- family       VARCHAR  family by family_rules, else the kernel category
 -- basis        VARCHAR  steady step or whole trace
 -- steps        BIGINT   steps that the trace is measured by, 1 for a whole trace
 -- calls        DOUBLE   calls
 -- self_us      DOUBLE   their own time, µs
--- flop         DOUBLE   their floating-point operations, of the calls of which they are known, see
---                       ops
--- known_calls  DOUBLE   these calls
+-- flop         DOUBLE   their floating-point operations, of the calls where they are known, see ops
+-- known_calls  DOUBLE   number of these calls
 CREATE VIEW step_op_times AS
 WITH mains AS (
     SELECT trace_id, program, steps
@@ -50,7 +49,7 @@ steady AS (
         AND counted.step_id = work.step_id
 ),
 placed AS (
-    -- Summed before it is joined by name: of many operations few rows are left.
+    -- Summed before the join by name: few rows are left of many operations.
     SELECT
         ops.trace_id, steady.step_id, ops.program, ops.name, ops.dedup_name AS op, ops.shape,
         count(*) AS calls, sum(ops.self_ns) AS self_ns, sum(ops.flop) AS flop,

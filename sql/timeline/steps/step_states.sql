@@ -1,9 +1,10 @@
 -- One row per step and device: what the device did in it. compute_us + communication_us +
--- memory_us + wait_us + idle_us = dur_us, exactly: of what runs at once the first of these counts.
+-- memory_us + wait_us + idle_us = dur_us, exactly: if several run at once, the first of these
+-- counts.
 --
--- Only the step's own work counts, where launches give it: steps may overlap on the device, and
--- what else runs in a step's time is idle time of the step, other_us. Of a step that is a stretch
--- of the device's own time everything in it is its work; outside of the device's window it is idle.
+-- If launches give the step's work, only that counts: steps may overlap on the device, and other
+-- work in a step's time is idle time of the step, other_us. If a step is an interval of the
+-- device's time, everything in it is its work; outside the device's window it is idle.
 --
 -- key: trace_id, device, step_id
 --
@@ -23,10 +24,10 @@
 -- communication_us  DOUBLE   time in which it communicates and does not compute: exposed, µs
 -- memory_us         DOUBLE   time in which it only copies, µs
 -- wait_us           DOUBLE   time in operations that wait, µs
--- idle_us           DOUBLE   time in which nothing of it runs, µs
+-- idle_us           DOUBLE   time in which none of its work runs, µs
 -- other_us          DOUBLE   of that, time in which the device runs something else: another step,
---                            or what no step launched, µs
--- busy_us           DOUBLE   union of its operations, those that only wait left out, µs
+--                            or work that no step launched, µs
+-- busy_us           DOUBLE   union of its operations, except those that only wait, µs
 -- host_us           DOUBLE   duration of its mark on the host, as in steps, µs
 -- period_us         DOUBLE   from its first operation to that of the next step, as in steps, µs
 CREATE VIEW step_states AS

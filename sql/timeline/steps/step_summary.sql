@@ -1,4 +1,4 @@
--- One row per trace, program and choice of its steps: all of them, or the steady ones that are
+-- One row per trace, program and selection of its steps: all of them, or the steady ones, which are
 -- neither warm-up nor partial.
 --
 -- stored: per trace
@@ -14,10 +14,10 @@
 -- scope         VARCHAR   all or steady
 -- steps         BIGINT    steps
 -- without_work  BIGINT    of these, steps to which no device operation belongs
--- mean_us       DOUBLE    mean duration on the device, marker_us of step_times, µs; NULL without a
---                         step that has one, like those that follow
+-- mean_us       DOUBLE    mean duration on the device, marker_us of step_times, µs; this and the
+--                         next ones are NULL if no step has one
 -- median_us     DOUBLE    median, µs
--- p90_us        DOUBLE    9 of 10 take no longer, interpolated, µs
+-- p90_us        DOUBLE    90th percentile, interpolated, µs
 -- min_us        DOUBLE    shortest, µs
 -- max_us        DOUBLE    longest, µs
 -- jitter        DOUBLE    p90 over median

@@ -1,5 +1,5 @@
--- One row per trace and step, its devices together: how long it took, and whether it counts. Its
--- time is that of the device work launched from it, see steps; the host's is beside it.
+-- One row per trace and step, over its devices: how long it took, and whether it counts. Its time
+-- is that of the device work launched from it, see steps; the host's time has its own columns.
 --
 -- key: trace_id, step_id
 --
@@ -28,11 +28,10 @@
 -- busy_us            DOUBLE   union of its operations on a device, mean of its devices, µs
 -- period_us          DOUBLE   from the start of its first operation to that of the next step, µs
 -- is_warm_up         BOOLEAN  one of the first steps of its program that are left out of figures
--- is_partial         BOOLEAN  first or last step of which the trace does not show all
--- is_outlier         BOOLEAN  takes more than 1.5 times the median of the steps of its program that
---                             count
+-- is_partial         BOOLEAN  first or last step, only partly in the trace
+-- is_outlier         BOOLEAN  takes more than 1.5 times the median of its program's counted steps
 -- step_class         VARCHAR  typical, light or heavy; NULL for steps left out
--- representative     BOOLEAN  the step that stands for its class
+-- representative     BOOLEAN  the step that represents its class
 CREATE VIEW step_times AS
 WITH medians AS (
     SELECT trace_id, program, median(marker_us) AS median_us

@@ -1,11 +1,11 @@
 -- One row per step and device: when it was, what ran in it, and whether it counts.
 --
--- The work of a step is the device work that was launched from it, whenever that ran; its time is
--- that work's, from the first operation's start to the last one's end. The time in which the host
--- launched it is another measure and has columns of its own, host_*. Steps that are marked on the
--- device, and runs of programs or passes that stand for steps, are stretches of its own time.
--- step_times has the devices of a step together, step_states what they did, step_classes and
--- step_summary the statistics.
+-- The work of a step is the device work launched from it, whenever that ran; its time is that
+-- work's, from the first operation's start to the last one's end. The time in which the host
+-- launched it is another measure and has its own columns, host_*. Steps marked on the device, and
+-- runs of programs or passes that serve as steps, are intervals of the device's time. step_times
+-- combines the devices of a step, step_states has what they did, step_classes and step_summary the
+-- statistics.
 --
 -- key: trace_id, device, step_id
 --
@@ -20,7 +20,7 @@
 -- work_source     VARCHAR  source of the step's work: launches (in its time on the host),
 --                          program runs (that the host enqueued in it), step ids (each operation
 --                          names its step), device marks (operations that start between them), or
---                          host time (operations that start in it, for want of anything better);
+--                          host time (operations that start in it, for lack of anything better);
 --                          NULL in a trace without device operations
 -- program         VARCHAR  what it ran: the longest compiled program in it, else the stage of an
 --                          engine's step (prefill, decode, mixed); NULL if not shown
@@ -39,13 +39,13 @@
 -- first_op_ns     BIGINT   start of the first of them, ns
 -- last_op_ns      BIGINT   end of the last of them, ns
 -- span_us         DOUBLE   from that start to that end, µs
--- busy_us         DOUBLE   union of these operations, those that only wait left out, µs
+-- busy_us         DOUBLE   union of these operations, except those that only wait, µs
 -- period_us       DOUBLE   from the start of its first operation to that of the next step, µs
 -- is_warm_up      BOOLEAN  one of the first steps of its program that are left out of figures
--- is_partial      BOOLEAN  first or last step of which the trace does not show all, on some device
+-- is_partial      BOOLEAN  first or last step, only partly in the trace, on some device
 -- step_class      VARCHAR  typical, light or heavy, by the longest duration on a device; NULL for
 --                          steps left out
--- representative  BOOLEAN  the step that stands for its class
+-- representative  BOOLEAN  the step that represents its class
 CREATE VIEW steps AS
 SELECT
     steps.trace_id, rank, steps.device, steps.step_id, steps.step_number, steps.step_source,

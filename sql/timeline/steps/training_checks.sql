@@ -1,13 +1,13 @@
--- One row per trace with kernels: whether it shows a training step in which no layers are found.
+-- One row per trace with kernels: whether it shows training steps in which no layers were found.
 --
 -- key: trace_id, check
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
--- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- severity   VARCHAR  as in check_rules if the value reaches the threshold, else ok
 -- value      DOUBLE   share of the time in backward and optimizer, 0 where layers are found
 -- unit       VARCHAR  percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, and why there are no layers
 CREATE VIEW training_checks AS
 WITH phases AS (

@@ -8,8 +8,8 @@
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL if unknown
 -- device        INTEGER  device
--- phase         VARCHAR  forward, backward (with weight gradients and what is recomputed),
---                        optimizer, or other: unknown
+-- phase         VARCHAR  forward, backward (with weight gradients and recomputation), optimizer, or
+--                        other: unknown
 -- kernel_count  BIGINT   operations
 -- busy_us       DOUBLE   time with at least one of them running, µs
 CREATE VIEW training_phases AS

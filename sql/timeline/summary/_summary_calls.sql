@@ -10,7 +10,7 @@
 -- total_skew_us      DOUBLE   sum of such times
 -- transfer_us        DOUBLE   mean time from there to the end
 -- bus_gbps           DOUBLE   mean bandwidth of the links in it, GB/s
--- clock_residual_us  DOUBLE   largest doubt about the clocks
+-- clock_residual_us  DOUBLE   largest uncertainty of the clocks
 CREATE VIEW _summary_calls AS
 SELECT
     run, kind, matched_by, participants, count(*) AS calls, avg(skew_us) AS skew_us,

@@ -5,7 +5,7 @@
 -- self_us          DOUBLE   own time of all calls
 -- share_pct        DOUBLE   share of all own times
 -- mean_us          DOUBLE   mean own time
--- flop             HUGEINT  floating-point operations of the calls of which they are known
+-- flop             HUGEINT  floating-point operations of the calls where they are known
 -- flop_source      VARCHAR  where they are from: model_flops, shapes, both or none
 -- tflops           DOUBLE   those by the own time of those calls, TFLOP/s
 -- example          VARCHAR  operation of the family with most own time

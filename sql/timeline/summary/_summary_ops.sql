@@ -9,7 +9,7 @@
 -- share_pct        DOUBLE   share of the time of all devices; of all own times, where these are
 --                           more
 -- mean_us          DOUBLE   mean duration
--- flop             DOUBLE   floating-point operations of the calls of which they are known
+-- flop             DOUBLE   floating-point operations of the calls where they are known
 -- flop_source      VARCHAR  where they are from: model_flops, shapes, both or none
 -- tflops           DOUBLE   those by the own time of those calls, TFLOP/s
 -- shape            VARCHAR  shapes of the name with most own time

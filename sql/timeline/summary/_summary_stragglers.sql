@@ -10,7 +10,7 @@
 -- mean_late_us       DOUBLE   mean time that it comes after the one before it, of those calls
 -- caused_us          DOUBLE   time that the others waited for it
 -- waiting_us         DOUBLE   time that it waited for others
--- clock_residual_us  DOUBLE   largest doubt about the clocks
+-- clock_residual_us  DOUBLE   largest uncertainty of the clocks
 CREATE VIEW _summary_stragglers AS
 SELECT
     s.run, t.trace, s.rank, s.device, s.calls, s.last_calls, s.last_pct, s.expected_pct,

@@ -1,4 +1,4 @@
--- One row per Ascend trace whose rows are all of one device.
+-- One row per Ascend trace whose rows all belong to one device.
 --
 -- rows: of ascend traces
 --

@@ -1,4 +1,4 @@
--- One row per event of an Ascend trace that shows work of a device, its cells still text: rows of
+-- One row per event of an Ascend trace that shows device work, with its cells as text: rows of
 -- tables of kernels, and of the timeline's hardware and collectives.
 --
 -- rows: of ascend traces
@@ -60,13 +60,13 @@ line_rows AS (
         json_extract_string(events.args, [
             '$."Task Type"', '$."task type"', '$."Model Id"', '$."model id"', '$."Task Id"',
             '$."task id"', '$."Subtask Id"', '$."context id"', '$.connection_id', '$."stream id"',
-            -- Exporters of 2025 and later write the stream so.
+            -- Exporters of 2025 and later write the stream in this form.
             '$."Physic Stream Id"'
         ]) AS found
     FROM events
     JOIN device_lines AS shown
         ON shown.trace_id = events.trace_id AND shown.pid = events.pid AND shown.tid = events.tid
-    -- A reader that knows no device by the name of its process leaves it with the host.
+    -- A reader that cannot tell the device from the name of a process assigns it to the host.
     WHERE events.lane IN ('device', 'host') AND events.ph = 'X' AND events.category IS NULL
 )
 SELECT

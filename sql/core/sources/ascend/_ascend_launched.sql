@@ -18,8 +18,8 @@ ends AS (
         AND id IS NOT NULL
 ),
 tails AS (
-    -- An arrow may seem to end before it begins, as the clocks of host and device differ. Where a
-    -- number is used again, the latest arrow counts that begins at most a millisecond later.
+    -- An arrow may seem to end before it begins, as the clocks of host and device differ. If a
+    -- number is reused, the latest arrow that begins at most a millisecond later counts.
     SELECT
         trace_id, category, id, tid, start_ns, event_id,
         if(count(*) OVER (PARTITION BY trace_id, category, id) = 1, 0, start_ns - 1000000)
@@ -55,7 +55,7 @@ QUALIFY row_number() OVER (
 -- One row per device row of an Ascend database and kind of scope on the host: the runtime's call
 -- whose connection it has, and the operator that has it too.
 --
--- A call's number is its own; of several operators with it the last that began counts.
+-- A call's number is unique; of several operators with that number the last to begin counts.
 CREATE VIEW _ascend_connected AS
 WITH rows_of_tables AS (
     SELECT trace_id, kernel_id FROM _ascend_rows WHERE source = 'csv'
@@ -98,12 +98,12 @@ FROM joined
 WHERE kind = 'operator' AND input_dims IS NOT NULL
 GROUP BY trace_id, kernel_id;
 
--- One row per device row of an Ascend timeline and kind of scope: the innermost scope of the host
--- that was running where its arrow begins.
+-- One row per device row of an Ascend timeline and kind of scope: the innermost scope running on
+-- the host where its arrow begins.
 --
--- Scopes are found by depth, as in _enclosing_operators, for each kind apart. Where no arrow leads
--- to an operator, the place of the runtime's call is taken; of a call on a thread that only empties
--- a queue, the place where the work was put into the queue.
+-- Scopes are found by depth, as in _enclosing_operators, separately for each kind. If no arrow
+-- leads to an operator, the place of the runtime's call is used; for a call on a thread that only
+-- drains a queue, the place where the work was enqueued.
 CREATE VIEW _ascend_scopes AS
 WITH arrows AS (
     SELECT trace_id, kernel_id, kind, tid, at_ns FROM _ascend_arrows
@@ -185,7 +185,7 @@ scopes AS (
     SEMI JOIN threads USING (trace_id, kind, tid)
 ),
 edges AS (
-    -- At one moment what ends goes first, then what starts, the longest first, then the arrow.
+    -- At the same time, ends sort first, then starts, the longest first, then the arrow.
     SELECT
         trace_id, kind, tid, event_id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns
     FROM scopes
@@ -221,8 +221,8 @@ ASOF JOIN starts
 
 -- One row per counted device row of an Ascend trace with its launch and its operator.
 --
--- A timeline shows launches by arrows, a database by numbers. The row of a table takes over what
--- its twin there shows, a collective what the kernel shows that carried it out.
+-- A timeline shows launches by arrows, a database by numbers. The row of a table inherits the
+-- launch of its twin there, a collective that of the kernel that executed it.
 --
 -- rows: of ascend traces
 --
@@ -246,7 +246,7 @@ pairs AS (
     WHERE twin_id IS NOT NULL
 ),
 others AS (
-    -- The twin of a row, the row that carried it out, and that one's twin.
+    -- The twin of a row, the row that executed it, and the twin of that row.
     SELECT trace_id, kernel_id, kernel_id AS other_id, 0 AS distance FROM counted
     UNION ALL
     SELECT trace_id, kernel_id, other_id, 1 FROM counted JOIN pairs USING (trace_id, kernel_id)

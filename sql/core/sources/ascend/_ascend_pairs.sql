@@ -1,10 +1,10 @@
--- One row per row of an Ascend timeline that shows again what another row shows: the row of a table
--- of kernels, or the collective that it is a part of.
+-- One row per row of an Ascend timeline that duplicates another row: the row of a table of kernels,
+-- or the collective that it is a part of.
 --
 -- A task is the table's row of the same device, stream, task and start; a collective the one of the
 -- same device, name and start; several of one key pair in file order. Tables of old exporters round
--- starts, so what is left pairs within a microsecond: a task's number does not come again so soon.
--- A task of collectives is a part of one where the timeline draws it among its parts, or where it
+-- starts, so the remaining ones pair within a microsecond: a task's number is not reused so soon. A
+-- task of collectives is a part of one where the timeline draws it among its parts, or where it
 -- runs while one does.
 CREATE VIEW _ascend_twins AS
 WITH keyed AS (
@@ -88,7 +88,7 @@ drawn AS (
     WHERE keyed.comm_role IN ('task', 'compute') AND keyed.source = 'timeline'
 ),
 logical AS (
-    -- Calls that overlap are one stretch of time.
+    -- Overlapping calls are one interval.
     SELECT
         trace_id, device, start_ns, end_ns,
         coalesce(
@@ -140,18 +140,17 @@ SELECT trace_id, kernel_id, NULL, 'small_task'
 FROM parted
 ANTI JOIN twins USING (trace_id, kernel_id);
 
--- One row per row of an Ascend trace that shows again what another row counts, by the rules for
--- collectives and the twins of the timeline.
+-- One row per row of an Ascend trace that duplicates a counted row, by the rules for collectives
+-- and the twins of the timeline.
 --
 -- Rows of one device and one kind of collective pair one to one: a physical row with the logical
 -- one of equal start and duration, in file order; else with one whose start and end both lie within
 -- a microsecond, the closest pairs first. A service row pairs with the logical row that it overlaps
--- most, by at least half of the time that both span; a physical partner does not matter. The best
--- pair of all counts first, then the best of what is left: so each round takes the pairs that are
--- the best of both their rows.
+-- most, by at least half of the time that both span; a physical partner does not matter. Matching
+-- is greedy, best pair first: each round takes the pairs that are the best of both their rows.
 --
--- Candidates meet in boxes of time, never all with all. Of more than 64 calls of one kind and one
--- order of duration that start within twice that duration, a service row sees 64.
+-- Candidates are joined by time bucket, never all with all. Of more than 64 calls of one kind and
+-- one order of duration that start within twice that duration, a service row sees 64.
 --
 -- stored: per ascend trace
 --
@@ -282,7 +281,7 @@ candidates AS (
     FROM overlapping
 ),
 ranked AS (
-    -- A place among all pairs of the trace. Of equal ones the row earlier in the file goes first.
+    -- Rank among all pairs of the trace. On a tie the row earlier in the file comes first.
     SELECT
         trace_id, kernel_id, twin_id, rule,
         row_number() OVER (

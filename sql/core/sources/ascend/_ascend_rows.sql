@@ -1,7 +1,7 @@
 -- Shapes of an Ascend table as JSON: a list per slot, [] for a scalar, null for an absent tensor.
 --
--- Slots are parted by semicolons. An empty one is a scalar where its type is known, and no tensor
--- where the type is undefined. A last empty slot without a type is not a slot.
+-- Slots are separated by semicolons. An empty one is a scalar where its type is known, and no
+-- tensor where the type is undefined. A last empty slot without a type is not a slot.
 CREATE MACRO _ascend_dims(shapes, types) AS
     CASE
         WHEN shapes IS NULL OR shapes = 'N/A' THEN NULL
@@ -48,13 +48,13 @@ CREATE MACRO _ascend_dims(shapes, types) AS
     END;
 
 -- One row per distinct op type, unit and, where a row has no type, name of the device rows of an
--- Ascend trace: what they are.
+-- Ascend trace: their classification.
 --
--- A row without a type is named by its name: the third part of an aclnn name; else the longest
--- known type that the name begins with, a leading trans_ left out, when only a number follows; else
--- the name. Of collectives, whose names end in numbers of a group and a call, all of these go.
--- Variants fold into one type: a number at the end of a lower-case symbol, and the suffixes that
--- show where or how an operation was compiled.
+-- A row without a type takes it from its name: the third part of an aclnn name; else the longest
+-- known type that the name begins with, without a leading trans_, if only a number follows; else
+-- the name. For collectives, whose names end in numbers of a group and a call, all of these are
+-- removed. Variants fold into one type: a number at the end of a lower-case symbol, and the
+-- suffixes that show where or how an operation was compiled.
 CREATE VIEW _ascend_types AS
 WITH written AS (
     SELECT DISTINCT
@@ -162,7 +162,7 @@ SELECT
     categorised.sub_category,
     CASE
         WHEN coalesce(units.core_group, 'unknown') <> 'unknown' THEN units.core_group
-        -- At a low level the name of a task is its kind.
+        -- At a low profiling level the name of a task is its kind.
         WHEN core_text IS NULL OR units.core_group = 'unknown'
             THEN coalesce(nullif(named_units.core_group, 'communication'), 'unknown')
         ELSE 'other'
@@ -184,7 +184,8 @@ LEFT JOIN units AS named_units ON named_units.word = typed.op_type AND typed.typ
 -- that is the whole collective on the vector cores; service the AI CPU's part; task a copy or
 -- signal of a collective. Lines of the timeline that show only such parts have no rows here.
 --
--- A profiler's folder is of one device, whose number either file may lack: then it has the other's.
+-- A profiler's folder belongs to one device, whose number may be missing in either file: then the
+-- other's is used.
 --
 -- stored: per ascend trace
 --
@@ -201,15 +202,15 @@ LEFT JOIN units AS named_units ON named_units.word = typed.op_type AND typed.typ
 -- name            VARCHAR  name
 -- op_type         VARCHAR  op type; found in the name where the row has none
 -- op_type_folded  VARCHAR  op type shared by all variants
--- op_category     VARCHAR  category in the words of Ascend's operators, from ascend_op_types
--- sub_category    VARCHAR  what sets it apart within the category
+-- op_category     VARCHAR  category as named for Ascend's operators, from ascend_op_types
+-- sub_category    VARCHAR  subdivision of the category
 -- core            VARCHAR  accelerator core or task type, NULL if not given
 -- core_group      VARCHAR  group of the core, from ascend_cores
 -- comm_role       VARCHAR  logical, physical, service, task or compute
 -- comm_kind       VARCHAR  kind of collective, like allreduce; NULL for others
 -- step_id         INTEGER  step of the profiler's schedule
 -- model_id        BIGINT   model, NULL for none
--- task_id         BIGINT   task; counts to 65535 on a stream, then from 0 again
+-- task_id         BIGINT   task; counts to 65535 on a stream, then restarts at 0
 -- context_id      BIGINT   part of the task
 -- wait_ns         BIGINT   wait as the profiler counts it, ns
 -- block_num       INTEGER  blocks launched
@@ -219,8 +220,8 @@ LEFT JOIN units AS named_units ON named_units.word = typed.op_type AND typed.typ
 -- input_types     VARCHAR  types of the inputs, JSON
 -- output_dims     VARCHAR  shapes of the outputs, JSON
 -- output_types    VARCHAR  types of the outputs, JSON
--- input_formats   VARCHAR  formats of the inputs, parted by semicolons
--- output_formats  VARCHAR  formats of the outputs, parted by semicolons
+-- input_formats   VARCHAR  formats of the inputs, separated by semicolons
+-- output_formats  VARCHAR  formats of the outputs, separated by semicolons
 -- correlation     BIGINT   id shared with the launch, in the timeline
 -- content         UBIGINT  hash of all of a table's row
 CREATE VIEW _ascend_rows AS
@@ -275,7 +276,7 @@ SELECT
     CASE
         WHEN comm_role IN ('compute', 'task') THEN NULL
         WHEN comm_kind IS NOT NULL THEN comm_kind
-        -- The type is no collective's, so only the name can show it.
+        -- The type is not that of a collective, so only the name can show it.
         ELSE nullif(
             regexp_extract(
                 lower(replace(name, '_', '')),

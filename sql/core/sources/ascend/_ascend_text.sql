@@ -1,5 +1,5 @@
--- The text of an Ascend profiler's cell without padding, NULL if it is N/A or empty. Few
--- cells have padding, and looking is quicker than stripping.
+-- The text of an Ascend profiler's cell without padding, NULL if it is N/A or empty. Few cells have
+-- padding, and checking is faster than stripping.
 CREATE MACRO _ascend_text(cell) AS
     CASE
         WHEN

@@ -1,7 +1,7 @@
--- One row per device row of an Ascend trace, counted or not: of tables of kernels and of the
--- timeline, with the columns that such tables have.
+-- One row per device row of an Ascend trace, counted or not, from tables of kernels and from the
+-- timeline, with the columns of such tables.
 --
--- Counters of the chip are not here; their names differ from file to file.
+-- The chip's counters are not here; their names differ from file to file.
 --
 -- key: trace_id, kernel_id
 --
@@ -18,39 +18,39 @@
 -- name             VARCHAR  name
 -- op_type          VARCHAR  op type; found in the name where the row has none
 -- op_type_folded   VARCHAR  op type shared by all variants
--- op_category      VARCHAR  category in the words of Ascend's operators, from ascend_op_types
--- sub_category     VARCHAR  what sets it apart within the category
+-- op_category      VARCHAR  category as named for Ascend's operators, from ascend_op_types
+-- sub_category     VARCHAR  subdivision of the category
 -- core             VARCHAR  accelerator core or task type, NULL if not given
 -- core_group       VARCHAR  cube, vector, aicpu, dsa, dvpp, communication, memory, control, other
 --                           or unknown
 -- comm_role        VARCHAR  logical, physical, service or task for rows of a collective, else
 --                           compute
 -- comm_kind        VARCHAR  kind of collective, like allreduce
--- comm_group       VARCHAR  end of the group's id that a collective's name has; of its partner's
---                           name where its own has none
+-- comm_group       VARCHAR  end of the group's id in the collective's name, else in its partner's
+--                           name
 -- counted          BOOLEAN  kernels has it
--- dup_of           BIGINT   kernel_id of the row that owns the time, where it does not count
--- dup_reason       VARCHAR  rule of kernel_duplicates by which it does not count
+-- dup_of           BIGINT   kernel_id of the row that owns the time, if this one does not count
+-- dup_reason       VARCHAR  rule of kernel_duplicates that excludes it
 -- unpaired         BOOLEAN  a physical or service row without the logical one
--- partner_id       BIGINT   kernel_id of the other row of the collective, of several the vector
+-- partner_id       BIGINT   kernel_id of the collective's other row; if several, the vector
 --                           kernel's
 -- partner_stream   BIGINT   stream of that row
 -- partner_task     BIGINT   task of that row
 -- step_id          INTEGER  step of the profiler's schedule
 -- model_id         BIGINT   model, NULL for none
--- task_id          BIGINT   task; counts to 65535 on a stream, then from 0 again
+-- task_id          BIGINT   task; counts to 65535 on a stream, then restarts at 0
 -- context_id       BIGINT   part of the task
 -- wait_ns          BIGINT   wait as the profiler counts it, over all streams, ns
 -- block_num        INTEGER  blocks launched
 -- mix_block_num    INTEGER  blocks on the second kind of core
 -- op_state         VARCHAR  dynamic or static
 -- input_dims       VARCHAR  shapes of the inputs, JSON: a list per slot, [] for a scalar, null for
---                           none
+--                           no tensor
 -- input_types      VARCHAR  types of the inputs, JSON
--- input_formats    VARCHAR  formats of the inputs, parted by semicolons
+-- input_formats    VARCHAR  formats of the inputs, separated by semicolons
 -- output_dims      VARCHAR  shapes of the outputs, JSON
 -- output_types     VARCHAR  types of the outputs, JSON
--- output_formats   VARCHAR  formats of the outputs, parted by semicolons
+-- output_formats   VARCHAR  formats of the outputs, separated by semicolons
 CREATE VIEW ascend_kernels AS
 WITH pairs AS (
     SELECT trace_id, kernel_id, twin_id, rule

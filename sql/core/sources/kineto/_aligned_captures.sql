@@ -1,4 +1,4 @@
--- One row per graph launch and the capture that stands for it, see graph_captures.
+-- One row per graph launch with its matching capture, see graph_captures.
 --
 -- others: _capture_links
 --
@@ -8,15 +8,15 @@
 -- capture_trace_id  VARCHAR  trace of the capture
 -- capture_id        BIGINT   event_id there of the call that begins the capture
 -- capture_name      VARCHAR  name of that call
--- captures          BIGINT   captures in the lake that fit as well
+-- captures          BIGINT   captures in the lake that fit equally well
 -- replayed_kernels  BIGINT   kernels of the launch
 -- captured_kernels  BIGINT   kernels of the capture
 -- renamed_kernels   BIGINT   paired by their place between others: the names differ; NULL where
 --                            the capture names no kernels
 -- named_pct         DOUBLE   kernels paired by name, in percent of the longer of both sequences;
---                            NULL likewise
+--                            NULL in the same cases
 -- aligned_pct       DOUBLE   kernels paired, in percent of the kernels of the launch
--- is_same           BOOLEAN  the capture has the very names, in the same order
+-- is_same           BOOLEAN  the capture has exactly the same names, in the same order
 CREATE VIEW _aligned_captures AS
 WITH replays AS (
     SELECT DISTINCT trace_id, launch_id, sequence FROM _capture_replays

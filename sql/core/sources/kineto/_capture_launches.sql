@@ -15,10 +15,10 @@ WHERE
 -- innermost operator and module of its thread at that moment.
 --
 -- A range lasts from a call of StreamBeginCapture to the next StreamEndCapture of its thread; one
--- without an end is left out. HIP names the kernel in each launch: of such a range only these
--- count. CUDA names none: there each launch of a kernel counts, under the names of its operators.
--- None counts that ran something at once. Scopes are found by depth, as in _enclosing_operators,
--- for operators and modules apart.
+-- without an end is left out. HIP names the kernel in each launch: in such a range only these
+-- count. CUDA does not: there each launch of a kernel counts, by the names of its operators.
+-- Launches that ran immediately do not count. Scopes are found by depth, as in
+-- _enclosing_operators, separately for operators and modules.
 --
 -- stored: per trace
 --
@@ -31,7 +31,7 @@ WHERE
 -- launch_id     BIGINT   event_id of the launch
 -- name          VARCHAR  name of its kernel, NULL if no launch of the range has one
 -- op_name       VARCHAR  name of the operator
--- op_category   VARCHAR  category that the operator's kernels have, NULL if it does not say
+-- op_category   VARCHAR  category of the operator's kernels, NULL if unknown
 -- input_dims    VARCHAR  shapes of the operator's inputs, JSON
 -- input_types   VARCHAR  types of the operator's inputs, JSON
 -- module        VARCHAR  name of the innermost module's frame
@@ -116,7 +116,7 @@ scopes AS (
     WHERE lane = 'python' AND starts_with(name, 'nn.Module: ') AND dur_ns > 0
 ),
 edges AS (
-    -- At one moment what ends goes first, then what starts, the longest first, then the launch.
+    -- At the same time, ends sort first, then starts, the longest first, then the launch.
     SELECT
         trace_id, pid, tid, kind, event_id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns
     FROM scopes

@@ -1,10 +1,10 @@
--- One row per sequence of kernels that graphs of a trace replay and sequence of a capture, there or
--- in another trace, that may be its own: the same names in the same order, or, where no capture has
--- these, about as many kernels.
+-- One row per sequence of kernels that graphs of a trace replay and candidate sequence of a
+-- capture, in this or another trace: the same names in the same order or, if no capture has these,
+-- about as many kernels.
 --
--- Of captures with the same names, or without any, the nearest count, since another deployment's
--- may have other shapes: those of the trace itself, else those in its folder and below it, of its
--- rank if there are any, else all.
+-- Of captures with the same names, or without names, the nearest are used, since another
+-- deployment's may have other shapes: those of the trace itself, else those in its folder and below
+-- it, of its rank if there are any, else all.
 -- trace_id        VARCHAR  trace of the replay
 -- sequence        VARCHAR  digest of the names of its kernels, in order
 -- other_trace_id  VARCHAR  trace of the capture

@@ -1,16 +1,16 @@
--- One row per kernel of a replayed graph and kernel of a capture that it is: the two sequences of
--- names are aligned in order.
+-- One row per kernel of a replayed graph and its kernel in a capture: the two sequences of names
+-- are aligned in order.
 --
--- A kernel's name may differ, as where a library chose another variant of a product when it was
--- captured. So names that both sequences have equally often mark places, the n-th here and there,
--- unless that crosses another such pair. Between two such places the n-th kernels of a name are
--- paired, again without crossings. What is then left between two pairs, as many here as there and
--- no name on both sides, are the kernels whose name differs. A capture is a replay's if nine of ten
--- kernels of the longer sequence are paired by name; of several the one with the most.
+-- A kernel's name may differ, for example if a library chose another variant of a product during
+-- capture. So names that occur equally often in both sequences are anchors: the n-th occurrences
+-- are paired, unless that crosses another such pair. Between two anchors the n-th kernels of a name
+-- are paired, again without crossings. If the remaining kernels between two pairs are equally many
+-- on both sides and share no name, they are the renamed kernels. A capture matches a replay if nine
+-- of ten kernels of the longer sequence are paired by name; of several the one with the most.
 --
--- CUDA names no kernel that it captures. Then the n-th launch is the n-th kernel, where there are
--- as many of both and nineteen of twenty kernels that are products, convolutions or attention by
--- their names were launched by operators that do such work.
+-- CUDA does not name the kernels that it captures. Then the n-th launch is the n-th kernel, if
+-- there are equally many and nineteen of twenty kernels that are products, convolutions or
+-- attention by their names were launched by operators that do such work.
 --
 -- stored: per trace
 --
@@ -34,7 +34,7 @@ replayed AS (
 captured AS (
     SELECT DISTINCT sequence AS other_sequence, position, name, op_category FROM _capture_launches
 ),
--- A product is one in all its categories.
+-- A product counts as one in any of its categories.
 launched AS (
     SELECT
         links.trace_id, links.sequence, links.other_sequence, position,
@@ -91,7 +91,7 @@ places AS (
         after_it AS (
             one_pair ORDER BY here.position DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         )
-    -- Of pairs that cross neither counts.
+    -- Of two pairs that cross, neither counts.
     QUALIFY
         other_position > coalesce(max(other_position) OVER before_it, -1)
         AND coalesce(other_position < min(other_position) OVER after_it, TRUE)
@@ -194,7 +194,7 @@ unnamed AS MATERIALIZED (
     WHERE NOT is_named
     WINDOW one_gap AS (PARTITION BY trace_id, sequence, other_sequence, side, gap)
 ),
--- A name that is left over on both sides stands in another order there: it is no other name.
+-- A name left over on both sides is in another order, not renamed.
 swapped AS (
     SELECT DISTINCT trace_id, sequence, other_sequence, gap
     FROM unnamed AS here

@@ -71,8 +71,8 @@ identified AS (
     JOIN _operators
         ON _operators.trace_id = found.trace_id
         AND _operators.external_id = found.external_id
-        -- Where launches and operators are numbered apart, an operator that does not enclose the
-        -- launch is another's.
+        -- If launches and operators are numbered separately, an operator that does not enclose the
+        -- launch belongs to another one.
         AND coalesce(found.launch_ns BETWEEN _operators.start_ns AND _operators.end_ns, TRUE)
         AND _scope(_operators.pid) = found.scope
     GROUP BY found.trace_id, found.kernel_id

@@ -1,5 +1,5 @@
--- Whether a name of the host is that of a backward function of PyTorch: the engine's own call of
--- it, or the function, whose class ends in Backward and a number.
+-- Whether a host event's name is that of a PyTorch backward function: the engine's own call of it,
+-- or the function, whose class ends in Backward and a number.
 CREATE MACRO _is_backward(name) AS
 starts_with(name, 'autograd::engine::evaluate_function: ')
 OR regexp_matches(name, '^[\w:<>]*Backward\d*$') AND NOT starts_with(name, 'aten::');
@@ -18,13 +18,13 @@ FROM events
 SEMI JOIN names USING (name)
 WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0;
 
--- One row per call of a backward function of PyTorch and per operator that makes a node of the
--- graph that it differentiates, in traces that show both.
+-- One row per call of a PyTorch backward function and per operator that creates a node of the
+-- autograd graph, in traces that show both.
 --
--- The nodes that a thread makes are numbered. An operator carries the number of the next node to be
--- made, a backward function that of its own node. Operators that make none carry the same number
--- as the one after them that does: of all with one number on a thread the last has made the node,
--- if a higher number follows or a backward function has it.
+-- The nodes that a thread creates are numbered. An operator carries the number of the next node to
+-- be created, a backward function that of its own node. Operators that create no node carry the
+-- same number as the next one that does: of all operators with one number on a thread, the last
+-- created the node, if a higher number follows or a backward function has it.
 --
 -- stored: per trace
 --

@@ -1,5 +1,5 @@
 -- One row per call of a backward function with the operator whose gradient it computes: the last
--- one before it that made the node of its number.
+-- one before it that created the node with its number.
 --
 -- key: trace_id, function_id
 --

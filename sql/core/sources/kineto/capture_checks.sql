@@ -4,10 +4,10 @@
 --
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check
--- severity   VARCHAR  that of check_rules where the value reaches the threshold, else ok
+-- severity   VARCHAR  as in check_rules if the value reaches the threshold, else ok
 -- value      DOUBLE   what was measured
 -- unit       VARCHAR  what the value counts, or percent
--- threshold  DOUBLE   the value from which on the severity is not ok
+-- threshold  DOUBLE   lowest value at which the severity is not ok
 -- message    VARCHAR  what was found, what it means and what to do
 CREATE VIEW capture_checks AS
 WITH measured AS (

@@ -1,9 +1,9 @@
--- One row per kernel that a graph replayed, with what the capture of the graph knows of it; see
--- graph_captures for how they are paired.
+-- One row per kernel that a graph replayed, with its operator and modules from the graph's capture;
+-- see graph_captures for the pairing.
 --
--- Where several captures fit as well, as those of one model for several batch sizes may, a column
--- has a value only if all that know one agree. Captures of the trace itself, of its folder and its
--- rank go before others.
+-- Where several captures fit equally well, as those of one model for several batch sizes may, a
+-- column has a value only if all captures that have one agree. Captures of the trace itself, of its
+-- folder and its rank take precedence.
 --
 -- others: _capture_links
 --
@@ -20,10 +20,10 @@
 --                             with nn.Module; NULL if the thread has none
 -- module_path        VARCHAR  names of all modules running then, the outermost first, with /
 --                             between; a layer's module is one of them
--- captures           BIGINT   captures in the lake that fit as well
+-- captures           BIGINT   captures in the lake that fit equally well
 -- source             VARCHAR  where the operator, its inputs and the modules are from: capture
--- is_renamed         BOOLEAN  the kernel has another name in the capture, and is known by its place
---                             between others
+-- is_renamed         BOOLEAN  the kernel has another name in the capture and is matched by its
+--                             place between others
 CREATE VIEW captured_kernels AS
 WITH launches AS (
     SELECT

@@ -1,13 +1,13 @@
 -- One row per graph launch whose stream capture is in the lake, in its own trace or another.
 --
--- They are a pair when the names of the kernels replayed, in the order of their starts, are those
--- of the kernels launched while the stream was captured, in the order of launches: all of them,
--- nothing else. Copies and fills do not count. Where no capture has all the names, the one that
--- shares most of them, nine of ten at least, in this order: see named_pct, and _capture_pairs for
--- how the others are paired. CUDA names no kernel that it captures: there as many launches, whose
--- operators do the work that the kernels' names tell, are a pair. Where several captures fit as
--- well, the first one, by trace and event, stands here; those of the trace itself, of its folder
--- and its rank go before others.
+-- They match when the names of the replayed kernels, in the order of their starts, are exactly
+-- those of the kernels launched while the stream was captured, in the order of launches. Copies and
+-- fills do not count. If no capture has all the names, the one that shares most of them in this
+-- order matches, if it shares at least nine of ten: see named_pct, and _capture_pairs for how the
+-- other kernels are paired. CUDA does not name the kernels that it captures: there, a capture with
+-- as many launches matches, if their operators do the work that the kernels' names show. Where
+-- several captures fit equally well, the first by trace and event is given; those of the trace
+-- itself, of its folder and its rank take precedence.
 --
 -- key: trace_id, launch_id
 --
@@ -17,13 +17,13 @@
 -- capture_trace_id  VARCHAR  trace of the capture
 -- capture_id        BIGINT   event_id there of the call that begins the capture
 -- capture_name      VARCHAR  name of that call
--- captures          BIGINT   captures in the lake that fit as well
+-- captures          BIGINT   captures in the lake that fit equally well
 -- replayed_kernels  BIGINT   kernels of the launch
 -- captured_kernels  BIGINT   kernels of the capture
 -- renamed_kernels   BIGINT   paired by their place between others: the names differ; NULL where
 --                            the capture names no kernels
 -- named_pct         DOUBLE   kernels paired by name, in percent of the longer of both sequences;
---                            NULL likewise
+--                            NULL in the same cases
 -- aligned_pct       DOUBLE   kernels paired, in percent of the kernels of the launch
 -- provenance        VARCHAR  where the pair comes from, in words
 CREATE VIEW graph_captures AS

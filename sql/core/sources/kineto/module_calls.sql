@@ -1,4 +1,4 @@
--- One row per frame of Python that is the call of a module.
+-- One row per Python frame that is a call of a module.
 --
 -- stored: meanwhile
 CREATE VIEW _module_frames AS
@@ -9,8 +9,8 @@ FROM events
 WHERE lane = 'python' AND starts_with(name, 'nn.Module: ') AND dur_ns > 0;
 
 -- One row per call of a module of PyTorch, as the profiler's Python frames show it, with the module
--- that calls it. The number in a frame's name counts the instances of its class. What lies around a
--- frame is the last one to start one level up: frames of a thread only enclose each other.
+-- that calls it. The number in a frame's name counts the instances of its class. A frame's parent
+-- is the last frame to start one level up, since frames of a thread nest.
 --
 -- stored: per trace
 --

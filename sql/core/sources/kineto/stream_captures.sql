@@ -1,5 +1,5 @@
--- One row per stream capture that a trace shows: launches that were recorded into a graph instead
--- of being run. What a graph runs later is in graph_captures.
+-- One row per stream capture that a trace shows: launches recorded into a graph instead of being
+-- run. The later graph launches are in graph_captures.
 --
 -- key: trace_id, capture_id
 --

@@ -1,8 +1,8 @@
 -- One row per compiled program that an XSpace (.xplane.pb) of JAX or TensorFlow holds: its HLO.
 --
--- The text is to be read: computations, instructions, shapes with layouts, operands, where each is
--- from. It has no literals, windows, dimension numbers and settings of back ends, so that XLA's
--- own parser would not take it.
+-- The text is for people: computations, instructions, shapes with layouts, operands, and where each
+-- is from. It omits literals, windows, dimension numbers and settings of back ends, so XLA's own
+-- parser does not accept it.
 --
 -- key: trace_id, module_id
 --
@@ -14,8 +14,8 @@
 -- computation_count  BIGINT   computations
 -- instruction_count  BIGINT   instructions of all of them
 -- proto_bytes        BIGINT   size of the HLO proto in the file, bytes
--- is_whole           BOOLEAN  the text has all instructions; of programs with more than 8 MiB of
---                             text it has the first
+-- is_whole           BOOLEAN  the text has all instructions; programs with more than 8 MiB of text
+--                             are cut off
 -- text               VARCHAR  HLO
 CREATE VIEW hlo_modules AS
 SELECT

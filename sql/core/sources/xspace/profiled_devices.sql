@@ -1,5 +1,5 @@
--- One row per device that an XSpace (.xplane.pb) describes: what the profiler says it can do,
--- beside what the table hardware says.
+-- One row per device that an XSpace (.xplane.pb) describes: its peaks by the profiler beside those
+-- of the table hardware.
 --
 -- key: trace_id, plane
 --
