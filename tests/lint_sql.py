@@ -36,11 +36,7 @@ TAGS = re.compile(
 IDS = frozenset({"trace_id", "device", "pass_id", "layer_id", "step_id", "gap_id", "kernel_id", "event_id"})
 
 SNAKE = re.compile(r"[a-z_][a-z0-9_]*")
-TYPE = (
-    r"(?:VARCHAR|BIGINT|UBIGINT|HUGEINT|INTEGER|UINTEGER|SMALLINT|TINYINT|DOUBLE|FLOAT|DECIMAL\(\d+, ?\d+\)"
-    r"|BOOLEAN|DATE|TIMESTAMP(?:_NS|TZ)?|INTERVAL|JSON|BLOB|UUID|STRUCT|MAP)(?:\[\])*"
-)
-COLUMN = re.compile(rf"(?P<name>{SNAKE.pattern}) +(?P<type>{TYPE}) +(?P<text>\S.*)")
+COLUMN = re.compile(rf"(?P<name>{SNAKE.pattern}) +(?P<type>{module_files.TYPE}) +(?P<text>\S.*)")
 
 TOKEN = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)

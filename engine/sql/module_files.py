@@ -15,7 +15,12 @@ from pathlib import Path
 from . import row_sources, twins
 from .modules import SQL_ROOT, Column, Module, needs, walk
 
-_COLUMN_LINE = re.compile(r"^--\s+([a-z_][a-z0-9_]*)\s{1,}([A-Z][A-Z0-9_]*(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*)\s+(\S.*)$")
+#: The types that a column may be described with; any other word in their place is prose.
+TYPE = (
+    r"(?:VARCHAR|BIGINT|UBIGINT|HUGEINT|INTEGER|UINTEGER|SMALLINT|TINYINT|DOUBLE|FLOAT|DECIMAL\(\d+, ?\d+\)"
+    r"|BOOLEAN|DATE|TIMESTAMP(?:_NS|TZ)?|INTERVAL|JSON|BLOB|UUID|STRUCT|MAP)(?:\[\])*"
+)
+_COLUMN_LINE = re.compile(rf"^--\s+([a-z_][a-z0-9_]*)\s+({TYPE})\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
 #: Where rows are stored: `per trace`, `per ascend trace` for traces of that format alone, `in memory`, or `meanwhile`.
 _STORED = re.compile(r"^-- stored: (?:(per)(?: ([a-z]+))? trace|(in memory|meanwhile))\n(?:--\n)?", re.MULTILINE)

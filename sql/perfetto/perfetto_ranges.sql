@@ -8,7 +8,7 @@
 -- device      INTEGER  device
 -- pass_id     BIGINT   pass, from 0 in time order
 -- layer_id    BIGINT   layer, NULL for a pass and its parts
--- range       VARCHAR  pass, prologue, epilogue, gap or layer
+-- range       VARCHAR  pass, prologue, between, epilogue, gap or layer
 -- layer_type  VARCHAR  type by the model's config, or kind by the kernels; NULL for a pass
 -- start_s     DOUBLE   start in s on Perfetto's clock
 -- end_s       DOUBLE   end in s on Perfetto's clock

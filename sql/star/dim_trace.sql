@@ -18,7 +18,7 @@
 -- hardware     VARCHAR    key of its hardware in the table hardware, NULL if unknown
 -- device_name  VARCHAR    name of its first device, as the profiler prints it
 -- vendor       VARCHAR    nvidia, amd, huawei or google; NULL if unknown
--- format       VARCHAR    kineto, jax, ascend or chrome
+-- format       VARCHAR    kineto, jax, ascend, nsys, rocpd or chrome
 -- tp           INTEGER    degree of tensor parallelism, NULL if unknown
 -- ep           INTEGER    degree of expert parallelism, NULL if unknown
 -- dp           INTEGER    degree of data parallelism, NULL if unknown

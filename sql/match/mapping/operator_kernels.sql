@@ -4,7 +4,7 @@
 -- trace's model is unknown, or a kernel runs none of its operators, there is one row with the known
 -- columns. The first rule of map_rules that succeeds applies; none spreads time over operators.
 --
--- key: trace_id, kernel_id
+-- key: trace_id, kernel_id, op?
 --
 -- trace_id     VARCHAR  trace
 -- rank         INTEGER  rank in the job, NULL if unknown

@@ -67,7 +67,9 @@ traced AS (
     GROUP BY p.trace_id, p.device, p.pass_id, m.layer_kind
 ),
 units AS (
-    SELECT u.trace_id, u.device, u.pass_id, u.layer_kind, u.unit, unnest(u.ops) AS op
+    SELECT
+        u.trace_id, u.device, u.pass_id, u.layer_kind, u.unit, len(u.ops) AS size,
+        unnest(u.ops) AS op
     FROM _pass_units AS u
     SEMI JOIN measured AS m
         ON m.trace_id = u.trace_id AND m.device = u.device
@@ -77,7 +79,7 @@ units AS (
 homes AS (
     SELECT
         trace_id, device, pass_id, layer_kind, op,
-        arg_min(unit, CASE WHEN unit = op THEN 0 ELSE 1 END) AS unit
+        arg_min(unit, (CASE WHEN unit = op THEN 0 ELSE size END, unit)) AS unit
     FROM units
     GROUP BY trace_id, device, pass_id, layer_kind, op
 ),
