@@ -315,3 +315,45 @@ class TestScales:
         path.write_text(json.dumps(config))
         name = lake.know_model(path)
         assert lake.rows("SELECT weight_scale_bytes FROM architectures WHERE model = $1", [name]) == [(scales,)]
+
+
+class TestUnknownLinks:
+    """An L40S, whose row has no link_gbps: what is sent takes an unknown time, and never none."""
+
+    work: ClassVar = {"model": "qwen3-8b", "phase": "prefill", "batch": 2, "seq_len": 128, "hardware": "l40s"}
+    fault = "no bandwidth of the chip's links is known"
+
+    @pytest.mark.parametrize(
+        "degrees",
+        [
+            {"tp": 2}, {"pp": 2}, {"cp": 2}, {"model": "qwen3-30b-a3b", "ep": 2, "dp": 2},
+            {"phase": "training", "dp": 2}, {"phase": "training", "dp": 2, "zero_stage": 3},
+        ],
+    )  # fmt: skip
+    def test_what_is_sent_leaves_no_time(self, ask, lake, degrees):
+        found = ask("net_ms, time_ms, serial_ms, step_ms, chip_tokens_per_s, mfu, bound", **self.work | degrees)
+        assert found == (None,) * 7
+        assert self.fault in lake.faults("asked")
+        assert ask("sum(net_ms), sum(net_bytes) > 0", "module_roofline", **self.work | degrees) == (0, True)
+        assert lake.rows("SELECT scenario FROM phase_energy WHERE scenario = 'asked'") == []
+
+    @pytest.mark.parametrize("degrees", [{}, {"dp": 2}, {"phase": "training"}])
+    def test_ranks_that_send_nothing_need_no_links(self, ask, lake, degrees):
+        net, time = ask("net_ms, time_ms", **self.work | degrees)
+        assert (net, self.fault in lake.faults("asked")) == (0, False)
+        assert time > 0
+
+    def test_an_operator_has_no_roof_either(self, ask):
+        where = "AND op = 'attn_all_reduce'"
+        assert ask("net_us, roof_us, bound", "operators", where, **self.work, tp=2) == (None, None, None)
+
+    def test_a_chip_alone_in_its_domain_needs_the_network_beyond_it(self, ask, lake):
+        """An all-reduce of two at 32 GB/s: 72 of 256 x 4096 values in BF16, each sent once, after two hops of 1 us."""
+        lake.rows("INSERT INTO topologies (hardware, domain_size, scaleout_gbps, latency_us) VALUES ('l40s', 1, 32, 1)")
+        try:
+            where = "AND op IN ('attn_all_reduce', 'mlp_all_reduce')"
+            times = ask("sum(net_us * layers)", "operators", where, **self.work, tp=2)
+            assert times == (pytest.approx(72 * (256 * 4096 * 2 / 32e3 + 2)),)
+            assert self.fault not in lake.faults("asked")
+        finally:
+            lake.rows("DELETE FROM topologies WHERE hardware = 'l40s'")
