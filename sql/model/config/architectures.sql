@@ -1,7 +1,8 @@
 -- One row per property in a model's config.json that cannot be read: it is not what config_fields
 -- allows, names a type of numbers or a way to quantise that no table has, or means layers without
--- operators here. The last where no list of the layers has the type of each: what such a list holds
--- is judged by _dimension_faults.
+-- operators here; or that is missing where others need it: the number of experts. Layers without
+-- operators where no list of the layers has the type of each: what such a list holds is judged by
+-- _dimension_faults.
 CREATE VIEW _config_faults AS
 WITH given AS (
     SELECT
@@ -17,7 +18,7 @@ WITH given AS (
 ),
 judged AS (
     SELECT
-        model, field, name, value, kind, least, most, words, form, word,
+        model, field, name, value, kind, least, most, words, form, word, numbers,
         coalesce(
             len(list_filter(numbers, lambda number: number BETWEEN least AND most)) = len(numbers),
             FALSE
@@ -96,6 +97,19 @@ SELECT
 FROM judged AS j
 LEFT JOIN _dtype_words AS d ON d.word = lower(j.word)
 WHERE j.field = 'dtype' AND j.form = 'VARCHAR' AND d.word IS NULL
+UNION ALL
+-- Else a model whose experts have a count of another name would be dense.
+SELECT
+    model, 'num_experts',
+    printf(
+        '%s and %s are given, and the number of experts under no name that is known',
+        any_value(name) FILTER (field = 'top_k'),
+        any_value(name) FILTER (field = 'moe_intermediate_size')
+    )
+FROM judged
+WHERE field = 'num_experts' OR field IN ('top_k', 'moe_intermediate_size') AND list_max(numbers) > 0
+GROUP BY model
+HAVING count(*) = 2 AND NOT bool_or(field = 'num_experts')
 UNION ALL
 SELECT
     model, 'quantization',

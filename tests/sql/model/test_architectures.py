@@ -140,6 +140,34 @@ def kv_heads(known, **more):
     return known(config | {"num_attention_heads": 8} | more, "num_kv_heads", "fault")
 
 
+def test_openpangu_s_own_names_are_known(known):
+    """openPangu-Ultra-MoE-718B: 61 layers of a latent attention, 58 with experts; as published 718 billion parameters, 39
+    active, without the embedding.
+
+    By hand: embeddings and head 2 x 153600 x 7680; an attention 7680 x 1536 + 1536 x 128 x 192 + 7680 x 576 +
+    512 x 128 x 256 + 128 x 128 x 7680 = 196.6 million; 3 dense MLPs of 3 x 7680 x 18432; 58 x (257 experts of
+    3 x 7680 x 2048 and a router of 7680 x 256), of which a token meets 9.
+    """
+    config = {
+        "model_type": "pangu_ultra_moe", "hidden_size": 7680, "intermediate_size": 18432, "num_hidden_layers": 61,
+        "moe_intermediate_size": 2048, "num_attention_heads": 128, "num_key_value_heads": 128, "num_dense_layers": 3,
+        "attention_q_lora_dim": 1536, "attention_kv_lora_dim": 512, "attention_qk_dim": 128, "attention_v_dim": 128,
+        "attention_qk_rope_dim": 64, "num_routed_experts": 256, "num_experts_per_tok": 8, "num_shared_experts": 1,
+        "vocab_size": 153600, "num_mtp_layers": 1,
+    }  # fmt: skip
+    sums = "(SELECT {} FROM parameters AS p WHERE p.model = architectures.model AND kind <> 'norm')"
+    attention, dense, mtp, total, active = known(
+        config, "attention", "first_dense_layers", "mtp_layers",
+        sums.format("sum(parameters)"), sums.format("sum(active_parameters)"),
+    )  # fmt: skip
+    expert = 3 * 7680 * 2048
+    latent = 7680 * 1536 + 1536 * 128 * 192 + 7680 * 576 + 512 * 128 * 256 + 128 * 128 * 7680
+    always = 2 * 153600 * 7680 + 61 * latent + 3 * 3 * 7680 * 18432 + 58 * 7680 * 256
+    assert (attention, dense, mtp) == ("mla", 3, 1)
+    assert (total, active) == (always + 58 * 257 * expert, always + 58 * 9 * expert)
+    assert [round((parameters - 153600 * 7680) / 1e9) for parameters in (total, active)] == [718, 39]
+
+
 def test_falcon_s_key_value_heads_count_in_a_new_decoder_alone(known):
     """As its modelling code in transformers: num_kv_heads if new_decoder_architecture or not multi_query, else 1."""
     falcon = {"model_type": "falcon", "num_kv_heads": 4}
@@ -336,6 +364,10 @@ def test_ratios_are_one_for_each_layer(lake, known, layers, ratios, mtp, kept, f
         ({"sliding_window": 8, "sliding_window_pattern": 0}, "sliding_window_pattern is 0: expected"),
         ({"first_k_dense_replace": -1}, "first_k_dense_replace is -1: expected"),
         ({"num_experts": 4, "num_experts_per_tok": 2}, "width of an expert is missing"),
+        (
+            EXPERTS | {"num_experts": None, "total_experts": 8},
+            "num_experts_per_tok and moe_intermediate_size are given, and the number of experts under no name",
+        ),
         ({"kv_lora_rank": 8}, "latent attention without"),
     ],
 )
