@@ -235,6 +235,10 @@ FULL, WINDOW = "full_attention", "sliding_attention"
         ({"ssm_cfg": {}}, r"ssm_cfg is \{\}: state space layers"),
         ({"conv_L_cache": 3}, "conv_L_cache is 3: convolution layers"),
         ({"lru_width": 64}, "lru_width is 64: recurrent layers"),
+        # Llama 3.2 Vision: these layers attend to the image's tokens and not to the text's.
+        ({"text_config": {"model_type": "mllama_text_model", "cross_attention_layers": [1, 3]}},
+         r"cross_attention_layers is \[1,3\]: cross attention layers have no operators here"),
+        ({"add_cross_attention": True}, "add_cross_attention is true: cross attention layers"),
         # Without a key, the type does, as its class has such layers by default.
         ({"model_type": "qwen3_next"}, "model_type qwen3_next: linear_attention has no operators here"),
         ({"text_config": {"model_type": "qwen3_5_text"}}, "model_type qwen3_5_text: linear_attention has no operators"),
@@ -257,7 +261,8 @@ def test_layers_without_operators_are_refused_and_never_costed_as_attention(know
         {"model_type": "qwen3_next", "full_attention_interval": 1},
         # MiniMax-M2 says so of each layer.
         {"model_type": "minimax_m2", "attn_type_list": [1, 1, 1, 1]},
-        {"attention_chunk_size": None, "linear_attn_config": None, "mamba_d_state": 0, "ssm_cfg": False},
+        {"attention_chunk_size": None, "linear_attn_config": None, "mamba_d_state": 0, "ssm_cfg": False,
+         "cross_attention_layers": [], "add_cross_attention": False},
         # DeepSeek-V4: the ratios say what the layers are.
         {"compress_ratios": [0, 0, 4, 128], "num_key_value_heads": 1, "sliding_window": 16, "qk_rope_head_dim": 8,
          "layer_types": [WINDOW, WINDOW, "compressed_sparse_attention", "heavily_compressed_attention"]},
@@ -267,6 +272,22 @@ def test_layers_without_operators_are_refused_and_never_costed_as_attention(know
 )  # fmt: skip
 def test_layers_of_attention_stay_without_a_fault(known, change):
     assert known(SMALL | change, "fault") == (None,)
+
+
+@pytest.mark.parametrize("kind", ["bert", "esm", "mpnet", "ernie", "xlm-roberta-xl", "megatron-bert"])
+def test_encoders_have_plain_mlps_and_see_both_ways(lake, known, kind):
+    found = known(SMALL | {"model_type": kind}, "gated_mlp", "is_encoder", "tied_embeddings", "model")
+    assert found[:3] == (False, True, True)
+    assert lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [found[3]]) == []
+
+
+def test_a_type_that_is_not_known_is_remarked_on(lake, known):
+    [model] = known(SMALL | {"model_type": "someformer"}, "model")
+    [(remark,)] = lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [model])
+    assert remark.startswith("model_type someformer is not known: taken for a decoder like Llama, whose MLPs have a")
+    for config in (SMALL, SMALL | {"model_type": "llama"}):
+        [model] = known(config, "model")
+        assert lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [model]) == []
 
 
 def test_no_published_model_has_a_fault(lake):
@@ -415,6 +436,8 @@ def test_groups_of_experts_may_be_as_published(known):
         ({"quantization_config": {"quant_method": "gptq", "bits": 3}}, 'quant_method "gptq" of 3 bits is not in'),
         ({"is_encoder_decoder": True}, "is_encoder_decoder is true: encoder layers have no operators here"),
         ({"model_type": "longcat_flash"}, "model_type longcat_flash: shortcut_connection has no operators here"),
+        # ALBERT: twelve layers, and the weights of one.
+        ({"model_type": "albert", "embedding_size": 16}, "model_type albert: shared_weights has no operators here"),
         # Each dimension is possible, all of them together are not: 3 x 10^4 layers x 10^6 x 10^7.
         ({"num_hidden_layers": 10**4, "hidden_size": 10**6, "head_dim": 1, "intermediate_size": 10**7},
          "parameters in all layers"),
