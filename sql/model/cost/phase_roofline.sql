@@ -11,7 +11,7 @@
 -- phase              VARCHAR  training, prefill or decode; of training the forward and backward
 --                             pass of a microbatch with its part of the optimizer's step
 -- hardware           VARCHAR  chip
--- batch              BIGINT   sequences of a replica
+-- batch              BIGINT   sequences of a replica that are in a stage at once
 -- seq_len            BIGINT   new tokens of each
 -- kv_len             BIGINT   cached tokens of each
 -- tp                 BIGINT   degree of tensor parallelism
@@ -48,7 +48,8 @@
 --                             other passes fill that of an engine
 -- step_ms            DOUBLE   training: all microbatches and that wait; else a pass through all
 --                             stages
--- chip_tokens_per_s  DOUBLE   new tokens per second and chip, the wait taken off
+-- chip_tokens_per_s  DOUBLE   new tokens per second and chip, the wait taken off; in inference with
+--                             a batch in every stage
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW phase_roofline AS
 SELECT

@@ -236,7 +236,7 @@ class TestPipeline:
             weights, kept = ask("weight_bytes, kv_bytes", "memory_per_gpu", **work, pp=pp)
             tables = 2 if pp == 1 else 1
             assert weights == pytest.approx(layers * 192_937_984 * 2 + tables * table, rel=2e-4)  # norms besides
-            assert kept == layers * 2 * 8 * 128 * 2 * 1024
+            assert kept == pp * layers * 2 * 8 * 128 * 2 * 1024  # a batch in every stage
             read, keys = ask("weight_bytes, kv_bytes", **work, pp=pp)
             assert read == pytest.approx(layers * 192_937_984 * 2 + table, rel=2e-4)
             assert keys == layers * 2 * 8 * 128 * 2 * 1024
@@ -248,10 +248,13 @@ class TestPipeline:
         assert ask("flop", "module_roofline", "AND module = 'layers.*.mlp.down_proj'", **work) == (0,)
 
     def test_the_last_stage_of_layers_that_take_turns_has_those_that_it_has(self, ask):
-        """gpt-oss-20b: 24 layers, windowed ones first, in 5 stages: of the last five three see all 4096 keys."""
+        """gpt-oss-20b: 24 layers, windowed ones first, in 5 stages: of the last five three see all 4096 keys.
+
+        They hold these of five batches, one in every stage.
+        """
         work = {"model": "gpt-oss-20b", "phase": "decode", "kv_len": 4095, "pp": 5}
         [kept] = ask("kv_bytes", "memory_per_gpu", **work)
-        assert kept == (3 * 4096 + 2 * 128) * 2 * 8 * 64 * 2
+        assert kept == 5 * (3 * 4096 + 2 * 128) * 2 * 8 * 64 * 2
 
     @pytest.mark.parametrize("degree", DEGREES)
     def test_a_degree_of_nothing_is_a_fault_and_no_error(self, beside_nothing, degree):
