@@ -4,10 +4,12 @@
 -- hardware         VARCHAR  chip of the table hardware; the key
 -- domain_size      BIGINT   chips that its links reach
 -- is_mesh          BOOLEAN  each link goes to one other chip; NULL: a switch joins them
--- scaleout_gbps    DOUBLE   network bandwidth of a chip beyond them, per direction, GB/s
+-- scaleout_gbps    DOUBLE   bandwidth of a chip beyond them, per direction, GB/s: of the network,
+--                           or of PCIe where a bridge joins two cards
 -- link_latency_us  DOUBLE   time of a hop over the links, µs; here as NCCL's tuning table has it
 --                           for NVLink and its low-latency protocol, for all vendors
--- latency_us       DOUBLE   time of a hop over that network, µs; here as the same has trees over it
+-- latency_us       DOUBLE   time of a hop beyond them, µs; here as the same has trees over the
+--                           network, or over PCIe
 -- source           VARCHAR  where the figures are from
 CREATE TABLE topologies (
     hardware VARCHAR PRIMARY KEY,

@@ -141,8 +141,9 @@ def kv_heads(known, **more):
 
 
 def test_openpangu_s_own_names_are_known(known):
-    """openPangu-Ultra-MoE-718B: 61 layers of a latent attention, 58 with experts; as published 718 billion parameters, 39
-    active, without the embedding.
+    """openPangu-Ultra-MoE-718B: 61 layers of a latent attention, 58 with experts.
+
+    As published 718 billion parameters, 39 of them active, both without the embedding.
 
     By hand: embeddings and head 2 x 153600 x 7680; an attention 7680 x 1536 + 1536 x 128 x 192 + 7680 x 576 +
     512 x 128 x 256 + 128 x 128 x 7680 = 196.6 million; 3 dense MLPs of 3 x 7680 x 18432; 58 x (257 experts of

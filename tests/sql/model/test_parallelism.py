@@ -320,6 +320,19 @@ class TestScales:
         assert lake.rows("SELECT weight_scale_bytes FROM architectures WHERE model = $1", [name]) == [(scales,)]
 
 
+class TestBridges:
+    """Cards of which a bridge joins two, 300 GB/s per direction: more than two send over PCIe."""
+
+    @pytest.mark.parametrize(("card", "pcie"), [("a100_pcie_80gb", 32e9), ("h100_pcie", 64e9), ("h100_nvl", 64e9)])
+    def test_four_cards_are_two_pairs(self, ask, card, pcie):
+        """An all-reduce of 256 x 4096 values in BF16: half of them are summed over PCIe, there and back, in 2 hops."""
+        work = {"model": "qwen3-8b", "phase": "prefill", "batch": 2, "seq_len": 128, "hardware": card}
+        values, where = 256 * 4096 * 2, "AND op = 'attn_all_reduce'"
+        pair, four = (ask("net_us", "operators", where, **work, tp=tp)[0] for tp in (2, 4))
+        assert pair == pytest.approx(values / 300e9 * 1e6 + 2 * 0.6)
+        assert four == pytest.approx(values / 2 / pcie * 1e6 + 2 * 1)
+
+
 class TestUnknownLinks:
     """An L40S, whose row has no link_gbps: what is sent takes an unknown time, and never none."""
 
