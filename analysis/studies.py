@@ -99,6 +99,7 @@ def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     connection.execute(f"CREATE TABLE {SCHEMA}.phase_roofline AS SELECT * FROM {passes} WHERE {_SCENARIOS}")
     connection.execute(f"CREATE TABLE {SCHEMA}._report_types AS SELECT * FROM {of('_report_types')}")
     _check_peaks(connection)
+    _check_links(connection)
     resting = {name for name in _DERIVED if passes in modules.sources(of(name))}
     _compute(connection, _between("phase_roofline", resting))
     for name in resting:
@@ -140,6 +141,20 @@ def _check_peaks(connection: duckdb.DuckDBPyConnection) -> None:
         raise UsageError(
             f"{chip}: its peak in {types or 'a type of the model'} is not known; known: {known or 'none'}. "
             "Other types: --weight-dtype, --activation-dtype. A row of lookup/hardware.csv in the lake adds peaks."
+        )
+
+
+def _check_links(connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse chips without a bandwidth of the links that the anchor sends over."""
+    unknown = connection.execute(
+        f"SELECT hardware, tp, ep, dp, pp FROM {SCHEMA}.phase_roofline "
+        "WHERE study IN ('report anchor', 'report chips') AND net_bytes > 0 AND net_ms IS NULL ORDER BY ALL LIMIT 1"
+    ).fetchall()
+    for chip, *degrees in unknown:
+        layout = ", ".join(f"{name} {degree}" for name, degree in zip(("tp", "ep", "dp", "pp"), degrees, strict=True))
+        raise UsageError(
+            f"{chip}: the bandwidth of its links is not known, and with {layout} its ranks send to each other. "
+            "A row of lookup/hardware.csv in the lake adds it as link_gbps."
         )
 
 

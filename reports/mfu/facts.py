@@ -156,7 +156,8 @@ def _summary(found: dict[str, Any]) -> str:
         bound = "memory" if work["memory_us"] > work["compute_us"] else "compute"
         parts.append(f"bound by {bound}, {work['roofline_us'] / 1000:.4g} ms at best")
     parts.append(serving["hardware"] or "no hardware")
-    parts.append(" ".join(f"{key} {serving[key]}" for key in ("tp", "ep", "dp")))
+    degrees = ("tp", "ep", "dp", *(("pp",) if serving["pp"] > 1 else ()))
+    parts.append(" ".join(f"{key} {serving[key]}" for key in degrees))
     return " | ".join(parts)
 
 

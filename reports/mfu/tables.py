@@ -164,8 +164,9 @@ def _layers(found: dict[str, Any]) -> Iterator[Part]:
         whole = kind["flop"] or 1
         many = "layer" if kind["layers"] == 1 else "layers"
         yield f"# Layer {kind['layer_kind']}: {kind['layers']} {many}"
+        one = sum(row["flop"] for row in kind["operators"])
         yield (
-            f"{flop_text(kind['flop'])} each: attention {100 * kind['attention_flop'] / whole:.1f} %, "
+            f"{flop_text(one)} of a replica each: attention {100 * kind['attention_flop'] / whole:.1f} %, "
             f"MLP and experts {100 * kind['mlp_flop'] / whole:.1f} %; {flop_text(kind['flop_rank'])} and "
             f"{bytes_text(kind['bytes'])} of a rank"
         )

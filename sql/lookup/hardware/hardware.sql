@@ -24,7 +24,8 @@
 -- vector_fp32_tflops  DOUBLE   peak outside the matrix units in FP32, TFLOP/s
 -- hbm_gbps            DOUBLE   memory bandwidth, GB/s
 -- hbm_gb              DOUBLE   memory, GB
--- link_gbps           DOUBLE   scale-up link bandwidth per direction, GB/s
+-- link_gbps           DOUBLE   scale-up link bandwidth per direction, GB/s; NULL: unknown, so that
+--                              what ranks send has no time
 -- tdp_w               DOUBLE   board power, W
 -- source              VARCHAR  document the figures come from; for a lake's own rows the one they
 --                              give, or NULL

@@ -1,9 +1,11 @@
--- One row per model_type whose config.json files omit properties: their values.
+-- One row per known model_type of config.json files, with the values of properties that such files
+-- omit. A model of another type is assumed to omit none, with a remark.
 --
 -- model_type                VARCHAR  the key
 -- gated_mlp                 BOOLEAN  the MLP has a gate; NULL: it has
 -- qk_norm                   BOOLEAN  queries and keys are normalised; NULL: they are not
 -- qkv_bias                  BOOLEAN  the attention's projections have biases; NULL: they do not
+-- attention_gate            BOOLEAN  a product with the token gates its result; NULL: there is none
 -- tied_embeddings           BOOLEAN  the head is the embedding; NULL: it is not
 -- moe_in_intermediate_size  BOOLEAN  intermediate_size is that of an expert
 -- gate_in_intermediate_size BOOLEAN  intermediate_size is twice the width: it counts the gate too
@@ -18,6 +20,7 @@ CREATE TABLE model_types (
     gated_mlp BOOLEAN,
     qk_norm BOOLEAN,
     qkv_bias BOOLEAN,
+    attention_gate BOOLEAN,
     tied_embeddings BOOLEAN,
     moe_in_intermediate_size BOOLEAN,
     gate_in_intermediate_size BOOLEAN,

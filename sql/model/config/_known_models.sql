@@ -73,6 +73,7 @@ typed AS (
         TRY_CAST(fields['tied_embeddings'] AS BOOLEAN) AS tied_embeddings,
         TRY_CAST(fields['qk_norm'] AS BOOLEAN) AS qk_norm,
         TRY_CAST(fields['qkv_bias'] AS BOOLEAN) AS qkv_bias,
+        TRY_CAST(fields['attention_gate'] AS BOOLEAN) AS attention_gate,
         TRY_CAST(fields['max_positions'] AS BIGINT) AS max_positions,
         lower(fields['dtype'] ->> '$') AS dtype,
         TRY_CAST(fields['quantization'] -> 'weight_block_size' AS BIGINT[]) AS block_sides,
@@ -160,6 +161,7 @@ SELECT
     coalesce(t.tied_embeddings, types.tied_embeddings) AS tied_embeddings,
     coalesce(t.qk_norm, types.qk_norm) AS qk_norm,
     coalesce(t.qkv_bias, types.qkv_bias) AS qkv_bias,
+    coalesce(t.attention_gate, types.attention_gate) AS attention_gate,
     types.is_encoder AND is_decoder IS NOT TRUE AS is_encoder,
     max_positions,
     coalesce(q.weight_dtype, plain.dtype) AS weight_dtype,
@@ -220,6 +222,7 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- tied_embeddings           BOOLEAN    the head is the embedding
 -- qk_norm                   BOOLEAN    queries and keys are normalised
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
+-- attention_gate            BOOLEAN    its result is gated by a product with the token
 -- is_encoder                BOOLEAN    tokens see those after them too
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
@@ -269,6 +272,7 @@ completed AS (
             coalesce(tied_embeddings, FALSE) AS tied_embeddings,
             coalesce(qk_norm, FALSE) AS qk_norm,
             coalesce(qkv_bias, FALSE) AS qkv_bias,
+            coalesce(attention_gate, FALSE) AS attention_gate,
             coalesce(is_encoder, FALSE) AS is_encoder,
             coalesce(weight_dtype, 'bf16') AS weight_dtype
         ),

@@ -46,6 +46,7 @@
 -- tied_embeddings           BOOLEAN    the head is the embedding
 -- qk_norm                   BOOLEAN    queries and keys are normalised
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
+-- attention_gate            BOOLEAN    its result is gated by a product with the token
 -- is_encoder                BOOLEAN    tokens see those after them too
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published

@@ -1,7 +1,8 @@
 -- One row per property in a model's config.json that cannot be read: its value is not one that
 -- config_fields allows, it names a number type or a quantisation method that no table has, or it
--- means layers without operators here. The last applies only without a list of the layers' types,
--- which _dimension_faults checks.
+-- means layers without operators here; or that is missing although others need it: the number of
+-- experts. Layers without operators are only sought where no list gives the layers' types; such
+-- lists are checked by _dimension_faults.
 CREATE VIEW _config_faults AS
 WITH given AS (
     SELECT
@@ -17,7 +18,7 @@ WITH given AS (
 ),
 judged AS (
     SELECT
-        model, field, name, value, kind, least, most, words, form, word,
+        model, field, name, value, kind, least, most, words, form, word, numbers,
         coalesce(
             len(list_filter(numbers, lambda number: number BETWEEN least AND most)) = len(numbers),
             FALSE
@@ -96,6 +97,19 @@ SELECT
 FROM judged AS j
 LEFT JOIN _dtype_words AS d ON d.word = lower(j.word)
 WHERE j.field = 'dtype' AND j.form = 'VARCHAR' AND d.word IS NULL
+UNION ALL
+-- Else a model whose experts have a count of another name would be dense.
+SELECT
+    model, 'num_experts',
+    printf(
+        '%s and %s are given, and the number of experts under no name that is known',
+        any_value(name) FILTER (field = 'top_k'),
+        any_value(name) FILTER (field = 'moe_intermediate_size')
+    )
+FROM judged
+WHERE field = 'num_experts' OR field IN ('top_k', 'moe_intermediate_size') AND list_max(numbers) > 0
+GROUP BY model
+HAVING count(*) = 2 AND NOT bool_or(field = 'num_experts')
 UNION ALL
 SELECT
     model, 'quantization',
@@ -231,6 +245,7 @@ WHERE num_layers * layer_size > 1e15;
 -- tied_embeddings           BOOLEAN    the head is the embedding
 -- qk_norm                   BOOLEAN    queries and keys are normalised
 -- qkv_bias                  BOOLEAN    the attention's projections have biases
+-- attention_gate            BOOLEAN    its result is gated by a product with the token
 -- is_encoder                BOOLEAN    tokens see those after them too
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
@@ -279,9 +294,9 @@ SELECT
     first_dense_layers, moe_layer_step, moe_layer_offset, dense_layers,
     index_heads, index_head_dim, index_top_k, nullif(sliding_window, 0) AS sliding_window,
     full_every, layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
-    tied_embeddings, qk_norm, qkv_bias, is_encoder, max_positions, weight_dtype, expert_dtype,
-    unquantized_dtype, gemm_dtype, weight_scale_bytes, published_active_b, published_total_b,
-    source, source_revision,
+    tied_embeddings, qk_norm, qkv_bias, attention_gate, is_encoder, max_positions, weight_dtype,
+    expert_dtype, unquantized_dtype, gemm_dtype, weight_scale_bytes, published_active_b,
+    published_total_b, source, source_revision,
     CASE
         WHEN unusable IS NOT NULL THEN unusable
         WHEN num_layers IS NULL THEN 'the number of layers is missing'

@@ -44,6 +44,7 @@ SELECT
         -- Queries computed directly from the hidden state.
         'query': num_heads
             * coalesce(plain_head, CASE WHEN q_lora_rank IS NULL THEN latent_head END),
+        'query_gate': CASE WHEN attention_gate THEN num_heads * plain_head END,
         'keys': num_kv_heads * plain_head,
         'head_norm': CASE WHEN qk_norm THEN plain_head END,
         'query_rank': CASE WHEN plain_head IS NULL THEN q_lora_rank END,

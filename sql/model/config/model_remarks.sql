@@ -1,4 +1,5 @@
--- One row per model and field of its config.json that was repaired, or that its costs leave out.
+-- One row per model and property of its config.json that was repaired, that its costs leave out, or
+-- that they assume.
 --
 -- key: model, remark
 --
@@ -26,6 +27,19 @@ WITH unknown AS (
         )
 )
 SELECT model, remark FROM architectures WHERE remark IS NOT NULL
+UNION ALL
+SELECT
+    model,
+    printf(
+        concat(
+            'model_type %s is not known: taken for a decoder like Llama, whose MLPs have a gate, ',
+            'in all that the file leaves unsaid'
+        ),
+        left(model_type, 60)
+    )
+FROM architectures
+ANTI JOIN model_types USING (model_type)
+WHERE source = 'config.json' AND model_type IS NOT NULL
 UNION ALL
 SELECT
     model,

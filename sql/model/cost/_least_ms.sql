@@ -1,4 +1,7 @@
 -- Least time of rows of phase_roofline and module_roofline, ms: the longest of the three, were they
--- to overlap perfectly. Without a peak for the type there is no time, and nothing to compare.
+-- to overlap perfectly. Where one of them is unknown there is no time, and nothing to compare.
 CREATE MACRO _least_ms(t) AS
-    CASE WHEN t.compute_ms IS NOT NULL THEN greatest(t.compute_ms, t.hbm_ms, t.net_ms) END;
+    CASE
+        WHEN t.compute_ms + t.hbm_ms + t.net_ms IS NOT NULL
+            THEN greatest(t.compute_ms, t.hbm_ms, t.net_ms)
+    END;

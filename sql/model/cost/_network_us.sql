@@ -1,5 +1,5 @@
 -- Time in µs in which a rank sends so many bytes in a collective of a group of ranks, of which near
--- ones are within a domain.
+-- ones are within a domain. NULL if the bandwidth that it needs is unknown.
 --
 -- There its links carry them; beyond, the slower of links and network counts. An all-reduce sums up
 -- within the domains first, each rank a part. Of the copies of a token that go to experts only
@@ -11,16 +11,16 @@ CREATE MACRO _network_us(
 ) AS CASE
     WHEN ranks <= near
         THEN sent / link_gbps / 1e3 + link_us * CASE collective WHEN 'all_reduce' THEN 2 ELSE 1 END
+    WHEN collective IN ('ring', 'send') THEN sent / scaleout_gbps / 1e3 + scaleout_us
+    WHEN near > 1 AND link_gbps IS NULL THEN NULL
     ELSE greatest(
         sent / link_gbps * CASE
             WHEN collective = 'all_reduce' THEN ranks / (ranks - 1) * (near - 1) / near
-            WHEN collective IN ('ring', 'send') THEN 0
             WHEN copied_share < 1 THEN 1
             ELSE (near - 1) / (ranks - 1)
         END,
         sent / scaleout_gbps * CASE
             WHEN collective = 'all_reduce' THEN (ranks - near) / (ranks - 1) / near
-            WHEN collective IN ('ring', 'send') THEN 1
             ELSE (ranks - near) / (ranks - 1) * copied_share
         END
     ) / 1e3 + scaleout_us * CASE collective

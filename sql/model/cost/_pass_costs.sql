@@ -30,10 +30,11 @@ JOIN _optimizer_steps USING (scenario_no);
 -- compute_ms         DOUBLE   minimum time of matrix units or vector units, the larger
 -- peak_ms            DOUBLE   time of the FLOP at the peak
 -- hbm_ms             DOUBLE   minimum time of the memory
--- net_ms             DOUBLE   minimum time of the network
+-- net_ms             DOUBLE   minimum time of the network; NULL if its bandwidth is unknown
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- slot_ms            DOUBLE   the largest of the three, without what is done once a training step
--- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker
+-- time_ms            DOUBLE   the largest of the three: with perfect overlap no pass is quicker;
+--                             NULL if one of them is unknown, as serial_ms
 -- hbm_bytes          DOUBLE   the sum of the four
 -- intensity_weights  DOUBLE   FLOP per byte of weights
 -- intensity          DOUBLE   FLOP per byte of memory

@@ -1,5 +1,6 @@
 -- What layers of one pipeline stage cost together, of rows of _operator_rows: sums, and times in
--- ms. Without a peak for a type there is no time of the matrix units, and none that it is part of.
+-- ms. Without a peak for a type there is no time of the matrix units, without the bandwidth of the
+-- links none of the network, and neither has a time that it is part of.
 CREATE MACRO _stage_sums(o) AS {
     'tokens': any_value(o.tokens),
     'flop': sum(o.stage_layers * o.flop_rank),
@@ -16,9 +17,14 @@ CREATE MACRO _stage_sums(o) AS {
     END,
     'peak_ms': sum(o.stage_layers * o.flop_rank / o.peak_tflops) / 1e9,
     'hbm_ms': sum(o.stage_layers * o.hbm_us) / 1e3,
-    'net_ms': sum(o.stage_layers * o.net_us) / 1e3,
+    'net_ms': CASE
+        WHEN NOT bool_or(o.net_bytes > 0 AND o.net_us IS NULL)
+            THEN sum(o.stage_layers * o.net_us) / 1e3
+    END,
     'serial_ms': CASE
-        WHEN NOT bool_or(o.flop_rank > 0 AND o.peak_tflops IS NULL)
+        WHEN NOT bool_or(
+            o.flop_rank > 0 AND o.peak_tflops IS NULL OR o.net_bytes > 0 AND o.net_us IS NULL
+        )
             THEN sum(
                 CASE WHEN o.hidden THEN 0 ELSE o.stage_layers END
                 * greatest(o.flop_us, o.vector_us, o.hbm_us, o.net_us)

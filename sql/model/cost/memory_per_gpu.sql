@@ -2,7 +2,7 @@
 --
 -- Training keeps gradients in FP32 and Adam's two moments and master weights; replicas and
 -- context-parallel ranks shard them, and weights, by the ZeRO stage. A stage has as many
--- microbatches in flight as there are stages.
+-- microbatches in flight as there are stages, and in inference the caches of as many batches.
 CREATE VIEW _resident_bytes AS
 WITH summed AS (
     SELECT
@@ -22,7 +22,8 @@ WITH summed AS (
 ),
 held AS (
     SELECT
-        s.*, q.trains, q.request_count, CASE WHEN q.trains THEN zero_stage ELSE 0 END AS zero_stage,
+        s.* EXCLUDE (kv_bytes), s.kv_bytes * q.pp AS kv_bytes, q.trains, q.request_count,
+        CASE WHEN q.trains THEN zero_stage ELSE 0 END AS zero_stage,
         q.dp * q.cp AS replicas, greatest(q.dp * q.cp * q.tp / q.ep, 1) AS expert_replicas,
         parameters + expert_parameters AS held_parameters,
         -- The part left on a rank if ranks that hold the same ones shard them.
@@ -54,7 +55,9 @@ FROM held;
 
 -- One row per scenario: what is resident on a chip, and whether it fits.
 --
--- The chip is a rank of the busiest pipeline stage. GB are decimal; the runtime's own memory is
+-- The chip is a rank of the busiest pipeline stage. While one batch is in a stage, others are in
+-- the other stages, as chip_tokens_per_s of phase_roofline assumes: for each of its layers a stage
+-- holds the cache of as many batches as there are stages. GB are decimal; the runtime's memory is
 -- left out.
 --
 -- key: scenario
@@ -66,7 +69,7 @@ FROM held;
 -- model               VARCHAR  model
 -- phase               VARCHAR  training, prefill or decode
 -- hardware            VARCHAR  chip
--- batch               BIGINT   sequences of a replica
+-- batch               BIGINT   sequences of a replica that are in a stage at once
 -- seq_len             BIGINT   new tokens of a sequence
 -- kv_len              BIGINT   cached tokens of a sequence
 -- tp                  BIGINT   degree of tensor parallelism
@@ -77,15 +80,15 @@ FROM held;
 -- other_weight_bytes  DOUBLE   weights without routed experts
 -- expert_bytes        DOUBLE   weights of routed experts
 -- weight_bytes        DOUBLE   both
--- kv_bytes            DOUBLE   KV cache after the pass; 0 in training
+-- kv_bytes            DOUBLE   KV cache of all batches after the pass; 0 in training
 -- gradient_bytes      DOUBLE   gradients; only in training, like the next two
 -- optimizer_bytes     DOUBLE   moments and master weights
 -- activation_bytes    DOUBLE   activations saved for the backward pass
 -- total_bytes         DOUBLE   the sum of all
--- sequence_bytes      DOUBLE   bytes that one more sequence adds
+-- sequence_bytes      DOUBLE   bytes that one more sequence in each batch adds
 -- budget_bytes        DOUBLE   memory of the chip
 -- fits                BOOLEAN  the total is within the budget
--- max_batch           BIGINT   most sequences of a replica that fit; 0 if not even the weights do
+-- max_batch           BIGINT   the largest batch that fits; 0 if not even the weights do
 CREATE VIEW memory_per_gpu AS
 WITH held AS (
     SELECT

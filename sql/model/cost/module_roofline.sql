@@ -79,8 +79,9 @@ FROM _module_sums AS c;
 -- intensity_total    DOUBLE   FLOP per byte of memory and network
 -- compute_ms         DOUBLE   minimum time of matrix units or vector units, the larger
 -- hbm_ms             DOUBLE   minimum time of the memory
--- net_ms             DOUBLE   minimum time of the network
--- time_ms            DOUBLE   the largest of the three: the bound with perfect overlap
+-- net_ms             DOUBLE   minimum time of the network; NULL if its bandwidth is unknown
+-- time_ms            DOUBLE   the largest of the three: the bound with perfect overlap; NULL if one
+--                             of them is unknown, as serial_ms
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s

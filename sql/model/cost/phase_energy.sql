@@ -1,6 +1,6 @@
--- One row per scenario whose chip's board power is known: power and energy of a pass by the linear
--- model of power_profiles: idle power, plus the rest of the board power weighted by the shares of
--- the pass that matrix units, memory and links are busy, capped at all of it.
+-- One row per scenario with a time whose chip's board power is known: power and energy of a pass by
+-- the linear model of power_profiles: idle power, plus the rest of the board power weighted by the
+-- shares of the pass that matrix units, memory and links are busy, capped at all of it.
 --
 -- key: scenario
 --
@@ -29,6 +29,7 @@ WITH busy AS (
     JOIN hardware AS h ON h.hardware = p.hardware AND h.tdp_w IS NOT NULL
     LEFT JOIN power_profiles AS own ON own.hardware = p.hardware
     LEFT JOIN power_profiles AS other ON other.hardware = 'any'
+    WHERE p.time_ms IS NOT NULL
 ),
 drawn AS (
     SELECT

@@ -11,7 +11,7 @@
 -- phase              VARCHAR  training, prefill or decode; for training, the forward and backward
 --                             pass of a microbatch with its part of the optimizer's step
 -- hardware           VARCHAR  chip
--- batch              BIGINT   sequences of a replica
+-- batch              BIGINT   sequences of a replica that are in a stage at once
 -- seq_len            BIGINT   new tokens of each
 -- kv_len             BIGINT   cached tokens of each
 -- tp                 BIGINT   degree of tensor parallelism
@@ -34,8 +34,9 @@
 -- intensity_total    DOUBLE   FLOP per byte of memory and network
 -- compute_ms         DOUBLE   minimum time of matrix units or vector units, the larger
 -- hbm_ms             DOUBLE   minimum time of the memory
--- net_ms             DOUBLE   minimum time of the network
--- time_ms            DOUBLE   the largest of the three: the bound with perfect overlap
+-- net_ms             DOUBLE   minimum time of the network; NULL if its bandwidth is unknown
+-- time_ms            DOUBLE   the largest of the three: the bound with perfect overlap; NULL if one
+--                             of them is unknown, as serial_ms
 -- serial_ms          DOUBLE   one operator after the other, each as long as its slowest resource
 -- mfu                DOUBLE   time at the peak over time_ms, a fraction
 -- effective_tflops   DOUBLE   FLOP over compute_ms, TFLOP/s
@@ -47,7 +48,8 @@
 --                             an engine, other passes fill them
 -- step_ms            DOUBLE   training: all microbatches and that wait; else a pass through all
 --                             stages
--- chip_tokens_per_s  DOUBLE   new tokens per second and chip, including the wait
+-- chip_tokens_per_s  DOUBLE   new tokens per second and chip, including the wait; in inference with
+--                             a batch in every stage
 -- bound              VARCHAR  compute, memory or network: the largest time, in this order on a tie
 CREATE VIEW phase_roofline AS
 SELECT

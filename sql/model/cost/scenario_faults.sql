@@ -58,6 +58,16 @@ WITH checked AS (
                 WHEN h.hardware IS NOT NULL AND s.formulas = 'physical'
                     AND (q.gemm_tflops IS NULL OR q.core_tflops IS NULL OR q.head_tflops IS NULL)
                     THEN 'no peak of the chip is known for a type'
+            END,
+            CASE
+                WHEN h.hardware IS NOT NULL AND s.formulas = 'physical'
+                    AND (
+                        greatest(s.tp, s.ep, s.pp, s.cp) > 1
+                        OR s.phase = 'training' AND s.dp > 1
+                    )
+                    AND q.link_gbps IS NULL
+                    AND (q.scaleout_gbps IS NULL OR coalesce(q.domain_size, 2) > 1)
+                    THEN 'no bandwidth of the chip''s links is known'
             END
         ]) AS fault
     FROM _scenario_rows AS s

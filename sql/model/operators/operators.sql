@@ -51,8 +51,8 @@ CREATE MACRO _shape_text(row_count, instances, width, elements) AS
 -- flop_us           DOUBLE   minimum time of the matrix units, µs
 -- vector_us         DOUBLE   minimum time of the vector units, µs
 -- hbm_us            DOUBLE   minimum time of the memory, µs
--- net_us            DOUBLE   minimum time of the network, µs
--- roof_us           DOUBLE   the longest of these, µs: no kernel is faster
+-- net_us            DOUBLE   minimum time of the network, µs; NULL if its bandwidth is unknown
+-- roof_us           DOUBLE   the longest of these, µs: no kernel is faster; NULL if one is unknown
 -- intensity         DOUBLE   FLOP per byte of memory
 -- bound             VARCHAR  compute, memory or network: which of them is the longest
 CREATE VIEW operators AS
@@ -76,11 +76,14 @@ SELECT
     CASE WHEN hidden THEN alone_bytes END AS alone_bytes, kv_bytes,
     temporary_bytes, net_bytes, split AS split_rule, split_factor, dtype, peak_tflops,
     flop_us, vector_us, hbm_us, net_us,
-    greatest(flop_us, vector_us, hbm_us, net_us) AS roof_us,
+    CASE
+        WHEN hbm_us IS NOT NULL AND net_us IS NOT NULL AND (flop_rank = 0 OR flop_us IS NOT NULL)
+            THEN greatest(flop_us, vector_us, hbm_us, net_us)
+    END AS roof_us,
     flop_rank / nullif(weight_bytes + activation_bytes + kv_bytes + temporary_bytes, 0)
         AS intensity,
     CASE
-        WHEN hbm_us IS NULL THEN NULL
+        WHEN roof_us IS NULL THEN NULL
         WHEN net_us > greatest(flop_us, vector_us, hbm_us) THEN 'network'
         WHEN greatest(flop_us, vector_us) >= hbm_us THEN 'compute'
         ELSE 'memory'

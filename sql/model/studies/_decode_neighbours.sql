@@ -54,6 +54,7 @@ WITH swept AS (
     LEFT JOIN element_sizes AS weights
         ON weights.dtype = coalesce(s.weight_dtype, a.weight_dtype)
     WHERE p.phase = 'decode' AND p.study IS NOT NULL AND p.hbm_ms > 0
+        AND p.time_ms IS NOT NULL
 )
 SELECT
     study, formulas, execution, model, hardware, kv_len, tp, ep, pp, kv_dtype, top_k, hidden_scale,

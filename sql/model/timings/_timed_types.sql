@@ -3,9 +3,9 @@
 -- request      VARCHAR  scenario
 -- dtype        VARCHAR  type of the products
 -- peak_tflops  DOUBLE   the chip's peak in it; NULL if it is not known
--- flop_rank    DOUBLE   their FLOP on one rank, all layers
+-- flop_rank    DOUBLE   their FLOP on one rank, in all layers of a pipeline stage
 CREATE VIEW _timed_types AS
-SELECT request, dtype, peak_tflops, sum(layers * flop_rank) AS flop_rank
-FROM timing_operators
+SELECT request, dtype, peak_tflops, sum(layers * flop_rank / stages) AS flop_rank
+FROM timing_template
 WHERE flop > 0
 GROUP BY request, dtype, peak_tflops;

@@ -307,6 +307,24 @@ def test_replicas_count_in_the_share_of_all_gpus(ask):
     assert one["cluster_mfu_pct"] == two["cluster_mfu_pct"] == pytest.approx(one["mfu_pct"])
 
 
+def test_a_stage_of_a_pipeline_has_its_part_of_the_layers_everywhere(lake, ask):
+    """Llama 3 70B on 2 x 2 x 4 GPUs: by hand a layer, whose FLOP of a replica its operators add up to.
+
+    16 rows of 8192 x (2 x 8192 + 2 x 1024) + 3 x 8192 x 28672, and 64 heads of 128 against 2001 keys: 28.43 GFLOP.
+    """
+    question = {"model": "llama-3-70b", "batch": 16, "kv_len": 2000, "tp": 2, "dp": 2, "pp": 4, "hardware": "h100"}
+    layer = 2 * 16 * (8192 * (2 * 8192 + 2 * 1024) + 3 * 8192 * 28672) + 4 * 16 * 2001 * 64 * 128
+    found = ask(**question)
+    replica = 80 * layer + 2 * 16 * 8192 * 128_256
+    [computed] = found["types"]
+    assert computed["flop_rank"] == pytest.approx(found["forward_pass"]["flop_rank"]) == pytest.approx(replica / 2 / 4)
+    assert sum(row["flop"] for row in found["layer_kinds"][0]["operators"]) == layer
+    assert found["summary"].endswith("tp 2 ep 1 dp 2 pp 4")
+    text = lake.mfu(question.pop("model"), format="markdown", **question)
+    assert "28.430 GFLOP of a replica each: attention" in text
+    assert "288.498 GFLOP of a rank, peak 989 TFLOP/s" in text
+
+
 def test_replicas_are_as_many_as_the_experts_need_where_none_are_said(ask):
     """EP over TP, as of `ask`: eight ranks share the experts, and two of them, or none, a token."""
     question = {"model": "deepseek-v3", "kv_len": 1024, "ep": 8, "hardware": "h200", "measured_ms": 50.0}

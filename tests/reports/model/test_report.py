@@ -555,6 +555,8 @@ def test_a_second_report_or_sweep_takes_the_place_of_the_first(tmp_path):
         ({"hardware": "h200", "colour": "red"}, "colour"),
         ({"hardware": "v100_sxm2_16gb"}, "its peak in bf16 is not known; known: fp16, fp32"),
         ({"hardware": ["h200", "mi308x"]}, "mi308x: its peak in .* known: none"),
+        ({"hardware": ["h200", "l40s"], "tp": 2}, "l40s: the bandwidth of its links is not known, and with tp 2, ep 1"),
+        ({"hardware": "l40s", "dp": 2}, "l40s: the bandwidth of its links is not known, and with tp 1, ep 1, dp 2"),
     ],
 )
 def test_what_cannot_be_asked_is_said(lake, words, said):

@@ -140,6 +140,35 @@ def kv_heads(known, **more):
     return known(config | {"num_attention_heads": 8} | more, "num_kv_heads", "fault")
 
 
+def test_openpangu_s_own_names_are_known(known):
+    """openPangu-Ultra-MoE-718B: 61 layers of a latent attention, 58 with experts.
+
+    As published 718 billion parameters, 39 of them active, both without the embedding.
+
+    By hand: embeddings and head 2 x 153600 x 7680; an attention 7680 x 1536 + 1536 x 128 x 192 + 7680 x 576 +
+    512 x 128 x 256 + 128 x 128 x 7680 = 196.6 million; 3 dense MLPs of 3 x 7680 x 18432; 58 x (257 experts of
+    3 x 7680 x 2048 and a router of 7680 x 256), of which a token meets 9.
+    """
+    config = {
+        "model_type": "pangu_ultra_moe", "hidden_size": 7680, "intermediate_size": 18432, "num_hidden_layers": 61,
+        "moe_intermediate_size": 2048, "num_attention_heads": 128, "num_key_value_heads": 128, "num_dense_layers": 3,
+        "attention_q_lora_dim": 1536, "attention_kv_lora_dim": 512, "attention_qk_dim": 128, "attention_v_dim": 128,
+        "attention_qk_rope_dim": 64, "num_routed_experts": 256, "num_experts_per_tok": 8, "num_shared_experts": 1,
+        "vocab_size": 153600, "num_mtp_layers": 1,
+    }  # fmt: skip
+    sums = "(SELECT {} FROM parameters AS p WHERE p.model = architectures.model AND kind <> 'norm')"
+    attention, dense, mtp, total, active = known(
+        config, "attention", "first_dense_layers", "mtp_layers",
+        sums.format("sum(parameters)"), sums.format("sum(active_parameters)"),
+    )  # fmt: skip
+    expert = 3 * 7680 * 2048
+    latent = 7680 * 1536 + 1536 * 128 * 192 + 7680 * 576 + 512 * 128 * 256 + 128 * 128 * 7680
+    always = 2 * 153600 * 7680 + 61 * latent + 3 * 3 * 7680 * 18432 + 58 * 7680 * 256
+    assert (attention, dense, mtp) == ("mla", 3, 1)
+    assert (total, active) == (always + 58 * 257 * expert, always + 58 * 9 * expert)
+    assert [round((parameters - 153600 * 7680) / 1e9) for parameters in (total, active)] == [718, 39]
+
+
 def test_falcon_s_key_value_heads_count_in_a_new_decoder_alone(known):
     """As its modelling code in transformers: num_kv_heads if new_decoder_architecture or not multi_query, else 1."""
     falcon = {"model_type": "falcon", "num_kv_heads": 4}
@@ -207,6 +236,10 @@ FULL, WINDOW = "full_attention", "sliding_attention"
         ({"ssm_cfg": {}}, r"ssm_cfg is \{\}: state space layers"),
         ({"conv_L_cache": 3}, "conv_L_cache is 3: convolution layers"),
         ({"lru_width": 64}, "lru_width is 64: recurrent layers"),
+        # Llama 3.2 Vision: these layers attend to the image's tokens and not to the text's.
+        ({"text_config": {"model_type": "mllama_text_model", "cross_attention_layers": [1, 3]}},
+         r"cross_attention_layers is \[1,3\]: cross attention layers have no operators here"),
+        ({"add_cross_attention": True}, "add_cross_attention is true: cross attention layers"),
         # Without a key, the type does, as its class has such layers by default.
         ({"model_type": "qwen3_next"}, "model_type qwen3_next: linear_attention has no operators here"),
         ({"text_config": {"model_type": "qwen3_5_text"}}, "model_type qwen3_5_text: linear_attention has no operators"),
@@ -229,7 +262,8 @@ def test_layers_without_operators_are_refused_and_never_costed_as_attention(know
         {"model_type": "qwen3_next", "full_attention_interval": 1},
         # MiniMax-M2 says so of each layer.
         {"model_type": "minimax_m2", "attn_type_list": [1, 1, 1, 1]},
-        {"attention_chunk_size": None, "linear_attn_config": None, "mamba_d_state": 0, "ssm_cfg": False},
+        {"attention_chunk_size": None, "linear_attn_config": None, "mamba_d_state": 0, "ssm_cfg": False,
+         "cross_attention_layers": [], "add_cross_attention": False},
         # DeepSeek-V4: the ratios say what the layers are.
         {"compress_ratios": [0, 0, 4, 128], "num_key_value_heads": 1, "sliding_window": 16, "qk_rope_head_dim": 8,
          "layer_types": [WINDOW, WINDOW, "compressed_sparse_attention", "heavily_compressed_attention"]},
@@ -239,6 +273,22 @@ def test_layers_without_operators_are_refused_and_never_costed_as_attention(know
 )  # fmt: skip
 def test_layers_of_attention_stay_without_a_fault(known, change):
     assert known(SMALL | change, "fault") == (None,)
+
+
+@pytest.mark.parametrize("kind", ["bert", "esm", "mpnet", "ernie", "xlm-roberta-xl", "megatron-bert"])
+def test_encoders_have_plain_mlps_and_see_both_ways(lake, known, kind):
+    found = known(SMALL | {"model_type": kind}, "gated_mlp", "is_encoder", "tied_embeddings", "model")
+    assert found[:3] == (False, True, True)
+    assert lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [found[3]]) == []
+
+
+def test_a_type_that_is_not_known_is_remarked_on(lake, known):
+    [model] = known(SMALL | {"model_type": "someformer"}, "model")
+    [(remark,)] = lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [model])
+    assert remark.startswith("model_type someformer is not known: taken for a decoder like Llama, whose MLPs have a")
+    for config in (SMALL, SMALL | {"model_type": "llama"}):
+        [model] = known(config, "model")
+        assert lake.rows("SELECT remark FROM model_remarks WHERE model = $1", [model]) == []
 
 
 def test_no_published_model_has_a_fault(lake):
@@ -336,6 +386,10 @@ def test_ratios_are_one_for_each_layer(lake, known, layers, ratios, mtp, kept, f
         ({"sliding_window": 8, "sliding_window_pattern": 0}, "sliding_window_pattern is 0: expected"),
         ({"first_k_dense_replace": -1}, "first_k_dense_replace is -1: expected"),
         ({"num_experts": 4, "num_experts_per_tok": 2}, "width of an expert is missing"),
+        (
+            EXPERTS | {"num_experts": None, "total_experts": 8},
+            "num_experts_per_tok and moe_intermediate_size are given, and the number of experts under no name",
+        ),
         ({"kv_lora_rank": 8}, "latent attention without"),
     ],
 )
@@ -383,6 +437,8 @@ def test_groups_of_experts_may_be_as_published(known):
         ({"quantization_config": {"quant_method": "gptq", "bits": 3}}, 'quant_method "gptq" of 3 bits is not in'),
         ({"is_encoder_decoder": True}, "is_encoder_decoder is true: encoder layers have no operators here"),
         ({"model_type": "longcat_flash"}, "model_type longcat_flash: shortcut_connection has no operators here"),
+        # ALBERT: twelve layers, and the weights of one.
+        ({"model_type": "albert", "embedding_size": 16}, "model_type albert: shared_weights has no operators here"),
         # Each dimension is possible, all of them together are not: 3 x 10^4 layers x 10^6 x 10^7.
         ({"num_hidden_layers": 10**4, "hidden_size": 10**6, "head_dim": 1, "intermediate_size": 10**7},
          "parameters in all layers"),

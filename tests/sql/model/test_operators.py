@@ -180,6 +180,28 @@ def test_encoders_attend_to_all_tokens_and_keep_no_cache(lake, tmp_path):
     assert pairs("bert", 512, is_decoder=True) == [("gqa+dense", 24, 512 * 513 // 2)]
 
 
+def test_an_attention_may_have_a_gate(lake, tmp_path):
+    """AFMoE: a product as wide as the queries and its sigmoid times what the heads yield, cut like these."""
+    path = tmp_path / "gated" / "config.json"
+    path.parent.mkdir()
+    config = {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 4,
+              "num_key_value_heads": 2, "head_dim": 32, "intermediate_size": 128, "vocab_size": 1000,
+              "layer_types": ["sliding_attention", "full_attention"] * 2, "sliding_window": 8}  # fmt: skip
+    products = {}
+    for kind in ("llama", "afmoe"):
+        path.write_text(json.dumps(config | {"model_type": kind}))
+        lake.ask(path, name=kind, phase="prefill", batch=1, seq_len=10, tp=2)
+        products[kind] = lake.rows(
+            "SELECT op, layers, flop, flop_rank, weight_bytes, vector_flop FROM operators "
+            "WHERE scenario = $1 AND (op LIKE 'attn_gate%' OR op = 'q_proj') ORDER BY ALL",
+            [kind],
+        )
+    width, flop = 4 * 32, 2 * 10 * 64 * 4 * 32
+    query = ("q_proj", 2, flop, flop / 2, 64 * width * 2 / 2, 0)
+    gate = [("attn_gate", *query[1:]), ("attn_gate_mul", 2, 0, 0, 0, 5 * 10 * width)]
+    assert products == {"llama": [query, query], "afmoe": [gate[0], gate[0], gate[1], gate[1], query, query]}
+
+
 RANKS = [
     # Qwen3-235B on eight ranks, one request: a rank meets one of its sixteen experts, holds one head of keys.
     (

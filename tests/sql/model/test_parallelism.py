@@ -236,7 +236,7 @@ class TestPipeline:
             weights, kept = ask("weight_bytes, kv_bytes", "memory_per_gpu", **work, pp=pp)
             tables = 2 if pp == 1 else 1
             assert weights == pytest.approx(layers * 192_937_984 * 2 + tables * table, rel=2e-4)  # norms besides
-            assert kept == layers * 2 * 8 * 128 * 2 * 1024
+            assert kept == pp * layers * 2 * 8 * 128 * 2 * 1024  # a batch in every stage
             read, keys = ask("weight_bytes, kv_bytes", **work, pp=pp)
             assert read == pytest.approx(layers * 192_937_984 * 2 + table, rel=2e-4)
             assert keys == layers * 2 * 8 * 128 * 2 * 1024
@@ -248,10 +248,13 @@ class TestPipeline:
         assert ask("flop", "module_roofline", "AND module = 'layers.*.mlp.down_proj'", **work) == (0,)
 
     def test_the_last_stage_of_layers_that_take_turns_has_those_that_it_has(self, ask):
-        """gpt-oss-20b: 24 layers, windowed ones first, in 5 stages: of the last five three see all 4096 keys."""
+        """gpt-oss-20b: 24 layers, windowed ones first, in 5 stages: of the last five three see all 4096 keys.
+
+        They hold these of five batches, one in every stage.
+        """
         work = {"model": "gpt-oss-20b", "phase": "decode", "kv_len": 4095, "pp": 5}
         [kept] = ask("kv_bytes", "memory_per_gpu", **work)
-        assert kept == (3 * 4096 + 2 * 128) * 2 * 8 * 64 * 2
+        assert kept == 5 * (3 * 4096 + 2 * 128) * 2 * 8 * 64 * 2
 
     @pytest.mark.parametrize("degree", DEGREES)
     def test_a_degree_of_nothing_is_a_fault_and_no_error(self, beside_nothing, degree):
@@ -315,3 +318,58 @@ class TestScales:
         path.write_text(json.dumps(config))
         name = lake.know_model(path)
         assert lake.rows("SELECT weight_scale_bytes FROM architectures WHERE model = $1", [name]) == [(scales,)]
+
+
+class TestBridges:
+    """Cards of which a bridge joins two, 300 GB/s per direction: more than two send over PCIe."""
+
+    @pytest.mark.parametrize(("card", "pcie"), [("a100_pcie_80gb", 32e9), ("h100_pcie", 64e9), ("h100_nvl", 64e9)])
+    def test_four_cards_are_two_pairs(self, ask, card, pcie):
+        """An all-reduce of 256 x 4096 values in BF16: half of them are summed over PCIe, there and back, in 2 hops."""
+        work = {"model": "qwen3-8b", "phase": "prefill", "batch": 2, "seq_len": 128, "hardware": card}
+        values, where = 256 * 4096 * 2, "AND op = 'attn_all_reduce'"
+        pair, four = (ask("net_us", "operators", where, **work, tp=tp)[0] for tp in (2, 4))
+        assert pair == pytest.approx(values / 300e9 * 1e6 + 2 * 0.6)
+        assert four == pytest.approx(values / 2 / pcie * 1e6 + 2 * 1)
+
+
+class TestUnknownLinks:
+    """An L40S, whose row has no link_gbps: what is sent takes an unknown time, and never none."""
+
+    work: ClassVar = {"model": "qwen3-8b", "phase": "prefill", "batch": 2, "seq_len": 128, "hardware": "l40s"}
+    fault = "no bandwidth of the chip's links is known"
+
+    @pytest.mark.parametrize(
+        "degrees",
+        [
+            {"tp": 2}, {"pp": 2}, {"cp": 2}, {"model": "qwen3-30b-a3b", "ep": 2, "dp": 2},
+            {"phase": "training", "dp": 2}, {"phase": "training", "dp": 2, "zero_stage": 3},
+        ],
+    )  # fmt: skip
+    def test_what_is_sent_leaves_no_time(self, ask, lake, degrees):
+        found = ask("net_ms, time_ms, serial_ms, step_ms, chip_tokens_per_s, mfu, bound", **self.work | degrees)
+        assert found == (None,) * 7
+        assert self.fault in lake.faults("asked")
+        assert ask("sum(net_ms), sum(net_bytes) > 0", "module_roofline", **self.work | degrees) == (0, True)
+        assert lake.rows("SELECT scenario FROM phase_energy WHERE scenario = 'asked'") == []
+
+    @pytest.mark.parametrize("degrees", [{}, {"dp": 2}, {"phase": "training"}])
+    def test_ranks_that_send_nothing_need_no_links(self, ask, lake, degrees):
+        net, time = ask("net_ms, time_ms", **self.work | degrees)
+        assert (net, self.fault in lake.faults("asked")) == (0, False)
+        assert time > 0
+
+    def test_an_operator_has_no_roof_either(self, ask):
+        where = "AND op = 'attn_all_reduce'"
+        assert ask("net_us, roof_us, bound", "operators", where, **self.work, tp=2) == (None, None, None)
+
+    def test_a_chip_alone_in_its_domain_needs_the_network_beyond_it(self, ask, lake):
+        """An all-reduce of two at 32 GB/s: 72 of 256 x 4096 values in BF16, each sent once, after two hops of 1 us."""
+        lake.rows("INSERT INTO topologies (hardware, domain_size, scaleout_gbps, latency_us) VALUES ('l40s', 1, 32, 1)")
+        try:
+            where = "AND op IN ('attn_all_reduce', 'mlp_all_reduce')"
+            times = ask("sum(net_us * layers)", "operators", where, **self.work, tp=2)
+            assert times == (pytest.approx(72 * (256 * 4096 * 2 / 32e3 + 2)),)
+            assert self.fault not in lake.faults("asked")
+        finally:
+            lake.rows("DELETE FROM topologies WHERE hardware = 'l40s'")

@@ -29,7 +29,8 @@ def config(model_type, layers, hidden, heads, kv_heads, width, vocabulary, **mor
     )  # fmt: skip
 
 
-#: What the files leave unsaid: no gate (nemotron to codegen), twice the width (qwen), the head (minicpm), experts.
+#: What the files leave unsaid: no gate (nemotron to codegen, esm), twice the width (qwen), the head (minicpm), experts,
+#: the gate of an attention (afmoe).
 UNSAID = {
     "minitron-4b": (4.19, config("nemotron", 32, 3072, 24, 8, 9216, 256_000)),
     "apertus-8b": (8.05, config("apertus", 32, 4096, 32, 8, 21_504, 131_072)),
@@ -42,6 +43,14 @@ UNSAID = {
     "olmoe-7b": (6.92, config("olmoe", 16, 2048, 16, 16, 1024, 50_304, num_experts=64, num_experts_per_tok=8)),
     "phi-3.5-moe": (
         41.87, config("phimoe", 32, 4096, 32, 8, 6400, 32_064, num_local_experts=16, num_experts_per_tok=2)
+    ),
+    "esm2-650m": (0.65, config("esm", 33, 1280, 20, 20, 5120, 33, head_dim=64)),
+    "trinity-mini": (
+        26.12,
+        config(
+            "afmoe", 32, 2048, 32, 4, 6144, 200_192, num_experts=128, num_experts_per_tok=8, num_shared_experts=1,
+            moe_intermediate_size=1024, num_dense_layers=2,
+        ),
     ),
     "ernie-4.5-21b": (
         21.83,

@@ -182,6 +182,17 @@ def test_memory_of_one_chip(phase):
     assert (kv, fits, most) == (16 * one, True, (141_000_000_000 - weights) // one)
 
 
+@pytest.mark.parametrize(("kind", "tokens"), [("decode", 1), ("prefill", 4096)])
+def test_a_stage_holds_the_caches_of_as_many_batches_as_there_are_stages(phase, kind, tokens):
+    """Of its 9 layers of 36: so many sequences are under way where every stage has a batch, as tokens per s need."""
+    work = {"model": "qwen3-8b", "batch": 16, "kv_len": 4096 - tokens, "seq_len": tokens, "phase": kind}
+    weights, kv, fits, most = phase("weight_bytes, kv_bytes, fits, max_batch", "memory_per_gpu", **work, pp=4)
+    one = 36 * 2 * 8 * 128 * 2 * 4096
+    assert (kv, fits, most) == (16 * one, True, (141_000_000_000 - weights) // one)
+    time, tokens_per_s, chip_tokens_per_s = phase("time_ms, tokens_per_s, chip_tokens_per_s", **work, pp=4)
+    assert 4 * chip_tokens_per_s == pytest.approx(tokens_per_s) == pytest.approx(16 * tokens / time * 1e3)
+
+
 def test_experts_are_shared_and_latents_are_not(phase):
     columns = "other_weight_bytes, expert_bytes, kv_bytes"
     work = {"model": "deepseek-v3", "batch": 4, "kv_len": 999, "weight_dtype": "fp8"}
