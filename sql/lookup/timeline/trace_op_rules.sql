@@ -23,7 +23,8 @@
 -- causal_slot        INTEGER  argument for whether a mask hides later keys
 -- corner             VARCHAR  where the mask's diagonal starts: top (left) or bottom (right)
 -- window_slot        INTEGER  argument with the number of keys before its own that a query sees
--- lengths_slot       INTEGER  bounds of sequences packed into one, whose lengths no shape has
+-- lengths_slot       INTEGER  bounds of sequences or groups packed into one, whose lengths no shape
+--                             has
 -- stride_slot        INTEGER  argument with the stride of a convolution
 -- padding_slot       INTEGER  its padding
 -- dilation_slot      INTEGER  its dilation
