@@ -41,7 +41,9 @@ WITH RECURSIVE parts AS MATERIALIZED (
         matches.run, matches.ranks, matches.call, matches.trace_id, collectives.rank,
         matches.device, matches.collective_id, collectives.kind, matches.matched_by,
         matches.start_ns, matches.end_ns, formulas.ends_together,
-        matches.end_ns - first_value(matches.end_ns) OVER in_order AS difference_ns,
+        -- Wider than any time less another of two others.
+        CAST(matches.end_ns AS HUGEINT) - first_value(matches.end_ns) OVER in_order
+            AS difference_ns,
         first_value(matches.trace_id) OVER in_order AS first_trace,
         first_value(matches.collective_id) OVER in_order AS first_part,
         count(*) OVER (PARTITION BY matches.run, matches.call) AS participants
@@ -57,7 +59,6 @@ WITH RECURSIVE parts AS MATERIALIZED (
 pairs AS (
     SELECT
         first_trace, trace_id,
-        -- Wider than any time less another of two others.
         CAST(coalesce(
             median(difference_ns) FILTER (kind <> 'all-to-all'), median(difference_ns)
         ) AS HUGEINT) AS offset_ns,

@@ -68,6 +68,10 @@ def test_times_against_others_are_unknown_where_nothing_compares_the_clocks(tmp_
     found = rows(lake, f"SELECT DISTINCT {unknown}, unaligned_reason FROM collective_calls WHERE run = '{tmp_path}'")
     assert found == [dict.fromkeys(unknown.split(", ")) | {"unaligned_reason": WHY}]
     assert lake.rows("FROM stragglers") == []
+    judged = lake.rows(
+        "SELECT verdict, calls, waiting_ms, clock_offset_us, clock_residual_us, unpaired_reason FROM ranks"
+    )
+    assert judged == [("cannot tell", 0, None, None, None, f"3 calls: {WHY}")] * 2
 
 
 #: A second after the first, each rank is captured again.
@@ -133,7 +137,7 @@ def test_the_order_of_ingest_changes_no_row(tmp_path):
                 lake.ingest(path, run="r")
         found.append([
             lake.rows(f"FROM {relation} ORDER BY ALL")
-            for relation in ("collective_ranks", "stragglers", "perfetto_clocks")
+            for relation in ("collective_ranks", "collective_delays", "stragglers", "ranks", "perfetto_clocks")
         ])  # fmt: skip
         lake.close()
     assert found[0] == found[1]
