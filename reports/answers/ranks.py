@@ -59,7 +59,7 @@ def _opening(answer: Ranks, ranks: Sequence[Row]) -> Opening:
     if means["step_ms"]:
         step = f"{words.time(1e6 * means['step_ms'])} a step, mean of the ranks"
         if means["waiting_ms"] is None:
-            step += "; their collectives cannot be paired, so nobody's waiting is known"
+            step += "; their collectives cannot be compared, so nobody's waiting is known"
         else:
             share = 100 * means["waiting_ms"] / means["step_ms"]
             least = "at least " if any(row["missing_reason"] for row in ranks) else ""
@@ -68,7 +68,7 @@ def _opening(answer: Ranks, ranks: Sequence[Row]) -> Opening:
     parts = tuple((name, 100 * (means[key] or 0) / whole) for key, name in _PARTS.items()) if whole else ()
     calls, unpaired = (sum(row[key] for row in ranks) for key in ("calls", "unpaired_calls"))
     doubt = max((row["clock_residual_us"] for row in ranks if row["clock_residual_us"] is not None), default=None)
-    trust = f"{calls:,} calls of collectives are paired, {unpaired:,} are not"
+    trust = f"{calls:,} calls of collectives are compared with other ranks, {unpaired:,} are not"
     trust += "" if doubt is None else f"; clocks agree to {words.time(1e3 * doubt)}: lateness below that means nothing"
     trust += "".join(f"; {row['unpaired_reason']}" for row in ranks if row["unpaired_reason"])[:300]
     return Opening(
@@ -143,7 +143,8 @@ def _calls(late: Sequence[Row], often: Sequence[Row]) -> Section:
     )
     see = (
         "By how much a rank comes last to a collective, after the last but one: what the run would save if it came "
-        "with that one. The calls that are waited for longest are in the table."
+        "with that one. What an earlier collective of another group made late counts there alone. The calls that are "
+        "waited for longest are in the table."
     )
     folds = [Fold(table(often, _OF_STRAGGLER, "Who comes last"), "stragglers")]
     if late:
@@ -154,7 +155,7 @@ def _calls(late: Sequence[Row], often: Sequence[Row]) -> Section:
 def _clocks(ranks: Sequence[Row]) -> Section:
     known = [row for row in ranks if row["clock_residual_us"] is not None]
     if not known:
-        return Section("clocks", "Clocks", "No clocks are aligned: no collective has a partner on another rank.")
+        return Section("clocks", "Clocks", "No clocks are aligned: no collective of several ranks links them.")
     bars = [
         {"rank": row["label"], "what": "residual", "us": row["clock_residual_us"]}
         for row in sorted(known, key=lambda row: -row["clock_residual_us"])[:_RANKS]

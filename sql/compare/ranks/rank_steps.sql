@@ -2,7 +2,8 @@
 -- long others waited for it. The rows of a run are a map of rank × step.
 --
 -- A collective belongs to the step of its device in which it began. A trace without steps is one
--- step, its whole window.
+-- step, its whole window. A rank that comes late to a collective because one before, of another
+-- group, kept it is not what the others wait for: that is for whom the one before waited.
 --
 -- key: trace_id, device, step_id
 --
@@ -17,12 +18,16 @@
 -- compute_us                 DOUBLE   time in which it computes, µs
 -- exposed_communication_us   DOUBLE   time in which it communicates and does not compute, µs
 -- idle_us                    DOUBLE   time in which none of its work runs, or only waits, µs
--- calls                      BIGINT   collectives in it that the lake has from other devices too
+-- calls                      BIGINT   collectives in it that the lake has from other devices too, on
+--                                     clocks that can be compared
 -- waiting_us                 DOUBLE   sum of its waits in them for the last, µs
 -- waited_for_us              DOUBLE   sum, over the calls to which it arrived last, of its start
---                                     after the mean start of the others, µs; 0 within the clocks'
---                                     residual
--- is_waited_for              BOOLEAN  no other rank of the run is waited for longer in the step
+--                                     after the mean start of the others, without what an earlier
+--                                     call counts, µs; 0 within the clocks' residual
+-- is_waited_for              BOOLEAN  no other rank that it is compared with has more of it in the
+--                                     step
+-- compared_ranks             BIGINT   devices that show the step and whose clocks can be compared,
+--                                     including itself
 -- cause                      VARCHAR  cause of most of it, as in rank_waits
 -- clock_residual_us          DOUBLE   largest uncertainty of the clocks of these calls, µs
 CREATE VIEW rank_steps AS
@@ -42,12 +47,12 @@ WITH spans AS (
 ),
 parts AS (
     SELECT
-        trace_id, device, coalesce(step_id, 0) AS step_id, cause, count(call) AS calls,
-        coalesce(sum(waiting_us), 0) AS waiting_us,
-        coalesce(sum(behind_us) FILTER (cause IS NOT NULL), 0) AS waited_for_us,
-        max(clock_residual_us) AS clock_residual_us
+        trace_id, device, coalesce(step_id, 0) AS step_id, own_cause AS cause,
+        count(waiting_us) AS calls, coalesce(sum(waiting_us), 0) AS waiting_us,
+        sum(own_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
+        any_value(clock_trace_id) AS clock_trace_id
     FROM _rank_calls
-    GROUP BY trace_id, device, coalesce(step_id, 0), cause
+    GROUP BY trace_id, device, coalesce(step_id, 0), own_cause
 ),
 summed AS (
     SELECT
@@ -56,6 +61,9 @@ summed AS (
         arg_max(cause, (waited_for_us, cause)) AS cause
     FROM parts
     GROUP BY trace_id, device, step_id
+),
+clocks AS (
+    SELECT trace_id, any_value(clock_trace_id) AS clock_trace_id FROM parts GROUP BY trace_id
 )
 SELECT
     coalesce(traces.run, spans.trace_id) AS run, spans.trace_id, spans.rank, spans.device,
@@ -64,12 +72,18 @@ SELECT
     coalesce(waited_for_us, 0) AS waited_for_us,
     coalesce(
         waited_for_us > 0 AND waited_for_us = max(waited_for_us) OVER (
-            PARTITION BY coalesce(traces.run, spans.trace_id), step
+            PARTITION BY coalesce(traces.run, spans.trace_id),
+                coalesce(clock_trace_id, spans.trace_id), step
         ), FALSE
     ) AS is_waited_for,
-    cause, clock_residual_us
+    cause, clock_residual_us,
+    count(*) OVER (
+        PARTITION BY coalesce(traces.run, spans.trace_id),
+            coalesce(clock_trace_id, spans.trace_id), step
+    ) AS compared_ranks
 FROM spans
 JOIN traces ON traces.trace_id = spans.trace_id
+LEFT JOIN clocks ON clocks.trace_id = spans.trace_id
 LEFT JOIN summed
     ON summed.trace_id = spans.trace_id AND summed.device = spans.device
     AND summed.step_id = spans.step_id;

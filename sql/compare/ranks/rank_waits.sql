@@ -1,5 +1,5 @@
--- One row per call of a collective that the lake has from several devices: which one the others
--- waited for, and why it arrived late.
+-- One row per call of a collective that the lake has from several devices, on clocks that can be
+-- compared: which one the others waited for, and why it arrived late.
 --
 -- The time behind is the sum of gap_us, compute_us, link_us and earlier_us; the largest is the
 -- cause: late start (the device had nothing to do, or began later), slow compute, slow link (the
@@ -17,7 +17,8 @@
 -- device             INTEGER  its device
 -- step_id            BIGINT   its step, NULL before the first
 -- collective_id      BIGINT   its part of the call, as in collectives
--- arrival_ns         BIGINT   its start on the clock of the group's first rank, ns
+-- arrival_ns         BIGINT   its start on the clock of the first rank that it is compared with,
+--                             ns
 -- waited_us          DOUBLE   sum of the others' waits, µs
 -- behind_us          DOUBLE   its start after the mean start of the others, µs
 -- gap_us             DOUBLE   of that, time without computing since the previous collective, µs

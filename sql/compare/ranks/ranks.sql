@@ -4,7 +4,8 @@
 --
 -- In every step some rank is last. A rank gets a verdict if the others wait for it in more steps
 -- than by chance, by two standard deviations, and for at least a hundredth of the step. Clocks are
--- aligned on the ends of collectives, see collective_ranks. A link that is slow for a whole group
+-- aligned on the ends of collectives, see collective_ranks; ranks whose clocks nothing aligns are
+-- not compared. All captures of a rank are judged together. A link that is slow for a whole group
 -- is not blamed on a rank: a rank's slow link shows where a collective ends later on it than on the
 -- others. Waits are among the ranks that the lake has: if one of a group is missing, the others may
 -- have waited longer, and for that one.
@@ -28,34 +29,36 @@
 -- late_start_steps          BIGINT   of these, because of a late start: see rank_waits
 -- slow_compute_steps        BIGINT   because it computed longer
 -- slow_link_steps           BIGINT   because the previous collective ended later on it
--- earlier_call_steps        BIGINT   because it arrived late from another group's collective
+-- earlier_call_steps        BIGINT   because it arrived late from another group's collective, of
+--                                    which the lake has no other device
 -- verdict                   VARCHAR  the cause with the most steps; as the others; or cannot tell,
 --                                    if no collective has a partner, or if it is as the others and
 --                                    a rank of their group is missing
--- calls                     BIGINT   collectives that the lake has from other devices too
--- unpaired_calls            BIGINT   collectives that it has from no other
+-- calls                     BIGINT   collectives that the lake has from other devices too, on clocks
+--                                    that can be compared
+-- unpaired_calls            BIGINT   all others
 -- unpaired_reason           VARCHAR  reasons, with their counts
 -- missing_reason            VARCHAR  which ranks of its groups the lake does not have; NULL if it
 --                                    has all, or no call with a partner
--- clock_offset_us           DOUBLE   its clock minus that of the first rank of the group with the
---                                    most calls, µs
+-- clock_offset_us           DOUBLE   its clock minus that of the first rank that it is compared
+--                                    with, µs
 -- clock_residual_us         DOUBLE   largest uncertainty of the clocks of its calls, µs
 CREATE VIEW ranks AS
 WITH parts AS MATERIALIZED (
     SELECT
         run, trace_id, device, call, kind, sequence, process_group, group_ranks, group_size,
-        group_size_source, participants, clock_offset_us, clock_calls
+        group_size_source, participants, waiting_us, clock_offset_us, unaligned_reason
     FROM _rank_calls
 ),
 counted AS (
     SELECT
         run, trace_id, rank, device, step_us, compute_us, exposed_communication_us, idle_us, calls,
-        waiting_us, waited_for_us, is_waited_for, cause, clock_residual_us
+        waiting_us, waited_for_us, is_waited_for, cause, clock_residual_us, compared_ranks
     FROM rank_steps
     QUALIFY is_steady OR NOT bool_or(is_steady) OVER (PARTITION BY trace_id)
 ),
 clocks AS (
-    SELECT trace_id, device, arg_max(clock_offset_us, clock_calls) AS clock_offset_us
+    SELECT trace_id, device, any_value(clock_offset_us) AS clock_offset_us
     FROM parts
     GROUP BY trace_id, device
 ),
@@ -66,6 +69,7 @@ reasons AS (
     SELECT
         trace_id, device,
         CASE
+            WHEN unaligned_reason IS NOT NULL THEN unaligned_reason
             WHEN devices = 1 THEN 'the lake has no other rank of the run'
             WHEN kind = 'send-recv' THEN 'messages between two ranks'
             WHEN sequence IS NULL THEN 'without a number, and in another order on the other ranks'
@@ -74,7 +78,7 @@ reasons AS (
         count(*) AS calls
     FROM parts
     JOIN devices USING (run)
-    WHERE call IS NULL
+    WHERE waiting_us IS NULL
     GROUP BY trace_id, device, reason
 ),
 unpaired AS (
@@ -93,6 +97,7 @@ missing AS (
 summed AS (
     SELECT
         run, trace_id, any_value(rank) AS rank, device, count(*) AS steps,
+        coalesce(CAST(any_value(rank) AS VARCHAR), trace_id) AS member,
         median(step_us) / 1000 AS step_ms, avg(compute_us) / 1000 AS compute_ms,
         avg(exposed_communication_us) / 1000 AS exposed_communication_ms,
         avg(idle_us) / 1000 AS idle_ms, avg(waiting_us) / 1000 AS waiting_ms,
@@ -104,7 +109,8 @@ summed AS (
         count(*) FILTER (is_waited_for AND cause = 'earlier call') AS earlier_call_steps,
         mode(cause ORDER BY cause) FILTER (is_waited_for) AS cause,
         CAST(sum(calls) AS BIGINT) AS calls, max(clock_residual_us) AS clock_residual_us,
-        count(*) OVER (PARTITION BY run) AS ranks
+        sum(1 / compared_ranks) AS expected_steps,
+        sum(1 / compared_ranks * (1 - 1 / compared_ranks)) AS variance
     FROM counted
     GROUP BY run, trace_id, device
 )
@@ -118,7 +124,8 @@ SELECT
     CASE
         WHEN summed.calls = 0 THEN 'cannot tell'
         WHEN
-            waited_for_steps > steps / ranks + 2 * sqrt(steps / ranks * (1 - 1 / ranks))
+            sum(waited_for_steps) OVER of_rank
+            > sum(expected_steps) OVER of_rank + 2 * sqrt(sum(variance) OVER of_rank)
             AND waited_for_ms > 0.01 * step_ms THEN cause
         WHEN missing.reason IS NOT NULL THEN 'cannot tell'
         ELSE 'as the others'
@@ -132,4 +139,5 @@ LEFT JOIN clocks ON clocks.trace_id = summed.trace_id AND clocks.device = summed
 LEFT JOIN unpaired
     ON unpaired.trace_id = summed.trace_id AND unpaired.device = summed.device
 LEFT JOIN missing
-    ON missing.trace_id = summed.trace_id AND missing.device = summed.device;
+    ON missing.trace_id = summed.trace_id AND missing.device = summed.device
+WINDOW of_rank AS (PARTITION BY summed.run, summed.member, summed.device);

@@ -7,6 +7,11 @@
 -- are put together. Traces are of one run when they were given the same run; the devices of a trace
 -- always are.
 --
+-- A rank takes part in a call once. Where several of its captures have the same call, each was made
+-- while another part of the run was: the first of a rank belongs with the first of the others, as
+-- long as the ranks have equally many. Captures of one rank that overlap in time are of several
+-- jobs, or of several profilers: what both have is matched with no other trace.
+--
 -- trace_id       VARCHAR  trace
 -- device         INTEGER  device
 -- collective_id  BIGINT   event_id of its first operation
@@ -61,26 +66,54 @@ signatures AS (
     FROM marks
     WHERE matched_by = 'order'
     GROUP BY trace_id, device, ranks
+),
+called AS (
+    SELECT
+        marks.trace_id, marks.device, collective_id, run, marks.ranks,
+        CASE matched_by
+            WHEN 'sequence' THEN concat_ws(' ', kind, marks.ranks, sequence)
+            WHEN 'instruction' THEN concat_ws(
+                ' ', name, marks.ranks, 'of', program, run_number, 'of', run_count, call_number
+            )
+            ELSE concat_ws(
+                ' ', kind, marks.ranks, signatures.signature,
+                row_number() OVER (
+                    PARTITION BY marks.trace_id, marks.device, marks.ranks, matched_by
+                    ORDER BY start_ns, collective_id
+                )
+            )
+        END AS call,
+        matched_by, start_ns, end_ns
+    FROM marks
+    LEFT JOIN signatures
+        ON signatures.trace_id = marks.trace_id
+        AND signatures.device = marks.device
+        AND signatures.ranks = marks.ranks
+        AND marks.matched_by = 'order'
+),
+repeated AS (
+    SELECT
+        run, call, trace_id, is_overlapping,
+        row_number() OVER (PARTITION BY run, call, member ORDER BY place) AS capture,
+        count(*) OVER (PARTITION BY run, call, member) AS captures
+    FROM (
+        SELECT DISTINCT run, call, trace_id, member, place, is_overlapping
+        FROM called
+        JOIN _rank_captures USING (trace_id)
+    )
+    QUALIFY captures > 1
 )
 SELECT
-    marks.trace_id, marks.device, collective_id, run, marks.ranks,
-    CASE matched_by
-        WHEN 'sequence' THEN concat_ws(' ', kind, marks.ranks, sequence)
-        WHEN 'instruction' THEN concat_ws(
-            ' ', name, marks.ranks, 'of', program, run_number, 'of', run_count, call_number
-        )
-        ELSE concat_ws(
-            ' ', kind, marks.ranks, signatures.signature,
-            row_number() OVER (
-                PARTITION BY marks.trace_id, marks.device, marks.ranks, matched_by
-                ORDER BY start_ns, collective_id
-            )
-        )
+    called.trace_id, called.device, collective_id, called.run, ranks,
+    CASE
+        WHEN repeated.is_overlapping THEN concat_ws(' ', called.call, 'in', called.trace_id)
+        WHEN repeated.captures > 1
+            THEN concat_ws(' ', called.call, 'capture', capture, 'of', captures)
+        ELSE called.call
     END AS call,
     matched_by, start_ns, end_ns
-FROM marks
-LEFT JOIN signatures
-    ON signatures.trace_id = marks.trace_id
-    AND signatures.device = marks.device
-    AND signatures.ranks = marks.ranks
-    AND marks.matched_by = 'order';
+FROM called
+LEFT JOIN repeated
+    ON repeated.run = called.run
+    AND repeated.call = called.call
+    AND repeated.trace_id = called.trace_id;

@@ -1,6 +1,10 @@
 -- One row per run and device that takes part in its collectives: how often the others waited for
 -- it.
 --
+-- Calls whose clocks cannot be compared do not count. Who comes late to a call because an earlier
+-- one kept it, of another group, caused nothing there: that is the cost of whom the earlier one
+-- waited for.
+--
 -- key: trace_id, device
 --
 -- run                VARCHAR  run, or the trace's id where none was given
@@ -14,7 +18,8 @@
 -- is_often_last      BOOLEAN  it arrived last more often than by chance, by two standard deviations
 -- mean_late_us       DOUBLE   mean of its start after the first, µs
 -- caused_us          DOUBLE   sum, over the calls to which it arrived last, of its start after the
---                             second to last: what it alone cost the run, µs
+--                             second to last, without what it brought from an earlier call that the
+--                             lake has from others too: what it alone cost the run, µs
 -- waiting_us         DOUBLE   sum of its waits for the last, µs
 -- clock_residual_us  DOUBLE   largest uncertainty of its clock, µs; below it lateness means nothing
 CREATE VIEW stragglers AS
@@ -27,8 +32,10 @@ SELECT
     count(*) FILTER (is_last) > sum(1 / participants)
         + 2 * sqrt(sum(1 / participants * (1 - 1 / participants))) AS is_often_last,
     avg(late_us) AS mean_late_us,
-    coalesce(sum(alone_us), 0) AS caused_us,
+    -- Times are whole nanoseconds, the means they are compared with are not.
+    coalesce(sum(round(least(alone_us, greatest(behind_us - brought_us, 0)), 3)), 0) AS caused_us,
     sum(waiting_us) AS waiting_us,
     max(clock_residual_us) AS clock_residual_us
-FROM collective_ranks
+FROM collective_delays
+WHERE unaligned_reason IS NULL
 GROUP BY run, trace_id, rank, device;

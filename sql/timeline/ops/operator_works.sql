@@ -202,8 +202,9 @@ WHERE list_min(places) > 0;
 -- FLOP are 2 per multiplication with its addition: 2 x batch x m x n x k; adding a bias does not
 -- count. The second matrix may be transposed relative to its rule, as libraries take weights in
 -- both layouts: its inner dimension is the one that fits. Bytes are those of both operands and of
--- the result, each once; experts that no token chooses are not read: of E experts with top-k of T
--- tokens, E x (1 - (1 - k / E)^T) are expected to be read.
+-- the result, each once; groups that split the inner dimension have a result each. Experts that no
+-- token chooses are not read: of E experts with top-k of T tokens, E x (1 - (1 - k / E)^T) are
+-- expected to be read.
 CREATE VIEW _op_products AS
 WITH shaped AS (
     SELECT
@@ -215,6 +216,11 @@ WITH shaped AS (
         END AS a,
         o.b, o.a_bytes, o.b_bytes,
         coalesce(r.elements_per_item, 1) AS packed, r.rule, r.result,
+        CASE
+            WHEN r.rule = 'grouped' AND len(o.a) = 2 AND len(o.b) = 2
+                THEN _slot_dims(o.input_dims, r.lengths_slot)[1]
+            ELSE 1
+        END AS results,
         -- The second matrix in the order [k, n].
         CASE
             WHEN len(o.b) = 1 THEN [o.b[1], 1]
@@ -230,7 +236,7 @@ WITH shaped AS (
 ),
 sized AS (
     SELECT
-        trace_id, work_id, a, b, a_bytes, b_bytes, packed, result, a[-1] AS k,
+        trace_id, work_id, a, b, a_bytes, b_bytes, packed, result, results, a[-1] AS k,
         CASE a[-1] WHEN right_dims[1] THEN right_dims[2] WHEN right_dims[2] THEN right_dims[1] END
             AS n,
         CASE
@@ -267,7 +273,7 @@ SELECT
     CAST(NULL AS BIGINT) AS first_flop,
     _dims_product(a) * a_bytes + _dims_product(b) * b_bytes
     -- Operands of a byte or less give a result of two, or of the rule's type.
-    + CAST(batch AS DOUBLE) * m * n * CASE
+    + CAST(batch AS DOUBLE) * results * m * n * CASE
         WHEN result = 'int32' THEN 4
         WHEN a_bytes < 2 THEN 2
         ELSE a_bytes

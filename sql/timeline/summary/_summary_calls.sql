@@ -5,7 +5,8 @@
 -- matched_by         VARCHAR  what tells which calls are one
 -- participants       BIGINT   devices of a call
 -- calls              BIGINT   calls
--- skew_us            DOUBLE   mean time from the first device's start to the last one's
+-- skew_us            DOUBLE   mean time from the first device's start to the last one's; NULL, as
+--                             the next, where the clocks cannot be compared
 -- max_skew_us        DOUBLE   longest such time
 -- total_skew_us      DOUBLE   sum of such times
 -- transfer_us        DOUBLE   mean time from there to the end

@@ -8,7 +8,7 @@
 -- last_pct           DOUBLE   their share
 -- expected_pct       DOUBLE   the share if all came last equally often
 -- mean_late_us       DOUBLE   mean time that it comes after the one before it, of those calls
--- caused_us          DOUBLE   time that the others waited for it
+-- caused_us          DOUBLE   time that the others waited for it alone, as in stragglers
 -- waiting_us         DOUBLE   time that it waited for others
 -- clock_residual_us  DOUBLE   largest uncertainty of the clocks
 CREATE VIEW _summary_stragglers AS

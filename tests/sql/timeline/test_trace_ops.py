@@ -35,6 +35,13 @@ PRODUCTS = [
     ("aten::matmul", [[2, 1, 4, 8], [3, 8, 16]], (6, 4, 16, 8, 6144, 2 * (64 + 384 + 384))),
     # Three experts share ten rows: each row meets one of their matrices.
     ("aten::_grouped_mm", [[10, 8], [3, 8, 16], [3]], (1, 10, 16, 8, 2560, 2 * (80 + 384 + 160))),
+    # A gradient of weights: the experts share out the inner dimension, and each has a result of 16 x 8.
+    ("aten::_grouped_mm", [[16, 10], [10, 8], [3], [], []], (1, 16, 8, 10, 2560, 2 * (160 + 80 + 3 * 128))),
+    (
+        "aten::_scaled_grouped_mm",
+        [[16, 10], [10, 8], [48], [24], [3], [], [], [], []],
+        (1, 16, 8, 10, 2560, 2 * (160 + 80 + 3 * 128)),
+    ),
     ("aiter::gemm_a16w16", [[4, 8], [16, 8], [], [], []], (1, 4, 16, 8, 1024, 2 * (32 + 128 + 64))),
     # One of a library whose other products take weights the other way round.
     ("aiter::hipb_mm", [[4, 8], [8, 16], [], []], (1, 4, 16, 8, 1024, 2 * (32 + 128 + 64))),
