@@ -18,8 +18,8 @@
 -- compute_us                 DOUBLE   time in which it computes, µs
 -- exposed_communication_us   DOUBLE   time in which it communicates and does not compute, µs
 -- idle_us                    DOUBLE   time in which none of its work runs, or only waits, µs
--- calls                      BIGINT   collectives in it that the lake has from other devices too, on
---                                     clocks that can be compared
+-- calls                      BIGINT   collectives in it that the lake has from other devices too,
+--                                     on clocks that can be compared
 -- waiting_us                 DOUBLE   sum of its waits in them for the last, µs
 -- waited_for_us              DOUBLE   sum, over the calls to which it arrived last, of its start
 --                                     after the mean start of the others, without what an earlier

@@ -34,8 +34,8 @@
 -- verdict                   VARCHAR  the cause with the most steps; as the others; or cannot tell,
 --                                    if no collective has a partner, or if it is as the others and
 --                                    a rank of their group is missing
--- calls                     BIGINT   collectives that the lake has from other devices too, on clocks
---                                    that can be compared
+-- calls                     BIGINT   collectives that the lake has from other devices too, on
+--                                    clocks that can be compared
 -- unpaired_calls            BIGINT   all others
 -- unpaired_reason           VARCHAR  reasons, with their counts
 -- missing_reason            VARCHAR  which ranks of its groups the lake does not have; NULL if it
