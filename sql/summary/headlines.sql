@@ -19,8 +19,8 @@
 --                                     the columns that follow
 -- step_median_us             DOUBLE   median time of such a step on the device, µs
 -- step_p90_us                DOUBLE   9 of 10 take no longer, µs
--- step_period_us             DOUBLE   median time from the first operation of a step to that of the
---                                     next, less than its time where steps overlap; NULL of one
+-- step_period_us             DOUBLE   median period_us of such a step, less than its time where
+--                                     steps overlap; NULL of one
 -- step_tokens                DOUBLE   mean number of tokens of a step, NULL if unknown
 -- window_us                  DOUBLE   from the first operation to the last on any device, µs
 -- compute_pct                DOUBLE   of the time of all devices, with something that computes

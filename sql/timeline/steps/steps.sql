@@ -40,7 +40,8 @@
 -- last_op_ns      BIGINT   end of the last of them, ns
 -- span_us         DOUBLE   from that start to that end, µs
 -- busy_us         DOUBLE   union of these operations, those that only wait left out, µs
--- period_us       DOUBLE   from the start of its first operation to that of the next step, µs
+-- period_us       DOUBLE   from the start of its first operation on the stream that computes most
+--                          to that of the next step, µs: a batch may be copied far ahead
 -- is_warm_up      BOOLEAN  one of the first steps of its program that are left out of figures
 -- is_partial      BOOLEAN  first or last step of which the trace does not show all, on some device
 -- step_class      VARCHAR  typical, light or heavy, by the longest duration on a device; NULL for
@@ -56,9 +57,9 @@ SELECT
     steps.last_ns AS last_op_ns, (steps.last_ns - steps.first_ns) / 1000.0 AS span_us,
     (compute_ns + communication_ns + memory_ns) / 1000.0 AS busy_us,
     (
-        lead(steps.first_ns) OVER (
+        lead(steps.lead_ns) OVER (
             PARTITION BY steps.trace_id, steps.device ORDER BY steps.step_id
-        ) - steps.first_ns
+        ) - steps.lead_ns
     ) / 1000.0 AS period_us,
     timed.is_warm_up, timed.is_partial, classed.step_class,
     coalesce(classes.representative_id = timed.step_id, FALSE) AS representative

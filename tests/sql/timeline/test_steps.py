@@ -92,6 +92,11 @@ KINETO = {
     "cpu_op": (
         [("ProfilerStep#5", 0, 50), ("aten::mm", 0, 10), ("ProfilerStep#6", 50, 60)],
         [(1, 2, 40), (51, 52, 50)]),
+    # Each step copies its batch on stream 21 as soon as that is launched, and computes behind the step before.
+    "prefetched": (
+        [("ProfilerStep#0", 0, 10), ("ProfilerStep#1", 10, 10), ("ProfilerStep#2", 20, 10)],
+        [(1, 2, 1, 21), (2, 5, 100), (11, 12, 1, 21), (12, 105, 100), (21, 22, 1, 21), (22, 205, 100)],
+    ),
     "Operator": ([("ProfilerStep#5", 0, 50), ("ProfilerStep#6", 50, 60)], [(1, 2, 40), (51, 52, 50)]),
 }  # fmt: skip
 WARM_UP = {"A": 1, "D7": 1, "G": 1, "broken off": 0}
@@ -113,13 +118,13 @@ def cases(tmp_path_factory):
 
 
 def kineto(path, annotations, kernels, category):
-    """Write host annotations (name, start, dur) of a category and kernels (launch, start, dur) of one device."""
+    """Write host annotations (name, start, dur) of a category and kernels (launch, start, dur) of one device, on stream 7 or another."""
     events = [
         {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": dur}
         for name, start, dur in annotations
     ]
-    for nth, (launch, start, dur) in enumerate(kernels, 1):
-        args = {"correlation": nth, "device": 0, "stream": 7}
+    for nth, (launch, start, dur, *stream) in enumerate(kernels, 1):
+        args = {"correlation": nth, "device": 0, "stream": stream[0] if stream else 7}
         events.append(KERNEL | {"ts": start, "dur": dur, "args": args})
         events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
                        "ts": launch, "dur": 1, "args": {"correlation": nth}})  # fmt: skip
@@ -193,6 +198,13 @@ def test_an_engine_s_steps_nest_and_kernels_belong_to_the_step_that_launched_the
         (0, "engine step", "launches", "prefill", 90, 155, 2, 150, 160, 1, 5),
         (1, "engine step", "launches", "decode", 80, 30, 1, 30, None, 1, None),
     ]  # fmt: skip
+
+
+def test_a_step_follows_the_one_before_by_the_stream_that_computes(cases):
+    # Steps of 100 each: the first operations, copies ahead of time, are 10 apart.
+    for relation in ("steps", "step_times"):
+        found = of_case(cases, relation, "r.start_ns, period_us", "prefetched", "step_id")
+        assert found == [(2000, 100), (12000, 100), (22000, None)]
 
 
 def test_names_of_training_steps_are_known_and_their_parts_are_none(cases):
