@@ -1,5 +1,5 @@
 -- One row per kind of evidence for the steps of a trace. Of several, a step line wins, then what
--- marks the most steps, then the lowest priority.
+-- marks the most steps, then the lowest priority; optimizer steps count where there are no others.
 --
 -- step_source  VARCHAR  source of the steps; the key
 -- priority     INTEGER  order of choice

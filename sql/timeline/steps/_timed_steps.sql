@@ -5,9 +5,9 @@
 -- between have that ran the same. A pass is partial when it lacks layers. A step without work has
 -- no time.
 --
--- How many of the first steps are warm-up is up to their source. Where passes are the steps, nobody
--- says whether the machine was warm: the first of a program is warm-up where it takes 1.2 times the
--- median.
+-- How many of the first steps are warm-up is up to their source. Where passes or an optimizer give
+-- the steps, no schedule says whether the machine was warm: the first of a program is warm-up where
+-- it takes 1.2 times the median.
 --
 -- stored: per trace
 --
@@ -111,7 +111,8 @@ ranked AS (
                 greatest(
                     step_sources.warm_up,
                     if(
-                        together.step_source = 'pass' AND 1.2 * median(marker_ns) OVER of_program
+                        together.step_source IN ('optimizer step', 'pass')
+                        AND 1.2 * median(marker_ns) OVER of_program
                             <= first_value(marker_ns) OVER (of_program ORDER BY mark_ns),
                         1, 0
                     )

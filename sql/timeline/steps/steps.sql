@@ -15,8 +15,8 @@
 --                          operations
 -- step_id         BIGINT   step, from 0 in the order of their marks on the device
 -- step_number     BIGINT   number of the step, NULL if the trace gives none
--- step_source     VARCHAR  step line, profiler step, engine step, train step, program or pass: see
---                          the table step_sources
+-- step_source     VARCHAR  step line, profiler step, engine step, train step, optimizer step,
+--                          program or pass: see the table step_sources
 -- work_source     VARCHAR  source of the step's work: launches (in its time on the host),
 --                          program runs (that the host enqueued in it), step ids (each operation
 --                          names its step), device marks (operations that start between them), or
