@@ -115,3 +115,32 @@ def test_microbatches_of_a_pipeline_s_first_stage_are_passes(tmp_path):
         now += 150
     lake = yield trace.write(tmp_path / "stage.json")
     assert lake.rows("SELECT num_layers, complete, count(*) FROM passes GROUP BY ALL") == [(4, True, 12)]
+
+
+@pytest.mark.parametrize("is_last", [False, True], ids=["between", "last"])
+@in_one_lake
+def test_microbatches_of_a_pipeline_s_later_stages_are_passes(tmp_path, is_last):
+    # Each half ends with a collective on a stream of its own, and there the stage receives and sends, too. The last one
+    # has head and loss, and no pass runs before the first comes back; in those between nothing tells passes but that.
+    trace, now = Trace(), 0.0
+    half = [NORM, "ncclDevKernel_AllGather", "nvjet_up", "{}", "nvjet_down", "ncclDevKernel_ReduceScatter"]
+    layer = [name.format(inner) for inner in (ATTENTION, "silu_mul_kernel") for name in half]
+    head = [NORM, "nvjet_head", "cunn_SoftMaxForward", "nll_loss_forward_reduce_kernel"]
+    exchange = ["ncclDevKernel_SendRecv"]
+    backward = ["ncclDevKernel_AllGather", *BACKWARD]
+    passes = {
+        "F": [*exchange, *layer * 4, *(head if is_last else exchange)],
+        "B": [*([] if is_last else exchange), *backward * 4, *exchange],
+    }
+    for _ in range(3):
+        for kind in "FBFBFBFB" if is_last else "FFFBFBBB":
+            for name in passes[kind]:
+                stream = 20 if name.startswith("nccl") else 7
+                trace.kernel(name, now - 5, now, 3.0, stream=stream)
+                now += 4
+        trace.kernel("void multi_tensor_apply_kernel<AdamFunctorMaster<float> >", now, now + 5, 100.0)
+        now += 150
+    lake = yield trace.write(tmp_path / f"{is_last}.json")
+    assert lake.rows("SELECT num_layers, complete, count(*) FROM passes GROUP BY ALL") == [(4, True, 12)]
+    # From the first norm to the second reduce-scatter: 12 kernels, 4 apart, the last of which takes 3.
+    assert lake.rows("SELECT kernel_count, comm_count, wall_us, count(*) FROM layers GROUP BY ALL") == [(12, 4, 47, 48)]
