@@ -117,7 +117,7 @@ counted AS (
                 ELSE c.num_layers
             END AS num_layers
         ),
-        a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors,
+        a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
         -- Half an anchor over two layers is the final norm's where anchors begin a half; where they
         -- end one, the capture ends before the last.
         CASE c.role
@@ -207,6 +207,10 @@ ranked AS (
             ELSE anchor_count <= attentions * beats AND blocks = attentions
         END, TRUE)
             AND (NOT has_breaks OR coalesce(extra = break_anchors - blocks, TRUE))
+            -- Passes without any anchor are another model's, or run by another engine.
+            AND coalesce(
+                role = 'inside' OR NOT has_breaks OR beats - attention_blocks < pass_layers, TRUE
+            )
             -- A known pattern may count otherwise in another engine.
             AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
         blocks <> blocks_per_layer AS is_correction,
