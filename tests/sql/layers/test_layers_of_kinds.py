@@ -151,22 +151,15 @@ def test_microbatches_of_a_pipeline_s_later_stages_are_passes(tmp_path, is_last)
 @in_one_lake
 def test_passes_of_training_between_those_of_a_rollout_are_its_own(tmp_path):
     # A rollout of 5 passes, by an engine whose norms are other kernels than those of the training pass that follows.
-    # A pass is a lookup, 4 layers, and what ends it: 3 kernels of the rollout, 4 of training with 24 of the backward and
-    # the optimizer. Of the norms alone 15 passes were to be seen.
+    # A pass is a lookup, 4 layers, and what ends it: 3 kernels of the rollout, 4 of training with 24 of the backward
+    # and the optimizer. Of the rollout's norms alone 15 passes were to be seen.
     trace, now = Trace(), 0.0
     flash = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false> >"
     rollout = [LOOKUP, *[NORM, "nvjet_qkv", flash, "nvjet_o", NORM, *DENSE] * 4, NORM, "nvjet_head", ARG_MAX]
     layer = [
-        TE_NORM,
-        "nvjet_qkv",
-        "fused_rope_forward_kernel",
-        flash,
-        "nvjet_o",
-        TE_NORM,
-        "nvjet_up",
-        "silu_kernel",
+        TE_NORM, "nvjet_qkv", "fused_rope_forward_kernel", flash, "nvjet_o", TE_NORM, "nvjet_up", "silu_kernel",
         "nvjet_down",
-    ]
+    ]  # fmt: skip
     training = [
         LOOKUP, *layer * 4, TE_NORM, "nvjet_head", "cunn_SoftMaxForward", "nll_loss_forward_reduce_kernel",
         *BACKWARD * 4, "void multi_tensor_apply_kernel<AdamFunctorMaster<float> >",

@@ -127,7 +127,10 @@ def cases(tmp_path_factory):
 
 
 def kineto(path, annotations, kernels, category):
-    """Write host annotations (name, start, dur) of a category and kernels (launch, start, dur) of one device, on stream 7 or another."""
+    """Write host annotations (name, start, dur) of a category and kernels (launch, start, dur) of one device.
+
+    They run on stream 7, or on a fourth number's.
+    """
     events = [
         {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": dur}
         for name, start, dur in annotations
