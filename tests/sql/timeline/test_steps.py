@@ -245,6 +245,8 @@ def test_passes_are_the_steps_of_a_trace_that_marks_none(s1_lake):
     passes = s1_lake.rows("SELECT device, pass_id, 'pass', start_ns, end_ns FROM passes ORDER BY ALL")
     assert len(steps) == 5
     assert steps == passes
+    # Its Hadamard transforms are no steps of Adam.
+    assert s1_lake.rows("FROM training_phases") == []
 
 
 @pytest.mark.parametrize("recomputed", [False, True])
