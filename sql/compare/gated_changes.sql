@@ -9,7 +9,7 @@
 -- metric     VARCHAR  step_median and step_p90: time of a step on the device, µs; of steps whose
 --                     work comes from launches, and of whole traces, compute_median: the
 --                     part of it in which the device computes, µs; of the same steps, but for a
---                     server's, period_median: from a step's first operation to that of the next,
+--                     server's, period_median: from a step to the next, period_us of steps,
 --                     µs; communication_share (exposed) or idle_share (waiting included) of the
 --                     devices' time, %; operation, family and idle: a part of the step, µs, each
 --                     with its own row if it got slower by more than its threshold and by more than

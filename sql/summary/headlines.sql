@@ -19,9 +19,8 @@
 --                                     the columns that follow
 -- step_median_us             DOUBLE   median time of such a step on the device, µs
 -- step_p90_us                DOUBLE   90th percentile, µs
--- step_period_us             DOUBLE   median time from the first operation of a step to that of the
---                                     next, shorter than a step if steps overlap; NULL for a single
---                                     step
+-- step_period_us             DOUBLE   median period_us of these steps, shorter than a step if steps
+--                                     overlap; NULL for a single step
 -- step_tokens                DOUBLE   mean number of tokens of a step, NULL if unknown
 -- window_us                  DOUBLE   from the first operation to the last on any device, µs
 -- compute_pct                DOUBLE   share of the time of all devices in which something computes

@@ -116,7 +116,7 @@ counted AS (
                 ELSE c.num_layers
             END AS num_layers
         ),
-        a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors,
+        a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
         -- Half an anchor over two layers is the final norm's if anchors begin a half; if they end
         -- one, the capture ends before the last.
         CASE c.role
@@ -206,6 +206,10 @@ ranked AS (
             ELSE anchor_count <= attentions * beats AND blocks = attentions
         END, TRUE)
             AND (NOT has_breaks OR coalesce(extra = break_anchors - blocks, TRUE))
+            -- Passes without any anchor belong to another model, or ran on another engine.
+            AND coalesce(
+                role = 'inside' OR NOT has_breaks OR beats - attention_blocks < pass_layers, TRUE
+            )
             -- A known pattern may have another count in another engine.
             AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
         blocks <> blocks_per_layer AS is_correction,

@@ -5,7 +5,7 @@
 -- rows, or that of a helper, and a name for each call: they are sought by their type, on the stream
 -- that spends the most time in attention, or else in anything. A softmax of unfused attention
 -- counts as attention, under a name that no other softmax has; a clamp from below is a ReLU.
--- Attention that runs backward marks no layer.
+-- Attention and norms that run backward mark no layer.
 -- trace_id        VARCHAR  trace
 -- series          VARCHAR  the model, empty where the host shows one alone or none
 -- device          INTEGER  device
@@ -47,6 +47,7 @@ SELECT
     CASE
         WHEN w.kernel_id IS NOT NULL THEN 'attention'
         WHEN r.role = 'inside' AND b.name IS NOT NULL THEN 'attention backward'
+        WHEN r.role = 'begin' AND b.name IS NOT NULL THEN 'norm backward'
         WHEN k.op_name = 'aten::clamp_min' THEN 'activation'
         ELSE k.category
     END AS category,

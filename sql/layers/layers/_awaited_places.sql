@@ -2,7 +2,8 @@
 -- one of them and before the next, while none runs. PyTorch's process groups and libraries of
 -- experts have streams of their own; where the host shows the layers, their collectives are in
 -- _kernel_places. One that runs concurrently with kernels, such as a prefetching gather, belongs to
--- no layer.
+-- no layer. The last layer of a pass has as many at its end as the other layers: what a pipeline
+-- stage sends and receives after them belongs to no layer.
 --
 -- stored: meanwhile
 --
@@ -33,21 +34,35 @@ lanes AS (
 ),
 followed AS (
     SELECT
-        p.trace_id, p.device, p.start_ns, p.pass_id, p.layer_id, p.half, p.component,
+        p.trace_id, p.device, p.series, p.num_layers, p.start_ns, p.pass_id, p.layer_id, p.half,
+        p.component,
         max(p.end_ns) OVER (in_time ROWS UNBOUNDED PRECEDING) AS reached_ns,
         lead(p.start_ns) OVER in_time AS next_ns,
-        lead(coalesce(p.pass_id, p.part_pass)) OVER in_time AS next_pass
+        lead(p.pass_id) OVER in_time IS NOT DISTINCT FROM p.pass_id AS is_inner,
+        lead(p.layer_id) OVER in_time IS NOT DISTINCT FROM p.layer_id AS goes_on
     FROM _kernel_places AS p
     SEMI JOIN lanes ON lanes.trace_id = p.trace_id AND lanes.device = p.device
     WINDOW in_time AS (PARTITION BY p.trace_id, p.device ORDER BY p.start_ns, p.seq)
+),
+awaited AS (
+    SELECT
+        a.trace_id, a.rank, a.device, a.stream, a.kernel_id, a.start_ns, a.end_ns, a.dur_ns,
+        a.kind, f.pass_id, f.layer_id, f.half, f.component, f.series, f.num_layers, f.is_inner,
+        f.is_inner AND NOT f.goes_on AS ends_layer,
+        row_number() OVER (
+            PARTITION BY a.trace_id, a.device, f.start_ns ORDER BY a.start_ns, a.kernel_id
+        ) AS nth
+    FROM apart AS a
+    ASOF JOIN followed AS f
+        ON f.trace_id = a.trace_id AND f.device = a.device AND f.start_ns <= a.start_ns
+    WHERE
+        f.layer_id IS NOT NULL AND f.reached_ns <= a.start_ns
+        AND a.end_ns <= f.next_ns
 )
 SELECT
-    a.trace_id, a.rank, a.device, a.stream, a.kernel_id, a.start_ns, a.end_ns, a.dur_ns, a.kind,
-    f.pass_id, f.layer_id, f.half, f.component
-FROM apart AS a
-ASOF JOIN followed AS f
-    ON f.trace_id = a.trace_id AND f.device = a.device AND f.start_ns <= a.start_ns
-WHERE
-    -- After the last layer come kernels of no layer, such as the head.
-    f.layer_id IS NOT NULL AND coalesce(f.next_pass, f.pass_id) = f.pass_id
-    AND f.reached_ns <= a.start_ns AND a.end_ns <= f.next_ns;
+    trace_id, rank, device, stream, kernel_id, start_ns, end_ns, dur_ns, kind, pass_id, layer_id,
+    half, component
+FROM awaited
+QUALIFY
+    is_inner OR num_layers = 1
+    OR nth <= max(CASE WHEN ends_layer THEN nth END) OVER (PARTITION BY trace_id, device, series);

@@ -112,6 +112,7 @@ sided AS (
         CASE WHEN starts_with(n.category, 'gemm') AND n.pass_id IS NULL THEN n.dur_ns END
             AS product_ns,
         n.category IN ('sampling', 'loss', 'optimizer') OR n.is_backward AS is_ending,
+        n.category = 'optimizer' OR n.is_backward AS is_trained,
         n.category IN ('index', 'embedding') AND NOT n.is_backward AS is_gather
     FROM stepped AS n
     LEFT JOIN calls AS b
@@ -130,8 +131,9 @@ headed AS (
 ),
 ended AS (
     SELECT
-        *, max(seq) FILTER (is_ending AND seq > head_seq) OVER region AS ending_seq,
-        bool_or((is_ending OR is_gather) AND seq > head_seq) OVER region AS has_head
+        *,
+        max(seq) FILTER (is_trained OR is_ending AND seq > head_seq) OVER region AS ending_seq,
+        bool_or(is_trained OR (is_ending OR is_gather) AND seq > head_seq) OVER region AS has_head
     FROM headed
     WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
 ),

@@ -16,6 +16,29 @@ attentions AS (
     FROM heard
     WHERE begins_beat
 ),
+-- What the stages of a pipeline exchange runs on a stream of its own: it is of the beat in which it
+-- was launched, else started.
+orders AS (
+    SELECT
+        trace_id, device, bool_and(launch_ns IS NOT NULL AND graph_id IS NULL) AS by_launch
+    FROM attentions
+    GROUP BY trace_id, device
+    HAVING count(DISTINCT series) = 1
+),
+exchanges AS (
+    SELECT
+        k.trace_id, k.device, CASE WHEN o.by_launch THEN k.launch_ns ELSE k.start_ns END AS at_ns
+    FROM kernels AS k
+    JOIN orders AS o ON o.trace_id = k.trace_id AND o.device = k.device
+    WHERE k.kind = 'communication' AND contains(k.name, 'SendRecv')
+),
+begun AS (
+    SELECT
+        a.trace_id, a.series, a.device, a.beat,
+        CASE WHEN o.by_launch THEN a.launch_ns ELSE a.start_ns END AS at_ns
+    FROM attentions AS a
+    JOIN orders AS o ON o.trace_id = a.trace_id AND o.device = a.device
+),
 pauses AS (
     SELECT trace_id, series, device, beat, max(idle_ns) AS pause_ns
     FROM heard
@@ -60,6 +83,12 @@ found AS (
     SEMI JOIN _token_lookups USING (trace_id, kernel_id)
     GROUP BY trace_id, series, device, beat
     UNION ALL
+    SELECT b.trace_id, b.series, b.device, b.beat, 'exchange', count(*)
+    FROM exchanges AS e
+    ASOF JOIN begun AS b
+        ON b.trace_id = e.trace_id AND b.device = e.device AND b.at_ns <= e.at_ns
+    GROUP BY b.trace_id, b.series, b.device, b.beat
+    UNION ALL
     SELECT trace_id, series, device, beat, 'graph', 1
     FROM turns
     WHERE graph_id <> next_graph_id
@@ -83,9 +112,10 @@ JOIN pass_marks AS m ON m.mark = f.mark;
 -- One row per beat of a device with attention, and the evidence for another pass after it. Between
 -- two passes there is more of pass_marks than between two layers: a beat is a break where the marks
 -- that it has more often than usual weigh 4 or more, and half of what the heaviest has, unless one
--- of them is sure; or where tokens enter or are drawn there as regularly as passes do. Some layers
--- of a pass may have more of some marks than others, as those with experts among those without:
--- where the other breaks part the beats evenly, a beat with no more than such marks is no break.
+-- of them is sure; or where tokens enter or are drawn there as regularly as passes do, or where a
+-- stage of a pipeline receives and sends. Some layers of a pass may have more of some marks than
+-- others, as those with experts among those without: where the other breaks part the beats evenly,
+-- a beat with no more than such marks is no break.
 --
 -- trace_id          VARCHAR  trace
 -- series            VARCHAR  the model, empty where the host shows one alone or none
@@ -146,6 +176,8 @@ weighed AS (
         bool_or(
             mark_count > usual_count AND mark IN ('embedding', 'lookup', 'sampling')
         ) AS has_tokens,
+        bool_or(mark_count > usual_count AND mark = 'exchange') AS has_exchange,
+        bool_or(mark_count > usual_count AND weight >= 3 AND mark <> 'step') AS is_bound,
         bool_or(mark_count > usual_count AND mark = 'step') AS is_step,
         bool_or(mark_count > usual_count AND mark = 'call') AS is_call,
         bool_or(mark_count < usual_count AND starts_with(mark, 'gemm')) AS lacks_product
@@ -153,28 +185,43 @@ weighed AS (
     GROUP BY trace_id, series, device, beat
 ),
 -- Where tokens enter or are drawn after the same number of beats again and again, from the first to
--- the last, that is enough: the first stage of a pipeline has no more to show.
+-- the last, that is enough: the first stage of a pipeline has no more to show. A stage between
+-- others has what it receives and sends, and nothing else that happens once per pass.
+telling AS (
+    SELECT
+        trace_id, series, device, beat, last_beat, is_exchange,
+        CASE WHEN is_exchange THEN has_exchange ELSE has_tokens END AS tells,
+        NOT (is_exchange AND bool_or(is_bound OR has_tokens) OVER (
+            PARTITION BY trace_id, series, device
+        )) AS may_tell
+    FROM weighed
+    CROSS JOIN (VALUES (FALSE), (TRUE)) AS kinds (is_exchange)
+    WHERE beat BETWEEN 1 AND last_beat - 1
+),
 regular AS (
-    SELECT trace_id, series, device
+    SELECT trace_id, series, device, is_exchange
     FROM (
         SELECT
-            trace_id, series, device, beat, last_beat,
+            trace_id, series, device, beat, last_beat, is_exchange,
             beat - lag(beat) OVER (
-                PARTITION BY trace_id, series, device ORDER BY beat
+                PARTITION BY trace_id, series, device, is_exchange ORDER BY beat
             ) AS distance
-        FROM weighed
-        WHERE has_tokens AND beat BETWEEN 1 AND last_beat - 1
+        FROM telling
+        WHERE tells AND may_tell
     )
-    GROUP BY trace_id, series, device
+    GROUP BY trace_id, series, device, is_exchange
     HAVING
         count(*) >= 3 AND min(distance) = max(distance) AND min(distance) > 1
         AND min(beat) <= min(distance) AND max(last_beat) - max(beat) <= min(distance)
 ),
 judged AS (
     SELECT
-        w.* EXCLUDE (has_tokens), beat BETWEEN 1 AND last_beat - 1 AS is_inner,
+        w.* EXCLUDE (has_tokens, has_exchange, is_bound)
+            REPLACE (is_strong OR coalesce(r.is_exchange AND has_exchange, FALSE) AS is_strong),
+        beat BETWEEN 1 AND last_beat - 1 AS is_inner,
         beat BETWEEN 1 AND last_beat - 1 AND (
-            (has_tokens AND r.trace_id IS NOT NULL)
+            coalesce(CASE WHEN r.is_exchange THEN has_exchange ELSE has_tokens END, FALSE)
+            AND r.trace_id IS NOT NULL
             OR weight >= 4 AND (
                 is_sure
                 OR weight >= max(weight) FILTER (beat BETWEEN 1 AND last_beat - 1) OVER lane / 2

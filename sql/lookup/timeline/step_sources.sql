@@ -1,5 +1,6 @@
 -- One row per kind of evidence for the steps of a trace. If there are several, a step line wins,
--- then the one with the most steps, then the lowest priority.
+-- then the one with the most steps, then the lowest priority; optimizer steps are used only if
+-- there is no other.
 --
 -- step_source  VARCHAR  source of the steps; the key
 -- priority     INTEGER  order of choice

@@ -27,14 +27,29 @@
 -- ops            BIGINT   device operations in it
 -- first_ns       BIGINT   start of the first of them, ns
 -- last_ns        BIGINT   end of the last of them, ns
+-- lead_ns        BIGINT   start of the first of them on the stream that computes most, else of the
+--                         first, ns
 -- is_whole       BOOLEAN  not a pass that lacks layers
 CREATE VIEW _device_steps AS
-WITH totals AS (
+WITH streams AS (
+    -- The least of all numbers has no negative.
+    SELECT trace_id, device, arg_max(stream, (sum_ns, -1 - stream)) AS stream
+    FROM (
+        SELECT trace_id, device, stream, sum(dur_ns) AS sum_ns
+        FROM kernels
+        WHERE kind = 'compute'
+        GROUP BY trace_id, device, stream
+    )
+    GROUP BY trace_id, device
+),
+totals AS (
     SELECT
-        trace_id, device, step_id, count(*) AS ops, min(start_ns) AS first_ns,
-        max(end_ns) AS last_ns
-    FROM _step_work
-    GROUP BY trace_id, device, step_id
+        work.trace_id, work.device, step_id, count(*) AS ops, min(start_ns) AS first_ns,
+        max(end_ns) AS last_ns,
+        min(start_ns) FILTER (work.stream IS NOT DISTINCT FROM streams.stream) AS lead_ns
+    FROM _step_work AS work
+    LEFT JOIN streams ON streams.trace_id = work.trace_id AND streams.device = work.device
+    GROUP BY work.trace_id, work.device, step_id
 )
 SELECT
     spans.trace_id, spans.device, spans.step_id, spans.step_source, work_source, step_number, nth,
@@ -50,7 +65,7 @@ SELECT
         WHEN work_source IN ('launches', 'program runs', 'step ids') THEN last_ns
         ELSE spans.end_ns
     END AS end_ns,
-    coalesce(ops, 0) AS ops, first_ns, last_ns, is_whole
+    coalesce(ops, 0) AS ops, first_ns, last_ns, coalesce(lead_ns, first_ns) AS lead_ns, is_whole
 FROM _step_spans AS spans
 LEFT JOIN _step_runs AS runs
     ON runs.trace_id = spans.trace_id AND runs.device = spans.device

@@ -7,7 +7,8 @@ CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
 );
 
 -- One row per stretch of time that a trace itself calls a step, by the evidence that counts for
--- the trace: its step line, else the annotations of the source that marks the most steps.
+-- the trace: its step line, else the annotations of the source that marks the most steps, and only
+-- where there are none the steps of its optimizer.
 --
 -- Of annotations of one source on a process, or on a device, that lie in each other only the
 -- outermost is a step. A device repeats an annotation on each of its streams: that is one mark,
@@ -129,6 +130,10 @@ found AS (
     FROM numbered
     SEMI JOIN step_names USING (trace_id, name)
     WHERE step_number IS NOT NULL
+    UNION ALL
+    SELECT
+        trace_id, 'host', NULL, pid, tid, 'optimizer step', NULL, NULL, NULL, NULL, start_ns, end_ns
+    FROM _optimizer_marks
 ),
 reaching AS (
     SELECT
@@ -160,7 +165,10 @@ counts AS (
 chosen AS (
     SELECT
         trace_id,
-        arg_min(step_source, (step_source <> 'step line', -marks, priority)) AS step_source
+        arg_min(
+            step_source,
+            (step_source <> 'step line', step_source = 'optimizer step', -marks, priority)
+        ) AS step_source
     FROM counts
     JOIN step_sources USING (step_source)
     GROUP BY trace_id
@@ -275,8 +283,8 @@ main_runs AS (
 ),
 unmarked AS (
     SELECT
-        trace_id, device, series, direction, stage, requests, tokens, start_ns, end_ns, complete,
-        direction = 'forward' AND lag(direction) OVER in_time <> 'forward'
+        trace_id, device, pass_id, series, direction, stage, requests, tokens, start_ns, end_ns,
+        complete, direction = 'forward' AND lag(direction) OVER in_time <> 'forward'
         AND start_ns >= max(end_ns) OVER (
             PARTITION BY trace_id, device ORDER BY start_ns, end_ns, pass_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -287,7 +295,8 @@ unmarked AS (
     WINDOW in_time AS (PARTITION BY trace_id, device ORDER BY start_ns, end_ns, pass_id)
 ),
 unmarked_steps AS (
-    -- Each pass is a step; the passes of several models are steps of different programs.
+    -- Each pass is a step, in training with what runs backward and the optimizer behind it; the
+    -- passes of several models are steps of different programs.
     SELECT
         trace_id, device, requests, tokens, start_ns, end_ns, complete AS is_whole,
         if(
@@ -295,8 +304,17 @@ unmarked_steps AS (
             stage, concat_ws(' ', series, stage)
         ) AS stage
     FROM unmarked
+    ANTI JOIN _trained_passes USING (trace_id, device, pass_id)
     WHERE direction IS NULL
     WINDOW on_device AS (PARTITION BY trace_id, device)
+    UNION ALL
+    SELECT
+        p.trace_id, p.device, NULL, NULL, min(p.start_ns), max(p.end_ns), bool_and(p.complete),
+        NULL
+    FROM _trained_passes AS p
+    SEMI JOIN unmarked AS u
+        ON u.trace_id = p.trace_id AND u.device = p.device AND u.pass_id = p.pass_id
+    GROUP BY p.trace_id, p.device, p.step_ns
     UNION ALL
     -- In training a step goes from a forward pass to the next one behind backward passes, once all
     -- of these have ended: where micro-batches overlap, none of them is a stretch of its own.

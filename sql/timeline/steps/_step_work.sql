@@ -13,6 +13,7 @@
 -- trace_id   VARCHAR  trace
 -- device     INTEGER  device
 -- kernel_id  BIGINT   the operation
+-- stream     BIGINT   its stream
 -- step_id    BIGINT   step of the device
 -- start_ns   BIGINT   its start, ns
 -- end_ns     BIGINT   its end, ns
@@ -30,14 +31,14 @@ sources AS (
 ),
 operations AS MATERIALIZED (
     SELECT
-        kernels.trace_id, kernels.device, kernel_id, start_ns, end_ns, launch_ns, work_source,
-        if(has_process, launch_pid, '') AS pid, launch_tid AS tid
+        kernels.trace_id, kernels.device, kernel_id, stream, start_ns, end_ns, launch_ns,
+        work_source, if(has_process, launch_pid, '') AS pid, launch_tid AS tid
     FROM kernels
     JOIN sources ON sources.trace_id = kernels.trace_id AND sources.device = kernels.device
 ),
 launched AS (
     SELECT
-        operations.trace_id, operations.device, kernel_id, operations.start_ns,
+        operations.trace_id, operations.device, kernel_id, stream, operations.start_ns,
         operations.end_ns, launch_ns, operations.pid,
         CASE WHEN launch_ns < spans.end_ns THEN step_id END AS step_id
     FROM operations
@@ -49,7 +50,7 @@ launched AS (
 ),
 meanwhile AS (
     SELECT
-        launched.trace_id, launched.device, kernel_id, spans.step_id, launched.start_ns,
+        launched.trace_id, launched.device, kernel_id, stream, spans.step_id, launched.start_ns,
         launched.end_ns
     FROM launched
     ASOF JOIN spans
@@ -80,24 +81,24 @@ sought AS (
 ),
 timed AS (
     SELECT
-        operations.trace_id, operations.device, kernel_id, step_id, start_ns, end_ns
+        operations.trace_id, operations.device, kernel_id, stream, step_id, start_ns, end_ns
     FROM operations
     ASOF JOIN (SELECT * FROM sought WHERE from_ns IS NOT NULL) AS sought
         ON sought.trace_id = operations.trace_id AND sought.device = operations.device
         AND sought.from_ns <= operations.start_ns
     WHERE operations.start_ns < sought.to_ns
 )
-SELECT trace_id, device, kernel_id, step_id, start_ns, end_ns
+SELECT trace_id, device, kernel_id, stream, step_id, start_ns, end_ns
 FROM launched
 WHERE step_id IS NOT NULL
 UNION ALL
-SELECT trace_id, device, kernel_id, step_id, start_ns, end_ns FROM meanwhile
+SELECT trace_id, device, kernel_id, stream, step_id, start_ns, end_ns FROM meanwhile
 UNION ALL
-SELECT trace_id, device, kernel_id, step_id, start_ns, end_ns FROM timed
+SELECT trace_id, device, kernel_id, stream, step_id, start_ns, end_ns FROM timed
 UNION ALL
 SELECT
-    operations.trace_id, operations.device, operations.kernel_id, spans.step_id,
-    operations.start_ns, operations.end_ns
+    operations.trace_id, operations.device, operations.kernel_id, operations.stream,
+    spans.step_id, operations.start_ns, operations.end_ns
 FROM operations
 JOIN ascend_kernels AS given
     ON given.trace_id = operations.trace_id AND given.kernel_id = operations.kernel_id

@@ -5,9 +5,9 @@
 -- between have that ran the same. A pass is partial when it lacks layers. A step without work has
 -- no time.
 --
--- How many of the first steps are warm-up is up to their source. Where passes are the steps, nobody
--- says whether the machine was warm: the first of a program is warm-up where it takes 1.2 times the
--- median.
+-- How many of the first steps are warm-up is up to their source. Where passes or an optimizer give
+-- the steps, no schedule says whether the machine was warm: the first of a program is warm-up where
+-- it takes 1.2 times the median.
 --
 -- stored: per trace
 --
@@ -32,6 +32,7 @@
 -- ops                BIGINT   device operations in it
 -- first_ns           BIGINT   start of its first operation on any device, ns
 -- last_ns            BIGINT   end of its last operation on any device, ns
+-- lead_ns            BIGINT   start of the first on the stream that computes most, ns
 -- is_warm_up         BOOLEAN  one of the first steps of its program that are left out
 -- is_partial         BOOLEAN  not all of it is in the trace
 CREATE VIEW _timed_steps AS
@@ -39,7 +40,7 @@ WITH places AS (
     SELECT
         trace_id, device, step_id, step_number, nth, step_source, work_source, program, requests,
         tokens, mark_ns, host_start_ns, host_end_ns, start_ns, end_ns, ops, first_ns, last_ns,
-        is_whole,
+        lead_ns, is_whole,
         step_id = 0 OR step_id = max(step_id) OVER on_device AS is_edge,
         max(ops) OVER on_device AS most_ops,
         program IS NULL AND count(program) OVER on_device > 0 AS lacks_program
@@ -61,7 +62,7 @@ judged AS (
     SELECT
         places.trace_id, places.device, places.step_id, step_number, nth, step_source,
         work_source, places.program, requests, tokens, mark_ns, host_start_ns, host_end_ns,
-        start_ns, end_ns, end_ns - start_ns AS dur_ns, ops, first_ns, last_ns,
+        start_ns, end_ns, end_ns - start_ns AS dur_ns, ops, first_ns, last_ns, lead_ns,
         NOT is_whole OR is_edge AND (
             -- Without steps between, only an empty one is known to be cut.
             lacks_program OR coalesce(ops < 0.9 * usual_ops, ops = 0 AND most_ops > 0)
@@ -83,7 +84,7 @@ together AS (
         avg(dur_ns) / 1000 AS reference_mean_us,
         arg_max(device, (dur_ns, -1 - device)) FILTER (dur_ns IS NOT NULL) AS slowest_device,
         CAST(sum(ops) AS BIGINT) AS ops, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
-        bool_or(is_partial) AS is_partial
+        min(lead_ns) AS lead_ns, bool_or(is_partial) AS is_partial
     FROM judged
     GROUP BY trace_id, step_number, nth
 ),
@@ -96,7 +97,8 @@ ranked AS (
     SELECT
         together.trace_id, step_number, nth, together.step_source, work_source, program,
         requests, tokens, devices, host_start_ns, host_end_ns, start_ns, end_ns, marker_ns,
-        shortest_ns, reference_mean_us, slowest_device, ops, first_ns, last_ns, is_partial,
+        shortest_ns, reference_mean_us, slowest_device, ops, first_ns, last_ns, lead_ns,
+        is_partial,
         row_number() OVER (
             PARTITION BY together.trace_id ORDER BY mark_ns, step_number, nth
         ) - 1 AS step_id,
@@ -109,7 +111,8 @@ ranked AS (
                 greatest(
                     step_sources.warm_up,
                     if(
-                        together.step_source = 'pass' AND 1.2 * median(marker_ns) OVER of_program
+                        together.step_source IN ('optimizer step', 'pass')
+                        AND 1.2 * median(marker_ns) OVER of_program
                             <= first_value(marker_ns) OVER (of_program ORDER BY mark_ns),
                         1, 0
                     )
@@ -125,6 +128,6 @@ ranked AS (
 SELECT
     trace_id, step_id, step_number, nth, step_source, work_source, program, requests, tokens,
     devices, host_start_ns, host_end_ns, start_ns, end_ns, marker_ns, shortest_ns,
-    reference_mean_us, slowest_device, ops, first_ns, last_ns,
+    reference_mean_us, slowest_device, ops, first_ns, last_ns, lead_ns,
     place <= warm_up AS is_warm_up, is_partial
 FROM ranked;

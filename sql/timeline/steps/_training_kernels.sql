@@ -2,6 +2,9 @@
 -- annotation of the optimizer is the optimizer's; else a layer's direction counts; else whether a
 -- backward function launched it, or a module or an operator that is differentiated; else its name.
 -- A transposed convolution runs forward what another runs backward: there its operator is asked.
+--
+-- stored: meanwhile
+--
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device

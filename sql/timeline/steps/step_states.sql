@@ -29,7 +29,8 @@
 --                            or work that no step launched, µs
 -- busy_us           DOUBLE   union of its operations, except those that only wait, µs
 -- host_us           DOUBLE   duration of its mark on the host, as in steps, µs
--- period_us         DOUBLE   from its first operation to that of the next step, as in steps, µs
+-- period_us         DOUBLE   from its start on the computing stream to that of the next step, as in
+--                            steps, µs
 CREATE VIEW step_states AS
 SELECT
     steps.trace_id, steps.rank, steps.device, steps.step_id, steps.step_number,

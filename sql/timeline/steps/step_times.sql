@@ -26,7 +26,8 @@
 -- ops                BIGINT   operations of all devices in it
 -- span_us            DOUBLE   from the start of its first operation to the end of its last, µs
 -- busy_us            DOUBLE   union of its operations on a device, mean of its devices, µs
--- period_us          DOUBLE   from the start of its first operation to that of the next step, µs
+-- period_us          DOUBLE   from the start of its first operation on the stream that computes
+--                             most to that of the next step, µs
 -- is_warm_up         BOOLEAN  one of the first steps of its program that are left out of figures
 -- is_partial         BOOLEAN  first or last step, only partly in the trace
 -- is_outlier         BOOLEAN  takes more than 1.5 times the median of its program's counted steps
@@ -53,7 +54,7 @@ SELECT
     marker_ns / 1000.0 AS marker_us, reference_mean_us,
     (marker_ns - shortest_ns) / 1000.0 AS spread_us, slowest_device, ops,
     (last_ns - first_ns) / 1000.0 AS span_us, busy_us,
-    (lead(first_ns) OVER (PARTITION BY timed.trace_id ORDER BY timed.step_id) - first_ns) / 1000.0
+    (lead(lead_ns) OVER (PARTITION BY timed.trace_id ORDER BY timed.step_id) - lead_ns) / 1000.0
         AS period_us,
     is_warm_up, is_partial,
     coalesce(marker_ns / 1000.0 > 1.5 * medians.median_us AND NOT is_partial, FALSE) AS is_outlier,

@@ -15,8 +15,8 @@
 --                          operations
 -- step_id         BIGINT   step, from 0 in the order of their marks on the device
 -- step_number     BIGINT   number of the step, NULL if the trace gives none
--- step_source     VARCHAR  step line, profiler step, engine step, train step, program or pass: see
---                          the table step_sources
+-- step_source     VARCHAR  step line, profiler step, engine step, train step, optimizer step,
+--                          program or pass: see the table step_sources
 -- work_source     VARCHAR  source of the step's work: launches (in its time on the host),
 --                          program runs (that the host enqueued in it), step ids (each operation
 --                          names its step), device marks (operations that start between them), or
@@ -40,7 +40,8 @@
 -- last_op_ns      BIGINT   end of the last of them, ns
 -- span_us         DOUBLE   from that start to that end, µs
 -- busy_us         DOUBLE   union of these operations, except those that only wait, µs
--- period_us       DOUBLE   from the start of its first operation to that of the next step, µs
+-- period_us       DOUBLE   from the start of its first operation on the stream that computes most
+--                          to that of the next step, µs: a batch may be copied far ahead
 -- is_warm_up      BOOLEAN  one of the first steps of its program that are left out of figures
 -- is_partial      BOOLEAN  first or last step, only partly in the trace, on some device
 -- step_class      VARCHAR  typical, light or heavy, by the longest duration on a device; NULL for
@@ -56,9 +57,9 @@ SELECT
     steps.last_ns AS last_op_ns, (steps.last_ns - steps.first_ns) / 1000.0 AS span_us,
     (compute_ns + communication_ns + memory_ns) / 1000.0 AS busy_us,
     (
-        lead(steps.first_ns) OVER (
+        lead(steps.lead_ns) OVER (
             PARTITION BY steps.trace_id, steps.device ORDER BY steps.step_id
-        ) - steps.first_ns
+        ) - steps.lead_ns
     ) / 1000.0 AS period_us,
     timed.is_warm_up, timed.is_partial, classed.step_class,
     coalesce(classes.representative_id = timed.step_id, FALSE) AS representative

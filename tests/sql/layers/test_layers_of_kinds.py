@@ -13,6 +13,7 @@ LOOKUP = (
     "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>"
 )
 NORM = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>"
+TE_NORM = "void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<int>"
 QK_NORM = "void vllm::rms_norm_kernel<c10::BFloat16>"
 ARG_MAX = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float> > >"
 ALL_REDUCE = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>"
@@ -115,3 +116,63 @@ def test_microbatches_of_a_pipeline_s_first_stage_are_passes(tmp_path):
         now += 150
     lake = yield trace.write(tmp_path / "stage.json")
     assert lake.rows("SELECT num_layers, complete, count(*) FROM passes GROUP BY ALL") == [(4, True, 12)]
+
+
+@pytest.mark.parametrize("is_last", [False, True], ids=["between", "last"])
+@in_one_lake
+def test_microbatches_of_a_pipeline_s_later_stages_are_passes(tmp_path, is_last):
+    # Each half ends with a collective on a stream of its own, and there the stage receives and sends, too. The last one
+    # has head and loss, and no pass runs before the first comes back; in those between nothing tells passes but that.
+    trace, now = Trace(), 0.0
+    half = [TE_NORM, "ncclDevKernel_AllGather", "nvjet_mm", "{}", "nvjet_mm", "ncclDevKernel_ReduceScatter"]
+    layer = [name.format(inner) for inner in (ATTENTION, "silu_mul_kernel") for name in half]
+    head = [TE_NORM, "nvjet_head", "cunn_SoftMaxForward", "nll_loss_forward_reduce_kernel"]
+    exchange = ["ncclDevKernel_SendRecv"]
+    # The backward ends as a layer does before its second norm: with products of the forward's name and a norm.
+    backward = ["ncclDevKernel_AllGather", *BACKWARD[:4], "nvjet_mm", "nvjet_mm", BACKWARD[2]]
+    passes = {
+        "F": [*exchange, *layer * 4, *(head if is_last else exchange)],
+        "B": [*([] if is_last else exchange), *backward * 4, *exchange],
+    }
+    for _ in range(3):
+        for kind in "FBFBFBFB" if is_last else "FFFBFBBB":
+            for name in passes[kind]:
+                stream = 20 if name.startswith("nccl") else 7
+                trace.kernel(name, now - 5, now, 3.0, stream=stream)
+                now += 4
+        trace.kernel("void multi_tensor_apply_kernel<AdamFunctorMaster<float> >", now, now + 5, 100.0)
+        now += 150
+    lake = yield trace.write(tmp_path / f"{is_last}.json")
+    assert lake.rows("SELECT num_layers, complete, count(*) FROM passes GROUP BY ALL") == [(4, True, 12)]
+    # From the first norm to the second reduce-scatter: 12 kernels, 4 apart, the last of which takes 3.
+    assert lake.rows("SELECT kernel_count, comm_count, wall_us, count(*) FROM layers GROUP BY ALL") == [(12, 4, 47, 48)]
+
+
+@in_one_lake
+def test_passes_of_training_between_those_of_a_rollout_are_its_own(tmp_path):
+    # A rollout of 5 passes, by an engine whose norms are other kernels than those of the training pass that follows.
+    # A pass is a lookup, 4 layers, and what ends it: 3 kernels of the rollout, 4 of training with 24 of the backward
+    # and the optimizer. Of the rollout's norms alone 15 passes were to be seen.
+    trace, now = Trace(), 0.0
+    flash = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false> >"
+    rollout = [LOOKUP, *[NORM, "nvjet_qkv", flash, "nvjet_o", NORM, *DENSE] * 4, NORM, "nvjet_head", ARG_MAX]
+    layer = [
+        TE_NORM, "nvjet_qkv", "fused_rope_forward_kernel", flash, "nvjet_o", TE_NORM, "nvjet_up", "silu_kernel",
+        "nvjet_down",
+    ]  # fmt: skip
+    training = [
+        LOOKUP, *layer * 4, TE_NORM, "nvjet_head", "cunn_SoftMaxForward", "nll_loss_forward_reduce_kernel",
+        *BACKWARD * 4, "void multi_tensor_apply_kernel<AdamFunctorMaster<float> >",
+    ]  # fmt: skip
+    for name in (rollout * 5 + training) * 3:
+        trace.kernel(name, now - 5, now, 3.0)
+        now += 4
+    lake = yield trace.write(tmp_path / "rollouts.json")
+    assert lake.rows("SELECT num_layers, complete, count(*) FROM passes GROUP BY ALL") == [(4, True, 18)]
+    counted = "SELECT kernel_count, count(*) FROM layers WHERE pass_id % 6 {} 5 GROUP BY ALL"
+    assert lake.rows(counted.format("<>")) == [(8, 60)]
+    assert lake.rows(counted.format("=")) == [(9, 12)]
+    assert lake.rows(
+        "SELECT pass_id % 6 = 5 AS trains, part, kernel_count, count(*) FROM pass_parts "
+        "WHERE part IN ('prologue', 'epilogue') GROUP BY ALL ORDER BY ALL"
+    ) == [(False, "epilogue", 3, 15), (False, "prologue", 1, 15), (True, "epilogue", 29, 3), (True, "prologue", 1, 3)]

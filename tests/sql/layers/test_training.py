@@ -21,9 +21,9 @@ DIRECTIONS = ["backward", "forward", "weight gradient"]
 class Step:
     """Writes a training step: operators with the numbers of the nodes they make, and the functions that bear them."""
 
-    def __init__(self, modules=True, marked=True, steps=1):
+    def __init__(self, modules=True, marked=True, steps=1, noted=True):
         self.events, self.now, self.launches, self.nodes = [], 0, 0, 0
-        self.modules, self.marked, self.steps = modules, marked, steps
+        self.modules, self.marked, self.steps, self.noted = modules, marked, steps, noted
 
     def event(self, cat, name, start, tid, **args):
         self.events.append(
@@ -88,7 +88,8 @@ class Step:
         start = self.now
         self.now += 1
         self.launch("multi_tensor_apply_kernel", 1)
-        self.event("user_annotation", "Optimizer.step#AdamW.step", start, 1)
+        if self.noted:
+            self.event("user_annotation", "Optimizer.step#AdamW.step", start, 1)
         if self.marked:
             self.event("user_annotation", "ProfilerStep#3", whole, 1)
 
@@ -100,7 +101,8 @@ def lake(tmp_path_factory):
         made.ingest(
             Step().write(folder / "shown.json"),
             Step(modules=False).write(folder / "hidden.json"),
-            Step(marked=False, steps=4).write(folder / "unmarked.json"),
+            Step(marked=False, steps=4, noted=False).write(folder / "unmarked.json"),
+            Step(marked=False, steps=4).write(folder / "optimized.json"),
         )
         yield made
 
@@ -184,6 +186,14 @@ def test_without_marks_a_training_step_is_a_forward_pass_and_what_follows_it(lak
         lake, "SELECT min(start_ns), max(end_ns) FROM passes WHERE trace_id = $1 AND pass_id < 2", "unmarked"
     )
     assert {us for _, us, _ in steps} == {(last - first) / 1000}
+
+
+def test_the_optimizer_s_own_mark_ends_a_training_step_that_nothing_else_marks(lake):
+    # Two kernels forward and three backward of each layer, two of the loss, and the optimizer's.
+    steps = ask(
+        lake, "SELECT step_source, work_source, ops FROM steps WHERE trace_id = $1 ORDER BY step_id", "optimized"
+    )
+    assert steps == [("optimizer step", "launches", 5 * LAYERS + 3)] * 4
 
 
 @in_one_lake

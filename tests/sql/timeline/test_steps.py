@@ -6,6 +6,7 @@ import math
 import pytest
 
 import tracelake
+from tracelake.tests.kernel_traces import Trace
 from tracelake.tests.lakes import in_one_lake, ingest_at_once
 from tracelake.tests.summary_cases import CASE_A, CASE_B, CASE_G, CASES_D, steps_case, write_case
 
@@ -88,10 +89,23 @@ KINETO = {
         [("train_step 7", 0, 50), ("forward", 0, 20), ("Optimizer.step#SGD.step", 30, 10), ("train_step 8", 50, 60)],
         [(1, 2, 40), (51, 52, 50)],
     ),
+    # The optimizer alone is marked: of one within another the outer counts, one that launches nothing ends no step.
+    "optimized": (
+        [
+            ("Optimizer.step#Chained.step", 30, 10), ("Optimizer.step#AdamW8bit.step", 31, 5),
+            ("Optimizer.step#Muon.step", 41, 2), ("Optimizer.step#Chained.step", 70, 10),
+        ],
+        [(1, 2, 20), (20, 25, 40), (32, 70, 10), (51, 90, 20), (60, 115, 40), (72, 160, 10), (85, 180, 5)],
+    ),
     # Names by their category: torch_npu, and PyTorch 1.8.
     "cpu_op": (
         [("ProfilerStep#5", 0, 50), ("aten::mm", 0, 10), ("ProfilerStep#6", 50, 60)],
         [(1, 2, 40), (51, 52, 50)]),
+    # Each step copies its batch on stream 21 as soon as that is launched, and computes behind the step before.
+    "prefetched": (
+        [("ProfilerStep#0", 0, 10), ("ProfilerStep#1", 10, 10), ("ProfilerStep#2", 20, 10)],
+        [(1, 2, 1, 21), (2, 5, 100), (11, 12, 1, 21), (12, 105, 100), (21, 22, 1, 21), (22, 205, 100)],
+    ),
     "Operator": ([("ProfilerStep#5", 0, 50), ("ProfilerStep#6", 50, 60)], [(1, 2, 40), (51, 52, 50)]),
 }  # fmt: skip
 WARM_UP = {"A": 1, "D7": 1, "G": 1, "broken off": 0}
@@ -113,13 +127,16 @@ def cases(tmp_path_factory):
 
 
 def kineto(path, annotations, kernels, category):
-    """Write host annotations (name, start, dur) of a category and kernels (launch, start, dur) of one device."""
+    """Write host annotations (name, start, dur) of a category and kernels (launch, start, dur) of one device.
+
+    They run on stream 7, or on a fourth number's.
+    """
     events = [
         {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": dur}
         for name, start, dur in annotations
     ]
-    for nth, (launch, start, dur) in enumerate(kernels, 1):
-        args = {"correlation": nth, "device": 0, "stream": 7}
+    for nth, (launch, start, dur, *stream) in enumerate(kernels, 1):
+        args = {"correlation": nth, "device": 0, "stream": stream[0] if stream else 7}
         events.append(KERNEL | {"ts": start, "dur": dur, "args": args})
         events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
                        "ts": launch, "dur": 1, "args": {"correlation": nth}})  # fmt: skip
@@ -195,9 +212,24 @@ def test_an_engine_s_steps_nest_and_kernels_belong_to_the_step_that_launched_the
     ]  # fmt: skip
 
 
+def test_a_step_follows_the_one_before_by_the_stream_that_computes(cases):
+    # Steps of 100 each: the first operations, copies ahead of time, are 10 apart.
+    for relation in ("steps", "step_times"):
+        found = of_case(cases, relation, "r.start_ns, period_us", "prefetched", "step_id")
+        assert found == [(2000, 100), (12000, 100), (22000, None)]
+
+
 def test_names_of_training_steps_are_known_and_their_parts_are_none(cases):
     assert of_case(cases, "steps", "step_number, step_source, host_us, dur_us, ops", "training") == [
         (7, "train step", 50, 40, 1), (8, "train step", 60, 50, 1),
+    ]  # fmt: skip
+
+
+def test_steps_of_the_optimizer_end_those_of_training_where_nothing_else_marks_any(cases):
+    # The host: from 1, its first event, to 40, and on to 80. What is launched then is of a step that has no end.
+    columns = "step_source, work_source, step_number, host_us, dur_us, ops, period_us"
+    assert of_case(cases, "steps", columns, "optimized", "step_id") == [
+        ("optimizer step", "launches", None, 39, 78, 3, 88), ("optimizer step", "launches", None, 40, 80, 3, None),
     ]  # fmt: skip
 
 
@@ -213,6 +245,31 @@ def test_passes_are_the_steps_of_a_trace_that_marks_none(s1_lake):
     passes = s1_lake.rows("SELECT device, pass_id, 'pass', start_ns, end_ns FROM passes ORDER BY ALL")
     assert len(steps) == 5
     assert steps == passes
+    # Its Hadamard transforms are no steps of Adam.
+    assert s1_lake.rows("FROM training_phases") == []
+
+
+@pytest.mark.parametrize("recomputed", [False, True])
+@in_one_lake
+def test_passes_of_training_are_steps_with_their_backward_and_optimizer(tmp_path, recomputed):
+    # Kernels of 3, one every 4. A step: lookup, 3 layers of 5, norm, head and loss, a backward of 2 per layer, with the
+    # layer computed again before it or not, and the optimizer: 1 + 15 + 3 + (6 or 21) + 1 kernels.
+    layer = ["rms_norm_kernel", "nvjet_qkv", "flash_fwd_kernel", "nvjet_o", "act_and_mul_kernel"]
+    backward = ["flash_bwd_dq_dk_dv_loop_kernel", "rmsnorm_bwd_kernel"]
+    names = [
+        "embedding_kernel", *layer * 3, "rms_norm_kernel", "nvjet_head", "nll_loss_forward_kernel",
+        *[*(layer if recomputed else []), *backward] * 3, "multi_tensor_apply_kernel<AdamFunctorMaster<float> >",
+    ]  # fmt: skip
+    trace = Trace()
+    for nth, name in enumerate(names * 4):
+        trace.kernel(name, 4 * nth - 2, 4 * nth, 3)
+    lake = yield trace.write(tmp_path / "training.json")
+    assert len(lake.rows("FROM passes")) == (8 if recomputed else 4)
+    kernels = 41 if recomputed else 26
+    assert len(names) == kernels
+    assert lake.rows("SELECT step_source, ops, dur_us, period_us FROM steps ORDER BY step_id") == [
+        ("pass", kernels, 4 * kernels - 1, 4 * kernels if nth < 3 else None) for nth in range(4)
+    ]
 
 
 def test_kineto_files_have_profiler_steps_or_engine_steps(real_lake):

@@ -1,0 +1,54 @@
+-- One row per stretch of the host's time from the end of one step of PyTorch's optimizer to that of
+-- the next: a step of training where nothing else marks steps. The first begins with the trace. A
+-- step of the optimizer that ends with less than a tenth of the most launches, as those of several
+-- optimizers and of single parameters do, ends none: what it did is the next one's.
+-- trace_id  VARCHAR  trace
+-- pid       VARCHAR  process
+-- tid       VARCHAR  thread that the optimizer ends in
+-- start_ns  BIGINT   start, ns
+-- end_ns    BIGINT   end, ns
+CREATE VIEW _optimizer_marks AS
+WITH notes AS (
+    SELECT trace_id, pid, tid, start_ns, end_ns
+    FROM events
+    WHERE
+        lane = 'host' AND category = 'user_annotation' AND dur_ns > 0
+        AND starts_with(name, 'Optimizer.step#')
+),
+beginnings AS (
+    SELECT trace_id, pid, min(start_ns) AS start_ns
+    FROM events
+    SEMI JOIN notes USING (trace_id, pid)
+    WHERE lane = 'host'
+    GROUP BY trace_id, pid
+),
+-- Of optimizers within each other the outermost ends last.
+ends AS (
+    SELECT n.trace_id, n.pid, n.tid, n.end_ns, b.start_ns AS begun_ns
+    FROM notes AS n
+    JOIN beginnings AS b ON b.trace_id = n.trace_id AND b.pid = n.pid
+    QUALIFY n.end_ns > coalesce(max(n.end_ns) OVER (
+        PARTITION BY n.trace_id, n.pid ORDER BY n.start_ns, n.end_ns DESC, n.tid
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), n.end_ns - 1)
+),
+launches AS (
+    SELECT e.trace_id, e.pid, e.end_ns, count(*) AS launches
+    FROM (
+        SELECT trace_id, launch_pid, launch_ns
+        FROM kernels
+        WHERE launch_ns IS NOT NULL
+    ) AS k
+    ASOF JOIN ends AS e
+        ON e.trace_id = k.trace_id AND e.pid = k.launch_pid AND e.end_ns > k.launch_ns
+    GROUP BY e.trace_id, e.pid, e.end_ns
+),
+heavy AS (
+    SELECT e.*
+    FROM ends AS e
+    JOIN launches AS l ON l.trace_id = e.trace_id AND l.pid = e.pid AND l.end_ns = e.end_ns
+    QUALIFY 10 * l.launches >= max(l.launches) OVER (PARTITION BY e.trace_id, e.pid)
+)
+SELECT trace_id, pid, tid, coalesce(lag(end_ns) OVER process, begun_ns) AS start_ns, end_ns
+FROM heavy
+WINDOW process AS (PARTITION BY trace_id, pid ORDER BY end_ns);
