@@ -171,8 +171,10 @@ def test_links_in_circles_pipes_and_links_to_nothing_are_no_traces_and_stop_nobo
     os.mkfifo(folder / "pipe.json")
     os.mkfifo(folder / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv")
     lake = Lake(tmp_path / "lake")
-    [good] = ingest_into(lake, folder)
+    # What is named like a trace and is none is no silence; a pipe, and a link that is followed nowhere, are.
+    [good, *lost] = ingest_into(lake, folder)
     assert good.events == 3
+    assert [one.source for one in lost] == [str(folder / "circle.json"), str(folder / "nothing.json")]
     for name in ("circle.json", "nothing.json"):
         [failed] = ingest_into(lake, folder / name)
         assert "a symbolic link to nothing, or to itself" in failed.reason
