@@ -74,7 +74,10 @@ def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str | Failed]:
     """
     files: list[str | Failed] = []
     for path in map(str, paths):
-        if path != STDIN and Path(path).is_dir():
+        if not path:
+            # Path("") would be the folder that one stands in.
+            files.append(Failed(path, "an empty path: give a file, or . for this folder."))
+        elif path != STDIN and Path(path).is_dir():
             found = _in_folder(Path(path))
             files += found or [Failed(path, _nothing_in(Path(path)))]
         else:
