@@ -1,8 +1,8 @@
 """SQL that turns a piece of a table of kernels into rows of events.
 
 Every column is read as text, since the profilers write `N/A` anywhere, a TAB after times, and other types from version
-to version. Times of digits with three places lose their point and are whole nanoseconds; all others go through decimals with 18
-places, as those of Chrome traces do.
+to version. Times of digits with three places lose their point and are whole nanoseconds; all others go through decimals
+with 18 places, as those of Chrome traces do.
 
 The arguments are a JSON object with the text of every column that has a name of ours. Those that have none, the
 counters of the chip, are most of a row; they stand in one text, with TABs between, in the table's order. Their names

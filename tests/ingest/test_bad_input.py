@@ -98,6 +98,8 @@ def test_a_missing_file_a_folder_without_traces_and_a_folder_among_files_are_tol
     lake = Lake(tmp_path / "lake")
     [failed] = ingest_into(lake, tmp_path / "absent.json")
     assert failed.reason == f"{tmp_path / 'absent.json'}: no such file."
+    [failed] = lake.ingest("")
+    assert failed.reason.startswith("an empty path")
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "config.json").write_text("{}")
