@@ -108,6 +108,28 @@ def test_a_missing_file_a_folder_without_traces_and_a_folder_among_files_are_tol
     assert failed.reason.startswith(f"{empty}: no traces in this folder")
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\nName,Duration(us)\nk,1\n", "it is blank."),
+        (b"Name,Duration(us)\rk,1\r", "its lines end in CR alone; expected LF, or CR and LF."),
+        (b"Name,\xff\nk,1\n", "the file is no text in UTF-8."),
+        (b"", "the file is empty."),
+    ],
+)
+def test_what_stands_in_the_place_of_a_header_is_named(tmp_path, content, reason):
+    path = tmp_path / "kernel_details.csv"
+    path.write_bytes(content)
+    [failed] = ingest_into(Lake(tmp_path / "lake"), path)
+    assert failed.reason == f"{path}: not a table: its first line is not a header; {reason}"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that can be opened and not read")
+def test_a_file_that_fails_as_it_is_read_is_the_one_that_is_named(tmp_path):
+    [failed] = ingest_into(Lake(tmp_path / "lake"), Path("/proc/self/mem"))
+    assert failed.reason == "/proc/self/mem: cannot be read: Input/output error."
+
+
 @pytest.mark.parametrize("mode", [0, 0o444])
 def test_a_folder_below_that_may_not_be_read_is_named_and_the_others_are_read(tmp_path, mode):
     needs_modes(tmp_path / "mode")
