@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ..engine.errors import InputError, UsageError
 from ..engine.storage.layout import FORMAT_VERSION
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 #: The lakes that a command has opened.
 _opened: list[Lake] = []
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+#: Output formats by file suffix.
+_ENDINGS = {f".{name}": name for name in ("csv", "json", "jsonl", "parquet")} | {".md": "markdown"}
 #: Upper limits for the sequences or tokens of a workload, and for ranks of a degree of parallelism: far beyond reality.
 MOST_TOKENS = 10**9
 MOST_RANKS = 10**6
@@ -65,9 +68,12 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def output_options(
-    *more: str, output: str = "Write to a file.", limit: int = 200
+    *more: str, output: str = "Write to a file.", limit: int = 200, by_ending: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds --format, with the command's own formats, -o and --limit."""
+    """Return a decorator that adds --format, with the command's own formats, -o and --limit.
+
+    Without `by_ending` the command itself interprets the suffix of its file.
+    """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
@@ -78,17 +84,26 @@ def output_options(
             help="Rows shown of a table; 0 for all.",
         )(command)
         command = spreadsheet_option(screen_options(command))
-        command = click.option("-o", "--output", type=OUTPUT, help=output)(command)
+        command = click.option("-o", "--output", type=OUTPUT, is_eager=True, help=output)(command)
         return click.option(
             "--format",
             "format_",
             type=click.Choice([*FORMATS, *more]),
             default="table",
-            show_default=True,
-            help="Format of the answer.",
+            show_default=not by_ending,
+            callback=_of_ending if by_ending else None,
+            help=f"Format of the answer{'; default: by the ending of -o, else table' if by_ending else ''}.",
         )(command)
 
     return add
+
+
+def _of_ending(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Return the format of an answer: where none is given, that of the file it goes to."""
+    output = ctx.params.get("output")
+    if output is None or ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT:
+        return value
+    return _ENDINGS.get(output.suffix.lower(), value)
 
 
 def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:

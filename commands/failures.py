@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -41,6 +42,9 @@ class _Handler(logging.Handler):
 
 def prepare() -> None:
     """Send warnings to stderr, and escape characters that a stream cannot encode."""
+    if sys.stderr is None:
+        # Its number is free: a file that is opened next would have it, and take what others print there.
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     log = logging.getLogger("tracelake")
     if not log.handlers:
         log.addHandler(_Handler())

@@ -47,7 +47,10 @@ def _places(ctx: click.Context, parameter: click.Parameter, value: str | None) -
 @click.option("--ranks", is_flag=True, help="All ranks of the run side by side; TRACE is a run, or one of its traces.")
 @click.option("--open", "open_", is_flag=True, help="Show it at ui.perfetto.dev in the browser, at the right range.")
 @output_options(
-    "perfetto", "chrome", output="Write it to this file; gzipped when it ends in .gz. In Chrome's format if .json."
+    "perfetto",
+    "chrome",
+    output="Write it to this file; gzipped when it ends in .gz. In Chrome's format if .json.",
+    by_ending=False,
 )
 @click.pass_obj
 def perfetto(

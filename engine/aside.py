@@ -107,9 +107,11 @@ class Verdicts:
     def recall(self, trace_id: str) -> str | None:
         """Return the cached reason why the events of a trace cannot be read; None if there is none."""
         path = self._layout.verdict_file(trace_id)
-        if self._layout.is_remote or not is_plain_file(path):
+        if self._layout.is_remote:
             return None
         try:
+            if not is_plain_file(path):
+                return None
             key, reason = json.loads(path.read_bytes())
         except (OSError, ValueError, TypeError, RecursionError):
             return None

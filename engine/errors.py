@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 class TracelakeError(Exception):
     """An error whose message says what was expected, what was found and what to do; credentials are redacted."""
@@ -31,3 +33,11 @@ class InputError(TracelakeError):
     """The input is unusable: not a trace, unreadable, or of an unsupported lake version."""
 
     exit_code = 3
+
+
+def unpermitted(path: str | os.PathLike[str]) -> InputError:
+    """Return the error of a file or folder of a lake that this user may not read: what is in it is not damaged."""
+    return InputError(
+        f"{os.fspath(path)}: cannot be read: Permission denied.\n"
+        "  Nothing is known to be damaged, and nothing need be removed: change its permissions, or ask its owner to."
+    )

@@ -7,12 +7,15 @@ stat per file; a damaged trace is cached with the state of its files and not rea
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .aside import Verdicts
 from .connection import hold_events, set_event_files
 from .damage import DamagedError, Probe, find, may_be_damage
+from .errors import unpermitted
 from .storage.layout import Layout
 from .storage.paths import Place
 
@@ -70,6 +73,9 @@ class EventFiles:
         Args:
             traces: for each trace, from the catalog, its number of events, the bytes of their files and, in an object
                 store, the files; None for what is unknown.
+
+        Raises:
+            InputError: this user may not read a file.
         """
         found, unknown = dict[str, Sequence[Place]](), dict[str, int | None]()
         for trace_id, (events, size, listed) in traces.items():
@@ -79,6 +85,9 @@ class EventFiles:
                 there = sum(path.stat().st_size for path in files)
             except FileNotFoundError:  # another process is removing the trace
                 continue
+            for path in files:
+                if isinstance(path, Path) and not os.access(path, os.R_OK) and path.exists():
+                    raise unpermitted(path)
             found[trace_id] = files
             if self._seen.get(trace_id, ("", None))[0] == state:
                 continue

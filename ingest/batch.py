@@ -25,7 +25,7 @@ from .databases.exports import is_known
 from .databases.folder import table_files
 from .foreign import ENDINGS, foreign
 from .formats import kind_of
-from .inputs import input_of
+from .inputs import TO_NOTHING, input_of
 from .land import Settings, land
 from .one import Ingested, Progress, Staged, read_one
 from .places import repeats
@@ -69,11 +69,15 @@ class Failed:
 def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str | Failed]:
     """Return the files that `paths` name; a folder stands for the traces below it, and fails if it has none.
 
+    A folder below it that cannot be read is an error, as is a dangling link that is named like a trace.
     The output of an Ascend profiler for one rank is one trace, represented by its folder.
     """
     files: list[str | Failed] = []
     for path in map(str, paths):
-        if path != STDIN and Path(path).is_dir():
+        if not path:
+            # Path("") would be the folder that one stands in.
+            files.append(Failed(path, "an empty path: give a file, or . for this folder."))
+        elif path != STDIN and Path(path).is_dir():
             found = _in_folder(Path(path))
             files += found or [Failed(path, _nothing_in(Path(path)))]
         else:
@@ -81,28 +85,37 @@ def expand(paths: Sequence[str | os.PathLike[str]]) -> list[str | Failed]:
     return list(dict.fromkeys(files))
 
 
-def _in_folder(folder: Path) -> list[str]:
+def _in_folder(folder: Path) -> list[str | Failed]:
+    failed: list[Failed] = []
+
+    def unread(error: OSError) -> None:
+        place = os.fsdecode(error.filename)
+        failed.append(Failed(place, f"{place}: this folder cannot be read: {error.strerror}."))
+
     if table_files(folder):
         return [str(folder)]
     ranks = ascend_folders(folder)
     workers = {rank.worker for rank in ranks if is_worker(rank.worker)}
     taken = {file for rank in ranks for file in rank.files}
     found = [str(rank.path) for rank in ranks]
-    for here, inner, names in walk(folder):
+    for here, inner, names in walk(folder, unread):
         found += [str(here / one) for one in inner if table_files(here / one)]
         for file in (here / one for one in names):
             name = file.name.lower()
+            is_trace = name.endswith(_ENDINGS) and not _NOT_TRACES.fullmatch(name)
+            if is_trace and file.is_symlink() and not file.exists():
+                failed.append(Failed(str(file), f"{file}: {TO_NOTHING}"))
             if not file.is_file() or file in taken or workers.intersection(file.absolute().parents):
                 # Anything else in a rank's folder belongs to the same trace.
                 continue
-            if (name.endswith(_ENDINGS) and not _NOT_TRACES.fullmatch(name)) or (
+            if is_trace or (
                 (name.endswith(_TABLES) and _is_known(file)) or (name.endswith(_DATABASES) and is_known(file))
             ):
                 found.append(str(file))
     repeated = repeats(map(Path, found))
     for path, why in sorted(repeated.items()):
         _log.warning("%s: left out: %s", path, why)
-    return sorted(set(found) - set(map(str, repeated)))
+    return [*sorted(set(found) - set(map(str, repeated))), *failed]
 
 
 def _nothing_in(folder: Path) -> str:

@@ -49,8 +49,7 @@ def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
     header = None if head.startswith(_UTF16) else read_header(head)
     if header is None:
         if name.lower().endswith(".csv"):
-            found = "no text in UTF-8" if head else "empty"
-            raise InputError(f"{name}: not a table: its first line is not a header; the file is {found}.")
+            raise InputError(f"{name}: not a table: its first line is not a header; {_instead_of_header(head)}.")
         return "trace"
     columns = header.columns
     if not columns.missing:
@@ -67,6 +66,20 @@ def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
             f"{redact(', '.join(columns.header))[:300]}."
         )
     return "trace"
+
+
+def _instead_of_header(head: bytes) -> str:
+    """Return what a table without a header begins with."""
+    if not head:
+        return "the file is empty"
+    first = head.partition(b"\n")[0]
+    try:
+        first.decode()
+    except UnicodeDecodeError:
+        return "the file is no text in UTF-8"
+    if not first.strip():
+        return "it is blank"
+    return "its lines end in CR alone; expected LF, or CR and LF" if b"\r" in first.strip() else "no line ends in time"
 
 
 def _binary_kind(head: bytes, name: str, path: Path | None) -> str:

@@ -17,6 +17,8 @@ from .places import Fact
 from .siblings import facts_of
 from .source import STDIN
 
+#: The fault of a dangling link.
+TO_NOTHING = "a symbolic link to nothing, or to itself."
 #: Names that every rank's files have; the folder's name is more specific.
 _COMMON_NAMES = re.compile(r"kernel_details|trace_view|op_summary_[\d_]+|msprof_\d+")
 
@@ -71,7 +73,7 @@ def input_of(path: str | os.PathLike[str]) -> Input:
         return _of_folder(found[0])
     if not here.exists():
         if here.is_symlink():
-            raise InputError(f"{path}: a symbolic link to nothing, or to itself.")
+            raise InputError(f"{path}: {TO_NOTHING}")
         raise InputError(f"{path}: no such file.")
     name = trace_name(readable(here.name))
     worker = worker_of(here.absolute())

@@ -10,6 +10,7 @@ import mmap
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 
 
 class Slot:
@@ -49,6 +50,10 @@ class Slot:
         """Return the end of a pattern's match after the opening, searching no further than `end`."""
         match = pattern.match(self._map, self.start, end)
         return match.end() if match else self.start
+
+    def places(self, pattern: re.Pattern[bytes], end: int) -> Iterator[int]:
+        """Yield where the first byte of each match of a pattern ends, behind the opening and before `end`."""
+        return (match.start() + 1 for match in pattern.finditer(self._map, self.start, end))
 
     def copy(self, start: int, end: int) -> bytes:
         """Return a copy of the bytes in [start, end)."""

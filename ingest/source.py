@@ -63,7 +63,11 @@ class Source:
         self.file_bytes = about.st_size if about else None
         self.mtime_ns = about.st_mtime_ns if about else None
         self._file = _HashedFile(raw)
-        self._stream = self._decompressor(self._file)
+        try:
+            self._stream = self._decompressor(self._file)
+        except OSError as error:
+            self._file.close()
+            raise InputError(f"{self.name}: cannot be read: {error.strerror}.") from error
 
     @property
     def consumed(self) -> int:
@@ -97,6 +101,9 @@ class Source:
             count = self._stream.readinto(view) or 0
         except EOFError:
             self.cut_short = "the compressed stream ends early"
+            return 0
+        except OSError as error:
+            self.cut_short = f"the file cannot be read further: {error.strerror or error}"
             return 0
         except Exception as error:  # noqa: BLE001 - the errors of isal and zstandard share no base class
             self.cut_short = f"the compressed stream is damaged: {error}"

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, unpermitted
 from ..schema import LANES
 from .files import publish_bytes, remove_folder
 from .objects import ObjectPath, StoreError, remove
@@ -109,13 +109,19 @@ class Layout:
         Args:
             trace_id: the trace.
             listed: the files listed in its catalog entry; used in an object store only.
+
+        Raises:
+            InputError: this user may not read a folder.
         """
         folder = self.event_dir(trace_id)
         if isinstance(folder, ObjectPath):
             return [ObjectPath.lasting(f"{folder}/{name}", size) for name, size in _listed(listed or "[]")]
         lanes = (folder / f"lane={lane}" for lane in LANES)
-        # A linked folder would lead out of the lake, at any level.
-        return [file for lane in lanes if is_plain_folder(folder) for file in plain_files(lane, ".parquet")]
+        try:
+            # A linked folder would lead out of the lake, at any level.
+            return [file for lane in lanes if is_plain_folder(folder) for file in plain_files(lane, ".parquet")]
+        except PermissionError as error:
+            raise unpermitted(error.filename) from error
 
     def remove_events(self, trace_id: str, listed: str | None) -> None:
         """Remove a trace's events; in an object store only those listed, since another writer may be adding others."""

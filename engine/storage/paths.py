@@ -145,5 +145,8 @@ def _inside(folder: Path) -> Iterator[Path]:
 def _kind(path: Path) -> int:
     try:
         return stat.S_IFMT(path.lstat().st_mode)
+    except PermissionError:
+        # It may well be there.
+        raise
     except OSError:
         return 0

@@ -1,8 +1,8 @@
 """SQL that turns a piece of a table of kernels into rows of events.
 
 Every column is read as text, since the profilers write `N/A` anywhere, a TAB after times, and other types from version
-to version. Times with three decimals lose their point and become whole nanoseconds; all others are converted as
-decimals with 18 places, as in Chrome traces.
+to version. Times of digits with three decimals lose their point and become whole nanoseconds; all others are converted
+as decimals with 18 places, as in Chrome traces.
 
 The arguments are a JSON object with the text of every column with a canonical name. The others, the counters of the
 chip, are most of a row; they are joined into one text, separated by TABs, in the table's order. Their names
@@ -92,7 +92,7 @@ FROM (
     FROM (
         SELECT
             *, start_text[-4] = '.' AND dur_text[-4] = '.' AND length(start_text) < 20 AND length(dur_text) < 18
-                AS is_plain
+                AND translate(start_text || dur_text, '0123456789', '') = '..' AS is_plain
         FROM (SELECT
             coalesce({_value(columns, "name")}, {_value(columns, "op_type")}) AS name,
             {_value(columns, "start")} AS start_text,
@@ -175,7 +175,8 @@ def _value(columns: Columns, key: str) -> str:
 
 def _nanoseconds(*texts: str) -> str:
     """Return the expression of the sum of microseconds in nanoseconds, rounded to the nearest."""
-    total = " + ".join(f"TRY_CAST({text} AS DECIMAL(38, 18))" for text in texts)
+    # DuckDB reads 1_0 as 10.
+    total = " + ".join(f"TRY_CAST(replace({text}, '_', '?') AS DECIMAL(38, 18))" for text in texts)
     return f"TRY(CAST(({total}) * 1000 AS BIGINT))"
 
 

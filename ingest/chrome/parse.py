@@ -5,7 +5,9 @@ Time. The profiler writes microseconds as decimal text; rows hold nanoseconds. T
 `FAST` reads numbers as doubles. A decimal of at most three places below 2^43 µs (101 days) is recovered from its
 double exactly: doubles there are less than 0.001 µs apart, so the nearest thousandth is the text's. Kineto's clock
 since 2.1 starts at most a quarter of a year back for this very reason. Whole numbers are exact up to 2^53. The query
-marks every value for which this is uncertain; a single mark sends the piece through the other conversion.
+marks every value whose double shows that this is uncertain; a single mark sends the piece through the other conversion.
+From 2^39 µs on (6 days) a double need not show it: there, text with a decimal point is checked (`hides_places`). A time
+with a negative exponent and no point (171234567802e-1) is not checked; no known writer produces one.
 
 `EXACT` reads the text: the bytes are rewritten so that numbers after "ts" and "dur" are quoted, and decimal
 arithmetic with 18 places does the rest, rounding start and end each to the nearest nanosecond, halves away from zero.
@@ -21,6 +23,7 @@ import re
 from dataclasses import dataclass, field
 
 from ...engine.sql.modules import csv_file, quoted
+from ..slots import Slot
 
 #: Keys of the Chrome trace format that have a column; every other key goes to `extra`.
 COLUMN_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
@@ -54,6 +57,12 @@ _TIME_TEXT = re.compile(
     rb'("(?:ts|dur)"[ \t\n\r]*+:[ \t\n\r]*+)'
     rb"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+)(?=[ \t\n\r,}\]])"
 )
+#: The point of a number whose double may not show all of its places: with 12 digits before it a fourth place, with 14
+#: any; with an exponent all of them. The pattern begins with the rare byte, which is found fast.
+_PLACES = re.compile(rb"\.(?:(?<=[0-9]{12}\.)[0-9]{4}|(?<=[0-9]{14}\.)[0-9]|[0-9]++[eE])")
+#: What stands before such a point where the number is a time, and how far back that is looked for.
+_OF_TIME = re.compile(rb'"(?:ts|dur)"[ \t\n\r]*+:[ \t\n\r]*+(?:"[ \t\n\r]*+)?+[-+]?+[0-9]*+\.\Z')
+_OF_TIME_BYTES = 96
 
 
 class Clock(enum.Enum):
@@ -135,6 +144,11 @@ def _fits_a_double(value: object) -> bool:
     if "e" in value.lower() or len(places) > 3 or len(whole) > 16:
         return False
     return abs(int(whole)) < (_FAST_LIMIT if places else _WHOLE_LIMIT)
+
+
+def hides_places(slot: Slot, end: int) -> bool:
+    """Whether the piece that ends at `end` has a time of which its double may not show all places."""
+    return any(_OF_TIME.search(slot.copy(max(slot.start, at - _OF_TIME_BYTES), at)) for at in slot.places(_PLACES, end))
 
 
 def quote_times(text: bytes) -> bytes:

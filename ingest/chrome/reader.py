@@ -26,7 +26,7 @@ from ..source import Source
 from . import frames, scan
 from .cutter import EVENT_LIMIT, Cutter
 from .mend import Unmendable, mend
-from .parse import EVENT_KEYS, HEAD_BYTES, Clock, Dialect, head, quote_times, segment_query
+from .parse import EVENT_KEYS, HEAD_BYTES, Clock, Dialect, head, hides_places, quote_times, segment_query
 from .relane import DEVICE_PROCESSES
 from .samples import sample
 
@@ -203,8 +203,7 @@ class ChromeReader:
 
     def _dialect(self) -> Dialect:
         """Return a copy of what is known about the file: a parsing thread must not see it change."""
-        known = self.dialect
-        return replace(known, extra_keys=dict(known.extra_keys), device_pids=set(known.device_pids))
+        return replace(self.dialect, extra_keys=dict(self.dialect.extra_keys), device_pids={*self.dialect.device_pids})
 
     def _foretell(self, slot: Slot, end: int) -> int | None:
         """Predict the number of a piece's first event, if the piece probably has frames only."""
@@ -220,6 +219,8 @@ class ChromeReader:
         """Parse the piece that ends at `end` of the worker's slot; if `base` is given, try the fast path first."""
         if dialect.clock is Clock.EXACT:
             return self._parse_text(worker, worker.slot.copy(worker.slot.start, end), dialect)
+        if hides_places(worker.slot, end):
+            raise _Suspect
         if base is not None:
             worker.slot.put(0, frames.HEAD.ljust(HEAD_BYTES))
             with suppress(*_REFUSALS):
@@ -258,11 +259,10 @@ class ChromeReader:
             self.dialect.clock = Clock.EXACT
         except _REFUSALS:
             pass
-        text = piece.text
         try:
-            return self._parse_text(piece.worker, text)
+            return self._parse_text(piece.worker, piece.text)
         except _REFUSALS:
-            return self._recover(piece.worker, text, between=piece.between)
+            return self._recover(piece.worker, piece.text, between=piece.between)
 
     def _parse_text(self, worker: _Worker, text: bytes, dialect: Dialect | None = None, *, rest: bool = False) -> Batch:
         """Parse a piece whose times need their text; `rest` if it may have fields without a column."""

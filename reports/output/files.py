@@ -25,7 +25,8 @@ def writing(path: str | os.PathLike[str] | None) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        place = error.filename or ("stdout" if path is None else os.fspath(path))
+        # Where a file is copied, the second is what is written.
+        place = error.filename2 or error.filename or ("stdout" if path is None else os.fspath(path))
         raise InputError(f"{place}: cannot be written: {error.strerror}.") from error
 
 

@@ -27,7 +27,7 @@
 -- input_dims    VARCHAR  shapes of an operator's inputs, JSON
 -- input_types   VARCHAR  types of an operator's inputs, JSON
 -- id            VARCHAR  id of flow and async events
--- args          VARCHAR  all arguments, JSON
+-- args          VARCHAR  all arguments, JSON; of a Chrome trace, numbers with a fraction as doubles
 -- extra         VARCHAR  fields of the event that have no column, JSON
 CREATE VIEW events AS
 SELECT

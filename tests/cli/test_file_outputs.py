@@ -126,3 +126,19 @@ def test_names_are_exact_where_no_spreadsheet_reads_them(hostile, path):
     assert FORMULA in text or path == ("shapes",)
     assert f"'{FORMULA}" not in text
     assert not ACTS.search(text)
+
+
+def test_without_a_format_the_ending_of_the_file_decides(tmp_path):
+    def written(name: str, *words: str) -> bytes:
+        lake = ["--lake", str(tmp_path / "lake")]
+        Lake(tmp_path / "lake").close()
+        words = (*lake, "sql", "SELECT 1 AS a, 'x' AS b", "-o", str(tmp_path / name), *words)
+        assert CliRunner().invoke(cli, words).exit_code == 0
+        return (tmp_path / name).read_bytes()
+
+    assert written("a.parquet")[:4] == written("b.PARQUET")[-4:] == b"PAR1"
+    assert written("a.csv") == b"a,b\n1,x\n"
+    assert json.loads(written("a.json")) == [json.loads(written("a.jsonl"))] == [{"a": 1, "b": "x"}]
+    assert written("a.md").startswith(b"| a | b |")
+    assert written("b.csv", "--format", "json") == written("a.json")
+    assert written("b.csv", "--format", "table") == written("a.txt")

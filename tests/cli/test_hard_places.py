@@ -1,6 +1,7 @@
 """Full disks, lakes that cannot be written to, closed streams, strange names: each ends in a sentence and its code."""
 
 import contextlib
+import errno
 import os
 import resource
 import shutil
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tracelake.engine.errors import InputError
 from tracelake.lake import Lake
+from tracelake.reports.output.files import writing
 
 from ..support import ingest_into, run_cli, trace_bytes
 
@@ -107,6 +110,19 @@ def test_a_stream_that_is_closed_or_full_is_named(tmp_path, closed, words, code)
     assert ("cannot be written" in ended.stderr or "is closed" in ended.stderr) == (code == 3)
 
 
+def test_a_trace_is_ingested_where_nobody_hears_of_it(tmp_path):
+    (tmp_path / "trace.json").write_bytes(TRACE)
+    words = "--lake lake ingest trace.json --events-only"
+    line = f'exec "{sys.executable}" -m tracelake {words} 2>&-'
+    assert subprocess.run(["sh", "-c", line], cwd=tmp_path, check=False, timeout=60).returncode == 0
+    assert Lake(tmp_path / "lake").rows("SELECT trace, event_count FROM traces") == [("trace", 3)]
+
+
+def test_a_copy_that_cannot_be_written_names_its_target(tmp_path):
+    with pytest.raises(InputError, match=r"^answer: cannot be written: No space left on device\.$"), writing("answer"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "scratch", None, "answer")
+
+
 def test_file_names_that_are_not_utf_8_are_stored_readably_and_found_again(tmp_path):
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.json"))
     odd.write_bytes(TRACE)
@@ -171,8 +187,10 @@ def test_links_in_circles_pipes_and_links_to_nothing_are_no_traces_and_stop_nobo
     os.mkfifo(folder / "pipe.json")
     os.mkfifo(folder / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv")
     lake = Lake(tmp_path / "lake")
-    [good] = ingest_into(lake, folder)
+    # What is named like a trace and is none is no silence; a pipe, and a link that is followed nowhere, are.
+    [good, *lost] = ingest_into(lake, folder)
     assert good.events == 3
+    assert [one.source for one in lost] == [str(folder / "circle.json"), str(folder / "nothing.json")]
     for name in ("circle.json", "nothing.json"):
         [failed] = ingest_into(lake, folder / name)
         assert "a symbolic link to nothing, or to itself" in failed.reason

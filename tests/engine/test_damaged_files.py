@@ -19,7 +19,7 @@ from tracelake.lake import Lake
 from tracelake.reports.output.render import render
 
 from ..storing import storing_only
-from ..support import trace_bytes
+from ..support import bound_by_modes, needs_modes, run_cli, trace_bytes
 
 KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 2}
 OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "dur": 0.5}
@@ -249,6 +249,26 @@ def test_an_error_that_ends_the_database_is_survived(tmp_path, sound, ids, ran, 
     DAMAGES["bytes flipped in its pages"](file_of(lake, "device", ids["t3"]))
     monkeypatch.setattr(damage, "is_fatal", lambda error: isinstance(error, duckdb.Error))
     check_one(ran, lake, sound, ids, QUESTIONS[0])
+
+
+@pytest.mark.parametrize("place", [".", "trace", "trace/lane=device", "trace/lane=device/part"])
+def test_events_that_may_not_be_read_are_no_damage_and_nothing_is_to_be_removed(tmp_path, sound, ids, place):
+    needs_modes(tmp_path / "mode")
+    lake = shutil.copytree(sound, tmp_path / "lake")
+    file = file_of(lake, "device", ids["t3"])
+    path = {".": lake / "events", "trace": file.parents[1], "trace/lane=device": file.parent}.get(place, file)
+    mode = path.stat().st_mode
+    path.chmod(0)
+    events = ("sql", "SELECT count(*) AS n FROM events", "--format", "csv")
+    ended = run_cli(*events, lake=lake, preexec_fn=bound_by_modes)
+    path.chmod(mode)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert f"{path}" in ended.stderr
+    assert "Permission denied" in ended.stderr
+    assert "nothing need be removed" in ended.stderr
+    assert "tracelake remove" not in ended.stderr
+    # 4, 6 and 8 events.
+    assert run_cli(*events, lake=lake).stdout == "n\n18\n"
 
 
 def test_what_a_sound_lake_costs_is_a_look_at_the_size_of_its_files(sound, monkeypatch):

@@ -13,7 +13,7 @@ from tracelake.lake import Lake
 from tracelake.synthetic import gpu
 
 from .. import support
-from ..support import ingest_into, trace_bytes
+from ..support import bound_by_modes, ingest_into, needs_modes, run_cli, trace_bytes
 
 SPAN = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "name": "span"}
 TRACE = trace_bytes([SPAN])
@@ -98,12 +98,53 @@ def test_a_missing_file_a_folder_without_traces_and_a_folder_among_files_are_tol
     lake = Lake(tmp_path / "lake")
     [failed] = ingest_into(lake, tmp_path / "absent.json")
     assert failed.reason == f"{tmp_path / 'absent.json'}: no such file."
+    [failed] = lake.ingest("")
+    assert failed.reason.startswith("an empty path")
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "config.json").write_text("{}")
     (empty / "readme.txt").write_text("no trace")
     [failed] = ingest_into(lake, empty)
     assert failed.reason.startswith(f"{empty}: no traces in this folder")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\nName,Duration(us)\nk,1\n", "it is blank."),
+        (b"Name,Duration(us)\rk,1\r", "its lines end in CR alone; expected LF, or CR and LF."),
+        (b"Name,\xff\nk,1\n", "the file is no text in UTF-8."),
+        (b"", "the file is empty."),
+    ],
+)
+def test_what_stands_in_the_place_of_a_header_is_named(tmp_path, content, reason):
+    path = tmp_path / "kernel_details.csv"
+    path.write_bytes(content)
+    [failed] = ingest_into(Lake(tmp_path / "lake"), path)
+    assert failed.reason == f"{path}: not a table: its first line is not a header; {reason}"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that can be opened and not read")
+def test_a_file_that_fails_as_it_is_read_is_the_one_that_is_named(tmp_path):
+    [failed] = ingest_into(Lake(tmp_path / "lake"), Path("/proc/self/mem"))
+    assert failed.reason == "/proc/self/mem: cannot be read: Input/output error."
+
+
+@pytest.mark.parametrize("mode", [0, 0o444])
+def test_a_folder_below_that_may_not_be_read_is_named_and_the_others_are_read(tmp_path, mode):
+    needs_modes(tmp_path / "mode")
+    folder = tmp_path / "runs"
+    (folder / "theirs").mkdir(parents=True)
+    (folder / "rank0.json").write_bytes(TRACE)
+    (folder / "theirs" / "rank1.json").write_bytes(TRACE.replace(b"span", b"other"))
+    (folder / "theirs").chmod(mode)
+    ended = run_cli("ingest", folder, "--events-only", lake=tmp_path / "lake", preexec_fn=bound_by_modes)
+    alone = run_cli("ingest", folder / "theirs", lake=tmp_path / "lake", preexec_fn=bound_by_modes)
+    (folder / "theirs").chmod(0o755)
+    reason = f"tracelake: {folder / 'theirs'}: this folder cannot be read: Permission denied.\n"
+    assert (ended.returncode, alone.returncode, alone.stderr) == (3, 3, reason)
+    assert reason in ended.stderr
+    assert "2 files: 1 new, 0 known already, 1 failed." in ended.stderr
 
 
 def test_a_folder_stands_for_its_traces_and_one_bad_file_does_not_stop_the_others(tmp_path):

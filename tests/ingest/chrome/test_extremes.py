@@ -86,3 +86,29 @@ def test_half_a_surrogate_pair_beside_the_events_is_stored_as_a_question_mark(la
     [(metadata,)] = lake.sql(f"SELECT metadata FROM traces WHERE trace_id = '{result.trace_id}'").fetchall()
     assert json.loads(metadata) == {"with_stack": "?", "deviceProperties": [{"name": "?"}]}
     assert lake.sql("SELECT count(*) FROM events").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("plain", "ts", "dur", "start_ns", "dur_ns"),
+    [
+        # Doubles near 1.7e15 are 0.25 apart: this one is 1712345678020000, as are those of the next two.
+        ("1712345678010000", "1712345678020000.1", "5", 1712345678020000100, 5000),
+        ("1712345678010000", '"1712345678020000.1"', "5", 1712345678020000100, 5000),
+        ("1712345678010000", "1.7123456780200001e15", "5", 1712345678020000100, 5000),
+        ("1712345678010000", "1712345678020000.9", "5.1", 1712345678020000900, 5100),
+        # Near 5e12 they are 0.00098 apart: 5000000020000.12402 lies nearest, which would be 124 ns.
+        ("5000000010000.125", "5000000020000.12349999", "5.125", 5000000020000123, 5125),
+        ("5000000010000.125", "5000000020000.125", "600000000000.12349999", 5000000020000125, 600000000000123),
+    ],
+)
+@pytest.mark.parametrize("category", ["kernel", "python_function"])
+def test_a_time_of_more_places_than_a_double_has_is_exact_where_no_sample_shows_it(
+    tmp_path, category, plain, ts, dur, start_ns, dur_ns
+):
+    event = f'{{"ph": "X", "cat": "{category}", "name": "k", "pid": 0, "tid": 7, "ts": %s, "dur": %s}}'
+    lines = [event % (plain, 5)] * 2000
+    lines[1800] = event % (ts, dur)
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, f'{{"traceEvents": [{", ".join(lines)}]}}'.encode())
+    row = stored(lake, result.trace_id, "event_id, start_ns, dur_ns")[1800]
+    assert (row["start_ns"], row["dur_ns"]) == (start_ns, dur_ns)
