@@ -64,8 +64,9 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- passes of so many layers, and which pattern is chosen.
 -- A pass has blocks_per_layer * N anchors, or one more: a closing final norm where the anchor
 -- begins its block, an opening all-reduce of the embedding where it ends it. The first pattern with
--- a whole pass wins, and of its pass lengths the one that divides the count; where none does, what
--- is left over is reported. A pattern that nobody named wins only by dividing the count.
+-- a whole pass wins, and of its pass lengths the one that divides the count, or gives the passes
+-- that breaks show; where none does, what is left over is reported. A pattern that nobody named
+-- wins only by such a fit.
 -- Attention decides before counts: the anchors that go with one are blocks_per_layer. And it is
 -- in the first half of a layer: an anchor that ends a half before it is the embedding's; where no
 -- anchor begins a half before it, the pass's first norm is a kernel that the pattern misses.
@@ -190,14 +191,15 @@ splits AS (
 ranked AS (
     SELECT
         *,
-        coalesce(
-            (anchor_count - first_anchors) % pass_anchors = 0
-            -- The attention after the last break shows how many anchors a cut pass has, but for the
-            -- one that the cut may fall beside.
-            OR (has_breaks AND abs(
-                (anchor_count - first_anchors) % pass_anchors - blocks * (beats - breaks[-1])
-            ) <= 1), FALSE
-        ) AS fits,
+        -- Where breaks count the passes, the attention after the last one shows how many anchors
+        -- the last pass has, but for the one that the capture's end may fall beside.
+        coalesce(CASE
+            WHEN has_breaks THEN abs(
+                anchor_count - first_anchors - pass_anchors * (breaks[-1] // pass_layers)
+                    - blocks * (beats - breaks[-1])
+            ) <= 1
+            ELSE (anchor_count - first_anchors) % pass_anchors = 0
+        END, FALSE) AS fits,
         coalesce(anchor_count - first_anchors >= pass_anchors - extra, FALSE) AS has_pass,
         coalesce(CASE role
             WHEN 'end' THEN extra = lead OR first_anchors > 0
