@@ -93,6 +93,7 @@ def test_norms_of_flashinfer_open_both_halves_of_a_layer(tmp_path, inner_norms):
 
 
 LATENT = ["nvjet_q", "nvjet_kv", QK_NORM, "nvjet_up", *CACHED]
+ALTERNATING = ["nvjet_qkv", "_causal_conv1d_update_kernel", "fused_recurrent_gated_delta_rule_fwd_kernel", "nvjet_o"]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,10 @@ LATENT = ["nvjet_q", "nvjet_kv", QK_NORM, "nvjet_up", *CACHED]
         # Of 8 layers two have an inner norm: 19 norms per pass. Eight passes have 8 * 17 + 16: nearly nine of 17.
         ([DELTA, DELTA, DELTA, LATENT] * 2, 7),
         ([DELTA, DELTA, DELTA, LATENT] * 2, 8),
+        # Linear attention in every other layer, which is shorter than what is between.
+        ([ALTERNATING, ROTATED] * 4, 6),
     ],
-    ids=["seven passes", "eight passes"],
+    ids=["seven passes", "eight passes", "in turns"],
 )
 @in_one_lake
 def test_norms_within_some_layers_move_no_pass(tmp_path, mixers, passes):
