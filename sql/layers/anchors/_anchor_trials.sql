@@ -64,14 +64,14 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- of a number of layers, and which pattern is chosen. A pass has blocks_per_layer * N anchors, or
 -- one more: a closing final norm where the anchor begins its block, an opening all-reduce of the
 -- embedding where it ends it. The first pattern with a whole pass wins, with the pass length that
--- divides the count; if none does, the remainder is reported. A detected pattern wins only if it
--- divides the count. Attention takes precedence over counts: the number of anchors per attention is
--- blocks_per_layer. And it is in the first half of a layer: an anchor that ends a half before it is
--- the embedding's; if no anchor begins a half before it, the pass's first norm is a kernel that the
--- pattern misses. The number of layers is the user's, else that of the modules, else that of the
--- rhythm; a config's yields to a rhythm whose breaks are sure and whose passes are a part of it: a
--- pipeline rank has some of the layers, and only some layers may have attention. Anchors before the
--- first break belong to a pass that began before the capture.
+-- divides the count or gives the passes that breaks show; if none does, the remainder is reported.
+-- A detected pattern wins only by such a fit. Attention takes precedence over counts: the number of
+-- anchors per attention is blocks_per_layer. And it is in the first half of a layer: an anchor that
+-- ends a half before it is the embedding's; if no anchor begins a half before it, the pass's first
+-- norm is a kernel that the pattern misses. The number of layers is the user's, else that of the
+-- modules, else that of the rhythm; a config's yields to a rhythm whose breaks are sure and whose
+-- passes are a part of it: a pipeline rank has some of the layers, and only some layers may have
+-- attention. Anchors before the first break belong to a pass that began before the capture.
 --
 -- stored: per trace
 --
@@ -189,14 +189,15 @@ splits AS (
 ranked AS (
     SELECT
         *,
-        coalesce(
-            (anchor_count - first_anchors) % pass_anchors = 0
-            -- The attention after the last break shows how many anchors a cut pass has, but for the
-            -- one that the cut may fall beside.
-            OR (has_breaks AND abs(
-                (anchor_count - first_anchors) % pass_anchors - blocks * (beats - breaks[-1])
-            ) <= 1), FALSE
-        ) AS fits,
+        -- Where breaks count the passes, the attention after the last one shows how many anchors
+        -- the last pass has, but for the one that the capture's end may fall beside.
+        coalesce(CASE
+            WHEN has_breaks THEN abs(
+                anchor_count - first_anchors - pass_anchors * (breaks[-1] // pass_layers)
+                    - blocks * (beats - breaks[-1])
+            ) <= 1
+            ELSE (anchor_count - first_anchors) % pass_anchors = 0
+        END, FALSE) AS fits,
         coalesce(anchor_count - first_anchors >= pass_anchors - extra, FALSE) AS has_pass,
         coalesce(CASE role
             WHEN 'end' THEN extra = lead OR first_anchors > 0

@@ -256,12 +256,13 @@ shortest AS (
 ),
 blocks AS (
     -- Layers take turns: of one kind are those with the same kernels where they are whole, as many
-    -- as the shortest has.
+    -- as the shortest has. The first norm of a pass is often another kernel, so norms are alike.
     SELECT
         kept.trace_id, kept.series, kept.device, block, any_value(kept.half) AS half,
         any_value(pass_id) AS pass_id, bool_and(is_closed) AS is_closed,
         any_value(kept.length) AS length, arg_max((name, natural_role), kept) AS edge,
-        bit_xor(hash(name, kept)) FILTER (kept <= shortest.length) AS kind
+        bit_xor(hash(CASE WHEN natural_role = 'begin' THEN natural_role ELSE name END, kept))
+            FILTER (kept <= shortest.length) AS kind
     FROM kept
     LEFT JOIN shortest
         ON shortest.trace_id = kept.trace_id AND shortest.series = kept.series

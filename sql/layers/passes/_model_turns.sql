@@ -2,11 +2,12 @@
 -- turn, and neither the host nor graphs show them: an encoder and its decoder, a vision tower and a
 -- language model, a draft and its target. The stretches then differ in length, and their lengths
 -- come again: those of one length are one model. A length that is there once is the first one's,
--- whose beginning the capture surely shows: the encoder of a single prompt. Where it is doubtful
--- whether the capture shows all of the first or last stretch, a known length is. Between two breaks
--- nothing may weigh more than half of the lightest of them, or else the breaks are in doubt. A
--- model begins with the first kernel by which tokens, patches or sound enter, after the last one
--- that draws a token; else after that one, else after the longest idle time behind the attention.
+-- whose beginning the capture surely shows: the encoder of a single prompt, the tower of a single
+-- image. Where it is doubtful whether the capture shows all of the first or last stretch, it does
+-- if another stretch has that length. Between two breaks nothing may weigh more than half of the
+-- lightest of them, or else the breaks are in doubt. A model begins with the first kernel by which
+-- tokens, patches or sound enter, after the last one that draws a token; else after that one, else
+-- after the longest idle time behind the attention.
 -- trace_id       VARCHAR  trace
 -- shown_series   VARCHAR  the model in _pass_beats, empty
 -- device         INTEGER  device
@@ -23,7 +24,7 @@ WITH lanes AS (
     SELECT
         trace_id, series, device, any_value(last_beat) AS beats,
         list(beat ORDER BY beat) FILTER (is_break) AS breaks,
-        bool_or(beat = 0 AND weight >= 4) AS has_beginning,
+        bool_or(beat = 0 AND (weight >= 4 OR (weight >= 2 AND is_strange))) AS has_beginning,
         bool_or(beat = 0 AND is_strange) AS may_begin,
         bool_or(beat = last_beat AND (weight >= 3 OR lacks_product)) AS has_end,
         bool_or(beat = last_beat AND is_strange) AS may_end
@@ -50,8 +51,9 @@ stretches AS (
 models AS (
     SELECT trace_id, series, device, length
     FROM stretches
-    WHERE is_whole
+    WHERE may_be_whole
     GROUP BY trace_id, series, device, length
+    HAVING bool_or(is_whole)
     WINDOW lane AS (PARTITION BY trace_id, series, device)
     QUALIFY
         count(*) OVER lane > 1 AND max(length) OVER lane > 1

@@ -93,6 +93,43 @@ def test_norms_of_flashinfer_open_both_halves_of_a_layer(tmp_path, inner_norms):
     assert lake.rows("SELECT count(*) FROM layer_halves") == [(4 * 8 * 2,)]
 
 
+LATENT = ["nvjet_q", "nvjet_kv", QK_NORM, "nvjet_up", *CACHED]
+ALTERNATING = ["nvjet_qkv", "_causal_conv1d_update_kernel", "fused_recurrent_gated_delta_rule_fwd_kernel", "nvjet_o"]
+
+
+@pytest.mark.parametrize(
+    ("mixers", "passes"),
+    [
+        # Of 8 layers two have an inner norm: 19 norms per pass. Eight passes have 8 * 17 + 16: nearly nine of 17.
+        ([DELTA, DELTA, DELTA, LATENT] * 2, 7),
+        ([DELTA, DELTA, DELTA, LATENT] * 2, 8),
+        # Linear attention in every other layer, which is shorter than what is between.
+        ([ALTERNATING, ROTATED] * 4, 6),
+    ],
+    ids=["seven passes", "eight passes", "in turns"],
+)
+@in_one_lake
+def test_norms_within_some_layers_move_no_pass(tmp_path, mixers, passes):
+    # The first norm has no residual input: it is the kernel of the norms within layers.
+    trace, now = Trace(), 0.0
+    layers = [[NORM if nth else QK_NORM, *mixer, NORM, *EXPERTS] for nth, mixer in enumerate(mixers)]
+    for _ in range(passes):
+        for name in (LOOKUP, *(name for layer in layers for name in layer), NORM, "nvjet_head", ARG_MAX):
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    lake = yield trace.write(tmp_path / "trace.json")
+    assert lake.rows("SELECT pass_id, num_layers, complete FROM passes ORDER BY pass_id") == [
+        (nth, 8, True) for nth in range(passes)
+    ]
+    found = lake.rows("""
+        SELECT pass_id, layer_id, list(kernels.name ORDER BY kernels.start_ns)
+        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
+        GROUP BY pass_id, layer_id ORDER BY pass_id, layer_id
+    """)
+    assert [names for _, _, names in found] == layers * passes
+
+
 BACKWARD = [
     "nvjet_dgrad", "nvjet_wgrad", "void transformer_engine::normalization::rmsnorm_bwd_tuned_kernel<int>",
     "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_64x128x128", "nvjet_dgrad", "nvjet_wgrad",

@@ -32,9 +32,12 @@ class Models:
         """Tokens enter, by a kernel whose name is that of any gather."""
         self.run("vectorized_gather_kernel<16, long>", "aten::gather", around="aten::embedding")
 
-    def patches(self):
-        """Patches enter."""
-        self.run("sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32", "aten::cudnn_convolution")
+    def patches(self, *, convolved=True):
+        """Patches enter, by a convolution or by a product of a size that no layer has."""
+        if convolved:
+            self.run("sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32", "aten::cudnn_convolution")
+        else:
+            self.run("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "aten::mm")
 
     def draw(self):
         """A token is drawn."""
@@ -118,6 +121,24 @@ def test_what_patches_enter_and_what_tokens_enter_are_two_models(tmp_path):
     assert lake.rows(PASSES) == [("model 1", 6, 6, True), ("model 2", 4, 4, True)] * 3
     parts = "SELECT part, count(*) FROM pass_parts WHERE part <> 'gap' AND kernel_count > 0 GROUP BY 1 ORDER BY 1"
     assert [part for part, _ in lake.rows(parts)] == ["epilogue", "prologue"]
+
+
+@pytest.mark.parametrize(("images", "convolved"), [(1, True), (2, True), (2, False)])
+@pytest.mark.parametrize("tower", [3, 6])
+@in_one_lake
+def test_a_tower_that_few_images_enter_is_a_model_of_its_own(tmp_path, tower, images, convolved):
+    """As a server of a vision and language model has it: an image, then tokens one after another."""
+    models = Models()
+    for _ in range(images):
+        models.patches(convolved=convolved)
+        models.layers(tower)
+        models.run(NORM, "aten::native_layer_norm")
+        for _ in range(3):
+            models.lookup()
+            models.layers(4)
+            models.draw()
+    lake = yield models.write(tmp_path)
+    assert lake.rows(PASSES) == [("model 1", tower, tower, True), *[("model 2", 4, 4, True)] * 3] * images
 
 
 @in_one_lake
