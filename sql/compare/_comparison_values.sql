@@ -13,12 +13,13 @@
 --                    differ (_steps_spread); NULL below three steps
 CREATE VIEW _comparison_values AS
 WITH by_step AS (
-    -- A step lasts as long as on the slowest device; its parts are means over the devices.
+    -- A step lasts as long as on the slowest device; its parts are means over the devices. favg
+    -- gives the same digits in any order of the rows.
     SELECT
-        trace_id, step_id, max(dur_us) AS dur_us, avg(compute_us) AS compute_us,
-        avg(communication_us) AS communication_us, avg(memory_us) AS memory_us,
-        avg(wait_us) AS wait_us, avg(idle_us) AS idle_us, avg(busy_us) AS busy_us,
-        avg(period_us) AS period_us, max(host_us) AS host_us
+        trace_id, step_id, max(dur_us) AS dur_us, favg(compute_us) AS compute_us,
+        favg(communication_us) AS communication_us, favg(memory_us) AS memory_us,
+        favg(wait_us) AS wait_us, favg(idle_us) AS idle_us, favg(busy_us) AS busy_us,
+        favg(period_us) AS period_us, max(host_us) AS host_us
     FROM step_states
     JOIN comparison_bases AS bases USING (trace_id)
     WHERE is_steady AND bases.program IS NOT DISTINCT FROM step_states.program
@@ -37,7 +38,7 @@ measured AS (
     WHERE value IS NOT NULL
 ),
 whole AS (
-    SELECT trace_id, place, metric, avg(value) AS value
+    SELECT trace_id, place, metric, favg(value) AS value
     FROM time_breakdown
     CROSS JOIN LATERAL (
         VALUES
@@ -52,7 +53,7 @@ whole AS (
 )
 SELECT
     trace_id, place, CASE metric WHEN 'step' THEN 'step, median' ELSE metric END AS metric,
-    'us' AS unit, CASE metric WHEN 'step' THEN median(value) ELSE avg(value) END AS value,
+    'us' AS unit, CASE metric WHEN 'step' THEN median(value) ELSE favg(value) END AS value,
     _steps_spread(count(*), mad(value), stddev_samp(value), metric <> 'step') AS spread
 FROM measured
 GROUP BY trace_id, place, metric

@@ -1,4 +1,4 @@
--- One row per trace of a rank that its run has several captures of.
+-- One row per trace of a rank with several captures in its run.
 --
 -- trace_id        VARCHAR  trace
 -- member          INTEGER  rank in the job

@@ -1,12 +1,13 @@
--- One row per call of a collective and device that takes part in it: how far it came behind the
--- others, and where that comes from.
+-- One row per call of a collective and participating device: how far it arrived behind the others,
+-- split by cause.
 --
--- A device begins to work when the collective before ends on it, works, and comes to the next. So
--- its arrival less the mean of the others is the sum of four: how much longer that collective took
--- on it once all had come (link), how much later all had come to it where it was another group's
--- (earlier), how much longer the device computed (compute), and how much longer it did not (gap).
--- Before its first collective there is only work. What it brings from a collective that the lake
--- has of others too was waited for there, and is counted there.
+-- A device starts to work when the previous collective ends on it, works, and arrives at the next.
+-- So its arrival minus the mean arrival of the others is a sum of four parts: how much longer that
+-- collective took on it after all had arrived (link), how much later all had arrived at it if it
+-- was another group's (earlier), how much longer the device computed (compute), and how much longer
+-- it did not (gap). Before a device's first collective there is only work. The delay that it brings
+-- from a collective that the lake has from other devices too was already waited for there, and is
+-- counted there.
 --
 -- key: trace_id, collective_id
 --
@@ -18,22 +19,22 @@
 -- collective_id      BIGINT   event_id of its first operation, as in collectives
 -- participants       BIGINT   devices that the lake has of the call, 2 or more
 -- arrival_ns         BIGINT   start on the clock of clock_trace_id, ns
--- is_last            BOOLEAN  it came last
+-- is_last            BOOLEAN  it arrived last
 -- late_us            DOUBLE   start after the first of all, µs
--- alone_us           DOUBLE   of the last: start after the last but one, µs
+-- alone_us           DOUBLE   if last: its start after the second to last, µs
 -- waiting_us         DOUBLE   from start to the start of the last, µs
--- others_waited_us   DOUBLE   sum of what the others waited, µs
+-- others_waited_us   DOUBLE   sum of the others' waits, µs
 -- behind_us          DOUBLE   start after the mean start of the others, µs
--- gap_us             DOUBLE   of that, time without computing since the collective before, µs
--- compute_us         DOUBLE   of that, computing, µs
--- link_us            DOUBLE   of that, the transfer of the collective before, µs
--- earlier_us         DOUBLE   of that, the arrival of all at the collective before, µs
--- brought_us         DOUBLE   of earlier_us, what is counted at the collective before, µs
+-- gap_us             DOUBLE   part of it: time without computing since the previous collective, µs
+-- compute_us         DOUBLE   part of it: computing, µs
+-- link_us            DOUBLE   part of it: the transfer of the previous collective, µs
+-- earlier_us         DOUBLE   part of it: the arrival of all at the previous collective, µs
+-- brought_us         DOUBLE   part of earlier_us that is counted at the previous collective, µs
 -- clock_trace_id     VARCHAR  trace of the first rank whose clock this one can be compared with
 -- clock_offset_us    DOUBLE   this clock minus that one, µs
--- clock_residual_us  DOUBLE   largest doubt about the clocks of the call, µs
--- unaligned_reason   VARCHAR  why the clocks of the call cannot be compared, so that all from
---                             arrival_ns on is NULL; NULL where they can
+-- clock_residual_us  DOUBLE   largest uncertainty of the clocks of the call, µs
+-- unaligned_reason   VARCHAR  why the clocks of the call cannot be compared, so that all columns
+--                             from arrival_ns on are NULL; NULL if they can
 CREATE VIEW collective_delays AS
 WITH calls AS (
     SELECT
@@ -51,7 +52,7 @@ WITH calls AS (
     )
     QUALIFY parts.call IS NOT NULL
 ),
--- Less the mean of the others is n / (n - 1) of less the mean of all.
+-- A value minus the mean of the others is n / (n - 1) times the value minus the mean of all.
 compared AS (
     SELECT
         run, call, trace_id, rank, device, collective_id, participants, arrival_ns, is_last,

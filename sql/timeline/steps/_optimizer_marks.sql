@@ -1,10 +1,11 @@
--- One row per stretch of the host's time from the end of one step of PyTorch's optimizer to that of
--- the next: a step of training where nothing else marks steps. The first begins with the trace. A
--- step of the optimizer that ends with less than a tenth of the most launches, as those of several
--- optimizers and of single parameters do, ends none: what it did is the next one's.
+-- One row per interval of host time from the end of one step of PyTorch's optimizer to the end of
+-- the next: a training step if nothing else marks steps. The first begins with the trace. An
+-- optimizer step with less than a tenth of the most launches before it, as with several optimizers
+-- or one per parameter, does not end an interval: its work belongs to the next.
+--
 -- trace_id  VARCHAR  trace
 -- pid       VARCHAR  process
--- tid       VARCHAR  thread that the optimizer ends in
+-- tid       VARCHAR  thread on which the optimizer step ends
 -- start_ns  BIGINT   start, ns
 -- end_ns    BIGINT   end, ns
 CREATE VIEW _optimizer_marks AS

@@ -1,15 +1,16 @@
--- One row per pass of a device that shows training, though not which passes run backward: its time
--- with what comes before and after its layers, the backward with them, and the step that it is of.
--- A step ends with the optimizer: the passes between two of them are one, among them those that
--- compute activations again. Without an optimizer each pass is a step.
+-- One row per pass of a device that trains, if its backward passes are unknown: its time, with the
+-- work before and after its layers and with its backward, and its training step. An optimizer step
+-- ends a training step: the passes between two of them form one step, including those that
+-- recompute activations. Without an optimizer each pass is a step.
+--
 -- trace_id  VARCHAR  trace
 -- device    INTEGER  device
 -- pass_id   BIGINT   pass
 -- step_ns   BIGINT   start of the last kernel of the optimizer before the pass, NULL before the
---                    first; of a device without, start of the pass
+--                    first; without an optimizer, start of the pass
 -- start_ns  BIGINT   start of its first kernel, ns
--- end_ns    BIGINT   end of its last one, ns
--- complete  BOOLEAN  all layers are there
+-- end_ns    BIGINT   end of its last kernel, ns
+-- complete  BOOLEAN  it has all layers
 CREATE VIEW _trained_passes AS
 WITH trained AS (
     SELECT trace_id, device, bool_or(phase = 'optimizer') AS is_optimized
