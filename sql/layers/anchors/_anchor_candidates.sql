@@ -1,5 +1,5 @@
 -- One row per trace and anchor pattern worth trying, in order of preference: the user's, then those
--- of the trace's profile, or of all profiles where nothing points to one.
+-- of the trace's profile, or of all profiles if that is unknown.
 CREATE VIEW _anchor_rules AS
 WITH given AS (
     SELECT
@@ -25,7 +25,7 @@ profiled AS (
     LEFT JOIN (SELECT DISTINCT trace_id FROM _pass_rhythms) AS r ON r.trace_id = s.trace_id
     WHERE
         p.anchor_pattern IS NOT NULL
-        -- All patterns, since nothing narrows them: without attention only a count of layers helps.
+        -- Without a profile, attention or the number of layers must be known to check patterns.
         AND (p.profile = s.profile OR s.num_layers IS NOT NULL OR r.trace_id IS NOT NULL)
 ),
 rules AS (
@@ -75,7 +75,7 @@ WITH names AS (
     GROUP BY trace_id, series, device, stream, name
 ),
 trace_names AS (
-    -- Compilers give each kernel its own name; among those only the category finds anchors.
+    -- A name that occurs once, as in compiled code, can be an anchor only by its category.
     SELECT
         n.trace_id, n.name, bool_or(r.category IS NOT NULL) OR sum(n.kernel_count) > 1 AS is_likely
     FROM names AS n
@@ -88,7 +88,7 @@ norms AS (
         regexp_replace(n.name, 'fused_add_|Lb[01]E|true|false', '', 'g') AS family
     FROM names AS n
     JOIN anchor_roles AS r ON r.category = n.category AND r.role = 'begin'
-    -- Without attention there is nothing to weigh norms against.
+    -- Norms are checked against the attention, so none are proposed without it.
     SEMI JOIN _pass_rhythms AS p ON p.trace_id = n.trace_id
     GROUP BY n.trace_id, n.name
 ),

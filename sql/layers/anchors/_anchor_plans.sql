@@ -1,7 +1,7 @@
 -- One row per trace, rank and device with anchors: the pattern chosen, and how many anchors make a
 -- pass.
 -- trace_id          VARCHAR    trace
--- series            VARCHAR    the model, empty where the trace has one alone
+-- series            VARCHAR    the model, empty if the trace has only one
 -- device            INTEGER    device
 -- stream            BIGINT     stream the anchors run on
 -- pattern           VARCHAR    the pattern
@@ -18,7 +18,7 @@
 -- missed            BIGINT     anchors of the first pass before the capture
 -- remainder         BIGINT     anchors left over by whole passes and the first, partial one
 -- is_vague          BOOLEAN    passes may be longer than the capture shows
--- pass_source       VARCHAR    how the limits of passes are known
+-- pass_source       VARCHAR    how the pass boundaries were found
 CREATE VIEW _anchor_plans AS
 SELECT
     trace_id, series, device, stream, pattern, pattern_source, anchor_names, anchor_count, role,

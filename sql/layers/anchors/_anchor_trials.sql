@@ -62,21 +62,21 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 
 -- One row per trace, rank, device and anchor pattern that occurs there: how well it explains passes
 -- of a number of layers, and which pattern is chosen. A pass has blocks_per_layer * N anchors, or
--- one more: a closing final norm where the anchor begins its block, an opening all-reduce of the
--- embedding where it ends it. The first pattern with a whole pass wins, with the pass length that
--- divides the count or gives the passes that breaks show; if none does, the remainder is reported.
--- A detected pattern wins only by such a fit. Attention takes precedence over counts: the number of
--- anchors per attention is blocks_per_layer. And it is in the first half of a layer: an anchor that
--- ends a half before it is the embedding's; if no anchor begins a half before it, the pass's first
--- norm is a kernel that the pattern misses. The number of layers is the user's, else that of the
--- modules, else that of the rhythm; a config's yields to a rhythm whose breaks are sure and whose
--- passes are a part of it: a pipeline rank has some of the layers, and only some layers may have
--- attention. Anchors before the first break belong to a pass that began before the capture.
+-- one more: the final norm if the anchor begins its block, the all-reduce of the embedding if it
+-- ends it. The first pattern with a whole pass wins, with the pass length that divides the count or
+-- gives the passes that breaks show; if none does, the remainder is reported. A detected pattern
+-- wins only by such a fit. Attention takes precedence over counts: blocks_per_layer is the number
+-- of anchors per attention. Attention is in the first half of a layer: an anchor that ends a half
+-- before it is the embedding's; if no anchor begins a half before it, the pattern misses the first
+-- norm of the pass. The number of layers is the user's, else that of the modules, else that of the
+-- rhythm. A config's number yields to that of a rhythm with sure breaks that divides it: a pipeline
+-- rank has some of the layers, and only some layers may have attention. Anchors before the first
+-- break belong to a pass that began before the capture.
 --
 -- stored: per trace
 --
 -- trace_id          VARCHAR    trace
--- series            VARCHAR    the model, empty where the trace has one alone
+-- series            VARCHAR    the model, empty if the trace has only one
 -- device            INTEGER    device
 -- stream            BIGINT     stream the anchors run on
 -- preference        INTEGER    lowest is tried first
@@ -93,9 +93,9 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- stride            BIGINT     anchors per pass, NULL if the layers are unknown
 -- missed            BIGINT     anchors of the first pass before the capture
 -- remainder         BIGINT     anchors left over by whole passes and the first, partial one
--- irregularity      DOUBLE     variation of the time from one anchor to the next, relative
+-- irregularity      DOUBLE     coefficient of variation of the time from one anchor to the next
 -- is_vague          BOOLEAN    passes may be longer than the capture shows
--- pass_source       VARCHAR    how the limits of passes are known
+-- pass_source       VARCHAR    how the pass boundaries were found
 -- is_chosen         BOOLEAN    the pattern of the device
 CREATE VIEW _anchor_trials AS
 WITH modules AS (
@@ -117,8 +117,8 @@ counted AS (
             END AS num_layers
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
-        -- Half an anchor over two layers is the final norm's if anchors begin a half; if they end
-        -- one, the capture ends before the last.
+        -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
+        -- final norm; if they end one, the capture ends before the last.
         CASE c.role
             WHEN 'begin' THEN ceil(c.anchor_count / a.attention_blocks - 0.5)
             ELSE round(c.anchor_count / a.attention_blocks)
@@ -189,8 +189,8 @@ splits AS (
 ranked AS (
     SELECT
         *,
-        -- Where breaks count the passes, the attention after the last one shows how many anchors
-        -- the last pass has, but for the one that the capture's end may fall beside.
+        -- If breaks count the passes, the attention after the last one shows how many anchors the
+        -- last pass has, give or take one at the end of the capture.
         coalesce(CASE
             WHEN has_breaks THEN abs(
                 anchor_count - first_anchors - pass_anchors * (breaks[-1] // pass_layers)
@@ -202,7 +202,7 @@ ranked AS (
         coalesce(CASE role
             WHEN 'end' THEN extra = lead OR first_anchors > 0
             WHEN 'begin' THEN (extra = 0 OR lead > 0 OR first_anchors > 0)
-                -- Kernels that all come before the attention are norms of queries and keys.
+                -- Norms that all precede the attention are those of queries and keys.
                 AND (preference < 1000 OR (blocks = 2 AND (lead < 2 OR first_anchors > 0)))
             ELSE anchor_count <= attentions * beats AND blocks = attentions
         END, TRUE)
@@ -211,7 +211,7 @@ ranked AS (
             AND coalesce(
                 role = 'inside' OR NOT has_breaks OR beats - attention_blocks < pass_layers, TRUE
             )
-            -- A known pattern may have another count in another engine.
+            -- A known pattern may occur a different number of times per layer in another engine.
             AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
         blocks <> blocks_per_layer AS is_correction,
         -- Only names of attention that occur in all layers are used.

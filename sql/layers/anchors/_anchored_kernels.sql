@@ -1,11 +1,11 @@
--- One row per layer of a program with layers: how many operations it begins before its anchor and,
--- of the last one, how many it ends after it.
--- Walk back from the first anchor. An operation matches if equally many of its family precede most
--- other anchors, in the same order; the walk ends where the others have a product that layer 0
--- lacks. The last match opens layer 0, and its counterpart every later layer. No layer opens with a
--- collective, since that one sums the embedding: then the next operation does, even if it is
--- another kernel than in later layers, as the first norm has no residual input. The counterpart of
--- the operation that ends a layer ends the last one.
+-- One row per layer of a program with layers: how many operations precede its anchor in the layer
+-- and, for the last layer, how many follow it.
+-- The search walks back from the first anchor. An operation matches if equally many of its family
+-- precede most other anchors, in the same order; the walk ends where the others have a product that
+-- layer 0 lacks. The last match opens layer 0, and its counterpart opens each later layer. No layer
+-- opens with a collective, which sums the embedding: the next operation opens it, even if it is
+-- another kernel in later layers (the first norm has no residual input). The counterpart of the
+-- operation that ends the other layers ends the last one.
 CREATE VIEW _program_edges AS
 WITH anchors_of AS (
     SELECT trace_id, device, program, run_id, seq, layer_id, num_layers
@@ -78,8 +78,8 @@ reached AS (
     WHERE is_reached
     GROUP BY trace_id, device, program
 ),
--- A layer does not begin with a product, but with the light operation before it that follows a
--- heavy one.
+-- If the walk ends at a product, the layer begins with the light operation before it, provided that
+-- one follows a heavy operation.
 normed AS (
     SELECT
         r.trace_id, r.device, r.program, r.steps + 1 AS steps, u.steps AS usual_steps,
@@ -166,7 +166,7 @@ LEFT JOIN after AS a
     AND a.family = c.closer[1] AND a.occurrence = c.closer[2];
 
 -- One row per operation of a run whose program has layers: the layer that it is in, or the part of
--- the pass before or after them. A run is a pass; a layer goes on up to the next one.
+-- the pass before or after them. A run is a pass; a layer extends to the next one.
 CREATE VIEW _program_places AS
 WITH totals AS (
     SELECT
@@ -213,18 +213,18 @@ ASOF LEFT JOIN starts AS s
     ON s.trace_id = o.trace_id AND s.device = o.device AND s.run_id = o.run_id
     AND s.seq <= o.op_seq;
 
--- One row per kernel of the anchors' stream: the layer that the anchors put it into, if any. Of an
--- Ascend device with attention, and of the runs of a compiled program with layers, all kernels are
--- here, by their own rules. An open block holds a half and what surrounds the pass. It is cut where
--- the half's outermost kernel stands in the other layers of its kind, of its pass first: at the
--- kernel of that name (any norm for a norm) nearest to the half's usual length, or at the usual
--- length itself where there is none or it leaves too little, as where compilers give the last
--- layer's end another name. Without one, or when the half is far shorter than the others, the
--- capture begins or ends within it. If calls of the model separate passes, a half ends with its
--- call and may be shorter.
+-- One row per kernel of the anchors' stream: the layer that the anchors assign it to, if any. For
+-- an Ascend device with attention and for runs of a compiled program with layers, all kernels are
+-- here, by their own rules. An open block holds a half and kernels around the pass. It is cut where
+-- other layers of its kind, preferably in its pass, have the half's outermost kernel: at the kernel
+-- of that name (any norm for a norm) nearest to the half's usual length, or at the usual length
+-- itself if there is none or it leaves too little, for example if a compiler gives the last layer's
+-- end another name. Without one, or if the half is far shorter than the others, the capture begins
+-- or ends within it. If calls of the model separate passes, a half ends with its call and may be
+-- shorter.
 --
 -- trace_id      VARCHAR  trace
--- series        VARCHAR  the model, empty where the trace has one alone
+-- series        VARCHAR  the model, empty if the trace has only one
 -- device        INTEGER  device
 -- stream        BIGINT   stream of the anchors
 -- kernel_id     BIGINT   the kernel
@@ -239,7 +239,7 @@ ASOF LEFT JOIN starts AS s
 -- part          VARCHAR  prologue, between or epilogue, where known
 -- part_pass     BIGINT   pass of that part
 -- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
--- pass_source   VARCHAR  how the limits of passes are known
+-- pass_source   VARCHAR  how the pass boundaries were found
 CREATE VIEW _anchored_kernels AS
 WITH kept AS (
     SELECT
@@ -255,8 +255,8 @@ shortest AS (
     GROUP BY trace_id, series, device, half
 ),
 blocks AS (
-    -- Layers take turns: of one kind are those with the same kernels where they are whole, as many
-    -- as the shortest has. The first norm of a pass is often another kernel, so norms are alike.
+    -- Kinds of layers may alternate: blocks are of one kind if they have the same kernels over the
+    -- length of the shortest whole one. All norms are equal: a pass often begins with another one.
     SELECT
         kept.trace_id, kept.series, kept.device, block, any_value(kept.half) AS half,
         any_value(pass_id) AS pass_id, bool_and(is_closed) AS is_closed,
@@ -341,8 +341,8 @@ SELECT
     CAST(NULL AS BIGINT) AS part_pass,
     in_layer AND pass_source <> 'module calls' AND (
         is_begun
-        -- Products have other names at another batch size. What goes on for as long as usual, or
-        -- into another pass, was not cut.
+        -- Products have other names at another batch size: without a match, a block that has the
+        -- usual length, or that another pass follows, was not cut.
         OR (is_open AND coalesce(
             coalesce(
                 matched_length,

@@ -1,9 +1,9 @@
--- One row per anchor of an Ascend device: what lies between the previous anchor and itself, and
--- whether that separates two passes or belongs to one layer. A head or sampling kernel, what stages
--- of a pipeline exchange, another step of the profiler, or another run of ascending starts in the
+-- One row per anchor of an Ascend device: what lies between the previous anchor and this one, and
+-- whether that separates two passes or belongs to one layer. A head or sampling kernel, an exchange
+-- between pipeline stages, another step of the profiler, or another run of ascending starts in the
 -- file separates passes, unless it is between most anchors; so does a long idle time, if there are
--- more norms than between two layers (the final one) or nothing else separates passes. Where layers
--- have norms, anchors with no norm between them are of one layer: chunks of a long prompt.
+-- more norms than between two layers (the final one) or nothing else separates passes. If layers
+-- have norms, anchors with no norm between them belong to one layer: chunks of a long prompt.
 CREATE VIEW _ascend_stretches AS
 WITH said_steps AS (
     SELECT a.trace_id, a.kernel_id, a.step_id, r.block
@@ -86,11 +86,11 @@ SELECT
 FROM judged
 WHERE kernel_id IS NOT NULL;
 
--- One row per anchor of an Ascend device: the pass and the layer it is in. A run is what lies
--- between two breaks; how many layers make a pass is the user's number, else that of the runs which
--- are most of the capture, if two of them agree or there is one alone. Runs of a multiple of it are
--- several passes. A first run that began before the capture ends with the last layer. Short runs
--- that regularly follow a whole one draft tokens for it: their layers are counted on.
+-- One row per anchor of an Ascend device: its pass and layer. A run is what lies between two
+-- breaks. The number of layers of a pass is the user's, else that of the runs that make up most of
+-- the capture, if two of them agree or there is only one. Runs of a multiple of it are several
+-- passes. A first run that began before the capture ends with the last layer. Short runs that
+-- regularly follow a whole one draft tokens for it: their layers continue its numbering.
 --
 -- stored: per ascend trace
 --
@@ -108,7 +108,7 @@ WHERE kernel_id IS NOT NULL;
 -- is_agreed     BOOLEAN  that number is known, not just the best guess
 -- begins_layer  BOOLEAN  it is the first anchor of its layer
 -- is_missed     BOOLEAN  the run began before the capture
--- is_staged     BOOLEAN  what stages of a pipeline exchange begins and ends passes of the device
+-- is_staged     BOOLEAN  exchanges between pipeline stages begin and end the device's passes
 -- pass_source   VARCHAR  signature break, idle gap or anchor count
 CREATE VIEW _ascend_anchors AS
 WITH runs AS (
@@ -224,7 +224,7 @@ SELECT
     trace_id, rank, device, kernel_id, seq, stretch, anchor_count,
     dense_rank() OVER (PARTITION BY trace_id, device ORDER BY run, turn) - 1 AS run_id,
     dense_rank() OVER (
-        -- Drafts stay with the run that leads them.
+        -- Draft runs belong to the pass of the run before them.
         PARTITION BY trace_id, device ORDER BY CASE WHEN drafts > 0 THEN leader ELSE run END, turn
     ) - 1 AS pass_id,
     CAST(layer_id AS BIGINT) AS layer_id, CAST(num_layers + drafts AS INTEGER) AS num_layers,

@@ -1,7 +1,7 @@
 -- One row per kernel of an Ascend device that runs attention, with what it marks in a forward pass.
--- Attention counts on the stream that runs most of it, norms too; all other streams, and the
--- collectives, whose rows name no stream, belong to the same device and are ordered by the same
--- time. Devices whose anchor the user named are not here.
+-- Attention and norms count only on the stream that runs most of the attention. Kernels of other
+-- streams, and collectives, whose rows name no stream, are ordered by time together with them.
+-- Devices whose anchor the user named are left out.
 --
 -- stored: per ascend trace
 --
@@ -16,7 +16,7 @@
 -- category    VARCHAR  its category
 -- mark        VARCHAR  anchor, residual, closing, norm, head, tail, receive, send or expert; NULL:
 --                      none
--- is_main     BOOLEAN  it is on the stream of the attention
+-- is_main     BOOLEAN  it is on the stream that runs the attention
 -- is_product  BOOLEAN  it is a matrix product on that stream
 -- seq         BIGINT   place on the device by start, from 1
 -- stretch     BIGINT   anchors before it: 0 up to the first anchor, that one included

@@ -1,5 +1,5 @@
 -- One row per norm of the hidden state on the stream of an Ascend device's attention, with its
--- place between two anchors.
+-- position between two anchors.
 -- trace_id       VARCHAR  trace
 -- device         INTEGER  device
 -- stretch        BIGINT   anchors before it

@@ -1,7 +1,7 @@
 -- One row per kernel of an Ascend device that runs attention: the layer it belongs to, or the part
--- of a pass outside the layers. Kernels of other streams, and collectives, are where they start.
--- If attention also runs backward, anchors alone do not show which kernels belong to which layer
--- and which run backward: then no kernel is in a layer.
+-- of a pass outside the layers. Kernels of other streams, and collectives, are placed by their
+-- start. If attention also runs backward, anchors alone do not show which kernels belong to which
+-- layer and which run backward: then no kernel is in a layer.
 -- trace_id      VARCHAR  trace
 -- rank          INTEGER  rank in the job, NULL if unknown
 -- device        INTEGER  device

@@ -1,11 +1,11 @@
--- One row per run of an Ascend device: from which to which kernel it extends, where its first layer
--- begins, and where its last layer ends. From its first anchor a run extends back to the embedding,
--- or to a long idle time, or to the sampling of the run before; from its last anchor forward
--- through the last sampling kernel before the next embedding or long idle time. Its first layer
--- begins at the first norm after the embedding; where no embedding is seen, at the last norm with
--- as many matrix products up to the anchor as other layers have. Its last layer ends where the norm
--- after the feed-forward one is: the final norm. A stage of a pipeline receives instead of
--- embedding, and sends instead of sampling, without a final norm.
+-- One row per run of an Ascend device: its first and last kernel, the beginning of its first layer
+-- and the end of its last one. A run extends back from its first anchor to the embedding, a long
+-- idle time or the sampling of the run before; and from its last anchor forward through the last
+-- sampling kernel before the next embedding or long idle time. Its first layer begins at the first
+-- norm after the embedding; if no embedding is seen, at the last norm with as many matrix products
+-- up to the anchor as other layers have. Its last layer ends at the norm after the feed-forward
+-- half, the final norm. A pipeline stage receives instead of embedding, and sends instead of
+-- sampling, without a final norm.
 --
 -- stored: per ascend trace
 --
@@ -19,7 +19,7 @@
 -- start_seq     BIGINT   place of its first kernel
 -- layer_seq     BIGINT   place of the first kernel of its first layer
 -- ffn_seq       BIGINT   place of the first kernel of its last layer's feed-forward half, or NULL
--- tail_seq      BIGINT   place of the first kernel after its last layer, NULL: none is in the run
+-- tail_seq      BIGINT   place of the first kernel after its last layer, NULL if the run has none
 -- end_seq       BIGINT   place of its last kernel
 -- is_begun      BOOLEAN  the capture begins within its first layer
 -- is_ended      BOOLEAN  the capture ends within its last layer

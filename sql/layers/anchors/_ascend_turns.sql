@@ -1,19 +1,19 @@
 -- One row per anchor of an Ascend device that begins a layer inside its run: where that layer
 -- begins, and the feed-forward half of the layer before.
--- It begins at the last residual norm between the two anchors; where there is none, at the second
--- norm; where there are not two, at the anchor itself. The first of these norms is that of the
--- feed-forward half, unless it is the only one. Where each half has a norm before and after it
--- (Gemma) and none adds the residual, no matrix product lies between the one after a half and the
--- one before the next: the layer begins at the fourth norm, the feed-forward half at the second.
+-- It begins at the last residual norm between the two anchors; without one, at the second norm;
+-- without two norms, at the anchor itself. The first of these norms opens the feed-forward half,
+-- unless it is the only one. If each half has a norm before and after it (Gemma) and none adds the
+-- residual, no matrix product lies between the norm after a half and the one before the next: the
+-- layer begins at the fourth norm, the feed-forward half at the second.
 -- trace_id         VARCHAR  trace
 -- device           INTEGER  device
 -- stretch          BIGINT   anchors before the anchor
 -- start_seq        BIGINT   place of the layer's first kernel
 -- ffn_seq          BIGINT   place of the first kernel of the feed-forward half before it, or NULL
 -- layer_rule       VARCHAR  residual norm, norm or anchor
--- usual_residuals  BIGINT   residual norms between two layers of the device, as a rule
--- usual_products   BIGINT   matrix products from a layer's beginning to its anchor, as a rule
--- usual_norms      BIGINT   norms of a layer where none adds the residual, as a rule: 4 with one
+-- usual_residuals  BIGINT   usual number of residual norms between two layers of the device
+-- usual_products   BIGINT   usual number of matrix products from a layer's beginning to its anchor
+-- usual_norms      BIGINT   usual number of norms of a layer if none adds the residual: 4 with one
 --                           before and after each half, else 2
 CREATE VIEW _ascend_turns AS
 WITH inner_ones AS (

@@ -1,9 +1,9 @@
--- One row per kernel of the stream that does most of a device's work, counted in beats: a beat
--- begins with the attention of a layer and lasts until the next one's. Attention kernels belong to
--- one beat while no matrix product and no collective comes between them: split attention and its
--- merge, or two variants that layers alternate between, count once.
+-- One row per kernel of the stream that does most of a device's work, with its beat: a beat begins
+-- with the attention of a layer and lasts until the next one's. Attention kernels with no matrix
+-- product and no collective between them belong to one beat: split attention and its merge, or two
+-- variants that layers alternate between, count once.
 -- trace_id      VARCHAR  trace
--- series        VARCHAR  the model, empty where the host shows one alone or none
+-- series        VARCHAR  the model, empty if the host shows only one, or none
 -- device        INTEGER  device
 -- stream        BIGINT   the stream
 -- kernel_id     BIGINT   the kernel
@@ -19,7 +19,7 @@
 -- begins_beat   BOOLEAN  it is the first attention kernel of its beat
 CREATE VIEW _beats AS
 WITH played AS (
-    -- One number for all partition keys is narrower to sort by.
+    -- A single number for all partition keys makes the sort rows narrower.
     SELECT
         hash(k.series, k.device) AS lane_id,
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
@@ -39,7 +39,7 @@ streams AS (
     HAVING bool_or(is_attention)
 ),
 busiest AS (
-    -- The minimum integer has no negation.
+    -- The smallest integer cannot be negated.
     SELECT trace_id, series, device, arg_max(stream, (sum_ns, -1 - stream)) AS stream
     FROM streams
     GROUP BY trace_id, series, device

@@ -1,15 +1,15 @@
--- One row per anchor that stands inside its layer: the first kernel of that layer.
--- A kernel is known by its family and by how many of the family follow it up to the next anchor.
--- From a pass's first anchor walk back while the kernels are ones that many blocks between two
--- anchors have too, in the same order and before the same neighbour: the walk ends at the first
--- kernel of layer 0 (before it comes the embedding), unless it meets the anchor before. No layer
--- opens with a collective: that one sums the embedding. The first kernel's counterpart opens every
--- later layer, of the same turn where first layers have it. A layer of a turn that no pass begins
--- with (attention among linear attention, or without rotation) opens with the kernel of that family
--- that follows the end of a layer: what stands before the openers of the others. All norms are one
--- family: the first norm of a pass has no residual input and is often another kernel. Where the
--- walk meets no product, as compilers mix masks and positions into layer 0, the layer opens with
--- the last norm that has a product between it and the anchor.
+-- One row per anchor inside its layer: the first kernel of that layer. A kernel is identified by
+-- its family and by how many of the family follow it up to the next anchor. From a pass's first
+-- anchor, the search walks back over kernels that many blocks between two anchors also have, in the
+-- same order and with the same neighbour. It ends at the first kernel of layer 0 (the embedding
+-- comes before it), unless it reaches the previous anchor. No layer opens with a collective, which
+-- sums the embedding. The counterpart of the first kernel opens each later layer, by kind of layer
+-- if first layers show that kind. A layer of a kind that no pass begins with (attention among
+-- linear attention, or without rotation) opens with the kernel of that family that follows the end
+-- of a layer, as the openers of the others do. All norms are one family: the first norm of a pass
+-- has no residual input and is often another kernel. If the walk meets no product, because
+-- compilers mix masks and positions into layer 0, the layer opens with the last norm that has a
+-- product between it and the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
     SELECT
@@ -44,9 +44,9 @@ counted AS (
         ),
         in_time AS (PARTITION BY k.trace_id, k.series, k.device, k.anchors_before ORDER BY k.seq)
 ),
--- Layers may take turns, each kind with kernels of its own before the anchor: then a block is
--- compared with its like, those with the same sixteen kernels up to the anchor, or the same four,
--- or two, where each first layer has some.
+-- Kinds of layers may alternate, each with its own kernels before the anchor. Then a block is
+-- compared with blocks that have the same sixteen kernels before the anchor, or the same four or
+-- two, if there are such blocks for each first layer.
 turns AS (
     SELECT
         trace_id, series, device, anchor_index,
@@ -101,10 +101,10 @@ walks AS (
     SELECT
         *, steps_back = 0 OR coalesce(
             4 * seen >= inner_blocks
-            -- One kernel may be missing: the walk goes on where the pair before it is known.
+            -- One kernel may be missing: the walk continues if the pair before it is known.
             AND greatest(pairs_seen, lead(pairs_seen, 1, 0) OVER back) * 8 >= inner_blocks
             AND usual_steps > lag(usual_steps, 1, 0) OVER back
-            -- No more than a few are skipped: further back it is the layer before.
+            -- A few kernels may be skipped; more would reach into the previous layer.
             AND usual_steps <= lag(usual_steps, 1, 0) OVER back + 4, FALSE
         ) AS is_known
     FROM common
@@ -143,7 +143,7 @@ openers AS (
         lane AS (PARTITION BY trace_id, series, device),
         alike AS (PARTITION BY trace_id, series, device, turn)
 ),
--- What stands before the openers of layers whose turn has some.
+-- The kernels before the openers of layers, if the first layers show openers of that kind.
 ends AS (
     SELECT DISTINCT trace_id, series, device, family, behind
     FROM openers
@@ -171,11 +171,11 @@ LEFT JOIN ends
     AND ends.family = o.family AND ends.behind = o.behind
 GROUP BY o.trace_id, o.series, o.device, anchor_index;
 
--- One row per kernel of the anchors' stream, with the block it falls into. A block is what lies
--- between two edges: up to its anchor (role end) or from its first kernel on (begin, inside).
--- Where the pattern misses the first anchor of each pass, what precedes the second is a block too.
+-- One row per kernel of the anchors' stream, with the block it falls into. A block extends up to
+-- its anchor (role end) or begins with its first kernel (begin, inside). If the pattern misses the
+-- first anchor of each pass, what precedes the second is a block too.
 -- trace_id      VARCHAR  trace
--- series        VARCHAR  the model, empty where the trace has one alone
+-- series        VARCHAR  the model, empty if the trace has only one
 -- device        INTEGER  device
 -- stream        BIGINT   stream of the anchors
 -- kernel_id     BIGINT   the kernel
@@ -190,12 +190,12 @@ GROUP BY o.trace_id, o.series, o.device, anchor_index;
 -- anchor_count  BIGINT   anchors on the stream
 -- num_layers    INTEGER  layers of a pass
 -- stride        BIGINT   anchors per pass
--- cut_from_end  BOOLEAN  an open block of this device is cut at its beginning, else at its end
+-- cut_from_end  BOOLEAN  an open block of this device is cut at its beginning; false: at its end
 -- block         BIGINT   block on the device, from 0; -1 before the first
 -- remainder     BIGINT   anchors left over by whole passes
--- pass_source   VARCHAR  how the limits of passes are known
+-- pass_source   VARCHAR  how the pass boundaries were found
 -- pass_id       BIGINT   pass of the block, NULL outside all blocks
--- layer_id      BIGINT   layer of the block, NULL if the block is no layer's
+-- layer_id      BIGINT   layer of the block, NULL if the block is not part of a layer
 -- half          VARCHAR  label of the block within its layer
 -- position      BIGINT   place of the kernel in its block, from 1
 -- length        BIGINT   kernels in the block
@@ -222,7 +222,7 @@ WITH numbered AS (
 placed AS (
     SELECT
         *,
-        -- What precedes the first anchor of a pass that began before the capture is its, too.
+        -- Kernels before the first anchor belong to its pass if that began before the capture.
         block BETWEEN CASE WHEN missed > 0 THEN -1 ELSE 0 END AND anchor_count - 1 AS is_inside,
         (block + missed) // stride AS pass_id,
         block = min(block) OVER (PARTITION BY trace_id, series, device) AND missed > 0 AS is_begun,

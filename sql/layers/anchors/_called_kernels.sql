@@ -1,5 +1,5 @@
--- One row per call on the host of a module that no other calls, or of compiled code where a trace
--- shows no modules.
+-- One row per outermost call of a module on the host, or of compiled code if a trace shows no
+-- modules.
 --
 -- stored: meanwhile
 CREATE VIEW _outermost_calls AS
@@ -19,7 +19,7 @@ QUALIFY start_ns >= coalesce(
     max(end_ns) OVER (thread ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns
 );
 
--- One row per launch of a graph that runs attention twice or more.
+-- One row per launch of a graph that runs attention at least twice.
 --
 -- stored: meanwhile
 CREATE VIEW _attending_graphs AS
@@ -34,20 +34,20 @@ HAVING count(*) FILTER (r.role = 'inside') > 1;
 
 -- One row per device operation of a trace that shows calls of modules, or graphs of several models:
 -- the series of passes that it may belong to, one for each model of the trace. Models are those
--- whose layers the modules show, and outermost modules that run attention twice or more without
--- showing layers, compiled ones. Where no modules were recorded, calls of compiled code stand for
--- them. Where modules show none, graphs may: those of one model, whatever the batch size, have
--- kernels in common that run equally often, once in each layer. With a graph goes what else its
--- step launched. Where a trace has one model, all its work is of one series.
+-- whose layers the modules show, and outermost modules that run attention at least twice without
+-- showing layers, such as compiled ones. If no modules were recorded, calls of compiled code stand
+-- for them. If modules show no models, graphs may: those of one model, whatever the batch size,
+-- share kernels that run equally often, once in each layer. Everything else that a graph's step
+-- launched belongs to the graph's model. In a trace with one model, all work is one series.
 --
 -- stored: per trace
 --
 -- trace_id   VARCHAR  trace
 -- device     INTEGER  device
 -- kernel_id  BIGINT   the operation
--- series     VARCHAR  name of the model, empty where there is one alone; NULL: none of the models
--- call_ns    BIGINT   start of the outermost module's call that launched it, or of compiled code's;
---                     NULL if unknown
+-- series     VARCHAR  name of the model, empty if there is only one; NULL: none of the models
+-- call_ns    BIGINT   start of the outermost call, of a module or of compiled code, that launched
+--                     it; NULL if unknown
 -- module     VARCHAR  that module
 CREATE VIEW _called_kernels AS
 WITH RECURSIVE shown AS (
@@ -77,7 +77,7 @@ threads AS (
     LEFT JOIN (SELECT DISTINCT trace_id, launch_pid, launch_tid FROM launched) AS l
         ON l.trace_id = o.trace_id AND l.launch_pid = o.pid AND l.launch_tid = o.tid
     GROUP BY o.trace_id, o.pid, o.tid
-    -- Where no launch is on a thread of modules, threads are numbered apart: one of them will do.
+    -- If no launch is on a thread with modules, thread numbers differ: the busiest is used.
     QUALIFY NOT is_any_thread OR row_number() OVER (
         PARTITION BY o.trace_id, o.pid ORDER BY is_any_thread, max(o.calls) DESC, o.tid
     ) = 1
@@ -132,7 +132,7 @@ graph_counts AS (
         ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
     ANTI JOIN models ON models.trace_id = g.trace_id AND models.device = g.device
     GROUP BY g.trace_id, g.device, g.launch_id, k.name
-    -- What runs less often may be of the beginning or the end, or of no model.
+    -- Kernels that run less often may be outside the layers, or of no model.
     HAVING count(*) > 3
 ),
 graph_kinds AS (

@@ -1,11 +1,11 @@
--- One row per device operation whose layer is sought by an anchor's name, on the stream where it is
--- sought, with the model as far as the host shows it. If it shows several, operations that none of
--- them launched are left out. Attention of Ascend devices needs no name, nor do programs whose runs
--- the trace shows: their devices are left out. Collectives of the others have no stream in their
--- rows, or that of a helper, and a name for each call: they are sought by their type, on the stream
--- that spends the most time in attention, or else in anything. A softmax of unfused attention
--- counts as attention, under a name that no other softmax has; a clamp from below is a ReLU.
--- Attention and norms that run backward mark no layer.
+-- One row per device operation whose layer is found by an anchor's name, on the stream that is
+-- searched, with its model if the host shows it. If the host shows several, operations that none of
+-- them launched are left out. Ascend devices with attention, and programs whose runs the trace
+-- shows, need no anchor names: their devices are left out. Collectives of other Ascend devices have
+-- no stream in their rows, or that of a helper, and a name for each call: they are found by their
+-- type, on the stream that spends the most time in attention, or else in anything. A softmax of
+-- unfused attention counts as attention, under a name that no other softmax has; a clamp from below
+-- is a ReLU. Attention and norms that run backward mark no layer.
 -- trace_id        VARCHAR  trace
 -- series          VARCHAR  the model, empty where the host shows one alone or none
 -- device          INTEGER  device

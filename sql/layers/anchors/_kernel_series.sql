@@ -1,5 +1,5 @@
 -- One row per device operation of a trace that shows several models, or calls of one: the series of
--- passes that it may belong to. Models are shown by the host, by graphs, or by their alternation.
+-- passes that it may belong to. The host, graphs or alternation show the models.
 -- trace_id   VARCHAR  trace
 -- device     INTEGER  device
 -- kernel_id  BIGINT   the operation

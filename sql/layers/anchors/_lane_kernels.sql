@@ -1,7 +1,7 @@
 -- One row per kernel of the stream that carries a device's anchors, counted along the stream.
--- Copies and fills of memory stay out: they belong to no layer yet.
+-- Copies and fills of memory are left out: they belong to no layer yet.
 -- trace_id          VARCHAR    trace
--- series            VARCHAR    the model, empty where the trace has one alone
+-- series            VARCHAR    the model, empty if the trace has only one
 -- device            INTEGER    device
 -- stream            BIGINT     stream of the anchors
 -- kernel_id         BIGINT     the kernel
@@ -26,7 +26,7 @@
 -- stride            BIGINT     anchors per pass
 -- missed            BIGINT     anchors of the first pass before the capture
 -- remainder         BIGINT     anchors left over by whole passes
--- pass_source       VARCHAR    how the limits of passes are known
+-- pass_source       VARCHAR    how the pass boundaries were found
 CREATE VIEW _lane_kernels AS
 WITH marked AS (
     SELECT

@@ -1,9 +1,9 @@
--- One row per anchor of a program that holds a fixed number of equal stretches: its layers.
--- An operation that occurs N times in a run may mark N layers. It does if the stretches from one to
--- the next have the same contents: a family is regular if most stretches have equally many of it,
--- and the regular ones, including a product, take most of the time; program_layer_limits has the
--- limits. Attention is tried first, then the most frequent operations. One run represents its
--- program, the first of usual length, since all execute the same instructions. Runs without N
+-- One row per anchor of a program that holds a fixed number of equal stretches: its layers. An
+-- operation that occurs N times in a run may mark N layers. It does if the stretches from one to
+-- the next have the same contents: a family is regular if most stretches have the same number of
+-- it, and the regular ones, including a product, take most of the time; program_layer_limits has
+-- the limits. Attention is tried first, then the most frequent operations. The first run of usual
+-- length represents its program, since all runs execute the same instructions. Runs without N
 -- anchors are not passes.
 --
 -- stored: per trace
@@ -117,7 +117,7 @@ chosen AS (
     HAVING
         bool_or(is_regular AND is_product)
         AND sum(inner_ns) FILTER (is_regular) >= any_value(equal_time) * sum(inner_ns)
-        -- With this number of layers, one begins before the first anchor and ends after the last.
+        -- The inner stretches are one fewer than the layers.
         AND sum(inner_ns) * anchor_count / (anchor_count - 1)
             >= any_value(run_time) * sum(sum_ns)
     QUALIFY row_number() OVER (

@@ -1,7 +1,7 @@
--- One row per device operation whose layer is sought by an anchor's name, as _heard_kernels has it,
--- with its model where several take turns.
+-- One row per device operation whose layer is found by an anchor's name, as in _heard_kernels, with
+-- its model if several take turns.
 -- trace_id        VARCHAR  trace
--- series          VARCHAR  the model, empty where the trace has one alone
+-- series          VARCHAR  the model, empty if the trace has only one
 -- device          INTEGER  device
 -- stream          BIGINT   the stream
 -- kernel_id       BIGINT   the operation

@@ -1,5 +1,5 @@
--- One row per device operation of a device that runs several models in turn, see _model_turns: the
--- model that it is of.
+-- One row per device operation of a device that runs several models in turn (see _model_turns): the
+-- model that it belongs to.
 --
 -- stored: per trace
 --
