@@ -1,4 +1,4 @@
--- One row per trace and kernel name, with the operator around it, that runs backward by
+-- One row per trace, kernel name and operator around its launch that runs backward, by
 -- direction_rules.
 -- trace_id  VARCHAR  trace
 -- name      VARCHAR  name of the kernel

@@ -1,6 +1,6 @@
 -- One row per annotation that is a part of a layer. Annotations on one thread that follow each
--- other in a fixed cycle, two times or more within one enclosing annotation, are parts of layers:
--- each turn of the cycle is a layer.
+-- other in a fixed cycle, at least twice within one enclosing annotation, are parts of layers: each
+-- turn of the cycle is a layer.
 --
 -- stored: meanwhile
 CREATE VIEW _annotated_layers AS
@@ -50,7 +50,7 @@ inner_ones AS (
 turned AS (
     SELECT
         *,
-        -- A fixed cycle has one name for each place in it.
+        -- A cycle is fixed if each position in it has one name.
         count(DISTINCT (place % cycle, name)) OVER (
             PARTITION BY trace_id, pid, tid, around.id
         ) = cycle AS is_fixed
@@ -69,8 +69,8 @@ LEFT JOIN directions AS d ON d.name = t.name
 WHERE t.is_fixed;
 
 -- One row per stretch of host time in which a layer, or a part of one, launches its kernels: the
--- calls of modules where a trace shows them, else annotations. Of several threads of a process
--- that show layers, the one that shows most counts.
+-- calls of modules if a trace shows them, else annotations. If several threads of a process show
+-- layers, the one that shows the most is used.
 --
 -- stored: per trace
 --

@@ -1,6 +1,6 @@
 -- One row per device operation that a backward function launched, with the layer whose forward it
--- differentiates: that of the operator which made the function's node, by the autograd's numbers.
--- Of functions within functions the outermost counts.
+-- differentiates: that of the operator that created the function's node, by autograd's numbers. Of
+-- nested functions the outermost counts.
 CREATE VIEW _backward_layers AS
 WITH functions AS (
     SELECT trace_id, event_id, pid, tid, start_ns, end_ns
@@ -18,7 +18,7 @@ forwards AS (
     JOIN autograd_calls AS o ON o.trace_id = l.trace_id AND o.event_id = l.op_id
 ),
 threads AS (
-    -- Threads of modules may be numbered apart from those of operators.
+    -- Threads of modules may be numbered differently from those of operators.
     SELECT h.trace_id, h.pid, h.tid, count(f.tid) = 0 AS is_any_thread
     FROM (
         SELECT DISTINCT trace_id, pid, tid FROM _host_layers WHERE pass_source = 'module scopes'
@@ -59,12 +59,12 @@ FROM launched AS k
 JOIN layered AS l ON l.trace_id = k.trace_id AND l.function_id = k.function_id;
 
 -- One row per device operation that a layer's stretch of host time launched, by a launch of its
--- own: a graph's kernels share one, which does not show layers. Modules launch on their thread;
--- annotations cover launches of other threads of the process at the same time (backward). Where no
--- launch is on the thread that shows layers, threads are numbered apart and any will do. A layer
--- has attention, and no kernel of it more than twice: otherwise it is a cycle of something else.
--- Copies and fills of memory are placed like kernels; they decide nothing. What backward functions
--- launch is of the layer that they differentiate.
+-- own: a graph's kernels share one launch, which does not show layers. Modules launch on their
+-- thread; annotations cover launches of other threads of the process at the same time (backward).
+-- If no launch is on the thread that shows layers, thread numbers differ and any thread will do.
+-- Annotated layers must run attention, each kernel of it at most twice: otherwise the cycle is
+-- something else. Copies and fills of memory are placed like kernels, but decide nothing. Kernels
+-- of a backward function belong to the layer that it differentiates.
 -- trace_id     VARCHAR  trace
 -- rank         INTEGER  rank in the job, NULL if unknown
 -- device       INTEGER  device

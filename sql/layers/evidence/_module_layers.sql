@@ -1,11 +1,11 @@
--- One row per call of a layer's module. Layers are known by the structure of the calls: instances
--- of one class, numbered without a hole, that one call of the module around them calls one after
--- the other. The module around them is the model. Of nested repetitions the outermost counts: what
--- a layer calls is part of it.
--- Three or more instances of any class that calls modules itself are layers; of a class named layer
--- or block two are, and all such classes that a module calls count together, numbered by their
--- place in the call. Only these stand without a module around them; then classes that take turns
--- are of one model, and calls differ by the numbers alone.
+-- One row per call of a layer's module. Layers are recognised by the structure of the calls:
+-- instances of one class, numbered without a gap, that one call of the module around them calls in
+-- sequence. The module around them is the model. Of nested repetitions the outermost counts: what a
+-- layer calls is part of it.
+-- Three or more instances of any class that calls modules itself are layers. For classes named
+-- layer or block two suffice, and all such classes that a module calls count together, numbered by
+-- their place in the call. Only these may stand without a module around them; then classes that
+-- alternate are of one model, and calls are told apart by the instance numbers.
 -- trace_id    VARCHAR  trace
 -- pid         VARCHAR  process
 -- tid         VARCHAR  thread
@@ -75,7 +75,7 @@ modelled AS (
         ON t.parent_id IS NULL AND m.trace_id = t.trace_id AND m.pid = t.pid AND m.tid = t.tid
         AND m.class = t.class AND m.turn = t.turn
 ),
--- What a class has in all calls of a model.
+-- Instances and time of a class over all calls of a model.
 classes AS (
     SELECT
         trace_id, pid, tid, model, kind, class, min(instance) AS lowest,
@@ -99,7 +99,7 @@ repeated AS (
 called AS (
     SELECT
         t.*, r.classes,
-        -- Instances of other models come first; a call that the capture cuts hides some of its own.
+        -- Instances of other models come first; a call that the capture cuts lacks some of its own.
         CASE WHEN c.lowest = c.lowest_whole THEN c.lowest ELSE 0 END AS first_instance,
         min(t.instance) OVER one_class AS begins_with,
         max(t.instance) OVER one_class - min(t.instance) OVER one_class + 1

@@ -1,9 +1,9 @@
 -- One row per device operation of a run of a compiled program (a module of XLA): its place in the
 -- run, and its family. A compiler numbers the instructions of one kind: fusion.12 and fusion.31 are
--- one family where they count as the same category. Operations that only enclose others, such as a
--- loop, are left out, and so are copies of memory. If no line of the device shows the runs, as on
--- GPUs, the host's call of the program is the run, with the operations that it launched. If the
--- user named an anchor, there are no rows.
+-- one family if they have the same category. Operations that only enclose others, such as a loop,
+-- are left out, and so are copies of memory. If no line of the device shows the runs, as on GPUs,
+-- the host's call of the program is the run, with the operations that it launched. If the user
+-- named an anchor, there are no rows.
 --
 -- stored: per trace
 --
@@ -14,7 +14,7 @@
 -- kernel_id        BIGINT   the operation
 -- start_ns         BIGINT   its start
 -- end_ns           BIGINT   its end
--- program          VARCHAR  program, with its fingerprint, or a number where the run shows none
+-- program          VARCHAR  program, with its fingerprint, or a number if the run shows none
 -- run_id           BIGINT   event_id of the run
 -- run_ns           BIGINT   start of the run
 -- seq              BIGINT   place in the run by start, from 1
@@ -51,7 +51,7 @@ leaves AS (
     SEMI JOIN runs AS r ON r.trace_id = k.trace_id AND r.device = k.device
     WHERE k.kind <> 'memory'
     WINDOW line AS (
-        -- Three nanoseconds allow for rounded picoseconds; operations this short enclose nothing.
+        -- Three nanoseconds allow for rounded picoseconds; shorter operations enclose nothing.
         PARTITION BY k.trace_id, k.device, k.stream, k.dur_ns > 3
         ORDER BY k.start_ns, k.end_ns DESC, k.kernel_id
     )
@@ -72,8 +72,8 @@ called AS (
     ANTI JOIN runs AS r ON r.trace_id = k.trace_id
     WHERE k.launch_ns < c.end_ns AND k.kind <> 'memory'
 ),
--- A function that was compiled for several shapes has one name on the host: its programs are told
--- apart by the kernels that they run. A run that the capture cuts has some of those of another.
+-- A function compiled for several shapes has one name on the host: its programs are distinguished
+-- by the kernels that they run. A run that the capture cuts has a subset of another run's kernels.
 shapes AS (
     SELECT
         trace_id, device, program, run_id, any_value(run_ns) AS run_ns,

@@ -1,9 +1,9 @@
--- One row per collective on a stream of its own that the kernels of a layer wait for: it runs after
--- one of them and before the next, while none runs. PyTorch's process groups and libraries of
--- experts have streams of their own; where the host shows the layers, their collectives are in
--- _kernel_places. One that runs concurrently with kernels, such as a prefetching gather, belongs to
--- no layer. The last layer of a pass has as many at its end as the other layers: what a pipeline
--- stage sends and receives after them belongs to no layer.
+-- One row per collective on a stream of its own that the kernels of a layer wait for: it runs
+-- between two of them, while none runs. PyTorch's process groups and expert libraries have streams
+-- of their own; if the host shows the layers, their collectives are in _kernel_places. One that
+-- runs concurrently with kernels, such as a prefetching gather, belongs to no layer. The last layer
+-- of a pass has at most as many at its end as the other layers: what a pipeline stage sends and
+-- receives after them belongs to no layer.
 --
 -- stored: meanwhile
 --

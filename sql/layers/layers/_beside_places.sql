@@ -1,8 +1,8 @@
--- One row per kernel on a stream beside the layers', such as shared experts on a second stream,
--- that was launched from within a layer: of the launches of its thread the one before and the one
--- after it are of one layer. It is that layer's whenever it runs. Launches of graphs show no such
--- order, collectives gather the next layer's weights ahead, and where the host shows the layers
--- _kernel_places has all that they launch.
+-- One row per kernel on another stream than the layers', such as shared experts, that was launched
+-- from within a layer: the launches before and after it on its thread are of that layer. It belongs
+-- to the layer whenever it runs. Launches of graphs show no such order, collectives gather the next
+-- layer's weights ahead of time, and if the host shows the layers, _kernel_places has all that they
+-- launch.
 --
 -- stored: meanwhile
 --

@@ -1,10 +1,10 @@
 -- One row per copy or fill of memory on the streams that carry a device's layers, or launched from
 -- a layer: the layer it belongs to, if any. Kernels alone decide where layers begin and end; this
 -- comes after.
--- What a layer's stretch of host time launched is of that layer, on any stream and at any time.
--- If the host does not show the layers, or not this launch, the time decides: a layer extends from
--- its first kernel to the next layer's first, the last one of a pass to its own last kernel. A
--- layer without a kernel has no row.
+-- An operation launched from a layer's stretch of host time belongs to that layer, on any stream
+-- and at any time. If the host does not show the layers, or not this launch, the time decides: a
+-- layer extends from its first kernel to the next layer's first, the last one of a pass to its own
+-- last kernel. A layer without a kernel has no row.
 --
 -- stored: per trace
 --

@@ -12,8 +12,8 @@
 -- dur_ns     BIGINT   its duration
 -- kind       VARCHAR  compute, communication or memory
 -- seq        BIGINT   position on the device among these operations, from 0
--- series     VARCHAR  model that the operation's pass is of; outside the layers that of the kernel
---                     before a copy, or after it
+-- series     VARCHAR  model that the operation's pass is of; outside the layers, for a copy, that
+--                     of the kernel before or after it
 -- direction  VARCHAR  direction of that pass in training, NULL if unknown
 -- pass_id    BIGINT   pass, NULL outside the layers
 -- layer_id   BIGINT   layer, NULL outside the layers

@@ -1,5 +1,5 @@
--- One row per pass and layer whose attention runs on other shapes than that of another layer with
--- the same kernels. Shapes that a single layer has decide nothing: it has no row, nor have layers
+-- One row per pass and layer whose attention has other shapes than that of another layer with the
+-- same kernels. Shapes that occur in a single layer decide nothing: it has no row, nor do layers
 -- without shapes.
 CREATE VIEW _layer_shapes AS
 WITH shapes AS (
@@ -54,7 +54,7 @@ sums AS (
     SELECT
         k.trace_id, k.rank, k.device, k.pass_id, k.layer_id,
         sum(k.dur_us) FILTER (g.told_by = 'call') AS attention,
-        -- Collectives wait for other ranks, copies for what is elsewhere.
+        -- Collectives wait for other ranks, copies for work elsewhere.
         sum(k.dur_us) FILTER (k.kind = 'compute') AS compute
     FROM layer_kernels AS k
     LEFT JOIN category_groups AS g ON g.category = k.category
@@ -68,7 +68,7 @@ times AS (
 kinds AS (
     SELECT
         n.trace_id, n.rank, n.device, n.pass_id, n.layer_id, n.layer_kind,
-        -- A number is faster to group by than names.
+        -- Grouping by a number is faster than by names.
         hash(
             n.trace_id, n.device, concat_ws(' ', p.series, p.stage), p.num_layers, n.layer_kind
         ) AS peers
@@ -80,7 +80,7 @@ kinds AS (
     WHERE p.num_layers IS NOT NULL
 ),
 compared AS (
-    -- Passes of several lengths count alike.
+    -- Dividing by the median of the pass makes passes of different lengths comparable.
     SELECT
         k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.peers, t.measure,
         t.time_us / median(t.time_us) OVER (
@@ -181,9 +181,9 @@ JOIN sided AS s
     AND s.period = f.period
     AND s.place = c.layer_id % f.period;
 
--- One row per pass and layer, with what it is counted under: its type by the model's config, or its
--- kind. Layers of a kind run the same kernels, on attention of the same shapes, and are equally
--- fast; the first of these that parts some of them is the reason.
+-- One row per pass and layer, with its type by the model's config, or its kind. Layers of a kind
+-- run the same kernels, on attention of the same shapes, and are equally fast; kind_reason is the
+-- first of these that distinguishes some of them.
 --
 -- stored: per trace
 --
@@ -203,7 +203,7 @@ CREATE VIEW _typed_layers AS
 WITH given AS (
     SELECT
         k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.layer_kind,
-        -- Layers without shapes go with the first ones of their kernels.
+        -- Layers without shapes join the first group of layers with the same kernels.
         coalesce(s.first_layer, min(s.first_layer) OVER (
             PARTITION BY k.trace_id, k.device, k.pass_id, k.layer_kind
         )) AS shape,

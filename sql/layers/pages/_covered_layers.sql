@@ -7,8 +7,8 @@
 -- layer_id        BIGINT   layer, from 0
 -- series          VARCHAR  model that the pass is of
 -- direction       VARCHAR  forward, backward or weight gradient in training, else NULL
--- layer_type      VARCHAR  type by the model's config, such as FULL_ATTN or C4; NULL if unknown.
---                          Where a trace has several series, of that with as many layers alone
+-- layer_type      VARCHAR  type by the model's config, such as FULL_ATTN or C4; NULL if unknown. If
+--                          a trace has several series, only for the one with as many layers
 -- compress_ratio  INTEGER  compression of the attention's keys, NULL if the model has none
 -- is_first        BOOLEAN  first layer of the model
 -- is_final        BOOLEAN  last layer of the model
@@ -24,8 +24,8 @@
 -- pitch_us        DOUBLE   from its start to the next layer's start
 -- kernel_count    BIGINT   kernels, without copies and fills of memory
 -- comm_count      BIGINT   communication kernels among them
--- memory_count    BIGINT   copies and fills of memory: those that the layer launched, or, where no
---                          host shows it, those on the stream of its kernels between these
+-- memory_count    BIGINT   copies and fills of memory: those that the layer launched, or, if the
+--                          host does not show it, those between its kernels on their stream
 -- memory_us       DOUBLE   sum of their durations, part of sum_us
 -- coverage_pct    DOUBLE   share of the device's busy time in the layers of the pass's series
 CREATE VIEW _covered_layers AS

@@ -4,7 +4,7 @@
 -- device        INTEGER  device
 -- pass_id       BIGINT   pass, from 0 in time order
 -- wall_us       DOUBLE   wall time of its layers
--- layer_type    VARCHAR  their type that takes longest, kind-A and so on without config
+-- layer_type    VARCHAR  their type that takes longest; kind-A and so on without a config
 -- layers        BIGINT   layers of that type
 -- layer_count   HUGEINT  layers of the pass
 -- alike         BOOLEAN  all are of one type

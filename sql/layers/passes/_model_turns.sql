@@ -1,13 +1,13 @@
--- One row per stretch of beats from one break to the next where a device runs several models in
--- turn, and neither the host nor graphs show them: an encoder and its decoder, a vision tower and a
+-- One row per stretch of beats from one break to the next on a device that runs several models in
+-- turn, if neither the host nor graphs show them: an encoder and its decoder, a vision tower and a
 -- language model, a draft and its target. The stretches then differ in length, and their lengths
--- come again: those of one length are one model. A length that is there once is the first one's,
--- whose beginning the capture surely shows: the encoder of a single prompt, the tower of a single
--- image. Where it is doubtful whether the capture shows all of the first or last stretch, it does
--- if another stretch has that length. Between two breaks nothing may weigh more than half of the
--- lightest of them, or else the breaks are in doubt. A model begins with the first kernel by which
--- tokens, patches or sound enter, after the last one that draws a token; else after that one, else
--- after the longest idle time behind the attention.
+-- recur: stretches of one length are one model. A length may occur once only if it is that of the
+-- first stretch, with its beginning in the capture: the encoder of a single prompt, the tower of a
+-- single image. If the first or last stretch may be cut, it counts as whole if another stretch has
+-- its length. Between two breaks nothing may weigh more than half of the lightest break, or else
+-- the breaks are in doubt. A model begins with the first kernel by which tokens, patches or sound
+-- enter, after the last one that draws a token; else after that one, else after the longest idle
+-- time after the attention.
 -- trace_id       VARCHAR  trace
 -- shown_series   VARCHAR  the model in _pass_beats, empty
 -- device         INTEGER  device
@@ -115,7 +115,7 @@ entered AS (
 )
 SELECT
     n.trace_id, n.series AS shown_series, n.device, n.first_beat, n.last_beat, n.model AS series,
-    -- What comes before the first attention is of the first model.
+    -- Kernels before the first attention belong to the first model.
     coalesce(e.from_ns, CAST(-9.2e18 AS BIGINT)) AS from_ns, CAST(n.beats AS BIGINT) AS beats,
     CAST(n.beats_skipped AS BIGINT) AS beats_skipped, n.is_last
 FROM named AS n

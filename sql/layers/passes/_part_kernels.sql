@@ -1,12 +1,12 @@
 -- One row per kernel, copy or fill of the anchors' stream outside the layers, and per idle gap
--- between passes. Between two passes the longest time without a kernel separates the epilogue of
--- the one from the prologue of the next. Evidence on either side limits where that may be: a kernel
--- launched in the call or the step of the one pass or of the other is of that pass; where a gather
--- of the embedding, or sampling, follows the longest product, this one is the head of the pass
--- before, and so are sampling, loss, what runs backward and the optimizer; the first gather after
--- these is of the next. The longest idle time is the gap, but for what passes of other series run
--- in it, and copies before it are of the epilogue. Where rules assign a kernel to a pass, they
--- count, and the gap is the time between what belongs to the one and to the other.
+-- between passes. The longest time without a kernel separates the epilogue of one pass from the
+-- prologue of the next. Evidence on either side limits where that may be: a kernel launched in the
+-- call or the step of one of the two passes belongs to that pass. If sampling, or a gather of the
+-- embedding, follows the longest product, the product is the head of the pass before, which also
+-- has sampling, loss, backward kernels and the optimizer; the first gather after these belongs to
+-- the next. The longest idle time is the gap, without what passes of other series run in it, and
+-- copies before it are in the epilogue. If rules assign kernels to passes, they decide, and the gap
+-- is the time between the kernels of the two passes.
 -- trace_id   VARCHAR  trace
 -- rank       INTEGER  rank in the job, NULL if unknown
 -- device     INTEGER  device
@@ -33,7 +33,7 @@ placed AS (
 neighbours AS (
     SELECT
         trace_id, rank, device, series, pass_id, kernel_id, start_ns, end_ns, dur_ns, kind, seq,
-        -- The number in the sequence rises: the most is the last one's, the least the next one's.
+        -- seq ascends: the maximum is the last kernel's before, the minimum the next one's.
         arg_max(pass_id, CASE WHEN kind <> 'memory' AND pass_id IS NOT NULL THEN seq END)
             OVER before AS pass_before,
         arg_min(pass_id, CASE WHEN kind <> 'memory' AND pass_id IS NOT NULL THEN seq END)
@@ -58,7 +58,7 @@ neighbours AS (
             PARTITION BY trace_id, device, series ORDER BY seq DESC ROWS UNBOUNDED PRECEDING
         )
 ),
--- The step in which the layers of a pass were launched, where it is one.
+-- The step in which the layers of a pass were launched, if it is a single one.
 pass_steps AS (
     SELECT l.trace_id, l.device, l.pass_id, min(s.start_ns) AS step_ns
     FROM (
@@ -74,7 +74,7 @@ pass_steps AS (
     GROUP BY l.trace_id, l.device, l.pass_id
     HAVING count(*) = 2 AND min(s.start_ns) = max(s.start_ns)
 ),
--- The call of the model that launched the layers of a pass, where it is one.
+-- The call of the model that launched the layers of a pass, if it is a single one.
 calls AS (
     SELECT p.trace_id, p.device, p.pass_id, min(s.call_ns) AS call_ns
     FROM _kernel_places AS p
@@ -179,7 +179,7 @@ ruled_spans AS (
     WHERE coalesce(k.pass_id, k.part_pass) IS NOT NULL
     GROUP BY k.trace_id, k.rank, k.device, coalesce(k.pass_id, k.part_pass)
 ),
--- Operations of no pass may run between two passes.
+-- Operations outside all passes may run between two passes.
 ruled_gaps AS (
     SELECT
         s.trace_id, s.rank, s.device, s.series, s.pass_id, s.end_ns,
@@ -207,7 +207,7 @@ SELECT
 FROM surroundings
 WHERE pass_before IS NOT NULL AND pass_after IS NOT NULL AND seq = cut_seq
     AND device_idle_ns > 0
-    -- Alternating passes have no time between them.
+    -- Interleaved passes have no gap between them.
     AND seq > ended_seq
 UNION ALL
 SELECT trace_id, rank, device, part_pass, series, part, kernel_id, kind, start_ns, end_ns, dur_ns

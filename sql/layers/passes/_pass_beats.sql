@@ -1,6 +1,6 @@
 -- One row per beat and mark of pass_marks that occurs on the device, and how often it occurs there.
--- The step of a beat is the one of the host that its attention was launched from, else the
--- annotation of the device that it runs in.
+-- The step of a beat is the host's step that launched its attention, else the device's annotation
+-- that it runs in.
 CREATE VIEW _beat_marks AS
 WITH heard AS (
     SELECT
@@ -16,8 +16,8 @@ attentions AS (
     FROM heard
     WHERE begins_beat
 ),
--- What the stages of a pipeline exchange runs on a stream of its own: it is of the beat in which it
--- was launched, else started.
+-- Exchanges between pipeline stages run on a stream of their own: each belongs to the beat in which
+-- it was launched, else started.
 orders AS (
     SELECT
         trace_id, device, bool_and(launch_ns IS NOT NULL AND graph_id IS NULL) AS by_launch
@@ -71,7 +71,7 @@ found AS (
     FROM heard
     GROUP BY trace_id, series, device, beat, category
     UNION ALL
-    -- The categories of a DeepSeek profile are those of its layers alone.
+    -- A DeepSeek profile has categories only for kernels of layers.
     SELECT trace_id, series, device, beat, word, count(*)
     FROM heard
     JOIN (VALUES ('embedding'), ('sampling')) AS words (word) ON contains(lower(name), word)
@@ -109,13 +109,13 @@ SELECT f.trace_id, f.series, f.device, f.beat, f.mark, f.mark_count
 FROM found AS f
 JOIN pass_marks AS m ON m.mark = f.mark;
 
--- One row per beat of a device with attention, and the evidence for another pass after it. Between
--- two passes there is more of pass_marks than between two layers: a beat is a break where the marks
--- that it has more often than usual weigh 4 or more, and half of what the heaviest has, unless one
--- of them is sure; or where tokens enter or are drawn there as regularly as passes do, or where a
--- stage of a pipeline receives and sends. Some layers of a pass may have more of some marks than
--- others, as those with experts among those without: where the other breaks part the beats evenly,
--- a beat with no more than such marks is no break.
+-- One row per beat of a device with attention, and the evidence that another pass follows it.
+-- Between two passes there are more of pass_marks than between two layers: a beat is a break if the
+-- marks that it has more often than usual weigh at least 4, and half as much as the heaviest beat's
+-- unless one of them is sure; or if tokens enter or are drawn, or a pipeline stage receives and
+-- sends, at regular intervals. Some layers of a pass may have more of some marks than others, such
+-- as those with experts: if the other breaks divide the beats evenly, a beat with only such marks
+-- is no break.
 --
 -- trace_id          VARCHAR  trace
 -- series            VARCHAR  the model, empty where the host shows one alone or none
@@ -184,9 +184,9 @@ weighed AS (
     FROM excess
     GROUP BY trace_id, series, device, beat
 ),
--- Where tokens enter or are drawn after the same number of beats again and again, from the first to
--- the last, that is enough: the first stage of a pipeline has no more to show. A stage between
--- others has what it receives and sends, and nothing else that happens once per pass.
+-- If tokens enter or are drawn at a constant distance in beats throughout, that is enough: the
+-- first stage of a pipeline shows nothing more. A stage between others shows what it receives and
+-- sends, and nothing else that happens once per pass.
 telling AS (
     SELECT
         trace_id, series, device, beat, last_beat, is_exchange,
@@ -266,7 +266,7 @@ broken AS (
     LEFT JOIN even AS e
         ON e.trace_id = j.trace_id AND e.series = j.series AND e.device = j.device
 ),
--- Of all beats the first and the last may hold kernels that the layers between have not.
+-- Kernel names that no beat within a pass has show the first and last beats of passes.
 strangers AS (
     SELECT DISTINCT trace_id, series, device, beat
     FROM (

@@ -1,8 +1,8 @@
--- One row per device and holder of its busy time: the layers of a series of passes, what surrounds
--- them, and what is of no pass. Each moment counts once: for layers where a kernel of one runs,
--- else for what surrounds them, else for the rest; of two holders alike for the one that was
--- running first. So the rows of a device sum to the union of its operations, less those that only
--- wait.
+-- One row per device and holder of its busy time: the layers of a series of passes, the parts
+-- around them, and work outside passes. Each moment counts once: for layers if a kernel of one
+-- runs, else for the parts around them, else for the rest; if several holders are equal, for the
+-- one that was running first. So the rows of a device sum to the union of its operations, except
+-- those that only wait.
 --
 -- stored: per trace
 --
@@ -45,7 +45,7 @@ operations AS (
     LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
     WHERE k.category <> 'wait'
 ),
--- What an operation adds to those of its level that began before it, and to those up to its level.
+-- Time that an operation adds to earlier ones of its level, and to all levels up to a given one.
 pieces AS (
     SELECT
         *,

@@ -1,9 +1,9 @@
--- One row per pass and stage of the attention operators of a framework that take a batch of
--- sequences: (batch, heads, sequence, dimension), or with the sequence first. With at most eight
--- queries of a sequence (one and its drafts) and more keys than these it is a decode; else a
--- prefill where the model also decodes. Without any decode it may be an encoder or training, and
--- has no stage. A softmax over (batch, heads, queries, keys) is also attention, unfused. Attention
--- to an encoder has the same queries as the attention before it, and is left out.
+-- One row per pass and stage of a framework's attention operators on a batch of sequences: (batch,
+-- heads, sequence, dimension), or with the sequence before the heads. At most eight queries per
+-- sequence (one and its drafts) with more keys than queries are a decode; others are a prefill if
+-- the model also decodes. Without any decode the model may be an encoder or in training, and has no
+-- stage. A softmax over (batch, heads, queries, keys) is also attention, unfused. Attention to an
+-- encoder has the same queries as the attention before it, and is left out.
 CREATE VIEW _batch_loads AS
 WITH called AS (
     SELECT p.trace_id, p.device, p.pass_id, p.series, k.op_name, k.input_dims
@@ -69,8 +69,8 @@ SELECT
     END AS stage
 FROM staged;
 
--- One row per pass of an Ascend trace and what of its kernels shows its load, for attention also
--- the stage: tokens, requests and stage.
+-- One row per pass of an Ascend trace and source of its load (attention, for each stage, or the
+-- first products of layers): tokens, requests and stage.
 CREATE VIEW _ascend_loads AS
 WITH first_products AS (
     SELECT
@@ -116,13 +116,13 @@ GROUP BY s.trace_id, s.device, s.pass_id, s.is_attention, stage
 UNION ALL
 SELECT
     trace_id, device, pass_id, FALSE,
-    -- No keys stand beside these rows: their number alone decides.
+    -- A product shows no number of keys: the number of rows alone decides.
     attention_stage([[tokens, 1]]), tokens, NULL
 FROM products;
 
--- One row per pass whose kernels' shapes show its load: tokens, requests and stage.
--- The shapes are those of the attention; a pass that runs attention of both stages is mixed. Where
--- attention shows none, the rows of the first matrix product of most layers are the tokens.
+-- One row per pass whose kernels' shapes show its load: tokens, requests and stage. The shapes are
+-- those of the attention; a pass that runs attention of both stages is mixed. If attention shows
+-- none, tokens are the rows of the first matrix product of most layers.
 --
 -- stored: per trace
 --

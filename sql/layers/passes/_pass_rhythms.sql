@@ -1,15 +1,15 @@
 -- One row per trace, model and device with attention: how many layers a pass has and where passes
 -- begin, by the kernels alone. The layers of a pass are the beats from one break to the next. All
--- breaks must agree on one number, for each of the models that take turns. With one break or none,
--- the length of a pass is known only where the capture shows its beginning and its end: kernels
--- there that no layer has, or after the last layer no product for the next; or where two calls of
--- the model have as many beats.
--- If a layer has two attentions, beats are counted in twos.
+-- breaks must agree on one number, for each of the models that take turns. With at most one break,
+-- the length of a pass is known only if the capture shows its beginning and its end, by kernels
+-- that no layer has or by a product that the last beat lacks; or if two calls of the model have
+-- equally many beats.
+-- If a layer has two attentions, beats are counted in pairs.
 --
 -- stored: per trace
 --
 -- trace_id         VARCHAR   trace
--- series           VARCHAR   the model, empty where the trace has one alone
+-- series           VARCHAR   the model, empty if the trace has only one
 -- device           INTEGER   device
 -- stream           BIGINT    stream that was analysed
 -- attention_names  VARCHAR[] names of the kernels that begin a beat
@@ -39,8 +39,8 @@ WITH turns AS (
         AND t.first_beat <= b.beat
     WHERE t.trace_id IS NULL OR t.series IS NOT NULL
 ),
--- A layer of a decoder that also attends to an encoder has two attentions, and its feed-forward is
--- behind the second: two beats are one layer there.
+-- A decoder layer that also attends to an encoder has two attentions, followed by its feed-forward:
+-- two beats are one layer there.
 paired AS (
     SELECT *, CAST(is_paired AS INTEGER) + 1 AS attentions
     FROM (
@@ -104,7 +104,7 @@ SELECT
     CASE
         WHEN
             (any_value(s.num_layers) > 1 OR bool_or(s.takes_turns))
-            -- If compilers give each kernel its own name, names do not help.
+            -- If compilers give each kernel its own name, names are no evidence.
             AND (2 * count(DISTINCT b.name) <= any_value(s.beats) OR bool_or(s.takes_turns))
             AND coalesce(any_value(s.breaks)[1], 0) <= any_value(s.num_layers)
             AND any_value(s.beats) - coalesce(any_value(s.breaks)[-1], 0)

@@ -1,5 +1,5 @@
 -- One row per gather on a stream with beats that looks up an embedding, by the operator around its
--- launch: tokens enter the model there.
+-- launch: there tokens enter the model.
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   the kernel
 CREATE VIEW _token_lookups AS

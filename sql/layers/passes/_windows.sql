@@ -1,5 +1,5 @@
--- One row per pass and window of time that stands for it, and one per device for all of it. A row
--- of the device is in a window when it starts there; a pass's window ends before the next one's.
+-- One row per pass and time window that represents it, and one per device for all its time. A row
+-- of the device is in a window if it starts there; a pass's window ends before the next one's.
 --
 -- stored: per trace
 --
@@ -10,7 +10,7 @@
 -- window_kind  VARCHAR  anchor, extended, monotonic or whole
 -- start_ns     BIGINT   start
 -- end_ns       BIGINT   end
--- until_ns     BIGINT   starts from here on are outside
+-- until_ns     BIGINT   rows that start from here on are outside
 -- block        BIGINT   block of the file that the window is, NULL unless monotonic
 CREATE VIEW _windows AS
 WITH in_passes AS (
@@ -20,7 +20,7 @@ WITH in_passes AS (
     UNION ALL
     SELECT trace_id, rank, device, pass_id, kernel_id, start_ns, end_ns
     FROM _part_kernels
-    -- Copies are in the windows that kernels make.
+    -- Only kernels define windows.
     WHERE kind <> 'memory' AND pass_id IS NOT NULL
 ),
 marked AS (
