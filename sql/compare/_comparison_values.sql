@@ -1,6 +1,6 @@
 -- One row per trace and measure: its value for one device and one steady step, or for one device
--- and the whole trace where it has no steady step, and how much steps differ. A step's time is that
--- of the device work launched from it; how long the host took is a measure of its own.
+-- and the whole trace if it has no steady step, and the spread of the steps. A step's time is that
+-- of the device work launched from it; the time of the host is a measure of its own.
 --
 -- stored: per trace
 --
@@ -9,8 +9,8 @@
 -- metric    VARCHAR  measure
 -- unit      VARCHAR  its unit
 -- value     DOUBLE   mean over devices and steady steps, or the statistic that the metric names
--- spread    DOUBLE   how far two such values may lie apart by chance, by how much the steady steps
---                    differ (_steps_spread); NULL below three steps
+-- spread    DOUBLE   how far two such values may differ by chance, from the spread of the steady
+--                    steps (_steps_spread); NULL below three steps
 CREATE VIEW _comparison_values AS
 WITH by_step AS (
     -- A step lasts as long as on the slowest device; its parts are means over the devices. favg

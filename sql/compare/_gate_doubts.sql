@@ -1,5 +1,5 @@
 -- One row per pair of traces and reason why a gate cannot judge the change from one to the other.
--- Pairs are all of the lake: filter by id.
+-- All pairs of the lake's traces: filter by id.
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace

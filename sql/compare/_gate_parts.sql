@@ -1,16 +1,16 @@
--- One row per trace and part of a step that gates a change by itself: a part may get much slower
--- and the step, of which it is a tenth, hardly.
+-- One row per trace and part of a step that gates a change by itself: a part that is a tenth of the
+-- step can get much slower while the step hardly changes.
 --
 -- stored: per trace
 --
 -- trace_id   VARCHAR  trace
 -- metric     VARCHAR  operation, family or idle
 -- part       VARCHAR  name of the operation or of the family; idle
--- value      DOUBLE   time in a steady step, or in the whole trace where it has none, on one
---                     device, median of the steps, µs
--- spread     DOUBLE   how far two such values may lie apart by chance, µs, by how much the steps
---                     differ (_steps_spread); NULL below three steps
--- whole      DOUBLE   of idle time the time of the step, else what all operations take, medians, µs
+-- value      DOUBLE   time on one device in a steady step, or in the whole trace if it has none;
+--                     median of the steps, µs
+-- spread     DOUBLE   how far two such values may differ by chance, µs, from the spread of the
+--                     steps (_steps_spread); NULL below three steps
+-- whole      DOUBLE   median time of the step for idle time, of all operations for other parts, µs
 CREATE VIEW _gate_parts AS
 WITH times AS (
     SELECT trace_id, 'operation' AS metric, step_id, op AS part, steps, sum(self_us) AS us
@@ -29,7 +29,7 @@ worked AS (
     GROUP BY trace_id
 ),
 listed AS (
-    -- In a step without it an operation takes no time.
+    -- An operation takes no time in a step that lacks it.
     SELECT
         trace_id, metric, part, any_value(steps) AS steps,
         list_concat(
@@ -39,7 +39,7 @@ listed AS (
     GROUP BY trace_id, metric, part
 ),
 idle_steps AS (
-    -- What another step runs meanwhile is no gap.
+    -- Work of other steps in the meantime is not idle time.
     SELECT trace_id, step_id, avg(idle_us - other_us + wait_us) AS us,
         avg(dur_us) AS dur_us
     FROM step_states

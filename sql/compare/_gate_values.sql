@@ -5,15 +5,15 @@
 -- trace_id  VARCHAR  trace
 -- metric    VARCHAR  step_median, step_p90, compute_median and period_median, µs;
 --                    communication_share (exposed) and idle_share (waiting included) of all
---                    devices' time, %. Of a trace without steady steps its window is the one step
+--                    devices' time, %. A trace without steady steps counts as one step, its window
 -- value     DOUBLE   value, NULL without a step that has work
--- spread    DOUBLE   how far two such values may lie apart by chance, in the same unit, by how much
---                    the steady steps differ (_steps_spread); NULL below three steps
+-- spread    DOUBLE   how far two such values may differ by chance, in the same unit, from the
+--                    spread of the steady steps (_steps_spread); NULL below three steps
 CREATE VIEW _gate_values AS
 WITH by_step AS (
     SELECT
         trace_id, step_id, max(dur_us) AS dur_us,
-        -- Marks of the device follow each other: their time holds what is between.
+        -- Steps by marks of the device are contiguous: their time includes what is between.
         CASE
             WHEN any_value(bases.work_source) NOT IN ('device marks', 'host time')
                 THEN avg(compute_us)
@@ -51,7 +51,7 @@ measured AS (
 summed AS (
     SELECT
         trace_id, median(dur_us) AS median_us, quantile_cont(dur_us, 0.9) AS p90_us,
-        -- A tail is itself such a difference.
+        -- A tail is itself a spread.
         CASE WHEN count(dur_us) >= 3 THEN 3 * mad(dur_us) END AS p90_spread_us,
         _steps_spread(count(dur_us), mad(dur_us), stddev_samp(dur_us), FALSE) AS spread_us,
         median(compute_us) AS compute_us,

@@ -1,5 +1,5 @@
--- One row per pair of traces and part of a step that got slower by more than its rule lets pass.
--- Pairs are all of the lake: filter by id.
+-- One row per pair of traces and part of a step that got slower by more than its rule allows. All
+-- pairs of the lake's traces: filter by id.
 CREATE VIEW _gated_parts AS
 WITH wholes AS (
     SELECT trace_id, metric, any_value(whole) AS whole
@@ -7,7 +7,7 @@ WITH wholes AS (
     GROUP BY trace_id, metric
 ),
 paired AS (
-    -- An operation that only the second trace has may be another's new name: its family decides.
+    -- An operation that only the second trace has may be renamed: its family decides.
     SELECT
         wholes.trace_id AS before_id, a.trace_id AS after_id, metric, a.part,
         coalesce(b.value, 0) AS before, a.value AS after, threshold, verdict,
@@ -36,8 +36,8 @@ SELECT
 FROM paired
 WHERE after - before > greatest(threshold * before / 100, least_us);
 
--- One row per pair of traces and measure that gates a change, with its verdict. Pairs are all of
--- the lake: filter by id.
+-- One row per pair of traces and measure that gates a change, with its verdict. All pairs of the
+-- lake's traces: filter by id.
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
@@ -45,13 +45,13 @@ WHERE after - before > greatest(threshold * before / 100, least_us);
 -- part       VARCHAR  part of the step, NULL for measures of the whole
 -- before     DOUBLE   of the first trace
 -- after      DOUBLE   of the second trace
--- change     DOUBLE   of times in percent, NULL if the first is not above 0; of shares after
+-- change     DOUBLE   for times in percent, NULL if the first is not above 0; for shares after
 --                     minus before, percentage points
 -- threshold  DOUBLE   the change above which the verdict is not pass
--- noise      DOUBLE   how much of it the steps of the noisier trace let happen by chance, in the
---                     unit of change; NULL where a trace has less than three
+-- noise      DOUBLE   the change that chance can explain, from the spread of the steps of the
+--                     noisier trace, in the unit of change; NULL if a trace has fewer than three
 -- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
---                     where a side has no value
+--                     if a side has no value
 CREATE VIEW _gated AS
 WITH changes AS (
     SELECT
@@ -79,7 +79,7 @@ SELECT
         ELSE 'pass'
     END AS verdict
 FROM changes
--- Not every step has these.
+-- Not all steps have these.
 WHERE metric NOT IN ('compute_median', 'period_median') OR change IS NOT NULL
 UNION ALL
 SELECT

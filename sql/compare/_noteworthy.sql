@@ -1,4 +1,4 @@
--- One row per check of a trace that has something to say.
+-- One row per check of a trace whose severity is not ok.
 -- trace      VARCHAR  name of the trace
 -- trace_id   VARCHAR  trace
 -- check      VARCHAR  name of the check

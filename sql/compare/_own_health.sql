@@ -1,4 +1,4 @@
--- One row per trace and check: what its own rows are found to be, those of other traces aside.
+-- One row per trace and check that only looks at the trace's own rows, not at other traces.
 --
 -- stored: per trace
 --

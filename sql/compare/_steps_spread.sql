@@ -1,12 +1,12 @@
--- How far two values of the same work may lie apart by chance, each over so many steps; NULL below
+-- How far two values of the same work, each over `steps` steps, may differ by chance; NULL below
 -- three.
 --
--- Three times the median absolute deviation, which one slow step does not move. But a mean moves
--- with that step, and the deviation of a few steps is nearly 0 one time in many: of means, and of
--- fewer than eight steps, it is Student's interval where that is larger, for two sets of that many
+-- Three times the median absolute deviation, which one slow step does not change. But a mean
+-- changes with that step, and the deviation of a few steps is sometimes nearly 0: for means, and
+-- for fewer than eight steps, it is Student's interval if that is larger, for two sets of that many
 -- steps and the eight measures of a step together (student_quantiles).
 --
--- steps      how many
+-- steps      number of steps
 -- mad        median absolute deviation
 -- deviation  standard deviation (of a sample)
 -- is_mean    the value is a mean, not a median or another quantile

@@ -1,13 +1,13 @@
--- One row per pair of traces and measure of the work in a step. Pairs are all of the lake: filter
--- by id.
+-- One row per pair of traces and measure of the work in a step. All pairs of the lake's traces:
+-- filter by id.
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
 -- measure    VARCHAR  basis, or a measure of _work_values
 -- before     VARCHAR  of the first trace, NULL if unknown
 -- after      VARCHAR  of the second trace, NULL if unknown
--- ratio      DOUBLE   after by before, NULL if a side is unknown, and of a basis
--- verdict    VARCHAR  same, different, unknown (a side is), or info: what may differ
+-- ratio      DOUBLE   after over before, NULL if a side is unknown, and for a basis
+-- verdict    VARCHAR  same, different, unknown (on either side), or info: may differ
 CREATE VIEW _work_pairs AS
 WITH pairs AS (
     SELECT b.trace_id AS before_id, a.trace_id AS after_id

@@ -1,4 +1,4 @@
--- One row per trace and measure of the work in one steady step, or in the whole trace where it has
+-- One row per trace and measure of the work in one steady step, or in the whole trace if it has
 -- none.
 --
 -- stored: per trace
@@ -6,7 +6,7 @@
 -- trace_id  VARCHAR  trace
 -- measure   VARCHAR  devices, requests, tokens, product FLOP (of matrix products, on one device) or
 --                    operations (on one device)
--- value     DOUBLE   mean of the steps; no row where it is unknown
+-- value     DOUBLE   mean of the steps; no row if it is unknown
 CREATE VIEW _work_values AS
 WITH operations AS (
     SELECT
@@ -29,7 +29,7 @@ LEFT JOIN loads USING (trace_id)
 CROSS JOIN LATERAL (
     VALUES
         ('devices', devices), ('requests', requests), ('tokens', tokens),
-        -- Of some products alone they would show what a profiler recorded, not what was computed.
+        -- A sum over some of the products would show what was recorded, not what was computed.
         ('product FLOP', CASE WHEN known_products >= 0.999 * products THEN product_flop END),
         ('operations', calls)
 ) AS measures (measure, value)

@@ -1,10 +1,9 @@
--- One row per device row of an Ascend trace that does not count, by the user's setting for the
--- trace.
+-- One row per device row of an Ascend trace that does not count, by the trace's setting dedup.
 --
--- The rule compat is that of published figures: of rows whose type begins with hcom_ that start in
--- the same microsecond and have the same type the longest counts, the first on a tie; it ignores
--- the device. Kernels of the AI CPU for collectives never count. With the rule none, every row of
--- the table of kernels counts; duplicates that only the timeline has do not.
+-- The rule compat is that of published figures: of rows with the same type, beginning with hcom_,
+-- that start in the same microsecond, the longest counts, the first on a tie; it ignores the
+-- device. Kernels of the AI CPU for collectives never count. With the rule none, every row of the
+-- table of kernels counts; duplicates that only the timeline has do not.
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the row

@@ -1,8 +1,7 @@
 -- One row per event of a trace file, as the file has it; overlapping events are all here.
 --
 -- A begin event (ph B) that has an end event (ph E) carries the end's time and both events'
--- arguments; the end
--- event stays a row of its own, without a duration.
+-- arguments; the end event stays a row of its own, without a duration.
 --
 -- key: trace_id, event_id
 --

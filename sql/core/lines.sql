@@ -1,6 +1,6 @@
 -- One row per named line of a trace (a thread of a process): what it shows, and of which device.
 --
--- Roles come from line_roles: sums over a device take its lines of role operation alone, for
+-- Roles come from line_roles: sums over a device must use only its lines of role operation, since
 -- modules, steps and annotations are drawn over the same time.
 --
 -- key: trace_id, pid, tid
@@ -18,7 +18,7 @@ CREATE VIEW lines AS
 SELECT
     trace_id, traces.rank,
     CASE
-        -- A process of Ascend has no number of a device's own; its rows are of device 0 then.
+        -- An Ascend process may have no device number: its rows belong to device 0.
         WHEN role NOT IN ('host', 'call')
             THEN coalesce(
                 _ascend_devices.device, _lines.device,

@@ -5,8 +5,8 @@
 -- trace_id  VARCHAR  trace
 -- source    VARCHAR  measure
 -- value     DOUBLE   value
--- spread    DOUBLE   how far two such values may lie apart by chance, in the same unit, by how much
---                    the steady steps differ; NULL below three steps, and of what is not of steps
+-- spread    DOUBLE   how far two such values may differ by chance, in the same unit, from the
+--                    spread of the steady steps; NULL below three steps, and for other metrics
 CREATE VIEW _metric_values AS
 SELECT trace_id, metric AS source, value, spread
 FROM _gate_values

@@ -1,7 +1,7 @@
 -- One row per row of a relation of a run's ranks, with the label of its device.
 --
--- `FROM _labelled('rank_steps')` with a relation of the columns trace_id and device: all of its
--- columns, behind these.
+-- `FROM _labelled('rank_steps')` with a relation that has the columns trace_id and device: all of
+-- its columns follow these.
 --
 -- label  VARCHAR  what a chart calls the device
 -- place  BIGINT   its place in the run, from 0

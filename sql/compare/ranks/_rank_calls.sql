@@ -1,5 +1,5 @@
--- One row per collective of a device, with the step it began in; of one that the lake has of other
--- devices too, how long it waited, and how far behind the mean of the others it came.
+-- One row per collective of a device, with the step it began in; if the lake has it from other
+-- devices too, how long it waited, and how far behind the mean of the others it arrived.
 -- See collective_delays.
 --
 -- trace_id           VARCHAR  trace
@@ -8,32 +8,32 @@
 -- run                VARCHAR  run, or the trace's id where none was given
 -- rank               INTEGER  rank in the job, NULL if unknown
 -- step_id            BIGINT   step in which it began, NULL before the first
--- call               VARCHAR  the call, the same on all devices; NULL where it has no partner
+-- call               VARCHAR  the call, the same on all devices; NULL if it has no partner
 -- kind               VARCHAR  kind of collective
--- sequence           BIGINT   number of the call within the group, where the trace has it
+-- sequence           BIGINT   number of the call within the group, if the trace has it
 -- process_group      VARCHAR  name of its group of ranks
 -- group_ranks        VARCHAR  the ranks of that group, as the trace lists them
 -- group_size         BIGINT   their number
 -- group_size_source  VARCHAR  where it is from, as in collectives
--- participants       BIGINT   devices that the lake has of the call, itself at least
+-- participants       BIGINT   devices that the lake has of the call, including itself
 -- arrival_ns         BIGINT   start on the clock of clock_trace_id, ns
 -- is_last            BOOLEAN  it came last
 -- waiting_us         DOUBLE   from start to the start of the last, µs
 -- others_waited_us   DOUBLE   sum of what the others waited, µs
 -- behind_us          DOUBLE   start after the mean start of the others, µs
--- gap_us             DOUBLE   of that, time without computing since the collective before, µs
+-- gap_us             DOUBLE   of that, time without computing since the previous collective, µs
 -- compute_us         DOUBLE   of that, computing, µs
--- link_us            DOUBLE   of that, the transfer of the collective before, µs
--- earlier_us         DOUBLE   of that, the arrival of all at the collective before, µs
+-- link_us            DOUBLE   of that, the transfer of the previous collective, µs
+-- earlier_us         DOUBLE   of that, the arrival of all at the previous collective, µs
 -- clock_trace_id     VARCHAR  trace of the first rank whose clock this one can be compared with
 -- clock_offset_us    DOUBLE   this clock minus that one, µs
 -- clock_residual_us  DOUBLE   largest uncertainty of the clocks of the call, µs
 -- unaligned_reason   VARCHAR  why the clocks of the call cannot be compared
--- cause              VARCHAR  why the others waited for it; NULL where they did not, or no longer
---                             than the residual
--- own_us             DOUBLE   of behind_us, where the others waited, what is not counted at an
---                             earlier call, µs; 0 where they did not, or within the residual
--- own_cause          VARCHAR  why it has that; NULL where it is 0
+-- cause              VARCHAR  why the others waited for it; NULL if they did not, or no longer than
+--                             the residual
+-- own_us             DOUBLE   part of behind_us that is not counted at an earlier call, µs; 0 if
+--                             the others did not wait, or within the residual
+-- own_cause          VARCHAR  cause of own_us; NULL if that is 0
 CREATE VIEW _rank_calls AS
 WITH calls AS (
     SELECT

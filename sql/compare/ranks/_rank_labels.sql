@@ -1,9 +1,9 @@
--- One row per device of a trace: what a chart of its run calls it, each of a run another.
+-- One row per device of a trace: its label in charts of its run, unique within the run.
 --
 -- trace_id  VARCHAR  trace
 -- device    INTEGER  device
--- label     VARCHAR  its rank, else the name of its trace; its device where the trace has several,
---                    its trace where another one of the run has the rank, too
+-- label     VARCHAR  its rank, else the name of its trace; with the device if the trace has
+--                    several, with the trace's id if the run would have the label twice
 -- place     BIGINT   its place in the run, from 0
 CREATE VIEW _rank_labels AS
 WITH named AS (

@@ -17,5 +17,5 @@ JOIN _default_sides AS own USING (trace_id)
 JOIN _default_sides AS other ON tags.value IN (other.run, other.trace, other.trace_id)
 WHERE tags.key = 'baseline' AND own.side <> other.side AND (SELECT count(*) FROM given) = 0
 GROUP BY own.side
--- A baseline that names several is none.
+-- A baseline that matches several sides is ignored.
 HAVING count(DISTINCT other.side) = 1;

@@ -1,9 +1,9 @@
--- One row per trace with the side that it is on where no sides are given: its run, else its name;
--- its id where other traces have the name too.
+-- One row per trace with its side if no sides are given: its run, else its name, or its id if other
+-- traces have the same name.
 --
 -- trace_id  VARCHAR  trace
 -- trace     VARCHAR  its name
--- run       VARCHAR  its run, NULL if it is of none
+-- run       VARCHAR  its run, NULL if it has none
 -- side      VARCHAR  side
 CREATE VIEW _default_sides AS
 SELECT

@@ -1,15 +1,15 @@
 -- One row per side of a comparison, replicate of it and block of steps: the times of a side differ
--- between its replicates by noise alone. Where a side has several runs they are its replicates,
--- else the blocks of steps of the one run, its ranks together.
+-- between its replicates by noise alone. The replicates of a side are its runs or, if it has only
+-- one run, blocks of steps, of all its ranks together.
 --
 -- side        VARCHAR  side
 -- trace_id    VARCHAR  trace
 -- step_block  BIGINT   block of steps
--- unit        VARCHAR  run, or trace of none
--- units       BIGINT   of these the side has so many
+-- unit        VARCHAR  run, or trace without one
+-- units       BIGINT   number of these that the side has
 -- replicate   VARCHAR  replicate
 -- steps       BIGINT   steps in the block
--- samples     BIGINT   steps in the block, each once for each device
+-- samples     BIGINT   steps in the block, each counted once per device
 -- dur_ns      BIGINT   time of the samples, ns
 CREATE VIEW _side_blocks AS
 WITH units AS (

@@ -1,11 +1,11 @@
--- One row per side of a comparison, replicate and kind of work: its part of the side's mean, and
--- the replicate's own mean. Means are of one device in one step; each run counts the same.
+-- One row per side of a comparison, replicate and kind of work: its contribution to the side's
+-- mean, and the replicate's own mean. Means are per device and step; each run has equal weight.
 --
 -- stored: in memory
 --
 -- side         VARCHAR  side
 -- replicate    VARCHAR  run or block of steps, see _side_blocks
--- cost_id      BIGINT   kind of work, the same for equal ones of all sides
+-- cost_id      BIGINT   kind of work, the same number on all sides
 -- part         VARCHAR  part of a step, see step_costs
 -- category     VARCHAR  category, see step_costs
 -- module       VARCHAR  module, see step_costs

@@ -1,11 +1,11 @@
--- One row per side of a comparison with steps to measure: how much there is of it.
+-- One row per side of a comparison with steps to measure: its size.
 --
 -- side        VARCHAR  side
 -- traces      BIGINT   traces
--- runs        BIGINT   runs; a trace of none is one
+-- runs        BIGINT   runs; a trace without a run is one
 -- replicates  BIGINT   replicates that noise is measured between, see _side_blocks
 -- steps       BIGINT   steps of all traces
--- samples     BIGINT   these, each once for each device
+-- samples     BIGINT   steps of all traces, each counted once per device
 CREATE VIEW _side_sizes AS
 SELECT
     side, count(DISTINCT trace_id) AS traces, count(DISTINCT unit) AS runs,

@@ -1,8 +1,8 @@
--- One row per side of a comparison and kind of work: what it takes of a step, the mean over the
--- side's steps, devices and runs.
+-- One row per side of a comparison and kind of work: its time in a step, the mean over the side's
+-- steps, devices and runs.
 --
--- Whole nanoseconds that sum to the rounded mean time of a step: each is the difference of two
--- rounded running sums.
+-- Times are whole nanoseconds that sum to the rounded mean time of a step: each is the difference
+-- of two rounded running sums.
 --
 -- side         VARCHAR  side
 -- cost_id      BIGINT   kind of work, the same for equal ones of all sides

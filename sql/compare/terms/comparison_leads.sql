@@ -56,7 +56,7 @@ FROM leads
 JOIN works
     ON works.side = leads.side AND works.baseline = leads.baseline
     AND works.parent = leads.parent AND works.term = leads.term
--- Names with a slash may make two operators one term.
+-- Operators whose names contain a slash may share one term.
 QUALIFY 1 = row_number() OVER (
     PARTITION BY leads.side, leads.baseline ORDER BY before_calls + after_calls DESC, operator
 );

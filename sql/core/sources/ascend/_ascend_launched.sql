@@ -55,7 +55,7 @@ QUALIFY row_number() OVER (
 -- One row per device row of an Ascend database and kind of scope on the host: the runtime's call
 -- whose connection it has, and the operator that has it too.
 --
--- A call's number is unique; of several operators with that number the last to begin counts.
+-- A call's number is unique; of several operators with that number the last to begin is used.
 CREATE VIEW _ascend_connected AS
 WITH rows_of_tables AS (
     SELECT trace_id, kernel_id FROM _ascend_rows WHERE source = 'csv'

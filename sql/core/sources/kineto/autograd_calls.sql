@@ -56,7 +56,7 @@ calls AS (
         trace_id, event_id, pid, tid, name, start_ns, end_ns, is_backward,
         TRY_CAST(numbers[1] AS BIGINT) AS sequence
     FROM numbered
-    -- What a backward function calls has the thread that made the node.
+    -- Operators that a backward function calls carry the thread that created the node.
     WHERE is_backward OR (numbers[1] IS NOT NULL AND coalesce(numbers[2], '0') = '0')
 ),
 answered AS (
