@@ -1,6 +1,6 @@
--- One row per kernel that starts in a pass, or in some layers of it: what a small trace of them
--- shows. `_perfetto_kernels(trace_id, pass, layers)`; of an empty list of layers, the whole pass
--- with what surrounds its layers.
+-- One row per kernel that starts in a pass, or in some layers of it: the content of a small trace.
+-- `_perfetto_kernels(trace_id, pass, layers)`; an empty list of layers selects the whole pass with
+-- the parts around its layers.
 -- kernel_id    BIGINT   operation
 -- device       INTEGER  device
 -- stream       BIGINT   stream, 0 if it has none
@@ -9,7 +9,7 @@
 -- name         VARCHAR  full name
 -- category     VARCHAR  kernel category
 -- kind         VARCHAR  compute, communication or memory
--- correlation  BIGINT   number that ties it to its launch
+-- correlation  BIGINT   number that links it to its launch
 -- pass_id      BIGINT   pass of the layer that it belongs to, NULL for none
 -- layer_id     BIGINT   that layer
 -- half         VARCHAR  half of that layer

@@ -17,7 +17,7 @@ SELECT
     events.trace_id, events.event_id AS kernel_id, tables.first_event,
     string_split(args ->> '$.counters', chr(9)) AS cells
 FROM events
--- A trace has one table, or a few of one folder: ASOF would sort all rows with their texts.
+-- A trace has few tables, all of one folder; ASOF would sort all rows with their texts.
 JOIN tables
     ON tables.trace_id = events.trace_id
     AND events.event_id >= tables.first_event

@@ -1,4 +1,4 @@
--- One row per pass and window of it, as its description has them.
+-- One row per pass and window of it, with the fields of its description.
 -- trace_id          VARCHAR  trace
 -- pass_id           BIGINT   pass, from 0
 -- window_kind       VARCHAR  anchor, extended, monotonic or whole
@@ -6,15 +6,14 @@
 -- stage             VARCHAR  prefill, decode or mixed
 -- tokens            BIGINT   tokens computed
 -- requests          BIGINT   requests served
--- pass_source       VARCHAR  what the pass was found by
+-- pass_source       VARCHAR  how the pass was found
 -- complete          BOOLEAN  it has all layers of the model
 -- num_layers        INTEGER  layers of the model
 -- layer_count       BIGINT   layers found
--- complete_ordinal  BIGINT   of a complete pass its number among the complete ones of the device,
---                            from 1
+-- complete_ordinal  BIGINT   number of a complete pass among those of the device, from 1
 -- start_ns          BIGINT   start of the window
 -- end_ns            BIGINT   end of the window
--- gap_threshold_us  DOUBLE   pause that ends a pass
+-- gap_threshold_us  DOUBLE   idle time that separates passes
 CREATE VIEW _extract_windows AS
 WITH numbered AS (
     SELECT

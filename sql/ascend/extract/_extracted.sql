@@ -1,6 +1,6 @@
 -- One row per row of a table of kernels that a window holds: `_extracted(trace_id, window_kind,
--- pass, device, first, count)`. Without a pass or a device those of all; the table has `count` rows
--- from the event `first` on.
+-- pass, device, first, count)`. NULL selects all passes or devices; the table has `count` rows from
+-- the event `first` on.
 -- trace_id    VARCHAR  trace
 -- kernel_id   BIGINT   the operation
 -- row_no      BIGINT   row of the table, from 1

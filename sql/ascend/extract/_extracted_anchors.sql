@@ -1,6 +1,6 @@
 -- One row per type of anchor that a window holds. Arguments are those of _extracted.
--- type     VARCHAR  its name, shortened for people
--- anchors  BIGINT   how many
+-- type     VARCHAR  its shortened name
+-- anchors  BIGINT   number of anchors
 CREATE MACRO _extracted_anchors(
     of_trace, of_window, of_pass, of_device, first_row, row_count
 ) AS TABLE

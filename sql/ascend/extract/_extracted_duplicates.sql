@@ -1,5 +1,5 @@
 -- One row per reason why rows that a window holds do not count. Arguments are those of _extracted.
--- rule         VARCHAR   reason, of ascend_kernels, else the kind of service
+-- rule         VARCHAR   reason, as in ascend_kernels, else the kind of service
 -- rows         BIGINT    such rows
 -- sum_us       DOUBLE    sum of their durations
 -- row_numbers  BIGINT[]  which rows of the table

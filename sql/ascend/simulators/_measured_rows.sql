@@ -6,7 +6,7 @@
 -- collectives of one type that start in one whole microsecond the longest counts), none for every
 -- row.
 --
--- kernel_type  VARCHAR  type of operation, folded; the name to show where a trace has no types
+-- kernel_type  VARCHAR  type of operation, folded; the name to show if a trace has no types
 -- shape_key    VARCHAR  shapes of the inputs, NULL if unknown
 -- dur_ns       BIGINT   duration, ns
 -- is_comm      BOOLEAN  a collective

@@ -1,5 +1,5 @@
--- Shapes as one compares them by eye: 16,5120;5120,1536. Of JSON lists of dimensions; other text
--- loses its quotes, brackets and spaces.
+-- Shapes in a readable form, 16,5120;5120,1536, from JSON lists of dimensions; other text loses its
+-- quotes, brackets and spaces.
 CREATE MACRO _shape_key(shapes) AS CASE
     WHEN json_valid(shapes) AND starts_with(shapes, '[') THEN array_to_string(
         list_transform(

@@ -4,8 +4,7 @@
 -- event_id  BIGINT   event of the row
 -- kind      VARCHAR  what the table is, such as step_trace_time
 -- header    VARCHAR  letters of the column's header, in lower case
--- value     VARCHAR  text of the cell without what writers leave around it; NULL if it is N/A
---                    or nothing
+-- value     VARCHAR  text of the cell without padding; NULL if it is N/A or empty
 CREATE VIEW _companion_cells AS
 WITH cells AS (
     SELECT

@@ -1,6 +1,6 @@
--- One row per trace and distinct attention of its Ascend kernels, as far as shapes give its work: 2
--- x heads x queries x keys x (dimension of a key + dimension of a value), half of it where each
--- query sees the keys before it.
+-- One row per trace and distinct attention of its Ascend kernels, with the work that its shapes
+-- give: 2 x heads x queries x keys x (dimension of a key + dimension of a value), half of it if
+-- each query sees only the keys before it.
 --
 -- trace_id    VARCHAR  trace
 -- shape_id    UBIGINT  name of the work
@@ -8,7 +8,7 @@
 -- requests    DOUBLE   requests or sequences, NULL if unknown
 -- key_length  DOUBLE   keys that each of them sees, NULL if unknown
 -- key_bound   DOUBLE   most keys that the block table has room for, NULL without one
--- causal      BOOLEAN  a mask is there, and queries and keys are equally many
+-- causal      BOOLEAN  there is a mask, and as many queries as keys
 -- flop        DOUBLE   FLOP, NULL if the key length is unknown
 -- flop_bound  DOUBLE   FLOP at key_bound
 -- fits        BOOLEAN  the shapes are those of an attention; NULL if a tensor is missing
@@ -75,7 +75,7 @@ served_lengths AS (
         CASE
             WHEN kv_len IS NOT NULL THEN kv_len
             WHEN block_table IS NOT NULL THEN NULL
-            -- Keys of their own, of one request: as many as the queries.
+            -- Keys outside a paged cache, of one request: as many as the queries.
             WHEN len(k) < 4 AND k[1] = q[1] AND coalesce(requests, 1) = 1 THEN k[1]
         END AS key_length,
         block_table[2] * block_size AS key_bound

@@ -1,6 +1,5 @@
--- The dimensions of a tensor as one thinks of it: of a matrix that is stored in blocks (FRACTAL_NZ:
--- columns of blocks, rows of blocks, rows and columns in a block) its two dimensions, the second
--- first.
+-- The logical dimensions of a tensor: for a matrix that is stored in blocks (FRACTAL_NZ: columns of
+-- blocks, rows of blocks, rows and columns in a block) its two dimensions, the second first.
 CREATE MACRO _dense(dims, format) AS CASE
     WHEN contains(upper(format), 'FRACTAL_NZ') AND len(dims) >= 4
         THEN list_concat(dims[1:len(dims) - 4], [dims[-4] * dims[-1], dims[-3] * dims[-2]])
@@ -8,7 +7,7 @@ CREATE MACRO _dense(dims, format) AS CASE
 END;
 
 -- One row per trace and distinct work of its Ascend kernels: type, shapes, element types, formats.
--- Shapes that are no numbers are NULL.
+-- Shapes that are not numeric are NULL.
 --
 -- trace_id   VARCHAR     trace
 -- shape_id   UBIGINT     name of the work

@@ -1,5 +1,5 @@
--- One row per scenario: what a chip sends to others in a pass, and what tokens on their way to
--- experts and back move at all.
+-- One row per scenario: the bytes that a chip sends to others in a pass, and all bytes that tokens
+-- move on their way to experts and back.
 --
 -- instead of: compat.communication_envelope
 --

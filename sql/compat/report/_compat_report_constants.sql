@@ -2,11 +2,11 @@
 --
 -- training_flop_factor  DOUBLE  FLOP of training over those of prefill
 -- training_byte_factor  DOUBLE  the same for bytes in memory
--- element_bytes         DOUBLE  an element of a type that is left open, bytes
+-- element_bytes         DOUBLE  bytes of an element whose type is not given
 -- optimizer_bytes       DOUBLE  two moments of a parameter, bytes
 -- master_bytes          DOUBLE  its copy in FP32, bytes
 -- saved_activations     DOUBLE  tensors that a layer keeps for the backward pass
--- scale_floor           DOUBLE  least scale of a width
+-- scale_floor           DOUBLE  smallest scale of a width
 -- frontier_alpha        DOUBLE  share of memory and network time that compute must take
 -- frontier_residency    DOUBLE  times that a weight serves once it is read
 -- frontier_max_batch    DOUBLE  largest batch per chip that is tried

@@ -1,11 +1,11 @@
 -- One row per study of decode by the reference report's formulas, model, degree of expert
--- parallelism and cache length: the report's separate estimate of the batch from which on decode is
--- bound by compute.
+-- parallelism and cache length: the report's separate estimate of the smallest batch at which
+-- decode is bound by compute.
 --
--- Only models with a latent attention and experts have one. Its faults are kept: routed FLOP are
+-- Only models with a latent attention and experts have one. Its errors are kept: routed FLOP are
 -- divided by EP though every rank brings tokens; the network is that of one layer; dense MLPs, the
--- head, shared experts' FLOP and the efficiency of few rows are left out. The batches
--- of the study do not matter: powers of two are tried.
+-- head, shared experts' FLOP and the efficiency of few rows are left out. The batches of the study
+-- do not matter: powers of two are tried.
 --
 -- instead of: compat.decode_frontier
 --
@@ -20,8 +20,8 @@
 -- top_k             BIGINT   experts per token, from the scenario
 -- points            BIGINT   batches tried
 -- cache_intensity   DOUBLE   FLOP per byte of the KV cache for one more sequence
--- memory_intensity  DOUBLE   FLOP per byte in memory for one more sequence: what large batches come
---                            near to
+-- memory_intensity  DOUBLE   FLOP per byte in memory for one more sequence: the limit for large
+--                            batches
 -- net_intensity     DOUBLE   FLOP per byte sent for one more sequence
 -- knee              DOUBLE   peak over memory bandwidth, FLOP/byte
 -- net_knee          DOUBLE   peak over network bandwidth, FLOP/byte
@@ -47,7 +47,7 @@ WITH asked AS (
     WHERE i.is_decode AND i.latent_flop_per_pair IS NOT NULL AND i.moe_layers > 0
 ),
 tokens AS (
-    -- What one token of one sequence costs a chip.
+    -- Cost on a chip of one token of one sequence.
     SELECT
         *,
         layers * (latent_flop_per_token + kv_len * latent_flop_per_pair)

@@ -1,6 +1,6 @@
--- One row per accelerator with the figures that the reference report's formulas take: its own where
--- it knows the chip, else those of the table hardware, in the report's manner: the FP8 peak, or
--- that of BF16 if there is none, and the link in both directions together.
+-- One row per accelerator with the figures that the reference report's formulas use: its own if it
+-- knows the chip, else those of the table hardware, as the report has them: the FP8 peak, or that
+-- of BF16 if there is none, and the link in both directions together.
 CREATE VIEW _compat_report_rates AS
 SELECT
     hardware,
@@ -11,11 +11,11 @@ SELECT
 FROM hardware AS h
 FULL JOIN compat_report_chips AS s USING (hardware);
 
--- One row per scenario of the reference report's formulas: all that they calculate with.
+-- One row per scenario of the reference report's formulas: all inputs of its calculation.
 --
--- The symbols are those of the report. A pass of decode has one token per sequence and sees kv_len
--- cached ones; prefill and training have seq_len and see no others. Types that a scenario leaves
--- open have one byte, the KV cache has the type of the activations.
+-- The symbols are those of the report. In a decode pass a sequence has one token and sees kv_len
+-- cached ones; in prefill and training it has seq_len and sees no others. Types that a scenario
+-- does not give have one byte; the KV cache has the type of the activations.
 --
 -- point                    BIGINT   the scenario's row
 -- model                    VARCHAR  model

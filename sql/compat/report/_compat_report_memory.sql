@@ -1,6 +1,6 @@
 -- One row per scenario of the reference report's formulas: what is resident on a chip.
 --
--- Its faults are kept: the budget has 1024³ bytes to a GB; the KV cache is not divided by TP, the
+-- Its errors are kept: the budget has 1024³ bytes to a GB; the KV cache is not divided by TP, the
 -- optimizer's state not by data parallelism; gradients have the weights' type.
 --
 -- instead of: compat._resident_bytes

@@ -1,10 +1,10 @@
--- One row per model as the reference report sees it: sizes, what an attention costs, and which
--- entries a pass has.
+-- One row per model as the reference report sees it: sizes, the cost of an attention, and the
+-- entries of a pass.
 --
--- The report takes models of the DeepSeek kind by families of modules: the attention, the ends, the
--- dense MLPs, whose three products are one entry, and the experts. It takes all others module by
--- module: the attention, and every linear layer and embedding outside it; there both widths of each
--- grow with the hidden one, even the vocabulary and the number of experts. It knows a latent
+-- The report divides models of the DeepSeek kind into families of modules: the attention, the ends,
+-- the dense MLPs, whose three products are one entry, and the experts. It takes all others module
+-- by module: the attention, and every linear layer and embedding outside it, both of whose widths
+-- grow with the hidden one, even the vocabulary and the number of experts. It recognises a latent
 -- attention by its compressed query.
 --
 -- model                  VARCHAR   model
@@ -52,7 +52,7 @@ entries AS (
         any_value(sizes) AS sizes, entry, module_kind, any_value(category) AS category,
         bool_or(part IN ('router', 'routed', 'shared')) AS in_experts,
         bool_or(part = 'routed') AS is_routed,
-        -- Gate, up and down product of an MLP have as many inputs and outputs together.
+        -- The gate, up and down products of an MLP have equal sums of inputs and outputs.
         sum(instances) AS instances, any_value(instance_parameters) AS parameters,
         any_value(inputs) AS inputs, any_value(outputs) AS outputs,
         sum(holders * instance_parameters) AS held,

@@ -1,7 +1,7 @@
 -- Work and bytes of the attention of all layers, given the scenario's row of _compat_report_inputs.
 --
--- The report's faults are kept: all pairs are counted, none is hidden by a mask; an attention that
--- is not a latent one has queries, keys and a cache of the hidden width.
+-- The report's errors are kept: all pairs are counted, none is hidden by a mask; an attention that
+-- is not latent has queries, keys and a cache of the hidden width.
 CREATE MACRO _compat_attention(i) AS {
     m_eff: i.tokens,
     tensor_share: i.attention_tensor_share,
@@ -26,7 +26,7 @@ CREATE MACRO _compat_attention(i) AS {
 -- Work and bytes of router, routed and shared experts of all layers, taken as a family, given the
 -- scenario's row of _compat_report_inputs.
 --
--- The report's fault is kept: one efficiency for all of them, by the mean of their rows.
+-- The report's error is kept: one efficiency for all of them, by the mean of their rows.
 CREATE MACRO _compat_experts(i) AS {
     m_eff: greatest(
         round_even(
@@ -60,7 +60,7 @@ CREATE MACRO _compat_experts(i) AS {
 -- Work and bytes of a linear layer or embedding, all its instances, given the scenario's row of
 -- _compat_report_inputs with the module's of _compat_report_entries.
 --
--- The report's faults are kept: an embedding is read whole, and has FLOP; the head takes all tokens
+-- The report's errors are kept: an embedding is read whole, and has FLOP; the head takes all tokens
 -- of a prompt; experts of a model taken module by module are all on every chip, whatever EP is.
 CREATE MACRO _compat_linear(i) AS {
     m_eff: CASE WHEN i.is_routed THEN greatest(round_even(i.active_rows, 0), 1) ELSE i.tokens END,
@@ -89,7 +89,7 @@ CREATE MACRO _compat_linear(i) AS {
 -- The visits of tokens to experts of other chips, given the scenario's row of
 -- _compat_report_inputs.
 --
--- The report's faults are kept: training sends as much as prefill, both ways in the same type.
+-- The report's errors are kept: training sends as much as prefill, both ways in the same type.
 CREATE MACRO _compat_dispatch(i) AS {
     m_eff: i.batch,
     tensor_share: i.network_tensor_share,
@@ -135,8 +135,8 @@ FROM listed;
 
 -- One row per scenario of the reference report's formulas and module entry: work, bytes and times.
 --
--- Few rows leave matrix units idle, and what they cannot do runs at a fraction of their speed:
--- realizable_flop is the work at full speed that takes as long.
+-- Few rows leave matrix units partly idle, and work that they cannot do runs at a fraction of their
+-- speed: realizable_flop is the work at full speed that takes equally long.
 --
 -- instead of: compat._module_sums
 --

@@ -3,10 +3,10 @@
 -- instead of: compat.report_assumptions
 --
 -- assumption  VARCHAR  name; with the formulas the key
--- formulas    VARCHAR  set of formulas that it is of, or both: of any
+-- formulas    VARCHAR  set of formulas that it belongs to; both: any set
 -- place       INTEGER  order
 -- what        VARCHAR  what is assumed
--- source      VARCHAR  where it is from, or what it does to the figures
+-- source      VARCHAR  its source, or its effect on the figures
 CREATE VIEW _compat_shown_assumptions AS
 SELECT assumption, 'compat' AS formulas, place, what, source
 FROM compat_report_assumptions

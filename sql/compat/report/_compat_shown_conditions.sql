@@ -6,7 +6,7 @@
 -- fact     VARCHAR  fact of report_facts
 -- above    DOUBLE   its value is above this; NULL: not checked
 -- at_most  DOUBLE   and at most this; NULL: not checked
--- words    VARCHAR  its words are these, or among these with a bar between; NULL: not checked
+-- words    VARCHAR  its words are these, or one of these, separated by bars; NULL: not checked
 CREATE VIEW _compat_shown_conditions AS
 SELECT rule, fact, above, at_most, words
 FROM report_conditions

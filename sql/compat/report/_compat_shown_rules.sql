@@ -4,9 +4,10 @@
 --
 -- rule      VARCHAR  name; the key
 -- place     VARCHAR  part of the report that it appears in
--- slot      VARCHAR  of the rules of a slot that hold, the first by priority appears; NULL: all do
--- priority  INTEGER  order in the slot, and of the sentences where no gain gives one
--- gain      VARCHAR  fact with the gain that it promises, in %; NULL: unknown
+-- slot      VARCHAR  of the rules of a slot that hold, the first by priority appears; NULL: all
+--                    appear
+-- priority  INTEGER  order in the slot, and of the sentences without a gain
+-- gain      VARCHAR  fact with the expected gain, %; NULL: unknown
 -- text      VARCHAR  the sentence; facts of report_facts in braces
 -- comment   VARCHAR  why the rule is as it is
 CREATE VIEW _compat_shown_rules AS

@@ -1,4 +1,4 @@
--- One row per model of the reference's simulator: its dimensions, gaps filled in as it does.
+-- One row per model of the reference's simulator: its dimensions, with the simulator's defaults.
 -- model             VARCHAR   model
 -- num_layers        BIGINT    layers
 -- hidden_size       BIGINT    width of the residual stream
@@ -10,7 +10,7 @@
 -- index_heads       BIGINT    0: no indexer
 -- sliding_window    BIGINT    keys of the window
 -- symbols           MAP       dimensions by the names of compat_operator_rules
--- layer_ratios      BIGINT[]  compress ratio per layer; empty: none is given
+-- layer_ratios      BIGINT[]  compress ratio per layer; empty if none is given
 -- fault             VARCHAR   why the simulator refuses the model; NULL if it does not
 CREATE VIEW _compat_model_dims AS
 WITH filled AS (

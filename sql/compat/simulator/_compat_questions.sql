@@ -1,4 +1,4 @@
--- One row per scenario of the reference's simulator, the names in it resolved.
+-- One row per scenario of the reference's simulator, with its names resolved.
 -- request       VARCHAR  scenario
 -- model         VARCHAR  model, from compat_models; NULL if it knows none of that name
 -- batch         BIGINT   sequences
@@ -27,7 +27,7 @@ WITH resolved AS (
         OR list_contains(chips.aliases, lower(trim(requests.gpu)))
 ),
 timed AS (
-    -- A flow of kernels is read when the forward pass has been reckoned, so it gives no time.
+    -- A flow of kernels is read after the forward pass is computed, so it gives no time.
     SELECT
         request,
         CASE any_value(form)

@@ -1,9 +1,9 @@
 -- One row per kernel category and operator that gets part of its time, where the reference's
 -- simulator spreads times per category over a layer's operators by their FLOP.
 --
--- Of a layer's milliseconds every category is spread, and times add up. Of a summary of kernels an
--- operator belongs to the first category that names it; what is left goes to the pool of gemm_fp8,
--- then to that of gemm_bf16, which therefore never gets any beside the other.
+-- For a layer's milliseconds, every category is spread, and times add up. For a summary of kernels,
+-- an operator belongs to the first category that names it; the rest go to the pool of gemm_fp8,
+-- then to that of gemm_bf16, which therefore gets none if both occur.
 --
 -- request   VARCHAR  scenario
 -- position  BIGINT   the category's place among those given
@@ -35,7 +35,7 @@ wishes AS (
             WHEN pool_order IS NULL THEN 'named'
             ELSE 'pool'
         END AS way,
-        -- Spread times take no operator from each other.
+        -- Spreading one category leaves its operators to the others.
         form <> 'kernel_ms' AND row_number() OVER (
             PARTITION BY request, op_seq ORDER BY pool_order NULLS FIRST, position
         ) > 1 AS is_late

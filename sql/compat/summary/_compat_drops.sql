@@ -1,5 +1,5 @@
--- Does the reference take a scope for one of the runtime? By words that it is, begins with or
--- contains, whoever wrote it.
+-- Whether the reference takes a scope for one of the runtime: by words that it equals, begins with
+-- or contains, whoever wrote it.
 CREATE MACRO _compat_drops(scope) AS
 regexp_matches(
     trim(regexp_replace(lower(scope), '[^a-z0-9_]+', '_', 'g'), '_'),

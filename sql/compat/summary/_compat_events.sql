@@ -1,8 +1,8 @@
--- One row per event that the reference's profile summary takes into its sums, with the category
--- that it gives by the name first and then by the process.
+-- One row per event that the reference's profile summary includes in its sums, with the category
+-- that it assigns, by the name first and then by the process.
 --
--- It drops events without a duration. What rounds to 0 ns is kept here: JAX writes counters that
--- last a picosecond, and such an event opens the reference's window.
+-- It drops events without a duration. Events that round to 0 ns are included here: JAX writes
+-- counters that last a picosecond, and such an event opens the reference's window.
 --
 -- trace_id  VARCHAR  trace
 -- event_id  BIGINT   event

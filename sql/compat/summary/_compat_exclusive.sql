@@ -1,8 +1,8 @@
 -- One row per event with the time that the reference's profile summary calls its own: its duration
 -- less those of its direct children, not below 0.
 --
--- On each line, in order of (start, end backwards, place in the file), the parent of an event is
--- the last one before it that ends no earlier. An event is no parent any more once one has started
+-- On each line, in order of (start, end descending, place in the file), the parent of an event is
+-- the last one before it that ends no earlier. An event stops being a parent once one has started
 -- in it that ends later. Cut there, events only enclose each other, and the parent is the last to
 -- have started one level up. A partial overlap counts twice this way.
 --

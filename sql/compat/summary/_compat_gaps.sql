@@ -1,6 +1,6 @@
--- One row per gap as the reference's profile summary finds them: on each line of a device by
--- itself, copies in flight included, of any length. TPU operations are a clock of 1.2 ns apart:
--- rounded to whole ns, others of these distances are gaps than in picoseconds.
+-- One row per gap as the reference's profile summary finds them: on each line of a device
+-- separately, including copies in flight, of any length. TPU operations are one clock of 1.2 ns
+-- apart: rounding to whole ns makes other such distances gaps than picoseconds do.
 -- trace_id      VARCHAR  trace
 -- payload_id    BIGINT   event_id of the operation that it puts the gap before
 -- payload_name  VARCHAR  its name
@@ -35,7 +35,7 @@ placed AS (
     WINDOW in_time AS (PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns, event_id)
 ),
 chained AS (
-    -- A chain is what follows a gap up to the next one.
+    -- A chain is the operations from one gap to the next.
     SELECT
         trace_id, pid, tid, event_id, name, place, is_marker, start_ns - until_ns AS gap_ns,
         coalesce(start_ns > until_ns, FALSE) AS opens,

@@ -1,12 +1,12 @@
--- One row per kernel of a trace, copies and fills left out, with its block as the reference
--- analyser counts them: from an anchor up to the next one, over all streams and devices.
+-- One row per kernel of a trace, without copies and fills, with its block as the reference analyser
+-- counts them: from an anchor up to the next one, over all streams and devices.
 --
 -- `FROM _compat_kernels(trace_id, anchor)`; without an anchor there are no blocks.
 --
 -- trace_id   VARCHAR  trace
 -- place      BIGINT   place among the kernels, by start, then as in the file; from 0
 -- block      HUGEINT  block, from 0; -1 before the first anchor
--- is_closed  BOOLEAN  an anchor follows, so that the block counts
+-- is_closed  BOOLEAN  an anchor follows it, so the block counts
 -- is_anchor  BOOLEAN  the name contains the anchor
 -- name       VARCHAR  full name
 -- category   VARCHAR  its category

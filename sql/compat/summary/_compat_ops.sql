@@ -1,9 +1,9 @@
--- Dimensions of the shapes in a text whose types the reference knows, a list of texts.
+-- Dimensions of the shapes in a text, as a list of texts, for types that the reference knows.
 CREATE MACRO _compat_dims(shapes) AS
 regexp_extract_all(shapes, '\b(?:bf16|f32|f16|s32|u32|s8|u8|pred)\[([^\]]+)\]', 1);
 
--- Shapes that the reference reads from an instruction: of the result, where it finds one, else the
--- first eight; types of 8 bytes and of fp8, and scalars, are lost to it.
+-- Shapes that the reference reads from an instruction: those of the result if it finds one, else
+-- the first eight; it misses scalars, and types of 8 bytes and of fp8.
 CREATE MACRO _compat_shape(instruction) AS
 nullif(array_to_string(
     list_transform(
@@ -65,7 +65,7 @@ FROM pieces
 JOIN kept USING (piece)
 GROUP BY tf_op;
 
--- One row per event that the reference takes for a device operation, those in flight included.
+-- One row per event that the reference takes for a device operation, including those in flight.
 -- trace_id        VARCHAR  trace
 -- event_id        BIGINT   event
 -- name            VARCHAR  name

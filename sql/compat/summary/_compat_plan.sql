@@ -56,7 +56,7 @@ LEFT JOIN known AS k ON k.profile = f.profile;
 -- One row: how many layers the reference analyser reads from the rhythm of the blocks' durations.
 --
 -- `FROM _compat_period(trace_id, anchor, blocks per layer)`. Scores of longer periods have more
--- terms and are not divided by their number, so that the longest period tends to win.
+-- terms and are not divided by their number, so the longest period tends to win.
 CREATE MACRO _compat_period(of_trace, of_anchor, of_blocks) AS TABLE
 WITH blocks AS (
     SELECT block, CAST(sum(dur_ns) AS DOUBLE) AS dur_ns, count(*) OVER () AS block_count
