@@ -22,7 +22,7 @@
 -- start_at       TIMESTAMP  that start, UTC
 -- end_at         TIMESTAMP  that end, UTC
 -- dur_us         DOUBLE     from that start to that end, µs
--- busy_us        DOUBLE     union of its operations, those that only wait left out, µs
+-- busy_us        DOUBLE     union of its operations, except those that only wait, µs
 -- period_us      DOUBLE     from its start on the computing stream to that of the next step, µs
 -- host_start_ns  BIGINT     start of its mark on the host, NULL if the host is not marked, ns
 -- host_end_ns    BIGINT     end of that mark, ns

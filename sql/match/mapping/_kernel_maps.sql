@@ -1,10 +1,10 @@
--- One row per kernel of a forward pass that runs a matrix product of the template: known by the
--- product's columns and inner dimension, else by its place.
+-- One row per kernel of a forward pass that runs a matrix product of the template: identified by
+-- the product's columns and inner dimension, else by position.
 --
--- In a layer a product of fused operators, or a whole one, takes the place of its parts when a
--- kernel of its shape is there. Of products of one shape the order in the layer decides. Where no
--- kernel of a layer has a shape, and there are as many kernels as fused products or as single
--- ones, each is taken for the one of its place; the products of experts are counted apart.
+-- In a layer, a product of fused operators, or a whole one, replaces its parts if a kernel has its
+-- shape. Products of one shape are matched by their order in the layer. If no kernel of a layer has
+-- a shape, and there are as many kernels as fused products or as single ones, each is matched by
+-- its position; the products of experts are counted separately.
 CREATE VIEW _kernel_units AS
 WITH kinds AS (
     SELECT m.trace_id, l.layer_id, l.layer_kind
@@ -17,7 +17,7 @@ units AS MATERIALIZED (
     WHERE n IS NOT NULL
 ),
 slots AS (
-    -- Products that run whole, or in parts of equal size.
+    -- Products that run whole, or in equal parts.
     SELECT
         u.trace_id, u.device, u.pass_id, u.layer_kind, u.n // s.parts AS n, u.k, u.unit, u.ops,
         u.op_seq, u.is_fused, unnest(range(1, 1 + s.parts)) AS part, s.parts
@@ -32,7 +32,7 @@ fusing AS (
     SELECT trace_id, device, pass_id, layer_kind, unnest(ops) AS op FROM units WHERE is_fused
 ),
 expected AS (
-    -- Whole products as engines fuse them, and one by one.
+    -- Whole products, fused as engines do, and single.
     SELECT
         e.trace_id, e.device, e.pass_id, e.layer_kind, e.unit, e.is_expert, e.fuses,
         count(*) OVER one_kind AS products, row_number() OVER (one_kind ORDER BY op_seq) AS place
@@ -116,12 +116,12 @@ FROM open_slots
 WHERE unit IS NULL OR turn = slot
 QUALIFY row_number() OVER (PARTITION BY trace_id, kernel_id ORDER BY unit, fuses DESC) = 1;
 
--- One row per device operation: how its operator is known, and its work, by the template where
+-- One row per device operation: how its operator is identified, and its work, from the template if
 -- shapes do not give it.
 --
--- The template's FLOP count only where no kernel of the unit in the layer has FLOP of its own;
--- where several kernels of a layer run the unit, they are the group's. Attention has them only
--- where the pairs of the pass are known.
+-- The template's FLOP are used only if no kernel of the unit in the layer has FLOP of its own; if
+-- several kernels of a layer run the unit, they are the group's. Attention has them only if the
+-- pairs of the pass are known.
 --
 -- stored: per trace
 --
@@ -202,7 +202,7 @@ ruled AS (
         END AS rule_used,
         CASE WHEN j.role = 'operator' THEN p.ops END AS ops,
         CASE WHEN j.role = 'operator' THEN p.flops END AS op_flops,
-        -- What combines is no product apart.
+        -- A kernel that combines results is not a separate product.
         CASE
             WHEN j.role = 'operator' AND j.is_worker AND p.flop > 0
                 AND (j.unit_rule IS NOT NULL OR j.family IS NOT NULL OR j.category_op = j.unit)
@@ -216,7 +216,7 @@ ruled AS (
         AND p.pass_id = j.pass_id AND p.layer_kind = j.layer_kind AND p.unit = j.unit
 ),
 measured AS (
-    -- Units of which a kernel decides better than the template.
+    -- Units with a kernel whose own FLOP take precedence over the template's.
     SELECT DISTINCT trace_id, device, pass_id, layer_id, unit
     FROM ruled
     SEMI JOIN (

@@ -1,14 +1,14 @@
--- One row per device operation that an operator with a rule, or around one, launched by a call of
--- its own. What is launched inside a counted operator is part of it, unless the innermost operator
--- there only moves elements.
+-- One row per device operation that an operator with a rule, or one around it, launched with a
+-- separate call. What is launched inside a counted operator is part of it, unless the innermost
+-- operator there only moves elements.
 --
 -- stored: per trace
 --
 -- trace_id      VARCHAR  trace
 -- kernel_id     BIGINT   the operation
 -- op_id         BIGINT   operator that caused it, in counted_operators; NULL if none did
--- own_work_id   UBIGINT  work of the innermost operator around the launch where that only moves
---                         elements, in operator_works
+-- own_work_id   UBIGINT  work of the innermost operator around the launch if that only moves
+--                        elements, in operator_works
 CREATE VIEW _kernel_ops AS
 WITH launched AS (
     SELECT

@@ -1,6 +1,6 @@
--- One row per device operation of a forward pass: the pass, and the layer where it is in one.
+-- One row per device operation of a forward pass: the pass, and the layer if it is in one.
 --
--- What runs before the first layer and after the last one belongs to the pass, see pass_windows.
+-- Operations before the first layer and after the last one belong to the pass, see pass_windows.
 --
 -- stored: per trace
 --

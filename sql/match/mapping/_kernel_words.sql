@@ -1,13 +1,13 @@
--- One row per trace and name of a kernel that shows something of its arithmetic.
+-- One row per trace and kernel name that shows something about its arithmetic.
 --
 -- stored: per trace
 --
 -- trace_id     VARCHAR  trace
 -- name         VARCHAR  name of the kernel
 -- dtype        VARCHAR  type of the operands by its name
--- fp32_dtype   VARCHAR  the same where the inputs are FP32: tf32 or fp32
+-- fp32_dtype   VARCHAR  the same if the inputs are FP32: tf32 or fp32
 -- is_windowed  BOOLEAN  attention over a window of keys
--- is_combine   BOOLEAN  sums up what other kernels left
+-- is_combine   BOOLEAN  sums up partial results of other kernels
 CREATE VIEW _kernel_words AS
 WITH names AS (
     SELECT DISTINCT trace_id, name FROM kernels WHERE kind = 'compute'

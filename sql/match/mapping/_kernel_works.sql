@@ -1,4 +1,4 @@
--- One row per device operation with an operator known: by its launch, or by the capture of the
+-- One row per device operation whose operator is known: from its launch, or from the capture of the
 -- graph that replayed it.
 --
 -- others: _capture_links
@@ -26,8 +26,8 @@ QUALIFY row_number() OVER (
 -- One row per device operation: the operator it is part of, and the kernels that share its work.
 --
 -- Kernels launched by one operator are a group. Those whose category fits the operator's family do
--- its work, and so do kernels that sum up what these left; the others prepare it. Where no category
--- fits, all of them do. A kernel without an operator is a group of its own.
+-- its work, and so do kernels that sum up their partial results; the others prepare it. If no
+-- category fits, all of them do the work. A kernel without an operator is a group of its own.
 --
 -- others: _capture_links
 CREATE VIEW _kernel_groups AS
@@ -93,7 +93,7 @@ SELECT
     row_number() OVER in_order AS worker_place,
     CAST(sum(CASE WHEN is_worker THEN dur_ns ELSE 0 END) OVER one_call AS DOUBLE) AS group_ns,
     name_dtype, fp32_dtype,
-    -- What sums up is of the product that it ends.
+    -- A kernel that sums up belongs to the product that it finishes.
     CASE
         WHEN is_combine
             THEN max(CASE WHEN is_worker AND NOT is_combine THEN fp32_dtype END) OVER one_call
@@ -106,7 +106,7 @@ WINDOW
         PARTITION BY trace_id, device, group_key ORDER BY is_worker DESC, start_ns, kernel_id
     )
 UNION ALL
--- Nothing shares the work of a kernel without an operator.
+-- A kernel without an operator does not share its work.
 SELECT
     trace_id, rank, device, kernel_id, display_name, category, kind, start_ns, end_ns, dur_ns,
     pass_id, layer_id, role, category_op, map_rule, op, op_trace_id, op_id, work_id, families,
@@ -115,16 +115,17 @@ SELECT
 FROM fitting
 WHERE op_id IS NULL;
 
--- One row per device operation: what it has to compute and move, by shapes and annotations.
+-- One row per device operation: what it must compute and move, by shapes and annotations.
 --
--- FLOP of an operator are counted once. Where one kernel does its work they are the kernel's; of
--- two that are known apart, as the two products of experts, each has its own; else they belong to
--- the group alone. The type that decides the peak is that of the operands where both are inputs of
--- the operator (FP32 by the kernel's name: TF32 or not), else that in the kernel's name, else the
--- type of the weights of the trace's model, else of the input, else BF16.
+-- FLOP of an operator are counted once. If one kernel does its work, they are the kernel's; if two
+-- do and their parts are known, like the two products of experts, each has its own; else they
+-- belong only to the group. The type that decides the peak is that of the operands where both are
+-- inputs of the operator (FP32 by the kernel's name: TF32 or not), else that in the kernel's name,
+-- else the type of the weights of the trace's model, else of the input, else BF16.
 --
--- FLOP of attention by the pairs of the whole pass are open where a layer sees a window of keys, by
--- its kernel's name or by the trace's model: how many of the pairs are in the windows is not known.
+-- FLOP of attention by the pairs of the whole pass are unknown if a layer sees a window of keys,
+-- according to its kernel's name or the trace's model: how many of the pairs are in the windows is
+-- not known.
 --
 -- others: _capture_links
 --
@@ -149,7 +150,7 @@ WHERE op_id IS NULL;
 -- workers        BIGINT   kernels of them that do
 -- group_ns       DOUBLE   sum of their durations, ns
 -- is_worker      BOOLEAN  does work of the operator
--- is_combine     BOOLEAN  sums up what other kernels left
+-- is_combine     BOOLEAN  sums up partial results of other kernels
 -- name_dtype     VARCHAR  type of the operands by the kernel's name
 -- batch          BIGINT   products side by side
 -- m              BIGINT   rows of a product's result, or queries
@@ -213,7 +214,7 @@ joined AS (
             ELSE
                 w.bytes
                 + (g.new_tokens + coalesce(g.cached_tokens, 0)) * w.token_bytes
-                -- New keys are an input, the cache that is read may be narrower.
+                -- New keys are an input; the cache that is read may be narrower.
                 * CASE WHEN w.a_type = 'fp8' AND g.name_dtype = 'fp8' THEN 0.5 ELSE 1 END
         END AS op_bytes,
         w.pair_flop IS NOT NULL AS by_pass,

@@ -9,7 +9,7 @@
 -- pass_id     BIGINT     pass
 -- tp          BIGINT     degree of tensor parallelism
 -- layer_kind  VARCHAR    kind of layer; ends for what is outside of layers
--- unit        VARCHAR    operator, or what several are called
+-- unit        VARCHAR    operator, or the name of several together
 -- ops         VARCHAR[]  the operators
 -- flops       DOUBLE[]   FLOP of one rank in one layer, of each
 -- flop        DOUBLE     their sum
@@ -21,7 +21,7 @@
 -- is_fused    BOOLEAN    several operators that engines fuse
 -- is_expert   BOOLEAN    product of routed experts
 -- is_core     BOOLEAN    scores and values of attention
--- has_pairs   BOOLEAN    the pass has its pairs of query and key, on which attention rests
+-- has_pairs   BOOLEAN    the pass has its pairs of query and key, on which attention depends
 -- split_rule  VARCHAR    how ranks share the first of the operators
 -- model_flop  DOUBLE     FLOP of all ranks, in all layers of the kind
 CREATE VIEW _pass_units AS
@@ -55,7 +55,7 @@ SELECT
     trace_id, rank, device, pass_id, tp, layer_kind, called.unit, list(op ORDER BY op_seq) AS ops,
     list(flop ORDER BY op_seq) AS flops, sum(flop) AS flop, sum(bytes) AS bytes,
     arg_max(dtype, (flop, dtype)) AS dtype,
-    -- One product reads the same rows: of one inner dimension, side by side.
+    -- One product reads the same rows: its operators share the inner dimension, side by side.
     CASE
         WHEN count(DISTINCT k) = 1 AND called.unit <> 'experts' THEN CAST(sum(n) AS BIGINT)
     END AS n,

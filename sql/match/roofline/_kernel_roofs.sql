@@ -1,5 +1,5 @@
--- One row per device operation with its work beside the peaks of its chip: what the relation
--- _kernel_roofs is made of.
+-- One row per device operation with its work beside the peaks of its chip: the input of the
+-- relation _kernel_roofs.
 CREATE VIEW _kernel_rates AS
 WITH priced AS (
     SELECT
@@ -23,8 +23,8 @@ rated AS (
     SELECT
         *,
         CASE
-            -- What multiplies has no roof until its FLOP and their peak are known; for the rest the
-            -- bytes are all there is to do.
+            -- A kernel that multiplies has no roof until its FLOP and their peak are known; for the
+            -- others, only the bytes count.
             WHEN dtype IS NULL THEN memory_us
             WHEN compute_us IS NOT NULL THEN greatest(compute_us, memory_us)
         END AS roof_us,
@@ -39,8 +39,8 @@ SELECT
     coalesce(mbu > 1, FALSE) AS is_too_wide
 FROM rated;
 
--- One row per device operation: what it computes and moves beside what its chip can, with all that
--- kernel_roofline has but the best times of other traces.
+-- One row per device operation: what it computes and moves, compared with the peaks of its chip;
+-- all of kernel_roofline except the best times of other traces.
 --
 -- trace_id         VARCHAR  trace
 -- rank             INTEGER  rank in the job, NULL if unknown

@@ -1,5 +1,5 @@
--- One row per kernel of a forward pass: what it counts for in sums, so that an operator's work that
--- several kernels share counts once.
+-- One row per kernel of a forward pass: its contribution to sums, in which an operator's work
+-- shared by several kernels counts once.
 --
 -- trace_id         VARCHAR  trace
 -- rank             INTEGER  rank in the job, NULL if unknown
@@ -31,7 +31,7 @@ CREATE VIEW _pass_kernel_roofs AS
 WITH shared AS (
     SELECT
         r.*, r.end_ns - r.start_ns AS dur_ns,
-        -- The group's figures stand where no kernel has its own.
+        -- The group's figures apply if no kernel has its own.
         r.group_flop IS NOT NULL
         AND bool_and(r.flop IS NULL OR r.group_share IS NULL) OVER one_group AS is_group_known
     FROM _kernel_roofs AS r

@@ -1,4 +1,4 @@
--- One row per trace: its model and its chip, as a report's title has them.
+-- One row per trace: its model and its chip, for a report's title.
 -- trace          VARCHAR  name of the trace
 -- trace_id       VARCHAR  trace
 -- model          VARCHAR  model as set

@@ -1,4 +1,4 @@
--- One row per pass, unit of work and reason why bytes of its kernels are not known, and one per
+-- One row per pass, unit of work and reason why bytes of its kernels are unknown, and one per
 -- trace, unit and reason.
 -- trace_id    VARCHAR  trace
 -- pass_id     BIGINT   pass; NULL for all passes together

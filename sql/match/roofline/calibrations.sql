@@ -4,10 +4,10 @@
 -- The fraction is by least squares, each kernel's square weighted by the inverse of its minimum
 -- time r: the f that minimises the sum of (t - r / f)² / r is the sum of r over that of the times
 -- t. So a profile with this fraction predicts the sum of these kernels' times. Unweighted, the
--- square of a kernel of 1 ms would count as much as 10,000 of 10 µs. The residual is how far the
--- fraction is off kernel by kernel, and a quarter of the time each is in kernels below low_fraction
--- and above high_fraction: if these are far apart, kernels of different kinds are mixed, and no
--- single fraction is right for them.
+-- square of a kernel of 1 ms would count as much as 10,000 of 10 µs. The residual shows how far the
+-- fraction is off kernel by kernel; a quarter of the time is in kernels below low_fraction, and a
+-- quarter in kernels above high_fraction: if these are far apart, kernels of different kinds are
+-- mixed, and no single fraction is right for them.
 --
 -- Short kernels are left out, since starting them takes as long. So are copies, fills and
 -- communication, which are not operators of a model (a copy from the host runs at the speed of the

@@ -1,4 +1,4 @@
--- One row per trace and number of layers that its passes run, where its model has another number.
+-- One row per trace and number of layers that its passes run, if its model has a different number.
 --
 -- trace_id     VARCHAR  trace
 -- layer_count  BIGINT   layers that the passes run

@@ -1,7 +1,7 @@
 -- One row per call that launches a kernel inside a counted operator: the innermost such operator.
 --
--- Counted operators of one family lie apart on a thread: of each family the latest to have started
--- is the only one that can be around the call.
+-- Counted operators of one family are disjoint on a thread, so only the latest of each family to
+-- have started can be around the call.
 --
 -- stored: per trace
 --

@@ -1,10 +1,10 @@
 -- One row per trace with products whose shapes are known, or with a complete forward pass: what
--- they show of its model, whatever that is.
+-- they show about its model, whichever it is.
 --
--- Every linear product of a decoder's layer reads or writes the residual stream, but for those
--- inside a compressed attention: the width that most of them have is the stream's. Tensor
--- parallelism cuts the other width of a product and leaves this one. Products of several matrices
--- at once are those of an attention.
+-- Every linear product of a decoder layer reads or writes the residual stream, except those inside
+-- a compressed attention: the width that most of them have is the stream's. Tensor parallelism
+-- divides the other width of a product and leaves this one unchanged. Products of several matrices
+-- at once belong to attention.
 --
 -- others: _capture_links
 CREATE VIEW _model_widths AS
@@ -36,7 +36,7 @@ streams AS (
     FROM (SELECT trace_id, width, sum(calls) AS calls FROM sides GROUP BY trace_id, width)
     JOIN (SELECT trace_id, sum(calls) AS all_calls FROM products GROUP BY trace_id)
         USING (trace_id)
-    -- A few products are no model.
+    -- Too few products do not show a model.
     WHERE 2 * calls > all_calls AND all_calls >= 8
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY calls DESC, width) = 1
 ),
@@ -75,17 +75,17 @@ SELECT
 FROM shapes
 FULL JOIN counted USING (trace_id);
 
--- One row per trace, model of architectures and property that the trace shows, judged.
+-- One row per trace, model of architectures and property that the trace shows: whether they agree.
 --
--- What tensor parallelism cuts fits when it is the model's, or the part of one rank: of the degree
--- of the trace's tp, else of any power of two up to 64. A property that products may show, and that
--- others could hide, fits or is left open.
+-- A dimension that tensor parallelism divides fits if it is the model's, or the part of one rank:
+-- with the trace's tp, else with any power of two up to 64. A property that products may show but
+-- other products could hide either fits or is left open.
 -- trace_id  VARCHAR  trace
 -- model     VARCHAR  model, as in architectures
 -- property  VARCHAR  layers, hidden_size, attention_width, intermediate_size, experts or vocabulary
 -- seen      VARCHAR  what the trace shows
 -- expected  VARCHAR  what the model has
--- fits      BOOLEAN  both agree; NULL: unknown
+-- fits      BOOLEAN  both agree; NULL if unknown
 CREATE VIEW _model_properties AS
 WITH pairs AS (
     SELECT
@@ -130,7 +130,7 @@ given AS (
         CASE
             WHEN list_has_any(writes, list_transform(parts, lambda part: model_width // part))
                 THEN TRUE
-            -- One product may be that of the MLP.
+            -- A single product may be the MLP's.
             WHEN len(writes) > 1 OR has_experts THEN FALSE
         END
     FROM pairs
@@ -140,7 +140,7 @@ given AS (
         trace_id, model, 'intermediate_size',
         array_to_string(list_sort(list_distinct(list_concat(reads, writes))), ', '),
         CAST(model_mlp AS VARCHAR),
-        -- The MLP writes from the width that it reads into, alone or with its gate.
+        -- The MLP's second product reads what its first writes, which may include the gate.
         len(list_filter(
             parts,
             lambda part: list_contains(writes, model_mlp // part)
@@ -161,7 +161,8 @@ given AS (
         CASE
             WHEN NOT has_experts THEN CASE WHEN model_experts = 0 THEN TRUE END
             WHEN model_experts = 0 THEN FALSE
-            -- The router's product has a column for each expert; fused into another it is not seen.
+            -- The router's product has a column per expert; fused with another product it is not
+            -- visible.
             WHEN len(list_filter(reads, lambda n: n <= 1024)) > 0
                 THEN list_contains(reads, model_experts)
         END
@@ -170,7 +171,7 @@ given AS (
     UNION ALL
     SELECT
         trace_id, model, 'vocabulary', CAST(head AS VARCHAR), CAST(vocab_size AS VARCHAR),
-        -- Engines fill the vocabulary up to a round number.
+        -- Engines pad the vocabulary to a round number.
         len(list_filter(
             parts, lambda part: head * part >= vocab_size AND head * part < vocab_size + 1024 * part
         )) > 0

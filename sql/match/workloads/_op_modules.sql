@@ -1,7 +1,7 @@
 -- One row per counted operator inside calls of modules, as the profiler's Python frames show them.
 --
--- The innermost module is, of those as deep as there are modules running when the operator starts,
--- the latest.
+-- The innermost module is the latest at the depth given by the number of modules running when the
+-- operator starts.
 --
 -- stored: per trace
 --
@@ -11,14 +11,14 @@
 -- module_path  VARCHAR  names of all modules, the outermost first, with / between
 CREATE VIEW _op_modules AS
 WITH RECURSIVE calls AS MATERIALIZED (
-    -- A thread's number is quicker to sort than its names.
+    -- A hash of the thread sorts faster than its names.
     SELECT
         trace_id, hash(trace_id, pid, tid) AS thread_id, event_id, parent_id, module, depth,
         start_ns, end_ns
     FROM module_calls
 ),
 edges AS (
-    -- At one moment what ends goes first, then what starts, then operators.
+    -- At the same moment ends come first, then starts, then operators.
     SELECT
         thread_id, CAST(NULL AS BIGINT) AS op_id, end_ns AS at_ns, 0 AS turn, -1 AS step
     FROM calls

@@ -1,4 +1,4 @@
--- One row per trace with passes: how many are complete, and of how many the tokens are known.
+-- One row per trace with passes: how many are complete, and for how many the tokens are known.
 --
 -- trace_id  VARCHAR  trace
 -- passes    BIGINT   forward passes

@@ -1,10 +1,11 @@
--- One row per annotation of a serving engine with the load of a step.
+-- One row per annotation of a serving engine that gives the load of a step.
 --
--- Engines write sums over requests of new tokens q, of keys they see k, of q x q and of q x k, for
--- requests in their context and in their generation phase apart; a shorter form has q and q x q, or
--- q alone. With c = k - q cached tokens a request has q x c + q x (q + 1) / 2 pairs of a query and
--- a key that it sees: sum(q x k) - (sum(q x q) - sum(q)) / 2. Where cached tokens are unknown, a
--- step of context alone is taken to have none. A number too large to compute with is NULL.
+-- Engines write sums over requests of new tokens q, of visible keys k, of q x q and of q x k,
+-- separately for requests in their context and in their generation phase; a shorter form has q and
+-- q x q, or only q. With c = k - q cached tokens, a request has q x c + q x (q + 1) / 2 pairs of a
+-- query and a key that it sees: sum(q x k) - (sum(q x q) - sum(q)) / 2. If cached tokens are
+-- unknown, a step of context only is assumed to have none. A number too large to compute with is
+-- NULL.
 --
 -- stored: per trace
 --
@@ -12,7 +13,7 @@
 -- device         INTEGER  device, NULL if the annotation is the host's
 -- start_ns       BIGINT   start
 -- end_ns         BIGINT   end
--- form           INTEGER  how much it has, 1 the most
+-- form           INTEGER  form of the annotation, 1 the most detailed
 -- requests       BIGINT   requests
 -- new_tokens     BIGINT   tokens computed in the step
 -- cached_tokens  BIGINT   tokens with keys in the cache before

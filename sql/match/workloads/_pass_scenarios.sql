@@ -1,12 +1,12 @@
--- The name of the scenario that a forward pass is.
+-- The name of the scenario for a forward pass.
 CREATE MACRO _pass_scenario(trace_id, rank, device, pass_id) AS
 concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 
--- One row per forward pass whose trace's model is known: the scenario that it is, with the columns
--- of _scenario_rows. Its name is made of trace, rank, device and pass, joined by /.
+-- One row per forward pass whose trace's model is known: its scenario, with the columns of
+-- _scenario_rows. Its name is made of trace, rank, device and pass, joined by /.
 --
--- Of the requests only sums are known: all but one are taken to be alike and the last has the rest,
--- so that tokens, old and new, are exact; pairs are as given.
+-- Only sums over the requests are known: all but one are assumed to be alike and the last has the
+-- rest, so that new and cached tokens are exact; pairs are as given.
 --
 -- instead of: of_passes._scenario_rows
 --

@@ -1,8 +1,8 @@
--- One row per device operation whose event itself has its work: XLA's operations have FLOP and
--- bytes, copies and fills the bytes of what they copy or fill.
+-- One row per device operation whose own event has its work: XLA operations have FLOP and bytes,
+-- copies and fills the bytes that they copy or fill.
 --
--- Within a device a copy reads and writes them; between host and device, device memory sees them
--- once, as with a fill.
+-- A copy within a device both reads and writes them; between host and device, device memory moves
+-- them once, as with a fill.
 --
 -- stored: per trace
 --

@@ -1,4 +1,4 @@
--- One row per kernel that a graph replayed and whose capture is in the lake: the operators of the
+-- One row per kernel replayed by a graph whose capture is in the lake: the operators in the
 -- capture's trace.
 --
 -- others: _capture_links
@@ -8,14 +8,14 @@
 -- op_trace_id   VARCHAR  trace of the capture
 -- op_id         BIGINT   counted operator there that launched the captured kernel
 -- op_name       VARCHAR  innermost operator around that launch
--- own_work_id   UBIGINT  its work where it only moves elements, in operator_works of that trace
+-- own_work_id   UBIGINT  its work if it only moves elements, in operator_works of that trace
 CREATE VIEW _replayed_ops AS
 WITH captured AS (
     SELECT
         trace_id, kernel_id, capture_trace_id, capture_launch_id, op_name,
         work_id(op_name, input_dims, input_types, CAST(NULL AS VARCHAR)) AS own_work_id
     FROM captured_kernels
-    -- Captures that differ in shapes give nothing.
+    -- Captures that differ in shapes are left out.
     WHERE captures = 1 OR input_dims IS NOT NULL
 )
 SELECT

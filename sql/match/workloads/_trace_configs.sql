@@ -1,8 +1,8 @@
--- One row per config.json that is known: kept with a trace, or in the table model_configs.
+-- One row per known config.json: stored with a trace, or in the table model_configs.
 --
--- Two of one name may differ, as two sizes of a model do, and a trace's may differ from what was
--- published under its name. So that no trace speaks for another, the model of a trace's config has
--- a part of the content's digest in its name; one of the table model_configs has the name itself.
+-- Two of one name may differ, as two sizes of a model do, and a trace's may differ from the one
+-- published under its name. So that no trace affects another, the model of a trace's config has
+-- part of the content's digest in its name; one from the table model_configs keeps its name.
 --
 -- instead of: of_passes._known_configs
 --

@@ -1,10 +1,10 @@
--- One row per trace: what a report says of it first.
+-- One row per trace: what a report shows first.
 -- trace_id        VARCHAR  trace
 -- source_path     VARCHAR  its file; NULL if read from standard input
 -- format          VARCHAR  kineto, jax, ascend, ...
 -- event_count     BIGINT   events stored
 -- rejected_count  BIGINT   events of the file that could not be read
--- truncated       BOOLEAN  the file ends before its end
+-- truncated       BOOLEAN  the file is cut off
 -- length_ms       DOUBLE   from the first event's start to the last one's end, ms
 -- model           VARCHAR  model as set
 -- config          VARCHAR  its config.json
@@ -25,8 +25,7 @@
 -- profile         VARCHAR  profile of its anchors
 -- anchor_words    VARCHAR  pattern of the anchors, with where it is from and their role
 -- pass_source     VARCHAR  what passes were found by
--- num_layers      BIGINT   layers of the model, by its config or as set; else of the model it is
---                          known to be
+-- num_layers      BIGINT   layers of the model, by its config or as set; else of known_model
 CREATE VIEW _trace_facts AS
 WITH operations AS (
     SELECT

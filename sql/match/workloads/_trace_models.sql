@@ -1,5 +1,5 @@
--- One row per trace with a model that architectures knows: by its own config.json, else by a name
--- that is not another trace's: settings of one trace do not change another.
+-- One row per trace with a model that is in architectures: by its own config.json, else by a name
+-- that is not another trace's. Settings of one trace do not change another.
 --
 -- trace_id  VARCHAR  trace
 -- model     VARCHAR  the model's name there

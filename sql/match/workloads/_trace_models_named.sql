@@ -1,4 +1,4 @@
--- One row per model so called that traces have a config.json of: by its key, else by the name
+-- One row per model of this name for which traces have a config.json: by its key, else by the name
 -- given.
 -- `_trace_models_named(text)`
 -- model    VARCHAR  model

@@ -1,5 +1,5 @@
 -- One row per model known by its config.json and property that the file gives: under the first of
--- its names that is there, in a text_config, which is of the language part, before the rest.
+-- its names that is present; a text_config, of the language part, takes precedence over the rest.
 --
 -- model  VARCHAR  name
 -- field  VARCHAR  property, as in config_names

@@ -1,22 +1,22 @@
--- One row per model whose config.json names a way to quantise, with the row of quantizations that
--- goes with it: of a method's rows, the one with the bits that the file gives.
+-- One row per model whose config.json names a quantisation method, with the matching row of
+-- quantizations: of the method's rows, the one with the file's number of bits.
 --
 -- model     VARCHAR  name
 -- name      VARCHAR  the file's name for the property
 -- method    VARCHAR  quant_method, in lower case
 -- quantized VARCHAR  method of quantizations; NULL: no row has this method and these bits
 -- bits      INTEGER  bits of a weight; NULL: the file gives none
--- gemm_dtype VARCHAR type of products, where activations are quantised too, to no fewer bits than
---                    weights; NULL: the file does not say so
+-- gemm_dtype VARCHAR type of products if activations are quantised too, to at least as many bits as
+--                    weights; NULL if the file does not show it
 CREATE VIEW _config_quantizations AS
 WITH given AS (
     SELECT
         model, name, lower(value ->> 'quant_method') AS method,
-        -- Of several groups of modules the first counts.
+        -- Of several groups of modules, the first counts.
         value -> '$.config_groups.group_0.weights' AS weights,
         value -> '$.config_groups.group_0.input_activations' AS inputs,
         coalesce(value ->> 'bits', value ->> 'w_bit') AS said_bits,
-        -- As NVFP4, FP8_PB_WO, W4A16_AWQ.
+        -- Such as NVFP4, FP8_PB_WO, W4A16_AWQ.
         nullif(regexp_extract(lower(value ->> 'quant_algo'), '(?:fp|^w)(\d+)', 1), '') AS algo_bits,
         starts_with(lower(value ->> 'quant_algo'), 'nvfp4') AS is_nvfp4
     FROM _config_fields
@@ -27,7 +27,7 @@ counted AS (
         model, name, method,
         CASE weights ->> 'type' WHEN 'float' THEN 'fp' WHEN 'int' THEN 'int' END AS kind,
         TRY_CAST(coalesce(said_bits, weights ->> 'num_bits', algo_bits) AS INTEGER) AS bits,
-        -- NVFP4 is of weights and activations.
+        -- NVFP4 quantises weights and activations.
         CASE
             WHEN inputs ->> 'type' = 'float' OR is_nvfp4 AND inputs IS NULL THEN 'fp'
             WHEN inputs ->> 'type' = 'int' THEN 'int'

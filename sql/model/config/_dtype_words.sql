@@ -1,5 +1,5 @@
--- One row per word that a config.json may use for a type of weights: as profilers have it, as
--- tracelake calls it, or with torch before it.
+-- One row per word that a config.json may use for a type of weights: profilers' names, tracelake's
+-- names, and names with the prefix torch.
 --
 -- word   VARCHAR  the word, in lower case; the key
 -- dtype  VARCHAR  the type, as the table dtypes calls it

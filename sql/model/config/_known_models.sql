@@ -1,5 +1,5 @@
--- One row per model known by its config.json: the columns of the table models, as its config gives
--- them. Defaults are those that the architectures themselves have.
+-- One row per model known by its config.json, with the columns of the table models as its config
+-- gives them. Defaults are those of the architectures themselves.
 CREATE VIEW _config_models AS
 WITH given AS (
     SELECT model, map(list(field), list(value)) AS fields
@@ -54,7 +54,7 @@ typed AS (
                 THEN TRY_CAST(fields['sliding_window'] AS BIGINT)
         END AS sliding_window,
         TRY_CAST(fields['max_window_layers'] AS BIGINT) AS max_window_layers,
-        -- A pattern, as LLLG, ends with the layer that sees all keys.
+        -- A pattern such as LLLG ends with the layer that sees all keys.
         coalesce(
             TRY_CAST(fields['full_every'] AS BIGINT), len(fields['full_every'] ->> '$')
         ) AS full_every,
@@ -88,9 +88,9 @@ typed AS (
 SELECT
     t.model, t.model_type, num_layers, hidden_size, num_heads,
     CASE
-        -- Falcon: num_kv_heads is there, and counts in a new decoder alone.
+        -- Falcon: num_kv_heads is present, but counts only in a new decoder.
         WHEN coalesce(t.multi_query, types.multi_query) AND new_decoder IS NOT TRUE THEN 1
-        -- ChatGLM: groups of queries are there, and count if it has them at all.
+        -- ChatGLM: groups of queries are present, but count only if they are enabled.
         WHEN group_query THEN coalesce(query_groups, num_kv_heads, 1)
         ELSE num_kv_heads
     END AS num_kv_heads,
@@ -101,7 +101,7 @@ SELECT
     ) AS rotary_dim,
     qk_nope_head_dim, qk_rope_head_dim, v_head_dim, q_lora_rank, kv_lora_rank, o_lora_rank,
     o_groups,
-    -- A plain MLP without a width has four times the hidden one, as in GPT-2.
+    -- A plain MLP of unknown width has four times the hidden width, as in GPT-2.
     coalesce(
         CASE
             WHEN types.gate_in_intermediate_size THEN intermediate_size // 2 ELSE intermediate_size
@@ -134,7 +134,7 @@ SELECT
     coalesce(t.full_every, types.full_every) AS full_every,
     coalesce(
         layer_types,
-        -- Qwen2: from this layer on the window counts.
+        -- Qwen2: the window applies from this layer on.
         CASE
             WHEN sliding_window IS NOT NULL AND max_window_layers IS NOT NULL
                 THEN list_transform(
@@ -176,8 +176,8 @@ LEFT JOIN _config_quantizations AS way ON way.model = t.model
 LEFT JOIN quantizations AS q ON q.method = way.quantized
 LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 
--- One row per model known: of the table models, or by a config.json, which goes first; with what it
--- leaves unsaid filled in.
+-- One row per known model: from a config.json, which takes precedence, or from the table models;
+-- values that it does not give are filled in.
 --
 -- model                     VARCHAR    short name; the key
 -- model_type                VARCHAR    model_type of its config.json, or of the language part
@@ -198,8 +198,8 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- gated_mlp                 BOOLEAN    the MLP has a gate
 -- num_experts               BIGINT     routed experts; 0 for a dense model
 -- top_k                     BIGINT     experts per token
--- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
--- top_groups                BIGINT     of these, groups that a token's experts are in at most
+-- expert_groups             BIGINT     groups that the experts are divided into; NULL: none
+-- top_groups                BIGINT     maximum number of these groups that a token's experts are in
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together
@@ -227,10 +227,11 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
--- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
--- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
---                                      by weights and activations
--- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
+-- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
+-- gemm_dtype                VARCHAR    type of products if activations are quantised too; NULL: by
+--                                      weights and activations
+-- weight_scale_bytes        DOUBLE     scales per weight of expert_dtype, else of weight_dtype,
+--                                      bytes
 -- name                      VARCHAR    the publisher's name
 -- aliases                   VARCHAR    other names, by spaces
 -- published_active_b        DOUBLE     parameters active per token as published, billions
@@ -255,7 +256,7 @@ completed AS (
         * REPLACE (
             coalesce(name, model) AS name,
             coalesce(num_kv_heads, num_heads) AS num_kv_heads,
-            -- The head_dim that a latent attention publishes is a part of its heads.
+            -- The head_dim that is published for a latent attention is only a part of its heads.
             CASE
                 WHEN kv_lora_rank > 0 THEN NULL
                 ELSE coalesce(head_dim, hidden_size // nullif(num_heads, 0))
@@ -281,7 +282,7 @@ completed AS (
 )
 SELECT
     * REPLACE (
-        -- What follows the layers belongs to multi-token prediction.
+        -- Entries after the layers belong to multi-token prediction.
         CASE
             WHEN len(compress_ratios) > 0 THEN compress_ratios[1:num_layers]
         END AS compress_ratios,

@@ -1,4 +1,4 @@
--- One row per model and kind of layer: how many layers are of it.
+-- One row per model and kind of layer: how many layers are of that kind.
 -- model       VARCHAR  model
 -- layer_kind  VARCHAR  kind of layer
 -- layers      BIGINT   layers of that kind

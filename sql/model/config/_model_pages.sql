@@ -22,8 +22,8 @@
 -- gated_mlp                 BOOLEAN    the MLP has a gate
 -- num_experts               BIGINT     routed experts; 0 for a dense model
 -- top_k                     BIGINT     experts per token
--- expert_groups             BIGINT     groups that the experts are cut into; NULL: none
--- top_groups                BIGINT     of these, groups that a token's experts are in at most
+-- expert_groups             BIGINT     groups that the experts are divided into; NULL: none
+-- top_groups                BIGINT     maximum number of these groups that a token's experts are in
 -- moe_intermediate_size     BIGINT     width of an expert
 -- num_shared_experts        BIGINT     experts that every token visits
 -- shared_intermediate_size  BIGINT     their width together
@@ -51,22 +51,24 @@
 -- max_positions             BIGINT     longest context, tokens
 -- weight_dtype              VARCHAR    type of the linear layers' weights as published
 -- expert_dtype              VARCHAR    type of the routed experts' weights
--- unquantized_dtype         VARCHAR    type of those weights of both that are not quantised
--- gemm_dtype                VARCHAR    type of products where activations are quantised too; NULL:
---                                      by weights and activations
--- weight_scale_bytes        DOUBLE     scales to a weight of expert_dtype, else weight_dtype, bytes
+-- unquantized_dtype         VARCHAR    type of those weights of both kinds that are not quantised
+-- gemm_dtype                VARCHAR    type of products if activations are quantised too; NULL: by
+--                                      weights and activations
+-- weight_scale_bytes        DOUBLE     scales per weight of expert_dtype, else of weight_dtype,
+--                                      bytes
 -- published_active_b        DOUBLE     parameters active per token as published, billions
 -- published_total_b         DOUBLE     all parameters as published, billions
 -- source                    VARCHAR    where the dimensions are from
 -- source_revision           VARCHAR    which version of it
 -- fault                     VARCHAR    why the dimensions cannot be right; NULL if they can
--- remark                    VARCHAR    what was mended
--- active                    BIGINT     parameters of all products of one token, the output head
---                                      among them: half of their FLOP, without those of
---                                      query-key pairs
--- active_embedded           BIGINT     the same and the embedding table, where that is not the head
--- difference_pct            DOUBLE     of the nearer of the two from it, %
--- agrees                    BOOLEAN    within 5 %; NULL: nothing is published
+-- remark                    VARCHAR    what was repaired
+-- active                    BIGINT     parameters of all products of one token, including the
+--                                      output head: half of their FLOP, without those of query-key
+--                                      pairs
+-- active_embedded           BIGINT     active plus the embedding table, if that is not the head
+-- difference_pct            DOUBLE     difference of the nearer of the two from the published
+--                                      figure, %
+-- agrees                    BOOLEAN    within 5 %; NULL: no published figure
 -- layer_kinds               MAP        layers by kind
 CREATE VIEW _model_pages AS
 WITH kinds AS (

@@ -1,4 +1,4 @@
--- One row per model that a text names: the model of this key, else the one known by such a word.
+-- One row per model that a text names: the model with this key, else the one known by this word.
 -- `_models_named(text)`
 -- model  VARCHAR  model
 CREATE MACRO _models_named(given) AS TABLE

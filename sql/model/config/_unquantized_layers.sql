@@ -1,16 +1,16 @@
 -- One row per model and module with weights of a linear layer or of an expert that its
--- quantization_config leaves as they are in some layers; and one for entries that name none.
+-- quantization_config leaves unquantised in some layers; and one for entries that match none.
 --
--- An entry means the modules whose path has it as segments, as lm_head or mlp.gate; an asterisk in
--- it stands for any text, and re: begins a regular expression over the path. The number of a layer
--- is cut off, so that equal entries of many layers are one pattern.
+-- An entry selects the modules whose path contains it as segments, such as lm_head or mlp.gate; an
+-- asterisk in it stands for any text, and re: begins a regular expression over the path. The number
+-- of a layer is cut off, so that equal entries of many layers are one pattern.
 --
 -- stored: in memory
 --
 -- key: model, module?
 --
 -- model      VARCHAR    model
--- module     VARCHAR    module, as operator_rules calls it; NULL: no layer has such a module
+-- module     VARCHAR    module, as in operator_rules; NULL: no layer has such a module
 -- layer_ids  BIGINT[]   those layers, from 0
 -- entries    VARCHAR[]  entries of the file that name it
 CREATE VIEW _unquantized_layers AS
@@ -26,7 +26,7 @@ listed AS (
                 coalesce(TRY_CAST(value -> 'ignore' AS VARCHAR[]), []),
                 coalesce(TRY_CAST(value -> 'exclude_modules' AS VARCHAR[]), []),
                 coalesce(TRY_CAST(value -> 'ignored_layers' AS VARCHAR[]), []),
-                -- GPTQ's rules for modules: those with a minus take them out.
+                -- GPTQ's rules for modules: those with a minus are excluded.
                 list_transform(
                     list_filter(
                         coalesce(json_keys(value, '$.dynamic'), []),
@@ -89,7 +89,7 @@ places AS (
     JOIN operator_rules AS r ON r.part = l.part AND r.weights IN ('linear', 'expert')
     JOIN paths AS p ON p.module = r.module
 ),
--- Few patterns and few paths for many layers.
+-- There are few patterns and few paths, but many layers.
 fitting AS (
     SELECT pattern, path
     FROM (SELECT DISTINCT pattern FROM named WHERE NOT whole_path)

@@ -4,9 +4,9 @@
 -- key: model
 --
 -- model               VARCHAR  model
--- active              BIGINT   parameters of all products of one token, the output head among them:
+-- active              BIGINT   parameters of all products of one token, including the output head:
 --                              half of their FLOP, without those of query-key pairs
--- active_embedded     BIGINT   the same and the embedding table, where that is not the head
+-- active_embedded     BIGINT   active plus the embedding table, if that is not the head
 -- published_active_b  DOUBLE   as published, billions
 -- difference_pct      DOUBLE   difference of the nearer of the two from it, %
 -- agrees              BOOLEAN  within 5 %; NULL if none is published

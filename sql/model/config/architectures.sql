@@ -98,7 +98,7 @@ FROM judged AS j
 LEFT JOIN _dtype_words AS d ON d.word = lower(j.word)
 WHERE j.field = 'dtype' AND j.form = 'VARCHAR' AND d.word IS NULL
 UNION ALL
--- Else a model whose experts have a count of another name would be dense.
+-- Without this, a model whose number of experts has an unknown name would count as dense.
 SELECT
     model, 'num_experts',
     printf(

@@ -1,4 +1,4 @@
--- Share of a chip's links that a group of so many ranks of a domain uses: all with a switch, else
+-- Share of a chip's links that a group of ranks in a domain uses: all of them with a switch, else
 -- those to the others of the group, or to one neighbour.
 CREATE MACRO _link_share(peer_links, is_chain, ranks) AS CASE
     WHEN peer_links IS NULL THEN 1

@@ -1,11 +1,12 @@
--- Time in µs in which a rank sends so many bytes in a collective of a group of ranks, of which near
--- ones are within a domain. NULL if the bandwidth that it needs is unknown.
+-- Time in µs in which a rank sends the given bytes in a collective of a group of ranks, of which
+-- near ones are within a domain. NULL if a bandwidth that it needs is unknown.
 --
--- There its links carry them; beyond, the slower of links and network counts. An all-reduce sums up
--- within the domains first, each rank a part. Of the copies of a token that go to experts only
--- copied_share leave a domain; the links of the one that they reach take them on. Of neighbours in
--- a ring or a pipeline some are of two domains. Hops in a row: within a domain one, between domains
--- as many as double those reached each time, of an all-reduce twice as many.
+-- Within a domain its links carry the bytes; beyond it, the slower of links and network decides. An
+-- all-reduce first sums up within the domains, each rank a part. Of the copies of a token that go
+-- to experts, only copied_share leave a domain; the links of the destination distribute them. Of
+-- neighbours in a ring or a pipeline, some are in two domains. Consecutive hops: one within a
+-- domain; between domains as many as it takes to reach all by doubling; twice as many for an
+-- all-reduce.
 CREATE MACRO _network_us(
     sent, collective, ranks, near, link_gbps, scaleout_gbps, link_us, scaleout_us, copied_share
 ) AS CASE

@@ -1,11 +1,11 @@
--- One row per scenario of the physical formulas: the part of an optimizer's step that a microbatch
--- carries, zeros where nothing is trained. Adam with FP32 gradients, master weights and two
--- moments: gradients are read, the three read and written, weights written.
+-- One row per scenario of the physical formulas: a microbatch's part of an optimizer step, zeros
+-- without training. Adam with FP32 gradients, master weights and two moments: gradients are read,
+-- the other three read and written, weights written.
 --
 -- Replicas, and context-parallel ranks like them, sum up gradients in an all-reduce; those of
--- experts in the ranks that hold the same ones. By ZeRO (Rajbhandari et al. 2020) each keeps a
--- part: gradients are reduced and scattered, weights gathered, at stage 1 once a step, at stage 2
--- the gradients and at stage 3 both with each microbatch, the weights before either pass.
+-- experts among the ranks that hold the same ones. With ZeRO (Rajbhandari et al. 2020) each keeps a
+-- part: gradients are reduced and scattered, weights gathered; at stage 1 once a step, at stage 2
+-- gradients with each microbatch, and at stage 3 both, the weights before either pass.
 --
 -- scenario_no     BIGINT  number of the scenario
 -- tokens          BIGINT  new tokens of a replica
@@ -13,7 +13,7 @@
 -- state_ms        DOUBLE  minimum time of the memory for them
 -- gradient_bytes  DOUBLE  bytes of gradients and weights that a rank sends, per microbatch
 -- gradient_ms     DOUBLE  minimum time of the network for them
--- slot_ms         DOUBLE  part of it that is done with each microbatch, not once a step
+-- slot_ms         DOUBLE  part of it that is spent with each microbatch, not once a step
 CREATE VIEW _optimizer_steps AS
 WITH trained AS (
     SELECT
@@ -30,10 +30,10 @@ held AS (
     SELECT
         q.*, coalesce(shared, 0) AS shared, coalesce(experts, 0) AS experts, dp * cp AS replicas,
         greatest(dp * cp * tp / ep, 1) AS expert_replicas,
-        -- Of these, in one domain: replicas are tp ranks apart, those of experts ep.
+        -- Replicas in one domain: they are tp ranks apart, those of experts ep.
         greatest(coalesce(domain_size // tp, dp * cp), 1) AS near,
         greatest(coalesce(domain_size // ep, dp * cp), 1) AS expert_near,
-        -- Bytes sent of a parameter, were there endlessly many replicas.
+        -- Bytes sent per parameter in the limit of infinitely many replicas.
         CASE zero_stage WHEN 0 THEN 8.0 WHEN 1 THEN 4.0 ELSE 4.0 * microbatches
         END AS reduced_bytes,
         CASE zero_stage WHEN 0 THEN 0 WHEN 3 THEN 2 * microbatches ELSE 1 END AS gathers

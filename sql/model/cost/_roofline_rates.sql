@@ -1,6 +1,6 @@
--- What follows from work and times, of rows of phase_roofline and module_roofline: FLOP/byte, share
--- of the peak, TFLOP/s, tokens/s, and the resource that takes longest, on a tie the first of
--- compute, memory and network. NULL if there is nothing to divide by.
+-- Rates from the work and times of rows of phase_roofline and module_roofline: FLOP/byte, share of
+-- the peak, TFLOP/s, tokens/s, and the resource that takes longest, on a tie the first of compute,
+-- memory and network. NULL if the divisor is 0 or unknown.
 CREATE MACRO _roofline_rates(t) AS {
     'time_ms': _least_ms(t),
     'hbm_bytes': t.weight_bytes + t.activation_bytes + t.kv_bytes + t.temporary_bytes,

@@ -1,5 +1,5 @@
--- One row per scenario: what it asks for beside its work and its degrees of parallelism. Points of
--- a study are compared where all of that is equal.
+-- One row per scenario: its settings besides its work and its degrees of parallelism. Points of a
+-- study are compared only if all of these are equal.
 --
 -- scenario  VARCHAR  scenario
 -- settings  STRUCT   types of numbers, form of a latent attention, scales and the like, by column

@@ -1,6 +1,6 @@
--- What layers of one pipeline stage cost together, of rows of _operator_rows: sums, and times in
--- ms. Without a peak for a type there is no time of the matrix units, without the bandwidth of the
--- links none of the network, and neither has a time that it is part of.
+-- Cost of the layers of one pipeline stage together, from rows of _operator_rows: sums, and times
+-- in ms. If the peak of a type is unknown, the time of the matrix units is NULL; if the bandwidth
+-- of the links is, that of the network; and so is every time that includes it.
 CREATE MACRO _stage_sums(o) AS {
     'tokens': any_value(o.tokens),
     'flop': sum(o.stage_layers * o.flop_rank),

@@ -1,4 +1,4 @@
--- Cached keys of one request that its new tokens look at, each read once.
+-- Cached keys of one request that its new tokens attend to, each read once.
 CREATE MACRO _request_cached_keys(kind, new_tokens, cached, sees, ratio, top) AS CASE kind
     WHEN 'window' THEN least(cached, sees)
     WHEN 'dsa' THEN least(cached, new_tokens * top)
@@ -8,8 +8,8 @@ CREATE MACRO _request_cached_keys(kind, new_tokens, cached, sees, ratio, top) AS
     ELSE cached
 END;
 
--- Cached keys that new tokens look at, each read once for a request: of groups of equal requests,
--- or where these are NULL of a batch.
+-- Cached keys that new tokens attend to, each read once per request: of groups of equal requests,
+-- or of a batch if these are NULL.
 CREATE MACRO _cached_keys(kind, batch, new_tokens, cached, requests, sees, ratio, top) AS
     CASE
         WHEN requests IS NULL

@@ -1,5 +1,5 @@
--- Part of the matrix units' work that is not padding: results are cut into tiles, and as many tiles
--- as there are multiprocessors are computed at a time.
+-- Share of the matrix units' work that is not padding: results are cut into tiles, and as many
+-- tiles as there are multiprocessors are computed at a time.
 CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile_columns, sms) AS
     row_count / (tile_rows * ceil(row_count / tile_rows))
     * column_count / (tile_columns * ceil(column_count / tile_columns))
@@ -12,12 +12,12 @@ CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile
         1
     );
 
--- One row per scenario, part of a layer and operator: the rows of the relation operators, those of
--- several kinds of layers that are alike as one, with the number of the scenario.
+-- One row per scenario, part of a layer and operator: the rows of the relation operators, with
+-- equal ones of several kinds of layers merged, and the number of the scenario.
 --
--- In training a row is the forward and the backward pass of a microbatch: products three times,
--- attention three and a half times where the backward pass computes the scores again, both once
--- more with recompute; weights read for each, gradients in FP32 written, or read and written where
+-- In training a row covers the forward and the backward pass of a microbatch: products count three
+-- times, attention three and a half times if the backward pass recomputes the scores, both once
+-- more with recompute; weights are read for each, gradients in FP32 written, or read and written if
 -- they are summed up over microbatches.
 --
 -- scenario_no        BIGINT   number of the scenario
@@ -73,12 +73,13 @@ CREATE MACRO _tile_efficiency(row_count, column_count, products, tile_rows, tile
 -- hbm_us             DOUBLE   minimum time of the memory, µs
 -- net_us             DOUBLE   minimum time of the network, µs
 CREATE VIEW _operator_rows AS
--- Kept apart: else the scenarios, of which there may be a million, are joined with the template's
--- own parts.
+-- Materialized: else the scenarios, of which there may be a million, are joined with the inputs of
+-- the template.
 WITH template AS MATERIALIZED (
     SELECT
         t.* EXCLUDE (model_layers, layer_ids), s.stages,
-        -- The last stage has the head, and as many layers as any. The embeddings are in the first.
+        -- The last stage has the head, and as many layers as any other. The first has the
+        -- embeddings.
         CASE
             WHEN category = 'embedding' AND stages > 1 THEN 0
             WHEN layer_ids IS NULL THEN layers
@@ -96,7 +97,7 @@ worked AS (
         stage_layers + CASE WHEN last_kind THEN mtp_layers ELSE 0 END AS stage_layers,
         CASE rows
             WHEN 'tokens' THEN tokens
-            -- A cached prefix is compressed: its keys are expanded again.
+            -- A cached prefix is stored compressed: its keys are expanded again.
             WHEN 'expanded' THEN tokens + cached_tokens
             WHEN 'logits' THEN logit_rows
             WHEN 'assignments' THEN tokens * top_k
@@ -124,8 +125,8 @@ worked AS (
             WHEN 'index_new' THEN tokens / cp
         END AS kv_row_count,
         tokens / cp AS rank_tokens,
-        -- The last tokens, whose logits inference needs, are on one rank; and each rank expands
-        -- all keys that come around the ring.
+        -- The last tokens, whose logits inference needs, are on one rank; and each rank expands all
+        -- keys that are passed around the ring.
         CASE
             WHEN rows = 'expanded' OR rows = 'logits' AND NOT trains THEN 1
             ELSE cp
@@ -138,9 +139,9 @@ worked AS (
             WHEN 'head_tp' THEN CAST(least(tp, head_tp) AS DOUBLE)
             ELSE 1.0
         END AS split_factor,
-        -- What a rank holds of the keys and values of all heads.
+        -- Share of the keys and values of all heads that a rank holds.
         CASE WHEN attention_kind IN ('gqa', 'window') THEN 1 / kv_split ELSE 1.0 END AS key_share,
-        -- What a rank holds of the dimension that is cut.
+        -- Number of parts into which the split dimension is divided.
         CASE split
             WHEN 'tp' THEN CAST(tp AS DOUBLE)
             WHEN 'kv_heads' THEN kv_split
@@ -158,7 +159,7 @@ worked AS (
             WHEN 'all_gather' THEN head_tp > 1
             WHEN 'ring' THEN cp > 1
             WHEN 'send' THEN pp > 1
-            -- Experts of one replica's ranks have its tokens already.
+            -- Experts on ranks of one replica already have its tokens.
             WHEN 'dispatch' THEN ep > tp
             WHEN 'combine' THEN ep > tp
             ELSE TRUE
@@ -237,7 +238,7 @@ weighed AS (
         pass_bytes * (rank_reads + fused_writes / write_factor) AS fused_bytes,
         CASE
             WHEN trains OR kv_row_count IS NULL THEN 0.0
-            -- Index keys are kept in FP8.
+            -- Index keys are stored in FP8.
             WHEN kv_rows IN ('indexed', 'index_new') THEN 1.0 * kv_row_count * kv_elements
             ELSE kv_size * kv_row_count * kv_elements * key_share
         END AS kv_bytes_rank,
@@ -276,7 +277,7 @@ limited AS (
         *,
         CASE
             WHEN fused AND fuses THEN 0.0
-            -- The backward pass wants what was before.
+            -- The backward pass needs the results that fusion would not write.
             WHEN fuses AND NOT trains THEN fused_bytes
             ELSE alone_bytes
         END AS moved_bytes,

@@ -1,4 +1,5 @@
--- Sum of least(cap, j) for j from 1 to last: keys that the first tokens see which see cap at most.
+-- Sum of least(cap, j) for j from 1 to last: keys seen by the first tokens if each sees at most
+-- cap.
 CREATE MACRO _capped_keys(last, cap) AS
     least(last, cap) * (least(last, cap) + 1) // 2 + greatest(last - cap, 0) * cap;
 
@@ -8,9 +9,9 @@ CREATE MACRO _capped_floors(last, ratio, top) AS
     + greatest(last - ratio * top, 0) * top;
 
 -- Pairs of query and key of one request, each query with the keys up to itself: new tokens after
--- cached ones. A window keeps the latest keys; an indexer the best top of them; V4 adds to its
--- window one key for every ratio tokens, all of these or the best top. An encoder's queries see all
--- keys, or half a window on either side of their own.
+-- cached ones. A window keeps the latest keys; an indexer the top best of them; V4 adds to its
+-- window one key per ratio tokens, all of these or the top best. An encoder's queries see all keys,
+-- or half a window on either side of their own.
 CREATE MACRO _request_pairs(kind, new_tokens, cached, sees, ratio, top) AS CASE kind
     WHEN 'window'
         THEN _capped_keys(cached + new_tokens, sees) - _capped_keys(cached, sees)
@@ -31,7 +32,7 @@ CREATE MACRO _request_pairs(kind, new_tokens, cached, sees, ratio, top) AS CASE 
     ELSE new_tokens * cached + new_tokens * (new_tokens + 1) // 2
 END;
 
--- Pairs of query and key of all requests: groups of equal ones, or where these are NULL a batch.
+-- Pairs of query and key of all requests: groups of equal ones, or a batch if these are NULL.
 CREATE MACRO _pairs(kind, batch, new_tokens, cached, requests, sees, ratio, top) AS
     CASE
         WHEN requests IS NULL

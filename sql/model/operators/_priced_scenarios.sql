@@ -1,6 +1,6 @@
--- One row per scenario that can be answered, with what it leaves unsaid filled in. The bytes of its
--- types are looked up in one row: a join for each type would multiply how many rows DuckDB expects,
--- until that is no number.
+-- One row per scenario that can be answered, with defaults for what it does not give. The bytes of
+-- its types are looked up in one row: with a join per type, DuckDB's estimate of the number of rows
+-- multiplies until it is not a number.
 CREATE VIEW _questions AS
 WITH typed AS (
     SELECT
@@ -13,7 +13,7 @@ WITH typed AS (
         coalesce(s.weight_dtype, m.unquantized_dtype, 'bf16') AS plain_dtype,
         coalesce(s.activation_dtype, 'bf16') AS activations,
         CASE WHEN s.weight_dtype IS NULL THEN m.gemm_dtype END AS published_gemm_dtype,
-        -- Other types than published are taken without scales.
+        -- Types other than the published ones have no scales.
         CASE WHEN s.weight_dtype IS NULL THEN m.weight_scale_bytes ELSE 0 END AS scale_bytes
     FROM _scenario_rows AS s
     JOIN architectures AS m ON m.model = s.model AND m.fault IS NULL
@@ -53,8 +53,8 @@ SELECT
     recompute, hardware, execution,
     linear_dtype AS weight_dtype, expert_dtype, plain_dtype, activations AS activation_dtype,
     coalesce(kv_dtype, activations) AS kv_dtype,
-    -- Activations are made FP8 on the way to weights that are. Other narrow weights are widened to
-    -- the activations, and narrow activations to the weights.
+    -- Activations are converted to FP8 for weights in FP8. Other narrow weights are widened to the
+    -- activations' type, and narrow activations to the weights'.
     CASE
         WHEN gemm_dtype IS NOT NULL THEN gemm_dtype
         WHEN published_gemm_dtype IS NOT NULL THEN published_gemm_dtype
@@ -89,7 +89,7 @@ CROSS JOIN (
 -- batch             BIGINT    sequences of a replica
 -- seq_len           BIGINT    new tokens of each
 -- kv_len            BIGINT    cached tokens of each
--- requests          STRUCT[]  groups of equal requests, instead of these where not NULL
+-- requests          STRUCT[]  groups of equal requests; if not NULL, they replace these three
 -- tokens            BIGINT    new tokens of a replica
 -- cached_tokens     BIGINT    cached tokens of a replica
 -- request_count     BIGINT    sequences of a replica
@@ -104,8 +104,8 @@ CROSS JOIN (
 -- head_tp           BIGINT    ranks that share the output head
 -- expert_tp         BIGINT    ranks that share an expert
 -- group_ranks       BIGINT    ranks with tokens of their own that meet in an expert-parallel group
--- visited_experts   DOUBLE    experts of a rank that some token visits: balanced, each visits top_k
---                             different ones of all
+-- visited_experts   DOUBLE    experts of a rank that some token visits: in balance, each visits
+--                             top_k different ones of all
 -- mtp_layers        BIGINT    layers of multi-token prediction that run
 -- expert_imbalance  DOUBLE    busiest rank over the mean
 -- microbatches      BIGINT    microbatches of a training step
@@ -179,13 +179,13 @@ SELECT
     bytes_of[q.expert_dtype] + coalesce(scale_bytes, 0) AS expert_size,
     bytes_of[q.plain_dtype] AS plain_size, bytes_of[q.head_dtype] AS head_size,
     bytes_of[q.activation_dtype] AS activation_size, bytes_of[q.kv_dtype] AS kv_size,
-    -- Tokens go to experts in the type of the products.
+    -- Tokens are sent to experts in the type of the products.
     bytes_of[
         CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN q.activation_dtype
             ELSE q.gemm_dtype
         END
     ] AS dispatch_size,
-    -- A chip without the type computes in that of the activations.
+    -- A chip without the type computes in the activations' type.
     CASE WHEN h.hardware IS NOT NULL AND gemm_peak.peak_tflops IS NULL THEN activation_dtype
         ELSE gemm_dtype
     END AS gemm_dtype,
@@ -202,8 +202,8 @@ SELECT
     CASE WHEN t.is_mesh THEN t.domain_size - 1 END AS peer_links,
     coalesce(t.link_latency_us, 0) AS link_us, coalesce(t.latency_us, 0) AS scaleout_us,
     CASE
-        -- A copy to each domain that has one of the token's groups of experts, and not to each
-        -- expert: a group lies in one domain, or in as many as there are more domains than groups.
+        -- One copy per domain with one of the token's groups of experts, not one per expert: a
+        -- group is in one domain, or in several if there are more domains than groups.
         WHEN expert_groups > 1 AND top_groups >= 1
             THEN least(
                 1, top_groups * greatest(ceil(ep / t.domain_size) / expert_groups, 1) / top_k

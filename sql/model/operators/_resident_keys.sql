@@ -1,5 +1,5 @@
--- Keys that the KV cache holds of one request with so many tokens: a window keeps the latest, V4
--- beside them one for every ratio tokens; of V4's indexer these alone.
+-- Keys that the KV cache holds for one request of the given number of tokens: a window keeps the
+-- latest; V4 also keeps one per ratio tokens, V4's indexer only these.
 CREATE MACRO _request_resident_keys(kind, total, sees, ratio) AS CASE kind
     WHEN 'window' THEN least(total, sees)
     WHEN 'v4_window' THEN least(total, sees)
@@ -9,8 +9,8 @@ CREATE MACRO _request_resident_keys(kind, total, sees, ratio) AS CASE kind
     ELSE total
 END;
 
--- Keys that the KV cache holds of all requests after the pass: groups of equal ones, or a batch
--- where there are none.
+-- Keys that the KV cache holds for all requests after the pass: groups of equal ones, or a batch if
+-- these are NULL.
 CREATE MACRO _resident_keys(kind, batch, new_tokens, cached, requests, sees, ratio) AS
     CASE
         WHEN requests IS NULL

@@ -1,5 +1,5 @@
--- One row per scenario given whose formulas are the physical ones, numbered. In schema of_passes
--- the passes of traces are in its place: _pass_scenarios has the same columns.
+-- One row per given scenario whose formulas are the physical ones, numbered. In schema of_passes it
+-- is replaced by the passes of traces: _pass_scenarios has the same columns.
 --
 -- scenario_no       BIGINT    number of the row
 -- scenario          VARCHAR   name

@@ -1,5 +1,5 @@
 -- One row per model (with its dimensions scaled), part of a layer and operator: what one row of its
--- work costs. What depends on the work itself is added by the relation operators.
+-- work costs. The relation operators adds what depends on the work itself.
 --
 -- variant          UBIGINT  the model with its dimensions scaled
 -- part             VARCHAR  kind of attention or of MLP, layer for what every one has, ends for
@@ -34,12 +34,13 @@
 -- row_vector_flop  DOUBLE   FLOP of a row outside them
 -- row_reads        BIGINT   elements that a row reads
 -- row_writes       BIGINT   elements that a row writes
--- fused_writes     BIGINT   the same where kernels are fused
+-- fused_writes     BIGINT   the same if kernels are fused
 -- saves            DOUBLE   share of what it reads that training keeps
--- fused            BOOLEAN  both vanish where kernels are fused
+-- fused            BOOLEAN  both vanish if kernels are fused
 -- weights          VARCHAR  class of weights
--- plain_share      DOUBLE   part of the layers whose weights are not quantised where others' are
--- weight_elements  BIGINT   weights, of one expert where they are experts'
+-- plain_share      DOUBLE   share of the layers whose weights are not quantised although others'
+--                           are
+-- weight_elements  BIGINT   weights; those of one expert for experts
 -- kv_elements      BIGINT   elements of the KV cache for each of kv_rows
 -- kv_rows          VARCHAR  looked_up, indexed, new or index_new
 -- net              VARCHAR  collective
@@ -63,7 +64,7 @@ placed AS (
         } AS kind
     FROM kinds
 ),
--- Kinds of layers share parts: the attention of one kind costs the same before any MLP.
+-- Kinds of layers share parts: the attention of one kind costs the same with any MLP.
 parts AS (
     SELECT
         model, attention_kind AS part, attention_kind, compress_ratio, sliding_window,
@@ -119,7 +120,7 @@ SELECT
     index_top_k, num_experts, top_k, num_kv_heads, is_encoder,
     CASE
         WHEN attention_kind IN ('gqa', 'window') THEN sizes['heads'] // num_kv_heads
-        -- Expanded, each head has keys of its own; a latent is one key for all heads.
+        -- In expanded form each head has keys of its own; a latent is one key for all heads.
         WHEN form = 'expanded' THEN 1
         ELSE sizes['heads']
     END AS heads_per_key,

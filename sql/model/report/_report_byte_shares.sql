@@ -1,5 +1,5 @@
--- One row per phase and profile at the anchor of a model report: what its bytes in memory are, and
--- what that calls for.
+-- One row per phase and profile at the anchor of a model report: the shares of its bytes in memory,
+-- and advice on them.
 --
 -- phase            VARCHAR  training, prefill or decode
 -- execution        VARCHAR  profile of execution_profiles
@@ -7,7 +7,7 @@
 -- activations_pct  DOUBLE   share of activations, a fraction
 -- kv_pct           DOUBLE   share of the KV cache, a fraction
 -- temporary_pct    DOUBLE   share of scores, a fraction
--- advice           VARCHAR  what the shares call for, in words
+-- advice           VARCHAR  advice on the shares, in words
 -- phase_place      INTEGER  place of the phase
 -- profile_place    INTEGER  place of the profile in the report
 CREATE VIEW _report_byte_shares AS

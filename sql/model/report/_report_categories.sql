@@ -3,8 +3,8 @@
 -- phase            VARCHAR  training, prefill or decode
 -- execution        VARCHAR  profile of execution_profiles
 -- category         VARCHAR  category of work
--- is_main          BOOLEAN  of the profile that figures are of
--- is_base          BOOLEAN  of the profile beside it
+-- is_main          BOOLEAN  it is of the main profile, which the figures show
+-- is_base          BOOLEAN  it is of the base profile, shown for comparison
 -- flop             DOUBLE   FLOP
 -- hbm_bytes        DOUBLE   bytes in memory
 -- net_bytes        DOUBLE   bytes sent to other chips

@@ -1,5 +1,5 @@
--- One row per phase and category of work at the anchor of a model report, both profiles beside each
--- other.
+-- One row per phase and category of work at the anchor of a model report, both profiles side by
+-- side.
 --
 -- phase                 VARCHAR  training, prefill or decode
 -- category              VARCHAR  category of work

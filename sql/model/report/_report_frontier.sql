@@ -1,5 +1,5 @@
--- One row per degree of expert parallelism and cache length of a model report: from which batch on
--- decode is bound by compute.
+-- One row per degree of expert parallelism and cache length of a model report: the batch from which
+-- decode is compute-bound.
 --
 -- ep                BIGINT   degree of expert parallelism
 -- kv_len            BIGINT   cached tokens of each
@@ -7,7 +7,7 @@
 -- knee              DOUBLE   FLOP per byte at which compute takes as long as memory
 -- net_intensity     DOUBLE   FLOP per byte of the network
 -- net_knee          DOUBLE   FLOP per byte at which compute takes as long as the network
--- min_batch         BIGINT   least batch bound by compute; NULL if none that was tried
+-- min_batch         BIGINT   smallest batch that is compute-bound; NULL if no tried batch is
 -- limiter           VARCHAR  what limits smaller batches
 -- frontier_fits     BOOLEAN  whether that batch fits the memory
 CREATE VIEW _report_frontier AS

@@ -1,4 +1,4 @@
--- One row per phase and knob of a model report: what turning it to either side is worth.
+-- One row per phase and knob of a model report: the effect of turning it to either side.
 --
 -- title         VARCHAR  the knob, in words
 -- phase         VARCHAR  training, prefill or decode

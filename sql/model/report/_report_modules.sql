@@ -17,8 +17,8 @@
 -- time_ms           DOUBLE   the largest of the three, ms
 -- serial_ms         DOUBLE   one operator after the other, ms
 -- bound             VARCHAR  compute, memory or network
--- is_main           BOOLEAN  of the profile that figures are of
--- is_base           BOOLEAN  of the profile beside it
+-- is_main           BOOLEAN  it is of the main profile, which the figures show
+-- is_base           BOOLEAN  it is of the base profile, shown for comparison
 CREATE VIEW _report_modules AS
 SELECT
     m.phase, m.execution, m.module, m.category, m.flop, m.weight_bytes, m.activation_bytes,

@@ -38,8 +38,8 @@
 -- total_bytes        DOUBLE   bytes held
 -- budget_bytes       DOUBLE   bytes that a chip has for them
 -- tokens_per_chip_s  DOUBLE   new tokens per second and chip
--- is_main            BOOLEAN  of the profile that figures are of
--- is_base            BOOLEAN  of the profile beside it
+-- is_main            BOOLEAN  it is of the main profile, which the figures show
+-- is_base            BOOLEAN  it is of the base profile, shown for comparison
 -- phase_place        INTEGER  place of the phase
 -- profile_place      INTEGER  place of the profile in the report
 -- chip_place         INTEGER  place of the chip in the report

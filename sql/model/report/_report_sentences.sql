@@ -1,4 +1,4 @@
--- One row per sentence of a model report, as its Markdown has it: empty until one is written.
+-- One row per sentence of a model report, as in its Markdown: empty until one is written.
 --
 -- rule  VARCHAR  rule of report_rules
 -- text  VARCHAR  the sentence; facts of report_facts in braces

@@ -1,4 +1,4 @@
--- One row per workload of a model report's anchor and sweeps, both profiles beside each other.
+-- One row per workload of a model report's anchor and sweeps, both profiles side by side.
 --
 -- study              VARCHAR  study of the report
 -- phase              VARCHAR  training, prefill or decode

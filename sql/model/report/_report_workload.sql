@@ -1,11 +1,11 @@
--- One row: what the model report that was asked last is about; empty until then.
+-- One row: what the model report that was requested last is about; empty until then.
 --
 -- model              VARCHAR    model
 -- formulas           VARCHAR    formulas of its scenarios
 -- chips              VARCHAR[]  chips; the report is on the first
 -- executions         VARCHAR[]  execution profiles; the report is on the last
--- main               VARCHAR    the profile that figures are of
--- base               VARCHAR    the profile that stands beside it
+-- main               VARCHAR    main profile, which the figures show
+-- base               VARCHAR    base profile, shown for comparison
 -- batch              BIGINT     sequences of a replica
 -- seq_len            BIGINT     new tokens of a sequence in prefill and training
 -- kv_len             BIGINT     cached tokens of a sequence in decode
@@ -17,8 +17,8 @@
 -- activation_dtype   VARCHAR    type of activations; NULL: open
 -- kv_dtype           VARCHAR    type of the KV cache; NULL: as activations
 -- batches            BIGINT[]   batches of the sweep of decode
--- frontier_batches   BIGINT[]   batches tried for the least one that is bound by compute
--- open_type          VARCHAR    type of weights and activations that are left open; NULL: weights
+-- frontier_batches   BIGINT[]   batches tried for the smallest one that is compute-bound
+-- open_type          VARCHAR    type of weights and activations that are not given; NULL: weights
 --                               as published, activations in BF16
 -- tp_shares_experts  BOOLEAN    ranks of tensor parallelism share experts, too
 CREATE TABLE _report_workload (

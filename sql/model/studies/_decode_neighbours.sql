@@ -19,7 +19,7 @@
 -- knee               DOUBLE   peak over memory bandwidth, FLOP/byte
 -- flop               DOUBLE   FLOP of the pass
 -- hbm_bytes          DOUBLE   bytes in memory
--- kv_bytes           DOUBLE   those of them of the KV cache
+-- kv_bytes           DOUBLE   part of these in the KV cache
 -- net_bytes          DOUBLE   bytes sent to other chips
 -- intensity          DOUBLE   FLOP per byte in memory
 -- compute_ms         DOUBLE   time of compute
@@ -41,7 +41,7 @@ WITH swept AS (
         p.study, p.formulas, p.execution, p.model, p.hardware, p.kv_len, p.tp, p.ep, p.pp,
         s.kv_dtype, s.top_k, s.hidden_scale, s.kv_rank_scale, e.settings,
         p.batch, p.bound,
-        -- Peak and bandwidth as the times were computed with them.
+        -- Peak and bandwidth as used to compute the times.
         1e9 * p.tflops / nullif(p.mfu * p.hbm_bytes / p.hbm_ms, 0) AS knee,
         p.flop, p.hbm_bytes, p.kv_bytes, p.net_bytes, p.intensity, p.compute_ms, p.hbm_ms, p.net_ms,
         p.compute_ms - greatest(p.hbm_ms, p.net_ms) AS ahead_ms,

@@ -1,4 +1,4 @@
--- One row per scenario and setting of it that studies vary: its value, beside the scenario's time.
+-- One row per scenario and setting of it that studies vary: its value, with the scenario's time.
 --
 -- scenario   VARCHAR  scenario
 -- study      VARCHAR  sweep that it is a point of

@@ -1,5 +1,5 @@
--- One row per scenario with timed kernels: the layer that they are of, as given, and where its time
--- went.
+-- One row per scenario with timed kernels: the layer that they belong to, as given, and where its
+-- time went.
 -- request                VARCHAR  scenario
 -- layer_kind             VARCHAR  kind of layer
 -- layer_id               BIGINT   the layer itself, or the first that fits

@@ -1,8 +1,7 @@
--- One row per scenario with given times and type that its products compute in: how much work that
--- is.
+-- One row per scenario with given times and type that its products compute in: the amount of work.
 -- request      VARCHAR  scenario
 -- dtype        VARCHAR  type of the products
--- peak_tflops  DOUBLE   the chip's peak in it; NULL if it is not known
+-- peak_tflops  DOUBLE   the chip's peak in it; NULL if unknown
 -- flop_rank    DOUBLE   their FLOP on one rank, in all layers of a pipeline stage
 CREATE VIEW _timed_types AS
 SELECT request, dtype, peak_tflops, sum(layers * flop_rank / stages) AS flop_rank

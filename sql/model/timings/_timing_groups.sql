@@ -1,5 +1,5 @@
--- One row per operator that has measured time: the group of operators that its kernels make
--- together, directly or by way of others.
+-- One row per operator that has measured time: the group of operators that share its kernels,
+-- directly or through others.
 --
 -- stored: in memory
 --

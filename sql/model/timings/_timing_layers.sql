@@ -1,4 +1,4 @@
--- One row per scenario with measured times: the kind of layer that they are of.
+-- One row per scenario with measured times: the kind of layer that they belong to.
 -- request     VARCHAR  scenario
 -- layer_kind  VARCHAR  kind of layer
 -- layer_id    BIGINT   the layer itself, or the first that fits
@@ -17,7 +17,7 @@ WITH kinds AS (
 fitted AS (
     SELECT
         timings.request, places.layer_kind, places.layer_id, kinds.layers, kinds, compresses,
-        -- Where none is merged, some profilers write -1.
+        -- If none is merged, some profilers write -1.
         coalesce(
             places.compress_ratio = CASE
                 WHEN timings.compress_ratio < 0 THEN 0 ELSE timings.compress_ratio

@@ -34,7 +34,7 @@ fused AS (
     QUALIFY count(*) OVER (PARTITION BY request, position, product) > 1
 ),
 possible AS (
-    -- What is run as part of a fused product is not run by itself.
+    -- What runs as part of a fused product does not run by itself.
     SELECT shaped.request, position, shaped.product, shaped.op_seq, shaped.n, shaped.k
     FROM shaped
     LEFT JOIN fused
@@ -48,7 +48,7 @@ certain AS (
     GROUP BY request, position
     HAVING count(DISTINCT product) = 1
 ),
--- As many kernels as products of a shape are these in the layer's order.
+-- If a shape has as many kernels as products, they are matched in the layer's order.
 numbered AS (
     SELECT
         request, n, k, position, product,

@@ -1,5 +1,5 @@
--- One row per matrix product of a measured layer and operator in it: products that engines make of
--- several operators are there, too.
+-- One row per matrix product of a measured layer and operator in it, including products that
+-- engines fuse from several operators.
 -- request  VARCHAR  scenario
 -- product  VARCHAR  operator, or the product made of several
 -- n        BIGINT   columns of its result on one rank

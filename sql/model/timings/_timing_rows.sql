@@ -1,13 +1,13 @@
--- One row per kernel that somebody timed, or where only sums are given per category, with what its
--- name, its types and its shapes show.
+-- One row per timed kernel, or per category if only sums are given, with what its name, its types
+-- and its shapes show.
 --
 -- stored: in memory
 --
 -- request       VARCHAR  scenario
 -- position      BIGINT   order in which they were given
--- category      VARCHAR  kernel category as given; where that is other or missing, by the name
+-- category      VARCHAR  kernel category as given; if other or missing, by the name
 -- name          VARCHAR  name of the kernel
--- short_name    VARCHAR  the same as people like to read it
+-- short_name    VARCHAR  the same, shortened for reading
 -- half          VARCHAR  part of the layer
 -- shape         VARCHAR  shapes of its inputs, as given
 -- dur_us        DOUBLE   duration, µs

@@ -1,9 +1,9 @@
 -- One row per kernel that does the work of a framework operator whose shapes give the floating-
 -- point operations, see operator_works.
 --
--- Each call counts once, see counted_operators. Of an operator's kernels those of a category that
--- does such work do it (operator_categories); where none is of that kind, all that compute. Several
--- share it by their durations.
+-- Each call counts once, see counted_operators. Its work is done by the operator's kernels whose
+-- category does such work (operator_categories) or, if none is of that kind, by all that compute.
+-- Several kernels share it in proportion to their durations.
 CREATE VIEW _operator_flops AS
 WITH counted AS (
     SELECT o.trace_id, o.op_id, o.family, w.flop
@@ -44,8 +44,8 @@ SELECT
     ) AS flop
 FROM shares;
 
--- One row per device operation with all that sums over operations need. An operation that runs
--- beside the others (role async) is no part of a device's own time.
+-- One row per device operation with everything that sums over operations need. An operation that
+-- runs beside the others (role async) is not part of a device's own time.
 --
 -- stored: per trace
 --
@@ -63,7 +63,7 @@ FROM shares;
 --                          union of the line's intervals
 -- parent_id       BIGINT   event_id of the operation around it, NULL for the outermost
 -- nest_depth      BIGINT   operations around it
--- is_overlapping  BOOLEAN  another starts within it and ends after it, or it does so to another
+-- is_overlapping  BOOLEAN  another starts within it and ends after it, or vice versa
 -- name            VARCHAR  name
 -- canonical_name  VARCHAR  name shared by all instances
 -- class           VARCHAR  compute, communication, copy, dma (transfers beside the compute units)
@@ -73,24 +73,23 @@ FROM shares;
 -- program         VARCHAR  compiled program it is part of, NULL if there are none
 -- execution_id    BIGINT   run of that program
 -- hlo_category    VARCHAR  category that XLA gives it
--- path            VARCHAR  scopes it belongs to, joined by =>, the outermost first: its own, or
---                          those that the same operation of the same program most often has; NULL
---                          where unknown
--- display_path    VARCHAR  the same with more transformations taken off
+-- path            VARCHAR  scopes it belongs to, joined by =>, the outermost first: its own, or the
+--                          most frequent ones of the same operation in its program; NULL if unknown
+-- display_path    VARCHAR  path with more transformations stripped
 -- phase           VARCHAR  forward, backward or recompute; NULL if unknown
 -- shape           VARCHAR  dimensions of its results, | between; not of XLA: shapes of the
 --                          operator's inputs, JSON
--- dtype           VARCHAR  types of the same
+-- dtype           VARCHAR  their types
 -- operand_shape   VARCHAR  dimensions of its operands (XLA), | between
 -- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation, as in the layers of a model
--- xla_model_flop  BIGINT   operations as XLA counts them, NULL if unknown; its 0 for a custom
---                          call or a matrix product is unknown
--- flop            BIGINT   these, else those that the shapes of a matrix product, a convolution or
---                          an attention give; NULL if neither does
--- flop_source     VARCHAR  where they are from: model_flops, shapes or none
+-- xla_model_flop  BIGINT   operations as XLA counts them, NULL if unknown; a 0 for a custom call or
+--                          a matrix product counts as unknown
+-- flop            BIGINT   xla_model_flop, else the operations by the shapes of a matrix product, a
+--                          convolution or an attention; NULL if both are unknown
+-- flop_source     VARCHAR  their source: model_flops, shapes or none
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them
--- raw_bytes       BIGINT   the same without its corrections
+-- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _device_ops AS
 WITH texts AS (
@@ -110,7 +109,7 @@ run_ops AS (
     WHERE ops.end_ns <= runs.end_ns + 1
 ),
 usual AS (
-    -- The scopes that an operation has most often; of several, the first by spelling.
+    -- The most frequent scopes of an operation; on a tie, the first in alphabetical order.
     SELECT
         trace_id, program, name,
         arg_min(
@@ -137,7 +136,7 @@ usual AS (
 captured AS (
     SELECT
         trace_id, kernel_id,
-        -- A module's name is that of its class.
+        -- A module is named after its class.
         replace(replace(module_path, 'nn.Module: ', ''), '/', '=>') AS path
     FROM captured_kernels
     WHERE module_path IS NOT NULL

@@ -1,10 +1,11 @@
--- One row per kernel whose launch, or place on the device, lies in scopes: the path of their names.
+-- One row per kernel whose launch, or whose place on the device, is inside scopes: the path of
+-- their names.
 --
 -- trace_id   VARCHAR  trace
 -- kernel_id  BIGINT   event_id of the kernel
 -- path       VARCHAR  scopes, joined by =>, the outermost first; NULL if only the phase is known
--- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward, and
---                     outside of modules and of what is differentiated
+-- phase      VARCHAR  forward, backward or recompute; NULL in a trace without a backward pass, and
+--                     outside modules and differentiated operators
 CREATE VIEW _kernel_scopes AS
 SELECT k.trace_id, k.kernel_id, s.path, s.phase
 FROM kernels AS k

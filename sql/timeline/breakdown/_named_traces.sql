@@ -1,4 +1,4 @@
--- One row per trace of a name or an id.
+-- One row per trace with the given name or id.
 --
 -- `FROM _named_traces(trace)`.
 --

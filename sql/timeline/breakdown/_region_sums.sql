@@ -1,6 +1,6 @@
 -- One row per device, region and phase: sums, span and union of the operations in the region and in
 -- regions inside it, and the time of its calls on the host. Sums may exceed 64 bits; as DOUBLE they
--- are whole nanoseconds up to 104 days.
+-- are exact to the nanosecond up to 104 days.
 --
 -- stored: per trace
 --
@@ -10,14 +10,14 @@
 -- path          VARCHAR  scopes, joined by =>; (unattributed) and the operation's name where
 --                        unknown
 -- depth         BIGINT   scopes in the path
--- phase         VARCHAR  forward, backward or recompute, NULL if not known
+-- phase         VARCHAR  forward, backward or recompute, NULL if unknown
 -- display_path  VARCHAR  path to show
 -- calls         BIGINT   operations
 -- self_ns       DOUBLE   sum of their own times, ns
--- own_ns        DOUBLE   of that, of operations of the region itself, ns
+-- own_ns        DOUBLE   part of self_ns in operations of the region itself, ns
 -- start_ns      BIGINT   start of the first operation, ns
 -- end_ns        BIGINT   end of the last, ns
--- busy_ns       DOUBLE   union of these operations, those that only wait left out, ns
+-- busy_ns       DOUBLE   union of these operations, except those that only wait, ns
 -- host_ns       DOUBLE   union of the calls of its scopes on the host, see regions; NULL if the
 --                        host shows none, ns
 CREATE VIEW _region_sums AS
@@ -30,13 +30,13 @@ WITH ops AS (
     WHERE role = 'op'
 ),
 scopes AS (
-    -- A call is one, whichever of its operations are differentiated.
+    -- A call counts once, whether or not its operations are differentiated.
     SELECT trace_id, pid, path, start_ns, end_ns, nullif(phase, 'forward') AS phase, covered
     FROM _scope_paths
     WHERE kind IN ('module', 'annotation', 'backward') AND path IS NOT NULL
 ),
 prefixes AS MATERIALIZED (
-    -- Every path with each of its beginnings; numbers are quicker to sort than names.
+    -- Every path with each of its prefixes; numbers sort faster than names.
     SELECT path, depth, prefix, dense_rank() OVER (ORDER BY prefix) AS region_id
     FROM (
         SELECT path, depth, array_to_string(string_split(path, '=>')[:depth], '=>') AS prefix
@@ -47,7 +47,7 @@ prefixes AS MATERIALIZED (
     )
 ),
 lanes AS MATERIALIZED (
-    -- One number for a region of a device and phase: windows sort by few bytes, and carry few.
+    -- One number per region, device and phase: windows sort and carry fewer bytes.
     SELECT
         kinds.trace_id, kinds.rank, kinds.device, kinds.phase, kinds.path, prefixes.region_id,
         kinds.path = prefixes.prefix AS is_own,
@@ -96,7 +96,7 @@ shown AS (
     GROUP BY trace_id, region_id
 ),
 called AS (
-    -- What lies in a scope of the same region adds nothing to the union.
+    -- A scope adds nothing to the regions that it shares with the scope around it.
     SELECT
         trace_id, pid, phase, region_id, start_ns, end_ns,
         max(end_ns) OVER (

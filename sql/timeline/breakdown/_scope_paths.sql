@@ -1,8 +1,7 @@
--- One row per named stretch of a thread that its kernels can be attributed to: calls of modules,
--- annotations of the user, runs of backward functions, and of the operators that are
--- differentiated.
+-- One row per named interval of a thread to which its kernels can be attributed: calls of modules,
+-- user annotations, and runs of backward functions and of differentiated operators.
 --
--- Annotations that stand for a step are left out: each has a name of its own and all work in it.
+-- Annotations that mark a step are left out: each has its own name, and all work is inside them.
 --
 -- stored: meanwhile
 CREATE VIEW _scopes AS
@@ -37,32 +36,32 @@ SELECT
 FROM autograd_calls;
 
 -- One row per scope, and per launch and device operation inside a scope: the path of the names
--- around it, its own included.
+-- around it, including its own.
 --
--- A scope's depth is the number of scopes that run on its thread when it starts; what encloses it
--- is the latest to have started one level up. A launch belongs to the scopes that run when it is
+-- A scope's depth is the number of scopes running on its thread when it starts; the scope around it
+-- is the latest to have started one level up. A launch belongs to the scopes running when it is
 -- made, an operation without a launch to those of its stream. What a backward function launches
--- belongs to the scopes of the operator whose gradient the function computes; unless a module, or
--- such an operator, runs inside the function: that is recomputed. What either launches outside of
--- a backward function is forward.
+-- belongs to the scopes of the operator whose gradient the function computes, unless a module or a
+-- differentiated operator runs inside the function: then it is recomputed. What either of them
+-- launches outside a backward function is forward.
 --
 -- stored: per trace
 --
 -- trace_id  VARCHAR  trace
 -- id        BIGINT   event_id of the scope, the launch or the operation
--- kind      VARCHAR  module, annotation, backward, forward or device, as _scopes has them; point of
---                    what is no scope
+-- kind      VARCHAR  module, annotation, backward, forward or device, as in _scopes; point if it is
+--                    not a scope
 -- pid       VARCHAR  process
 -- path      VARCHAR  scopes, joined by =>, the outermost first; NULL if only the phase is known
--- phase     VARCHAR  forward, backward or recompute; NULL in a trace without a backward, and
---                    outside of modules and of what is differentiated
+-- phase     VARCHAR  forward, backward or recompute; NULL in a trace without a backward pass, and
+--                    outside modules and differentiated operators
 -- start_ns  BIGINT   start of a scope, ns
 -- end_ns    BIGINT   end of a scope, ns
--- covered   BIGINT   scopes of the path that a scope around it has too, in the same phase and for
---                    all of its time; 0 where none does
+-- covered   BIGINT   scopes of the path that the scope around it shares, in the same phase and for
+--                    all of its time; 0 if none
 CREATE VIEW _scope_paths AS
 WITH RECURSIVE named AS MATERIALIZED (
-    -- A thread's number is quicker to sort than its names.
+    -- A hash of the thread sorts faster than its names.
     SELECT
         trace_id, pid, hash(trace_id, pid, tid) AS thread_id, scope_id, kind, scope, start_ns,
         end_ns
@@ -85,7 +84,7 @@ points AS (
     SEMI JOIN scoped_traces USING (trace_id)
 ),
 edges AS (
-    -- At one moment what ends goes first, then what starts, the longest first, then the points.
+    -- At the same moment ends come first, then starts, the longest first, then points.
     SELECT
         trace_id, thread_id, scope_id AS id, end_ns AS at_ns, -1 AS step, 0 AS turn, 0 AS until_ns
     FROM named
@@ -110,7 +109,7 @@ starts AS (
     WHERE turn = 1
 ),
 around AS (
-    -- Of scopes and of points, the scope around them.
+    -- The scope around each scope and each point.
     SELECT s.trace_id, s.turn, s.id, s.depth, starts.scope_id AS outer_id
     FROM (SELECT * FROM swept WHERE turn > 0) AS s
     ASOF LEFT JOIN starts
@@ -125,8 +124,8 @@ placed AS (
     WHERE a.turn = 1
 ),
 paths (trace_id, scope_id, function_id, path, outer_path, in_forward) AS (
-    -- Inside a backward function a path begins anew; the one around it is the last resort. Forward
-    -- operators are no part of a path.
+    -- Inside a backward function a path starts anew; the path around it is a fallback. Forward
+    -- operators are not part of a path.
     SELECT
         trace_id, scope_id, CASE WHEN kind = 'backward' THEN scope_id END,
         CASE WHEN kind NOT IN ('backward', 'forward') THEN scope END, CAST(NULL AS VARCHAR),

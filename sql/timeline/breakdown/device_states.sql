@@ -58,7 +58,8 @@ nestable AS (
     WHERE end_ns > start_ns
 ),
 crossings AS (
-    -- Where the first operation that starts within this one and ends after it replaces it for good.
+    -- The start of the first operation that starts within this one and ends after it: it takes over
+    -- for good.
     SELECT o.trace_id, o.kernel_id, min(other.start_ns) AS cut_ns
     FROM nestable AS o
     JOIN nestable AS other

@@ -41,7 +41,7 @@ slices AS (
     )
 ),
 states AS (
-    -- Eight ways in which the kinds run together.
+    -- The eight combinations of kinds that run together.
     SELECT
         trace_id, rank, device, computes, communicates, moves, sum(slice_ns) AS state_ns,
         list_filter(

@@ -1,6 +1,6 @@
--- One row per device operation of a collective with the call it belongs to: a call that the
--- compiler split begins with its first half and ends with its second, and what a line of its own
--- shows of its flight belongs to it as well.
+-- One row per device operation of a collective with the call it belongs to. A call that the
+-- compiler split begins with its start half and ends with its done half; rows of it in flight on a
+-- line of their own belong to it as well.
 --
 -- trace_id   VARCHAR  trace
 -- device     INTEGER  device
@@ -10,8 +10,8 @@ CREATE VIEW _collective_halves AS
 WITH split AS (
     SELECT
         trace_id, device, kernel_id, role, start_ns, execution_id, start_name,
-        -- An instruction is started again only when it has ended: its starts count its calls. Where
-        -- the first halves are not shown, its flights do.
+        -- An instruction starts again only after it has ended, so its starts count its calls. If
+        -- the start halves are not shown, its rows in flight count them.
         role = 'op' AND half = 'start'
         OR role = 'async' AND NOT bool_or(role = 'op' AND half = 'start') OVER (
             PARTITION BY trace_id, device, execution_id, start_name

@@ -1,21 +1,21 @@
--- One row per collective with the call that it is one rank's part of.
+-- One row per collective with the call across ranks that it is a part of.
 --
--- Ranks of one run call the collectives of a group in one order. The framework's own number
--- identifies the call. Those of a compiled program are the same where they are the same instruction
--- in the same run of it, the runs counted, as long as the devices show equally many. All others are
--- counted, and only devices that show the same kinds and sizes in the same order from end to end
--- are put together. Traces are of one run when they were given the same run; the devices of a trace
--- always are.
+-- Ranks of one run call the collectives of a group in the same order. A number given by the
+-- framework identifies the call. Collectives of a compiled program are one call if they are the
+-- same instruction in the same run of the program; runs are numbered by counting, if the devices
+-- show equally many. All others are counted, and only devices with the same sequence of kinds and
+-- sizes from end to end are matched. Traces belong to one run if they were given the same run; the
+-- devices of one trace always do.
 --
--- A rank takes part in a call once. Where several of its captures have the same call, each was made
--- while another part of the run was: the first of a rank belongs with the first of the others, as
--- long as the ranks have equally many. Captures of one rank that overlap in time are of several
--- jobs, or of several profilers: what both have is matched with no other trace.
+-- A rank takes part in a call once. If several of its captures contain the same call, each captured
+-- a different part of the run: the first of a rank is matched with the first of the others, and so
+-- on, if the ranks have equally many. Captures of one rank that overlap in time are from several
+-- jobs or several profilers: calls that both contain are not matched with other traces.
 --
 -- trace_id       VARCHAR  trace
 -- device         INTEGER  device
 -- collective_id  BIGINT   event_id of its first operation
--- run            VARCHAR  run, or the trace's id where none was given
+-- run            VARCHAR  run, or the trace's id if it has none
 -- ranks          VARCHAR  the group
 -- call           VARCHAR  the call, the same on all ranks
 -- matched_by     VARCHAR  sequence, instruction or order
@@ -52,14 +52,14 @@ marks AS (
         AND runs.device = collectives.device
         AND runs.program = collectives.program
         AND runs.execution_id = collectives.execution_id
-    -- A message between two ranks has a row on each, or on one; which, neither shows.
+    -- A message between two ranks has a row on each or on only one; the trace does not show which.
     WHERE kind <> 'send-recv'
 ),
 signatures AS (
     SELECT
         trace_id, device, ranks,
         md5(string_agg(
-            -- Ranks may exchange different amounts with each other, but not reduce them.
+            -- Ranks may exchange different amounts with each other, but reduce equal ones.
             concat_ws(' ', kind, CASE WHEN kind <> 'all-to-all' THEN bytes END), ','
             ORDER BY start_ns, collective_id
         )) AS signature

@@ -8,13 +8,13 @@ SELECT
 FROM _device_ops
 WHERE class = 'communication';
 
--- One row per device operation that is a collective, or the beginning or end of one, with what the
--- trace has of it.
+-- One row per device operation that is a collective, or the start or done half of one, with what
+-- the trace shows about it.
 --
--- PyTorch writes kind, sizes and group beside the kernel (the names of the arguments are those of
--- Kineto's output_json.cpp) or beside the operator record_param_comms; older versions leave an
--- annotation around the launch, which has kind and input. XLA has them in the instruction, NCCL in
--- its own ranges, HCCL in the arguments of its lines in the timeline.
+-- PyTorch writes kind, sizes and group into the arguments of the kernel (named as in Kineto's
+-- output_json.cpp) or of the operator record_param_comms; older versions leave an annotation around
+-- the launch, with kind and input. XLA has them in the instruction, NCCL in its own ranges, HCCL in
+-- the arguments of its lines in the timeline.
 --
 -- stored: per trace
 --
@@ -28,16 +28,16 @@ WHERE class = 'communication';
 -- name           VARCHAR    full name
 -- program        VARCHAR    program it is part of
 -- execution_id   BIGINT     run of that program
--- words          VARCHAR[]  words that may show its kind, the best first, in lower case
--- half           VARCHAR    start or done, where the compiler split it in two
--- start_name     VARCHAR    name of the half that starts it, where it was split
+-- words          VARCHAR[]  words that may show its kind, the most reliable first, in lower case
+-- half           VARCHAR    start or done, if the compiler split it in two
+-- start_name     VARCHAR    name of the half that starts it, if it was split
 -- process_group  VARCHAR    name of its group of ranks
 -- group_ranks    VARCHAR    the ranks of that group, as the trace lists them
 -- group_size     BIGINT     their number
 -- group_size_source  VARCHAR  where it is from: arguments, NCCL or instruction
--- sequence       BIGINT     number of the call within the group, as the framework counts
--- input_bytes    DOUBLE     what the rank gives, bytes
--- output_bytes   DOUBLE     what the rank gets, bytes
+-- sequence       BIGINT     number of the call within the group, as counted by the framework
+-- input_bytes    DOUBLE     input of the rank, bytes
+-- output_bytes   DOUBLE     output of the rank, bytes
 -- dtype          VARCHAR    type of the elements
 -- bytes_source   VARCHAR    where the bytes are from: arguments, annotation, NCCL or
 --                                 instruction
@@ -61,7 +61,8 @@ parts AS (
 written AS (
     SELECT trace_id, event_id AS kernel_id, args
     FROM events
-    -- Not of parts: DuckDB takes these for more than the events, and would hold all arguments.
+    -- Not joined with parts: DuckDB expects more of them than events, and would hold all arguments
+    -- in memory.
     SEMI JOIN _collective_ops AS ops
         ON ops.trace_id = events.trace_id AND ops.kernel_id = events.event_id
     WHERE lane = 'device'
@@ -104,7 +105,7 @@ given AS (
             recorded.args ->> '$."Process Group Name"') AS process_group,
         coalesce(written.args ->> '$."Process Group Ranks"',
             recorded.args ->> '$."Process Group Ranks"') AS group_ranks,
-        -- A group has a rank or more.
+        -- A group has at least one rank.
         nullif(greatest(TRY_CAST(
             coalesce(written.args ->> '$."Group size"', recorded.args ->> '$."Group size"')
             AS BIGINT), 0), 0) AS group_size,
@@ -121,7 +122,7 @@ given AS (
     LEFT JOIN recorded USING (trace_id, op_id)
 ),
 instructions AS (
-    -- The instruction of XLA: its halves, its groups, the arrays that come out of it.
+    -- The XLA instruction: its halves, its groups, its output arrays.
     SELECT
         parts.trace_id, parts.kernel_id,
         CASE
@@ -151,7 +152,7 @@ sized AS (
             TRY_CAST(regexp_extract(groups, '^\[\d+,(\d+)\]', 1) AS BIGINT),
             length(string_split(nullif(regexp_extract(groups, '^\{\{([\d,]+)\}', 1), ''), ','))
         ) AS group_size,
-        -- The first half of a gather or a permutation names what goes in beside what comes out.
+        -- The start half of a gather or a permutation lists its inputs beside its outputs.
         dtypes.bytes * CASE
             WHEN half = 'start' AND NOT contains(start_name, 'reduce') THEN list_max(elements)
             ELSE list_sum(elements)

@@ -1,15 +1,15 @@
--- One row per collective of an Ascend device whose size or group the profiler's timeline has: HCCL
--- counts what a rank gives, of a reduce-scatter what it gets. A collective that a table of kernels
--- lists as well is the table's row.
+-- One row per collective of an Ascend device whose size or group is in the profiler's timeline:
+-- HCCL counts the input of a rank, or for a reduce-scatter its output. A collective that a table of
+-- kernels lists as well is given as the table's row.
 --
 -- rows: of ascend traces
 --
 -- trace_id      VARCHAR  trace
 -- kernel_id     BIGINT   event_id of the operation
 -- dtype         VARCHAR  type of the elements
--- group_size    BIGINT   ranks in its group, which newer exporters write
--- input_bytes   DOUBLE   what the rank gives, bytes
--- output_bytes  DOUBLE   what the rank gets, bytes; NULL where that follows from the ranks
+-- group_size    BIGINT   ranks in its group; only newer exporters write it
+-- input_bytes   DOUBLE   input of the rank, bytes
+-- output_bytes  DOUBLE   output of the rank, bytes; NULL if it follows from the ranks
 CREATE VIEW _hccl_payloads AS
 WITH shown AS (
     SELECT

@@ -1,16 +1,16 @@
--- One row per device operation that a group of calls of NCCL launched alone, with what these calls
--- say: NCCL attaches sizes and communicators to its ranges.
+-- One row per device operation that is the only one launched by a group of NCCL calls, with the
+-- data of these calls: NCCL attaches sizes and communicators to its ranges.
 --
--- Calls between ncclGroupStart and ncclGroupEnd are one group, a call outside of any is one by
--- itself. Its operation is launched inside the last of its ranges. A group that launches several
--- operations does not show which call is whose.
+-- Calls between ncclGroupStart and ncclGroupEnd are one group; a call outside any is a group by
+-- itself. The group's operation is launched inside the last of its ranges. If a group launches
+-- several operations, it is unknown which call belongs to which.
 --
 -- trace_id       VARCHAR  trace
 -- kernel_id      BIGINT   event_id of the operation
 -- process_group  VARCHAR  communicator, NULL if the calls are of several
 -- group_size     BIGINT   ranks in it, NULL if its creation is not in the trace
--- input_bytes    DOUBLE   what the rank gives, bytes
--- output_bytes   DOUBLE   what the rank gets, bytes; NULL where that follows from the ranks
+-- input_bytes    DOUBLE   input of the rank, bytes
+-- output_bytes   DOUBLE   output of the rank, bytes; NULL if it follows from the ranks
 CREATE VIEW _nccl_payloads AS
 WITH ranges AS (
     SELECT
@@ -36,7 +36,7 @@ levels AS (
     )
 ),
 floored AS (
-    -- An end whose start lies before the trace lowers the floor.
+    -- An end whose start precedes the trace lowers the floor.
     SELECT *, least(0, min(level) OVER in_time) AS lowest
     FROM levels
     WINDOW in_time AS (

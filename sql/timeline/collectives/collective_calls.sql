@@ -8,7 +8,7 @@
 --
 -- key: run, call
 --
--- run                VARCHAR  run, or the trace's id where none was given
+-- run                VARCHAR  run, or the trace's id if it has none
 -- call               VARCHAR  the call, as in collective_ranks
 -- kind               VARCHAR  kind of collective
 -- matched_by         VARCHAR  how the devices' parts were matched: sequence, instruction or order

@@ -11,7 +11,7 @@
 --
 -- key: trace_id, collective_id
 --
--- run                VARCHAR  run, or the trace's id where none was given
+-- run                VARCHAR  run, or the trace's id if it has none
 -- call               VARCHAR  the call, as in collective_ranks
 -- trace_id           VARCHAR  trace
 -- rank               INTEGER  rank in the job, NULL if unknown

@@ -12,7 +12,7 @@
 --
 -- key: trace_id, collective_id
 --
--- run                VARCHAR  run, or the trace's id where none was given
+-- run                VARCHAR  run, or the trace's id if it has none
 -- call               VARCHAR  the call, the same on all devices
 -- trace_id           VARCHAR  trace
 -- rank               INTEGER  rank in the job, NULL if unknown
@@ -42,7 +42,7 @@ WITH RECURSIVE parts AS MATERIALIZED (
         matches.run, matches.ranks, matches.call, matches.trace_id, collectives.rank,
         matches.device, matches.collective_id, collectives.kind, matches.matched_by,
         matches.start_ns, matches.end_ns, formulas.ends_together,
-        -- Wider than any time less another of two others.
+        -- HUGEINT: a difference of two times may not fit in 64 bits.
         CAST(matches.end_ns AS HUGEINT) - first_value(matches.end_ns) OVER in_order
             AS difference_ns,
         first_value(matches.trace_id) OVER in_order AS first_trace,
@@ -83,7 +83,7 @@ members AS (
     FROM parts
     GROUP BY run, trace_id
 ),
--- Each is compared with the first that any way leads to, by the shortest one.
+-- Each trace is compared with the first one that any path leads to, by the shortest path.
 reached USING KEY (trace_id) AS (
     SELECT
         trace_id, place AS first_place, CAST(0 AS HUGEINT) AS offset_ns,

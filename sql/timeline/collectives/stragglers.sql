@@ -1,9 +1,9 @@
 -- One row per run and device that takes part in its collectives: how often the others waited for
 -- it.
 --
--- Calls whose clocks cannot be compared do not count. Who comes late to a call because an earlier
--- one kept it, of another group, caused nothing there: that is the cost of whom the earlier one
--- waited for.
+-- Calls whose clocks cannot be compared do not count. A device that arrives late because an earlier
+-- call, of another group, delayed it caused nothing there: that cost belongs to the device that the
+-- earlier call waited for.
 --
 -- key: trace_id, device
 --

@@ -1,9 +1,9 @@
 -- One row per device and step that a trace is compared by: the steady steps of its main program
 -- that have work, else the whole trace as one.
 --
--- Steps are gathered in blocks of consecutive ones, at most 32: a block is what noise is measured
--- between. So a trace of ten thousand steps costs no more than one of 32, and steps that resemble
--- their neighbours, as while a chip gets warm, do not count as so many independent ones.
+-- Steps are gathered into at most 32 blocks of consecutive ones; noise is measured between blocks.
+-- So a trace of ten thousand steps costs no more than one of 32, and steps that resemble their
+-- neighbours, as while a chip warms up, do not count as that many independent ones.
 --
 -- trace_id    VARCHAR  trace
 -- device      INTEGER  device

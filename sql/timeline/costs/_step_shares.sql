@@ -1,8 +1,7 @@
--- One row per stretch of time in which an operation counts for a step that a trace is compared by.
+-- One row per interval in which an operation counts for a step that a trace is compared by.
 --
--- Operations of XLA lie in each other on their line, and only the innermost counts: what is left of
--- the one around them is before the first, between them and after the last. Kernels on streams all
--- count.
+-- XLA operations nest on their line, and only the innermost counts: the one around them keeps the
+-- time before the first, between them and after the last. Kernels on streams all count.
 CREATE VIEW _step_stretches AS
 WITH compiled AS (
     SELECT DISTINCT trace_id
@@ -59,12 +58,12 @@ JOIN operations AS around
     ON around.trace_id = inside.trace_id AND around.device = inside.device
     AND around.step_id = inside.step_id AND around.kernel_id = inside.parent_id;
 
--- One row per step, device and operation that counts for it: the time that is the operation's
--- alone. These times of a step are disjoint, so that no time counts twice.
+-- One row per step, device and operation that counts for it: the operation's exclusive time. The
+-- exclusive times of a step are disjoint, so no time counts twice.
 --
--- Of what runs at once, computing comes before communicating, that before copying, and waiting
--- last; of two of one kind the time is the one's that began first, and the other has what is left
--- when that ends. An operation with nothing left is here with 0.
+-- Of concurrent operations, computing takes precedence over communicating, that over copying, and
+-- waiting comes last; of two of one kind the time belongs to the one that began first, and the
+-- other has the time that is left after that ends. An operation with no time left is here with 0.
 --
 -- trace_id      VARCHAR  trace
 -- device        INTEGER  device
@@ -92,8 +91,8 @@ lower_ones AS (
     SELECT DISTINCT trace_id, device, step_id, precedence FROM stretches WHERE precedence > 1
 ),
 above AS (
-    -- What comes before the operations of a precedence, whichever of it: from where none of it that
-    -- began earlier runs any more.
+    -- All operations of higher precedence, merged: each counts from the moment at which no earlier
+    -- one is still running.
     SELECT
         lower_ones.trace_id, lower_ones.device, lower_ones.step_id, lower_ones.precedence, end_ns,
         greatest(start_ns, coalesce(max(end_ns) OVER (

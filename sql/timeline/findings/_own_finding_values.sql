@@ -1,16 +1,16 @@
--- One row per trace and measure of its own that a finding may be made of, its worst case alone.
+-- One row per trace and measure of its own that a finding may be based on: only its worst case.
 --
 -- stored: per trace
 --
 -- trace_id  VARCHAR  trace
 -- finding   VARCHAR  name of the finding
 -- value     DOUBLE   measured value
--- gain_us   DOUBLE   device time that would be saved at most, of all devices, µs
+-- gain_us   DOUBLE   upper bound of the device time that could be saved, over all devices, µs
 -- evidence  VARCHAR  the figures in words
 -- query     VARCHAR  SQL that shows them
 CREATE VIEW _own_finding_values AS
 WITH captures AS (
-    -- Captured launches do not run, so the trace has no durations of them.
+    -- Captured launches are not executed, so the trace has no durations for them.
     SELECT trace_id, launches, operations
     FROM (SELECT trace_id, sum(launches) AS launches FROM stream_captures GROUP BY trace_id)
     JOIN (SELECT trace_id, count(*) AS operations FROM kernels GROUP BY trace_id) USING (trace_id)
@@ -19,7 +19,7 @@ WITH captures AS (
 idle_sums AS (
     SELECT
         trace_id,
-        -- A wait for work from before the capture is not time to gain.
+        -- Time spent waiting for work from before the capture cannot be saved.
         sum(end_ns - start_ns) FILTER (cause = 'work not recorded') / 1000.0 AS held_us,
         sum(end_ns - start_ns) FILTER (cause LIKE '% in progress') / 1000.0 AS in_call_us
     FROM _idle_intervals
@@ -39,7 +39,7 @@ wholes AS (
     GROUP BY trace_id
     HAVING sum(window_us) > 0
 ),
--- The largest of its kind is one row: of rows as large, the first by name.
+-- One row per trace: the largest; on a tie, the first by name.
 worst_kinds AS (
     SELECT trace_id, kind, program, exposed_us, calls
     FROM (
@@ -61,7 +61,7 @@ op_names AS (
     GROUP BY trace_id, program, name, canonical_name, dedup_name, hlo_category, computes
 ),
 shared_ops AS (
-    -- Instances are one operation if the compiler marks them, not because they are numbered alike.
+    -- Instances are one operation if the compiler marks them, not if only their numbers differ.
     SELECT
         trace_id, program, computes,
         CASE
@@ -94,7 +94,7 @@ worst_gaps AS (
     QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY gap_us DESC, payload_name) = 1
 ),
 longest_gaps AS (
-    -- Few gaps are as long as the longest: only these are put in order.
+    -- Few gaps are as long as the longest, and only these are sorted.
     SELECT trace_id, gap_us, device, gap_id, payload_name, previous_name, cause
     FROM gaps
     SEMI JOIN (
@@ -181,7 +181,7 @@ FROM wholes
 JOIN crossings USING (trace_id)
 UNION ALL
 SELECT
-    -- Where streams run side by side, operations may take longer than the devices have.
+    -- If streams run side by side, the operations' times may exceed the devices'.
     trace_id, 'single-hot-op', 100 * least(self_us, whole_us) / whole_us,
     least(self_us, whole_us),
     format(
@@ -210,7 +210,7 @@ SELECT
     ),
     format('SELECT * FROM time_breakdown WHERE trace_id = ''{}''', trace_id)
 FROM wholes
--- Transfers beside the operations of a TPU are on lines of their own.
+-- Transfers that a TPU runs beside its operations are on separate lines.
 LEFT JOIN (SELECT * FROM hottest WHERE NOT computes) USING (trace_id)
 UNION ALL
 SELECT

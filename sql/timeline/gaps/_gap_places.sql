@@ -1,14 +1,14 @@
--- One row per gap with the region of its payload: the first four scopes of its path. Where the
--- payload has no path it takes the most frequent one of the same operation in its program.
+-- One row per gap with the region of its payload: the first four scopes of its path. If the payload
+-- has no path, it takes the most frequent one of the same operation in its program.
 --
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL if unknown
 -- device         INTEGER  device
 -- gap_us         DOUBLE   length, µs
 -- window_pct     DOUBLE   share of the time of all devices of the trace
--- host_bound_us  DOUBLE   part in which the device waited for the host to launch, µs
--- payload_name   VARCHAR  operation that the device had waited for
--- region         VARCHAR  up to four scopes, joined by =>; (unattributed) where none is known
+-- host_bound_us  DOUBLE   part in which the device waited for the host to launch work, µs
+-- payload_name   VARCHAR  operation that the device waited for
+-- region         VARCHAR  up to four scopes, joined by =>; (unattributed) if unknown
 CREATE VIEW _gap_places AS
 WITH wanted AS (
     SELECT DISTINCT trace_id, payload_name AS name FROM gaps

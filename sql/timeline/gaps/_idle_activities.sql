@@ -1,4 +1,4 @@
--- One row per trace without launches: the thread of its host with most events.
+-- One row per trace without launches: the host thread with the most events.
 CREATE VIEW _busiest_threads AS
 SELECT trace_id, arg_max(pid, (calls, pid, tid)) AS pid, arg_max(tid, (calls, pid, tid)) AS tid
 FROM (
@@ -12,7 +12,7 @@ FROM (
 )
 GROUP BY trace_id;
 
--- One row per stretch of idle time long enough to count, with the thread that launches next.
+-- One row per idle interval long enough to count, with the thread that launches next.
 CREATE VIEW _attended_idle AS
 WITH limits AS (
     SELECT max(value) FILTER (gap_limit = 'stored') AS stored_ns FROM gap_limits
@@ -28,14 +28,15 @@ idle AS (
     LEFT JOIN _busiest_threads AS busiest USING (trace_id)
     WHERE _idle_intervals.gap_end_ns - _idle_intervals.gap_start_ns >= limits.stored_ns
 )
--- The number of a thread beside a device is quicker to sort than their names.
+-- One hash for thread and device sorts faster than their names.
 SELECT
     trace_id, device, pid, tid, hash(trace_id, device, pid, tid) AS thread_id, start_ns, end_ns
 FROM idle
 WHERE tid IS NOT NULL;
 
--- One row per such a thread and device: when its first idle time starts, and the time from there to
--- the end of the last in parts, 32 for each idle time, 4096 at most.
+-- One row per such thread and device: the start of its first idle interval, and the number and
+-- length of equal parts of the time from there to the end of the last: 32 per idle interval, at
+-- most 4096.
 CREATE VIEW _attended_threads AS
 SELECT
     trace_id, device, pid, tid, thread_id, min(start_ns) AS from_ns,
@@ -44,8 +45,8 @@ SELECT
 FROM _attended_idle
 GROUP BY trace_id, device, pid, tid, thread_id;
 
--- One row per such a part, with the start of the first idle time that ends after the part begins:
--- what begins in the part and ends before that overlaps with none.
+-- One row per such part: the start of the first idle interval that ends after the part begins. A
+-- call that begins in the part and ends before that overlaps with none.
 CREATE VIEW _idle_ahead AS
 SELECT parts.thread_id, parts.part, attended.start_ns AS idle_ns
 FROM (
@@ -57,8 +58,8 @@ ASOF JOIN _attended_idle AS attended
 
 -- One row per call of such a thread that overlaps with idle time of its device.
 --
--- Most calls are far from any: to look up the part of the time in which they begin costs less than
--- to sort them.
+-- Most calls are far from any: looking up the part in which they begin costs less than sorting
+-- them.
 CREATE VIEW _calls_in_idle AS
 WITH calls AS (
     SELECT
@@ -80,11 +81,11 @@ ASOF JOIN _attended_idle AS attended
     ON attended.thread_id = near.thread_id AND attended.start_ns < near.end_ns
 WHERE attended.end_ns > near.start_ns;
 
--- One row per moment that counts on a thread: a call begins, or idle time passes until the next
--- moment at which a call or a stretch of idle time begins or ends.
+-- One row per relevant moment of a thread: a call begins, or idle time passes until the next moment
+-- at which a call or an idle interval begins or ends.
 CREATE VIEW _idle_sweep AS
 WITH edges AS (
-    -- At one moment what ends goes first, then what starts, the longest first.
+    -- At the same moment ends come first, then starts, the longest first.
     SELECT
         thread_id, if(begins, start_ns, end_ns) AS at_ns, if(begins, 1, 0) AS turn,
         if(begins, -end_ns, 0) AS until_ns, if(begins, event_id, NULL) AS started_id,
@@ -101,7 +102,7 @@ WITH edges AS (
 moments AS (
     SELECT
         thread_id, started_id,
-        -- Calls that are open, and a thousand million more while the device is idle: one sum.
+        -- The number of open calls, plus 1e9 while the device is idle, in one sum.
         CAST(sum(step) OVER in_time AS BIGINT) AS state,
         max(idle_ns) OVER in_time AS idle_ns,
         lead(at_ns) OVER (
@@ -120,33 +121,33 @@ SELECT
 FROM moments
 WHERE started_id IS NOT NULL OR (state >= CAST(1e9 AS BIGINT) AND slice_ns > 0);
 
--- One row per moment that counts on a thread: the innermost call from there on, NULL while none is
--- open, and the idle time that passes.
+-- One row per relevant moment of a thread: the innermost call from there on, NULL if none is open,
+-- and the idle time that passes.
 CREATE VIEW _idle_slices AS
 SELECT
     thread_id, idle_ns, idle_slice_ns,
     CASE
-        -- Of numbers that rise the largest is the last; to look for the last value costs more.
+        -- Places ascend, so the maximum is the last; looking up the last value costs more.
         WHEN depth > 0 THEN arg_max(started_id, place) OVER (
             PARTITION BY thread_id, depth ORDER BY place ROWS UNBOUNDED PRECEDING
         )
     END AS activity_id
 FROM _idle_sweep;
 
--- One row per idle interval and what the host did in it: time in which an operator, call or Python
--- frame was the innermost of the thread that the device's next operation comes from.
+-- One row per idle interval and host activity in it: time in which an operator, call or Python
+-- frame was the innermost of the thread that launches the device's next operation.
 --
--- Where the trace shows launches that is the launching thread; else the thread of the host with
--- most events. Only events that share time with an idle interval are swept: each opens and closes,
--- a running sum is the depth, and what runs innermost at a depth is the latest to have started at
--- it. Intervals shorter than the gaps of gap_limits are left out.
+-- If the trace has no launches, the host thread with the most events is taken. Only events that
+-- overlap with an idle interval are swept: each opens and closes, a running sum gives the depth,
+-- and the innermost at a depth is the latest to have started at it. Intervals shorter than the gaps
+-- of gap_limits are left out.
 --
 -- stored: per trace
 --
 -- trace_id     VARCHAR  trace
 -- device       INTEGER  device
 -- start_ns     BIGINT   start of the interval in _idle_intervals, ns
--- activity_id  BIGINT   event_id of the host's event, NULL while none was running
+-- activity_id  BIGINT   event_id of the host's event, NULL if none was running
 -- overlap_ns   BIGINT   time it was the innermost in the interval, ns
 CREATE VIEW _idle_activities AS
 SELECT

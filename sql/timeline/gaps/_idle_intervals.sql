@@ -1,9 +1,9 @@
--- One row per interval in which a device has no operation running, and those at the edges of the
--- window, which no operation ends.
+-- One row per interval in which a device has no operation running, including those at the edges of
+-- the window, which no operation ends.
 CREATE VIEW _idle_spans AS
 WITH operations AS (
-    -- Of operations that start together the one launched first ends the interval: the device could
-    -- have had it.
+    -- Of operations that start together, the one launched first ends the interval: the device could
+    -- have run it earliest.
     SELECT
         trace_id, device, start_ns, kernel_id,
         max(end_ns) OVER (
@@ -25,7 +25,7 @@ windows AS (
     FROM devices
     GROUP BY trace_id
 )
--- An operation too short for the clock ends an interval too, but does not widen the window.
+-- An operation too short for the clock also ends an interval, but does not widen the window.
 SELECT
     operations.trace_id, operations.device, operations.idle_from_ns AS start_ns,
     operations.start_ns AS end_ns, operations.kernel_id, FALSE AS is_edge
@@ -48,12 +48,12 @@ FROM devices
 JOIN windows USING (trace_id)
 WHERE window_end_ns > last_ns;
 
--- One row per interval of a device that runs programs: the runs that it leaves and enters, and the
--- call of the latter.
+-- One row per interval of a device that runs programs: the program runs that the device leaves and
+-- enters, and the call that enqueued the latter.
 CREATE VIEW _idle_programs AS
 WITH runs AS (
-    -- Clocks of host and device may differ: the host's is put back until no run of the trace starts
-    -- before its call.
+    -- The clocks of host and device may differ: the host's is shifted back until no run of the
+    -- trace starts before its call.
     SELECT
         trace_id, device, program_id, start_ns, end_ns,
         enqueue_start_ns + least(0, min(slack_ns) OVER of_trace) AS call_ns,
@@ -104,17 +104,17 @@ FROM compiled
 LEFT JOIN left_behind USING (trace_id, device, start_ns)
 LEFT JOIN entered USING (trace_id, device, start_ns);
 
--- One row per such interval with the launch of the operation that ends it.
+-- One row per idle interval with the launch of the operation that ends it.
 CREATE VIEW _idle_launches AS
 WITH shared AS (
-    -- One call launches many operations: a graph, or an operator of several tasks.
+    -- Calls that launch several operations: a graph, or an operator of several tasks.
     SELECT trace_id, launch_id, min(start_ns) AS first_ns
     FROM kernels
     WHERE launch_kernels > 1
     GROUP BY trace_id, launch_id
 ),
 begun AS (
-    -- What ran on the stream before is not in the trace.
+    -- What ran on the stream before its first operation is not in the trace.
     SELECT trace_id, device, stream, min(start_ns) AS first_ns
     FROM kernels
     GROUP BY trace_id, device, stream
@@ -142,7 +142,7 @@ LEFT JOIN begun
 LEFT JOIN shared
     ON shared.trace_id = kernels.trace_id AND shared.launch_id = kernels.launch_id;
 
--- One row per launch that such an interval ends with: when its call ends.
+-- One row per launch of an operation that ends an idle interval: the end of its call.
 CREATE VIEW _idle_calls AS
 SELECT events.trace_id, events.event_id AS launch_id, events.end_ns
 FROM events
@@ -150,15 +150,15 @@ SEMI JOIN _idle_launches AS launches
     ON launches.trace_id = events.trace_id AND launches.launch_id = events.event_id
 WHERE events.lane = 'host';
 
--- One row per cause in an interval in which a device has no operation running, from the first start
--- to the last end on any device of its trace: what the device waited for, moment by moment.
+-- One row per cause within an interval in which a device has no operation running, from the first
+-- start to the last end on any device of its trace: what the device waited for, moment by moment.
 --
--- Each operation is compared with the latest end of those that started before it: where it starts
--- later, the time between is idle, and it is the operation that ends it. The call that launched
--- that operation cuts the interval in up to three: before the call began, while it ran, after it
--- returned. The device waits for the host in the first two. Where operations have no calls of their
--- own but programs have, the call that enqueued the program does so between two runs. The rows of a
--- device do not overlap and are, all in all, its idle time to the nanosecond.
+-- Each operation is compared with the latest end of those that started before it: if it starts
+-- later, the time between is idle, and the operation ends it. The call that launched it splits the
+-- interval into up to three parts: before the call began, while it ran, after it returned. In the
+-- first two the device waits for the host. If operations have no launch calls of their own but
+-- programs do, the call that enqueued the program splits the interval between two runs. The rows of
+-- a device are disjoint and sum to its idle time, to the nanosecond.
 --
 -- stored: per trace
 --

@@ -110,7 +110,7 @@ holes AS (
     GROUP BY trace_id, rank, device, gap_start_ns, gap_end_ns
 ),
 previous AS (
-    -- Of operations that end together the innermost, of equal streams the last.
+    -- Of operations that end together, the innermost; on a tie, the one on the last stream.
     SELECT
         holes.trace_id, holes.device, holes.start_ns,
         arg_max(
@@ -177,7 +177,7 @@ FROM sides
 JOIN _gap_operations AS operations USING (trace_id, kernel_id)
 GROUP BY sides.trace_id, sides.device, sides.gap_id;
 
--- One row per gap with both of these.
+-- One row per gap with its ends and the numbers of their names.
 CREATE VIEW _gap_rows AS
 SELECT
     ends.trace_id, ends.rank, ends.device, ends.gap_id, ends.start_ns, ends.end_ns, ends.cause,

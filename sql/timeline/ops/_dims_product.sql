@@ -1,3 +1,3 @@
--- The product of some dimensions, 1 of none; NULL beyond 64 bits.
+-- The product of a list of dimensions, 1 if it is empty; NULL beyond 64 bits.
 CREATE MACRO _dims_product(dims) AS
 TRY_CAST(coalesce(list_product(dims), 1) AS BIGINT);

@@ -1,5 +1,5 @@
--- One row per operation of ops that is one itself, under the name that its copies in the layers of
--- a model share.
+-- One row per row of ops that is an operation of its own (role op), under the name shared by its
+-- copies in the layers of a model.
 -- trace_id         VARCHAR  trace
 -- device           INTEGER  device
 -- program          VARCHAR  compiled program, NULL if there are none
@@ -10,8 +10,8 @@
 -- sum_us           DOUBLE   time of all calls
 -- self_us          DOUBLE   the same without operations inside
 -- flop             HUGEINT  floating-point operations of the calls where they are known
--- flop_source      VARCHAR  where they are from
--- flop_known_pct   DOUBLE   share of the own time of those calls
+-- flop_source      VARCHAR  their source
+-- flop_known_pct   DOUBLE   share of the own time in those calls
 -- tflops           DOUBLE   their rate, TFLOP/s
 -- bytes            HUGEINT  bytes read and written, of the calls where known
 -- shape            VARCHAR  its shapes
@@ -19,7 +19,7 @@
 CREATE VIEW _named_ops AS
 SELECT
     trace_id, device, program,
-    -- Instances are one operation if the compiler marks them, not because they are numbered alike.
+    -- Instances are one operation if the compiler marks them, not if only their numbers differ.
     CASE
         WHEN hlo_category IS NULL
             AND regexp_replace(ltrim(name, '%'), '\.\d+$', '') = canonical_name THEN name

@@ -1,6 +1,6 @@
--- The shape that tensors of some shapes, each a list, are broadcast to: the last dimensions are
--- matched, and one that is missing or 1 is repeated. NULL in the place of dimensions that do not
--- fit.
+-- The shape to which tensors of the given shapes, each a list, are broadcast: dimensions are
+-- matched from the last, and one that is missing or 1 is repeated. Dimensions that do not fit are
+-- NULL.
 CREATE MACRO _broadcast_dims(shapes) AS
 list_transform(
     range(coalesce(list_max(list_transform(shapes, LAMBDA shape: len(shape))), 0), 0, -1),
@@ -13,7 +13,7 @@ list_transform(
     )
 );
 
--- The numbers in a list of slots, separated by semicolons; none of a word or of NULL.
+-- The numbers in a list of slots separated by semicolons; empty for a word or NULL.
 CREATE MACRO _slots(listed) AS
 list_filter(
     list_transform(
@@ -22,8 +22,8 @@ list_filter(
     LAMBDA slot: slot IS NOT NULL
 );
 
--- The mask, as in type_promotions, of operands of which the first decide unless the others are of
--- a higher category; a fraction with a complex number is a complex number of its own width.
+-- The mask, as in type_promotions, of two sets of operands: the first decides unless the others are
+-- of a higher category; a fraction with a complex number gives a complex number of its own width.
 CREATE MACRO _combined_type(first, others) AS
 CASE
     WHEN _type_rank(first) >= _type_rank(others) THEN first
@@ -31,20 +31,20 @@ CASE
     ELSE others
 END;
 
--- The type of what PyTorch computes of tensors, of tensors without dimensions and of plain
--- numbers, as masks of type_promotions, each the bits of all such operands, 0 of none: each kind
--- decides unless a later one is of a higher category (torch.result_type).
+-- The type that PyTorch computes in for tensors, tensors without dimensions and plain numbers
+-- (torch.result_type), each given as a mask of type_promotions with the bits of all such operands,
+-- 0 for none: each kind decides unless a later one is of a higher category.
 CREATE MACRO _promoted_type(tensors, zero_dims, numbers) AS
 _combined_type(tensors, _combined_type(zero_dims, numbers));
 
 -- One row per trace and distinct call of an operator that only moves and changes elements, with a
 -- rule for its bytes.
 --
--- A result is as large as the inputs are together, and of the type that PyTorch promotes theirs
--- to; where tensors follow that are no operands, the result goes there. A Python number shows as a
--- tensor without dimensions, of int64 or fp64: the second is taken for a number, as such a tensor
--- is rare. No shape has the kind of number of a Scalar: where that could decide the type, the
--- bytes stay open, as where a type is unknown or shapes do not fit each other.
+-- A result has the shape to which the inputs are broadcast, and the type to which PyTorch promotes
+-- theirs; if tensors that are not operands follow, the result is written to them. A Python number
+-- appears as a tensor without dimensions, of int64 or fp64: fp64 is taken for a number, since such
+-- a tensor is rare. Shapes do not show the kind of number of a Scalar: if it could decide the type,
+-- the bytes are unknown, as they are if a type is unknown or shapes do not fit each other.
 --
 -- trace_id  VARCHAR  trace
 -- work_id   UBIGINT  the call
@@ -93,7 +93,7 @@ tensors AS (
     LEFT JOIN dtypes AS d ON d.token = t.token AND d.bytes > 0
     LEFT JOIN masks
         ON masks.dtype = CASE
-            -- Numbers are of the default type.
+            -- Numbers have the default type.
             WHEN len(t.dims) = 0 AND d.dtype = 'fp64' THEN 'fp32'
             WHEN len(t.dims) = 0 AND d.dtype = 'complex128' THEN 'complex64'
             ELSE d.dtype
@@ -151,7 +151,8 @@ results AS (
     SELECT
         t.trace_id, t.work_id,
         CASE
-            -- Shapes that do not fit, or more tensors than the operator has, are of another call.
+            -- Shapes that do not fit, or more tensors than the operator takes, belong to another
+            -- call.
             WHEN t.has_operands AND t.outs <= CASE t.result WHEN 'indexed' THEN 2 ELSE 1 END
                 AND len(list_filter(t.result_dims, LAMBDA d: d IS NULL)) = 0
                 THEN _dims_product(t.result_dims)
@@ -165,7 +166,7 @@ results AS (
     FROM typed AS t
 ),
 places AS (
-    -- The tensor of indices into the rows or elements of the first one: the next one.
+    -- The tensor of indices into the rows or elements of the first one: the one after it.
     SELECT
         trace_id, work_id, arg_min(items, slot) AS items, arg_min(bytes, slot) AS bytes,
         arg_min(dims, slot) AS dims
@@ -179,11 +180,11 @@ taken AS (
         t.item_bytes * i.items
         * CASE r.reads
             WHEN 'rows' THEN t.items / nullif(t.dims[1], 0)
-            -- The dimension is an argument and not known here: the least it may be.
+            -- The dimension is an argument and not known here: the minimum is taken.
             WHEN 'chosen' THEN t.items / nullif(list_max(t.dims), 0)
             WHEN 'elements' THEN 1
         END AS bytes,
-        -- One of more dimensions may be a column that is seen as often as a row is wide.
+        -- A tensor of several dimensions may be a column repeated across the width of a row.
         i.bytes / CASE WHEN r.reads = 'elements' AND len(i.dims) > 1 THEN i.dims[-1] ELSE 1 END
             AS place_bytes
     FROM ruled AS r
@@ -194,7 +195,7 @@ taken AS (
 SELECT
     r.trace_id, r.work_id,
     CASE
-        -- Of a table no more is read than it has.
+        -- No more of a table is read than its size.
         WHEN r.reads IN ('rows', 'chosen', 'elements')
             THEN least(taken.bytes, table_bytes) + taken.bytes + place_bytes
         WHEN g.is_unsized THEN NULL

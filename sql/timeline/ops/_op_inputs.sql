@@ -1,9 +1,9 @@
--- The token, as in the table dtypes, of what a framework calls a type of elements.
+-- The token, as in the table dtypes, of a framework's name for a type of elements.
 CREATE MACRO _type_token(framework_type) AS
 replace(replace(lower(framework_type), 'c10::', ''), ' int', '');
 
--- One row per trace and distinct call of a framework operator that a rule fits: its inputs, read
--- once.
+-- One row per trace and distinct call of a framework operator with a matching rule: its inputs,
+-- parsed once.
 --
 -- stored: per trace
 --
@@ -14,11 +14,11 @@ replace(replace(lower(framework_type), 'c10::', ''), ' int', '');
 -- needs_arguments  BOOLEAN    the rule looks at values of arguments
 -- input_dims       VARCHAR    shapes of the inputs, JSON; NULL if missing
 -- types            VARCHAR[]  types of the inputs, as tokens of dtypes
--- arguments        VARCHAR    values of the inputs, JSON, where the rule looks at them
+-- arguments        VARCHAR    values of the inputs, JSON, if the rule looks at them
 -- a                BIGINT[]   shape of the first operand that the rule names
 -- b                BIGINT[]   shape of the second
 -- v                BIGINT[]   shape of the third
--- o                BIGINT[]   shape of the result, where it is an input
+-- o                BIGINT[]   shape of the result, if it is an input
 -- a_type           VARCHAR    type of the first operand, as in dtypes
 -- b_type           VARCHAR    type of the second
 -- a_bytes          DOUBLE     bytes of an element of the first operand

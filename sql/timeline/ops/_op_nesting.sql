@@ -1,5 +1,5 @@
--- One row per device operation, when and where it ran: those of XLA from their lines, all others
--- from kernels.
+-- One row per device operation, when and where it ran: XLA's from their lines, all others from
+-- kernels.
 CREATE VIEW _op_rows AS
 SELECT trace_id, kernel_id, pid, tid, start_ns, end_ns
 FROM _xla_ops
@@ -17,7 +17,7 @@ WHERE dur_ns >= 0;
 -- stored: meanwhile
 CREATE VIEW _crowded_ops AS
 WITH op_lines AS (
-    -- A number is sorted and compared sooner than three texts.
+    -- A number is faster to sort and compare than three texts.
     SELECT
         trace_id, pid, tid,
         CAST(row_number() OVER (ORDER BY trace_id, pid, tid) AS INTEGER) AS line
@@ -59,20 +59,20 @@ FROM placed
 JOIN op_lines USING (line)
 WHERE start_ns < so_far_ns OR next_start_ns < end_ns;
 
--- One row per device operation that shares time with another of its line: the operation it is part
--- of, and the time that is its own.
+-- One row per device operation that shares time with another of its line: the operation that
+-- encloses it, and its own time.
 --
--- At each moment the innermost operation counts: the one that started last, of several then the one
--- that ends first, then the last in the file. So the own times of a line sum to the union of its
--- intervals. In order of (start, end backwards, place in the file), an operation can be innermost
--- until one starts that ends later. Cut there, the intervals of a line only enclose each other:
--- what is around an operation is the latest to have started one level up, and its own time is its
--- length less the lengths of those one level down.
+-- At each moment the innermost operation counts: the one that started last; of several the one that
+-- ends first, then the last in the file. So the own times of a line sum to the union of its
+-- intervals. In the order (start, end descending, place in the file), an operation can be innermost
+-- until one starts that ends later. Cut there, the intervals of a line only nest: the operation
+-- around another is the latest to have started one level up, and its own time is its length minus
+-- the lengths of those one level down.
 --
--- Where the next operation is the one that ends later, the cut is at its start. What is left are
--- operations that hold others and are crossed at their end. Up to 3 ns of that are rounded
--- picoseconds; more shows in the sweep, where as many run when an operation ends as when it started
--- unless some cross. Only among those is the cut sought.
+-- If the next operation is the one that ends later, the cut is at its start. That leaves operations
+-- that enclose others and are crossed at their end. Up to 3 ns of that are rounded picoseconds;
+-- more shows in the sweep, where as many operations run when one ends as when it started, unless
+-- some cross. The cut is searched for only among those.
 --
 -- stored: per trace
 --
@@ -81,14 +81,14 @@ WHERE start_ns < so_far_ns OR next_start_ns < end_ns;
 -- self_ns         BIGINT   time in which it is the innermost of its line, ns
 -- parent_id       BIGINT   event_id of the operation around it, NULL for the outermost
 -- nest_depth      BIGINT   operations around it
--- is_overlapping  BOOLEAN  another starts within it and ends after it, or it does so to another
+-- is_overlapping  BOOLEAN  another starts within it and ends after it, or vice versa
 CREATE VIEW _op_nesting AS
 WITH starts AS (
-    -- Of several at one moment, the longest.
+    -- The longest of those that start at one moment.
     SELECT line, start_ns, end_ns FROM _crowded_ops WHERE is_longest
 ),
 ends AS (
-    -- Of operations that hold others.
+    -- Ends of operations that enclose others.
     SELECT
         h.line, h.place,
         CASE
@@ -156,7 +156,7 @@ knotted_lines AS (
 knots AS (
     SELECT
         line, kernel_id, place, start_ns, end_ns, is_crossed, stretch,
-        -- Of those that start inside, the latest end.
+        -- The latest end of those that start inside.
         max(end_ns) OVER (
             PARTITION BY line ORDER BY start_ns
             RANGE BETWEEN CURRENT ROW AND greatest(end_ns - start_ns - 1, 0) FOLLOWING
@@ -165,7 +165,7 @@ knots AS (
             PARTITION BY line ORDER BY start_ns
             RANGE BETWEEN 1 FOLLOWING AND greatest(end_ns - start_ns - 4, 0) FOLLOWING
         ) > end_ns + 3, FALSE) AS is_cut_deep,
-        -- Of those that end inside, the first to have started.
+        -- The first to have started of those that end inside.
         coalesce(min(place) OVER (
             PARTITION BY line ORDER BY end_ns
             RANGE BETWEEN end_ns - start_ns PRECEDING AND 1 PRECEDING

@@ -35,7 +35,7 @@ parts AS (
             ELSE regexp_extract(instruction, '=\s*(\w+\[[^\]]*\])', 1)
         END AS result,
         CASE
-            -- The list of operands ends behind the first name that a bracket follows.
+            -- The list of operands ends at the first name that a closing bracket follows.
             WHEN contains(instruction, '=') THEN regexp_replace(
                 regexp_extract(
                     instruction, '=\s*(?:\(.*?\)|\w+\[[^\]]*\]\S*)\s+[a-z][\w.-]*\((.*)$', 1

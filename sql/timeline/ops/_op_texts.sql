@@ -1,4 +1,4 @@
--- One row per distinct name of a device operation of XLA: what it counts as by its name alone.
+-- One row per distinct name of an XLA device operation: its classification by name alone.
 CREATE VIEW _op_classes AS
 WITH names AS (
     SELECT name, regexp_replace(ltrim(trim(name), '%'), '\.\d+$', '') AS canonical_name
@@ -87,9 +87,9 @@ SELECT
 FROM texts
 LEFT JOIN joined USING (tf_op);
 
--- The dimensions in a list of shapes as _op_shapes writes it, each a list: [[128,512], [64], []] of
--- 128,512|64|[]; NULL if one is no number. No device holds 2^48 elements: a shape of more, or
--- with a number below zero, is NULL.
+-- The dimensions in a list of shapes in the format of _op_shapes, each a list: [[128,512], [64],
+-- []] for 128,512|64|[]; NULL if one is not a number. No device holds 2^48 elements: a shape with
+-- more, or with a negative number, is NULL.
 CREATE MACRO _dims(shapes) AS
 list_transform(
     TRY_CAST('[[' || replace(replace(shapes, '[]', ''), '|', '], [') || ']]' AS BIGINT[][]),
@@ -98,7 +98,7 @@ list_transform(
     END
 );
 
--- Products of all stretches of a list of numbers: 2, 3, 4, 6, 12, 24 of [2, 3, 4].
+-- Products of all contiguous sublists of a list of numbers: 2, 3, 4, 6, 12, 24 for [2, 3, 4].
 CREATE MACRO _runs(dims) AS
 list_distinct(flatten(list_transform(
     range(1, len(dims) + 1),
@@ -109,17 +109,17 @@ list_distinct(flatten(list_transform(
 )));
 
 -- One row per distinct XLA instruction that multiplies matrices or convolves and whose shapes give
--- its work: 2 operations for each element of the result and each product that it sums up; one each
--- where traces give it categories that are products and others.
+-- its work: 2 operations for each element of the result and each product summed into it; a row each
+-- if traces categorise it both as a product and otherwise.
 --
--- A dot names the dimensions that it contracts. A convolution, as which XLA for TPU writes matrix
--- products too, labels its dimensions: each element of the result sums all elements of the kernel
--- but those of the other output features (padding counts as if it were multiplied). Calls of
--- cuBLAS and cuDNN carry the same in their attributes. A fusion shows its operands and its result
--- alone: of those two are the factors whose elements fit the result's with one inner dimension that
--- both have, with the same batch in front of all three or none. Operands of the result's own shape
--- are rather added to it. Where two pairs give different figures, none counts. What is fused to the
--- product is not counted.
+-- A dot names the dimensions that it contracts. A convolution, which XLA for TPU also uses for
+-- matrix products, labels its dimensions: each element of the result sums over the kernel's
+-- elements for its own output feature (padding counts as if it were multiplied). Calls of cuBLAS
+-- and cuDNN have the same in their attributes. A fusion shows only its operands and its result: the
+-- factors are the two operands whose elements fit the result's with one inner dimension that both
+-- have, with the same leading batch dimensions in all three or none. Operands with the shape of the
+-- result are more likely added to it. If two pairs give different figures, neither counts. What is
+-- fused to the product is not counted.
 CREATE VIEW _hlo_products AS
 WITH wanted AS (
     SELECT DISTINCT layout, instruction, coalesce(hlo_categories.category, '') = 'gemm' AS is_gemm
@@ -185,7 +185,7 @@ pairs AS (
         CAST(list_product(a.dims) AS HUGEINT) AS a_elements,
         CAST(list_product(b.dims) AS HUGEINT) AS b_elements,
         CAST(a.dims = a.result AS INTEGER) + CAST(b.dims = b.result AS INTEGER) AS likeness,
-        -- The dimensions in front that are the same in all three.
+        -- Numbers of leading dimensions that are the same in all three.
         unnest(list_filter(
             range(0, len(a.result)),
             LAMBDA count: a.dims[:count] = a.result[:count] AND b.dims[:count] = a.result[:count]
@@ -247,18 +247,18 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- hlo_category    VARCHAR  category that XLA gives it
 -- hlo_module      VARCHAR  program
 -- path            VARCHAR  scopes it belongs to, joined by =>
--- display_path    VARCHAR  the same with more transformations taken off
+-- display_path    VARCHAR  path with more transformations stripped
 -- phase           VARCHAR  forward, backward or recompute
 -- shape           VARCHAR  dimensions of its results, | between
--- dtype           VARCHAR  types of the same
+-- dtype           VARCHAR  their types
 -- operand_shape   VARCHAR  dimensions of its operands, | between
 -- operand_dtype   VARCHAR  types of its operands, | between
 -- dedup_name      VARCHAR  name shared by the copies of one operation
--- xla_model_flop  BIGINT   operations as XLA counts them; its 0 for a custom call or for a matrix
---                          product is unknown
+-- xla_model_flop  BIGINT   operations as XLA counts them; a 0 for a custom call or a matrix product
+--                          counts as unknown
 -- shape_flop      BIGINT   operations of the matrix product or convolution by its shapes
 -- bytes_accessed  BIGINT   bytes read and written as XLA counts them
--- raw_bytes       BIGINT   the same without its corrections
+-- raw_bytes       BIGINT   bytes_accessed without XLA's corrections
 -- source          VARCHAR  file and line in the user's program
 CREATE VIEW _op_texts AS
 SELECT

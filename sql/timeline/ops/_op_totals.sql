@@ -1,5 +1,5 @@
 -- One row per operation of a device, program and line role with the sums over its calls. Sums of
--- times may exceed 64 bits; as DOUBLE they are whole nanoseconds up to 104 days.
+-- times may exceed 64 bits; as DOUBLE they are exact to the nanosecond up to 104 days.
 --
 -- stored: per trace
 --
@@ -27,16 +27,16 @@
 -- xla_model_flop  HUGEINT  operations as XLA counts them
 -- flop            HUGEINT  operations of the calls where they are known
 -- flop_source     VARCHAR  model_flops, shapes, both or none
--- flop_ns         DOUBLE   own time of these, ns
+-- flop_ns         DOUBLE   own time of those calls, ns
 -- bytes           HUGEINT  bytes of the calls where known
--- bytes_ns        DOUBLE   own time of these, ns
--- overlapping     BIGINT   calls that overlap another of their line in part
+-- bytes_ns        DOUBLE   own time of those calls, ns
+-- overlapping     BIGINT   calls that partly overlap another of their line
 CREATE VIEW _op_totals AS
 WITH variants AS (
     SELECT
         trace_id, rank, device, program, name, role, path, phase, shape, dtype, source,
         min(canonical_name) AS canonical_name, min(dedup_name) AS dedup_name,
-        -- A name may be of several operators: that of the longest call counts.
+        -- Operations of several classes may share a name: the longest call decides.
         max_by(class, row(dur_ns, class)) AS class,
         max_by(category, row(dur_ns, category)) AS category,
         min(hlo_category) AS hlo_category, count(*) AS calls, sum(dur_ns) AS total_ns,

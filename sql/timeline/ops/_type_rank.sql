@@ -1,5 +1,5 @@
 -- The category of a mask of type_promotions: 0 bool, 1 integer, 2 with a fraction, 3 complex; -1
--- of no type.
+-- for no type.
 CREATE MACRO _type_rank(mask) AS
 CASE
     WHEN mask & 4096 > 0 THEN 3

@@ -1,5 +1,4 @@
--- The description of an operation of XLA, apart from its times: a list of texts out of its
--- arguments.
+-- The description of an XLA operation, without its times: a list of texts from its arguments.
 CREATE MACRO _xla_arguments(args) AS json_extract_string(
     args,
     [

@@ -1,6 +1,6 @@
--- One row per operation of XLA, from the lines that a device has for them: when and where it ran.
--- What it is has a row of its own in _xla_texts, one for all operations of the same
--- description: an instruction in a loop runs thousands of times, and its arguments are read once.
+-- One row per XLA operation, from the lines that a device has for them: when and where it ran. Its
+-- description is in _xla_texts, one row for all operations that share it: an instruction in a loop
+-- runs thousands of times, and its arguments are parsed once.
 --
 -- stored: per trace
 --
@@ -13,7 +13,7 @@
 -- role       VARCHAR  op, or async: in flight beside the operations
 -- start_ns   BIGINT   start, ns
 -- end_ns     BIGINT   end, ns
--- copies     BOOLEAN  the line shows copies alone
+-- copies     BOOLEAN  the line shows only copies
 -- text_id    UBIGINT  hash of name, arguments and kind of line, see _xla_texts
 CREATE VIEW _xla_ops AS
 WITH xla_lines AS (

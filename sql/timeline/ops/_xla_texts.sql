@@ -4,7 +4,7 @@
 --
 -- trace_id      VARCHAR  trace
 -- text_id       UBIGINT  as in _xla_ops
--- copies        BOOLEAN  the line shows copies alone
+-- copies        BOOLEAN  the line shows only copies
 -- name          VARCHAR  name
 -- hlo_category  VARCHAR  category that XLA gives it
 -- tf_op         VARCHAR  path in the framework
@@ -13,7 +13,7 @@
 -- dedup_name    VARCHAR  name shared by the copies of one operation
 -- xla_model_flop BIGINT   operations of the model
 -- bytes         BIGINT   bytes read and written as XLA counts them
--- raw_bytes     BIGINT   the same without its corrections
+-- raw_bytes     BIGINT   bytes without XLA's corrections
 -- hlo_module    VARCHAR  program
 -- source        VARCHAR  file and line in the user's program
 CREATE VIEW _xla_texts AS

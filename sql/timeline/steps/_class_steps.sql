@@ -1,9 +1,9 @@
--- One row per program and class of steps: the step that stands for it, and how often it comes.
+-- One row per program and class of steps: the step that represents it, and how often it recurs.
 -- trace_id             VARCHAR  trace
 -- program              VARCHAR  what it ran
 -- step_class           VARCHAR  typical, light or heavy
 -- median_us            DOUBLE   median duration, µs
--- representative_id    BIGINT   step_id of the step nearest to the median, of several the first
+-- representative_id    BIGINT   step_id of the step nearest to the median, the first on a tie
 -- representative_step  BIGINT   number of that step, else its step_id
 -- representative_us    DOUBLE   its duration, µs
 -- period               BIGINT   of a heavy class, the most frequent distance between numbers

@@ -1,10 +1,10 @@
--- One row per step that counts, with its class: steps of a program are one class, typical, unless
--- they fall into two, light and heavy, that lie clearly apart.
+-- One row per counted step, with its class: steps of a program are one class, typical, unless they
+-- fall into two that are clearly apart, light and heavy.
 --
--- The logarithms of the durations are split in two where that leaves the least sum of squares
--- within the parts. In one dimension the parts of the best split are neighbours, so it is found
--- exactly: sorted, each cut is tried with running sums. The split holds if there are six steps,
--- the longest takes at least 1.25 times the shortest, both parts have two steps and a tenth of
+-- The logarithms of the durations are split in two so that the sum of squares within the parts is
+-- minimal. In one dimension the parts of the best split are contiguous, so it is found exactly:
+-- sorted, each cut is tried with running sums. The split holds if there are at least six steps, the
+-- longest takes at least 1.25 times the shortest, both parts have at least two steps and a tenth of
 -- all, and the median of the heavy ones is at least 1.5 times that of the light ones.
 --
 -- stored: per trace
@@ -25,7 +25,7 @@ WITH steady AS (
     WHERE NOT is_warm_up AND NOT is_partial AND marker_ns > 0
 ),
 sorted AS (
-    -- About their mean the sums of squares lose no digits.
+    -- Relative to their mean, the sums of squares lose no digits.
     SELECT
         trace_id, program, step_id, number, marker_us, size,
         size - avg(size) OVER of_program AS offset_size,
@@ -49,7 +49,7 @@ cuts AS (
     )
 ),
 best AS (
-    -- The sums of both parts are opposite; most between the parts is least within them.
+    -- The sums of both parts are opposite; the maximum between them is the minimum within them.
     SELECT
         trace_id, program,
         arg_max(place, (low_sum * low_sum * (1.0 / place + 1.0 / (steps - place)), -place))

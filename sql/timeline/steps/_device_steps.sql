@@ -1,9 +1,9 @@
 -- One row per step and device, with what the device did in it: see _step_spans for where steps
 -- come from and _step_work for what belongs to them.
 --
--- The time of a step is its device's: from the start of its first operation to the end of its last
--- where launches, program runs or step ids give its work, and the mark itself where the mark is the
--- device's, or where the work of the host's is unknown. A step without work has no time.
+-- The time of a step is the device's: from the start of its first operation to the end of its last
+-- if launches, program runs or step ids give its work; else the mark itself, if the device is
+-- marked or the work of the host's mark is unknown. A step without work has no time.
 --
 -- stored: per trace
 --
@@ -14,7 +14,8 @@
 -- work_source    VARCHAR  launches, program runs, step ids, device marks or host time; NULL in a
 --                         trace without device operations
 -- step_number    BIGINT   number of the step, NULL if the trace gives none
--- nth            BIGINT   of the steps of that number on the device, or of those without one, which
+-- nth            BIGINT   place among the steps of that number on the device, or without one, from
+--                         0
 -- program        VARCHAR  longest program that ran in it, else the stage of an engine's step
 -- execution_id   BIGINT   run of that program
 -- requests       BIGINT   requests in the step, NULL if unknown
@@ -29,10 +30,10 @@
 -- last_ns        BIGINT   end of the last of them, ns
 -- lead_ns        BIGINT   start of the first of them on the stream that computes most, else of the
 --                         first, ns
--- is_whole       BOOLEAN  not a pass that lacks layers
+-- is_whole       BOOLEAN  FALSE for a pass that lacks layers
 CREATE VIEW _device_steps AS
 WITH streams AS (
-    -- The least of all numbers has no negative.
+    -- The smallest integer cannot be negated.
     SELECT trace_id, device, arg_max(stream, (sum_ns, -1 - stream)) AS stream
     FROM (
         SELECT trace_id, device, stream, sum(dur_ns) AS sum_ns

@@ -23,7 +23,7 @@ beginnings AS (
     WHERE lane = 'host'
     GROUP BY trace_id, pid
 ),
--- Of optimizers within each other the outermost ends last.
+-- Of nested optimizers, the outermost ends last.
 ends AS (
     SELECT n.trace_id, n.pid, n.tid, n.end_ns, b.start_ns AS begun_ns
     FROM notes AS n

@@ -1,4 +1,4 @@
--- One row per segment of a device's time with the time that it had spent in each state before.
+-- One row per segment of a device's time with the time spent in each state before it.
 --
 -- trace_id          VARCHAR  trace
 -- device            INTEGER  device

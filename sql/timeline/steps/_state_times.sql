@@ -1,4 +1,4 @@
--- One row per device and way in which it spent time, with the time: device_states summed up.
+-- One row per device and combination of class and activity: its time, summed over device_states.
 --
 -- stored: per trace
 --

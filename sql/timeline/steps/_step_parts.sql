@@ -1,10 +1,10 @@
--- One row per step and device with work: what the device did for it, in time that belongs to the
--- first of compute, communication, memory and wait that applies.
+-- One row per step and device with work: the time that the device spent on it, each moment counted
+-- for the first of compute, communication, memory and wait that applies.
 --
--- Where the operations of a step are known one by one (launches, step ids), they alone count: the
--- work of steps may overlap in time, and what runs beside it is another's. Where a step is a
--- stretch of the device's time, or runs of programs whose operations lie in each other, the states
--- of the device count from its start to its end.
+-- If the operations of a step are known individually (launches, step ids), only these count: the
+-- work of steps may overlap in time, and what runs meanwhile belongs to other steps. If a step is
+-- an interval of the device's time, or runs of programs whose operations nest, the states of the
+-- device count from its start to its end.
 --
 -- stored: per trace
 --
@@ -48,7 +48,7 @@ edges AS (
     SELECT trace_id, device, step_id, end_ns, class, -1 FROM own_operations
 ),
 running AS (
-    -- Which of several edges at one moment comes first is of no account: between them is no time.
+    -- The order of edges at the same moment does not matter: there is no time between them.
     SELECT
         trace_id, device, step_id, lead(at_ns) OVER in_time - at_ns AS slice_ns,
         sum(change) FILTER (class = 'compute') OVER in_time AS computing,

@@ -1,5 +1,5 @@
 -- One row per step and device in which a compiled program ran: the runs that the host enqueued in
--- it, where it is marked there and shows that, else those whose middle lies in it.
+-- it, if the host is marked and the trace shows that, else those whose middle is in it.
 --
 -- trace_id      VARCHAR  trace
 -- device        INTEGER  device
@@ -22,13 +22,13 @@ runs AS (
     FROM programs
     JOIN sources
         ON sources.trace_id = programs.trace_id AND sources.device = programs.device
-    -- A launch goes before a run's time.
+    -- Launches take precedence over the times of runs.
     WHERE work_source <> 'launches'
 )
 SELECT
     runs.trace_id, runs.device, spans.step_id,
     arg_max(program, (runs.end_ns - runs.start_ns, -runs.start_ns)) AS program,
-    -- A NULL alone would not be the largest.
+    -- In a struct, since arg_max skips a value that is NULL.
     arg_max({'id': execution_id}, (runs.end_ns - runs.start_ns, -runs.start_ns))['id']
         AS execution_id,
     min(runs.start_ns) AS start_ns, max(runs.end_ns) AS end_ns

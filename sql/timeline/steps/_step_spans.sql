@@ -1,18 +1,19 @@
--- The sum of the numbers that the group of a pattern finds in a text; NULL if it finds none,
--- or 64 bits do not hold it.
+-- The sum of the numbers that a pattern's group finds in a text; NULL if it finds none, or the sum
+-- exceeds 64 bits.
 CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
     list_sum([
         TRY_CAST(digits AS BIGINT) FOR digits IN regexp_extract_all(text, pattern, 1)
     ]) AS BIGINT
 );
 
--- One row per stretch of time that a trace itself calls a step, by the evidence that counts for
--- the trace: its step line, else the annotations of the source that marks the most steps, and only
--- where there are none the steps of its optimizer.
+-- One row per interval that the trace itself marks as a step, by the evidence used for the trace:
+-- its step line, else the annotations of the source that marks the most steps, and only if there
+-- are none the steps of its optimizer.
 --
--- Of annotations of one source on a process, or on a device, that lie in each other only the
--- outermost is a step. A device repeats an annotation on each of its streams: that is one mark,
--- from the first start to the last end. A table of kernels names the step of each row: there a step
+-- Of nested annotations of one source on a process or a device, only the outermost is a step. A
+-- device repeats an annotation on each of its streams: that is one mark, from the first start to
+-- the last end. A table of kernels names the step of each row: such a step lasts from its first
+-- kernel to its last.
 -- lasts from its first kernel to its last.
 CREATE VIEW _step_marks AS
 WITH line_marks AS (
@@ -27,7 +28,7 @@ annotations AS (
     FROM events
     WHERE
         lane IN ('host', 'device') AND dur_ns > 0
-        -- Where annotations are written as operators (Ascend, PyTorch 1.8), names show steps.
+        -- If annotations are written as operators (Ascend, PyTorch 1.8), names show steps.
         AND (
             category = 'user_annotation'
             OR (category IN ('cpu_op', 'operator') AND starts_with(name, 'ProfilerStep#'))
@@ -76,7 +77,7 @@ host_lines AS (
     WHERE role = 'host'
 ),
 numbered AS (
-    -- JAX: annotations of the host with a step number, whatever they are called.
+    -- JAX: annotations of the host with a step number, whatever their names.
     SELECT
         trace_id, pid, tid, name, start_ns, end_ns,
         TRY_CAST(coalesce(args ->> '$.step_num', args ->> '$.group_id') AS BIGINT) AS step_number
@@ -153,7 +154,7 @@ outermost AS (
         OR coalesce(end_ns > reached_ns, TRUE)
 ),
 counts AS (
-    -- A device repeats the marks of the host.
+    -- A device repeats the host's marks.
     SELECT trace_id, step_source, max(marks) AS marks
     FROM (
         SELECT trace_id, step_source, device, count(*) AS marks
@@ -181,10 +182,10 @@ SEMI JOIN chosen USING (trace_id, step_source);
 
 -- One row per step and device: where the step is marked, and how its work is found.
 --
--- The work of a step is what was launched from it. Where the host is marked and the trace shows
--- launches, or the calls that enqueued the runs of compiled programs, these count; then what the
--- device itself marks: its step line, the copies of annotations, without marks the runs of its main
--- program, without programs its passes. Last comes the host's time, for lack of anything better.
+-- The work of a step is what was launched from it. If the host is marked and the trace shows
+-- launches, or the calls that enqueued the runs of compiled programs, these are used; else the
+-- device's own marks: its step line, the copies of annotations, without marks the runs of its main
+-- program, without programs its passes. The host's time is the last resort.
 --
 -- stored: per trace
 --
@@ -195,17 +196,17 @@ SEMI JOIN chosen USING (trace_id, step_source);
 -- work_source   VARCHAR  launches, program runs, step ids, device marks or host time; NULL in a
 --                        trace without device operations
 -- step_number   BIGINT   number of the step, NULL if the trace gives none
--- nth           BIGINT   of the steps of that number on the device, or of those without one, which
--- stage         VARCHAR  prefill, decode or mixed, NULL if not known; of passes of several
---                        models with the model before it
+-- nth           BIGINT   place among the steps of that number on the device, or without one, from 0
+-- stage         VARCHAR  prefill, decode or mixed, NULL if unknown; preceded by the model for
+--                        passes of several models
 -- requests      BIGINT   requests in the step, NULL if neither its name nor its pass has them
 -- tokens        BIGINT   tokens that it computes, NULL in the same cases
--- pid           VARCHAR  process whose launches count, NULL for those of any
+-- pid           VARCHAR  process whose launches count, NULL for any
 -- tid           VARCHAR  thread of the mark
 -- start_ns      BIGINT   start of the mark, ns
 -- end_ns        BIGINT   end of the mark, ns
 -- is_host       BOOLEAN  the host is marked
--- is_whole      BOOLEAN  not a pass that lacks layers
+-- is_whole      BOOLEAN  FALSE for a pass that lacks layers
 CREATE VIEW _step_spans AS
 WITH devices AS (
     SELECT trace_id, device, count(launch_id) > 0 AS has_launches
@@ -219,7 +220,7 @@ marks AS MATERIALIZED (
     SELECT * FROM _step_marks
 ),
 numbered_alike AS (
-    -- Traces whose annotations and launches have the same numbers of processes.
+    -- Traces in which annotations and launches use the same process numbers.
     SELECT DISTINCT trace_id
     FROM marks
     JOIN launchers USING (trace_id, pid)
@@ -246,7 +247,7 @@ placed AS (
         AND launchers.pid = marks.pid
     WHERE alike.trace_id IS NULL OR launchers.pid IS NOT NULL OR NOT devices.has_launches
     UNION ALL
-    -- No operation of the device is in the trace.
+    -- The trace has no operation of the device.
     SELECT
         trace_id, coalesce(marks.device, -1), marked_by, NULL, NULL, step_source, step_number,
         stage, requests, tokens, start_ns, end_ns
@@ -295,8 +296,8 @@ unmarked AS (
     WINDOW in_time AS (PARTITION BY trace_id, device ORDER BY start_ns, end_ns, pass_id)
 ),
 unmarked_steps AS (
-    -- Each pass is a step, in training with what runs backward and the optimizer behind it; the
-    -- passes of several models are steps of different programs.
+    -- Each pass is a step, in training together with its backward work and the optimizer after it;
+    -- the passes of several models are steps of different programs.
     SELECT
         trace_id, device, requests, tokens, start_ns, end_ns, complete AS is_whole,
         if(
@@ -316,8 +317,9 @@ unmarked_steps AS (
         ON u.trace_id = p.trace_id AND u.device = p.device AND u.pass_id = p.pass_id
     GROUP BY p.trace_id, p.device, p.step_ns
     UNION ALL
-    -- In training a step goes from a forward pass to the next one behind backward passes, once all
-    -- of these have ended: where micro-batches overlap, none of them is a stretch of its own.
+    -- In training a step lasts from a forward pass to the next one that follows backward passes,
+    -- once all of these have ended: if micro-batches overlap, none of them is an interval of its
+    -- own.
     SELECT
         trace_id, device, CAST(sum(requests) FILTER (direction = 'forward') AS BIGINT),
         CAST(sum(tokens) FILTER (direction = 'forward') AS BIGINT), min(start_ns), max(end_ns),

@@ -1,12 +1,12 @@
 -- One row per device operation that belongs to a step. It belongs to one step at most.
 --
--- By launches: to the step in whose time on the host it was launched, a graph's operations by the
--- launch of the graph. The thread that is marked comes first, then what other threads of its
--- process launch meanwhile, as the backward of a training step. When the operation ran is of no
--- account, and one whose launch the trace does not show belongs to no step.
+-- By launches: to the step in whose host time it was launched, a graph's operations by the launch
+-- of the graph. The marked thread takes precedence, then launches by other threads of its process
+-- in that time, such as those of the backward pass of a training step. When the operation ran does
+-- not matter, and one whose launch the trace does not show belongs to no step.
 --
--- By device marks, program runs and, at worst, the host's time: to the step in which it starts. By
--- step ids: to the step that its row names.
+-- By device marks, program runs or, as a last resort, the host's time: to the step in which it
+-- starts. By step ids: to the step named in its row.
 --
 -- stored: per trace
 --

@@ -1,20 +1,21 @@
--- One row per trace and step: its devices together, and whether it counts.
+-- One row per trace and step: its devices combined, and whether it counts.
 --
--- The first or the last step of a device is partial when the trace does not show its program while
--- other steps have one, or when it has less than 90 % of the operations that most of the steps
--- between have that ran the same. A pass is partial when it lacks layers. A step without work has
--- no time.
+-- The first or the last step of a device is partial if the trace does not show its program although
+-- other steps have one, or if it has less than 90 % of the most frequent number of operations of
+-- the steps between that ran the same program. A pass is partial if it lacks layers. A step without
+-- work has no time.
 --
--- How many of the first steps are warm-up is up to their source. Where passes or an optimizer give
--- the steps, no schedule says whether the machine was warm: the first of a program is warm-up where
--- it takes 1.2 times the median.
+-- How many of the first steps are warm-up depends on their source. If passes or an optimizer give
+-- the steps, no schedule shows whether the machine was warm: the first step of a program is warm-up
+-- if it takes at least 1.2 times the median.
 --
 -- stored: per trace
 --
 -- trace_id           VARCHAR  trace
 -- step_id            BIGINT   step, from 0 in time order
 -- step_number        BIGINT   number of the step, NULL if the trace gives none
--- nth                BIGINT   of the steps of that number on a device, or of those without, which
+-- nth                BIGINT   place among the steps of that number on a device, or without one,
+--                             from 0
 -- step_source        VARCHAR  from step_sources
 -- work_source        VARCHAR  source of its work, see steps
 -- program            VARCHAR  what it ran, see steps
@@ -64,7 +65,7 @@ judged AS (
         work_source, places.program, requests, tokens, mark_ns, host_start_ns, host_end_ns,
         start_ns, end_ns, end_ns - start_ns AS dur_ns, ops, first_ns, last_ns, lead_ns,
         NOT is_whole OR is_edge AND (
-            -- Without steps between, only an empty one is known to be cut.
+            -- Without steps between, only an empty one is known to be cut off.
             lacks_program OR coalesce(ops < 0.9 * usual_ops, ops = 0 AND most_ops > 0)
         ) AS is_partial
     FROM places

@@ -1,7 +1,8 @@
--- One row per device operation of a trace that shows training: what it is for. What runs in an
--- annotation of the optimizer is the optimizer's; else a layer's direction counts; else whether a
--- backward function launched it, or a module or an operator that is differentiated; else its name.
--- A transposed convolution runs forward what another runs backward: there its operator is asked.
+-- One row per device operation of a trace that shows training: its phase. What runs in an
+-- annotation of the optimizer belongs to the optimizer; else the direction of its layer decides;
+-- else whether it was launched by a backward function, or by a module or a differentiated operator;
+-- else its name. A transposed convolution runs in its forward pass the kernel that another runs in
+-- its backward pass: there the operator's name decides.
 --
 -- stored: meanwhile
 --
@@ -11,7 +12,7 @@
 -- kernel_id  BIGINT   the operation
 -- start_ns   BIGINT   its start
 -- end_ns     BIGINT   its end
--- phase      VARCHAR  forward, backward or optimizer, other: none of them is known
+-- phase      VARCHAR  forward, backward, optimizer, or other if unknown
 CREATE VIEW _training_kernels AS
 WITH names AS (
     SELECT n.subject, n.name, arg_min(r.direction, r.priority) AS direction

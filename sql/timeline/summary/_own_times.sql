@@ -1,4 +1,4 @@
--- One row per trace with device operations: the own times of all of them.
+-- One row per trace with device operations: the sum of their own times.
 -- trace_id  VARCHAR  trace
 -- own_us    DOUBLE   sum of their times without operations inside
 CREATE VIEW _own_times AS

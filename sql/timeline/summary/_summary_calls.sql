@@ -2,7 +2,7 @@
 -- lake has from several devices.
 -- run                VARCHAR  run, or the trace where it is in none
 -- kind               VARCHAR  kind of collective
--- matched_by         VARCHAR  what tells which calls are one
+-- matched_by         VARCHAR  how the parts of a call were matched
 -- participants       BIGINT   devices of a call
 -- calls              BIGINT   calls
 -- skew_us            DOUBLE   mean time from the first device's start to the last one's; NULL, as

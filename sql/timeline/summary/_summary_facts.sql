@@ -1,4 +1,4 @@
--- One row per trace: what a summary says of it first.
+-- One row per trace: what a summary shows first.
 -- trace_id        VARCHAR  trace
 -- trace           VARCHAR  its name
 -- run             VARCHAR  run that it is a part of
@@ -17,7 +17,7 @@
 -- content_xxh3    VARCHAR  XXH3-128 of its decompressed content
 -- event_count     BIGINT   events stored
 -- rejected_count  BIGINT   events of the file that could not be read
--- truncated       BOOLEAN  the file ends before its end
+-- truncated       BOOLEAN  the file is cut off
 -- devices         BIGINT   devices with operations; NULL if there are none
 -- window_us       DOUBLE   window that all devices share
 -- device_time_us  DOUBLE   time of all devices

@@ -18,7 +18,7 @@ WITH parts AS (
     ], max_depth := 2)
     FROM time_breakdown
 )
--- Where launches are not shown, nobody knows what idleness is the host's.
+-- Without launches, it is unknown how much of the idle time is due to the host.
 SELECT
     trace_id, place, part, sum(us) AS sum_us,
     100 * sum(us) / nullif(sum(window_us), 0) AS share_pct,

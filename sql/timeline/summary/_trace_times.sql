@@ -1,4 +1,4 @@
--- One row per trace with device operations: how long its devices were watched.
+-- One row per trace with device operations: how long its devices were observed.
 -- trace_id        VARCHAR  trace
 -- devices         BIGINT   devices
 -- window_us       DOUBLE   window that all devices share

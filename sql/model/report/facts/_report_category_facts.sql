@@ -1,4 +1,4 @@
--- One row per number about what experts and dense MLPs take of a phase, and of the parameters.
+-- One row per number about the share of experts and dense MLPs in a phase, and in the parameters.
 --
 -- fact   VARCHAR  name, as in report_facts
 -- value  DOUBLE   the number; NULL for words, or if missing

@@ -1,8 +1,8 @@
 -- One row for the reasons why the anchor of a model report cannot run, and one for those other than
--- its memory; none where it can.
+-- its memory; no rows if it can.
 --
--- A reason that not all phases have stands with those that have it. Training alone lacks memory at
--- most, as a rule of its own says.
+-- A reason that only some phases have is given with these phases. Training alone lacks at most
+-- memory, which has a rule of its own.
 --
 -- fact   VARCHAR  name, as in report_facts
 -- value  DOUBLE   the number; NULL for words, or if missing

@@ -6,7 +6,8 @@
 -- unit   VARCHAR  unit of the number
 CREATE VIEW _report_layout_facts AS
 WITH layouts AS (SELECT * FROM _report_points WHERE study = 'report layout'),
--- What hinders every layout, as too long a context, is not for a layout to mend.
+-- Layouts with a fault that not all layouts have: one that all have, like too long a context, is
+-- not due to the layout.
 hindered AS (
     SELECT scenario
     FROM scenario_faults

@@ -1,5 +1,5 @@
 -- One row per scenario of a model report's anchor: each phase on its chip in all execution
--- profiles, and on the other chips in the one that figures are of.
+-- profiles, and on the other chips in the main profile.
 -- scenario          VARCHAR  its name
 -- study             VARCHAR  study of the report
 -- formulas          VARCHAR  formulas
@@ -34,8 +34,8 @@ SELECT
     batch, CASE WHEN phase = 'decode' THEN 1 ELSE seq_len END AS seq_len,
     CASE WHEN phase = 'decode' THEN kv_len ELSE 0 END AS kv_len,
     tp, ep, dp, pp, hardware, execution, weight_dtype, activation_dtype, kv_dtype,
-    -- The head and the router are never in fewer than two bytes; on a chip without BF16 they
-    -- follow the rest.
+    -- The head and the router never use less than two bytes; on a chip without BF16 they follow the
+    -- rest.
     CASE WHEN activation_dtype IN ('fp16', 'fp32') THEN activation_dtype END AS head_dtype,
     CAST(NULL AS BIGINT) AS top_k, CAST(1 AS DOUBLE) AS hidden_scale,
     CAST(1 AS DOUBLE) AS kv_rank_scale

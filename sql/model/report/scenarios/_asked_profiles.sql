@@ -1,5 +1,5 @@
--- One row per execution profile of a model report's what-ifs: the one that its figures are of, with
--- a knob of the chip turned a step.
+-- One row per execution profile of a model report's what-ifs: the main profile, with a knob of the
+-- chip turned a step.
 -- execution               VARCHAR  name; the key
 -- attention_bytes_model   VARCHAR  naive: scores go through memory; flash: they stay on the chip
 -- attention_residency     DOUBLE   times that a weight of the attention serves once it is read

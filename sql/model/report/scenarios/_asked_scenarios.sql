@@ -1,5 +1,5 @@
--- One row per scenario of the model report that was asked last: its anchor, sweeps around it, and
--- what-ifs.
+-- One row per scenario of the model report that was requested last: its anchor, sweeps around it,
+-- and what-ifs.
 -- scenario          VARCHAR  its name
 -- study             VARCHAR  study of the report
 -- formulas          VARCHAR  formulas

@@ -1,5 +1,5 @@
--- One row per scenario of a model report's sweeps: the anchor of a phase with other values of some
--- settings, every combination of them.
+-- One row per scenario of a model report's sweeps: the anchor of a phase with every combination of
+-- other values of some settings.
 -- scenario          VARCHAR  its name
 -- study             VARCHAR  study of the report
 -- formulas          VARCHAR  formulas
@@ -95,7 +95,7 @@ SELECT
     'report ' || p.study AS study, a.formulas, a.model, a.phase,
     coalesce(p.batch, a.batch) AS batch, coalesce(p.seq_len, a.seq_len) AS seq_len,
     coalesce(p.kv_len, a.kv_len) AS kv_len, coalesce(p.tp, a.tp) AS tp, coalesce(p.ep, a.ep) AS ep,
-    -- Every rank that is not shared keeps sequences of its own, as at the anchor.
+    -- Every rank that is not shared has sequences of its own, as at the anchor.
     CASE
         WHEN coalesce(p.tp, a.tp) = a.tp AND coalesce(p.ep, a.ep) = a.ep THEN a.dp
         ELSE _replicas(coalesce(p.tp, a.tp), coalesce(p.ep, a.ep), tp_shares_experts)

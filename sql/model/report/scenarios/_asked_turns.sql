@@ -1,5 +1,5 @@
 -- One row per scenario of a model report's what-ifs: a knob turned a step around each phase of the
--- anchor, where that changes something.
+-- anchor, if that changes something.
 -- scenario          VARCHAR  its name
 -- study             VARCHAR  study of the report
 -- formulas          VARCHAR  formulas
