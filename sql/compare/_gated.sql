@@ -49,7 +49,8 @@ WHERE after - before > greatest(threshold * before / 100, least_us);
 --                     minus before, percentage points
 -- threshold  DOUBLE   the change above which the verdict is not pass
 -- noise      DOUBLE   the change that chance can explain, from the spread of the steps of the
---                     noisier trace, in the unit of change; NULL if a trace has fewer than three
+--                     noisier trace, in the unit of change; NULL if a trace has fewer than three,
+--                     unless the part is new in the second trace
 -- verdict    VARCHAR  pass, noise (above the threshold and within the noise), warn or fail; unknown
 --                     if a side has no value
 CREATE VIEW _gated AS

@@ -43,8 +43,8 @@ FROM rules;
 -- Patterns are matched once per distinct kernel name, never on events. The stream is the one that
 -- spends the most time in anchors. Copies and fills of memory are not anchors. Candidates from the
 -- kernels themselves come last: each norm, with its variants, and the kernels that open the
--- attention. Variants have separate families: the norms of queries and keys are another instance of
--- the same template, not a variant.
+-- attention. Variants of a kernel share a family; the norms of queries and keys, another instance
+-- of the same template, have their own.
 --
 -- stored: per trace
 --

@@ -1,9 +1,10 @@
 -- One row per anchor of an Ascend device: what lies between the previous anchor and this one, and
 -- whether that separates two passes or belongs to one layer. A head or sampling kernel, an exchange
--- between pipeline stages, another step of the profiler, or another run of ascending starts in the
--- file separates passes, unless it is between most anchors; so does a long idle time, if there are
--- more norms than between two layers (the final one) or nothing else separates passes. If layers
--- have norms, anchors with no norm between them belong to one layer: chunks of a long prompt.
+-- between pipeline stages, or another run of ascending starts in the file separates passes, unless
+-- it is between most anchors; so does another step of the profiler, and a long idle time, if there
+-- are more norms than between two layers (the final one) or nothing else separates passes. If
+-- layers have norms, anchors with no norm between them belong to one layer: chunks of a long
+-- prompt.
 CREATE VIEW _ascend_stretches AS
 WITH said_steps AS (
     SELECT a.trace_id, a.kernel_id, a.step_id, r.block

@@ -2,10 +2,10 @@
 -- and the end of its last one. A run extends back from its first anchor to the embedding, a long
 -- idle time or the sampling of the run before; and from its last anchor forward through the last
 -- sampling kernel before the next embedding or long idle time. Its first layer begins at the first
--- norm after the embedding; if no embedding is seen, at the last norm with as many matrix products
--- up to the anchor as other layers have. Its last layer ends at the norm after the feed-forward
--- half, the final norm. A pipeline stage receives instead of embedding, and sends instead of
--- sampling, without a final norm.
+-- norm after the embedding; if no embedding is seen, at the last norm with at least as many matrix
+-- products up to the anchor as other layers have. Its last layer ends at the norm after the
+-- feed-forward half, the final norm. A pipeline stage receives instead of embedding, and sends
+-- instead of sampling, without a final norm.
 --
 -- stored: per ascend trace
 --

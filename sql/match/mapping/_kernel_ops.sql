@@ -1,6 +1,6 @@
--- One row per device operation that an operator with a rule, or one around it, launched with a
--- separate call. What is launched inside a counted operator is part of it, unless the innermost
--- operator there only moves elements.
+-- One row per device operation that an operator launched with a separate call: the counted operator
+-- that caused it, which is that operator or one around it. What is launched inside a counted
+-- operator is part of it, unless the innermost operator there only moves elements.
 --
 -- stored: per trace
 --

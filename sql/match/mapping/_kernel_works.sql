@@ -121,7 +121,8 @@ WHERE op_id IS NULL;
 -- do and their parts are known, like the two products of experts, each has its own; else they
 -- belong only to the group. The type that decides the peak is that of the operands where both are
 -- inputs of the operator (FP32 by the kernel's name: TF32 or not), else that in the kernel's name,
--- else the type of the weights of the trace's model, else of the input, else BF16.
+-- else that of the input, else that of the weights of the trace's model, which comes before the
+-- input's for experts, else BF16.
 --
 -- FLOP of attention by the pairs of the whole pass are unknown if a layer sees a window of keys,
 -- according to its kernel's name or the trace's model: how many of the pairs are in the windows is

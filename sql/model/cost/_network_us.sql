@@ -4,9 +4,9 @@
 -- Within a domain its links carry the bytes; beyond it, the slower of links and network decides. An
 -- all-reduce first sums up within the domains, each rank a part. Of the copies of a token that go
 -- to experts, only copied_share leave a domain; the links of the destination distribute them. Of
--- neighbours in a ring or a pipeline, some are in two domains. Consecutive hops: one within a
--- domain; between domains as many as it takes to reach all by doubling; twice as many for an
--- all-reduce.
+-- neighbours in a ring or a pipeline, some are in two domains, which only the network connects.
+-- Consecutive hops: one within a domain, two for an all-reduce; between domains an all-gather takes
+-- as many as reach all by doubling, an all-reduce twice as many, the others one.
 CREATE MACRO _network_us(
     sent, collective, ranks, near, link_gbps, scaleout_gbps, link_us, scaleout_us, copied_share
 ) AS CASE

@@ -56,7 +56,7 @@ op_names AS (
         trace_id, program, name, canonical_name, dedup_name, hlo_category,
         class = 'compute' AS computes, count(*) AS calls, sum(self_ns) AS self_ns
     FROM _device_ops
-    -- Communication and copies count as far as they are exposed, see communication-heavy.
+    -- Communication counts only as far as it is exposed, see communication-heavy.
     WHERE role = 'op' AND class NOT IN ('communication', 'wait')
     GROUP BY trace_id, program, name, canonical_name, dedup_name, hlo_category, computes
 ),
