@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,17 +70,18 @@ def kind_of(head: bytes, name: str, path: Path | None = None) -> str:
 
 
 def _instead_of_header(head: bytes) -> str:
-    """Return what a table without a header begins with."""
+    """Return why the beginning of a table has no header."""
     if not head:
         return "the file is empty"
-    first = head.partition(b"\n")[0]
     try:
-        first.decode()
+        # The last character may be cut off.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return "the file is no text in UTF-8"
-    if not first.strip():
+    first = head.partition(b"\n")[0].strip()
+    if not first:
         return "it is blank"
-    return "its lines end in CR alone; expected LF, or CR and LF" if b"\r" in first.strip() else "no line ends in time"
+    return "its lines end in CR alone; expected LF, or CR and LF" if b"\r" in first else "it has control characters"
 
 
 def _binary_kind(head: bytes, name: str, path: Path | None) -> str:

@@ -241,7 +241,7 @@ def test_delta_tables_are_read_back_with_their_comments_and_replaced_by_the_next
         key = star.key(TABLES[name])
         assert same.sort(key).equals(plain.sort(key)), name
     log = (tmp_path / "out" / "fact_gap" / "_delta_log" / f"{0:020}.json").read_text()
-    assert "what stood still, what came next, and why" in log
+    assert "what was idle, what came next, and why" in log
     assert "part in which it waited for the host to launch" in log
 
 
