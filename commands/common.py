@@ -31,6 +31,8 @@ _opened: list[Lake] = []
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
 #: Output formats by file suffix.
 _ENDINGS = {f".{name}": name for name in ("csv", "json", "jsonl", "parquet")} | {".md": "markdown"}
+#: Suffixes of other formats, which a table for people would disappoint.
+_OTHER_ENDINGS = {".arrow", ".avro", ".feather", ".orc", ".tsv", ".xls", ".xlsx"}
 #: Upper limits for the sequences or tokens of a workload, and for ranks of a degree of parallelism: far beyond reality.
 MOST_TOKENS = 10**9
 MOST_RANKS = 10**6
@@ -103,7 +105,9 @@ def _of_ending(ctx: click.Context, param: click.Parameter, value: str) -> str:
     output = ctx.params.get("output")
     if output is None or ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT:
         return value
-    return _ENDINGS.get(output.suffix.lower(), value)
+    if (ending := output.suffix.lower()) in _OTHER_ENDINGS:
+        raise click.UsageError(f"{output}: no format has this ending; expected {', '.join(_ENDINGS)}, or --format.")
+    return _ENDINGS.get(ending, value)
 
 
 def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -142,3 +142,14 @@ def test_without_a_format_the_ending_of_the_file_decides(tmp_path):
     assert written("a.md").startswith(b"| a | b |")
     assert written("b.csv", "--format", "json") == written("a.json")
     assert written("b.csv", "--format", "table") == written("a.txt")
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.XLSX", "a.tsv"])
+def test_the_ending_of_a_format_that_there_is_not_is_refused_unless_a_format_is_given(tmp_path, name):
+    Lake(tmp_path / "lake").close()
+    words = ["--lake", str(tmp_path / "lake"), "sql", "SELECT 1 AS a", "-o", str(tmp_path / name)]
+    refused = CliRunner().invoke(cli, words)
+    assert refused.exit_code == 2
+    assert "expected .csv, .json, .jsonl, .parquet, .md, or --format" in refused.output
+    assert not (tmp_path / name).exists()
+    assert CliRunner().invoke(cli, [*words, "--format", "csv"]).exit_code == 0
