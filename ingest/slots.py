@@ -6,6 +6,7 @@ pipe, and a pipe's pages are copied twice. Slots are reused, so that their pages
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import re
@@ -90,7 +91,9 @@ class Slot:
 
     def close(self) -> None:
         """Free the memory."""
-        self._map.close()
+        # After an error while reading into it, the traceback holds a view; the map is then freed with it.
+        with contextlib.suppress(BufferError):
+            self._map.close()
         if self._temporary is not None:
             self._temporary.close()
         else:

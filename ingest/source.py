@@ -91,7 +91,11 @@ class Source:
         return self._file.sha256.hexdigest()
 
     def readinto(self, view: memoryview) -> int:
-        """Fill `view` from its start and return the bytes written; 0 at the end, even of a truncated stream."""
+        """Fill `view` from its start and return the bytes written; 0 at the end, even of a truncated stream.
+
+        Raises:
+            InputError: the disk or network refuses to read on; what was read is no whole trace.
+        """
         if self._ahead:
             count = min(len(self._ahead), len(view))
             view[:count] = self._ahead[:count]
@@ -102,10 +106,10 @@ class Source:
         except EOFError:
             self.cut_short = "the compressed stream ends early"
             return 0
-        except OSError as error:
-            self.cut_short = f"the file cannot be read further: {error.strerror or error}"
-            return 0
-        except Exception as error:  # noqa: BLE001 - the errors of isal and zstandard share no base class
+        except Exception as error:  # the errors of isal and zstandard share no base class
+            # That of gzip is an OSError without a number.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise InputError(f"{self.name}: cannot be read: {error.strerror}.") from error
             self.cut_short = f"the compressed stream is damaged: {error}"
             return 0
         self._content_hash.update(view[:count])

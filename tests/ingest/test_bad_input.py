@@ -1,7 +1,9 @@
 """Input that is no trace is refused in a sentence that names the file, and costs nothing but itself."""
 
+import errno
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import zstandard
 
 from tracelake.engine.errors import InputError, UsageError
 from tracelake.engine.storage.layout import FORMAT_VERSION
+from tracelake.ingest import source
 from tracelake.lake import Lake
 from tracelake.synthetic import gpu
 
@@ -128,6 +131,28 @@ def test_what_stands_in_the_place_of_a_header_is_named(tmp_path, content, reason
 def test_a_file_that_fails_as_it_is_read_is_the_one_that_is_named(tmp_path):
     [failed] = ingest_into(Lake(tmp_path / "lake"), Path("/proc/self/mem"))
     assert failed.reason == "/proc/self/mem: cannot be read: Input/output error."
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
+def test_a_file_whose_disk_fails_half_way_is_no_truncated_trace(tmp_path, monkeypatch, compress):
+    path = tmp_path / "trace.json"
+    # Far more than a decompressor reads at once, also when it is compressed.
+    path.write_bytes(
+        compress(trace_bytes([{**SPAN, "name": os.urandom(50).hex(), "ts": nth} for nth in range(40_000)]))
+    )
+    half, readinto = path.stat().st_size // 2, source._HashedFile.readinto
+
+    def failing(file, buffer):
+        if file.consumed >= half:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return readinto(file, memoryview(buffer)[: 1 << 16])
+
+    monkeypatch.setattr(source._HashedFile, "readinto", failing)
+    with Lake(tmp_path / "lake") as lake:
+        [failed] = ingest_into(lake, path)
+        assert failed.reason == f"{path}: cannot be read: Input/output error."
+        assert lake.rows("SELECT count(*) FROM traces") == [(0,)]
+        assert lake.rows("SELECT count(*) FROM events") == [(0,)]
 
 
 @pytest.mark.parametrize("mode", [0, 0o444])
