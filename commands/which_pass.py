@@ -1,4 +1,4 @@
-"""The pass that a command shows: the given one, else the chosen one, and the message if there is none."""
+"""The pass that a command shows: the given one, else the chosen one, and the message if the trace has no pass."""
 
 from __future__ import annotations
 

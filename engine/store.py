@@ -44,11 +44,11 @@ class Store:
         unsafe: bool = False,
         stored: bool | None = None,
     ) -> None:
-        """Open the lake at `path`, creating an empty one if there is none.
+        """Open the lake at `path`, creating an empty one if missing.
 
         Args:
             path: the lake's folder, or its address in an object store.
-            create: create a lake if there is none.
+            create: create a missing lake.
             memory_limit: DuckDB's, as in "4GB".
             unsafe: queries may do all that DuckDB can: read and write any file, attach databases, change settings.
             stored: read the stored answers, and store missing ones. If false, each query computes all it needs from the
