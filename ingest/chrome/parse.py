@@ -59,7 +59,7 @@ _TIME_TEXT = re.compile(
 )
 #: The point of a number whose double may not show all of its places: with 12 digits before it a fourth place, with 14
 #: any; with an exponent all of them. The pattern begins with the rare byte, which is found fast.
-_PLACES = re.compile(rb"\.(?:(?<=[0-9]{12}\.)[0-9]{4}|(?<=[0-9]{14}\.)[0-9]|[0-9]++[eE])")
+_PLACES = re.compile(rb"\.[0-9](?:[0-9]{3}(?<=[0-9]{12}\.[0-9]{4})|(?<=[0-9]{14}\.[0-9])|[0-9]*+[eE])")
 #: What stands before such a point where the number is a time, and how far back that is looked for.
 _OF_TIME = re.compile(rb'"(?:ts|dur)"[ \t\n\r]*+:[ \t\n\r]*+(?:"[ \t\n\r]*+)?+[-+]?+[0-9]*+\.\Z')
 _OF_TIME_BYTES = 96
