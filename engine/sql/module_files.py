@@ -22,20 +22,13 @@ TYPE = (
 )
 _COLUMN_LINE = re.compile(rf"^--\s+([a-z_][a-z0-9_]*)\s+({TYPE})\s+(\S.*)$")
 _CREATE = re.compile(r"^CREATE\s+(VIEW|TABLE|MACRO)\s+([a-z_][a-z0-9_]*)", re.MULTILINE)
-#: Where rows are stored: `per trace`, `per ascend trace` for traces of that format alone, `in memory`, or `meanwhile`.
-_STORED = re.compile(r"^-- stored: (?:(per)(?: ([a-z]+))? trace|(in memory|meanwhile))\n(?:--\n)?", re.MULTILINE)
-#: Only traces of this format can have rows in it.
-_FORMAT = re.compile(r"^-- rows: of ([a-z]+) traces\n(?:--\n)?", re.MULTILINE)
-#: The columns of the key; a question mark after those that may be NULL.
-_KEY = re.compile(r"^-- key: ([a-z_?,\n -]+?)\n--\n", re.MULTILINE)
+#: What a header declares: the columns of the key (a question mark after those that may be NULL); where rows are stored
+#: (`per trace`, `per ascend trace`, `in memory`, `meanwhile`); the only format of traces with rows; the relation of
+#: pairs of traces whose rows are read together; whether rows of all traces are read even for a query about one; the
+#: relation that it replaces in a schema, see `twins`.
+_DECLARED = re.compile(r"^-- (key|stored|rows|others|read|instead of): (.+(?:\n--   .+)*)\n(?:--\n)?", re.MULTILINE)
 _PRIMARY_KEY = re.compile(r"\bPRIMARY KEY \(([^)]*)\)|^\s*\"?([a-z_]+)\"? .*\bPRIMARY KEY\b", re.MULTILINE)
-#: A relation of pairs of traces whose rows are read together.
-_OTHERS = re.compile(r"^-- others: ([a-z_]+)\n(?:--\n)?", re.MULTILINE)
-#: Rows of all traces are read even for a query about one.
-_OF_ALL = re.compile(r"^-- read: of all traces\n(?:--\n)?", re.MULTILINE)
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
-#: The relation that it replaces in a schema; see `twins`.
-_INSTEAD = re.compile(r"^-- instead of: ([a-z_]+\.[a-z_]+)\n(?:--\n)?", re.MULTILINE)
 _SOURCE = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+((?:[a-z_]+\.)?[a-z_][a-z0-9_]*)\b(?!\s*\()")
 _OWN = re.compile(r"\b([a-z_][a-z0-9_]*)\s+AS\s+(?:MATERIALIZED\s+)?\(")
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
@@ -62,10 +55,9 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         raise ValueError(f"{path}: no CREATE VIEW, TABLE or MACRO")
     prose: list[str] = []
     columns: list[Column] = []
-    header = text[: created.start()]
-    for declared in (_KEY, _STORED, _FORMAT, _OTHERS, _OF_ALL, _INSTEAD):
-        header = declared.sub("", header)
-    for line in header.splitlines():
+    header, sql = text[: created.start()], text[created.start() :]
+    given: dict[str, str] = dict(_DECLARED.findall(header))
+    for line in _DECLARED.sub("", header).splitlines():
         match = _COLUMN_LINE.match(line)
         if match:
             columns.append(Column(*match.groups()))
@@ -74,10 +66,9 @@ def _parse(path: Path, text: str, root: Path) -> Module:
             columns[-1] = Column(last.name, last.type, f"{last.text} {line[2:].strip()}")
         elif line.startswith("--"):
             prose.append(line[2:].strip())
-    stored = _STORED.search(text[: created.start()])
-    of_format = _FORMAT.search(text[: created.start()])
-    instead = _INSTEAD.search(text[: created.start()])
-    key = _key_of(text[: created.start()], text[created.start() :])
+    stored = given.get("stored", "")
+    of_format = re.search(r"(?:per|of) ([a-z]+) traces?$", given.get("rows", stored))
+    key = re.findall(r"[a-z_]+\??", given["key"]) if "key" in given else _primary_key(sql)
     return Module(
         name=created.group(2),
         folder=path.relative_to(root).parts[0] if path.parent != root else "",
@@ -85,22 +76,20 @@ def _parse(path: Path, text: str, root: Path) -> Module:
         kind=created.group(1),
         doc="\n".join(prose).strip(),
         columns=tuple(columns),
-        sql=text[created.start() :],
-        uses=_relations_used(text[created.start() :]) - {created.group(2)},
-        kept="" if stored is None else stored.group(3) or "per trace",
-        only_format=of_format.group(1) if of_format else stored.group(2) if stored else None,
-        others=frozenset(_OTHERS.findall(text[: created.start()])),
-        of_all=_OF_ALL.search(text[: created.start()]) is not None,
+        sql=sql,
+        uses=_relations_used(sql) - {created.group(2)},
+        kept="per trace" if stored.startswith("per") else stored,
+        only_format=of_format.group(1) if of_format else None,
+        others=frozenset({given["others"]} if "others" in given else ()),
+        of_all="read" in given,
         key=tuple(column.rstrip("?") for column in key),
         optional=frozenset(column.rstrip("?") for column in key if column.endswith("?")),
-        instead_of=instead.group(1) if instead else "",
+        instead_of=given.get("instead of", ""),
     )
 
 
-def _key_of(header: str, sql: str) -> list[str]:
-    """Return the columns of a relation's key, from its header or the table's primary key."""
-    if named := _KEY.search(header):
-        return re.findall(r"[a-z_]+\??", named.group(1))
+def _primary_key(sql: str) -> list[str]:
+    """Return the columns of a table's primary key."""
     primary = _PRIMARY_KEY.search(sql)
     if primary is None:
         return []
