@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from .catalog import Catalog, State
 from .current import Rules, current_rows
 from .damage import DamagedError, Found, is_parquet
-from .event_files import EventFiles
 from .sql import modules
 from .storage.here import Here
 from .storage.layout import Layout
@@ -170,21 +169,6 @@ class Stored:
         deferred = " WITH (DEFER_BINDING)" if whole and whole[0] else ""
         connection.execute(f"CREATE OR REPLACE VIEW {entry.name}{deferred} AS {rows}")
         self.pointed.add(entry.name)
-
-    def to_renew(
-        self, connection: duckdb.DuckDBPyConnection, event_files: EventFiles, stale: Set[str], lost: Set[str]
-    ) -> tuple[list[str], dict[str, str]]:
-        """Return the traces to recompute, and those whose events cannot be read, with the reason.
-
-        Args:
-            connection: the connection with the catalog.
-            event_files: the checked event files.
-            stale: traces that were stale; those no longer stale are skipped.
-            lost: traces whose rows are lost.
-        """
-        wanted = sorted(stale & set(self.stale()) | lost & self.catalog.states.keys())
-        damaged = event_files.damaged(connection, wanted)
-        return [one for one in wanted if one not in damaged], damaged
 
 
 def batch_of(relation: str, state: State) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -63,14 +62,20 @@ def bring(
     here = answers.is_here or not (layout.is_remote or os.access(str(layout.root), os.W_OK))
     if here and not answers.is_here:
         answers.see_here()
+    if isinstance(answers.tables, Here):
+        answers.tables.folder.mkdir(mode=0o700, exist_ok=True)
     try:
         with nullcontext() if here else exclusive(layout.lock):
             # Another process may have done it meanwhile.
             connection = refreshed()
-            wanted, damaged = answers.to_renew(connection, event_files, stale, lost)
+            wanted = sorted(stale & {*answers.stale()} | lost & answers.catalog.states.keys())
+            damaged = event_files.damaged(connection, wanted)
             for trace_id, reason in damaged.items():
                 aside.put(connection, layout, trace_id, EVENTS, reason)
-            renew(layout, answers, connection, wanted, memory_limit)
+            for chunk in _chunks(layout, answers.catalog, [one for one in wanted if one not in damaged]):
+                with Staging(answers.tables.folder if isinstance(answers.tables, Here) else layout.staging) as folder:
+                    batch = _compute(layout, answers.tables, answers.catalog, connection, chunk, folder, memory_limit)
+                    publish(layout, answers.tables, folder, [batch], memory_limit=memory_limit, renewed=True)
     except (OSError, duckdb.IOException) as error:
         if here:
             raise
@@ -78,21 +83,6 @@ def bring(
         aside.warn_unwritable(layout.root, error)
         answers.see_here()
         bring(layout, answers, event_files, refreshed, stale, lost, memory_limit)
-
-
-def renew(
-    layout: Layout,
-    answers: Stored,
-    connection: duckdb.DuckDBPyConnection,
-    traces: Sequence[str],
-    memory_limit: str | None = None,
-) -> None:
-    """Compute and publish the answers of some traces. The lake's lock is held unless the lake is read-only."""
-    tables, catalog = answers.tables, answers.catalog
-    for chunk in _chunks(layout, catalog, traces):
-        with _folder(layout, tables) as folder:
-            batch = _compute(layout, tables, catalog, connection, chunk, folder, memory_limit)
-            publish(layout, tables, folder, [batch], memory_limit=memory_limit, renewed=True)
 
 
 def renew_side_by_side(
@@ -215,15 +205,3 @@ def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[
             continue
         given[name] = current_rows(entry, parquet_rows([file.path for file in files]) if files else "")
     return given
-
-
-@contextmanager
-def _folder(layout: Layout, tables: Tables) -> Iterator[Path]:
-    """Make a folder for files on their way into tables."""
-    if isinstance(tables, Here):
-        tables.folder.mkdir(mode=0o700, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=tables.folder) as folder:
-            yield Path(folder)
-    else:
-        with Staging(layout.staging) as folder:
-            yield folder
