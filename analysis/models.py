@@ -146,8 +146,7 @@ def check_config(store: Store, path: str | os.PathLike[str], config: str) -> Non
         InputError: it is not a model's.
         UsageError: its dimensions are implausible.
     """
-    architectures = modules.module("architectures")
-    assert architectures is not None
+    architectures = modules.known("architectures")
     # Added for this query only, in a transaction that is rolled back.
     with contextlib.closing(store.prepare("architectures").cursor()) as cursor:
         cursor.begin()

@@ -21,8 +21,7 @@ LIMIT = 12
 @functools.cache
 def depth(name: str) -> int:
     """Return the number of views on the longest path from a relation to stored rows, itself included; not macros."""
-    entry = modules.module(name)
-    assert entry is not None
+    entry = modules.known(name)
     below = max((depth(other.name) for other in modules.direct(entry) if not _is_stored(other)), default=0)
     return below + (entry.kind == "VIEW")
 

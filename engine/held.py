@@ -72,13 +72,12 @@ def shared(names: Sequence[str]) -> list[str]:
     wanted = {
         name
         for name, found in readers.items()
-        if len(found) > 1 and (entry := modules.module(name)) and _is_computed(entry) and _may_be_held(entry)
+        if len(found) > 1 and _is_computed(entry := modules.known(name)) and _may_be_held(entry)
     }
     inside = {
         below.name
         for name in wanted
-        if (entry := modules.module(name))
-        for below in modules.direct(entry)
+        for below in modules.direct(modules.known(name))
         if readers.get(below.name) == readers[name]
     }
     return [entry.name for entry in modules.relations() if entry.name in wanted - inside]

@@ -219,7 +219,7 @@ class Store:
     def _find_damage(self, error: Exception, relations: Iterable[str]) -> damage.Found:
         states = self.answers.catalog.states if self._events_pointed else {}
         events = {one: self.layout.event_files(one, state.event_files) for one, state in states.items()}
-        entries = [entry for name in relations if (entry := modules.module(name))]
+        entries = map(modules.known, relations)
         stored = [(entry, file.path) for entry in entries for file in self.answers.files(entry)[0]]
         return damage.find(events, stored, error)
 

@@ -321,8 +321,7 @@ class Worker:
         """Write the rows of a relation to a file, if there are any."""
         if name not in work.given and not self._emptiness.rows[name]:
             return
-        entry = modules.module(name)
-        assert entry is not None
+        entry = modules.known(name)
         listed = ", ".join(map(modules.quoted, traces))
         # A query's types may be wider than the declared ones: sums are HUGEINT.
         shown = ", ".join(cast(column.name, stored_type(column.type)) for column in entry.columns)

@@ -227,9 +227,7 @@ def _renew_links(
 
 def _columns(name: str) -> dict[str, str]:
     """Return the columns of a stored relation's files."""
-    entry = modules.module(name)
-    assert entry is not None
-    return {"batch_id": "VARCHAR"} | {column.name: column.type for column in entry.columns}
+    return {"batch_id": "VARCHAR"} | {column.name: column.type for column in modules.known(name).columns}
 
 
 def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:
@@ -238,8 +236,7 @@ def _lose(tables: Tables, names: Iterable[str], error: duckdb.Error) -> bool:
         return False
     own = modules.stored() - modules.linked()
     needed = modules.closure(names, lambda entry: entry.name in own) & own
-    entries = [entry for name in sorted(needed) if (entry := modules.module(name))]
-    found = find({}, [(entry, file.path) for entry in entries for file in tables.files(entry.name)], error)
+    found = find({}, [(modules.known(one), file.path) for one in sorted(needed) for file in tables.files(one)], error)
     tables.lost.update(found.stored)
     return bool(found.stored)
 
@@ -276,10 +273,8 @@ def _given(tables: Tables, names: Iterable[str], traces: Iterable[str] = ()) -> 
     wanted = sorted(traces)
     given = {}
     for name in needed:
-        entry = modules.module(name)
-        assert entry is not None
         files = [file for file in tables.files(name) if not wanted or any(file.may_have(one) for one in wanted)]
-        given[name] = current_rows(entry, parquet_rows([file.path for file in files]) if files else "")
+        given[name] = current_rows(modules.known(name), parquet_rows([file.path for file in files]) if files else "")
     return given
 
 

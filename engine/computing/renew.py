@@ -197,11 +197,9 @@ def _unchanged(tables: Tables, traces: Mapping[str, tuple[State, str]]) -> dict[
         stay -= frozenset().union(*map(reached, changed))
     given = {}
     for name in sorted(stay):
-        entry = modules.module(name)
-        assert entry is not None
         batches = {one: batch_of(name, state) for one, (state, _) in traces.items() if f",{name}," in state.relations}
         files = [file for file in tables.files(name) if any(file.may_hold(*one) for one in batches.items())]
         if not all(any(file.may_hold(*one) for file in files) for one in batches.items()):
             continue
-        given[name] = current_rows(entry, parquet_rows([file.path for file in files]) if files else "")
+        given[name] = current_rows(modules.known(name), parquet_rows([file.path for file in files]) if files else "")
     return given

@@ -135,9 +135,9 @@ class LookupTables:
 
     def _have_key(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
         """Add the primary key index to a table that lacks it."""
-        entry = modules.module(table)
-        if table in self._unkeyed and entry is not None:
-            connection.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({', '.join(map(_name, entry.key))})")
+        if table in self._unkeyed:
+            key = ", ".join(map(_name, modules.known(table).key))
+            connection.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({key})")
             self._unkeyed.discard(table)
 
 

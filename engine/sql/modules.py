@@ -153,6 +153,11 @@ def module(name: str) -> Module | None:
     return _by_name().get(name)
 
 
+def known(name: str) -> Module:
+    """Return the module of a relation that is one of ours."""
+    return _by_name()[name]
+
+
 def names_in(query: str) -> set[str]:
     """Return the relations that a query may name; any word with such a spelling counts."""
     text = query.lower().replace('"', "")
@@ -270,7 +275,7 @@ def fingerprint() -> str:
 
 def csv_file(table: str) -> Path:
     """Return the file of a table's shipped rows, beside its SQL; it may not exist."""
-    return _by_name()[table].path.with_suffix(".csv")
+    return known(table).path.with_suffix(".csv")
 
 
 def quoted(text: str) -> str:
