@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from .errors import InputError, UsageError
-from .held import holding
+from .held import computed_once, shared
 from .sql import modules
 from .sql import star as star_schema
 from .sql.comments import arrow_schema, parquet_metadata, statements
@@ -71,11 +71,11 @@ def export(
     if format == "postgres":
         from .postgres import write
 
-        with holding(store.unguarded, names) as connection:
+        with computed_once(store.unguarded, names, shared(names)) as connection:
             return write(connection, str(target), schema, entries, done)
     path = Path(target)
     _check(path, format)
-    with holding(store.unguarded, names) as connection:
+    with computed_once(store.unguarded, names, shared(names)) as connection:
         try:
             return _WRITERS[format](connection, path, entries, done)
         except (OSError, duckdb.IOException) as error:

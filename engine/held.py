@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def holding(store: Store, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Lend a connection with relations ready and what they share held as tables; restore it afterwards.
-
-    Args:
-        store: a lake opened with `unsafe`.
-        names: the relations.
-    """
-    with computed_once(store, names, shared(names)) as connection:
-        yield connection
-
-
-@contextlib.contextmanager
 def computed_once(store: Store, names: Sequence[str], held: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     """Lend a connection with relations ready and others, which they read, held as tables for that time.
 
