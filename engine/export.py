@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -18,9 +17,6 @@ from .sql.comments import arrow_schema, parquet_metadata, statements
 from .storage.paths import check_usable, file_literal, is_postgres
 from .store import Store
 from .text import cell, unsafe_in_csv
-
-if TYPE_CHECKING:
-    import pyarrow
 
 FORMATS = ("parquet", "csv", "duckdb", "delta", "postgres")
 #: Called with the number of relations written and the total.
@@ -157,9 +153,8 @@ def _csv(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Mod
 
 def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Module) -> int:
     """Write a Delta table, or the next version of an existing one."""
-    from deltalake import write_deltalake
+    from deltalake import DeltaTable, write_deltalake
     from deltalake.exceptions import DeltaError
-    from pyarrow import RecordBatchReader
 
     from .storage.table_types import stored_type
 
@@ -171,27 +166,16 @@ def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.M
         else f'"{column.name}"'
         for column in entry.columns
     )
-    batches = connection.sql(f"SELECT {columns} FROM {entry.name}").to_arrow_reader()
-    schema = arrow_schema(entry, batches.schema)
-    counts: list[int] = []
-    reader = RecordBatchReader.from_batches(schema, _counted(batches, schema, counts))
+    rows = connection.sql(f"SELECT {columns} FROM {entry.name}").to_arrow_reader()
+    table = target / entry.name
     try:
         write_deltalake(
-            target / entry.name, reader, mode="overwrite", schema_mode="overwrite", name=entry.name,
-            description=entry.doc,
+            table, rows.cast(arrow_schema(entry, rows.schema)), mode="overwrite", schema_mode="overwrite",
+            name=entry.name, description=entry.doc,
         )  # fmt: skip
+        return DeltaTable(table).count()
     except DeltaError as error:
-        raise InputError(f"{target / entry.name}: cannot be written: {error}") from error
-    return sum(counts)
-
-
-def _counted(
-    batches: Iterable[pyarrow.RecordBatch], schema: pyarrow.Schema, counts: list[int]
-) -> Iterator[pyarrow.RecordBatch]:
-    """Yield batches with the commented schema, and record the row count of each."""
-    for batch in batches:
-        counts.append(batch.num_rows)
-        yield type(batch).from_arrays(batch.columns, schema=schema)
+        raise InputError(f"{table}: cannot be written: {error}") from error
 
 
 def _to_database(
