@@ -56,16 +56,11 @@ def current_rows(entry: modules.Module, source: str, *, mixed: bool = True, entr
         mixed: the files have other rows as well, which a join with the connection's catalog entries filters out.
         entries: the table of these entries.
     """
-    batch = "linked_batch_id" if entry.name in modules.linked() else "batch_id"
-    if source and mixed:
-        source += f" AS r SEMI JOIN {entries} AS e ON e.trace_id = r.trace_id AND e.{batch} = r.batch_id"
-    return _rows_of(entry, source)
-
-
-def _rows_of(entry: modules.Module, source: str) -> str:
-    """Return the SELECT of a stored relation's columns from its table; of no rows if there is no source."""
     if not source:
         return empty_select({column.name: column.type for column in entry.columns})
+    if mixed:
+        batch = "linked_batch_id" if entry.name in modules.linked() else "batch_id"
+        source += f" AS r SEMI JOIN {entries} AS e ON e.trace_id = r.trace_id AND e.{batch} = r.batch_id"
     shown = ", ".join(
         f'"{column.name}"' if stored_type(column.type) == column.type else cast(column.name, column.type)
         for column in entry.columns

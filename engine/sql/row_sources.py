@@ -41,11 +41,6 @@ def row_sources(code: str) -> Sources:
     return _query(_TOKEN.findall(code), {})
 
 
-def can_have_rows(sources: Sources, empty: frozenset[str] | set[str]) -> bool:
-    """Return whether a query can have rows if some relations have none."""
-    return any(empty.isdisjoint(needed) for needed in sources)
-
-
 def _query(tokens: Tokens, known: Mapping[str, Sources]) -> Sources:
     known = dict(known)
     if tokens and tokens[0] == "WITH":
