@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .analysis.mfu import Workload
     from .analysis.passes import Pass
     from .analysis.timings import Times
-    from .engine.export import Written
     from .ingest.batch import Failed
     from .ingest.one import Ingested, Progress
     from .reports.compat import Compat
+    from .reports.export.export import Written
     from .reports.model.report import ModelReport
     from .reports.notebook.trace import Trace
     from .reports.perfetto.files import Written as Timeline
@@ -94,7 +94,9 @@ class Lake:
 
     def export(self, target: _Path, format: str | None = None, relations: Sequence[str] = (), **given: Any) -> Written:
         """Write relations, or with `star=True` a star schema, to files or a database; return the row count of each."""
-        return engine.export.export(self.store, target, format, relations, **given)
+        from .reports.export import export
+
+        return export.export(self.store, target, format, relations, **given)
 
     def broken_invariants(self) -> list[tuple[str, int]]:
         """Return the invariants that this lake violates, each with the number of violating rows. Empty if all hold."""
@@ -330,9 +332,7 @@ class Lake:
         return analysis.ranks.ranks(self.store, run, by)
 
     def write_page(
-        self,
-        answer: analysis.sides.SideComparison | analysis.history.History | analysis.ranks.Ranks,
-        output: _Path,
+        self, answer: analysis.sides.SideComparison | analysis.history.History | analysis.ranks.Ranks, output: _Path
     ) -> str:
         """Write the result of `compare_sides`, `history` or `ranks` as a page to a file (.html), and return it."""
         from .reports.answers import write

@@ -9,7 +9,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.sql.guard import refusals
-from ..engine.storage.paths import Place, is_postgres, readable
+from ..engine.storage.paths import Place, readable
 from .common import format_options, open_lake, render_rows, say
 
 
@@ -114,6 +114,8 @@ class _Target(click.Path):
     """A folder, a file, or the address of a PostgreSQL server."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..reports.export.postgres import is_postgres
+
         return value if is_postgres(value) else super().convert(value, param, ctx)
 
 
@@ -150,7 +152,7 @@ def export(
     """
     from ..reports.output.progress import CountProgress
 
-    if is_postgres(output) and format_:
+    if isinstance(output, str) and format_:
         raise UsageError(f"--format {format_}: a PostgreSQL server has its own.")
     opened = open_lake(lake)
     with CountProgress("relations") as done:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..later import submodules
 
 if TYPE_CHECKING:
-    from . import changes, checks, computing, export, invariants
+    from . import changes, checks, computing, invariants
 
-__all__ = ["changes", "checks", "computing", "export", "invariants"]
+__all__ = ["changes", "checks", "computing", "invariants"]
 __getattr__ = submodules(__name__)

@@ -31,15 +31,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 #: Tests of these folders are about what is stored; those of others compute in memory what they ask for, which is the
 #: same (see engine/test_stored.py) and takes a fraction of the time.
-_OF_WHAT_IS_STORED = ("engine", "cli", "assistant")
+_OF_WHAT_IS_STORED = ("engine", "cli", "assistant", "reports/export")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def computed_in_memory(request: pytest.FixtureRequest) -> Iterator[None]:
     """Open lakes without what is stored, where a test is not about that."""
-    folder = request.path.relative_to(Path(__file__).parent).parts[0]
+    path = request.path.relative_to(Path(__file__).parent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "STORED", folder in _OF_WHAT_IS_STORED)
+        patch.setattr(store, "STORED", any(map(path.is_relative_to, _OF_WHAT_IS_STORED)))
         yield
 
 

@@ -41,11 +41,6 @@ def place_of(path: str | os.PathLike[str] | ObjectPath) -> Place:
     return Path(path)
 
 
-def is_postgres(target: object) -> bool:
-    """Whether a target is the address of a PostgreSQL server."""
-    return isinstance(target, str) and target.startswith(("postgresql://", "postgres://"))
-
-
 def check_usable(path: Path) -> None:
     """Check that DuckDB can open a path.
 

@@ -15,9 +15,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ...analysis.traces import locate
 from ...engine.errors import UsageError
-from ...engine.held import computed_once
 from ...engine.text import json_text, markdown, markdown_prose, printable
 from ...version import __version__
+from ..export.held import computed_once
 from ..output.render import plain, to_text, write_table
 from ..output.screen import Screen, painted
 from ..output.table import Column, Table, cut, text

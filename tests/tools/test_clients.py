@@ -9,7 +9,7 @@ import subprocess
 import duckdb
 import pytest
 
-from tracelake.engine.sql import star
+from tracelake.reports.export import star
 
 from ..support import ROOT
 from .environments import python_with, run

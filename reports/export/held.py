@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from .sql import modules
-from .sql.star import STAR
+from ...engine.sql import modules
+from .star import STAR
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ...engine.store import Store
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from . import modules
+from ...engine.sql import modules
 
 #: The folder of its relations.
 STAR = "star"

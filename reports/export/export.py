@@ -9,14 +9,16 @@ from pathlib import Path
 
 import duckdb
 
-from .errors import InputError, UsageError
+from ...engine.errors import InputError, UsageError
+from ...engine.sql import modules
+from ...engine.sql.comments import statements
+from ...engine.storage.paths import check_usable, file_literal
+from ...engine.store import Store
+from ...engine.text import cell, unsafe_in_csv
+from . import star as star_schema
+from .comments import arrow_schema, parquet_metadata
 from .held import computed_once, shared
-from .sql import modules
-from .sql import star as star_schema
-from .sql.comments import arrow_schema, parquet_metadata, statements
-from .storage.paths import check_usable, file_literal, is_postgres
-from .store import Store
-from .text import cell, unsafe_in_csv
+from .postgres import is_postgres, write
 
 FORMATS = ("parquet", "csv", "duckdb", "delta", "postgres")
 #: Called with the number of relations written and the total.
@@ -65,8 +67,6 @@ def export(
         raise UsageError("the format postgres goes to a server, postgresql://…, and every other one to files.")
     names = [entry.name for entry in entries]
     if format == "postgres":
-        from .postgres import write
-
         with computed_once(store.unguarded, names, shared(names)) as connection:
             return write(connection, str(target), schema, entries, done)
     path = Path(target)
@@ -156,7 +156,7 @@ def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.M
     from deltalake import DeltaTable, write_deltalake
     from deltalake.exceptions import DeltaError
 
-    from .storage.table_types import stored_type
+    from ...engine.storage.table_types import stored_type
 
     # Delta has no integers above 64 bits except decimals, and its timestamps are in UTC.
     kinds = {"TIMESTAMP": "TIMESTAMPTZ"} | {kind: stored_type(kind) for kind in ("UBIGINT", "HUGEINT")}

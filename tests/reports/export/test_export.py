@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tracelake.engine.errors import UsageError
-from tracelake.engine.held import computed_once
 from tracelake.engine.sql import modules
+from tracelake.reports.export.held import computed_once
 
 MODULES = {entry.name: entry for entry in modules.modules()}
 PUBLIC = [

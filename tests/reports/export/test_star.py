@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tracelake.engine.errors import InputError, UsageError
-from tracelake.engine.sql import modules, star
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
+from tracelake.reports.export import star
 
-from .. import absurd_traces
-from ..postgres_server import IN_URL, PASSWORD, server
-from ..support import ROOT
+from ... import absurd_traces
+from ...postgres_server import IN_URL, PASSWORD, server
+from ...support import ROOT
 
 TABLES = {entry.name: entry for entry in star.tables()}
 PLAIN = {"VARCHAR", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMP"}

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from .errors import InputError, UsageError
-from .sql import comments, modules, star
+from ...engine.errors import InputError, UsageError
+from ...engine.sql import comments, modules
+from . import star
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,6 +29,11 @@ _ESCAPES = ((r"'\'", r"'\\'"), ("chr(9)", r"'\t'"), ("chr(10)", r"'\n'"), ("chr(
 _BATCH = 50_000
 #: PostgreSQL truncates longer names.
 _LONGEST = 63
+
+
+def is_postgres(target: object) -> bool:
+    """Whether a target is the address of a PostgreSQL server."""
+    return isinstance(target, str) and target.startswith(("postgresql://", "postgres://"))
 
 
 def write(
