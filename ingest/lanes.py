@@ -14,6 +14,7 @@ from ..engine.schema import EVENT_COLUMNS, LANES, column_list
 from ..engine.sql import parsed
 from ..engine.sql.modules import quoted
 from ..engine.storage.paths import file_literal, parquet_rows
+from . import credentials
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,9 +72,9 @@ def _names_held() -> str:
 
     There are few distinct names; each is searched once.
     """
+    suspected = credentials.suspected("name")
     return f"""
-SELECT
-    lane, CAST(sum(rows) AS BIGINT), coalesce(bool_or(suspect), false), list(name) FILTER ({secrets.suspected("name")})
+SELECT lane, CAST(sum(rows) AS BIGINT), coalesce(bool_or(suspect), false), list(name) FILTER ({suspected})
 FROM (SELECT lane, name, count(*) AS rows, bool_or(suspect) AS suspect FROM batch GROUP BY lane, name)
 GROUP BY lane"""
 
@@ -82,13 +83,14 @@ GROUP BY lane"""
 def _suspected_names() -> str:
     """Return the query for names with a credential's literal, as rows, with a placeholder for the source."""
     # An aggregate, since a WHERE would be evaluated for every row instead of every name.
-    return f"SELECT unnest(list(name) FILTER ({secrets.suspected('name')})) FROM (SELECT DISTINCT name FROM {{file}})"
+    suspected = credentials.suspected("name")
+    return f"SELECT unnest(list(name) FILTER ({suspected})) FROM (SELECT DISTINCT name FROM {{file}})"
 
 
 @functools.cache
 def _arguments_held() -> str:
     """Return the query for arguments with a credential's literal."""
-    return f"SELECT args FROM batch WHERE {secrets.suspected('args', json=True)} LIMIT {_FEW}"
+    return f"SELECT args FROM batch WHERE {credentials.suspected('args', json=True)} LIMIT {_FEW}"
 
 
 @functools.cache
@@ -98,14 +100,14 @@ def _others_held() -> tuple[str, str]:
     text = f"concat_ws(chr(10), {', '.join(_SHORT)})"
     return (
         f"SELECT DISTINCT {text} FROM batch WHERE {long} LIMIT {_FEW}",
-        f"SELECT {text} FROM batch WHERE {secrets.suspected(text)} LIMIT {_FEW}",
+        f"SELECT {text} FROM batch WHERE {credentials.suspected(text)} LIMIT {_FEW}",
     )
 
 
 @functools.cache
 def _rows_suspected() -> str:
     """Return the query for the rows with a credential's literal in a text, by number."""
-    suspected = secrets.suspected(f"concat_ws(chr(10), {', '.join(_TEXT_COLUMNS)})")
+    suspected = credentials.suspected(f"concat_ws(chr(10), {', '.join(_TEXT_COLUMNS)})")
     return f"SELECT rowid, {', '.join(_TEXT_COLUMNS)} FROM batch WHERE {suspected} LIMIT {_FEW}"
 
 
@@ -117,12 +119,14 @@ _REPLACE = f"UPDATE batch SET {', '.join(f'{name} = ?' for name in _TEXT_COLUMNS
 def _cleaning() -> tuple[str, str]:
     """Return the statements that count a batch's credentials, and that replace them."""
     # Categories were lower-cased, including their content.
-    cleaned = {name: secrets.clean(name, "gi" if name == "category" else "g") for name in _TEXT_COLUMNS}
+    cleaned = {name: credentials.clean(name, "gi" if name == "category" else "g") for name in _TEXT_COLUMNS}
     dirty = " OR ".join(
-        f"coalesce({secrets.matches(name, 'i' * (name == 'category'))}, false)" for name in _TEXT_COLUMNS
+        f"coalesce({credentials.matches(name, 'i' * (name == 'category'))}, false)" for name in _TEXT_COLUMNS
     )
     replaced = " + ".join(
-        f"{secrets.marks(text)} - {secrets.marks(name)}" for name, text in cleaned.items() if name not in _REPEATED
+        f"{credentials.marks(text)} - {credentials.marks(name)}"
+        for name, text in cleaned.items()
+        if name not in _REPEATED
     )
     assigned = ", ".join(f"{name} = {text}" for name, text in cleaned.items())
     return (
@@ -207,7 +211,7 @@ class LaneWriter:
         Args:
             names: those names in it that may hold one.
         """
-        in_category = any(map(secrets.holds_any_in_lower_case, self._asked(_CATEGORIES)))
+        in_category = any(map(credentials.holds_any_in_lower_case, self._asked(_CATEGORIES)))
         if not in_category and not self._holds_secrets(names):
             return 0
         rows = [] if in_category else parsed.execute(self._cursor, _rows_suspected()).fetchall()
@@ -237,7 +241,7 @@ class LaneWriter:
         long, suspected = _others_held()
         others = self._asked(long)
         texts += others if len(others) < _FEW else self._asked(suspected)
-        return len(texts) >= _FEW or any(map(secrets.holds_any, texts))
+        return len(texts) >= _FEW or any(map(credentials.holds_any, texts))
 
     def rejected(self, limit: int) -> list[tuple[int, str]]:
         """Return position and text of some of the batch's rejected rows."""
@@ -287,7 +291,7 @@ class LaneWriter:
         instead. If the query is `searched`, rows that may hold a credential are among the suspect ones.
         """
         columns = f"{base} + nth AS event_id, " + ", ".join(_BATCH_COLUMNS)
-        wanted = f"lane = '{lane}' AND NOT suspect" + ("" if searched else f" AND NOT {secrets.found('args')}")
+        wanted = f"lane = '{lane}' AND NOT suspect" + ("" if searched else f" AND NOT {credentials.found('args')}")
         return self._copy(f"SELECT {columns} FROM ({_in_time(query)}) WHERE {wanted}", lane)
 
     def write(self, query: str, lane: str, *, searched: bool = False) -> int | None:
@@ -307,7 +311,7 @@ class LaneWriter:
         if searched:
             return rows
         file = parquet_rows([self._path(lane, self._files - 1)])
-        if any(map(secrets.holds_any, self.column(_suspected_names().replace("{file}", file)))):
+        if any(map(credentials.holds_any, self.column(_suspected_names().replace("{file}", file)))):
             self.undo(lane)
             return None
         return rows

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...engine import secrets
+from ..credentials import SHORTEST_MATCH, holds_any
 from .columns import Columns, columns_of
 
 #: A longer line is damaged: the longest real ones have a few thousand bytes.
@@ -111,8 +111,8 @@ def harmless_texts(beginning: bytes, width: int) -> dict[int, tuple[str, ...]]:
         return {}
     found = {}
     for place, column in enumerate(zip(*rows, strict=True)):
-        texts = [text for text in dict.fromkeys(column) if len(text) >= secrets.SHORTEST_MATCH and text.isprintable()]
-        found[place] = tuple(text for text in texts[:_MOST_KNOWN] if not secrets.holds_any(text))
+        texts = [text for text in dict.fromkeys(column) if len(text) >= SHORTEST_MATCH and text.isprintable()]
+        found[place] = tuple(text for text in texts[:_MOST_KNOWN] if not holds_any(text))
     return found
 
 
@@ -120,7 +120,7 @@ def names_credentials(header: Header) -> bool:
     """Return whether a column's name makes its values credentials: `password`, or `value` beside a column `name`."""
     keys = header.columns.keys
     values = json.dumps(dict.fromkeys(keys, "Basic 0123456789abcdef"), separators=(",", ":"))
-    return secrets.holds_any(values) or any("value" in key.lower() for key in keys)
+    return holds_any(values) or any("value" in key.lower() for key in keys)
 
 
 def quoted_line(fields: list[str], style: str) -> str:

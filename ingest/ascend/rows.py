@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import json
 
-from ...engine import secrets
 from ...engine.schema import EVENT_COLUMNS
 from ...engine.sql.modules import quoted
+from ..credentials import SHORTEST_MATCH, suspected
 from .columns import Columns
 
 #: A table of mean durations per shape: a profiling database has one file for each type of kernel.
@@ -188,20 +188,20 @@ def _held(columns: Columns, harmless: dict[int, tuple[str, ...]]) -> str:
     """
     name = columns.position("name")
     if name is None or not harmless:
-        return secrets.suspected("args")
+        return suspected("args")
     unknown = []
     own = "false"
     for place, key in enumerate(columns.keys):
         known = ", ".join(map(quoted, harmless.get(place, ())))
-        long = f"strlen(c{place}) >= {secrets.SHORTEST_MATCH}"
+        long = f"strlen(c{place}) >= {SHORTEST_MATCH}"
         condition = f"({long} AND c{place} NOT IN ({known}))" if known else long
         if place == name:
             own = condition
         elif key != "start":
             unknown.append(condition)
     return f"""(
-        CASE WHEN {own} THEN {secrets.suspected(f"c{name}")} ELSE false END
-        OR CASE WHEN {" OR ".join(unknown)} THEN {secrets.suspected("args")} ELSE false END
+        CASE WHEN {own} THEN {suspected(f"c{name}")} ELSE false END
+        OR CASE WHEN {" OR ".join(unknown)} THEN {suspected("args")} ELSE false END
     )"""
 
 

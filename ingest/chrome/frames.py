@@ -16,6 +16,7 @@ from collections.abc import Collection
 from ...engine import secrets
 from ...engine.schema import EVENT_COLUMNS
 from ...engine.sql.modules import quoted
+from ..credentials import suspected
 from ..slots import Slot
 from .parse import HEAD_ROWS, LARGEST_EVENT
 
@@ -102,7 +103,7 @@ def _rows() -> str:
         shown("ts"),
         shown("dur"),
         f"strlen(pid) < {secrets.SHORTEST} AND strlen(tid) < {secrets.SHORTEST}",
-        f"NOT {secrets.suspected('args', json=True)}",
+        f"NOT {suspected('args', json=True)}",
     ))  # fmt: skip
     return f"""
 SELECT

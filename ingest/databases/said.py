@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...engine import secrets
+from ..credentials import holds_any, literals
 from ..lanes import LaneWriter
 from .parts import TEXTS, Part
 
@@ -81,5 +81,5 @@ def _is_suspect(texts: pa.Array | pa.ChunkedArray) -> bool:
     if texts.type not in (pa.string(), pa.string_view()):
         return False
     texts = texts.cast(pa.string())
-    found = texts.filter(pc.match_substring_regex(texts, secrets.literals()))
-    return any(secrets.holds_any(text) for text in found.to_pylist() if text)
+    found = texts.filter(pc.match_substring_regex(texts, literals()))
+    return any(holds_any(text) for text in found.to_pylist() if text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
-from ...engine.secrets import holds_literal
+from ..credentials import holds_literal
 from ..lanes import LARGEST_NS
 from .columns import steps
 from .names import Names, place_of

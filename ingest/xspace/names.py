@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...engine.secrets import holds_literal
+from ..credentials import holds_literal
 from .columns import steps
 from .planes import Plane, json_members
 

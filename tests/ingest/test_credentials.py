@@ -13,9 +13,10 @@ import pytest
 from tracelake.engine import secrets
 from tracelake.engine.errors import UsageError
 from tracelake.engine.sql.modules import csv_file
-from tracelake.ingest import lanes
+from tracelake.ingest import credentials, lanes
 from tracelake.ingest.ascend import table
 from tracelake.ingest.chrome import reader as chrome
+from tracelake.ingest.credentials import clean, marks
 from tracelake.ingest.notes import Notes
 from tracelake.lake import Lake
 
@@ -75,8 +76,8 @@ def test_the_database_and_python_find_and_replace_alike():
     texts += [json.dumps({"k": text}, separators=(",", ":")) for text in texts]
     texts.append(" | ".join(texts))
     rows = duckdb.execute(
-        f"SELECT text, {secrets.clean('text')}, {secrets.marks(secrets.clean('text'))}, {secrets.found('text')}, "
-        f"{secrets.suspected('text', json=True)} FROM (SELECT unnest($1) AS text)",
+        f"SELECT text, {clean('text')}, {marks(clean('text'))}, {credentials.found('text')}, "
+        f"{credentials.suspected('text', json=True)} FROM (SELECT unnest($1) AS text)",
         [texts],
     ).fetchall()
     assert len(rows) == len(texts)
@@ -309,7 +310,7 @@ def test_no_match_is_shorter_than_the_length_from_which_cells_are_searched():
         for pattern in secrets.patterns()
         if pattern.secret != "url_password"
     }
-    assert min(widths.values()) == secrets.SHORTEST_MATCH
+    assert min(widths.values()) == credentials.SHORTEST_MATCH
 
 
 def test_a_model_config_and_messages_that_quote_a_value_are_cleaned(tmp_path):
