@@ -18,8 +18,9 @@ import click
 
 from tracelake.cli import cli
 from tracelake.docs import pictures, replay, terminal
-from tracelake.engine.sql import modules, rooms
+from tracelake.engine.sql import modules
 from tracelake.lake import Lake
+from tracelake.reports.output import rooms
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 _GENERATED = "<!-- Written by docs/build.py; change the {what} instead. -->\n\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from tracelake.engine.sql import modules, rooms
+from tracelake.engine.sql import modules
+from tracelake.reports.output import rooms
 
 
 def way_of_an_event() -> list[str]:

@@ -21,7 +21,8 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from tracelake.engine.sql import module_files, rooms
+from tracelake.engine.sql import module_files
+from tracelake.reports.output import rooms
 
 #: A folder rests on itself and on those that it names, or on all before it.
 FOLDERS = rooms.folders()

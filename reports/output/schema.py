@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Iterator
 
 from ...engine.errors import UsageError
-from ...engine.sql import modules, rooms
+from ...engine.sql import modules
 from ...engine.sql.near import guess
+from . import rooms
 
 #: The relations to know first, in the order of typical questions.
 _TO_KNOW = (
