@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
-from ..engine.settings import dedup_rule
 from ..engine.sql.modules import quoted
+from .settings import dedup_rule
 from .traces import locate
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .. import engine
 from ..engine.errors import InputError, UsageError
 from ..engine.secrets import redact
-from ..engine.settings import check_settings
 from ..engine.sql import modules
 from ..engine.storage.paths import readable
 from ..engine.store import Store
 from .models import resolve_hardware, settings_of_model
+from .settings import check_settings
 
 if TYPE_CHECKING:
     import duckdb
