@@ -64,7 +64,7 @@ SELECT
     CAST(device AS VARCHAR) AS pid,
     CAST(stream AS VARCHAR) AS tid,
     start_ns,
-    end_ns - start_ns AS dur_ns,
+    TRY(end_ns - start_ns) AS dur_ns,
     end_ns,
     CAST(NULL AS BIGINT) AS correlation,
     CAST(NULL AS BIGINT) AS external_id,

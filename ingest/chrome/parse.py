@@ -214,7 +214,7 @@ SELECT
         WHEN {on_device} THEN 'device'
         ELSE 'host'
     END AS lane,
-    ph, category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
+    ph, category, name, pid, tid, start_ns, TRY(end_ns - start_ns) AS dur_ns, end_ns,
     -- JAX names it otherwise, in events without a category.
     TRY_CAST(coalesce(found[1], CASE WHEN category IS NULL THEN found[9] END) AS BIGINT) AS correlation,
     TRY_CAST(found[2] AS BIGINT) AS external_id,

@@ -51,7 +51,7 @@ def events(rows: str = ROWS, /, **columns: str) -> str:
     given = {
         **columns,
         "ph": columns.get("ph", "CASE WHEN end_ns IS NULL THEN 'B' ELSE 'X' END"),
-        "dur_ns": "end_ns - start_ns",
+        "dur_ns": "TRY(end_ns - start_ns)",
     }
     if "start_ns" in columns:
         # A begin without an end waits with those of other formats, and is counted.

@@ -42,7 +42,7 @@ _CORRELATION = "TRY_CAST(args ->> '$.correlation_id' AS BIGINT) AS correlation"
 _BEYOND = "no time that a number can hold"
 _QUERY = """
 SELECT
-    {number}, ph, CAST(NULL AS VARCHAR) AS category, name, pid, tid, start_ns, end_ns - start_ns AS dur_ns, end_ns,
+    {number}, ph, CAST(NULL AS VARCHAR) AS category, name, pid, tid, start_ns, TRY(end_ns - start_ns) AS dur_ns, end_ns,
     {correlation}, CAST(NULL AS BIGINT) AS external_id, CAST(NULL AS INTEGER) AS device, CAST(NULL AS BIGINT) AS stream,
     CAST(NULL AS VARCHAR) AS input_dims, CAST(NULL AS VARCHAR) AS input_types,
     CAST(NULL AS VARCHAR) AS id, args, CAST(NULL AS VARCHAR) AS extra

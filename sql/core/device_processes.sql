@@ -1,8 +1,8 @@
 -- One row per process of a trace that has device events: the number of its device. The number comes
 -- from the process's name or label, else it is the process's number, which is the device in Kineto
--- traces, else the process's place among these processes in order of appearance. In an Ascend trace
--- whose rows all have one device, it is that device; a timeline's process without a number is
--- device 0. Events that name a device themselves belong to that one.
+-- traces; the others are numbered in order of appearance, behind these if they would meet. In an
+-- Ascend trace whose rows all have one device, it is that device; a timeline's process without a
+-- number is device 0. Events that name a device themselves belong to that one.
 --
 -- key: trace_id, pid
 --
@@ -22,13 +22,25 @@ named AS (
     FROM _lines
     JOIN traces USING (trace_id)
     GROUP BY trace_id, pid
+),
+found AS (
+    SELECT
+        trace_id, pid, first_id,
+        coalesce(_ascend_devices.device, named.device, TRY_CAST(pid AS INTEGER)) AS device
+    FROM processes
+    LEFT JOIN _ascend_devices USING (trace_id)
+    LEFT JOIN named USING (trace_id, pid)
 )
 SELECT
     trace_id, pid,
     CAST(coalesce(
-        _ascend_devices.device, named.device, TRY_CAST(pid AS INTEGER),
-        row_number() OVER (PARTITION BY trace_id ORDER BY first_id, pid) - 1
+        device,
+        row_number() OVER (PARTITION BY trace_id, device IS NULL ORDER BY first_id, pid)
+        - CASE WHEN min(device) FILTER (device >= 0) OVER of_trace < count(*) OVER of_trace
+            -- Half of the largest number: behind a larger one there may be none left.
+            THEN -coalesce(max(device) FILTER (device < 1 << 30) OVER of_trace, 0)
+            ELSE 1
+        END
     ) AS INTEGER) AS device
-FROM processes
-LEFT JOIN _ascend_devices USING (trace_id)
-LEFT JOIN named USING (trace_id, pid);
+FROM found
+WINDOW of_trace AS (PARTITION BY trace_id);

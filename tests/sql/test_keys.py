@@ -167,6 +167,14 @@ def test_devices_without_a_number_are_numbered_in_order_of_appearance(tmp_path):
 
 
 @in_one_lake
+def test_devices_without_a_number_do_not_take_another_s(tmp_path):
+    events = [kernel("b", 10, "GPU b"), kernel("zero", 20, 0), kernel("a", 30, "GPU a")]
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    lake = yield tmp_path / "t.json"
+    assert lake.rows("SELECT name, device FROM kernels ORDER BY start_ns") == [("b", 1), ("zero", 0), ("a", 2)]
+
+
+@in_one_lake
 def test_layers_of_a_device_without_a_number_have_their_groups(tmp_path):
     """Group columns were 0.0 for every layer type where the device was not numbered."""
     events = []

@@ -35,7 +35,6 @@ WITH reaching AS (
             )
         ) AS free_ns
     FROM kernels
-    WHERE end_ns > start_ns
 ),
 sums AS (
     SELECT
@@ -45,12 +44,15 @@ sums AS (
         sum(end_ns - start_ns) FILTER (kind = 'communication') AS communication_ns,
         sum(end_ns - start_ns) FILTER (kind = 'memory') AS memory_ns,
         sum(greatest(0, end_ns - free_ns)) AS busy_ns,
-        min(start_ns) AS start_ns, max(end_ns) AS end_ns
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        -- As in time_breakdown, operations without a duration do not widen the window.
+        min(start_ns) FILTER (end_ns > start_ns) AS from_ns,
+        max(end_ns) FILTER (end_ns > start_ns) AS to_ns
     FROM reaching
     GROUP BY trace_id, rank, device, stream
 ),
 windows AS (
-    SELECT trace_id, max(end_ns) - min(start_ns) AS window_ns
+    SELECT trace_id, max(to_ns) - min(from_ns) AS window_ns
     FROM sums
     GROUP BY trace_id
 )

@@ -1,6 +1,6 @@
 -- One row per trace and operation that follows gaps, over all devices of the trace.
 --
--- key: trace_id, payload_name
+-- key: trace_id, payload_name?
 --
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL if unknown

@@ -4,7 +4,7 @@
 -- A launch counts from the start of its call, all operations of a graph at once. Operations whose
 -- launch the trace does not show are left out.
 --
--- key: trace_id, device, stream, start_ns
+-- key: trace_id, device, stream?, start_ns
 --
 -- trace_id     VARCHAR  trace
 -- rank         INTEGER  rank in the job, NULL if unknown

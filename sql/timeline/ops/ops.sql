@@ -5,7 +5,7 @@
 -- device's busy time is split among them in proportion to their own times, so that no sum of shares
 -- exceeds 100. Asynchronous calls (role async) have no shares.
 --
--- key: trace_id, device, program?, name, role
+-- key: trace_id, device, program?, name?, role
 --
 -- trace_id           VARCHAR  trace
 -- rank               INTEGER  rank in the job, NULL if unknown

@@ -14,7 +14,6 @@ CREATE MACRO _sum_of_matches(text, pattern) AS TRY_CAST(
 -- device repeats an annotation on each of its streams: that is one mark, from the first start to
 -- the last end. A table of kernels names the step of each row: such a step lasts from its first
 -- kernel to its last.
--- lasts from its first kernel to its last.
 CREATE VIEW _step_marks AS
 WITH line_marks AS (
     SELECT
@@ -335,10 +334,8 @@ unmarked_steps AS (
     )
     GROUP BY trace_id, device, step
 ),
-spans AS (
-    SELECT
-        placed.trace_id, placed.device, step_source, work_source, step_number, stage, requests,
-        tokens, pid, tid, start_ns, end_ns, marked_by = 'host' AS is_host, TRUE AS is_whole
+chosen AS (
+    SELECT placed.*, work_source
     FROM placed
     JOIN evidence
         ON evidence.trace_id = placed.trace_id
@@ -349,6 +346,40 @@ spans AS (
             WHEN work_source IS NULL THEN placed.marked_by
             ELSE 'host'
         END
+),
+timed AS (
+    -- By the host's time, marks of several processes that overlap and are alike are one step:
+    -- whose operations are whose cannot be seen.
+    SELECT
+        *,
+        start_ns >= max(end_ns) OVER (
+            PARTITION BY trace_id, device, step_source, step_number, stage, requests, tokens
+            ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS begins
+    FROM chosen
+    WHERE work_source = 'host time'
+),
+spans AS (
+    SELECT
+        trace_id, device, step_source, work_source, step_number, stage, requests, tokens, pid, tid,
+        start_ns, end_ns, marked_by = 'host' AS is_host, TRUE AS is_whole
+    FROM chosen
+    WHERE work_source IS DISTINCT FROM 'host time'
+    UNION ALL
+    SELECT
+        trace_id, device, step_source, work_source, step_number, stage, requests, tokens, NULL,
+        NULL, min(start_ns), max(end_ns), TRUE, TRUE
+    FROM (
+        SELECT
+            *,
+            count(CASE WHEN begins THEN 1 END) OVER (
+                PARTITION BY trace_id, device, step_source, step_number, stage, requests, tokens
+                ORDER BY start_ns, end_ns ROWS UNBOUNDED PRECEDING
+            ) AS place
+        FROM timed
+    )
+    GROUP BY
+        trace_id, device, step_source, work_source, step_number, stage, requests, tokens, place
     UNION ALL
     SELECT
         trace_id, device, 'program', 'device marks', NULL, NULL, NULL, NULL, NULL, NULL, start_ns,

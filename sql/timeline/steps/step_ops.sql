@@ -2,7 +2,7 @@
 -- one device in one steady step of the main program, or on one device in the whole trace if it has
 -- no steady step: the mean of step_op_times.
 --
--- key: trace_id, program?, op, shape?, family
+-- key: trace_id, program?, op?, shape?, family
 --
 -- trace_id     VARCHAR  trace
 -- program      VARCHAR  compiled program, NULL if there are none

@@ -167,6 +167,8 @@ DAMAGED = {
     "hexadecimal": ("x,T,2,1.000,0x10.000,N/A,N/A,0", "no time"),
     "underscore": ("x,T,2,1.000,1_0.000,N/A,N/A,0", "no time"),
     "too_large": ("x,T,2,99999999999999999999,1,N/A,N/A,0", "no time"),
+    # The end, 9.2e18 ns, and the start fit 64 bits each; their difference does not.
+    "too_long": ("x,T,2,-1000,9223372036854776,N/A,N/A,0", "no time"),
     "zero_byte": ("x\0,T,2,1,1,N/A,N/A,0", "a zero byte"),
     "all_empty": (",,,,,,,", "no time"),
     "long": ("x" * (10 << 20) + ",T,2,1,1,N/A,N/A,0", "a line of"),

@@ -112,3 +112,10 @@ def test_a_time_of_more_places_than_a_double_has_is_exact_where_no_sample_shows_
     result = ingest_bytes(lake, f'{{"traceEvents": [{", ".join(lines)}]}}'.encode())
     row = stored(lake, result.trace_id, "event_id, start_ns, dur_ns")[1800]
     assert (row["start_ns"], row["dur_ns"]) == (start_ns, dur_ns)
+
+
+def test_an_event_whose_duration_overflows_is_rejected_and_its_neighbours_stay(tmp_path):
+    # The end, 9.2e18 ns, and the start fit 64 bits each; their difference does not.
+    long = {**SPAN, "ts": -1000, "dur": 9223372036854776}
+    result = ingest_bytes(new_lake(tmp_path / "lake"), trace_bytes([SPAN, long, SPAN]))
+    assert (result.events, result.rejected) == (2, 1)

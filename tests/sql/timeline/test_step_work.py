@@ -8,6 +8,7 @@ import pytest
 
 import tracelake
 
+from ...lakes import in_one_lake
 from ...launched import launched, union
 from ...launching import GEMM, NCCL, Trace
 from ...support import data_file, data_files
@@ -207,3 +208,26 @@ def test_the_host_s_time_says_little_of_what_it_launched(real_lake, name, host_u
     assert compute == pytest.approx(step.busy / 1000, abs=40)
     assert compute > 5 * step.inside / 1000
     assert union(step.work) == step.busy
+
+
+@in_one_lake
+def test_by_the_host_s_time_steps_that_several_processes_mark_at_once_are_one(tmp_path):
+    # Nothing shows which process launched the work of which device.
+    marks = [
+        {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": pid, "tid": 1,
+         "ts": 100 * step + late, "dur": 90, "args": {}}
+        for step in (1, 2) for pid, late in ((10, 0), (11, 4))
+    ]  # fmt: skip
+    kernels = [
+        {"ph": "X", "cat": "kernel", "name": GEMM, "pid": device, "tid": 7, "ts": ts, "dur": 10,
+         "args": {"device": device, "stream": 7}}
+        for device, ts in ((0, 102), (0, 120), (1, 192), (0, 201), (1, 210))
+    ]  # fmt: skip
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps({"traceEvents": marks + kernels}))
+    lake = yield path
+    columns = "device, step_number, ops, host_start_ns, host_end_ns, busy_us"
+    assert lake.rows(f"SELECT {columns} FROM steps ORDER BY ALL") == [
+        (0, 1, 2, 100_000, 194_000, 20), (0, 2, 1, 200_000, 294_000, 10),
+        (1, 1, 1, 100_000, 194_000, 10), (1, 2, 1, 200_000, 294_000, 10),
+    ]  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import pytest
 
 import tracelake
+from tracelake.tests.kernel_traces import Trace
 from tracelake.tests.lakes import in_one_lake
 from tracelake.tests.summary_cases import CASE_A, CASE_B, CASE_C, CASE_G, CASES_E, CASES_F, write_case
 from tracelake.tests.support import DATA, data_file
@@ -330,3 +331,17 @@ def test_streams_are_busy_by_themselves(xla):
     assert xla.rows(query, ["G"]) == [(3, 190, 190, 15, 65.517), (2, 90, 90, 60, 31.034)]
     # An operation within another adds to the sum, not to the busy time.
     assert xla.rows(query, ["F4"]) == [(3, 32, 15, 0, 100)]
+
+
+@in_one_lake
+def test_operations_without_length_count_on_their_stream_and_do_not_widen_the_window(tmp_path):
+    trace = Trace()
+    trace.kernel("kernel_a", launched=1, start=10, dur=10)
+    trace.kernel("kernel_b", launched=2, start=40, dur=0)
+    trace.kernel("kernel_c", launched=3, start=50, dur=0)
+    trace.events[-1]["args"]["stream"] = 8
+    lake = yield trace.write(tmp_path / "trace.json")
+    columns = "stream, kernel_count, sum_us, busy_us, idle_inside_us, window_us, busy_pct"
+    assert lake.rows(f"SELECT {columns} FROM stream_times ORDER BY stream") == [
+        (7, 2, 10, 10, 20, 10, 100), (8, 1, 0, 0, 0, 10, 0),
+    ]  # fmt: skip

@@ -1,22 +1,34 @@
--- One row per host call that launched something. A call seen twice (runtime and driver) is one row,
--- the earlier. Ids are unique within a process. In files merged from several ranks two processes
--- may use the same id; such a launch is ambiguous and linked to no operation.
+-- One row per host call that launched something. A call seen twice (the driver's inside the
+-- runtime's) is one row, the outer. Ids are unique within a process. If calls that do not lie in
+-- one another have the same id, as in files merged from several ranks or recordings, the launch is
+-- ambiguous and linked to no operation.
 CREATE VIEW _launches AS
 SELECT
-    trace_id,
-    correlation,
-    _scope(pid) AS scope,
-    coalesce(min(pid) <> max(pid), FALSE) AS is_shared,
-    min(event_id) AS launch_id,
-    arg_min(external_id, event_id) AS external_id,
-    arg_min(start_ns, event_id) AS launch_ns,
-    arg_min(pid, event_id) AS launch_pid,
-    arg_min(tid, event_id) AS launch_tid
-FROM events
-WHERE
-    lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL
-    AND coalesce(category, '') NOT IN (SELECT category FROM event_categories WHERE role <> 'call')
-GROUP BY trace_id, correlation, scope;
+    trace_id, correlation, scope, is_shared,
+    call.event_id AS launch_id, call.external_id, call.start_ns AS launch_ns,
+    call.pid AS launch_pid, call.tid AS launch_tid
+FROM (
+    SELECT
+        trace_id,
+        correlation,
+        _scope(pid) AS scope,
+        coalesce(min(pid) <> max(pid), FALSE) OR coalesce(min(tid) <> max(tid), FALSE)
+        OR max(start_ns) > min(end_ns) AS is_shared,
+        arg_min(
+            {
+                'event_id': event_id, 'external_id': external_id, 'start_ns': start_ns,
+                'pid': pid, 'tid': tid
+            },
+            (start_ns, -end_ns, event_id)
+        ) AS call
+    FROM events
+    WHERE
+        lane = 'host' AND correlation IS NOT NULL AND dur_ns IS NOT NULL
+        AND coalesce(category, '') NOT IN (
+            SELECT category FROM event_categories WHERE role <> 'call'
+        )
+    GROUP BY trace_id, correlation, scope
+);
 
 -- One row per device operation with its launch, and the operator that shares an id with either;
 -- those of Ascend are in _ascend_launched.
