@@ -221,7 +221,7 @@ def test_by_the_host_s_time_steps_that_several_processes_mark_at_once_are_one(tm
     kernels = [
         {"ph": "X", "cat": "kernel", "name": GEMM, "pid": device, "tid": 7, "ts": ts, "dur": 10,
          "args": {"device": device, "stream": 7}}
-        for device, ts in ((0, 102), (0, 120), (1, 192), (0, 201), (1, 210))
+        for device, ts in ((0, 102), (0, 120), (1, 182), (0, 201), (1, 210))
     ]  # fmt: skip
     path = tmp_path / "two.json"
     path.write_text(json.dumps({"traceEvents": marks + kernels}))
