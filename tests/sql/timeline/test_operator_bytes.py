@@ -15,7 +15,7 @@ from tracelake.lake import Lake
 from ...kernel_traces import BF16, Trace
 
 GOLDEN = Path(__file__).parent / "torch_golden"
-F, D, L, N, B = "float", "double", "long int", "int", "bool"
+F, D, L, N, B, FP8 = "float", "double", "long int", "int", "bool", "c10::Float8_e4m3fn"
 
 
 def golden(name: str) -> list[list[str]]:
@@ -109,6 +109,18 @@ CALLS = [
     ("aten::pow", [[8, 4], [8], [2, 4], [2, 4], []], [F, F, F, F, "Scalar"], None),  # some other call
     ("aten::cumsum", [[], [8], [], []], ["", L, "Scalar", ""], None),
     ("aten::add", [[8, 4], [8, 4], []], ["a_new_type", F, "Scalar"], None),
+    # aiter's norms return the result, or write it to the first input; with a residual, that of the sum too.
+    ("aiter::rms_norm", [[8, 4], [4], [], []], [BF16, BF16, "Scalar", "Scalar"], 64 + 8 + 64),
+    ("aiter::rmsnorm2d_fwd_ck", [[8, 4], [4], []], [BF16, F, "Scalar"], 64 + 16 + 64),  # a weight of its own type
+    ("aiter::layernorm2d_fwd", [[8, 4], [4], [4], [], []], [BF16, BF16, BF16, "Scalar", ""], 64 + 8 + 8 + 64),
+    ("aiter::rmsnorm", [[8, 4], [8, 4], [4], []], [BF16, BF16, BF16, "Scalar"], 64 + 8 + 64),
+    ("aiter::rmsnorm2d_fwd_with_add_ck", [*[[8, 4]] * 4, [4], []], [*[BF16] * 5, "Scalar"], 4 * 64 + 8),
+    ("aiter::layernorm2d_fwd_with_add", [*[[8, 4]] * 4, [4], [4], []], [*[BF16] * 6, "Scalar"], 4 * 64 + 8 + 8),
+    ("aiter::rmsnorm_quant", [[8, 4], [8, 4], [8, 1], [4], []], [FP8, BF16, F, BF16, "Scalar"], 32 + 64 + 32 + 8),
+    ("aiter::add_rmsnorm_quant", [*[[8, 4]] * 4, [8, 1], [4], []], [FP8, *[BF16] * 3, F, BF16, "Scalar"],
+     32 + 3 * 64 + 32 + 8),
+    ("aiter::rmsnorm2d_fwd_with_smoothquant", [[8, 4], [8, 4], [4], [8, 1], [4], []],
+     ["signed char", BF16, F, F, BF16, "Scalar"], 32 + 64 + 16 + 32 + 8),
     ("aten::_int_mm", [[8, 4], [4, 16]], ["signed char", "signed char"], 32 + 64 + 128 * 4),  # sums are int32
 ]  # fmt: skip
 
