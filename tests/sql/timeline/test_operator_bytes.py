@@ -121,6 +121,9 @@ CALLS = [
      32 + 3 * 64 + 32 + 8),
     ("aiter::rmsnorm2d_fwd_with_smoothquant", [[8, 4], [8, 4], [4], [8, 1], [4], []],
      ["signed char", BF16, F, F, BF16, "Scalar"], 32 + 64 + 16 + 32 + 8),
+    # 8 rows of 32 values, as bytes of two, and of two scales in padded words, from twice as many BF16 values.
+    ("_C::silu_and_mul_nvfp4_quant", [[8, 16], [8, 1], [8, 64], [1]], ["unsigned char", N, BF16, F], 128 + 32 + 1024),
+    ("_C::silu_and_mul", [[8, 32], [8, 64]], [BF16, BF16], 512 + 1024),
     ("aten::_int_mm", [[8, 4], [4, 16]], ["signed char", "signed char"], 32 + 64 + 128 * 4),  # sums are int32
 ]  # fmt: skip
 
