@@ -30,7 +30,8 @@
 -- dilation_slot      INTEGER  its dilation
 -- transposed_slot    INTEGER  whether it is transposed; NULL if it never is
 -- mask_slot          INTEGER  for a convolution's backward: which gradients it computes
--- elements_per_item  INTEGER  values in one stored element along the inner dimension
+-- elements_per_item  INTEGER  values in one stored element along the inner dimension, if the type
+--                             of the elements does not show it
 -- types_decide       BOOLEAN  both operands are inputs: their types determine the arithmetic type
 -- reads              VARCHAR  inputs read, separated by semicolons; all; or the part of the first
 --                             one that the next one selects: rows, elements, or a selection along

@@ -58,13 +58,12 @@ roofed AS (
     SELECT
         trace_id, nearest.dtype, batch, m, n, k, own_us, best_m, distance, best,
         peaks.peak_tflops, hardware.hbm_gbps,
-        n * k * sizes.bytes AS weight_bytes, (n + k) * sizes.bytes AS row_bytes
+        n * k * sizes.element_bytes AS weight_bytes, (n + k) * sizes.element_bytes AS row_bytes
     FROM nearest
     LEFT JOIN hardware USING (hardware)
     LEFT JOIN hardware_peaks AS peaks
         ON peaks.hardware = nearest.hardware AND peaks.dtype = nearest.dtype
-    LEFT JOIN (SELECT dtype, max(bytes) AS bytes FROM dtypes GROUP BY dtype) AS sizes
-        ON sizes.dtype = nearest.dtype
+    LEFT JOIN element_sizes AS sizes ON sizes.dtype = nearest.dtype
 )
 SELECT
     trace_id, dtype, batch, m, n, k, own_us,

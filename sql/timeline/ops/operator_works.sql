@@ -215,7 +215,11 @@ WITH shaped AS (
             ELSE o.a
         END AS a,
         o.b, o.a_bytes, o.b_bytes,
-        coalesce(r.elements_per_item, 1) AS packed, r.rule, r.result,
+        -- A type of FP4 whose element is a byte holds two values.
+        coalesce(
+            r.elements_per_item, CASE WHEN o.a_type = 'fp4' AND o.a_bytes = 1 THEN 2 ELSE 1 END
+        ) AS packed,
+        r.rule, r.result,
         CASE
             WHEN r.rule = 'grouped' AND len(o.a) = 2 AND len(o.b) = 2
                 THEN _slot_dims(o.input_dims, r.lengths_slot)[1]

@@ -77,3 +77,20 @@ def test_where_no_trace_ran_it_the_nearest_number_of_rows_stands_for_it_by_its_r
 
 def test_another_chip_is_no_reference(lake):
     assert bests(lake, "elsewhere") == [(1, None, None, None, None)]
+
+
+def test_the_roof_of_a_product_in_fp4_has_half_a_byte_for_a_value(tmp_path):
+    # B200: 9000 TFLOP/s in FP4, 8 TB/s. 1024 columns, inner dimension 1024 in 512 bytes, by rows: 512 move 512 KiB and
+    # 512 x 1 KiB, 131 ns (119 at the peak); 1024 take 238.6 ns at the peak (197 in memory). By whole bytes: 1.5.
+    chip = {"deviceProperties": [{"id": 0, "name": "NVIDIA B200", "computeMajor": 10, "computeMinor": 0}]}
+    lake = tracelake.open(tmp_path / "lake")
+    for name, rows in (("few", 512), ("many", 1024)):
+        trace = Trace(**chip)
+        types = ["c10::Float4_e2m1fn_x2"] * 2
+        op = trace.op("aten::_scaled_mm", 0, 50, [[rows, 512], [512, 1024]], types)
+        trace.kernel(GEMM, 10, 10_000, 40, op)
+        lake.ingest(trace.write(tmp_path / f"{name}.json"))
+    [[_, best, _, distance, source]] = bests(lake, "many")
+    ratio = (2 * 1024 * 1024 * 1024 / 9000e3) / ((2**19 + 512 * 1024) / 8000)
+    assert (best, distance, source) == (pytest.approx(40 * ratio), 1, "few")
+    assert ratio == pytest.approx(1.82, abs=0.001)

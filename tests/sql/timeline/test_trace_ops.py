@@ -15,6 +15,7 @@ from ...kernel_traces import Trace
 from ...lakes import in_one_lake
 
 FP8 = "c10::Float8_e4m3fn"
+FP4 = "c10::Float4_e2m1fn_x2"
 ATTENTION = [[2, 4, 6, 8]] * 3  # two sequences, four heads, six tokens, eight wide
 
 
@@ -101,6 +102,13 @@ OTHERS = {
         ("",) * 9 + ("1", "False"),
     ),
     "fp8": ("aten::_scaled_mm", [[4, 8], [8, 16], [], []], (FP8, FP8, "float", "float"), None),
+    "nvfp4": ("aten::_scaled_mm", [[4, 8], [8, 16], [512], [512]], (FP4, FP4, FP8, FP8), None),
+    "nvfp4 groups": (
+        "aten::_scaled_grouped_mm",
+        [[4, 8], [2, 8, 16], [512], [512], [2], [], [], [], []],
+        (FP4, FP4, FP8, FP8, "int", "", "", "Scalar", "Scalar"),
+        None,
+    ),
     "fp4": ("aiter::gemm_a4w4", [[4, 8], [16, 8]], ("unsigned char",) * 2, None),
     "grouped heads": (PAIRS[0][0], [[2, 4, 6, 8], [2, 2, 6, 8], [2, 2, 6, 8]], None, FLASH),
     "backward": (BACKWARD, [[2, 4, 6, 8]] * 5 + [[]] * 7, None, ("",) * 11 + ("True",)),
@@ -146,6 +154,13 @@ def test_a_product_is_two_flop_per_multiplication_whatever_its_operands_are_call
 def test_operands_of_a_byte_give_a_result_of_two(found):
     # 4 x 8 and 8 x 16 values of a byte, 4 x 16 of two.
     assert found("fp8", "flop, bytes, dtype") == (1024, 32 + 128 + 128, "fp8")
+
+
+@pytest.mark.parametrize("name", ["nvfp4", "nvfp4 groups"])
+def test_a_type_of_two_values_in_a_byte_doubles_the_inner_dimension(found, name):
+    # 4 x 16 sums of 16 products. Bytes: 4 x 8 and 8 x 16 (of each group) of the operands, 4 x 16 values of two.
+    groups = 2 if "groups" in name else 1
+    assert found(name, "m, n, k, flop, bytes, dtype") == (4, 16, 16, 2 * 4 * 16 * 16, 32 + 128 * groups + 128, "fp4")
 
 
 def test_two_values_in_a_byte_double_the_inner_dimension(found):
