@@ -6,11 +6,14 @@
 -- 16, 32, 64, 128, 256 integers; 512, 1024, 2048, 8192 numbers with a fraction; 4096 complex
 -- numbers.
 --
--- mask     INTEGER  the bits; the key
--- dtype    VARCHAR  the type, as in dtypes
--- comment  VARCHAR  why
+-- mask         INTEGER  the bits; the key
+-- dtype        VARCHAR  the type, as in dtypes
+-- scalar_type  INTEGER  its number as an argument of operators (c10::ScalarType); NULL if several
+--                       types of PyTorch are this one
+-- comment      VARCHAR  why
 CREATE TABLE type_promotions (
     mask INTEGER PRIMARY KEY,
     dtype VARCHAR NOT NULL,
+    scalar_type INTEGER,
     comment VARCHAR
 );

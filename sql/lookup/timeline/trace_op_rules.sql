@@ -43,6 +43,8 @@
 -- result             VARCHAR  type of the result: promoted, as type_promotions has it; of these,
 --                             float, quotient, sum, real, bool, indexed (with as many int64) or a
 --                             type
+-- dtype_slot         INTEGER  argument that may give the result another type: the type's number,
+--                             as scalar_type of type_promotions, or True for FP32
 -- comment            VARCHAR  why
 CREATE TABLE trace_op_rules (
     priority INTEGER PRIMARY KEY,
@@ -71,5 +73,6 @@ CREATE TABLE trace_op_rules (
     writes VARCHAR,
     typed_by VARCHAR,
     result VARCHAR,
+    dtype_slot INTEGER,
     comment VARCHAR
 );

@@ -41,10 +41,11 @@ _combined_type(tensors, _combined_type(zero_dims, numbers));
 -- rule for its bytes.
 --
 -- A result has the shape to which the inputs are broadcast, and the type to which PyTorch promotes
--- theirs; if tensors that are not operands follow, the result is written to them. A Python number
--- appears as a tensor without dimensions, of int64 or fp64: fp64 is taken for a number, since such
--- a tensor is rare. Shapes do not show the kind of number of a Scalar: if it could decide the type,
--- the bytes are unknown, as they are if a type is unknown or shapes do not fit each other.
+-- theirs, unless an argument gives another one (half_to_float of a softmax); if tensors that are
+-- not operands follow, the result is written to them. A Python number appears as a tensor without
+-- dimensions, of int64 or fp64: fp64 is taken for a number, since such a tensor is rare. Shapes do
+-- not show the kind of number of a Scalar: if it could decide the type, the bytes are unknown, as
+-- they are if a type is unknown or shapes do not fit each other.
 --
 -- trace_id  VARCHAR  trace
 -- work_id   UBIGINT  the call
@@ -53,7 +54,7 @@ CREATE VIEW _op_bytes AS
 WITH ruled AS (
     SELECT
         i.trace_id, i.work_id, i.input_dims, i.types, r.reads, r.writes, r.result,
-        _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
+        i.stated_type, _slots(r.reads) AS read_slots, _slots(r.writes) AS write_slots,
         _slots(coalesce(r.typed_by, r.reads)) AS type_slots
     FROM _op_inputs AS i
     JOIN trace_op_rules AS r ON r.priority = i.priority AND r.family = 'memory'
@@ -132,6 +133,8 @@ typed AS (
     SELECT
         r.trace_id, r.work_id, g.result_dims, g.has_operands, g.outs, g.out_item_bytes, r.result,
         CASE
+            WHEN r.stated_type = 'True' THEN 'fp32'
+            WHEN r.stated_type NOT IN ('', 'False') THEN stated.dtype
             WHEN r.result IN ('bool', 'int64') THEN r.result
             WHEN g.is_untyped OR (g.has_scalars AND _type_rank(g.mask) < 2) THEN NULL
             WHEN _type_rank(g.mask) < 2 AND r.result = 'sum' THEN 'int64'
@@ -145,6 +148,7 @@ typed AS (
     JOIN gathered AS g USING (trace_id, work_id)
     LEFT JOIN type_promotions AS promoted
         ON promoted.mask = CASE WHEN r.result = 'real' THEN g.mask & 4095 ELSE g.mask END
+    LEFT JOIN type_promotions AS stated ON stated.scalar_type = TRY_CAST(r.stated_type AS INTEGER)
     WHERE r.writes = 'result'
 ),
 results AS (

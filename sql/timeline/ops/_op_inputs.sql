@@ -15,6 +15,8 @@ replace(replace(lower(framework_type), 'c10::', ''), ' int', '');
 -- input_dims       VARCHAR    shapes of the inputs, JSON; NULL if missing
 -- types            VARCHAR[]  types of the inputs, as tokens of dtypes
 -- arguments        VARCHAR    values of the inputs, JSON, if the rule looks at them
+-- stated_type      VARCHAR    value of the argument that may give the result another type; several
+--                             if such calls differ in it alone
 -- a                BIGINT[]   shape of the first operand that the rule names
 -- b                BIGINT[]   shape of the second
 -- v                BIGINT[]   shape of the third
@@ -38,7 +40,7 @@ ruled AS (
 ),
 needs AS (
     SELECT
-        op, priority,
+        op, priority, dtype_slot,
         coalesce(causal_slot, window_slot, stride_slot, transposed_slot) IS NOT NULL
             AS needs_arguments
     FROM ruled
@@ -47,7 +49,11 @@ needs AS (
 calls AS (
     SELECT DISTINCT
         e.trace_id, n.op, n.priority, n.needs_arguments, e.input_dims, e.input_types,
-        CASE WHEN n.needs_arguments THEN e.args ->> '$."Concrete Inputs"' END AS arguments
+        CASE WHEN n.needs_arguments THEN e.args ->> '$."Concrete Inputs"' END AS arguments,
+        CASE
+            WHEN n.dtype_slot IS NOT NULL
+                THEN _slot_text(e.args ->> '$."Concrete Inputs"', n.dtype_slot)
+        END AS stated_type
     FROM events AS e
     JOIN needs AS n ON n.op = e.name
     WHERE e.lane = 'host' AND e.category = 'cpu_op'
@@ -59,11 +65,14 @@ typed AS (
         list_transform(
             TRY_CAST(TRY_CAST(input_types AS JSON) AS VARCHAR[]), LAMBDA t: _type_token(t)
         ) AS types,
-        arguments
+        arguments,
+        CASE WHEN count(*) = 1 THEN any_value(stated_type) ELSE 'several' END AS stated_type
     FROM calls
+    GROUP BY ALL
 )
 SELECT
     i.trace_id, i.work_id, i.op, i.priority, i.needs_arguments, i.input_dims, i.types, i.arguments,
+    i.stated_type,
     _slot_dims(i.input_dims, r.a_slot) AS a, _slot_dims(i.input_dims, r.b_slot) AS b,
     _slot_dims(i.input_dims, r.v_slot) AS v, _slot_dims(i.input_dims, r.out_slot) AS o,
     ta.dtype AS a_type, tb.dtype AS b_type, ta.bytes AS a_bytes, tb.bytes AS b_bytes,

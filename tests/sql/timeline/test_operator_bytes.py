@@ -128,11 +128,34 @@ CALLS = [
 ]  # fmt: skip
 
 
+# The same with values of arguments, which give the result a type: as a number of PyTorch (6: FP32, 15: BF16), or as
+# half_to_float of a softmax.
+TYPED = [
+    ("aten::softmax", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "-1", "6"], 64 + 32 * 4),
+    ("aten::softmax", [[8, 4], [], []], [BF16, "Scalar", ""], ["", "-1", ""], 64 + 32 * 2),
+    ("aten::_softmax", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "-1", "True"], 64 + 32 * 4),
+    ("aten::_softmax", [[4, 8], [], []], [BF16, "Scalar", "Scalar"], ["", "-1", "False"], 64 + 32 * 2),
+    ("aten::_log_softmax", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "-1", "True"], 64 + 32 * 4),
+    ("aten::_log_softmax", [[4, 8], [], []], [BF16, "Scalar", "Scalar"], None, 64 + 32 * 2),
+    ("aten::_softmax_backward_data", [[8, 4], [8, 4], [], []], [F, F, "Scalar", "Scalar"], ["", "", "-1", "15"],
+     128 + 128 + 32 * 2),
+    ("aten::_softmax_backward_data", [[4, 8], [4, 8], [], []], [F, F, "Scalar", "Scalar"], ["", "", "-1", "6"],
+     128 + 128 + 32 * 4),
+    ("aten::cumsum", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "6"], 64 + 32 * 4),
+    ("aten::cumsum", [[8, 4], [], []], [N, "Scalar", "Scalar"], ["", "1", "3"], 128 + 32 * 4),  # int32 by request
+    ("aten::cumsum", [[8, 4], [], []], [F, "Scalar", "Scalar"], ["", "1", "99"], None),  # a type of later versions
+    # Two calls that differ in nothing else: kernels show shapes and types, not which of the two they are of.
+    ("aten::cumprod", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "6"], None),
+    ("aten::cumprod", [[8, 4], [], []], [BF16, "Scalar", "Scalar"], ["", "1", "7"], None),
+]  # fmt: skip
+
+
 def test_a_result_is_written_in_the_type_and_shape_that_its_operands_give_it(lake: Lake, tmp_path: Path) -> None:
     trace = Trace()
-    for nth, (op, dims, types, _) in enumerate(CALLS):
+    calls = [(op, dims, types, None, moved) for op, dims, types, moved in CALLS] + TYPED
+    for nth, (op, dims, types, values, _) in enumerate(calls):
         # Shapes of their own keep equal calls apart.
-        trace.op(op, 100 * nth, 50, dims, types, kept_apart=nth)
+        trace.op(op, 100 * nth, 50, dims, types, values, kept_apart=nth)
         trace.kernel(f"kernel_{nth}", launched=100 * nth + 10, start=100 * nth + 20, dur=10)
     [ingested] = lake.ingest(trace.write(tmp_path / "trace.json"))
     found = lake.sql(
@@ -146,9 +169,9 @@ def test_a_result_is_written_in_the_type_and_shape_that_its_operands_give_it(lak
         GROUP BY nth
         """
     ).fetchall()
-    expected = {nth: moved for nth, (*_, moved) in enumerate(CALLS)}
-    assert {nth: (CALLS[nth], moved) for nth, moved in found if moved != expected[nth]} == {}
-    assert len(found) == len(CALLS)
+    expected = {nth: moved for nth, (*_, moved) in enumerate(calls)}
+    assert {nth: (calls[nth], moved) for nth, moved in found if moved != expected[nth]} == {}
+    assert len(found) == len(calls)
 
 
 def test_a_transposed_convolution_writes_the_places_that_its_stride_makes(lake: Lake, tmp_path: Path) -> None:
