@@ -39,6 +39,9 @@ LEFT JOIN chosen USING (trace_id);
 
 -- One row per trace whose device is known: by its name, or where the profiler prints none, by its
 -- properties.
+--
+-- A part of a chip, which its name or properties show, has less than the chip's peaks: an instance
+-- of MIG, a partition of an AMD accelerator.
 CREATE VIEW _hardware_matches AS
 WITH shown AS (
     SELECT
@@ -52,7 +55,17 @@ candidates AS (
         trace_id,
         hardware.hardware,
         CASE
-            WHEN regexp_matches(lower(found.device_name), hardware.device_pattern) THEN 'name'
+            WHEN
+                regexp_matches(lower(found.device_name), hardware.device_pattern)
+                AND (
+                    contains(hardware.device_pattern, 'mig')
+                    OR NOT regexp_matches(lower(found.device_name), '\bmig\b')
+                )
+                AND coalesce(found.num_sms NOT BETWEEN 1 AND 0.9 * hardware.num_sms, TRUE)
+                AND coalesce(
+                    found.memory_bytes NOT BETWEEN 1 AND 0.9 * hardware.memory_bytes_min, TRUE
+                )
+                THEN 'name'
             WHEN
                 coalesce(found.device_name, '') IN ('', 'GPU', 'AMD Radeon Graphics')
                 AND found.compute_major = hardware.compute_major
