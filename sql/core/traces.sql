@@ -54,6 +54,7 @@ candidates AS (
     SELECT
         trace_id,
         hardware.hardware,
+        coalesce(found.num_sms = hardware.num_sms, FALSE) AS has_its_sms,
         CASE
             WHEN
                 regexp_matches(lower(found.device_name), hardware.device_pattern)
@@ -83,8 +84,13 @@ candidates AS (
     FROM shown AS found CROSS JOIN hardware
 )
 SELECT trace_id, min(hardware) AS hardware, min(hardware_match) AS hardware_match
-FROM candidates
-WHERE hardware_match IS NOT NULL
+FROM (
+    -- Multiprocessors distinguish two parts with one name (MI250X / MI250).
+    SELECT trace_id, hardware, hardware_match
+    FROM candidates
+    WHERE hardware_match IS NOT NULL
+    QUALIFY has_its_sms = max(has_its_sms) OVER (PARTITION BY trace_id)
+)
 GROUP BY trace_id
 -- If two parts cannot be distinguished, the hardware is unknown.
 HAVING count(*) = 1;

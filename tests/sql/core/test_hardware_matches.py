@@ -21,6 +21,11 @@ DEVICES = [
     ("NVIDIA A100-SXM4-80GB", 108, 42297786368, None),
     ("AMD Instinct MI300X", 304, 206141652992, "mi300x"),
     ("AMD Instinct MI300X", 38, 206141652992, None),  # one of eight partitions (CPX)
+    # One name for two parts: one die has 104 compute units in an MI250, 110 in an MI250X.
+    ("AMD Instinct MI250X / MI250", 104, 68702699520, "mi250"),
+    ("AMD Instinct MI250X / MI250", 110, 68702699520, "mi250x"),
+    ("AMD Instinct MI250X / MI250", None, None, None),
+    ("AMD Instinct MI250X", 110, 68702699520, "mi250x"),
 ]
 
 
@@ -38,7 +43,7 @@ def lake(tmp_path_factory):
     lake.close()
 
 
-def test_a_part_of_a_chip_has_no_hardware(lake):
+def test_a_part_of_a_chip_has_no_hardware_and_a_name_for_two_chips_has_that_of_its_cores(lake):
     found = dict(lake.rows("SELECT CAST(trace AS INTEGER), hardware FROM traces"))
     assert [(*device, found[nth]) for nth, (*device, _) in enumerate(DEVICES)] == DEVICES
 
