@@ -35,7 +35,8 @@ followed AS (
 innermost AS (
     SELECT
         trace_id,
-        100.0 * sum(dur_ns) FILTER (category = 'other') / nullif(sum(dur_ns), 0) AS other_pct
+        100.0 * coalesce(sum(dur_ns) FILTER (category = 'other'), 0) / nullif(sum(dur_ns), 0)
+            AS other_pct
     FROM followed
     WHERE next_ns IS NULL OR next_ns >= end_ns OR category <> 'other'
     GROUP BY trace_id

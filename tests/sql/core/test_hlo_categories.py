@@ -72,3 +72,11 @@ def test_a_loop_has_no_category_and_what_it_runs_does(tmp_path):
     assert lake.rows("SELECT value FROM trace_checks WHERE \"check\" = 'other_category'") == [
         (pytest.approx(100 * 30 / 110),)
     ]
+
+
+@in_one_lake
+def test_a_loop_alone_without_a_category_is_no_time_of_unknown_category(tmp_path):
+    # The loop is drawn over 100 of 110; the innermost operations all have a category.
+    operations = 'while.1 0+100; fusion.2 0+100 {"hlo_category": "loop fusion"}; fusion.3 100+10'
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:TPU:0", {"XLA Ops": operations})])
+    assert lake.rows("SELECT value FROM trace_checks WHERE \"check\" = 'other_category'") == [(0,)]
