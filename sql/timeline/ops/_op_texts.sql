@@ -242,7 +242,8 @@ SELECT layout, instruction, TRUE, TRY_CAST(flop AS BIGINT) FROM chosen;
 -- name            VARCHAR  name
 -- canonical_name  VARCHAR  name shared by all instances
 -- class           VARCHAR  compute, communication, copy, dma or wait
--- category        VARCHAR  kernel category, other where no rule fits
+-- category        VARCHAR  kernel category: XLA's own, else its kernel's; other where no rule
+--                          fits
 -- collective      VARCHAR  which collective, if the trace or the name has it
 -- hlo_category    VARCHAR  category that XLA gives it
 -- hlo_module      VARCHAR  program
@@ -269,7 +270,7 @@ SELECT
         WHEN named.class = 'compute' AND t.copies THEN 'copy'
         ELSE named.class
     END AS class,
-    coalesce(hlo_categories.category, 'other') AS category,
+    coalesce(hlo_categories.category, k.category, 'other') AS category,
     CASE WHEN t.hlo_category IS NULL THEN named.collective ELSE hlo_categories.collective END
         AS collective,
     t.hlo_category, t.hlo_module,
@@ -287,6 +288,7 @@ SELECT
     t.bytes AS bytes_accessed, t.raw_bytes, t.source
 FROM _xla_texts AS t
 JOIN _op_classes AS named ON named.name = t.name
+LEFT JOIN kernels AS k ON k.trace_id = t.trace_id AND k.kernel_id = t.kernel_id
 LEFT JOIN hlo_categories ON hlo_categories.hlo_category = t.hlo_category
 LEFT JOIN _op_paths ON _op_paths.tf_op = t.tf_op
 LEFT JOIN _op_shapes

@@ -4,6 +4,7 @@
 --
 -- trace_id      VARCHAR  trace
 -- text_id       UBIGINT  as in _xla_ops
+-- kernel_id     BIGINT   first operation with it, an asynchronous one only if there is no other
 -- copies        BOOLEAN  the line shows only copies
 -- name          VARCHAR  name
 -- hlo_category  VARCHAR  category that XLA gives it
@@ -18,18 +19,20 @@
 -- source        VARCHAR  file and line in the user's program
 CREATE VIEW _xla_texts AS
 WITH firsts AS (
-    SELECT trace_id, text_id, any_value(copies) AS copies, min(kernel_id) AS event_id
+    SELECT
+        trace_id, text_id, any_value(copies) AS copies,
+        arg_min(kernel_id, (role = 'async', kernel_id)) AS event_id
     FROM _xla_ops
     GROUP BY trace_id, text_id
 ),
 given AS (
-    SELECT trace_id, text_id, copies, name, _xla_arguments(args) AS stated
+    SELECT trace_id, text_id, event_id, copies, name, _xla_arguments(args) AS stated
     FROM events
     JOIN firsts USING (trace_id, event_id)
     WHERE lane = 'device'
 )
 SELECT
-    trace_id, text_id, copies, name,
+    trace_id, text_id, event_id AS kernel_id, copies, name,
     stated[1] AS hlo_category,
     stated[2] AS tf_op,
     stated[3] AS instruction,

@@ -59,9 +59,21 @@ def test_an_operation_of_xla_is_what_its_hlo_category_says_and_not_what_it_is_ca
     query = "SELECT name, category, kind, category_source FROM kernels ORDER BY start_ns"
     assert lake.sql(query).fetchall() == expected
     ops = dict(lake.sql("SELECT name, category FROM ops").fetchall())
-    assert {name: ops[name] for name, *_, source in expected if source == "hlo"} == {
-        name: category for name, category, _, source in expected if source == "hlo"
-    }
+    assert ops == {name: category for name, category, *_ in expected}
+
+
+@in_one_lake
+def test_without_a_category_of_xla_an_operation_has_that_of_its_kernel(tmp_path):
+    kernels = (
+        "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32 0+50; void MIOpenIm3d2Col 50+20; loop_add_fusion 70+9; void mystery 79+1"
+    )
+    lake = yield write_case(tmp_path / "case.json", [(1, "/device:GPU:0", {"Stream #1(Compute)": kernels})])
+    assert lake.rows("SELECT name, category, family, sum_us FROM ops ORDER BY sum_us DESC") == [
+        ("Cijk_Ailk_Bljk_BBS_BH_MT128x128x32", "gemm", "matmul", 50),
+        ("void MIOpenIm3d2Col", "conv", "conv", 20),
+        ("loop_add_fusion", "fused", "fusion", 9),
+        ("void mystery", "other", "other", 1),
+    ]
 
 
 @in_one_lake
