@@ -10,7 +10,7 @@ from tracelake.lake import Lake
 
 from ...lakes import in_one_lake
 from ...support import data_file
-from .files import write_kernels
+from .files import logical, write_kernels
 
 
 def ask(lake: Lake, query: str) -> list[tuple]:
@@ -326,3 +326,15 @@ def test_nothing_but_the_needed_columns_is_enough(tmp_path):
     lake = yield path
     found = ask(lake, "SELECT device, op_type, category, kind FROM kernels ORDER BY kernel_id")
     assert found == [(0, "MatMulV2", "gemm", "compute"), (0, "Cast", "cast", "compute")]
+
+
+@pytest.mark.parametrize(("second", "found"), [("5", [(5, 3, 12)]), ("6", [(0, 1, 9), (5, 1, 1), (6, 1, 2)])])
+@in_one_lake
+def test_a_row_without_a_device_belongs_to_the_only_device_of_the_table(tmp_path, second, found):
+    lake = yield write_kernels(
+        tmp_path / "kernel_details.csv",
+        {"Device_id": "5", "Start Time(us)": "100", "Duration(us)": "1"},
+        {"Device_id": second, "Start Time(us)": "200", "Duration(us)": "2"},
+        logical("allReduce", "428_0_1", "300", "9", Device_id="N/A"),
+    )
+    assert lake.rows("SELECT device, count(*), sum(dur_us) FROM kernels GROUP BY device ORDER BY device") == found

@@ -12,6 +12,7 @@
 -- pid             VARCHAR  process in the timeline
 -- tid             VARCHAR  thread in the timeline
 -- device          INTEGER  device, default 0
+-- lacks_device    BOOLEAN  its table has a column for the device, and its cell there no number
 -- stream          BIGINT   stream, by its number or else by the name of its line in the timeline;
 --                          NULL for a row that stands for a whole collective
 -- start_ns        BIGINT   start, ns
@@ -45,7 +46,7 @@ table_rows AS (
         json_extract_string(args, [
             '$.op_type', '$.core', '$.step_id', '$.model_id', '$.task_id', '$.context_id', '$.wait',
             '$.block_num', '$.mix_block_num', '$.op_state', '$.input_formats', '$.output_shapes',
-            '$.output_dtypes', '$.output_formats'
+            '$.output_dtypes', '$.output_formats', '$.device_id'
         ]) AS found
     FROM events
     SEMI JOIN ascend USING (trace_id)
@@ -72,13 +73,14 @@ line_rows AS (
 SELECT
     trace_id, event_id AS kernel_id, 'csv' AS source, 'kernel' AS line_role,
     CAST(NULL AS VARCHAR) AS pid, CAST(NULL AS VARCHAR) AS tid, coalesce(device, 0) AS device,
+    found[15] IS NOT NULL AND TRY_CAST(found[15] AS INTEGER) IS NULL AS lacks_device,
     stream, start_ns, dur_ns, end_ns, name, _ascend_text(found[1]) AS type_text,
     _ascend_text(found[2]) AS core_text,
     list_append(found[3:14], NULL) AS cells, input_dims, input_types, content
 FROM table_rows
 UNION ALL
 SELECT
-    trace_id, event_id, 'timeline', role, pid, tid, device,
+    trace_id, event_id, 'timeline', role, pid, tid, device, FALSE,
     CASE
         WHEN role <> 'collective'
             THEN coalesce(

@@ -185,7 +185,8 @@ LEFT JOIN units AS named_units ON named_units.word = typed.op_type AND typed.typ
 -- signal of a collective. Lines of the timeline that show only such parts have no rows here.
 --
 -- A profiler's folder belongs to one device, whose number may be missing in either file: then the
--- other's is used.
+-- other's is used. A row whose device is N/A belongs to the one device that all other rows of the
+-- tables name, if there is one.
 --
 -- stored: per ascend trace
 --
@@ -228,8 +229,14 @@ CREATE VIEW _ascend_rows AS
 WITH devices AS (
     SELECT
         trace_id,
-        min(device) FILTER (source = 'csv') AS listed,
-        max(device) FILTER (source = 'csv') AS listed_last,
+        coalesce(
+            min(device) FILTER (source = 'csv' AND NOT lacks_device),
+            min(device) FILTER (source = 'csv')
+        ) AS listed,
+        coalesce(
+            max(device) FILTER (source = 'csv' AND NOT lacks_device),
+            max(device) FILTER (source = 'csv')
+        ) AS listed_last,
         min(device) FILTER (source = 'timeline') AS shown,
         max(device) FILTER (source = 'timeline') AS shown_last
     FROM _ascend_events
@@ -239,10 +246,12 @@ WITH devices AS (
 one_device AS (
     SELECT
         trace_id,
-        if(shown = 0 OR contains(traces.metadata, '"device_id"'), listed, shown) AS device
+        if(
+            coalesce(shown, 0) = 0 OR contains(traces.metadata, '"device_id"'), listed, shown
+        ) AS device
     FROM devices
     JOIN traces USING (trace_id)
-    WHERE listed = listed_last AND shown = shown_last
+    WHERE listed = listed_last AND shown IS NOT DISTINCT FROM shown_last
 ),
 typed AS (
     SELECT
