@@ -5,7 +5,8 @@
 -- no stream in their rows, or that of a helper, and a name for each call: they are found by their
 -- type, on the stream that spends the most time in attention, or else in anything. A softmax of
 -- unfused attention counts as attention, under a name that no other softmax has; a clamp from below
--- is a ReLU. Attention and norms that run backward mark no layer.
+-- is a ReLU. Attention and norms that run backward mark no layer. Operations that enclose others,
+-- such as a loop of XLA, are of no layer: their time is that of all layers in them.
 -- trace_id        VARCHAR  trace
 -- series          VARCHAR  the model, empty where the host shows one alone or none
 -- device          INTEGER  device
@@ -64,4 +65,5 @@ LEFT JOIN _backward_names AS b
 ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
 ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p
     ON p.trace_id = k.trace_id AND p.device = k.device
+ANTI JOIN _enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
 WHERE m.kernel_id IS NULL OR m.series IS NOT NULL;

@@ -49,16 +49,8 @@ leaves AS (
         k.category, k.kind
     FROM kernels AS k
     SEMI JOIN runs AS r ON r.trace_id = k.trace_id AND r.device = k.device
+    ANTI JOIN _enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     WHERE k.kind <> 'memory'
-    WINDOW line AS (
-        -- Three nanoseconds allow for rounded picoseconds; shorter operations enclose nothing.
-        PARTITION BY k.trace_id, k.device, k.stream, k.dur_ns > 3
-        ORDER BY k.start_ns, k.end_ns DESC, k.kernel_id
-    )
-    QUALIFY k.dur_ns <= 3 OR NOT coalesce(
-        lead(k.start_ns) OVER line < k.end_ns - 3 AND lead(k.end_ns) OVER line <= k.end_ns + 3,
-        FALSE
-    )
 ),
 called AS (
     SELECT

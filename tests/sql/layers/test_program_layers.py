@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import pytest
 
-from ...lakes import in_one_lake
+from ...lakes import Files, in_one_lake
 from ...summary_cases import write_case
 from ...support import DATA
 
@@ -120,6 +120,25 @@ def test_the_turns_of_a_loop_are_layers_and_the_loop_itself_is_no_operation_of_t
     assert lake.rows(PASSES) == [(0, "program run", True, 12, 12)]
     assert lake.rows("SELECT DISTINCT kernel_count, sum_us, wall_us FROM layers") == [(5, 27.0, 27.0)]
     assert lake.rows(PARTS) == [(0, "prologue", 1, 7.0), (0, "epilogue", 1, 1.0)]
+
+
+@in_one_lake
+def test_a_loop_around_anchors_that_the_user_names_is_of_no_layer(tmp_path):
+    program = Program()
+    body = [kernel for kernel in LAYER if kernel[0] != "copy-start"]
+    for _ in range(3):
+        start = program.now
+        program.add("gather_fusion", 7, "")
+        program.loop("while.3", body, 8)
+        program.modules.append(f"jit_scan(4711) {start}+{program.now - start}")
+        program.now += 50
+    # The last layer of a run ends after its anchor, and the next run's loop follows.
+    lake = yield Files(program.written(tmp_path), anchor="RPA", anchor_role="begin", num_layers=8)
+    assert lake.rows("SELECT count(*) FILTER (starts_with(name, 'while')), count(*) > 100 FROM layer_kernels") == [
+        (0, True)
+    ]
+    overlaps = "SELECT end_ns > lead(start_ns) OVER (ORDER BY pass_id) FROM passes ORDER BY pass_id"
+    assert lake.rows(overlaps) == [(False,), (False,), (None,)]
 
 
 @in_one_lake
