@@ -2,9 +2,12 @@
 -- operation that occurs N times in a run may mark N layers. It does if the stretches from one to
 -- the next have the same contents: a family is regular if most stretches have the same number of
 -- it, and the regular ones, including a product, take most of the time; program_layer_limits has
--- the limits. Attention is tried first, then the most frequent operations. The first run of usual
--- length represents its program, since all runs execute the same instructions. Runs without N
--- anchors are not passes.
+-- the limits. Attention is tried first. Of other operations, several may recur in each layer, with
+-- what follows them: their stretches must also last equally long, unless they are as many as the
+-- user has set. As many as given come first, then the most frequent ones, except those that an
+-- anchor with nothing but regular families in its stretches has in pairs or more. If none is left,
+-- the program has no layers. The first run of usual length represents its program, since all runs
+-- execute the same instructions. Runs without N anchors are not passes.
 --
 -- stored: per trace
 --
@@ -24,7 +27,9 @@ WITH limits AS (
     SELECT
         max(value) FILTER (program_limit = 'same_stretches') AS same_stretches,
         max(value) FILTER (program_limit = 'equal_time') AS equal_time,
-        max(value) FILTER (program_limit = 'run_time') AS run_time
+        max(value) FILTER (program_limit = 'run_time') AS run_time,
+        max(value) FILTER (program_limit = 'clean_time') AS clean_time,
+        max(value) FILTER (program_limit = 'uneven_time') AS uneven_time
     FROM program_layer_limits
 ),
 runs AS (
@@ -73,6 +78,7 @@ candidates AS (
 parted AS (
     SELECT
         c.trace_id, c.device, c.program, c.anchor, c.anchor_count, o.is_product,
+        o.is_collective,
         CASE WHEN c.anchor IS NULL AND o.begins_beat THEN 'attention' ELSE o.family END AS family,
         o.end_ns - o.start_ns AS dur_ns,
         count(CASE WHEN coalesce(o.family = c.anchor, o.begins_beat) THEN 1 END) OVER (
@@ -86,11 +92,26 @@ parted AS (
 held AS (
     SELECT
         trace_id, device, program, anchor, anchor_count, family, stretch, is_product,
-        count(*) AS times, sum(dur_ns) AS sum_ns,
+        is_collective, count(*) AS times, sum(dur_ns) AS sum_ns,
         stretch BETWEEN 1 AND anchor_count - 1 AS is_inner
     FROM parted
     GROUP BY
-        trace_id, device, program, anchor, anchor_count, family, stretch, is_product
+        trace_id, device, program, anchor, anchor_count, family, stretch, is_product, is_collective
+),
+-- Collectives wait for other devices: their time shows nothing about the layer.
+lengths AS (
+    SELECT
+        trace_id, device, program, anchor, quantile_disc(stretch_ns, 0.1) AS short_ns,
+        quantile_disc(stretch_ns, 0.9) AS long_ns
+    FROM (
+        SELECT
+            trace_id, device, program, anchor,
+            coalesce(sum(sum_ns) FILTER (NOT is_collective), 0) AS stretch_ns
+        FROM held
+        WHERE is_inner
+        GROUP BY trace_id, device, program, anchor, stretch
+    )
+    GROUP BY trace_id, device, program, anchor
 ),
 usual AS (
     SELECT
@@ -110,8 +131,10 @@ regular AS (
     CROSS JOIN limits AS l
     GROUP BY trace_id, device, program, anchor, anchor_count, family, is_product
 ),
-chosen AS (
-    SELECT trace_id, device, program, anchor, anchor_count
+possible AS (
+    SELECT
+        trace_id, device, program, anchor, anchor_count,
+        sum(inner_ns) FILTER (is_regular) / nullif(sum(inner_ns), 0) AS regular_share
     FROM regular
     GROUP BY trace_id, device, program, anchor, anchor_count
     HAVING
@@ -120,8 +143,35 @@ chosen AS (
         -- The inner stretches are one fewer than the layers.
         AND sum(inner_ns) * anchor_count / (anchor_count - 1)
             >= any_value(run_time) * sum(sum_ns)
+),
+tried AS (
+    SELECT
+        p.trace_id, p.device, p.program, p.anchor, p.anchor_count,
+        p.anchor_count = s.num_layers AS is_given, p.regular_share >= l.clean_time AS is_clean
+    FROM possible AS p
+    JOIN lengths AS e
+        ON e.trace_id = p.trace_id AND e.device = p.device AND e.program = p.program
+        AND e.anchor IS NOT DISTINCT FROM p.anchor
+    JOIN _layer_settings AS s ON s.trace_id = p.trace_id
+    CROSS JOIN limits AS l
+    WHERE
+        p.anchor IS NULL OR (s.is_given AND p.anchor_count = s.num_layers)
+        OR e.long_ns <= (1 + l.uneven_time) * e.short_ns
+),
+chosen AS (
+    SELECT trace_id, device, program, anchor, anchor_count
+    FROM (
+        SELECT
+            *, NOT is_clean AND anchor_count >= 2 * max(anchor_count) FILTER (is_clean) OVER (
+                PARTITION BY trace_id, device, program
+            ) AS is_part
+        FROM tried
+    )
     QUALIFY row_number() OVER (
-        PARTITION BY trace_id, device, program ORDER BY anchor IS NOT NULL, anchor_count DESC
+        PARTITION BY trace_id, device, program
+        ORDER BY
+            anchor IS NOT NULL, coalesce(is_given, FALSE) DESC, coalesce(is_part, FALSE),
+            anchor_count DESC
     ) = 1
 ),
 marks AS (

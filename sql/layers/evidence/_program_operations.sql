@@ -1,9 +1,10 @@
 -- One row per device operation of a run of a compiled program (a module of XLA): its place in the
 -- run, and its family. A compiler numbers the instructions of one kind: fusion.12 and fusion.31 are
--- one family if they have the same category. Operations that only enclose others, such as a loop,
--- are left out, and so are copies of memory. If no line of the device shows the runs, as on GPUs,
--- the host's call of the program is the run, with the operations that it launched. If the user
--- named an anchor, there are no rows.
+-- one family if they have the same category; an instruction that runs several times in a run, in a
+-- loop, is a family of its own. Operations that only enclose others, such as a loop, are left out,
+-- and so are copies of memory. If no line of the device shows the runs, as on GPUs, the host's call
+-- of the program is the run, with the operations that it launched. If the user named an anchor,
+-- there are no rows.
 --
 -- stored: per trace
 --
@@ -18,7 +19,7 @@
 -- run_id           BIGINT   event_id of the run
 -- run_ns           BIGINT   start of the run
 -- seq              BIGINT   place in the run by start, from 1
--- family           VARCHAR  name without its numbers, and category
+-- family           VARCHAR  name, without its numbers if it is not in a loop, and category
 -- category         VARCHAR  its category
 -- begins_beat      BOOLEAN  it is the first attention since the last product or collective
 -- is_product       BOOLEAN  a matrix product, or experts
@@ -99,11 +100,22 @@ in_runs AS (
     FROM called AS c
     JOIN shaped AS s ON s.trace_id = c.trace_id AND s.device = c.device AND s.run_id = c.run_id
 ),
-families AS (
+-- Instructions in a loop run in each of its turns, under their own names. Kernels of a GPU are not
+-- instructions: several may share a name.
+looped AS (
+    SELECT DISTINCT trace_id, program, name
+    FROM (
+        SELECT o.trace_id, o.program, o.name
+        FROM in_runs AS o
+        ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
+        GROUP BY o.trace_id, o.device, o.run_id, o.program, o.name
+        HAVING count(*) > 2
+    )
+),
+kinds AS (
     SELECT
         n.name, n.category,
-        regexp_replace(n.name, '([._](\d+|clone|kd|remat\w*))+$', '') || ' ' || n.category
-            AS family,
+        regexp_replace(n.name, '([._](\d+|clone|kd|remat\w*))+$', '') AS kind,
         coalesce(r.role = 'inside', FALSE) AS is_attention,
         starts_with(n.category, 'gemm') OR n.category IN ('moe', 'moe_gemm', 'mc2', 'conv')
             AS is_product
@@ -112,13 +124,16 @@ families AS (
 ),
 counted AS (
     SELECT
-        o.*, f.family, f.is_attention, f.is_product,
+        o.*, if(l.name IS NULL, k.kind, o.name) || ' ' || o.category AS family, k.is_attention,
+        k.is_product,
         row_number() OVER in_time AS seq,
-        count(CASE WHEN f.is_product OR o.is_collective THEN 1 END) OVER (
+        count(CASE WHEN k.is_product OR o.is_collective THEN 1 END) OVER (
             in_time ROWS UNBOUNDED PRECEDING
         ) AS parted
     FROM in_runs AS o
-    JOIN families AS f ON f.name = o.name AND f.category = o.category
+    JOIN kinds AS k ON k.name = o.name AND k.category = o.category
+    LEFT JOIN looped AS l
+        ON l.trace_id = o.trace_id AND l.program = o.program AND l.name = o.name
     WINDOW in_time AS (
         PARTITION BY o.trace_id, o.device, o.run_id ORDER BY o.start_ns, o.kernel_id
     )

@@ -21,6 +21,12 @@ PRODUCT = '{"hlo_category": "convolution fusion"}'
 LAYER = (("reduce_fusion", 2, ""), ("fusion", 5, PRODUCT), ("RPA-bq_32-", 9, ""), ("all-reduce", 3, ""),
          ("fusion", 8, PRODUCT), ("copy-start", 1, '{"hlo_category": "copy-start"}'))  # fmt: skip
 
+#: A layer with an attention that no rule knows, and one with an attention written out as products and a softmax. Other
+#: names show nothing.
+PLAIN = (("fusion", 2, ""), ("fusion", 30, PRODUCT), ("tpu_custom_call", 40, ""), ("fusion", 20, PRODUCT),
+         ("fusion", 5, ""), ("fusion", 80, PRODUCT), ("fusion", 40, PRODUCT))  # fmt: skip
+WRITTEN_OUT = (*PLAIN[:2], ("fusion", 20, PRODUCT), ("fusion", 9, ""), ("fusion", 25, PRODUCT), *PLAIN[3:])
+
 
 class Program:
     """Writes the lines of a device: programs, and the operations in their runs."""
@@ -151,9 +157,52 @@ def test_without_attention_what_repeats_tells_the_layers(tmp_path):
     assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(5, 28.0)]
 
 
+@pytest.mark.parametrize(("layer", "kernels", "time"), [(PLAIN, 7, 217), (WRITTEN_OUT, 9, 231)])
+@in_one_lake
+def test_each_instruction_of_a_loop_runs_once_in_a_layer_whatever_its_name(tmp_path, layer, kernels, time):
+    program = Program()
+    program.add("fusion.100", 7, "")
+    program.loop("while.3", [(f"{name}.{nth}", *rest) for nth, (name, *rest) in enumerate(layer)], 8)
+    program.add("fusion.101", 50, PRODUCT)
+    program.modules.append(f"jit_scan(4711) 0+{program.now}")
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(0, "program run", True, 8, 8)]
+    assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(kernels, time)]
+
+
+@in_one_lake
+def test_an_operation_with_like_stretches_comes_before_one_that_recurs_in_each_layer(tmp_path):
+    # Between 17 collectives lie two products and a norm, 82 us each time; 8 of 16 times there is a call, too.
+    layer = [
+        ("fusion", 2, ""), ("fusion", 40, PRODUCT), ("tpu_custom_call", 20, ""), ("fusion", 20, PRODUCT),
+        ("all-reduce", 9, ""), ("fusion", 2, ""), ("fusion", 50, PRODUCT), ("fusion", 30, PRODUCT),
+        ("all-reduce", 9, ""),
+    ]  # fmt: skip
+    program = Program()
+    program.run("jit_step", [("fusion", 7, ""), ("all-reduce", 9, "")], *[layer] * 8, [("fusion", 50, PRODUCT)])
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == [(0, "program run", True, 8, 8)]
+    assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(9, 182)]
+
+
+@in_one_lake
+def test_layers_of_unlike_length_without_attention_need_the_number_that_the_user_sets(tmp_path):
+    # Every second layer has a longer mixer, 12 of 39 us; the others 2 of 29 us.
+    layers = [
+        [("norm_fusion", 2, ""), ("fusion", 10, PRODUCT), ("scan_fusion", 2 + 10 * (nth % 2), ""),
+         ("add_fusion", 1, ""), ("fusion", 14, PRODUCT)]
+        for nth in range(9)
+    ]  # fmt: skip
+    program = Program()
+    program.run("jit_step", *layers)
+    lake = yield Files(program.written(tmp_path), num_layers=9)
+    assert lake.rows(PASSES) == [(0, "program run", True, 9, 9)]
+
+
 @pytest.mark.parametrize(
     "parts",
     [
+        [WRITTEN_OUT] * 8,  # a norm or softmax with two products recurs three times in each layer
         [[(f"f{n}_fusion", 5, PRODUCT) for n in range(40)]],  # nothing repeats
         [[("fusion", 5, PRODUCT), *[("sort", 1, "")] * (n * n % 7)] for n in range(12)],  # never the same between
         [[("loop_fusion", 5, ""), ("copy_fusion", 2, "")] for _ in range(9)],  # no product: no layer of a model
