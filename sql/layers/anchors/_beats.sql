@@ -1,7 +1,8 @@
 -- One row per kernel of the stream that does most of a device's work, with its beat: a beat begins
 -- with the attention of a layer and lasts until the next one's. Attention kernels with no matrix
 -- product and no collective between them belong to one beat: split attention and its merge, or two
--- variants that layers alternate between, count once.
+-- variants that layers alternate between, count once. A causal convolution and the recurrence after
+-- it are one mixer, although Mamba-1 has small products between them.
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty if the host shows only one, or none
 -- device        INTEGER  device
@@ -26,6 +27,7 @@ WITH played AS (
         k.name, k.category, r.role AS natural_role, k.launch_ns, k.call_ns,
         coalesce(r.role = 'inside', FALSE) AS is_attention,
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
+        k.category = 'linear_attention' AND contains(lower(k.name), 'conv') AS is_convolution,
         starts_with(k.category, 'gemm') OR k.category IN ('moe', 'moe_gemm', 'mc2')
             OR k.kind = 'communication' AS parts_layers
     FROM _heard_kernels AS k
@@ -61,8 +63,15 @@ begun AS (
     SELECT
         *,
         is_attention AND coalesce(
-            parted > lag(parted) OVER alike
-            OR (NOT follows_attention AND name = lag(name) OVER alike), TRUE
+            CASE
+                WHEN
+                    lag(is_convolution) OVER alike
+                    AND category = 'linear_attention' AND NOT is_convolution
+                    THEN FALSE
+                ELSE
+                    parted > lag(parted) OVER alike
+                    OR (NOT follows_attention AND name = lag(name) OVER alike)
+            END, TRUE
         ) AS begins_beat
     FROM counted
     WINDOW alike AS (

@@ -25,6 +25,11 @@ DELTA = [
     "nvjet_in", "_causal_conv1d_update_kernel", "fused_gdn_gating_kernel",
     "fused_recurrent_gated_delta_rule_packed_decode_kernel", "_layer_norm_fwd_1pass_kernel", "nvjet_out",
 ]  # fmt: skip
+#: The parameters of the scan are products of what the convolution yields.
+MAMBA = [
+    "nvjet_in", "void causal_conv1d_update_kernel<64, 4>", "nvjet_x", QK_NORM, QK_NORM, QK_NORM, "nvjet_dt",
+    "_selective_scan_update_kernel", "nvjet_out",
+]  # fmt: skip
 DENSE = ["nvjet_up", "void vllm::act_and_mul_kernel<c10::BFloat16>", "nvjet_down"]
 EXPERTS = [
     "nvjet_router", "void vllm::moe::topkGating<8>", "moe_align_block_size_kernel", "fused_moe_kernel",
@@ -38,6 +43,10 @@ MODELS = {
     "no rotation in every fourth": [(ROTATED, DENSE), (ROTATED, EXPERTS), (ROTATED, DENSE), (PLAIN, EXPERTS)] * 3,
     "experts in every other, last": [(ROTATED, DENSE), (ROTATED, EXPERTS)] * 6,
     "experts in every other, first": [(ROTATED, EXPERTS), (ROTATED, DENSE)] * 6,
+    # Jamba: attention in one of eight layers, experts in every other.
+    "attention among Mamba-1": [
+        (ROTATED if nth % 8 == 4 else MAMBA, EXPERTS if nth % 2 else DENSE) for nth in range(16)
+    ],
     "experts in every fourth": ([(ROTATED, DENSE)] * 3 + [(ROTATED, EXPERTS)]) * 3,
 }
 
