@@ -1,8 +1,10 @@
 -- One row per kernel of the stream that does most of a device's work, with its beat: a beat begins
 -- with the attention of a layer and lasts until the next one's. Attention kernels with no matrix
 -- product and no collective between them belong to one beat: split attention and its merge, or two
--- variants that layers alternate between, count once. A causal convolution and the recurrence after
--- it are one mixer, although Mamba-1 has small products between them.
+-- variants that layers alternate between, count once. So does attention to the keys of each rank of
+-- a ring, which exchanges them in between: it repeats without a norm or an activation. A causal
+-- convolution and the recurrence after it are one mixer, although Mamba-1 has small products
+-- between them.
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty if the host shows only one, or none
 -- device        INTEGER  device
@@ -29,28 +31,34 @@ WITH played AS (
         CASE WHEN k.launch_kernels > 1 THEN k.launch_id END AS graph_id,
         k.category = 'linear_attention' AND contains(lower(k.name), 'conv') AS is_convolution,
         starts_with(k.category, 'gemm') OR k.category IN ('moe', 'moe_gemm', 'mc2')
-            OR k.kind = 'communication' AS parts_layers
+            OR (k.kind = 'communication' AND NOT contains(k.name, 'SendRecv')) AS parts_layers,
+        coalesce(r.role = 'begin', FALSE) OR k.category = 'activation' AS is_outside
     FROM _heard_kernels AS k
     LEFT JOIN anchor_roles AS r ON r.category = k.category
     WHERE k.kind <> 'memory'
 ),
 streams AS (
-    SELECT trace_id, series, device, stream, sum(dur_ns) AS sum_ns
+    SELECT
+        trace_id, series, device, stream, sum(dur_ns) AS sum_ns,
+        bool_or(is_outside) AS shows_outside
     FROM played
     GROUP BY trace_id, series, device, stream
     HAVING bool_or(is_attention)
 ),
 busiest AS (
     -- The smallest integer cannot be negated.
-    SELECT trace_id, series, device, arg_max(stream, (sum_ns, -1 - stream)) AS stream
+    SELECT
+        trace_id, series, device, arg_max(stream, (sum_ns, -1 - stream)) AS stream,
+        arg_max(shows_outside, (sum_ns, -1 - stream)) AS shows_outside
     FROM streams
     GROUP BY trace_id, series, device
 ),
 counted AS (
     SELECT
-        p.*,
+        p.*, b.shows_outside,
         lag(p.is_attention, 1, FALSE) OVER lane AS follows_attention,
-        count(CASE WHEN p.parts_layers THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS parted
+        count(CASE WHEN p.parts_layers THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS parted,
+        count(CASE WHEN p.is_outside THEN 1 END) OVER (lane ROWS UNBOUNDED PRECEDING) AS outside
     FROM played AS p
     JOIN busiest AS b
         ON b.trace_id = p.trace_id
@@ -68,9 +76,10 @@ begun AS (
                     lag(is_convolution) OVER alike
                     AND category = 'linear_attention' AND NOT is_convolution
                     THEN FALSE
+                WHEN parted > lag(parted) OVER alike THEN TRUE
                 ELSE
-                    parted > lag(parted) OVER alike
-                    OR (NOT follows_attention AND name = lag(name) OVER alike)
+                    NOT follows_attention AND name = lag(name) OVER alike
+                    AND (outside > lag(outside) OVER alike OR NOT shows_outside)
             END, TRUE
         ) AS begins_beat
     FROM counted

@@ -30,6 +30,12 @@ MAMBA = [
     "nvjet_in", "void causal_conv1d_update_kernel<64, 4>", "nvjet_x", QK_NORM, QK_NORM, QK_NORM, "nvjet_dt",
     "_selective_scan_update_kernel", "nvjet_out",
 ]  # fmt: skip
+#: Attention to the keys of three ranks, which send them around while they compute.
+MERGED = ["fused_sub_sigmoid_mul_sub", "void at::native::vectorized_elementwise_kernel<4, log_sigmoid>"]
+RING = [
+    "nvjet_qkv", "void vllm::rotary_embedding_kernel<c10::BFloat16>", "ncclDevKernel_SendRecv", ATTENTION,
+    "ncclDevKernel_SendRecv", ATTENTION, *MERGED, ATTENTION, *MERGED, "nvjet_o",
+]  # fmt: skip
 DENSE = ["nvjet_up", "void vllm::act_and_mul_kernel<c10::BFloat16>", "nvjet_down"]
 EXPERTS = [
     "nvjet_router", "void vllm::moe::topkGating<8>", "moe_align_block_size_kernel", "fused_moe_kernel",
@@ -47,6 +53,7 @@ MODELS = {
     "attention among Mamba-1": [
         (ROTATED if nth % 8 == 4 else MAMBA, EXPERTS if nth % 2 else DENSE) for nth in range(16)
     ],
+    "a ring of ranks": [(RING, DENSE)] * 12,
     "experts in every fourth": ([(ROTATED, DENSE)] * 3 + [(ROTATED, EXPERTS)]) * 3,
 }
 
