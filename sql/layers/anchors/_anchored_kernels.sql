@@ -236,6 +236,7 @@ ASOF LEFT JOIN starts AS s
 -- pass_id       BIGINT   pass, NULL outside the layers
 -- layer_id      BIGINT   layer, NULL outside the layers
 -- half          VARCHAR  label of the block within its layer, NULL outside the layers
+-- direction     VARCHAR  forward or backward if passes of the model run backward, NULL if none does
 -- part          VARCHAR  prologue, between or epilogue, where known
 -- part_pass     BIGINT   pass of that part
 -- is_cut_short  BOOLEAN  the capture begins or ends within the kernel's half
@@ -259,7 +260,9 @@ blocks AS (
     -- length of the shortest whole one. All norms are equal: a pass often begins with another one.
     SELECT
         kept.trace_id, kept.series, kept.device, block, any_value(kept.half) AS half,
-        any_value(pass_id) AS pass_id, bool_and(is_closed) AS is_closed,
+        any_value(pass_id) AS pass_id, any_value(stride // num_layers) AS halves,
+        bool_and(is_closed) AS is_closed, bool_and(is_closed) AND bool_or(runs_backward)
+            AS runs_backward,
         any_value(kept.length) AS length, arg_max((name, natural_role), kept) AS edge,
         bit_xor(hash(CASE WHEN natural_role = 'begin' THEN natural_role ELSE name END, kept))
             FILTER (kept <= shortest.length) AS kind
@@ -289,21 +292,37 @@ measured AS (
             mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_kind,
             mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER half_of_pass,
             mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_half
-        ) AS outermost
+        ) AS outermost,
+        2 * halves * count(CASE WHEN runs_backward AND half IS NOT NULL THEN 1 END) OVER one_pass
+            >= greatest(count(half) OVER one_pass, 1) AS is_backward
     FROM blocks
     WINDOW
+        one_pass AS (PARTITION BY trace_id, series, device, pass_id),
         of_half AS (PARTITION BY trace_id, series, device, half),
         half_of_pass AS (PARTITION BY trace_id, series, device, half, pass_id),
         of_kind AS (PARTITION BY trace_id, series, device, half, kind),
         kind_of_pass AS (PARTITION BY trace_id, series, device, half, kind, pass_id)
 ),
+directed AS (
+    SELECT
+        *,
+        CASE
+            WHEN is_backward THEN 'backward'
+            WHEN bool_or(is_backward) OVER (PARTITION BY trace_id, series, device) THEN 'forward'
+        END AS direction
+    FROM measured
+),
 usual AS (
     SELECT
-        kept.*, measured.usual_length, measured.least_length, measured.outermost
+        kept.* REPLACE (
+            CASE d.direction WHEN 'backward' THEN num_layers - 1 - layer_id ELSE layer_id END
+                AS layer_id
+        ),
+        d.usual_length, d.least_length, d.outermost, d.direction
     FROM kept
-    JOIN measured
-        ON measured.trace_id = kept.trace_id AND measured.series = kept.series
-        AND measured.device = kept.device AND measured.block = kept.block
+    JOIN directed AS d
+        ON d.trace_id = kept.trace_id AND d.series = kept.series
+        AND d.device = kept.device AND d.block = kept.block
 ),
 cut AS (
     SELECT
@@ -337,7 +356,8 @@ SELECT
     num_layers,
     CASE WHEN in_layer THEN pass_id END AS pass_id,
     CASE WHEN in_layer THEN layer_id END AS layer_id,
-    CASE WHEN in_layer THEN half END AS half, CAST(NULL AS VARCHAR) AS part,
+    CASE WHEN in_layer THEN half END AS half, CASE WHEN in_layer THEN direction END AS direction,
+    CAST(NULL AS VARCHAR) AS part,
     CAST(NULL AS BIGINT) AS part_pass,
     in_layer AND pass_source <> 'module calls' AND (
         is_begun
@@ -355,13 +375,13 @@ FROM judged
 UNION ALL
 SELECT
     trace_id, '', device, stream, kernel_id, start_ns, end_ns, anchor_count, 0, num_layers,
-    CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id, half, part,
+    CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id, half, NULL, part,
     CASE WHEN part IS NOT NULL THEN pass_id END, is_cut_short, pass_source
 FROM _ascend_places
 UNION ALL
 SELECT
     trace_id, series, device, stream, kernel_id, start_ns, end_ns, anchor_count, remainder,
     num_layers, CASE WHEN layer_id IS NOT NULL THEN pass_id END, layer_id,
-    CASE WHEN layer_id IS NOT NULL THEN 'full' END, part,
+    CASE WHEN layer_id IS NOT NULL THEN 'full' END, NULL, part,
     CASE WHEN part IS NOT NULL THEN pass_id END, FALSE, 'program run'
 FROM _program_places;

@@ -6,10 +6,11 @@
 -- sums the embedding. The counterpart of the first kernel opens each later layer, by kind of layer
 -- if first layers show that kind. A layer of a kind that no pass begins with (attention among
 -- linear attention, or without rotation) opens with the kernel of that family that follows the end
--- of a layer, as the openers of the others do. All norms are one family: the first norm of a pass
--- has no residual input and is often another kernel. If the walk meets no product, because
--- compilers mix masks and positions into layer 0, the layer opens with the last norm that has a
--- product between it and the anchor.
+-- of a layer, as the openers of the others do. So does the first layer of a pass that computes
+-- activations again and runs backward: before it is the backward of the head. All norms are one
+-- family: the first norm of a pass has no residual input and is often another kernel. If the walk
+-- meets no product, because compilers mix masks and positions into layer 0, the layer opens with
+-- the last norm that has a product between it and the anchor.
 CREATE VIEW _inside_starts AS
 WITH families AS (
     SELECT
@@ -32,6 +33,7 @@ counted AS (
         lead(f.family) OVER in_time AS next_family,
         (lag(f.family, 2) OVER in_time, lag(f.family) OVER in_time) AS behind,
         starts_with(k.category, 'gemm') AS is_product,
+        k.category IN ('attention backward', 'norm backward') AS runs_backward,
         k.natural_role = 'begin'
             AND bool_or(starts_with(k.category, 'gemm')) OVER (block ROWS UNBOUNDED PRECEDING)
             AS is_before_product
@@ -49,7 +51,7 @@ counted AS (
 -- two, if there are such blocks for each first layer.
 turns AS (
     SELECT
-        trace_id, series, device, anchor_index,
+        trace_id, series, device, anchor_index, is_first,
         CASE
             WHEN min(CASE WHEN is_first THEN like_far END) OVER lane > 1 THEN far
             WHEN min(CASE WHEN is_first THEN like_middle END) OVER lane > 1 THEN middle
@@ -68,25 +70,37 @@ turns AS (
                 PARTITION BY trace_id, series, device, near
             ) AS like_near
         FROM (
-            SELECT
-                trace_id, series, device, anchor_index, bool_or(is_first) AS is_first,
-                hash(list(family ORDER BY steps_back) FILTER (steps_back < 16)) AS far,
-                hash(list(family ORDER BY steps_back) FILTER (steps_back < 4)) AS middle,
-                hash(list(family ORDER BY steps_back) FILTER (steps_back < 2)) AS near
-            FROM counted
-            GROUP BY trace_id, series, device, anchor_index
+            -- The first layers of backward passes are like others, unless all passes run backward.
+            SELECT * REPLACE (
+                is_first AND is_backward = bool_and(is_backward) FILTER (is_first) OVER (
+                    PARTITION BY trace_id, series, device
+                ) AS is_first
+            )
+            FROM (
+                SELECT
+                    trace_id, series, device, anchor_index, bool_or(is_first) AS is_first,
+                    lead(bool_or(runs_backward), 1, FALSE) OVER (
+                        PARTITION BY trace_id, series, device ORDER BY anchor_index
+                    ) AS is_backward,
+                    hash(list(family ORDER BY steps_back) FILTER (steps_back < 16)) AS far,
+                    hash(list(family ORDER BY steps_back) FILTER (steps_back < 4)) AS middle,
+                    hash(list(family ORDER BY steps_back) FILTER (steps_back < 2)) AS near
+                FROM counted
+                GROUP BY trace_id, series, device, anchor_index
+            )
         )
     )
     WINDOW lane AS (PARTITION BY trace_id, series, device)
 ),
 common AS (
     SELECT
-        c.*, t.turn, count(CASE WHEN NOT c.is_first THEN 1 END) OVER same AS seen,
-        count(CASE WHEN NOT c.is_first THEN 1 END) OVER (
+        c.* REPLACE (t.is_first AS is_first), t.turn,
+        count(CASE WHEN NOT t.is_first THEN 1 END) OVER same AS seen,
+        count(CASE WHEN NOT t.is_first THEN 1 END) OVER (
             PARTITION BY c.trace_id, c.series, c.device, t.turn, c.family, c.next_family
         ) AS pairs_seen,
-        median(c.steps_back) FILTER (NOT c.is_first) OVER same AS usual_steps,
-        count(CASE WHEN NOT c.is_first AND c.steps_back = 0 THEN 1 END) OVER alike AS inner_blocks
+        median(c.steps_back) FILTER (NOT t.is_first) OVER same AS usual_steps,
+        count(CASE WHEN NOT t.is_first AND c.steps_back = 0 THEN 1 END) OVER alike AS inner_blocks
     FROM counted AS c
     JOIN turns AS t
         ON t.trace_id = c.trace_id AND t.series = c.series AND t.device = c.device
@@ -199,6 +213,7 @@ GROUP BY o.trace_id, o.series, o.device, anchor_index;
 -- half          VARCHAR  label of the block within its layer
 -- position      BIGINT   place of the kernel in its block, from 1
 -- length        BIGINT   kernels in the block
+-- runs_backward  BOOLEAN  it is attention or a norm that runs backward
 -- is_open       BOOLEAN  no anchor closes the block off from its pass's surroundings
 -- is_begun      BOOLEAN  the capture begins within the block
 CREATE VIEW _block_kernels AS
@@ -206,8 +221,8 @@ WITH numbered AS (
     SELECT
         k.trace_id, k.series, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         k.name, k.natural_role, k.kind, k.call_ns, k.seq,
-        k.anchor_count, k.num_layers, k.stride, k.extra,
-        k.missed, k.remainder, k.pass_source,
+        k.category IN ('attention backward', 'norm backward') AS runs_backward,
+        k.anchor_count, k.num_layers, k.stride, k.extra, k.missed, k.remainder, k.pass_source,
         k.blocks_per_layer, k.half_labels, k.role = 'end' OR k.is_late AS cut_from_end,
         CASE k.role
             WHEN 'end' THEN k.anchors_before
@@ -245,7 +260,7 @@ SELECT
     CASE WHEN is_layer THEN slot // blocks_per_layer END AS layer_id,
     CASE WHEN is_layer THEN half_labels[slot % blocks_per_layer + 1] END AS half,
     row_number() OVER (lane_block ORDER BY seq) AS position,
-    count(*) OVER lane_block AS length, is_layer AND is_open AS is_open,
+    count(*) OVER lane_block AS length, runs_backward, is_layer AND is_open AS is_open,
     is_layer AND is_begun AS is_begun
 FROM slotted
 WINDOW lane_block AS (PARTITION BY trace_id, series, device, block);

@@ -56,8 +56,8 @@ joined AS (
         k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.start_ns, k.end_ns, k.dur_ns,
         k.kind, k.launch_ns, a.kernel_id IS NOT NULL AS is_anchored, a.anchor_count, a.remainder,
         a.num_layers AS anchored_layers, a.pass_id AS anchored_pass, a.layer_id AS anchored_layer,
-        a.half AS anchored_half, a.part, a.part_pass, a.is_cut_short,
-        a.pass_source AS anchored_source,
+        a.half AS anchored_half, a.direction AS anchored_direction, a.part, a.part_pass,
+        a.is_cut_short, a.pass_source AS anchored_source,
         s.call_id, s.layer_id, s.num_layers, s.component, s.pass_source, s.direction,
         s.series AS shown_series,
         -- Kernels of no model are kept separate.
@@ -99,7 +99,8 @@ chosen AS (
     SELECT
         *, call_id IS NOT NULL AS is_shown,
         call_id IS NULL AND agree AND anchored_pass IS NOT NULL
-            AND (shown_count = 0 OR NOT is_shown_pass) AS is_by_anchor
+            AND (shown_count = 0 OR NOT is_shown_pass) AS is_by_anchor,
+        CASE WHEN is_by_anchor THEN anchored_direction ELSE direction END AS pass_direction
     FROM agreed
     WHERE
         is_anchored OR call_id IS NOT NULL
@@ -112,14 +113,14 @@ passes_seen AS (
             WHEN is_shown OR is_by_anchor THEN {
                 'start_ns': min(start_ns) OVER one_pass, 'series': series,
                 'number': CASE WHEN is_shown THEN call_id ELSE anchored_pass END,
-                'direction': direction
+                'direction': pass_direction
             }
         END AS pass
     FROM chosen
     WINDOW one_pass AS (
         PARTITION BY
             trace_id, device, series, is_shown, is_by_anchor,
-            CASE WHEN is_shown THEN call_id ELSE anchored_pass END, direction
+            CASE WHEN is_shown THEN call_id ELSE anchored_pass END, pass_direction
     )
 )
 SELECT
@@ -127,7 +128,7 @@ SELECT
     row_number() OVER (
         PARTITION BY trace_id, device ORDER BY start_ns, kernel_id
     ) - 1 AS seq,
-    anchor_count, remainder, direction, series,
+    anchor_count, remainder, pass_direction AS direction, series,
     CAST(CASE WHEN is_shown THEN num_layers ELSE anchored_layers END AS INTEGER) AS num_layers,
     CASE
         WHEN pass IS NOT NULL THEN dense_rank() OVER (

@@ -98,7 +98,7 @@ FROM compared;
 -- main_series     BOOLEAN  the series that takes the most time on the device
 -- direction       VARCHAR  forward, backward or weight gradient, in training that shows it, else
 --                          NULL; layers of backward passes have their forward numbers if autograd
---                          links them
+--                          links them, or the passes compute activations again
 -- stage           VARCHAR  prefill, decode or mixed, by the step's annotation, else by the shapes
 --                          of the attention; NULL if unknown, as for a model that only takes whole
 --                          sequences: it may be an encoder, or in training

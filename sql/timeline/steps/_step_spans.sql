@@ -283,8 +283,9 @@ main_runs AS (
 ),
 unmarked AS (
     SELECT
-        trace_id, device, pass_id, series, direction, stage, requests, tokens, start_ns, end_ns,
-        complete, direction = 'forward' AND lag(direction) OVER in_time <> 'forward'
+        trace_id, device, pass_id, series, direction, pass_source, stage, requests, tokens,
+        start_ns, end_ns, complete,
+        direction = 'forward' AND lag(direction) OVER in_time <> 'forward'
         AND start_ns >= max(end_ns) OVER (
             PARTITION BY trace_id, device ORDER BY start_ns, end_ns, pass_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -316,9 +317,9 @@ unmarked_steps AS (
         ON u.trace_id = p.trace_id AND u.device = p.device AND u.pass_id = p.pass_id
     GROUP BY p.trace_id, p.device, p.step_ns
     UNION ALL
-    -- In training a step lasts from a forward pass to the next one that follows backward passes,
-    -- once all of these have ended: if micro-batches overlap, none of them is an interval of its
-    -- own.
+    -- In training whose directions the host shows, a step lasts from a forward pass to the next one
+    -- that follows backward passes, once all of these have ended: if micro-batches overlap, none of
+    -- them is an interval of its own.
     SELECT
         trace_id, device, CAST(sum(requests) FILTER (direction = 'forward') AS BIGINT),
         CAST(sum(tokens) FILTER (direction = 'forward') AS BIGINT), min(start_ns), max(end_ns),
@@ -330,7 +331,7 @@ unmarked_steps AS (
                 PARTITION BY trace_id, device ORDER BY place
             ) AS step
         FROM unmarked
-        WHERE direction IS NOT NULL
+        WHERE direction IS NOT NULL AND pass_source IN ('module scopes', 'annotations')
     )
     GROUP BY trace_id, device, step
 ),

@@ -11,6 +11,7 @@ import pytest
 
 from tracelake.lake import Lake
 
+from ...kernel_traces import Trace
 from ...lakes import Files, in_one_lake
 from ...support import data_file
 
@@ -207,6 +208,35 @@ def test_interleaved_microbatches_without_a_mark_are_one_step(tmp_path):
     rows = lake.rows("SELECT step_source, program, dur_us, ops FROM steps")
     # As the mark has it, which spans all 983 kernels.
     assert rows == [("pass", None, 129012.0, 983)]
+
+
+FORWARD = ["rms_norm_kernel", "nvjet_qkv", "flash_fwd_kernel", "nvjet_qkv", "rms_norm_kernel", "nvjet_qkv"]
+BACKWARD = ["nvjet_qkv", "rms_norm_backward_kernel", "nvjet_qkv", "flash_bwd_kernel", "nvjet_qkv", "nvjet_qkv"]
+
+
+@in_one_lake
+def test_layers_whose_activations_are_computed_again_run_backward_in_reverse(tmp_path):
+    # Four layers with six kernels of 3 us forward; twelve backward, of which the first six are the forward's. The head
+    # and its backward are products like those of layers, in no layer.
+    trace, now = Trace(), 0.0
+    head = ["rms_norm_kernel", "nvjet_qkv", "cross_entropy_kernel", "nvjet_qkv", "nvjet_qkv"]
+    for _ in range(3):
+        for name in ["embedding_kernel", *FORWARD * 4, *head, *(FORWARD + BACKWARD) * 4, "adam_kernel"]:
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    lake = yield trace.write(tmp_path / "trace.json")
+    assert lake.rows("SELECT pass_id, direction, complete, chosen FROM passes ORDER BY pass_id") == [
+        (0, "forward", True, False), (1, "backward", True, False),
+        (2, "forward", True, True), (3, "backward", True, True),
+        (4, "forward", True, False), (5, "backward", True, False),
+    ]  # fmt: skip
+    assert lake.rows("SELECT layer_id, kernel_count, sum_us FROM layers WHERE pass_id = 2 ORDER BY start_ns") == [
+        (nth, 6, 18.0) for nth in range(4)
+    ]
+    assert lake.rows("SELECT layer_id, kernel_count, sum_us FROM layers WHERE pass_id = 3 ORDER BY start_ns") == [
+        (nth, 12, 36.0) for nth in (3, 2, 1, 0)
+    ]
 
 
 @in_one_lake
