@@ -30,11 +30,13 @@ MAMBA = [
     "nvjet_in", "void causal_conv1d_update_kernel<64, 4>", "nvjet_x", QK_NORM, QK_NORM, QK_NORM, "nvjet_dt",
     "_selective_scan_update_kernel", "nvjet_out",
 ]  # fmt: skip
-#: Attention to the keys of three ranks, which send them around while they compute.
+CONVOLUTION = ["nvjet_in", "_causal_conv1d_update_kernel", "nvjet_out"]
+#: Attention to the keys of four ranks, which send them around while they compute.
+EXCHANGED = ["ncclDevKernel_SendRecv", ATTENTION]
 MERGED = ["fused_sub_sigmoid_mul_sub", "void at::native::vectorized_elementwise_kernel<4, log_sigmoid>"]
 RING = [
-    "nvjet_qkv", "void vllm::rotary_embedding_kernel<c10::BFloat16>", "ncclDevKernel_SendRecv", ATTENTION,
-    "ncclDevKernel_SendRecv", ATTENTION, *MERGED, ATTENTION, *MERGED, "nvjet_o",
+    "nvjet_qkv", "void vllm::rotary_embedding_kernel<c10::BFloat16>", *EXCHANGED, *EXCHANGED, *MERGED, *EXCHANGED,
+    *MERGED, ATTENTION, *MERGED, "nvjet_o",
 ]  # fmt: skip
 DENSE = ["nvjet_up", "void vllm::act_and_mul_kernel<c10::BFloat16>", "nvjet_down"]
 EXPERTS = [
@@ -53,6 +55,8 @@ MODELS = {
     "attention among Mamba-1": [
         (ROTATED if nth % 8 == 4 else MAMBA, EXPERTS if nth % 2 else DENSE) for nth in range(16)
     ],
+    # LFM2: convolutions are mixers of their own.
+    "convolutions among attention": ([(CONVOLUTION, DENSE)] * 2 + [(ROTATED, DENSE)]) * 4,
     "a ring of ranks": [(RING, DENSE)] * 12,
     "experts in every fourth": ([(ROTATED, DENSE)] * 3 + [(ROTATED, EXPERTS)]) * 3,
 }

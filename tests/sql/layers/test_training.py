@@ -214,14 +214,15 @@ FORWARD = ["rms_norm_kernel", "nvjet_qkv", "flash_fwd_kernel", "nvjet_qkv", "rms
 BACKWARD = ["nvjet_qkv", "rms_norm_backward_kernel", "nvjet_qkv", "flash_bwd_kernel", "nvjet_qkv", "nvjet_qkv"]
 
 
+@pytest.mark.parametrize("optimizer", [["adam_kernel"], []], ids=["optimizer", "no optimizer"])
 @in_one_lake
-def test_layers_whose_activations_are_computed_again_run_backward_in_reverse(tmp_path):
+def test_layers_whose_activations_are_computed_again_run_backward_in_reverse(tmp_path, optimizer):
     # Four layers with six kernels of 3 us forward; twelve backward, of which the first six are the forward's. The head
     # and its backward are products like those of layers, in no layer.
     trace, now = Trace(), 0.0
     head = ["rms_norm_kernel", "nvjet_qkv", "cross_entropy_kernel", "nvjet_qkv", "nvjet_qkv"]
     for _ in range(3):
-        for name in ["embedding_kernel", *FORWARD * 4, *head, *(FORWARD + BACKWARD) * 4, "adam_kernel"]:
+        for name in ["embedding_kernel", *FORWARD * 4, *head, *(FORWARD + BACKWARD) * 4, *optimizer]:
             trace.kernel(name, now - 5, now, 3.0)
             now += 4
         now += 80
@@ -237,6 +238,9 @@ def test_layers_whose_activations_are_computed_again_run_backward_in_reverse(tmp
     assert lake.rows("SELECT layer_id, kernel_count, sum_us FROM layers WHERE pass_id = 3 ORDER BY start_ns") == [
         (nth, 12, 36.0) for nth in (3, 2, 1, 0)
     ]
+    # 78 kernels and the optimizer's, one every 4 us.
+    duration = (78 + len(optimizer)) * 4.0 - 1
+    assert lake.rows("SELECT step_source, dur_us FROM steps") == [("pass", duration)] * 3
 
 
 @in_one_lake
