@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.errors import UsageError
+from ..engine.storage.paths import readable
 from ..ingest.inputs import names_input
 from .traces import locate
 
@@ -151,22 +152,21 @@ def _names(words: Sequence[str]) -> list[str]:
 
 
 def traces_of(store: Store, word: str) -> tuple[str, ...]:
-    """Return the traces that a word selects.
+    """Return the traces that a word selects: of a path, a name, an id, a run, a filter and a prefix, the first that it is.
 
     Raises:
         UsageError: it selects none.
         InputError: a file cannot be ingested.
     """
-    if "=" in word and not names_input(word):
-        return _filtered(store, word)
-    runs = [] if names_input(word) else store.rows("SELECT trace_id FROM traces WHERE run = $1 ORDER BY 1", [word])
-    try:
+    if names_input(word):
         return (locate(store, word),)
-    except UsageError:
-        # The name of a run, even if some or all of its traces have the same name.
-        if runs:
-            return tuple(one for (one,) in runs)
-        raise
+    traces = store.rows("SELECT trace_id FROM traces WHERE $1 IN (trace, trace_id)", [readable(word)])
+    runs = store.rows("SELECT trace_id FROM traces WHERE run = $1 ORDER BY 1", [readable(word)])
+    if runs and len(traces) != 1:
+        return tuple(one for (one,) in runs)
+    if "=" in word and not traces:
+        return _filtered(store, word)
+    return (locate(store, word),)
 
 
 def _filtered(store: Store, word: str) -> tuple[str, ...]:

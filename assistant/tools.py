@@ -125,7 +125,7 @@ def compare(lake: Lake, given: Arguments) -> Answer:
     """Return what differs between two sides."""
     from ..analysis import sides as beside
 
-    words = [_side(lake, given[side]) for side in ("before", "after")]
+    words = [_side(given[side]) for side in ("before", "after")]
     found = beside.resolve(lake.store, words)
     if given["before"] != given["after"]:
         found = [replace(side, name=given[name]) for side, name in zip(found, ("before", "after"), strict=True)]
@@ -298,14 +298,11 @@ def _safe(value: Any) -> bool:
     return not isinstance(value, str) or _WORD.fullmatch(value) is not None
 
 
-def _side(lake: Lake, word: str) -> str:
+def _side(word: str) -> str:
     """Return the name of a side of a comparison, which must not be a path."""
     if names_input(word):
         raise UsageError("a side is a trace of the lake, a run or a filter, and not a path.")
-    try:
-        return lake.resolve(word)
-    except UsageError:
-        return word  # a run or a filter; if it is nothing, the comparison reports it
+    return word
 
 
 def _model(name: str) -> str:

@@ -337,6 +337,22 @@ def test_sides_are_traces_runs_and_filters(lake):
             sides.resolve(lake.store, words, **options)
 
 
+def test_a_run_comes_before_traces_whose_name_or_id_begins_with_its_name(tmp_path):
+    with tracelake.Lake(tmp_path / "lake", stored=False) as lake:
+        files = [write(tmp_path / f"{name}.json", noise=NOISE, steps=2, seed=nth) for nth, name in enumerate(("x", "exp-10", "y"))]
+        lake.ingest(*files)
+        ids = {name: lake.resolve(name) for name in ("x", "exp-10", "y")}
+        lake.set("x", run="exp-1")
+        lake.set("y", run=ids["exp-10"][:4])
+        assert sides.traces_of(lake.store, "exp-1") == (ids["x"],)
+        assert sides.traces_of(lake.store, ids["exp-10"][:4]) == (ids["y"],)
+        # What is neither a trace nor a run may be the beginning of a trace's name.
+        assert sides.traces_of(lake.store, "exp-") == (ids["exp-10"],)
+        # The trace itself comes before a run of its name.
+        lake.set("x", run="y")
+        assert sides.traces_of(lake.store, "y") == (ids["y"],)
+
+
 def test_runs_of_a_side_are_what_noise_is_measured_between(lake):
     [(runs,)] = compared(lake, "slow", "night=n-*").sides.select("runs").fetchall()
     assert runs == 3
