@@ -48,7 +48,15 @@ class Comparison:
     missing: str
 
 
-def compare(store: Store, before: str, after: str, *, strict: bool = False, anyway: bool = False) -> Comparison:
+def compare(
+    store: Store,
+    before: str,
+    after: str,
+    *,
+    strict: bool = False,
+    anyway: bool = False,
+    names: tuple[str, str] | None = None,
+) -> Comparison:
     """Compare two traces.
 
     Args:
@@ -58,12 +66,14 @@ def compare(store: Store, before: str, after: str, *, strict: bool = False, anyw
         strict: refuse what `trace_provenance` calls a failure, such as a trace compared with itself.
         anyway: compare different work too, such as prefill and decode, each in its own measure; `warnings` and
             `work` of the result state the difference, and its gate does not judge.
+        names: of the traces in messages; default: as given.
 
     Raises:
         UsageError: a trace is unknown; has no device operation, or the measurement methods differ, without
             `anyway`; or there is a failure, with `strict`.
     """
-    sides = ((before, locate(store, before)), (after, locate(store, after)))
+    names = names or (before, after)
+    sides = ((names[0], locate(store, before)), (names[1], locate(store, after)))
     bases = [_basis(store, side) for side in sides]
     if not anyway:
         _same_basis(sides, bases)
@@ -74,7 +84,7 @@ def compare(store: Store, before: str, after: str, *, strict: bool = False, anyw
     failed = [f"{question}: {message}" for verdict, question, message in doubted if verdict == "fail"]
     if strict and failed:
         raise UsageError(
-            f"{before} and {after} cannot be compared: {'; '.join(failed)}. Give two traces, or omit --strict."
+            f"{names[0]} and {names[1]} cannot be compared: {'; '.join(failed)}. Give two traces, or omit --strict."
         )
     gate = store.sql(f"SELECT * FROM gated_changes({ids})")
     doubts = store.rows(f"SELECT reason, message FROM gate_doubts({ids})")

@@ -104,8 +104,7 @@ def compare(
     if pair and strict and shown.page:
         opened.compare(*pair, strict=True, anyway=anyway)
     if pair and not terms and not work and not shown.page:
-        before, after = sides if len(sides) == 2 and by is None and baseline is None else pair
-        _measures(opened, before, after, shown, strict=strict, anyway=anyway)
+        _measures(opened, found, shown, strict=strict, anyway=anyway)
         if shown.of_pair or not shown.is_screen:
             return
     _waterfall(opened, found, shown, anyway=anyway, with_steps=not pair)
@@ -172,11 +171,14 @@ def _matched(side: str, baseline: str, basis: str, before: float, after: float, 
     )
 
 
-def _measures(opened: Lake, before: str, after: str, shown: _Shown, *, strict: bool, anyway: bool) -> None:
+def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool) -> None:
     """Print the measures of two traces, or their operations, families or gate."""
+    from ..analysis.comparison import compare as of_two
+
     gate = shown.wanted == "--gate"
+    (before, first), (after, second) = ((side.name, side.traces[0]) for side in sides)
     # A gate that cannot judge reports that as its result.
-    answer = opened.compare(before, after, strict=strict, anyway=anyway or gate)
+    answer = of_two(opened.store, first, second, strict=strict, anyway=anyway or gate, names=(before, after))
     say(f"times in µs, for {answer.basis}.")
     for warning in answer.warnings:
         if not (gate and warning in answer.doubts):

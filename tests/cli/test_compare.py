@@ -36,6 +36,7 @@ def lake(tmp_path_factory):
             write(folder / "tuesday.json", slower(STEP, 0, 1.02)),
             write(folder / "wednesday.json", slower(STEP, 0, 1.5)),
         )
+        opened.set("wednesday", run="midweek")
     return folder / "lake"
 
 
@@ -45,6 +46,17 @@ def test_two_traces_are_measures_and_a_waterfall(run):
     assert "step, median" in out
     assert "slower_work_ms" in out
     assert "matched is 100.0 % of the work's time before, 100.0 % after." in err
+
+
+@pytest.mark.parametrize("words", [["trace=mon*", "wednesday"], ["monday", "run=mid*"], ["trace=mon*", "midweek"]])
+@pytest.mark.parametrize("more", [[], ["--families"], ["--gate"]])
+def test_runs_and_filters_of_one_trace_are_compared_as_traces(run, words, more):
+    code, out, err = run("compare", *words, *more, "--format", "json")
+    # The first kernel of 100 µs takes half as long again: 50 of 440 µs are more than the gate allows.
+    assert code == (1 if "--gate" in more else 0), err
+    rows = json.loads(out)
+    changes = [row.get("change_us", row.get("change")) for row in rows]
+    assert changes[0] == pytest.approx(100 * 50 / 440 if "--gate" in more else 50)
 
 
 def test_terms_are_rows_for_scripts(run):
