@@ -82,17 +82,21 @@ def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseli
     return sides
 
 
-def compare(store: Store, sides: Sequence[Side], *, anyway: bool = False) -> SideComparison:
+def compare(store: Store, sides: Sequence[Side], *, strict: bool = False, anyway: bool = False) -> SideComparison:
     """Compare sides with the first of them.
 
     Args:
         store: the lake.
         sides: from `resolve`.
+        strict: refuse to compare a trace with itself.
         anyway: compare even if the measurement methods differ, such as a step with a whole trace.
 
     Raises:
-        UsageError: a side has no device operation, or the measurement methods differ without `anyway`.
+        UsageError: a side has no device operation; the measurement methods differ without `anyway`; or a side has a
+            trace of the first, with `strict`.
     """
+    if strict:
+        _check_apart(store, sides)
     store.renew(one for side in sides for one in side.traces)
     rows = [(side.name, one, place) for place, side in enumerate(sides) for one in side.traces]
     store.give("given_sides", rows, alone=True)
@@ -116,6 +120,21 @@ def compare(store: Store, sides: Sequence[Side], *, anyway: bool = False) -> Sid
         matches=store.sql(f"SELECT * FROM comparison_matches {order}, before_ns + after_ns DESC", names=names),
         left_out=tuple(f"{name} has no device operation that takes time" for name in empty),
     )
+
+
+def _check_apart(store: Store, sides: Sequence[Side]) -> None:
+    """Check that no side has a trace of the first.
+
+    Raises:
+        UsageError: one has.
+    """
+    for side in sides[1:]:
+        if both := sorted({*sides[0].traces} & {*side.traces}):
+            [(trace,)] = store.rows("SELECT trace FROM traces WHERE trace_id = $1", [both[0]])
+            raise UsageError(
+                f"{sides[0].name} and {side.name} cannot be compared: the trace {trace} is in both. Give sides without "
+                "common traces, or omit --strict."
+            )
 
 
 def judge(store: Store, words: Sequence[str]) -> None:
@@ -152,7 +171,7 @@ def _names(words: Sequence[str]) -> list[str]:
 
 
 def traces_of(store: Store, word: str) -> tuple[str, ...]:
-    """Return the traces that a word selects: of a path, a name, an id, a run, a filter and a prefix, the first that it is.
+    """Return the traces that a word selects: of path, name, id, run, filter and prefix, the first that it is.
 
     Raises:
         UsageError: it selects none.

@@ -33,7 +33,7 @@ _SIDES_IN_FULL = 3
 @click.option("--ops", is_flag=True, help="Of two traces: the operations that changed.")
 @click.option("--families", is_flag=True, help="Of two traces: the families of operations that changed.")
 @click.option("--gate", is_flag=True, help="Of two traces: whether the change passes; exit status 1 where it fails.")
-@click.option("--strict", is_flag=True, help="Refuse to compare a trace with itself.")
+@click.option("--strict", is_flag=True, help="Refuse to compare a trace with itself: sides with a common trace.")
 @click.option("--anyway", is_flag=True, help="Compare even different work, such as prefill and decode.")
 @output_options(limit=20)
 @click.pass_obj
@@ -101,13 +101,11 @@ def compare(
     if shown.of_pair and not pair:
         raise UsageError("--ops, --families and --gate are about two traces.")
     opened.store.focus(*(trace for side in found for trace in side.traces))
-    if pair and strict and shown.page:
-        opened.compare(*pair, strict=True, anyway=anyway)
     if pair and not terms and not work and not shown.page:
         _measures(opened, found, shown, strict=strict, anyway=anyway)
         if shown.of_pair or not shown.is_screen:
             return
-    _waterfall(opened, found, shown, anyway=anyway, with_steps=not pair)
+    _waterfall(opened, found, shown, strict=strict, anyway=anyway, with_steps=not pair)
 
 
 @dataclass(frozen=True)
@@ -138,11 +136,11 @@ class _Shown:
         print_rows(opened, name, rows, self.format, self.output, self.limit)
 
 
-def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, anyway: bool, with_steps: bool) -> None:
+def _waterfall(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, anyway: bool, with_steps: bool) -> None:
     """Print how sides differ, and how much of their work was matched."""
     from ..analysis.sides import compare as beside
 
-    answer = beside(opened.store, sides, anyway=anyway)
+    answer = beside(opened.store, sides, strict=strict, anyway=anyway)
     for message in answer.left_out:
         say(message + ".")
     if len(sides) <= _SIDES_IN_FULL + 1:

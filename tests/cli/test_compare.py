@@ -89,6 +89,11 @@ def test_more_sides_are_a_row_each_beside_the_baseline(run):
         (["monday", "tuesday", "wednesday", "--ops"], "are about two traces"),
         (["monday", "tuesday", "--terms", "--gate"], "exclude each other"),
         (["--by", "runn"], "runn: no trace has it"),
+        (["monday", "monday", "--strict"], "both are the same trace"),
+        (["monday", "monday", "--strict", "--terms"], "the trace monday is in both"),
+        (["monday", "trace=mon*", "--strict", "--work"], "the trace monday is in both"),
+        (["midweek", "wednesday", "--strict", "-o", "comparison.html"], "the trace wednesday is in both"),
+        (["monday", "tuesday", "trace=*day", "--strict"], "monday and trace=*day cannot be compared: the trace monday"),
     ],
 )
 def test_what_cannot_be_compared_is_named(run, words, message):

@@ -339,7 +339,10 @@ def test_sides_are_traces_runs_and_filters(lake):
 
 def test_a_run_comes_before_traces_whose_name_or_id_begins_with_its_name(tmp_path):
     with tracelake.Lake(tmp_path / "lake", stored=False) as lake:
-        files = [write(tmp_path / f"{name}.json", noise=NOISE, steps=2, seed=nth) for nth, name in enumerate(("x", "exp-10", "y"))]
+        files = [
+            write(tmp_path / f"{name}.json", noise=NOISE, steps=2, seed=nth)
+            for nth, name in enumerate(("x", "exp-10", "y"))
+        ]
         lake.ingest(*files)
         ids = {name: lake.resolve(name) for name in ("x", "exp-10", "y")}
         lake.set("x", run="exp-1")
