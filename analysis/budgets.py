@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import InputError, UsageError
-from ..engine.sql.modules import quoted
+from ..engine.sql import modules
 from . import sides
 
 if TYPE_CHECKING:
@@ -78,17 +78,18 @@ def check(
 
     Raises:
         InputError: a file is unusable, or has no budget.
-        UsageError: a word matches nothing; a baseline without traces to check; sides cannot be compared.
+        UsageError: a word matches nothing; a baseline without traces to check; sides, or a trace and the baseline in
+            its settings, cannot be compared.
     """
     budgets = read([Path(file) for file in files])
     if not budgets:
         raise InputError(f"{', '.join(map(str, files))}: no budget in it.")
     if baseline is not None and not of:
         raise UsageError("a baseline is for what is judged: name that, too.")
-    if baseline is not None:
-        sides.compare(store, sides.resolve(store, of, baseline=baseline), anyway=anyway)
-    elif of:
-        sides.judge(store, of)
+    if of:
+        sides.judge(store, of, baseline=baseline, anyway=anyway)
+    elif any(_compares(budget) for budget in budgets):
+        sides.check_comparable(store, anyway=anyway)
     return judge(store, budgets)
 
 
@@ -102,6 +103,11 @@ def judge(store: Store, budgets: Sequence[Budget]) -> duckdb.DuckDBPyRelation:
         InputError: a budget's query, or its result, is invalid.
     """
     return reduce(lambda one, other: one.union(other), [_judged(store, budget) for budget in budgets])
+
+
+def _compares(budget: Budget) -> bool:
+    """Return whether a budget's query reads comparisons with a baseline."""
+    return "comparison_works" in modules.closure(modules.names_in(budget.query))
 
 
 def _read(path: Path) -> list[Budget]:
@@ -172,10 +178,10 @@ def _with_verdicts(budget: Budget, query: str, columns: Sequence[str]) -> str:
     sign = "-1" if budget.worse == "lower" else "1"
     return f"""
         SELECT
-            {quoted(budget.name)} AS budget, CAST(item AS VARCHAR) AS item, value, threshold, noise,
-            {quoted(budget.unit)} AS unit,
+            {modules.quoted(budget.name)} AS budget, CAST(item AS VARCHAR) AS item, value, threshold, noise,
+            {modules.quoted(budget.unit)} AS unit,
             _budget_verdict({sign} * (value - threshold), noise) AS verdict,
-            {quoted(budget.sentence)} AS sentence, {quoted(budget.file)} AS file
+            {modules.quoted(budget.sentence)} AS sentence, {modules.quoted(budget.file)} AS file
         FROM (SELECT
             item, CAST(value AS DOUBLE) AS value, coalesce(CAST(threshold AS DOUBLE), {default}) AS threshold,
             CAST(noise AS DOUBLE) AS noise

@@ -104,13 +104,7 @@ def compare(store: Store, sides: Sequence[Side], *, strict: bool = False, anyway
     empty = [side.name for side in sides if side.name not in measured]
     if sides[0].name in empty or len(measured) < 2:
         raise UsageError(f"{', '.join(empty)}: no device operation takes time: nothing to compare.")
-    doubted = store.rows("SELECT side, baseline, basis FROM comparisons WHERE NOT is_comparable ORDER BY side")
-    if doubted and not anyway:
-        side, other, basis = doubted[0]
-        raise UsageError(
-            f"{other} and {side} are measured in different ways ({basis}): their times cannot be compared. Profile "
-            "both the same way, or add --anyway to show each in its own measure."
-        )
+    check_comparable(store, anyway=anyway)
     order = "ORDER BY list_position($names, side)"
     names = [side.name for side in sides]
     return SideComparison(
@@ -137,25 +131,64 @@ def _check_apart(store: Store, sides: Sequence[Side]) -> None:
             )
 
 
-def judge(store: Store, words: Sequence[str]) -> None:
-    """Have budgets check these sides, compared with the baseline in their traces' settings, if any.
+def check_comparable(store: Store, *, anyway: bool = False) -> None:
+    """Check that sides and their baselines, as given or as set, are measured in the same way.
 
     Raises:
-        UsageError: a word matches nothing, or the traces have different baselines.
+        UsageError: two are not, without `anyway`.
+    """
+    if anyway:
+        return
+    doubted = store.rows("SELECT side, baseline, basis FROM comparisons WHERE NOT is_comparable ORDER BY side")
+    if doubted:
+        side, other, basis = doubted[0]
+        raise UsageError(
+            f"{other} and {side} are measured in different ways ({basis}): their times cannot be compared. Profile "
+            "both the same way, or add --anyway to show each in its own measure."
+        )
+
+
+def judge(store: Store, words: Sequence[str], *, baseline: str | None = None, anyway: bool = False) -> None:
+    """Have budgets check these sides.
+
+    Args:
+        store: the lake.
+        words: each a trace, a run or a filter, see `resolve`.
+        baseline: what they are compared with; default: the baseline in their traces' settings, if any.
+        anyway: compare even if the measurement methods differ.
+
+    Raises:
+        UsageError: a word matches nothing; the sides have different baselines; or they cannot be compared.
     """
     sides = _named(store, words)
-    traces = [one for side in sides for one in side.traces]
-    found = store.rows(
-        "SELECT DISTINCT value FROM tags WHERE key = 'baseline' AND list_contains($1, trace_id) ORDER BY value",
-        [traces],
-    )
-    if len(found) > 1:
-        names = ", ".join(value for (value,) in found)
-        raise UsageError(f"these traces were set several baselines ({names}): give one with --baseline.")
-    first = [Side(name, traces_of(store, name)) for (name,) in found]
-    store.renew([*traces, *(one for side in first for one in side.traces)])
-    rows = [(side.name, one, 0) for side in first for one in side.traces]
-    store.give("given_sides", rows + [(side.name, one, 1) for side in sides for one in side.traces], alone=True)
+    baseline = baseline or _own_baseline(store, sides)
+    if baseline is None:
+        store.renew(one for side in sides for one in side.traces)
+        store.give("given_sides", [(side.name, one, 1) for side in sides for one in side.traces], alone=True)
+        return
+    first = traces_of(store, baseline)
+    if same := [side.name for side in sides if {*side.traces} == {*first}]:
+        raise UsageError(f"{same[0]} is its own baseline: give another one with --baseline.")
+    compare(store, resolve(store, words, baseline=baseline), anyway=anyway)
+
+
+def _own_baseline(store: Store, sides: Sequence[Side]) -> str | None:
+    """Return the baseline in the settings of the sides' traces; None if none is set.
+
+    Raises:
+        UsageError: they have different ones, or a side has none and another has one.
+    """
+    set_ones = dict(store.rows("SELECT trace_id, value FROM tags WHERE key = 'baseline'"))
+    own = {side.name: {set_ones[one] for one in side.traces if one in set_ones} for side in sides}
+    names = sorted({name for of_side in own.values() for name in of_side})
+    if len(names) > 1:
+        raise UsageError(f"these traces were set several baselines ({', '.join(names)}): give one with --baseline.")
+    if names and (without := [side for side, of_side in own.items() if not of_side]):
+        raise UsageError(
+            f"{', '.join(without)}: no baseline is set, but {names[0]} is for the others: give one with --baseline, or "
+            "check them one by one."
+        )
+    return names[0] if names else None
 
 
 def _named(store: Store, words: Sequence[str]) -> list[Side]:
