@@ -97,7 +97,8 @@ def judge(store: Store, budgets: Sequence[Budget]) -> duckdb.DuckDBPyRelation:
     """Return a row per budget and item: budget, item, value, threshold, noise, unit, verdict, sentence, file.
 
     The verdict is pass, fail, or cannot judge: the query gave no row, no value, no threshold or no noise, or the value
-    is beyond the threshold by no more than the noise.
+    is beyond the threshold by no more than the noise. Of a budget that reads comparisons, each side that could not be
+    compared has such a row, with the reason as the sentence.
 
     Raises:
         InputError: a budget's query, or its result, is invalid.
@@ -161,7 +162,8 @@ def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
         columns = store.sql(query).columns
         if "value" not in columns:
             raise UsageError(f"its query gives no column value, but {columns}.")
-        rows = store.kept(_with_verdicts(budget, query, columns))
+        missing = f" UNION ALL {_not_compared(budget)}" if _compares(budget) else ""
+        rows = store.kept(_with_verdicts(budget, query, columns) + missing)
     except UsageError as error:
         raise InputError(f"{budget.file}: budget {budget.name}: {error}") from None
     except (duckdb.DataError, duckdb.ProgrammingError, duckdb.NotSupportedError) as error:
@@ -186,3 +188,12 @@ def _with_verdicts(budget: Budget, query: str, columns: Sequence[str]) -> str:
             item, CAST(value AS DOUBLE) AS value, coalesce(CAST(threshold AS DOUBLE), {default}) AS threshold,
             CAST(noise AS DOUBLE) AS noise
         FROM (SELECT {asked} FROM ({query})))"""
+
+
+def _not_compared(budget: Budget) -> str:
+    """Return the SQL of a row per side that could not be compared, in the columns of `_with_verdicts`."""
+    return f"""
+        SELECT
+            {modules.quoted(budget.name)}, side, NULL, NULL, NULL, {modules.quoted(budget.unit)}, 'cannot judge',
+            concat(side, ' ', reason, '.'), {modules.quoted(budget.file)}
+        FROM (FROM _uncompared ORDER BY side)"""

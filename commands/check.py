@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--of", "sides", multiple=True, metavar="SIDE", help="What to judge: a trace, a run, a filter; repeatable."
 )
-@click.option("--baseline", metavar="SIDE", help="What budgets compare with; default: each trace's own baseline.")
+@click.option("--baseline", metavar="SIDE", help="What budgets compare with; default: the baseline that is set.")
 @click.option("--allow-unknown", is_flag=True, help="Let what cannot be judged pass.")
 @click.option("--anyway", is_flag=True, help="Compare even what is measured in different ways.")
 @output_options("junit")
@@ -39,7 +39,8 @@ def check(
 
     A budget's query gives a row per thing judged: `value`, and if it likes `item`, `threshold` and `noise`. It may name
     any relation: comparisons and comparison_terms for changes, checked_traces for the traces that are judged.
-    What exceeds its threshold fails; without a row, a value or a threshold, or within the noise, it cannot be judged.
+    What exceeds its threshold fails; without a row, a value or a threshold, or within the noise, it cannot be judged,
+    nor can what has nothing to compare, or a baseline that is not in the lake.
 
     Exits with 0 if all pass, with 1 if one fails or cannot be judged, with 3 if a file or a query is unusable.
 
@@ -82,7 +83,8 @@ def _junit(columns: list[str], rows: list[tuple[object, ...]]) -> str:
             suites[one["file"]] = ElementTree.SubElement(root, "testsuite", name=one["file"])
         suite = suites[one["file"]]
         case = ElementTree.SubElement(suite, "testcase", classname=one["budget"], name=one["item"] or one["budget"])
-        message = f"{one['sentence']} value {one['value']}, threshold {one['threshold']} {one['unit']}".strip()
+        found = f" value {one['value']}, threshold {one['threshold']} {one['unit']}" if one["value"] else ""
+        message = f"{one['sentence']}{found}".strip()
         if one["verdict"] == "fail":
             ElementTree.SubElement(case, "failure", message=message)
         elif one["verdict"] == "cannot judge":

@@ -66,6 +66,46 @@ def test_what_is_measured_in_different_ways_is_compared_on_request_alone(check, 
     code, verdicts, _ = check(*words, "--anyway", baselines={"whole": "monday"})
     # One kernel of 100 µs, beside steps of 440 µs.
     assert (code, verdicts["whole"][0]) == (0, "pass")
-    # A budget that compares nothing needs no baseline.
     if not words:
         assert check(baselines={"whole": "monday"}, budget=CHECKED)[0] == 0
+
+
+def test_a_side_without_device_work_is_not_judged(check):
+    code, verdicts, err = check("--of", "tuesday", "--of", "host", "--baseline", "monday")
+    assert code == 1
+    assert {item: verdict for item, (verdict, _) in verdicts.items()} == {"tuesday": "pass", "host": "cannot judge"}
+    assert verdicts["host"][1] == "host has no device operation that takes time."
+    assert "pass: 1, fail: 0, cannot judge: 1." in err
+    assert check("--of", "tuesday", "--of", "host", "--baseline", "monday", "--allow-unknown")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("baselines", "reason"),
+    [
+        ({"host": "typo"}, "host has the baseline typo, which is no trace or run of the lake."),
+        ({"host": "monday"}, "host has no device operation that takes time."),
+        ({"whole": "host"}, "whole has the baseline host, which has no device operation that takes time."),
+        ({"whole": "whole"}, "whole is its own baseline."),
+    ],
+)
+def test_in_the_whole_lake_what_cannot_be_compared_is_not_judged(check, baselines, reason):
+    code, verdicts, _ = check(baselines={"tuesday": "monday", **baselines})
+    [name] = baselines
+    assert (code, verdicts["tuesday"][0], verdicts[name]) == (1, "pass", ("cannot judge", reason))
+    # A budget that compares nothing needs no baseline.
+    code, verdicts, _ = check(baselines=baselines, budget=CHECKED)
+    assert (code, {*verdicts}) == (0, {"monday", "tuesday", "whole", "host"})
+
+
+@pytest.mark.parametrize(
+    ("words", "baselines", "reason"),
+    [
+        (["whole", "tuesday"], {"tuesday": "monday"}, "whole: no baseline is set, but monday is for the others"),
+        (["whole", "tuesday"], {"tuesday": "monday", "whole": "host"}, "several baselines (host, monday)"),
+        (["tuesday"], {"tuesday": "tuesday"}, "tuesday is its own baseline: give another one with --baseline."),
+    ],
+)
+def test_sides_are_judged_by_their_own_baseline_alone(check, words, baselines, reason):
+    code, verdicts, err = check(*(word for name in words for word in ("--of", name)), baselines=baselines)
+    assert (code, verdicts) == (2, {})
+    assert reason in err
