@@ -315,9 +315,9 @@ class Lake:
         """Return measures, operations and operation families of two traces side by side, and a verdict."""
         return analysis.comparison.compare(self.store, before, after, strict=strict, anyway=anyway)
 
-    def compare_sides(self, *words: str, anyway: bool = False, **split: str | None) -> analysis.sides.SideComparison:
+    def compare_sides(self, *words: str, **given: Any) -> analysis.sides.SideComparison:
         """Compare traces, runs or filters with a baseline: `.sides`, `.terms` (the waterfall), `.ops`, `.matches`."""
-        return analysis.sides.compare(self.store, analysis.sides.resolve(self.store, words, **split), anyway=anyway)
+        return analysis.sides.between(self.store, words, **given)
 
     def check(self, *files: _Path, **given: Any) -> duckdb.DuckDBPyRelation:
         """Check budgets; return a row per budget and item: budget, item, value, threshold, noise, verdict."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import duckdb
 
     from ..engine.store import Store
+
+#: Up to this many traces are named in a message.
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,15 @@ def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseli
         store: the lake.
         words: each a trace (a name, an id, a path), a run, or a filter like `run=nightly-* hardware=h100_sxm` on
             attributes of `trace_labels`, with the wildcards * and ?.
-        by: split the traces of all words, or of the whole lake, by this attribute of `trace_labels`: a side per value.
+        by: split the traces of all words, or of the whole lake, by this attribute of `trace_labels`: a side per value,
+            in the order of the words, then of the values. `unlabelled` has the traces without it.
         baseline: the side that the others are compared with; default: the first.
 
     Raises:
         UsageError: a word matches nothing; there are fewer than two sides; no side is the baseline.
     """
     named = _named(store, words)
-    sides = _split(store, {one for side in named for one in side.traces} if words else None, by) if by else named
+    sides = _split(store, named, by) if by else named
     if baseline is not None:
         [name] = _names([baseline])
         first = [side for side in sides if side.name == name]
@@ -80,6 +84,24 @@ def resolve(store: Store, words: Sequence[str], *, by: str | None = None, baseli
             f"a comparison needs two sides or more, and there is {found}: name others, or split with --by."
         )
     return sides
+
+
+def between(
+    store: Store,
+    words: Sequence[str],
+    *,
+    by: str | None = None,
+    baseline: str | None = None,
+    strict: bool = False,
+    anyway: bool = False,
+) -> SideComparison:
+    """Compare the sides that words select, see `resolve` and `compare`; `left_out` has the traces of no side, too.
+
+    Raises:
+        UsageError: there are no such sides, or they cannot be compared.
+    """
+    answer = compare(store, resolve(store, words, by=by, baseline=baseline), strict=strict, anyway=anyway)
+    return replace(answer, left_out=unlabelled(store, words, by) + answer.left_out)
 
 
 def compare(store: Store, sides: Sequence[Side], *, strict: bool = False, anyway: bool = False) -> SideComparison:
@@ -250,14 +272,42 @@ def check_label(store: Store, key: str) -> None:
         raise UsageError(f"{key}: no trace has it. Attributes: {', '.join(near or known)}.")
 
 
-def _split(store: Store, traces: set[str] | None, by: str) -> list[Side]:
+def _split(store: Store, named: Sequence[Side], by: str) -> list[Side]:
+    """Return a side per value of an attribute, of the traces of some sides or, if there are none, of the lake."""
     check_label(store, by)
     rows = store.rows(
         "SELECT value, trace_id FROM trace_labels WHERE key = $1 ORDER BY TRY_CAST(value AS DOUBLE), value, trace_id",
         [by],
     )
+    # The traces of the first word come first.
+    places = {one: place for place, side in reversed([*enumerate(named)]) for one in side.traces}
     sides: dict[str, list[str]] = {}
     for value, one in rows:
-        if traces is None or one in traces:
+        if not named or one in places:
             sides.setdefault(value, []).append(one)
-    return [Side(name, tuple(ids)) for name, ids in sides.items()]
+    found = [Side(name, tuple(ids)) for name, ids in sides.items()]
+    return sorted(found, key=lambda side: min(places[one] for one in side.traces)) if named else found
+
+
+def unlabelled(store: Store, words: Sequence[str], by: str | None) -> tuple[str, ...]:
+    """Return as text which of the traces that words select, or of the lake, are in no side for lack of an attribute.
+
+    Raises:
+        UsageError: a word matches nothing, or no trace has the attribute.
+    """
+    if by is None:
+        return ()
+    check_label(store, by)
+    wanted = {one for side in _named(store, words) for one in side.traces}
+    rows = store.rows(
+        "SELECT trace_id, trace, trace_id IN (SELECT trace_id FROM trace_labels WHERE key = $1) FROM traces "
+        "ORDER BY trace, trace_id",
+        [by],
+    )
+    chosen = [(trace, has_it) for one, trace, has_it in rows if not words or one in wanted]
+    without = [trace for trace, has_it in chosen if not has_it]
+    if not without:
+        return ()
+    more = f" and {len(without) - _MOST_NAMED} more" if len(without) > _MOST_NAMED else ""
+    listed = ", ".join(without[:_MOST_NAMED]) + more
+    return (f"{len(without)} of {len(chosen)} traces are left out, without {by}: {listed}",)

@@ -56,7 +56,8 @@ def compare(
     """Compare traces, runs or filters: what changed in a step, by how much, why, and whether it is real.
 
     A SIDE is a trace, a run, or a filter such as 'run=nightly-* hardware=h100_sxm'; --by splits what is named, or the
-    whole lake, into a side per value. All are compared with the first, or with --baseline.
+    whole lake, into a side per value. All are compared with the first, or with --baseline; of the whole lake, the first
+    has the least value.
 
     The difference of the steps is a waterfall: its parts (compute, exposed communication, exposed memory, wait, idle),
     their categories, modules and operators sum exactly. Work is aligned by what it is: module, operator and shapes,
@@ -88,7 +89,7 @@ def compare(
         raise UsageError(f"{', '.join(flags)} exclude each other: give one.")
     if not sides and by is None:
         raise UsageError("name two sides or more, or split the lake's traces with --by run.")
-    from ..analysis.sides import resolve
+    from ..analysis.sides import resolve, unlabelled
 
     shown = _Shown(wanted[0] if wanted else "", format_, output, limit)
     if wanted and shown.page:
@@ -96,6 +97,8 @@ def compare(
     opened = open_lake(lake, trace=sides[0] if sides else None)
     for side in sides[1:]:
         say_losses(opened, side)
+    for message in unlabelled(opened.store, sides, by):
+        say(message + ".")
     found = resolve(opened.store, sides, by=by, baseline=baseline)
     pair = [side.traces[0] for side in found] if [len(side.traces) for side in found] == [1, 1] else []
     if shown.of_pair and not pair:
@@ -177,7 +180,7 @@ def _measures(opened: Lake, sides: list[Side], shown: _Shown, *, strict: bool, a
     (before, first), (after, second) = ((side.name, side.traces[0]) for side in sides)
     # A gate that cannot judge reports that as its result.
     answer = of_two(opened.store, first, second, strict=strict, anyway=anyway or gate, names=(before, after))
-    say(f"times in µs, for {answer.basis}.")
+    say(f"before: {before}, after: {after}; times in µs, for {answer.basis}.")
     for warning in answer.warnings:
         if not (gate and warning in answer.doubts):
             say(warning + ".")

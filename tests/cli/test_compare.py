@@ -55,8 +55,18 @@ def test_runs_and_filters_of_one_trace_are_compared_as_traces(run, words, more):
     # The first kernel of 100 µs takes half as long again: 50 of 440 µs are more than the gate allows.
     assert code == (1 if "--gate" in more else 0), err
     rows = json.loads(out)
-    changes = [row.get("change_us", row.get("change")) for row in rows]
-    assert changes[0] == pytest.approx(100 * 50 / 440 if "--gate" in more else 50)
+    change = rows[0]["change_us" if "--families" in more else "change"]
+    assert change == pytest.approx(100 * 50 / 440 if "--gate" in more else 50)
+
+
+def test_an_answer_for_scripts_comes_with_what_is_before(run):
+    code, out, err = run("compare", "wednesday", "monday", "tuesday", "--by", "run", "--baseline", "midweek")
+    assert (code, out) == (2, "")
+    assert "2 of 3 traces are left out, without run: monday, tuesday." in err
+    code, out, err = run("compare", "wednesday", "monday", "--by", "trace", "--format", "json")
+    assert "before: wednesday, after: monday; times in µs" in err
+    # The first kernel of 100 µs took half as long again.
+    assert (code, json.loads(out)[0]["change"]) == (0, pytest.approx(-50))
 
 
 def test_terms_are_rows_for_scripts(run):

@@ -326,6 +326,9 @@ def test_sides_are_traces_runs_and_filters(lake):
     assert names(by="run") == ["a", "b", "c"]
     assert names(by="run", baseline="b") == ["b", "a", "c"]
     assert names("before", "again", "slow", baseline="slow") == ["slow", "before", "again"]
+    # The first that is named has the baseline, whatever its value; of the words' traces, the values are in order.
+    assert names("softer", "before", "again", by="run") == ["c", "a", "b"]
+    assert names("softer", "night=*", by="run") == ["c", "a", "b"]
     for words, options, message in [
         (("before",), {}, "needs two sides or more"),
         (("before", "nowhere"), {}, "nowhere"),
@@ -335,6 +338,17 @@ def test_sides_are_traces_runs_and_filters(lake):
     ]:
         with pytest.raises(UsageError, match=message):
             sides.resolve(lake.store, words, **options)
+
+
+def test_traces_without_the_attribute_that_splits_are_left_out_by_name(lake):
+    answer = compared(lake, "exact", "softer", "slow", "before", by="run")
+    assert answer.left_out == ("2 of 4 traces are left out, without run: exact, slow",)
+    assert answer.sides.select("side, baseline").fetchall() == [("a", "c")]
+    # Of 15 traces three have a run.
+    [whole] = sides.unlabelled(lake.store, (), "run")
+    assert whole.startswith("12 of 15 traces are left out, without run: collective, exact, extra, gap, larger, overlap")
+    assert whole.endswith(" and 6 more")
+    assert sides.unlabelled(lake.store, ("before", "again"), "run") == ()
 
 
 def test_a_run_comes_before_traces_whose_name_or_id_begins_with_its_name(tmp_path):
