@@ -250,7 +250,9 @@ def _filtered(store: Store, word: str) -> tuple[str, ...]:
     found: set[str] | None = None
     for key, value in terms:
         check_label(store, key)
-        rows = store.rows("SELECT trace_id FROM trace_labels WHERE key = $1 AND value GLOB $2", [key, value])
+        # Only * and ? are wildcards: GLOB has sets in brackets, and escapes, too.
+        pattern = value.replace("\\", "\\\\").replace("[", "[[]")
+        rows = store.rows("SELECT trace_id FROM trace_labels WHERE key = $1 AND value GLOB $2", [key, pattern])
         found = {one for (one,) in rows} if found is None else found & {one for (one,) in rows}
     if not found:
         values = store.rows(

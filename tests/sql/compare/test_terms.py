@@ -321,7 +321,7 @@ def test_sides_are_traces_runs_and_filters(lake):
         ids = dict(lake.rows("SELECT trace_id, trace FROM traces"))
         return [sorted(ids[one] for one in side.traces) for side in sides.resolve(lake.store, words, **options)]
 
-    assert traces("before", "run=[bc]") == [["before"], ["again", "softer"]]
+    assert traces("before", "trace=s?ft* run=?") == [["before"], ["softer"]]
     assert traces("a", "night=n-b") == [["before"], ["again"]]
     assert names(by="run") == ["a", "b", "c"]
     assert names(by="run", baseline="b") == ["b", "a", "c"]
@@ -338,6 +338,19 @@ def test_sides_are_traces_runs_and_filters(lake):
     ]:
         with pytest.raises(UsageError, match=message):
             sides.resolve(lake.store, words, **options)
+
+
+def test_only_an_asterisk_and_a_question_mark_are_wildcards(lake):
+    runs = {"exact": "exp[1]", "twice": "exp1", "extra": "a\\b"}
+    try:
+        for trace, run in runs.items():
+            lake.set(trace, tag=run)
+        ids = {trace: lake.resolve(trace) for trace in runs}
+        for pattern, found in {"exp[1]": ["exact"], "exp?": ["twice"], "*[1]": ["exact"], "a\\?": ["extra"]}.items():
+            assert sides.traces_of(lake.store, f"tag={pattern}") == tuple(ids[trace] for trace in found)
+    finally:
+        for trace in runs:
+            lake.set(trace, tag=None)
 
 
 def test_traces_without_the_attribute_that_splits_are_left_out_by_name(lake):
