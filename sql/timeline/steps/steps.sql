@@ -39,8 +39,8 @@
 -- first_op_ns     BIGINT   start of the first of them, ns
 -- last_op_ns      BIGINT   end of the last of them, ns
 -- span_us         DOUBLE   from that start to that end, µs
--- busy_us         DOUBLE   union of these operations, except those that only wait; if the step is an
---                          interval of time, of what ran in it, µs
+-- busy_us         DOUBLE   union of these operations, except those that only wait; if the step is
+--                          an interval of time, of what ran in it, µs
 -- period_us       DOUBLE   from the start of its first operation on the stream that computes most
 --                          to that of the next step, µs: a batch may be copied far ahead
 -- is_warm_up      BOOLEAN  one of the first steps of its program that are left out of figures
