@@ -22,6 +22,7 @@ class Trace:
         self.events: list[dict[str, Any]] = []
         self.around = H100 | around
         self._ids = 0
+        self._replays: set[int] = set()
 
     def op(
         self,
@@ -72,6 +73,17 @@ class Trace:
         self._add("cuda_runtime", "cudaLaunchKernel", launched, 1, tid, shared)
         self.events.append(
             {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 7, "ts": start, "dur": dur,
+             "args": {"device": 0, "stream": 7, **shared, **args}}
+        )  # fmt: skip
+
+    def replayed(self, name: str, launched: float, start: float, dur: float, replay: int, **args: Any) -> None:
+        """Add a kernel of the graph that one call launches; the first kernel of a replay adds the call."""
+        shared = {"correlation": 1_000_000 + replay}
+        if replay not in self._replays:
+            self._replays.add(replay)
+            self._add("cuda_runtime", "cudaGraphLaunch", launched, 1, 1, shared)
+        self.events.append(
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start, "dur": dur,
              "args": {"device": 0, "stream": 7, **shared, **args}}
         )  # fmt: skip
 

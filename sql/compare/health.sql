@@ -19,7 +19,9 @@ FROM collective_checks
 UNION ALL
 SELECT
     s.trace_id, c."check", c.severity, count(*) AS value, c.unit, c.threshold,
-    c.message || ' (' || string_agg(s.relation || ': ' || s.reason, '; ') || ')' AS message
+    format('{} ({})', c.message, string_agg(
+        s.relation || ': ' || s.reason, '; ' ORDER BY s.relation
+    )) AS message
 FROM _set_aside AS s
 JOIN check_rules AS c ON c."check" = 'set_aside'
 GROUP BY s.trace_id, c."check", c.severity, c.unit, c.threshold, c.message;

@@ -12,7 +12,8 @@
 -- basis     VARCHAR  unit that its measures are per, see comparison_bases
 CREATE VIEW trace_programs AS
 WITH stages AS (
-    SELECT trace_id, arg_max(stage, busy_us) AS stage, CAST(sum(passes) AS BIGINT) AS passes
+    SELECT
+        trace_id, arg_max(stage, (busy_us, stage)) AS stage, CAST(sum(passes) AS BIGINT) AS passes
     FROM (
         SELECT
             trace_id,

@@ -43,8 +43,8 @@ works AS (
         concat_ws('/', part, category, module) AS parent,
         concat_ws('/', part, category, module, operator) AS term,
         sum(before_calls) AS before_calls, sum(after_calls) AS after_calls,
-        arg_max(before_kernel, before_ns) AS before_kernel,
-        arg_max(after_kernel, after_ns) AS after_kernel
+        arg_max(before_kernel, (before_ns, before_kernel)) AS before_kernel,
+        arg_max(after_kernel, (after_ns, after_kernel)) AS after_kernel
     FROM comparison_ops
     GROUP BY side, baseline, part, category, module, operator
 )

@@ -39,8 +39,10 @@ WITH paired AS (
         side, baseline, group_id, any_value(matched_by) AS matched_by, any_value(part) AS part,
         any_value(category) AS category, any_value(module) AS module,
         any_value(operator) AS operator, any_value(shape) AS shape,
-        arg_max(kernel_name, step_ns) FILTER (NOT is_after AND kernel_name <> '') AS before_kernel,
-        arg_max(kernel_name, step_ns) FILTER (is_after AND kernel_name <> '') AS after_kernel,
+        arg_max(kernel_name, (step_ns, kernel_name))
+            FILTER (NOT is_after AND kernel_name <> '') AS before_kernel,
+        arg_max(kernel_name, (step_ns, kernel_name))
+            FILTER (is_after AND kernel_name <> '') AS after_kernel,
         coalesce(sum(calls) FILTER (NOT is_after), 0) AS before_calls,
         coalesce(sum(calls) FILTER (is_after), 0) AS after_calls,
         CASE

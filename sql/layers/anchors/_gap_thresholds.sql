@@ -16,7 +16,7 @@ WITH pauses AS (
 jumps AS (
     SELECT
         trace_id, device, median(pause_ns) AS median_ns, quantile_cont(pause_ns, 0.95) AS p95_ns,
-        arg_max(shorter_ns + (pause_ns - shorter_ns) / 2, pause_ns / shorter_ns)
+        arg_max(shorter_ns + (pause_ns - shorter_ns) / 2, (pause_ns / shorter_ns, pause_ns))
             FILTER (pause_ns >= 1000000 AND pause_ns // 5 >= shorter_ns) AS middle_ns
     FROM pauses
     GROUP BY trace_id, device

@@ -43,6 +43,8 @@ followed AS (
     FROM _kernel_places AS p
     SEMI JOIN lanes ON lanes.trace_id = p.trace_id AND lanes.device = p.device
     WINDOW in_time AS (PARTITION BY p.trace_id, p.device ORDER BY p.start_ns, p.seq)
+    -- Of kernels that start together the last one is followed by another.
+    QUALIFY p.start_ns IS DISTINCT FROM lead(p.start_ns) OVER in_time
 ),
 awaited AS (
     SELECT

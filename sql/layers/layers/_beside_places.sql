@@ -43,8 +43,10 @@ launched AS (
     JOIN _kernel_places AS p ON p.trace_id = k.trace_id AND p.kernel_id = k.kernel_id
     WINDOW in_time AS (
         PARTITION BY k.trace_id, k.device, k.launch_pid, k.launch_tid
-        ORDER BY k.launch_ns, k.kernel_id
+        ORDER BY k.launch_ns, k.start_ns, k.kernel_id
     )
+    -- What follows a graph's launch follows the last of its kernels, which have one launch time.
+    QUALIFY k.launch_ns IS DISTINCT FROM lead(k.launch_ns) OVER in_time
 )
 SELECT
     a.trace_id, a.rank, a.device, a.stream, a.kernel_id, a.start_ns, a.end_ns, a.dur_ns, a.kind,

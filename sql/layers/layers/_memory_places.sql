@@ -122,7 +122,12 @@ surrounded AS (
 halves AS (
     SELECT f.trace_id, f.kernel_id, k.half
     FROM found AS f
-    ASOF JOIN (SELECT * FROM _kernel_places WHERE layer_id IS NOT NULL) AS k
+    ASOF JOIN (
+        SELECT trace_id, device, pass_id, layer_id, start_ns, arg_max(half, seq) AS half
+        FROM _kernel_places
+        WHERE layer_id IS NOT NULL
+        GROUP BY trace_id, device, pass_id, layer_id, start_ns
+    ) AS k
         ON k.trace_id = f.trace_id
         AND k.device = f.device
         AND k.pass_id = f.pass_id

@@ -125,7 +125,10 @@ sided AS (
         ON f.trace_id = n.trace_id AND f.device = n.device AND f.pass_id = n.pass_after
 ),
 headed AS (
-    SELECT *, arg_max(seq, product_ns) OVER region AS head_seq
+    SELECT
+        *,
+        -- The longest product, the last of equal ones.
+        arg_max(seq, (product_ns, seq)) FILTER (product_ns IS NOT NULL) OVER region AS head_seq
     FROM sided
     WINDOW region AS (PARTITION BY trace_id, device, series, pass_before)
 ),

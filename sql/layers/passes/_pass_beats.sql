@@ -50,7 +50,12 @@ on_device AS (
         a.call_ns,
         CASE WHEN a.start_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM attentions AS a
-    ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NOT NULL) AS s
+    ASOF LEFT JOIN (
+        SELECT trace_id, device, start_ns, max(end_ns) AS end_ns
+        FROM _steps
+        WHERE device IS NOT NULL
+        GROUP BY trace_id, device, start_ns
+    ) AS s
         ON s.trace_id = a.trace_id AND s.device = a.device AND s.start_ns <= a.start_ns
 ),
 turns AS (
@@ -62,7 +67,7 @@ turns AS (
         lead(coalesce(CASE WHEN d.launch_ns < s.end_ns THEN s.start_ns END, d.step_ns)) OVER lane
             AS next_step_ns
     FROM on_device AS d
-    ASOF LEFT JOIN (SELECT * FROM _steps WHERE device IS NULL) AS s
+    ASOF LEFT JOIN _host_steps AS s
         ON s.trace_id = d.trace_id AND s.start_ns <= d.launch_ns
     WINDOW lane AS (PARTITION BY d.trace_id, d.series, d.device ORDER BY d.beat)
 ),

@@ -19,12 +19,13 @@ CREATE VIEW window_kernels AS
 WITH anchor_windows AS (
     SELECT trace_id, device, pass_id, window_kind, start_ns, end_ns, until_ns
     FROM _windows
-    WHERE window_kind = 'anchor'
+    -- Of windows that start together only the last one has rows.
+    WHERE window_kind = 'anchor' AND start_ns < until_ns
 ),
 extended_windows AS (
     SELECT trace_id, device, pass_id, window_kind, start_ns, end_ns, until_ns
     FROM _windows
-    WHERE window_kind = 'extended'
+    WHERE window_kind = 'extended' AND start_ns < until_ns
 ),
 timed AS (
     SELECT

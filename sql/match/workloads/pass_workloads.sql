@@ -98,8 +98,8 @@ attentions AS (
     GROUP BY s.trace_id, k.device, s.pass_id
 ),
 heads AS (
-    -- The widest product after the last layer.
-    SELECT trace_id, device, pass_id, arg_max(m, n) AS logit_rows
+    -- The widest product after the last layer, of equally wide ones that with the most rows.
+    SELECT trace_id, device, pass_id, arg_max(m, (n, m)) FILTER (n IS NOT NULL) AS logit_rows
     FROM (
         SELECT s.trace_id, k.device, s.pass_id, w.m, w.n
         FROM _kernel_spots AS s

@@ -61,7 +61,7 @@ nested AS (
     )
 )
 SELECT
-    nested.trace_id, path, depth, arg_max(kind, self_ns) AS kind,
+    nested.trace_id, path, depth, arg_max(kind, (self_ns, kind)) AS kind,
     CAST(sum(calls) AS BIGINT) AS calls, sum(self_ns) / 1000.0 AS self_us,
     100.0 * sum(self_ns) / nullif(any_value(whole_ns), 0) AS self_pct
 FROM nested

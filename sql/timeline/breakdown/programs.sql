@@ -45,7 +45,7 @@ enqueued AS (
         runs.trace_id, runs.event_id,
         arg_min(
             {'start_ns': calls.start_ns, 'end_ns': calls.end_ns},
-            abs(calls.start_ns - runs.start_ns)
+            (abs(calls.start_ns - runs.start_ns), calls.start_ns, calls.end_ns)
         ) AS call
     FROM runs
     JOIN calls

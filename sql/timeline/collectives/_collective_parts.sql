@@ -80,6 +80,9 @@ annotated AS (
         lower(TRY_CAST(input_types AS JSON) ->> '$[0]') AS element
     FROM events
     WHERE lane = 'host' AND category = 'user_annotation' AND name LIKE '%ccl:%'
+    WINDOW thread AS (PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id)
+    -- Of ranges that start together the innermost.
+    QUALIFY start_ns IS DISTINCT FROM lead(start_ns) OVER thread
 ),
 launched AS (
     SELECT

@@ -18,7 +18,8 @@ SELECT
     _flop_sources(flop_source) AS flop_source,
     sum(tflops * self_us * flop_known_pct)
         / nullif(sum(self_us * flop_known_pct), 0) AS tflops,
-    arg_max(example, self_us) AS example, arg_max(example_shape, self_us) AS example_shape
+    arg_max(example, (self_us, example)) AS example,
+    arg_max(example_shape, (self_us, example, example_shape)) AS example_shape
 FROM op_families AS f
 LEFT JOIN _own_times AS own ON own.trace_id = f.trace_id
 GROUP BY f.trace_id, family;

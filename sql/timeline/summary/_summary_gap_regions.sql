@@ -10,6 +10,6 @@ CREATE VIEW _summary_gap_regions AS
 SELECT
     trace_id, region, sum(gaps) AS gaps, sum(sum_us) AS sum_us,
     sum(sum_us) / sum(gaps) AS mean_us, sum(window_pct) AS share_pct,
-    arg_max(payloads, sum_us) AS payloads
+    arg_max(payloads, (sum_us, payloads)) AS payloads
 FROM gap_regions
 GROUP BY trace_id, region;

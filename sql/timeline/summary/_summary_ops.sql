@@ -23,7 +23,7 @@ SELECT
     _flop_sources(flop_source) AS flop_source,
     sum(tflops * self_us) / nullif(sum(self_us) FILTER (tflops IS NOT NULL), 0)
         AS tflops,
-    arg_max(shape, self_us) AS shape, arg_max(path, self_us) AS path
+    arg_max(shape, (self_us, shape)) AS shape, arg_max(path, (self_us, path)) AS path
 FROM _named_ops AS o
 LEFT JOIN _trace_times AS t ON t.trace_id = o.trace_id
 LEFT JOIN _own_times AS own ON own.trace_id = o.trace_id

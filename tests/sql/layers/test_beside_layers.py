@@ -1,5 +1,7 @@
 """Other streams than the layers': collectives that a layer's kernels wait for, kernels launched from within a layer."""
 
+from tracelake.lake import Lake
+
 from ...kernel_traces import Trace
 from ...lakes import in_one_lake
 from ...support import trace_bytes
@@ -108,3 +110,25 @@ def test_a_layer_has_the_kernels_that_it_launches_on_another_stream(tmp_path):
     """)
     assert rows == [(names, LAYERS * PASSES)]
     assert lake.rows("SELECT DISTINCT sum_us, kernel_count FROM layers") == [(5 * len(names), len(names))]
+
+
+def test_kernels_launched_behind_a_graph_are_of_no_layer(tmp_path):
+    # All kernels of a replay have one launch time. With some thousands of them DuckDB would now and then join with
+    # another one than the last, so the question is asked several times.
+    layers, replays = 40, 40
+    trace = Trace()
+    now = 0.0
+    for replay in range(replays):
+        launched = now = now + 100
+        trace.kernel("embedding_kernel", launched, now := now + 6, 5.0)
+        for name in [*ROUTED, *EXPERTS] * layers:
+            trace.replayed(name, launched + 2, now := now + 6, 5.0, replay)
+        for nth in range(4):
+            trace.kernel("counter_kernel", launched + 4 + nth, now + 6 * nth, 5.0, stream=9)
+        trace.kernel("lm_head_gemm", launched + 8, now := now + 6, 5.0)
+    with Lake(tmp_path / "lake") as lake:
+        lake.ingest(trace.write(tmp_path / "replayed.json"))
+        rows = lake.sql("SELECT kernel_count, count(*) FROM layers GROUP BY ALL").fetchall()
+        assert rows == [(len(ROUTED) + len(EXPERTS), layers * replays)]
+        asked = [lake.sql("SELECT count(*) FROM _beside_places").fetchall() for _ in range(8)]
+        assert asked == [[(0,)]] * 8

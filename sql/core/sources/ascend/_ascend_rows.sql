@@ -94,7 +94,7 @@ beginnings AS (
     CROSS JOIN unnest(list_append(range(0, least(len(parts.number), 20) + 1), NULL)) AS cut(digits)
 ),
 recognised AS (
-    SELECT untyped_name, max_by(op_type, len(op_type)) AS op_type
+    SELECT untyped_name, max_by(op_type, row(len(op_type), op_type)) AS op_type
     FROM beginnings
     JOIN ascend_op_types ON lower(ascend_op_types.op_type) = beginning
     GROUP BY untyped_name
