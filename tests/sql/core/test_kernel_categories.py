@@ -84,6 +84,14 @@ attention | _ZN2ck47kernel_batched_gemm_softmax_gemm_xdl_cshuffle_v2INS_34Gridwi
 attention | void natten::cuda::fmha::FusedNeighborhoodAttentionKernel<int>(int)
 attention | splash_mha_fwd_residuals.3
 attention | RPA-bq_8-bkvp_16-p_16.9
+gemm      | void tensorrt_llm::kernels::weight_only::kernel<tensorrt_llm::kernels::weight_only::KernelDetails<tensorrt_llm::kernels::weight_only::BF16DetailsA>, 1, 8, 128, 64, true>(int)
+sampling  | void tensorrt_llm::kernels::topKStage1<float, 256, 8>(float const*)
+sampling  | void tensorrt_llm::kernels::topKStage2Sampling<float, 256, 8>(int const*)
+sampling  | void topk_stage_1_opt3<float, 128, 8>(float const*)
+quant     | void transformer_engine::detail::cast_transpose_general_kernel<8ul, 8ul, float, __nv_bfloat16, __nv_fp8_e4m3>(__nv_bfloat16 const*)
+moe_routing | _row_id_map_pass_1_kernel
+moe_routing | _make_chunk_sort_map_kernel
+moe_routing | _sort_chunks_by_map_kernel
 communication | ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)
 other     | message_fwd_kernel
 """  # noqa: E501
