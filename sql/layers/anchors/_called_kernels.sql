@@ -19,26 +19,14 @@ QUALIFY start_ns >= coalesce(
     max(end_ns) OVER (thread ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns
 );
 
--- One row per launch of a graph that runs attention at least twice.
---
--- stored: meanwhile
-CREATE VIEW _attending_graphs AS
-SELECT
-    k.trace_id, k.device, k.launch_id, min(k.launch_ns) AS launch_ns,
-    count(*) FILTER (r.role = 'inside') AS attentions
-FROM kernels AS k
-LEFT JOIN anchor_roles AS r ON r.category = k.category
-WHERE k.launch_kernels > 1
-GROUP BY k.trace_id, k.device, k.launch_id
-HAVING count(*) FILTER (r.role = 'inside') > 1;
-
 -- One row per device operation of a trace that shows calls of modules, or graphs of several models:
 -- the series of passes that it may belong to, one for each model of the trace. Models are those
 -- whose layers the modules show, and outermost modules that run attention at least twice without
 -- showing layers, such as compiled ones. If no modules were recorded, calls of compiled code stand
--- for them. If modules show no models, graphs may: those of one model, whatever the batch size,
--- share kernels that run equally often, once in each layer. Everything else that a graph's step
--- launched belongs to the graph's model. In a trace with one model, all work is one series.
+-- for them. If modules show no models, graphs may (see _graph_models). Everything else that a
+-- graph's step launched belongs to the graph's model. So does work without a graph that has
+-- kernels which run as often in the graphs of that model and in no other's: it has its layers. In a
+-- trace with one model, all work is one series.
 --
 -- stored: per trace
 --
@@ -50,7 +38,7 @@ HAVING count(*) FILTER (r.role = 'inside') > 1;
 --                     it; NULL if unknown
 -- module     VARCHAR  that module
 CREATE VIEW _called_kernels AS
-WITH RECURSIVE shown AS (
+WITH shown AS (
     SELECT
         o.trace_id, o.event_id, min(l.series) AS series, count(DISTINCT l.series) AS models
     FROM _module_layers AS l
@@ -125,94 +113,81 @@ models AS (
     GROUP BY trace_id, device, series
     HAVING bool_or(is_shown) OR max(attentions) > 1
 ),
-graph_counts AS (
-    SELECT g.trace_id, g.device, g.launch_id, k.name, count(*) AS calls
-    FROM kernels AS k
-    JOIN _attending_graphs AS g
-        ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
-    ANTI JOIN models ON models.trace_id = g.trace_id AND models.device = g.device
-    GROUP BY g.trace_id, g.device, g.launch_id, k.name
-    -- Kernels that run less often may be outside the layers, or of no model.
-    HAVING count(*) > 3
-),
-graph_kinds AS (
-    SELECT
-        trace_id, device, min(launch_id) AS kind, list(launch_id) AS launches,
-        names_and_calls
-    FROM (
-        SELECT
-            trace_id, device, launch_id,
-            list({'name': name, 'calls': calls} ORDER BY name) AS names_and_calls
-        FROM graph_counts
-        GROUP BY trace_id, device, launch_id
-    )
-    GROUP BY trace_id, device, names_and_calls
-),
-alike AS (
-    SELECT a.trace_id, a.device, a.kind, b.kind AS other
-    FROM graph_kinds AS a
-    JOIN graph_kinds AS b
-        ON b.trace_id = a.trace_id AND b.device = a.device
-        AND list_has_any(b.names_and_calls, a.names_and_calls)
-),
-reached AS (
-    SELECT trace_id, device, kind, other FROM alike
-    UNION
-    SELECT reached.trace_id, reached.device, reached.kind, alike.other
-    FROM reached
-    JOIN alike
-        ON alike.trace_id = reached.trace_id AND alike.device = reached.device
-        AND alike.kind = reached.other
-),
-graph_series AS (
-    SELECT
-        trace_id, device, kind,
-        format('graph {}', dense_rank() OVER (PARTITION BY trace_id, device ORDER BY first_kind))
-            AS series
-    FROM (
-        SELECT trace_id, device, kind, min(other) AS first_kind
-        FROM reached
-        GROUP BY trace_id, device, kind
-    )
-),
-graph_models AS (
-    SELECT k.trace_id, k.device, g.launch_id, g.launch_ns, s.series
-    FROM (
-        SELECT trace_id, device, kind, unnest(launches) AS launch_id FROM graph_kinds
-    ) AS k
-    JOIN graph_series AS s
-        ON s.trace_id = k.trace_id AND s.device = k.device AND s.kind = k.kind
-    JOIN _attending_graphs AS g
-        ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
-),
 mixed AS (
-    SELECT trace_id, device
-    FROM graph_models
-    GROUP BY trace_id, device
-    HAVING count(DISTINCT series) > 1
+    SELECT g.trace_id, g.device
+    FROM _graph_models AS g
+    ANTI JOIN models ON models.trace_id = g.trace_id AND models.device = g.device
+    GROUP BY g.trace_id, g.device
+    HAVING count(DISTINCT g.series) > 1
 ),
 step_models AS (
     SELECT s.trace_id, s.start_ns, g.device, min(g.series) AS series
-    FROM graph_models AS g
+    FROM _graph_models AS g
     ASOF JOIN _host_steps AS s ON s.trace_id = g.trace_id AND s.start_ns <= g.launch_ns
     WHERE g.launch_ns < s.end_ns
     GROUP BY s.trace_id, s.start_ns, g.device
     HAVING count(DISTINCT g.series) = 1
 ),
 stepped AS (
-    SELECT k.trace_id, k.device, k.kernel_id, k.launch_id,
+    SELECT
+        k.trace_id, k.device, k.kernel_id, k.launch_id, k.name, k.category, k.start_ns,
         CASE WHEN k.launch_ns < s.end_ns THEN s.start_ns END AS step_ns
     FROM kernels AS k
     SEMI JOIN mixed ON mixed.trace_id = k.trace_id AND mixed.device = k.device
     ASOF LEFT JOIN _host_steps AS s ON s.trace_id = k.trace_id AND s.start_ns <= k.launch_ns
 ),
 graphed AS (
-    SELECT k.trace_id, k.device, k.kernel_id, coalesce(g.series, s.series) AS series
+    SELECT
+        k.trace_id, k.device, k.kernel_id, k.name, k.category, k.start_ns,
+        coalesce(g.series, s.series) AS series
     FROM stepped AS k
-    LEFT JOIN graph_models AS g
+    LEFT JOIN _graph_models AS g
         ON g.trace_id = k.trace_id AND g.device = k.device AND g.launch_id = k.launch_id
     LEFT JOIN step_models AS s
         ON s.trace_id = k.trace_id AND s.device = k.device AND s.start_ns = k.step_ns
+),
+-- Work of no graph and no step between two of them, or from where tokens enter to where one is
+-- drawn.
+stretches AS (
+    SELECT
+        *,
+        count(CASE WHEN series IS NOT NULL OR category = 'embedding' OR is_drawn THEN 1 END) OVER (
+            PARTITION BY trace_id, device ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
+        ) AS stretch
+    FROM (
+        SELECT
+            *, lag(category) OVER (
+                PARTITION BY trace_id, device ORDER BY start_ns, kernel_id
+            ) = 'sampling' AS is_drawn
+        FROM graphed
+    )
+),
+stretch_counts AS (
+    SELECT s.trace_id, s.device, s.stretch, s.name, count(*) AS calls
+    FROM stretches AS s
+    LEFT JOIN anchor_roles AS r ON r.category = s.category
+    WHERE s.series IS NULL
+    GROUP BY s.trace_id, s.device, s.stretch, s.name
+    QUALIFY
+        count(*) > 3
+        AND sum(count(*) FILTER (r.role = 'inside')) OVER (
+            PARTITION BY s.trace_id, s.device, s.stretch
+        ) > 1
+),
+stretch_models AS (
+    SELECT s.trace_id, s.device, s.stretch, min(m.series) AS series
+    FROM stretch_counts AS s
+    JOIN (
+        SELECT DISTINCT g.trace_id, g.device, g.series, c.name, c.calls
+        FROM _graph_models AS g
+        JOIN _graph_counts AS c
+            ON c.trace_id = g.trace_id AND c.device = g.device AND c.launch_id = g.launch_id
+        WHERE g.series IS NOT NULL
+    ) AS m
+        ON m.trace_id = s.trace_id AND m.device = s.device AND m.name = s.name
+        AND m.calls = s.calls
+    GROUP BY s.trace_id, s.device, s.stretch
+    HAVING count(DISTINCT m.series) = 1
 )
 SELECT
     n.trace_id, n.device, n.kernel_id,
@@ -224,6 +199,9 @@ LEFT JOIN (SELECT DISTINCT trace_id, device, models FROM models) AS d
 LEFT JOIN models AS m
     ON m.trace_id = n.trace_id AND m.device = n.device AND m.series = n.series
 UNION ALL
-SELECT g.trace_id, g.device, g.kernel_id, g.series, n.call_ns, n.module
-FROM graphed AS g
-LEFT JOIN named AS n ON n.trace_id = g.trace_id AND n.kernel_id = g.kernel_id;
+SELECT
+    k.trace_id, k.device, k.kernel_id, coalesce(k.series, m.series) AS series, n.call_ns, n.module
+FROM stretches AS k
+LEFT JOIN stretch_models AS m
+    ON m.trace_id = k.trace_id AND m.device = k.device AND m.stretch = k.stretch
+LEFT JOIN named AS n ON n.trace_id = k.trace_id AND n.kernel_id = k.kernel_id;

@@ -132,10 +132,55 @@ def graphs(draft_layers):
     return host.events
 
 
+#: Layers of the prefill of the same model: another tile of each product, the same norms.
+PREFILL = (
+    "rms_norm_kernel",
+    "nvjet_qkv_big",
+    "flash_fwd_prefill_kernel",
+    "nvjet_o_big",
+    "rms_norm_kernel",
+    "nvjet_big",
+)
+
+
+def speculation():
+    """A target of six layers prefills without a graph; then a draft of four layers and it decode with graphs."""
+    host = Host()
+    host.run("embedding_kernel", *PREFILL * 6, "nvjet_head", "argmax_kernel")
+    for _ in range(5):
+        for body in (LAYER * 4, LAYER * 6):
+            host.run("embedding_kernel")
+            host.graph(*body)
+            host.run("nvjet_head", "argmax_kernel")
+    return host.events
+
+
+def cut_decodes(first, last):
+    """Graphs of six layers around a prefill without one; the capture has the last or first kernels of some replays."""
+    host = Host()
+    if first:
+        host.graph(*(LAYER * 6)[-first:])
+        host.run("nvjet_head", "argmax_kernel")
+    for nth in range(4):
+        host.run("embedding_kernel")
+        host.graph(*LAYER * 6)
+        host.run("nvjet_head", "argmax_kernel")
+        if nth == 1:
+            host.run("embedding_kernel", *PREFILL * 6, "nvjet_head", "argmax_kernel")
+    if last:
+        host.run("embedding_kernel")
+        host.graph(*(LAYER * 6)[:last])
+    return host.events
+
+
 @pytest.fixture(scope="module")
 def lake():
     return open_lake(
         [
+            Capture("speculation", speculation()),
+            Capture("begun", cut_decodes(27, 0)),
+            Capture("ended", cut_decodes(0, 27)),
+            Capture("both", cut_decodes(21, 27)),
             Capture("pipeline", pipeline()),
             Capture("nested", nested()),
             Capture("graphs", graphs(4)),
@@ -207,6 +252,30 @@ def test_graphs_of_several_models_are_several_series(lake):
 def test_graphs_of_one_model_at_several_batch_sizes_are_one_series(lake):
     found = rows(lake, "SELECT count(DISTINCT series), count(*) FROM passes WHERE trace_id = $batches AND complete")
     assert found == [(1, 5)]
+
+
+def counted(lake, trace):
+    return rows(
+        lake,
+        "SELECT series, num_layers, layer_count, complete, count(*) FROM passes "
+        f"WHERE trace_id = ${trace} GROUP BY ALL ORDER BY ALL",
+    )
+
+
+def test_a_prefill_without_a_graph_is_of_the_model_whose_graphs_have_its_layers(lake):
+    # Twelve norms, as in the target's graphs; the draft's have eight.
+    assert counted(lake, "speculation") == [("graph 1", 4, 4, True, 5), ("graph 2", 6, 6, True, 6)]
+    found = rows(lake, "SELECT kernel_count, count(*) FROM layers WHERE trace_id = $speculation GROUP BY ALL")
+    assert found == [(6, 5 * 4 + 6 * 6)]
+
+
+@pytest.mark.parametrize(("trace", "partial"), [("begun", [5]), ("ended", [5]), ("both", [4, 5])])
+def test_a_replay_that_the_capture_cuts_is_of_the_graphs_model(lake, trace, partial):
+    # Of 27 kernels of a replay, six a layer, four layers are whole and the fifth has three; of 21 the fourth has three.
+    # Four whole replays, and the prefill between them.
+    found = counted(lake, trace)
+    assert len({row[0] for row in found}) == 1
+    assert [row[1:] for row in found] == [*((6, count, False, 1) for count in partial), (6, 6, True, 5)]
 
 
 def test_types_by_the_config_are_those_of_the_series_with_as_many_layers(lake):

@@ -1,0 +1,21 @@
+-- One row per launch of a graph that runs attention at least twice.
+--
+-- stored: meanwhile
+--
+-- trace_id   VARCHAR  trace
+-- device     INTEGER  device
+-- launch_id  BIGINT   the launch
+-- launch_ns  BIGINT   its start
+-- stream     BIGINT   stream of its first attention
+-- start_ns   BIGINT   start of its first kernel
+-- last_ns    BIGINT   start of its last kernel
+CREATE VIEW _attending_graphs AS
+SELECT
+    k.trace_id, k.device, k.launch_id, min(k.launch_ns) AS launch_ns,
+    arg_min(k.stream, (k.start_ns, k.kernel_id)) FILTER (r.role = 'inside') AS stream,
+    min(k.start_ns) AS start_ns, max(k.start_ns) AS last_ns
+FROM kernels AS k
+LEFT JOIN anchor_roles AS r ON r.category = k.category
+WHERE k.launch_kernels > 1
+GROUP BY k.trace_id, k.device, k.launch_id
+HAVING count(*) FILTER (r.role = 'inside') > 1;
