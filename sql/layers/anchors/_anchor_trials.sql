@@ -143,7 +143,11 @@ sized AS (
             ELSE coalesce(m.num_layers, p.num_layers, c.num_layers, c.default_layers)
         END AS pass_layers,
         coalesce(c.num_layers, m.num_layers, p.num_layers) IS NOT NULL AS is_counted,
-        coalesce(c.num_layers, m.num_layers) IS NULL AND coalesce(p.is_vague, FALSE) AS is_vague,
+        -- The number that another model has does not tell how long a pass is.
+        m.num_layers IS NULL AND coalesce(p.is_vague, FALSE) AND (
+            c.num_layers IS NULL
+            OR coalesce(c.series <> '' AND c.num_layers <> p.num_layers, FALSE)
+        ) AS is_vague,
         CASE
             WHEN c.is_fixed OR c.role = 'inside' OR c.usual_blocks IS NULL THEN c.blocks_per_layer
             ELSE greatest(CAST(c.usual_blocks AS INTEGER), 1)

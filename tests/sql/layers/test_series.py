@@ -173,6 +173,16 @@ def cut_decodes(first, last):
     return host.events
 
 
+def cut_model():
+    """Three passes of six layers by graphs, and one by a graph of another model that the capture cuts."""
+    host = Host()
+    for _ in range(3):
+        host.graph("embedding_kernel", *LAYER * 6, "nvjet_head", "argmax_kernel")
+    other = ("rms_norm_kernel", "nvjet_a", "flash_fwd_kernel", "nvjet_b", "rms_norm_kernel", "nvjet_c")
+    host.graph("embedding_kernel", *other * 5, "rms_norm_kernel")
+    return host.events
+
+
 @pytest.fixture(scope="module")
 def lake():
     return open_lake(
@@ -181,6 +191,8 @@ def lake():
             Capture("begun", cut_decodes(27, 0)),
             Capture("ended", cut_decodes(0, 27)),
             Capture("both", cut_decodes(21, 27)),
+            Capture("other", cut_model()),
+            Capture("given", cut_model(), {"num_layers": 6}),
             Capture("pipeline", pipeline()),
             Capture("nested", nested()),
             Capture("graphs", graphs(4)),
@@ -276,6 +288,12 @@ def test_a_replay_that_the_capture_cuts_is_of_the_graphs_model(lake, trace, part
     found = counted(lake, trace)
     assert len({row[0] for row in found}) == 1
     assert [row[1:] for row in found] == [*((6, count, False, 1) for count in partial), (6, 6, True, 5)]
+
+
+def test_the_users_number_of_layers_makes_no_cut_pass_of_another_model_complete(lake):
+    # Of the other model the capture has five layers and the first kernel of the sixth, a norm as at the end of a pass.
+    for trace in ("other", "given"):
+        assert counted(lake, trace) == [("graph 1", 6, 6, True, 3), ("graph 2", 5, 5, False, 1)]
 
 
 def test_types_by_the_config_are_those_of_the_series_with_as_many_layers(lake):
