@@ -35,7 +35,8 @@ class Budget:
         name: its name, unique in the file.
         sentence: what it guarantees, for people.
         query: SQL that returns a row per item: `value`, and optionally `item` (what the value is of),
-            `threshold` and `noise` (an excess up to this is inconclusive; NULL: unknown).
+            `threshold` and `noise` (an excess up to this is inconclusive; NULL: unknown; default: 0, see
+            _budget_noise for comparisons).
         threshold: the limit of the value, for rows without a threshold of their own.
         unit: of the value.
         worse: higher, or lower if the value must not fall below the threshold.
@@ -175,7 +176,10 @@ def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
 
 def _with_verdicts(budget: Budget, query: str, columns: Sequence[str]) -> str:
     """Return the SQL that judges the rows of a query."""
-    asked = ", ".join(f"{name if name in columns else other} AS {name}" for name, other in _COLUMNS.items())
+    defaults = dict(_COLUMNS)
+    if any(name.startswith("comparison") for name in modules.names_in(query)):
+        defaults["noise"] = f"_budget_noise(CAST({'item' if 'item' in columns else _COLUMNS['item']} AS VARCHAR))"
+    asked = ", ".join(f"{name if name in columns else other} AS {name}" for name, other in defaults.items())
     default = "NULL" if budget.threshold is None else repr(float(budget.threshold))
     sign = "-1" if budget.worse == "lower" else "1"
     return f"""

@@ -40,7 +40,7 @@ def check(
     A budget's query gives a row per thing judged: `value`, and if it likes `item`, `threshold` and `noise`. It may name
     any relation: comparisons and comparison_terms for changes, checked_traces for the traces that are judged.
     What exceeds its threshold fails; without a row, a value or a threshold, or within the noise, it cannot be judged,
-    nor can what has nothing to compare, or a baseline that is not in the lake.
+    nor can what has nothing to compare, a baseline that is not in the lake, or a comparison in which a run lacks ranks.
 
     Exits with 0 if all pass, with 1 if one fails or cannot be judged, with 3 if a file or a query is unusable.
 
@@ -56,6 +56,8 @@ def check(
         write_answer(_junit(answer.columns, rows), output)
     else:
         render_rows(_for_people(answer) if format_ in ("table", "markdown") else answer, format_, output, limit)
+    for (doubt,) in opened.rows("SELECT DISTINCT message FROM _missing_ranks ORDER BY message"):
+        say(f"{doubt}: that comparison cannot be judged.")
     verdicts = [dict(zip(answer.columns, row, strict=True))["verdict"] for row in rows]
     say(", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in ("pass", "fail", "cannot judge")) + ".")
     if "fail" in verdicts or ("cannot judge" in verdicts and not allow_unknown):

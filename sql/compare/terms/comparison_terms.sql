@@ -68,7 +68,8 @@ FROM summed;
 --
 -- Noise is the spread between the runs of a side or, if it has one run, between blocks of its
 -- steps. The interval is Student's, by Welch, over all terms of a level together: in at most 5 of
--- 100 comparisons without a change is any term of a level called slower or faster.
+-- 100 comparisons without a change is any term of a level called slower or faster. If a run lacks
+-- ranks that the other side has, the noise is unknown, see comparisons.doubts.
 --
 -- stored: in memory
 --
@@ -88,7 +89,7 @@ FROM summed;
 --                          for the step; see comparison_ops
 -- slower_work_ns  BIGINT   part due to slower work, or faster, ns; NULL in the same cases
 -- ci_low_ns       BIGINT   lower end of the confidence interval of the difference, ns; NULL if a
---                          side has one replicate
+--                          side has one replicate or lacks ranks
 -- ci_high_ns      BIGINT   its upper end, ns
 -- detectable_ns   BIGINT   the smallest difference that would be detected, ns
 -- matched_pct     DOUBLE   share of both sides' time whose work has a match on the other side, see
@@ -96,7 +97,7 @@ FROM summed;
 -- verdict         VARCHAR  slower or faster; same within a percentage of before: no larger change
 --                          is hidden in the noise; too noisy to tell, with the margin, if that is
 --                          more than half of before (of after, if before is 0); cannot tell: one
---                          step, if a side has one replicate
+--                          step, if a side has one replicate; cannot tell: a rank is missing
 CREATE VIEW comparison_terms AS
 WITH RECURSIVE summed AS (
     SELECT
@@ -156,15 +157,21 @@ allowed AS (
 bounded AS (
     SELECT
         row_number() OVER (
-            PARTITION BY side, baseline, level, parent ORDER BY abs(after_ns - before_ns) DESC, term
+            PARTITION BY judged.side, judged.baseline, level, parent
+            ORDER BY abs(after_ns - before_ns) DESC, term
         ) AS sibling,
-        side, baseline, level, depth, parent, term, name, before_ns, after_ns, more_work_ns,
-        work_ns, matched_ns,
+        judged.side, judged.baseline, level, depth, parent, term, name, before_ns, after_ns,
+        more_work_ns, work_ns, matched_ns,
+        message IS NOT NULL AS lacks_ranks,
         -- Times are rounded to 1 ns.
-        if(replicates > 1, CAST(greatest(round(quantile * error_ns), 1) AS BIGINT), NULL)
-            AS detectable_ns
+        if(
+            replicates > 1 AND NOT lacks_ranks,
+            CAST(greatest(round(quantile * error_ns), 1) AS BIGINT), NULL
+        ) AS detectable_ns
     FROM judged
     JOIN allowed ON allowed.freedom = judged.freedom AND allowed.terms = judged.terms
+    LEFT JOIN _missing_ranks AS missing
+        ON missing.side = judged.side AND missing.baseline = judged.baseline
 ),
 waterfall AS (
     SELECT side, baseline, depth, term, [sibling] AS siblings
@@ -186,6 +193,7 @@ SELECT
     after_ns - before_ns + detectable_ns AS ci_high_ns, detectable_ns,
     100.0 * matched_ns / nullif(work_ns, 0) AS matched_pct,
     CASE
+        WHEN lacks_ranks THEN 'cannot tell: a rank is missing'
         WHEN detectable_ns IS NULL THEN 'cannot tell: one step'
         WHEN after_ns - before_ns > detectable_ns THEN 'slower'
         WHEN before_ns - after_ns > detectable_ns THEN 'faster'

@@ -16,7 +16,8 @@
 -- change_ns           BIGINT   after minus before, ns
 -- change_pct          DOUBLE   the same over before, %
 -- ci_low_pct          DOUBLE   lower end of the interval that contains the difference in 95 of 100
---                              comparisons, over before, %; NULL if a side has one replicate
+--                              comparisons, over before, %; NULL if a side has one replicate or
+--                              lacks ranks
 -- ci_high_pct         DOUBLE   its upper end, %
 -- detectable_pct      DOUBLE   the smallest difference that would be detected, over before, %
 -- verdict             VARCHAR  slower, faster, same within a percentage, or undecidable, see
@@ -25,7 +26,8 @@
 --                              match in the side's, %
 -- after_matched_pct   DOUBLE   share of the side's time whose work has a match in the baseline's, %
 -- is_comparable       BOOLEAN  both are measured in the same way
--- doubts              VARCHAR  reasons not to compare them; NULL if there are none
+-- doubts              VARCHAR  reasons not to compare them, ranks that a run lacks among them; NULL
+--                              if there are none
 CREATE VIEW comparisons AS
 WITH matched AS (
     SELECT
@@ -67,11 +69,14 @@ SELECT
         ),
         if(own.devices <> other.devices, format(
             '{} devices in a trace before, {} after', other.devices, own.devices
-        ), NULL)
+        ), NULL),
+        missing.message
     ), '') AS doubts
 FROM comparison_terms AS terms
 JOIN _side_sizes AS sizes ON sizes.side = terms.side
 LEFT JOIN matched ON matched.side = terms.side AND matched.baseline = terms.baseline
+LEFT JOIN _missing_ranks AS missing
+    ON missing.side = terms.side AND missing.baseline = terms.baseline
 LEFT JOIN bases AS own ON own.side = terms.side
 LEFT JOIN bases AS other ON other.side = terms.baseline
 WHERE level = 'step';
