@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from ..engine.errors import InputError, UsageError
 from ..engine.storage.layout import FORMAT_VERSION
 from ..engine.storage.paths import Place, place_of
 from ..reports.output.files import check_target, write_text
+from .endings import format_of_ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 #: The lakes that a command has opened.
 _opened: list[Lake] = []
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
-#: Output formats by file suffix.
-_ENDINGS = {f".{name}": name for name in ("csv", "json", "jsonl", "parquet")} | {".md": "markdown"}
-#: Suffixes of other formats, which a table for people would disappoint.
-_OTHER_ENDINGS = {".arrow", ".avro", ".feather", ".orc", ".tsv", ".xls", ".xlsx"}
 #: Upper limits for the sequences or tokens of a workload, and for ranks of a degree of parallelism: far beyond reality.
 MOST_TOKENS = 10**9
 MOST_RANKS = 10**6
@@ -70,11 +66,11 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def output_options(
-    *more: str, output: str = "Write to a file.", limit: int = 200, by_ending: bool = True
+    *more: str, output: str = "Write to a file.", limit: int = 200, by_ending: bool = True, own: Sequence[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds --format, with the command's own formats, -o and --limit.
 
-    Without `by_ending` the command itself interprets the suffix of its file.
+    Without `by_ending` the command itself interprets the suffix of its file, else only those in `own`.
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,21 +89,11 @@ def output_options(
             type=click.Choice([*FORMATS, *more]),
             default="table",
             show_default=not by_ending,
-            callback=_of_ending if by_ending else None,
+            callback=format_of_ending(*own) if by_ending else None,
             help=f"Format of the answer{'; default: by the ending of -o, else table' if by_ending else ''}.",
         )(command)
 
     return add
-
-
-def _of_ending(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return the format of an answer: where none is given, that of the file it goes to."""
-    output = ctx.params.get("output")
-    if output is None or ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT:
-        return value
-    if (ending := output.suffix.lower()) in _OTHER_ENDINGS:
-        raise click.UsageError(f"{output}: no format has this ending; expected {', '.join(_ENDINGS)}, or --format.")
-    return _ENDINGS.get(ending, value)
 
 
 def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:

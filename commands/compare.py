@@ -35,7 +35,7 @@ _SIDES_IN_FULL = 3
 @click.option("--gate", is_flag=True, help="Of two traces: whether the change passes; exit status 1 where it fails.")
 @click.option("--strict", is_flag=True, help="Refuse to compare a trace with itself: sides with a common trace.")
 @click.option("--anyway", is_flag=True, help="Compare even different work, such as prefill and decode.")
-@output_options(limit=20)
+@output_options(limit=20, own=[".html"])
 @click.pass_obj
 def compare(
     lake: Place | None,

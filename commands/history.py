@@ -10,7 +10,7 @@ import click
 
 from ..engine.errors import UsageError
 from ..engine.storage.paths import Place
-from .common import format_options, open_lake, page_file, print_rows, say
+from .common import open_lake, output_options, page_file, print_rows, say
 
 if TYPE_CHECKING:
     from ..analysis.sides import Side
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     help="Traces with one value of this attribute or tag are one point; trace for each alone.",
 )  # fmt: skip
 @click.option("--where", metavar="SQL", help="A condition on the columns of `traces`.")
-@format_options
+@output_options(own=[".html"])
 @click.pass_obj
 def history(
     lake: Place | None, metric: str, by: str, where: str | None, format_: str, output: Path | None, limit: int

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..engine.storage.paths import Place
-from .common import format_options, open_lake, page_file, print_rows, say
+from .common import open_lake, output_options, page_file, print_rows, say
 
 
 @click.command()
@@ -16,7 +16,7 @@ from .common import format_options, open_lake, page_file, print_rows, say
     "--by", type=click.Choice(["rank", "step", "call"]), default="rank", show_default=True,
     help="A row per rank, per rank and step, or per collective that others waited in.",
 )  # fmt: skip
-@format_options
+@output_options(own=[".html"])
 @click.pass_obj
 def ranks(lake: Place | None, run: str, by: str, format_: str, output: Path | None, limit: int) -> None:
     """Show which rank of a run the others wait for, in how many steps, and why.

@@ -144,12 +144,24 @@ def test_without_a_format_the_ending_of_the_file_decides(tmp_path):
     assert written("b.csv", "--format", "table") == written("a.txt")
 
 
-@pytest.mark.parametrize("name", ["a.arrow", "a.XLSX", "a.tsv"])
+@pytest.mark.parametrize("name", ["a.arrow", "a.XLSX", "a.tsv", "a.csv.gz", "a.json.gz", "a.html", "a.pdf"])
 def test_the_ending_of_a_format_that_there_is_not_is_refused_unless_a_format_is_given(tmp_path, name):
     Lake(tmp_path / "lake").close()
     words = ["--lake", str(tmp_path / "lake"), "sql", "SELECT 1 AS a", "-o", str(tmp_path / name)]
     refused = CliRunner().invoke(cli, words)
     assert refused.exit_code == 2
-    assert "expected .csv, .json, .jsonl, .parquet, .md, or --format" in refused.output
+    assert "expected .csv, .json, .jsonl, .parquet, .md, .txt, or --format" in refused.output
     assert not (tmp_path / name).exists()
     assert CliRunner().invoke(cli, [*words, "--format", "csv"]).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["compare a b", "ranks a", "history step_ms"])
+def test_commands_that_write_a_page_keep_its_ending_and_refuse_others(tmp_path, command):
+    Lake(tmp_path / "lake").close()
+
+    def answered(name):
+        words = ["--lake", str(tmp_path / "lake"), *command.split(), "-o", str(tmp_path / name)]
+        return CliRunner().invoke(cli, words).output
+
+    assert "expected .csv, .json, .jsonl, .parquet, .md, .html, .txt, or --format" in answered("a.csv.gz")
+    assert "--format" not in answered("a.html")
