@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.errors import InputError, UsageError
 from ..engine.sql import modules
+from ..engine.sql.guard import without_end
 from . import sides
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
     import duckdb
 
     # It may end with a comment.
-    query = budget.query.strip().rstrip(";") + "\n"
+    query = without_end(budget.query) + "\n"
     try:
         columns = store.sql(query).columns
         if "value" not in columns:

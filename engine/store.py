@@ -121,7 +121,7 @@ class Store:
         connection = self._everything(comments=shows_comments(query)) if of_all else self._ready(names)
         try:
             with guard.refusals():
-                return connection.sql(query, params=parameters or None)
+                return connection.sql(guard.without_end(query), params=parameters or None)
         except duckdb.CatalogException as error:
             raise UsageError(str(error) if of_all else modules.near(str(error))) from error
         except (duckdb.ParserException, duckdb.BinderException) as error:

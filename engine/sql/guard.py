@@ -106,6 +106,20 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         raise UsageError(f"a query is one statement, and these are {len(statements)}: ask them one by one.")
 
 
+def without_end(query: str) -> str:
+    """Return a query without its last semicolon and comments after that, which no query around it can contain."""
+    import duckdb
+
+    text = query.encode()
+    end = len(text)
+    for start, kind in reversed(duckdb.tokenize(query)):
+        if text[start : start + 1] == b";":
+            end = start
+        elif kind != duckdb.token_type.comment:
+            break
+    return text[:end].decode()
+
+
 def _check_statement(connection: duckdb.DuckDBPyConnection, statement: Any) -> None:
     text = statement.query
     try:

@@ -171,6 +171,19 @@ def test_numbers_that_json_does_not_know_are_null(playground):
     ]
 
 
+@pytest.mark.parametrize("safety", ["--unsafe", "--format=table"])
+@pytest.mark.parametrize("end", [";\n-- the end\n", "; /* c; */ ; -- é", " -- c", " -- b\n;"])
+def test_a_query_may_end_with_semicolons_and_comments(playground, safety, end):
+    query = f"SELECT ';é' AS a{end}"
+    ended = CliRunner().invoke(cli, ["sql", query, safety])
+    assert (ended.exit_code, ended.stdout.split()) == (0, ["a", "──", ";é"]), ended.output
+
+
+def test_what_follows_an_unfinished_comment_is_not_left_out(playground):
+    refused = CliRunner().invoke(cli, ["sql", "SELECT 1 AS a /* , 2 AS b"])
+    assert "unterminated" in str(refused.exception)
+
+
 def test_a_cut_table_says_so_on_stderr_and_limit_0_shows_all(playground):
     cut = CliRunner().invoke(cli, ["sql", "FROM range(12)", "--limit", "5"])
     assert "the first 5 rows; --limit 0 shows all" in cut.stderr

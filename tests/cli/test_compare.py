@@ -121,9 +121,10 @@ def test_a_budget_passes_or_fails(run, tmp_path, of, code, verdicts):
     assert (found, [row["verdict"] for row in json.loads(out)]) == (code, verdicts)
 
 
-def test_a_budget_may_end_with_a_comment(run, tmp_path):
+@pytest.mark.parametrize("end", [" -- all sides", "; -- all sides", " /* all */ ; ; /* ; */"])
+def test_a_budget_may_end_with_a_comment(run, tmp_path, end):
     budgets = tmp_path / "team.toml"
-    budgets.write_text(STEP_TIME.replace("FROM comparisons", "FROM comparisons -- all sides"))
+    budgets.write_text(STEP_TIME.replace("FROM comparisons", f"FROM comparisons{end}"))
     assert run("check", budgets, "--of", "tuesday", "--baseline", "monday")[0] == 0
 
 
