@@ -48,16 +48,16 @@ WITH spans AS (
 parts AS (
     SELECT
         trace_id, device, coalesce(step_id, 0) AS step_id, own_cause AS cause,
-        count(waiting_us) AS calls, coalesce(sum(waiting_us), 0) AS waiting_us,
-        sum(own_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
+        count(waiting_us) AS calls, coalesce(fsum(waiting_us), 0) AS waiting_us,
+        fsum(own_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
         any_value(clock_trace_id) AS clock_trace_id
     FROM _rank_calls
     GROUP BY trace_id, device, coalesce(step_id, 0), own_cause
 ),
 summed AS (
     SELECT
-        trace_id, device, step_id, sum(calls) AS calls, sum(waiting_us) AS waiting_us,
-        sum(waited_for_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
+        trace_id, device, step_id, sum(calls) AS calls, fsum(waiting_us) AS waiting_us,
+        fsum(waited_for_us) AS waited_for_us, max(clock_residual_us) AS clock_residual_us,
         arg_max(cause, (waited_for_us, cause)) AS cause
     FROM parts
     GROUP BY trace_id, device, step_id

@@ -98,10 +98,11 @@ summed AS (
     SELECT
         run, trace_id, any_value(rank) AS rank, device, count(*) AS steps,
         coalesce(CAST(any_value(rank) AS VARCHAR), trace_id) AS member,
-        median(step_us) / 1000 AS step_ms, avg(compute_us) / 1000 AS compute_ms,
-        avg(exposed_communication_us) / 1000 AS exposed_communication_ms,
-        avg(idle_us) / 1000 AS idle_ms, avg(waiting_us) / 1000 AS waiting_ms,
-        avg(waited_for_us) / 1000 AS waited_for_ms,
+        -- favg and fsum: last digits that do not depend on the order of rows.
+        median(step_us) / 1000 AS step_ms, favg(compute_us) / 1000 AS compute_ms,
+        favg(exposed_communication_us) / 1000 AS exposed_communication_ms,
+        favg(idle_us) / 1000 AS idle_ms, favg(waiting_us) / 1000 AS waiting_ms,
+        favg(waited_for_us) / 1000 AS waited_for_ms,
         count(*) FILTER (is_waited_for) AS waited_for_steps,
         count(*) FILTER (is_waited_for AND cause = 'late start') AS late_start_steps,
         count(*) FILTER (is_waited_for AND cause = 'slow compute') AS slow_compute_steps,
@@ -109,8 +110,8 @@ summed AS (
         count(*) FILTER (is_waited_for AND cause = 'earlier call') AS earlier_call_steps,
         mode(cause ORDER BY cause) FILTER (is_waited_for) AS cause,
         CAST(sum(calls) AS BIGINT) AS calls, max(clock_residual_us) AS clock_residual_us,
-        sum(1 / compared_ranks) AS expected_steps,
-        sum(1 / compared_ranks * (1 - 1 / compared_ranks)) AS variance
+        fsum(1 / compared_ranks) AS expected_steps,
+        fsum(1 / compared_ranks * (1 - 1 / compared_ranks)) AS variance
     FROM counted
     GROUP BY run, trace_id, device
 )

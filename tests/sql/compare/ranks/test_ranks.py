@@ -1,5 +1,8 @@
 """Which rank the others wait for, and why. Runs of eight ranks with a known truth; clocks off by milliseconds."""
 
+import collections
+import math
+
 import pytest
 
 import tracelake
@@ -45,6 +48,17 @@ def test_the_odd_rank_is_found_with_its_cause_in_every_step(lake, run, odd):
         "SELECT rank, verdict, waited_for_steps FROM once_ranks WHERE run = $1 AND verdict <> 'as the others'", [run]
     )
     assert found == odd
+
+
+def test_a_mean_over_steps_is_rounded_once_in_whatever_order_the_steps_come(lake):
+    means = lake.rows("SELECT trace_id, compute_ms, idle_ms, waiting_ms FROM once_ranks ORDER BY trace_id")
+    steps = collections.defaultdict(list)
+    for trace_id, *times in lake.rows("SELECT trace_id, compute_us, idle_us, waiting_us FROM once_rank_steps"):
+        steps[trace_id].append(times)
+    assert means == [
+        (trace_id, *(math.fsum(times) / len(steps[trace_id]) / 1000 for times in zip(*steps[trace_id], strict=True)))
+        for trace_id, *_ in means
+    ]
 
 
 def test_clocks_are_aligned_to_the_nanosecond_that_times_are_rounded_to(lake):
