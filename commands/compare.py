@@ -70,7 +70,7 @@ def compare(
 
     A gate fails on steps that got slower by more than its threshold and the noise, and on parts of a step that did: an
     operation, a family of operations or the idle time, by name. It warns of shares; thresholds are in the table
-    gate_rules. Where it cannot judge (one step, a step without work, different work) it gives the reason
+    gate_rules. Where it cannot judge (one or two steps, a step without work, different work) it gives the reason
     and exits with status 1, as where it fails.
 
     \b

@@ -3,7 +3,7 @@
 --
 -- before_id  VARCHAR  first trace
 -- after_id   VARCHAR  second trace
--- reason     VARCHAR  nothing to measure, no work in a step, different work or one step
+-- reason     VARCHAR  nothing to measure, no work in a step, different work, one step or two steps
 -- side       VARCHAR  before, after or both
 -- message    VARCHAR  what was found
 CREATE VIEW _gate_doubts AS
@@ -28,14 +28,16 @@ alone AS (
     WHERE without_work > 0
     UNION ALL
     SELECT
-        trace_id, 'one step',
+        trace_id, if(steps - without_work = 2, 'two steps', 'one step'),
         CASE
             WHEN steps = 0
                 THEN trace || ' has no steps, so that its whole is a single measurement'
+            WHEN steps - without_work = 2 THEN trace || ' has two steady steps'
             ELSE trace || ' has one steady step'
         END || ': how much steps differ anyway is unknown'
     FROM sides
-    WHERE basis IS NOT NULL AND steps - without_work <= 1 AND (steps = 0 OR steps > without_work)
+    -- Noise takes three steps, see _steps_spread.
+    WHERE basis IS NOT NULL AND steps - without_work < 3 AND (steps = 0 OR steps > without_work)
 ),
 worked AS (
     SELECT

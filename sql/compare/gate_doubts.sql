@@ -1,13 +1,14 @@
 -- One row per reason why a gate cannot judge the change from one trace to another; none if it can.
--- A change with a reason never passes. With a single step, or steps without work, it still fails if
--- a measure of gated_changes does: a single step can show a regression, but cannot rule one out. If
--- the work differs, neither can be decided.
+-- A change with a reason never passes. With one or two steps, or steps without work, it still fails
+-- if a measure of gated_changes does: a single step can show a regression, but cannot rule one out.
+-- If the work differs, neither can be decided.
 --
 -- `FROM gate_doubts(before, after)` with the ids of two traces.
 --
 -- reason   VARCHAR  nothing to measure (no device operation takes time), no work in a step (some
---                   steady steps have no device operations), different work (see work_changes) or
---                   one step (also for a trace without steps, which is measured as a whole)
+--                   steady steps have no device operations), different work (see work_changes),
+--                   one step (also for a trace without steps, which is measured as a whole) or two
+--                   steps: noise is measured between three or more
 -- side     VARCHAR  before, after or both: the trace or traces that it applies to
 -- message  VARCHAR  what was found
 CREATE MACRO gate_doubts(of_before, of_after) AS TABLE
@@ -16,6 +17,7 @@ FROM _gate_doubts
 WHERE before_id = of_before AND after_id = of_after
 ORDER BY
     list_position(
-        ['nothing to measure', 'different work', 'no work in a step', 'one step'], reason
+        ['nothing to measure', 'different work', 'no work in a step', 'one step', 'two steps'],
+        reason
     ),
     side DESC;

@@ -41,6 +41,10 @@ CASES = {
     "one": decode((60, 20)),
     "one the same": decode((60, 20), only="aten::add"),
     "one slower": decode((69, 20)),
+    "two": decode((60, 20), (60, 20)),
+    "two the same": decode((60, 20), (60, 20), only="aten::add"),
+    "two slower": decode((69, 20), (69, 20)),
+    "three": decode(*[(60, 20)] * 3),
     "hollow": decode((60, 20), (60, 20), (), (60, 20), (60, 20)),
     "batch": decode(*[(40, 10)] * 5, name="step[DECODE bs=4]"),
     "prefill": decode(*[(300, 100)] * 5, name="step[EXTEND bs=1 toks=100]"),
@@ -72,6 +76,11 @@ def test_a_gate_passes_on_evidence_alone(lake):
         ("one", "one slower"): ("fail", ["one step", "one step"]),
         ("one", "one the same"): ("unknown", ["one step", "one step"]),
         ("before", "one"): ("unknown", ["one step"]),
+        # Noise is measured between three steps or more.
+        ("two", "two the same"): ("unknown", ["two steps", "two steps"]),
+        ("two", "two slower"): ("fail", ["two steps", "two steps"]),
+        ("two", "three"): ("unknown", ["two steps"]),
+        ("before", "three"): ("pass", []),
         ("before", "hollow"): ("unknown", ["no work in a step"]),
         ("before", "nothing launched"): ("unknown", ["no work in a step"]),
         # Fewer requests, in less time: that is no improvement, and the way back no regression.
