@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import functools
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: DuckDB types that Delta lacks, and the types that can hold all their values.
 _STORED_AS = {"UBIGINT": "DECIMAL(20, 0)", "HUGEINT": "DECIMAL(38, 0)"}
+#: Integers above 64 bits, and lists of them.
+_WIDE = re.compile(r"U?HUGEINT((?:\[\d*\])*)")
 #: DuckDB type -> Delta type.
 _DELTA_TYPES = {
     "VARCHAR": "string", "BIGINT": "long", "INTEGER": "integer", "BOOLEAN": "boolean", "DOUBLE": "double",
@@ -27,6 +30,22 @@ _DELTA_TYPES = {
 def stored_type(kind: str) -> str:
     """Return the type in which a column of a DuckDB type is stored."""
     return _STORED_AS.get(kind, kind)
+
+
+def for_parquet(columns: Iterable[tuple[str, str]]) -> str:
+    """Return the SELECT list of a query's columns, by place, that writes all digits of integers to Parquet.
+
+    Parquet has no integers above 64 bits, and DuckDB writes them as DOUBLE, rounded: every sum() of a BIGINT.
+
+    Args:
+        columns: unique names, with their DuckDB types.
+    """
+    listed = []
+    for place, (name, kind) in enumerate(columns, 1):
+        wide = _WIDE.fullmatch(kind)
+        value = f"CAST(#{place} AS {_STORED_AS['HUGEINT']}{wide[1]})" if wide else f"#{place}"
+        listed.append(value + ' AS "{}"'.format(name.replace('"', '""')))
+    return ", ".join(listed)
 
 
 def delta_schema(columns: Mapping[str, str]) -> Schema:

@@ -13,6 +13,7 @@ from ...engine.errors import InputError, UsageError
 from ...engine.sql import modules
 from ...engine.sql.comments import statements
 from ...engine.storage.paths import check_usable, file_literal
+from ...engine.storage.table_types import for_parquet, stored_type
 from ...engine.store import Store
 from ...engine.text import cell, unsafe_in_csv
 from . import star as star_schema
@@ -138,7 +139,8 @@ def _to_files(write: Callable[[duckdb.DuckDBPyConnection, Path, modules.Module],
 def _parquet(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.Module) -> int:
     path = file_literal(target / f"{entry.name}.parquet")
     options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {parquet_metadata(entry)}"
-    [(rows,)] = connection.execute(f"COPY (SELECT * FROM {entry.name}) TO {path} ({options})").fetchall()
+    columns = for_parquet((column.name, column.type) for column in entry.columns)
+    [(rows,)] = connection.execute(f"COPY (SELECT {columns} FROM {entry.name}) TO {path} ({options})").fetchall()
     return int(rows)
 
 
@@ -155,8 +157,6 @@ def _delta(connection: duckdb.DuckDBPyConnection, target: Path, entry: modules.M
     """Write a Delta table, or the next version of an existing one."""
     from deltalake import DeltaTable, write_deltalake
     from deltalake.exceptions import DeltaError
-
-    from ...engine.storage.table_types import stored_type
 
     # Delta has no integers above 64 bits except decimals, and its timestamps are in UTC.
     kinds = {"TIMESTAMP": "TIMESTAMPTZ"} | {kind: stored_type(kind) for kind in ("UBIGINT", "HUGEINT")}

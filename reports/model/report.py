@@ -17,6 +17,7 @@ from ...analysis.studies import PRINTED, SCHEMA
 from ...analysis.workloads import Workload
 from ...engine.errors import InputError
 from ...engine.sql import guard
+from ...engine.storage.table_types import for_parquet
 from ...engine.store import Store
 from ..output.files import check_target, checked_suffix, write_text
 from .facts import find_facts
@@ -116,10 +117,12 @@ def write_tables(connection: duckdb.DuckDBPyConnection, work: Workload, folder: 
         folder.mkdir(parents=True, exist_ok=True)
         for name in (*PRINTED, "report_facts", "report_advice"):
             path = folder / f"{name}.{format}"
-            rows = f"SELECT * FROM {SCHEMA}.{name} ORDER BY ALL"
+            source = f"{SCHEMA}.{name}"
             if name in ("report_facts", "report_advice"):
-                rows = f"SELECT * FROM {work.formulas.relation(name)} ORDER BY ALL"
-            guard.write_query(connection, rows, path, _COPY[format])
+                source = work.formulas.relation(name)
+            shown = connection.sql(f"FROM {source}")
+            columns = for_parquet(zip(shown.columns, map(str, shown.types), strict=True))
+            guard.write_query(connection, f"SELECT {columns} FROM {source} ORDER BY ALL", path, _COPY[format])
             written.append(path)
     except (OSError, duckdb.IOException) as error:
         raise InputError(f"{folder}: cannot be written: {error}") from error

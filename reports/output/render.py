@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ...engine.errors import InputError, UsageError
 from ...engine.storage.scratch import scratch_folder
+from ...engine.storage.table_types import for_parquet
 from ...engine.text import cell, json_text, markdown, markdown_prose, printable
 from .files import writing
 from .grid import write_grid
@@ -258,9 +259,19 @@ def plain(value: Any) -> Any:
 def _parquet(relation: duckdb.DuckDBPyRelation, output: Path | None) -> None:
     if output is None and sys.stdout.isatty():
         raise UsageError("Parquet is binary: give a file with -o, or redirect stdout.")
+    import duckdb
+
+    columns = for_parquet(zip(_keys(relation.columns), map(str, relation.types), strict=True))
     with scratch_folder() as folder:
         beside = folder / "answer.parquet"
-        relation.write_parquet(str(beside), compression="zstd")
+        try:
+            relation.project(columns).write_parquet(str(beside), compression="zstd")
+        except duckdb.ConversionException as error:
+            if "DECIMAL(38,0)" not in str(error):
+                raise
+            raise UsageError(
+                "a number has more than 38 digits, the most of Parquet: CAST it AS DOUBLE or VARCHAR."
+            ) from error
         with writing(output):
             if output is not None:
                 shutil.copyfile(beside, output)

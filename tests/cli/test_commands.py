@@ -160,6 +160,21 @@ def test_parquet_goes_to_a_file_or_to_a_pipe(playground):
     assert pq.read_table(io.BytesIO(ended.stdout_bytes)).equals(pq.read_table("out.parquet"))
 
 
+def test_sums_of_integers_keep_all_digits_in_parquet(playground):
+    # 19 times 1700000006489462579: a DOUBLE has 53 bits, about 16 digits.
+    query = (
+        "SELECT sum(ns) AS ns, list(ns::HUGEINT) AS l, sum(ns) AS ns FROM (SELECT 1700000006489462579 AS ns FROM "
+        "range(19)) -- twice"
+    )
+    assert CliRunner().invoke(cli, ["sql", query, "-o", "sums.parquet"]).exit_code == 0
+    table = pq.read_table("sums.parquet")
+    assert table.column_names == ["ns", "l", "ns_1"]
+    assert table["ns"].to_pylist() == table["ns_1"].to_pylist() == [32300000123299789001]
+    assert table["l"].to_pylist() == [[1700000006489462579] * 19]
+    refused = CliRunner().invoke(cli, ["sql", f"SELECT {2**127 - 1}::HUGEINT AS h", "-o", "sums.parquet"])
+    assert "more than 38 digits" in str(refused.exception)
+
+
 def test_numbers_that_json_does_not_know_are_null(playground):
     query = (
         "SELECT 'nan'::DOUBLE AS x, 'inf'::DOUBLE AS y, DATE '2026-01-02' AS d, [1, NULL] AS l, {'a': 1} AS s, "

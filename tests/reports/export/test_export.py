@@ -42,6 +42,16 @@ def test_parquet_files_hold_every_public_relation_row_for_row(s1_lake, tmp_path)
     assert written["kernels"] == 695
 
 
+def test_integers_above_64_bits_are_decimals_in_parquet(s1_lake, tmp_path):
+    s1_lake.export(tmp_path, "parquet", ["op_families"])
+    table = pq.read_table(tmp_path / "op_families.parquet")
+    wide = [column.name for column in MODULES["op_families"].columns if column.type == "HUGEINT"]
+    assert {str(table.schema.field(name).type) for name in wide} == {"decimal128(38, 0)"}
+    assert {"flop", "bytes"} <= set(wide)
+    [(flop,)] = s1_lake.rows("SELECT sum(flop) FROM op_families")
+    assert sum(value or 0 for value in table["flop"].to_pylist()) == (flop or 0)
+
+
 def test_csv_files_have_a_header_and_as_many_rows(s1_lake, tmp_path):
     assert s1_lake.export(tmp_path / "out", "csv", ["kernels", "traces"]) == [("kernels", 695), ("traces", 1)]
     with (tmp_path / "out" / "kernels.csv").open(newline="") as file:
