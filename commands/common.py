@@ -240,8 +240,8 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     default = Path("tracelake")
     is_lost = trace is not None and not is_path
     is_lost = is_lost and (os.sep in str(trace) or str(trace).endswith((".json", ".csv", ".gz", ".zst")))
-    # Runs that are folders have names like paths.
-    if is_lost and not _is_run(lake or default, str(trace)):
+    # Runs that are folders have names like paths, and any name or filter may.
+    if is_lost and not _selects(lake or default, str(trace)):
         raise InputError(f"{trace}: no such file.")
     if create or is_path:
         from ..engine.computing.memory import share_heaps
@@ -258,12 +258,15 @@ def open_lake(lake: Place | None, *, create: bool = False, trace: str | None = N
     return opened
 
 
-def _is_run(lake: Place, name: str) -> bool:
+def _selects(lake: Place, word: str) -> bool:
+    """Return whether a word may be a name, the beginning of one, or a filter, in a lake that is there."""
     from ..lake import Lake
 
+    key, equals, _ = word.partition("=")
     try:
         with Lake(lake, create=False) as opened:
-            return bool(opened.rows("SELECT 1 FROM traces WHERE run = $1 LIMIT 1", [name]))
+            named = "SELECT 1 FROM traces WHERE run = $1 OR starts_with(trace, $1) LIMIT 1"
+            return bool(equals and os.sep not in key) or bool(opened.rows(named, [word]))
     except (InputError, UsageError):
         return False
 

@@ -206,3 +206,25 @@ def test_the_shipped_budgets_are_answered(run):
     found = {(row["budget"], row["verdict"]) for row in json.loads(out)}
     assert code == 1
     assert {("step_time", "fail"), ("no_category_slower", "fail")} <= found
+
+
+def test_a_name_or_a_filter_with_a_slash_is_found_at_any_place(run, lake, tmp_path):
+    words = ["--format", "json"]
+    with tracelake.open(lake) as opened:
+        opened.ingest(write(tmp_path / "c.json", slower(STEP, 0, 1.25)), trace="team/c", run="team/nightly")
+
+    def steps(*sides):
+        code, out, err = run("compare", *sides, "--terms", *words)
+        assert code == 0, err
+        return [(row["before_ns"], row["after_ns"]) for row in json.loads(out) if row["level"] == "step"]
+
+    for word in ("team/c", "run=team/*", "trace=team/c"):
+        [(before, after)] = steps("monday", word)
+        # The first kernel of 100 µs takes a quarter longer.
+        assert after - before == 25_000
+        assert steps(word, "monday") == [(after, before)]
+    assert run("kernels", "team/c", *words)[0] == 0
+    for lost in ("team/d", "c.json"):
+        code, _, err = run("compare", lost, "monday")
+        assert (code, f"{lost}: no such file." in err) == (3, True)
+    assert "runn: no trace has it" in run("compare", "runn=team/c", "monday")[2]
