@@ -56,9 +56,10 @@ def check(
         write_answer(_junit(answer.columns, rows), output)
     else:
         render_rows(_for_people(answer) if format_ in ("table", "markdown") else answer, format_, output, limit)
-    for (doubt,) in opened.rows("SELECT DISTINCT message FROM _missing_ranks ORDER BY message"):
-        say(f"{doubt}: that comparison cannot be judged.")
     verdicts = [dict(zip(answer.columns, row, strict=True))["verdict"] for row in rows]
+    if "cannot judge" in verdicts:
+        for (doubt,) in opened.rows("SELECT DISTINCT message FROM _missing_ranks ORDER BY message"):
+            say(f"{doubt}: that comparison cannot be judged.")
     say(", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in ("pass", "fail", "cannot judge")) + ".")
     if "fail" in verdicts or ("cannot judge" in verdicts and not allow_unknown):
         raise SystemExit(1)
