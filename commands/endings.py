@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Output formats by file suffix.
 _ENDINGS = {f".{name}": name for name in ("csv", "json", "jsonl", "parquet")} | {".md": "markdown"}
 #: Suffixes of files for people: these get the default, a table.
-_TEXT_ENDINGS = {"", ".txt", ".text", ".log", ".out"}
+TEXT_ENDINGS = {"", ".txt", ".text", ".log", ".out"}
 
 
 def format_of_ending(*own: str) -> Callable[[click.Context, click.Parameter, str], str]:
@@ -29,7 +29,7 @@ def format_of_ending(*own: str) -> Callable[[click.Context, click.Parameter, str
         if output is None or ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT:
             return value
         ending = output.suffix.lower()
-        if ending not in _ENDINGS and ending not in _TEXT_ENDINGS and ending not in own:
+        if ending not in _ENDINGS and ending not in TEXT_ENDINGS and ending not in own:
             known = ", ".join([*_ENDINGS, *own, ".txt"])
             raise click.UsageError(f"{output}: no format has this ending; expected {known}, or --format.")
         return _ENDINGS.get(ending, value)

@@ -10,6 +10,7 @@ import click
 from ..engine.errors import UsageError
 from ..engine.storage.paths import Place
 from .common import OUTPUT, open_at, screen, screen_options, write_answer
+from .endings import TEXT_ENDINGS
 
 
 @click.command()
@@ -35,8 +36,8 @@ def summary(lake: Place | None, trace: str, format_: str | None, output: Path | 
       tracelake summary decode
       tracelake summary decode.json.gz --format json -o decode.json
     """
-    opened = open_at(lake, trace)
     chosen = summary_format(format_, output)
+    opened = open_at(lake, trace)
     if chosen != "table":
         write_answer(opened.summary(trace, chosen, top=top), output)
         return
@@ -48,9 +49,16 @@ def summary(lake: Place | None, trace: str, format_: str | None, output: Path | 
 
 
 def summary_format(format_: str | None, output: Path | None) -> str:
-    """Return the format of a summary: the given one, else by the file name, else for a terminal or Markdown."""
+    """Return the format of a summary: the given one, else by the file name, else for a terminal or Markdown.
+
+    Raises:
+        UsageError: the file's name has the ending of another format.
+    """
     if format_ is not None:
         return format_
     if output is None:
         return "table" if sys.stdout.isatty() else "md"
-    return "json" if output.suffix.lower() == ".json" else "md"
+    ending = output.suffix.lower()
+    if ending not in (".json", ".md", *TEXT_ENDINGS):
+        raise UsageError(f"{output}: a summary is Markdown (.md) or JSON (.json); give one of these, or --format.")
+    return "json" if ending == ".json" else "md"

@@ -34,6 +34,14 @@ def test_the_file_s_suffix_chooses_json(run, tmp_path):
     assert json.loads((tmp_path / "s.json").read_text())["schema"] == "tracelake.profile_summary.v1"
 
 
+@pytest.mark.parametrize("name", ["s.csv", "s.json.gz", "s.html"])
+def test_an_ending_that_no_summary_has_is_refused(run, tmp_path, name):
+    code, out, err = run("summary", "baseline", "-o", tmp_path / name)
+    assert (code, out) == (2, "")
+    assert "a summary is Markdown (.md) or JSON (.json)" in err
+    assert not (tmp_path / name).exists()
+
+
 def test_options_of_the_reference_need_its_name(run):
     code, out, err = run("summary", "baseline", "--warmup-steps", "2")
     assert code == 2
