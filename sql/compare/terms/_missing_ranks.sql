@@ -21,8 +21,9 @@ JOIN measured ON measured.side = own;
 -- over, so that a difference may be that of the ranks.
 --
 -- A rank is missing if another run of the comparison has it or, beside a run with all ranks of its
--- job, if the job has it. So the same ranks of two runs can be compared, a job of 8 ranks with one
--- of 4, and single traces without a run. A run that both sides have ranks of was split on purpose.
+-- job of several, if the job has it. So the same ranks of two runs can be compared, a job of 8
+-- ranks with one of 4, and single traces. A run that both sides have ranks of was split on purpose,
+-- and so were traces without a run, if no rank is on both sides.
 --
 -- side      VARCHAR  side
 -- baseline  VARCHAR  side that it is compared with
@@ -31,17 +32,22 @@ CREATE VIEW _missing_ranks AS
 WITH runs AS MATERIALIZED (
     SELECT
         side, baseline, own, run, world_size, ranks, all_known,
-        count(DISTINCT own) OVER (PARTITION BY side, baseline, run) > 1 AND run IS NOT NULL
-            AS is_split,
+        count(DISTINCT own) OVER one_run > 1 AND (
+            run IS NOT NULL
+            OR sum(length(ranks)) OVER one_run
+            = length(list_distinct(flatten(list(ranks) OVER one_run)))
+        ) AS is_split,
         if(count(*) OVER (PARTITION BY side, baseline, own) = 1, own, coalesce(run, own)) AS name
     FROM _compared_ranks
-    QUALIFY bool_or(run IS NOT NULL OR length(ranks) > 1) OVER (PARTITION BY side, baseline)
+    WINDOW one_run AS (PARTITION BY side, baseline, run)
+    QUALIFY bool_or(length(ranks) > 1) OVER (PARTITION BY side, baseline)
 ),
 expected AS (
     SELECT
         this.side, this.baseline, this.own, this.name, this.world_size, this.ranks,
         if(
-            length(this.ranks) > 1 AND bool_or(length(other.ranks) = other.world_size),
+            length(this.ranks) > 1 AND this.world_size IS NOT NULL
+            AND bool_or(other.world_size > 1 AND length(other.ranks) = other.world_size),
             range(this.world_size), []
         ) || flatten(list(other.ranks) FILTER (
             coalesce(other.world_size = this.world_size, TRUE)

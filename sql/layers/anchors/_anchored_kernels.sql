@@ -274,7 +274,7 @@ blocks AS (
 ),
 measured AS (
     SELECT
-        trace_id, series, device, block,
+        trace_id, series, device, block, half,
         coalesce(
             quantile_disc(length, 0.5) FILTER (is_closed) OVER kind_of_pass,
             quantile_disc(length, 0.5) FILTER (is_closed) OVER of_kind,
@@ -306,11 +306,15 @@ measured AS (
 directed AS (
     SELECT
         *,
+        -- If some layers alone compute again, their passes are a series of fewer layers, whose
+        -- numbers in the model are unknown.
         CASE
+            WHEN bool_and(is_backward) FILTER (half IS NOT NULL) OVER one_series THEN NULL
             WHEN is_backward THEN 'backward'
-            WHEN bool_or(is_backward) OVER (PARTITION BY trace_id, series, device) THEN 'forward'
+            WHEN bool_or(is_backward) OVER one_series THEN 'forward'
         END AS direction
     FROM measured
+    WINDOW one_series AS (PARTITION BY trace_id, series, device)
 ),
 usual AS (
     SELECT

@@ -24,9 +24,9 @@ QUALIFY start_ns >= coalesce(
 -- whose layers the modules show, and outermost modules that run attention at least twice without
 -- showing layers, such as compiled ones. If no modules were recorded, calls of compiled code stand
 -- for them. If modules show no models, graphs may (see _graph_models). Everything else that a
--- graph's step launched belongs to the graph's model. So does work without a graph that has
--- kernels which run as often in the graphs of that model and in no other's: it has its layers. In a
--- trace with one model, all work is one series.
+-- graph's step launched belongs to the graph's model. So does work without a graph whose attention
+-- and other kernels run as often in the graphs of that model and in no other's: it has its layers.
+-- In a trace with one model, all work is one series.
 --
 -- stored: per trace
 --
@@ -163,7 +163,10 @@ stretches AS (
     )
 ),
 stretch_counts AS (
-    SELECT s.trace_id, s.device, s.stretch, s.name, count(*) AS calls
+    SELECT
+        s.trace_id, s.device, s.stretch, s.name, count(*) AS calls,
+        coalesce(bool_or(r.role = 'inside'), FALSE) AS is_attention,
+        min(s.start_ns) AS start_ns, max(s.start_ns) AS last_ns
     FROM stretches AS s
     LEFT JOIN anchor_roles AS r ON r.category = s.category
     WHERE s.series IS NULL
@@ -175,17 +178,31 @@ stretch_counts AS (
         ) > 1
 ),
 stretch_models AS (
+    -- Its attention runs as often as the model's, one kind beside the other: none of it is that of
+    -- an encoder before it.
     SELECT s.trace_id, s.device, s.stretch, min(m.series) AS series
-    FROM stretch_counts AS s
+    FROM (
+        SELECT
+            *, max(calls) FILTER (is_attention) OVER one AS attentions,
+            max(start_ns) FILTER (is_attention) OVER one
+                <= min(last_ns) FILTER (is_attention) OVER one AS is_mingled
+        FROM stretch_counts
+        WINDOW one AS (PARTITION BY trace_id, device, stretch)
+    ) AS s
     JOIN (
-        SELECT DISTINCT g.trace_id, g.device, g.series, c.name, c.calls
+        SELECT DISTINCT
+            g.trace_id, g.device, g.series, c.name, c.calls,
+            max(c.calls) FILTER (c.is_attention) OVER (
+                PARTITION BY g.trace_id, g.device, g.launch_id
+            ) AS attentions
         FROM _graph_models AS g
         JOIN _graph_counts AS c
             ON c.trace_id = g.trace_id AND c.device = g.device AND c.launch_id = g.launch_id
         WHERE g.series IS NOT NULL
     ) AS m
         ON m.trace_id = s.trace_id AND m.device = s.device AND m.name = s.name
-        AND m.calls = s.calls
+        AND m.calls = s.calls AND m.attentions = s.attentions
+    WHERE s.is_mingled
     GROUP BY s.trace_id, s.device, s.stretch
     HAVING count(DISTINCT m.series) = 1
 )

@@ -3,11 +3,12 @@
 -- the next have the same contents: a family is regular if most stretches have the same number of
 -- it, and the regular ones, including a product, take most of the time; program_layer_limits has
 -- the limits. Attention is tried first. Of other operations, several may recur in each layer, with
--- what follows them: their stretches must also last equally long, unless they are as many as the
--- user has set. As many as given come first, then the most frequent ones, except those that an
--- anchor with nothing but regular families in its stretches has in pairs or more. If none is left,
--- the program has no layers. The first run of usual length represents its program, since all runs
--- execute the same instructions. Runs without N anchors are not passes.
+-- what follows them: their stretches must also last equally long, and have no more products than a
+-- layer, unless they are as many as the user has set. As many as given come first, then the most
+-- frequent ones, except those that an anchor with nothing but regular families in its stretches has
+-- in pairs or more. If none is left, the program has no layers. The first run of usual length
+-- represents its program, since all runs execute the same instructions. Runs without N anchors are
+-- not passes.
 --
 -- stored: per trace
 --
@@ -29,7 +30,8 @@ WITH limits AS (
         max(value) FILTER (program_limit = 'equal_time') AS equal_time,
         max(value) FILTER (program_limit = 'run_time') AS run_time,
         max(value) FILTER (program_limit = 'clean_time') AS clean_time,
-        max(value) FILTER (program_limit = 'uneven_time') AS uneven_time
+        max(value) FILTER (program_limit = 'uneven_time') AS uneven_time,
+        max(value) FILTER (program_limit = 'layer_products') AS layer_products
     FROM program_layer_limits
 ),
 runs AS (
@@ -102,11 +104,12 @@ held AS (
 lengths AS (
     SELECT
         trace_id, device, program, anchor, quantile_disc(stretch_ns, 0.1) AS short_ns,
-        quantile_disc(stretch_ns, 0.9) AS long_ns
+        quantile_disc(stretch_ns, 0.9) AS long_ns, quantile_disc(products, 0.5) AS products
     FROM (
         SELECT
             trace_id, device, program, anchor,
-            coalesce(sum(sum_ns) FILTER (NOT is_collective), 0) AS stretch_ns
+            coalesce(sum(sum_ns) FILTER (NOT is_collective), 0) AS stretch_ns,
+            coalesce(sum(times) FILTER (is_product), 0) AS products
         FROM held
         WHERE is_inner
         GROUP BY trace_id, device, program, anchor, stretch
@@ -156,7 +159,7 @@ tried AS (
     CROSS JOIN limits AS l
     WHERE
         p.anchor IS NULL OR (s.is_given AND p.anchor_count = s.num_layers)
-        OR e.long_ns <= (1 + l.uneven_time) * e.short_ns
+        OR (e.long_ns <= (1 + l.uneven_time) * e.short_ns AND e.products <= l.layer_products)
 ),
 chosen AS (
     SELECT trace_id, device, program, anchor, anchor_count

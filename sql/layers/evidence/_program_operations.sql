@@ -100,18 +100,6 @@ in_runs AS (
     FROM called AS c
     JOIN shaped AS s ON s.trace_id = c.trace_id AND s.device = c.device AND s.run_id = c.run_id
 ),
--- Instructions in a loop run in each of its turns, under their own names. Kernels of a GPU are not
--- instructions: several may share a name.
-looped AS (
-    SELECT DISTINCT trace_id, program, name
-    FROM (
-        SELECT o.trace_id, o.program, o.name
-        FROM in_runs AS o
-        ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
-        GROUP BY o.trace_id, o.device, o.run_id, o.program, o.name
-        HAVING count(*) > 2
-    )
-),
 kinds AS (
     SELECT
         n.name, n.category,
@@ -121,6 +109,31 @@ kinds AS (
             AS is_product
     FROM (SELECT DISTINCT name, category FROM in_runs) AS n
     LEFT JOIN anchor_roles AS r ON r.category = n.category
+),
+-- Instructions in a loop run in each of its turns, under their own names. A turn with more work
+-- than a layer has is a step or a micro-batch, whose layers are unrolled. Kernels of a GPU are not
+-- instructions: several may share a name.
+looped AS (
+    SELECT DISTINCT trace_id, program, unnest(names) AS name
+    FROM (
+        SELECT trace_id, device, run_id, program, turns, list(name) AS names
+        FROM (
+            SELECT
+                o.trace_id, o.device, o.run_id, o.program, o.name, count(*) AS turns,
+                bool_or(k.is_product) AS is_product, bool_or(k.is_attention) AS is_attention
+            FROM in_runs AS o
+            JOIN kinds AS k ON k.name = o.name AND k.category = o.category
+            ANTI JOIN calls AS c ON c.trace_id = o.trace_id AND c.run_id = o.run_id
+            GROUP BY o.trace_id, o.device, o.run_id, o.program, o.name
+            HAVING count(*) > 2
+        )
+        GROUP BY trace_id, device, run_id, program, turns
+        HAVING
+            count(*) FILTER (is_attention) <= 1
+            AND count(*) FILTER (is_product) <= (
+                SELECT value FROM program_layer_limits WHERE program_limit = 'layer_products'
+            )
+    )
 ),
 counted AS (
     SELECT

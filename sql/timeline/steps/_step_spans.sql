@@ -168,7 +168,7 @@ chosen AS (
         END
 ),
 timed AS (
-    -- By the host's time, marks of several processes that overlap and are alike are one step:
+    -- By the host's time, marks of several processes that overlap and have one number are one step:
     -- whose operations are whose cannot be seen.
     SELECT
         *,
@@ -177,14 +177,14 @@ timed AS (
             ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS begins
     FROM chosen
-    WHERE work_source = 'host time'
+    WHERE work_source = 'host time' AND step_number IS NOT NULL
 ),
 spans AS (
     SELECT
         trace_id, device, step_source, work_source, step_number, stage, requests, tokens, pid, tid,
         start_ns, end_ns, marked_by = 'host' AS is_host, TRUE AS is_whole
     FROM chosen
-    WHERE work_source IS DISTINCT FROM 'host time'
+    WHERE work_source IS DISTINCT FROM 'host time' OR step_number IS NULL
     UNION ALL
     SELECT
         trace_id, device, step_source, work_source, step_number, stage, requests, tokens, NULL,

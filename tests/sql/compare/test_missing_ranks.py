@@ -23,6 +23,7 @@ RUNS = [
     ("unsized", range(4), None),
     ("unsized-three", range(3), None),
     ("second", [2], 4),
+    ("one", [0], 1),
 ]
 CANNOT_TELL = "cannot tell: a rank is missing"
 BUDGET = """
@@ -36,6 +37,11 @@ name = "step with noise"
 sentence = "A step takes no longer than the baseline's."
 query = '''
 SELECT after_ns AS value, before_ns AS threshold, detectable_pct * before_ns / 100 AS noise FROM comparisons'''
+
+[[budget]]
+name = "term"
+sentence = "No term takes longer than the baseline's."
+query = "SELECT term AS item, after_ns AS value, before_ns AS threshold FROM comparison_terms WHERE level = 'step'"
 
 [[budget]]
 name = "idle"
@@ -89,10 +95,13 @@ def test_without_the_slow_rank_a_run_is_not_faster(lake):
     [
         ("three", "whole", "rank 3 of 4 is missing in run=three"),
         ("unsized", "unsized-three", "rank 3 is missing in run=unsized-three"),
+        ("whole", "unsized-three", "rank 3 is missing in run=unsized-three"),
         ("few", "fewer", "rank 8 of 64 is missing in run=fewer"),
         ("whole", "of-eight", "ranks 4, 5, 6 and 1 more of 8 are missing in run=of-eight"),
         ("fewer", "second", None),
         ("second", "three", "ranks 0, 1 of 4 are missing in run=second"),
+        # A job of one GPU beside ranks of another one.
+        ("one", "few", None),
     ],
 )
 def test_the_missing_ranks_are_named(lake, before, after, doubts):
@@ -133,7 +142,19 @@ def test_a_budget_of_a_comparison_cannot_be_judged_without_the_rank(lake, tmp_pa
         return dict(rows.select("concat_ws(' ', budget, nullif(item, '')), verdict").fetchall())
 
     assert verdicts("run=three") == {
-        "step run=three": "cannot judge", "step with noise": "cannot judge", "idle three": "pass",
+        "step run=three": "cannot judge", "step with noise": "cannot judge", "term step": "cannot judge",
+        "idle three": "pass",
     }  # fmt: skip
     # Another side is judged: 125 µs as before.
     assert verdicts("run=three", "run=again")["step run=again"] == "pass"
+
+
+def test_traces_without_a_run_that_are_grouped_on_purpose_lack_nothing(tmp_path):
+    with tracelake.open(tmp_path / "lake") as lake:
+        for rank in range(4):
+            lake.ingest(rank_trace(tmp_path / f"t{rank}.json", rank, 4, rank / 10))
+            lake.set(f"t{rank}", stage=rank // 2)
+        # Stages of a pipeline: each trace is a run of its own, of 100 and 100 us, and of 100 and 200 us.
+        verdict, doubts = judged(lake, "stage=0", "stage=1")
+        assert verdict.startswith("too noisy to tell")
+        assert doubts is None

@@ -170,6 +170,23 @@ def test_each_instruction_of_a_loop_runs_once_in_a_layer_whatever_its_name(tmp_p
     assert lake.rows("SELECT DISTINCT kernel_count, sum_us FROM layers") == [(kernels, time)]
 
 
+@pytest.mark.parametrize("attention", ["splash_mha", "tpu_custom_call", "fusion"])
+@in_one_lake
+def test_turns_with_several_layers_unrolled_in_them_are_no_layers(tmp_path, attention):
+    # Three steps of a diffusion model of seven layers: 28 products a turn. Without a name, nothing shows the layers.
+    body = [
+        (f"{name.replace('tpu_custom_call', attention)}.{9 * layer + nth}", *rest)
+        for layer in range(7)
+        for nth, (name, *rest) in enumerate(PLAIN)
+    ]
+    program = Program()
+    program.add("fusion.100", 7, "")
+    program.loop("while.3", body, 3)
+    program.modules.append(f"jit_sample(4711) 0+{program.now}")
+    lake = yield program.written(tmp_path)
+    assert lake.rows(PASSES) == ([] if attention == "fusion" else [(0, "program run", True, 21, 21)])
+
+
 @in_one_lake
 def test_an_operation_with_like_stretches_comes_before_one_that_recurs_in_each_layer(tmp_path):
     # Between 17 collectives lie two products and a norm, 82 us each time; 8 of 16 times there is a call, too.

@@ -155,6 +155,19 @@ def speculation():
     return host.events
 
 
+def seeing():
+    """As `speculation`, with an encoder of six layers before each prefill, with the same attention and norms."""
+    host = Host()
+    for _ in range(4):
+        host.run(*("rms_norm_kernel", "nvjet_see", "flash_fwd_prefill_kernel", "nvjet_up") * 6)
+        host.run(*PREFILL * 6, "nvjet_head", "argmax_kernel")
+        for body in (LAYER * 4, LAYER * 6):
+            host.run("index_select_kernel")
+            host.graph(*body)
+            host.run("nvjet_head", "argmax_kernel")
+    return host.events
+
+
 def cut_decodes(first, last):
     """Graphs of six layers around a prefill without one; the capture has the last or first kernels of some replays."""
     host = Host()
@@ -188,6 +201,7 @@ def lake():
     return open_lake(
         [
             Capture("speculation", speculation()),
+            Capture("seeing", seeing()),
             Capture("begun", cut_decodes(27, 0)),
             Capture("ended", cut_decodes(0, 27)),
             Capture("both", cut_decodes(21, 27)),
@@ -279,6 +293,10 @@ def test_a_prefill_without_a_graph_is_of_the_model_whose_graphs_have_its_layers(
     assert counted(lake, "speculation") == [("graph 1", 4, 4, True, 5), ("graph 2", 6, 6, True, 6)]
     found = rows(lake, "SELECT kernel_count, count(*) FROM layers WHERE trace_id = $speculation GROUP BY ALL")
     assert found == [(6, 5 * 4 + 6 * 6)]
+
+
+def test_an_encoder_and_a_prefill_are_not_one_pass_of_the_model_that_decodes(lake):
+    assert counted(lake, "seeing") == [("graph 1", 4, 4, True, 4), ("graph 2", 6, 6, True, 4)]
 
 
 @pytest.mark.parametrize(("trace", "partial"), [("begun", [5]), ("ended", [5]), ("both", [4, 5])])

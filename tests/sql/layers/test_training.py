@@ -244,6 +244,22 @@ def test_layers_whose_activations_are_computed_again_run_backward_in_reverse(tmp
 
 
 @in_one_lake
+def test_layers_that_alone_are_computed_again_have_no_numbers_of_the_forward_pass(tmp_path):
+    # Of four layers the first two: the numbers of what runs backward would be those of other layers.
+    trace, now = Trace(), 0.0
+    backward = [*BACKWARD * 2, *(FORWARD + BACKWARD) * 2]
+    for _ in range(3):
+        for name in ["embedding_kernel", *FORWARD * 4, "cross_entropy_kernel", *backward, "adam_kernel"]:
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    lake = yield trace.write(tmp_path / "trace.json")
+    assert lake.rows("SELECT direction, layer_count, count(*) FROM passes GROUP BY ALL ORDER BY ALL") == [
+        (None, 2, 3), (None, 4, 3),
+    ]  # fmt: skip
+
+
+@in_one_lake
 def test_a_table_of_training_has_no_passes_but_names_the_step():
     lake = yield data_file("ascend/kernel_details_excerpt_pipeutilization.csv")
     assert lake.rows("SELECT 1 FROM passes") == []

@@ -72,6 +72,39 @@ def test_an_operator_as_long_as_its_caller_has_its_launches_in_any_order_of_the_
         assert found == [("aten::native_layer_norm",)]
 
 
+@pytest.mark.parametrize("written", ["runtime first", "driver first"])
+@pytest.mark.parametrize("until", [45, 51])
+@in_one_lake
+def test_of_a_runtime_call_and_the_driver_s_inside_it_the_outer_is_the_launch(tmp_path, written, until):
+    # Clocks that cut starts and durations to microseconds let the inner call end after the outer one.
+    inner = {**launch("cuLaunchKernelEx", 25, until, 1), "cat": "cuda_driver"}
+    calls = [launch("cudaLaunchKernelExC", 20, 50, 1), inner]
+    path = tmp_path / "nested.json"
+    events = [*(calls if written == "runtime first" else calls[::-1]), event("kernel", "k", 120, 130, correlation=1)]
+    path.write_text(json.dumps({"traceEvents": events}))
+    lake = yield path
+    assert lake.rows("SELECT launch_name, call_us, latency_us FROM launch_latency") == [
+        ("cudaLaunchKernelExC", 30, 100)
+    ]
+
+
+@pytest.mark.parametrize("tid", [1, 2])
+@in_one_lake
+def test_calls_of_one_id_that_do_not_lie_in_one_another_launch_nothing_that_is_known(tmp_path, tid):
+    # Recordings joined in one file, or ranks of which each was process 10 of its container.
+    path = tmp_path / "joined.json"
+    path.write_text(json.dumps({"traceEvents": [
+        launch("cudaLaunchKernel", 10, 15, 1), event("kernel", "k1", 30, 40, correlation=1),
+        launch("cudaLaunchKernel", 14 if tid == 2 else 16, 20, 1) | {"tid": tid},
+        event("kernel", "k2", 50, 60, correlation=1),
+        launch("cudaLaunchKernel", 60, 65, 2), event("kernel", "k3", 70, 80, correlation=2),
+    ]}))  # fmt: skip
+    lake = yield path
+    assert lake.rows("SELECT name, start_ns - launch_ns, launch_kernels FROM kernels ORDER BY 1") == [
+        ("k1", None, None), ("k2", None, None), ("k3", 10_000, 1),
+    ]  # fmt: skip
+
+
 def test_operators_around_no_launch_change_nothing_for_those_around_one(tmp_path):
     # Without ids that operators share with launches, the innermost around the launch counts: the inner one, though an
     # operator that takes no time begins with the launch, and others end before it or begin after it.

@@ -211,6 +211,21 @@ def test_the_host_s_time_says_little_of_what_it_launched(real_lake, name, host_u
 
 
 @in_one_lake
+def test_steps_without_numbers_of_several_processes_do_not_chain_into_one(tmp_path):
+    # Decodes of 90 us every 100 us, of the other process 20 us later.
+    events = [
+        {"ph": "X", "cat": "user_annotation", "name": "execute_context_0(0)_generation_8(8)", "pid": pid, "tid": 1,
+         "ts": 100 * step + late, "dur": 90, "args": {}}
+        for step in range(3) for pid, late in ((10, 0), (11, 20))
+    ]  # fmt: skip
+    events.append({"ph": "X", "cat": "kernel", "name": GEMM, "pid": 0, "tid": 7, "ts": 30, "dur": 10, "args": {}})
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    lake = yield path
+    assert lake.rows("SELECT host_us, count(*) FROM steps GROUP BY ALL") == [(90, 6)]
+
+
+@in_one_lake
 def test_by_the_host_s_time_steps_that_several_processes_mark_at_once_are_one(tmp_path):
     # Nothing shows which process launched the work of which device.
     marks = [

@@ -1,10 +1,10 @@
 -- One row per host call that launched something. A call seen twice (the driver's inside the
 -- runtime's) is one row, the outer. Ids are unique within a process. If calls that do not lie in
--- one another have the same id, as in files merged from several ranks or recordings, the launch is
--- ambiguous and linked to no operation.
+-- one another, give or take the microseconds of older clocks, have the same id, as in files merged
+-- from several ranks or recordings, the launch is ambiguous and linked to no operation.
 CREATE VIEW _launches AS
 SELECT
-    trace_id, correlation, scope, is_shared,
+    trace_id, correlation, scope, is_mixed OR call.end_ns + 2000 < end_ns AS is_shared,
     call.event_id AS launch_id, call.external_id, call.start_ns AS launch_ns,
     call.pid AS launch_pid, call.tid AS launch_tid
 FROM (
@@ -12,12 +12,12 @@ FROM (
         trace_id,
         correlation,
         _scope(pid) AS scope,
-        coalesce(min(pid) <> max(pid), FALSE) OR coalesce(min(tid) <> max(tid), FALSE)
-        OR max(start_ns) > min(end_ns) AS is_shared,
+        coalesce(min(pid) <> max(pid), FALSE) AS is_mixed,
+        max(end_ns) AS end_ns,
         arg_min(
             {
                 'event_id': event_id, 'external_id': external_id, 'start_ns': start_ns,
-                'pid': pid, 'tid': tid
+                'end_ns': end_ns, 'pid': pid, 'tid': tid
             },
             (start_ns, -end_ns, event_id)
         ) AS call
