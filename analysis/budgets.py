@@ -178,7 +178,7 @@ def _judged(store: Store, budget: Budget) -> duckdb.DuckDBPyRelation:
 def _with_verdicts(budget: Budget, query: str, columns: Sequence[str]) -> str:
     """Return the SQL that judges the rows of a query."""
     defaults = dict(_COLUMNS)
-    if any(name.startswith("comparison") for name in modules.names_in(query)):
+    if _compares(budget):
         defaults["noise"] = f"_budget_noise(CAST({'item' if 'item' in columns else _COLUMNS['item']} AS VARCHAR))"
     asked = ", ".join(f"{name if name in columns else other} AS {name}" for name, other in defaults.items())
     default = "NULL" if budget.threshold is None else repr(float(budget.threshold))

@@ -156,10 +156,10 @@ def speculation():
 
 
 def seeing():
-    """As `speculation`, with an encoder of six layers before each prefill, with the same attention and norms."""
+    """As `speculation`, with an encoder of six layers before each prefill, which has the same attention."""
     host = Host()
     for _ in range(4):
-        host.run(*("rms_norm_kernel", "nvjet_see", "flash_fwd_prefill_kernel", "nvjet_up") * 6)
+        host.run(*("layer_norm_kernel", "nvjet_see", "flash_fwd_prefill_kernel", "nvjet_up") * 6)
         host.run(*PREFILL * 6, "nvjet_head", "argmax_kernel")
         for body in (LAYER * 4, LAYER * 6):
             host.run("index_select_kernel")
