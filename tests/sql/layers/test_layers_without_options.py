@@ -16,7 +16,7 @@ import tracelake
 from tracelake.synthetic.gpu import gpu_trace
 
 from ...lakes import in_one_lake
-from ...support import DATA
+from ...support import DATA, data_file
 from ..captures import KINETO_FILES
 
 PASSES = {
@@ -379,7 +379,7 @@ KERNELS_OF_A_PASS = {"G1": 504, "G2": 540, "G3": 419, "G5": 756, "G6": 1008}
 @pytest.mark.parametrize(("case", "first", "last", "expected"), WINDOWS)
 @in_one_lake
 def test_a_capture_of_kernels_alone_may_begin_and_end_anywhere(tmp_path, case, first, last, expected):
-    with gzip.open(DATA / "kineto" / f"{KINETO_FILES[case]}.json.gz") as file:
+    with gzip.open(data_file(f"kineto/{KINETO_FILES[case]}.json.gz")) as file:
         events = json.load(file, parse_float=Decimal)["traceEvents"]
     kernels = sorted((event for event in events if event.get("cat") == "kernel"), key=lambda event: event["ts"])
     kernels = kernels[436:] if case == "G6" else kernels
