@@ -244,7 +244,7 @@ ASOF LEFT JOIN starts AS s
 CREATE VIEW _anchored_kernels AS
 WITH kept AS (
     SELECT
-        *, NOT is_open AS is_closed,
+        *, NOT is_open AND NOT is_unended AS is_closed,
         CASE WHEN cut_from_end THEN length - position + 1 ELSE position END AS kept,
         block = max(block) OVER (PARTITION BY trace_id, series, device) AS is_last
     FROM _block_kernels
@@ -287,6 +287,7 @@ measured AS (
             min(length) FILTER (is_closed) OVER half_of_pass,
             min(length) FILTER (is_closed) OVER of_half
         ) AS least_length,
+        max(length) FILTER (is_closed) OVER of_half AS most_length,
         coalesce(
             mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER kind_of_pass,
             mode(edge ORDER BY edge[1]) FILTER (is_closed) OVER of_kind,
@@ -322,7 +323,7 @@ usual AS (
             CASE d.direction WHEN 'backward' THEN num_layers - 1 - layer_id ELSE layer_id END
                 AS layer_id
         ),
-        d.usual_length, d.least_length, d.outermost, d.direction
+        d.usual_length, d.least_length, d.most_length, d.outermost, d.direction
     FROM kept
     JOIN directed AS d
         ON d.trace_id = kept.trace_id AND d.series = kept.series
@@ -349,6 +350,9 @@ judged AS (
         *, layer_id IS NOT NULL AND (
             NOT is_open OR kept <= coalesce(matched_length, usual_length, length)
         ) AND (
+            -- What is longer than any half is not one: the pass had fewer layers.
+            NOT is_unended OR coalesce(length <= most_length, FALSE)
+        ) AND (
             pass_source <> 'module calls'
             OR call_ns IS NOT DISTINCT FROM first(call_ns ORDER BY kept) OVER lane_block
         ) AS in_layer
@@ -364,7 +368,7 @@ SELECT
     CAST(NULL AS VARCHAR) AS part,
     CAST(NULL AS BIGINT) AS part_pass,
     in_layer AND pass_source <> 'module calls' AND (
-        is_begun
+        is_begun OR is_unended
         -- Products have other names at another batch size: without a match, a block that has the
         -- usual length, or that another pass follows, was not cut.
         OR (is_open AND coalesce(

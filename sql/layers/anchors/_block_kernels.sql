@@ -187,7 +187,8 @@ GROUP BY o.trace_id, o.series, o.device, anchor_index;
 
 -- One row per kernel of the anchors' stream, with the block it falls into. A block extends up to
 -- its anchor (role end) or begins with its first kernel (begin, inside). If the pattern misses the
--- first anchor of each pass, what precedes the second is a block too.
+-- first anchor of each pass, what precedes the second is a block too. If the last pass is not
+-- complete, what follows the last anchor is the half within which the capture ends.
 -- trace_id      VARCHAR  trace
 -- series        VARCHAR  the model, empty if the trace has only one
 -- device        INTEGER  device
@@ -216,6 +217,7 @@ GROUP BY o.trace_id, o.series, o.device, anchor_index;
 -- runs_backward  BOOLEAN  it is attention or a norm that runs backward
 -- is_open       BOOLEAN  no anchor closes the block off from its pass's surroundings
 -- is_begun      BOOLEAN  the capture begins within the block
+-- is_unended    BOOLEAN  the capture ends within the block: its anchor would follow
 CREATE VIEW _block_kernels AS
 WITH numbered AS (
     SELECT
@@ -238,7 +240,9 @@ placed AS (
     SELECT
         *,
         -- Kernels before the first anchor belong to its pass if that began before the capture.
-        block BETWEEN CASE WHEN missed > 0 THEN -1 ELSE 0 END AND anchor_count - 1 AS is_inside,
+        block BETWEEN CASE WHEN missed > 0 THEN -1 ELSE 0 END
+            AND anchor_count - CASE WHEN cut_from_end AND remainder > 0 THEN 0 ELSE 1 END
+            AS is_inside,
         (block + missed) // stride AS pass_id,
         block = min(block) OVER (PARTITION BY trace_id, series, device) AND missed > 0 AS is_begun,
         (block + missed) % stride - CASE WHEN cut_from_end THEN extra ELSE 0 END AS slot
@@ -261,6 +265,6 @@ SELECT
     CASE WHEN is_layer THEN half_labels[slot % blocks_per_layer + 1] END AS half,
     row_number() OVER (lane_block ORDER BY seq) AS position,
     count(*) OVER lane_block AS length, runs_backward, is_layer AND is_open AS is_open,
-    is_layer AND is_begun AS is_begun
+    is_layer AND is_begun AS is_begun, is_layer AND block = anchor_count AS is_unended
 FROM slotted
 WINDOW lane_block AS (PARTITION BY trace_id, series, device, block);

@@ -184,3 +184,18 @@ def test_a_capture_that_begins_inside_a_pass_numbers_the_passes_behind_it_alike(
     assert rows(own, "SELECT complete, layer_count FROM passes ORDER BY pass_id")[:2] == [(False, 3), (True, 6)]
     assert rows(own, whole) == rows(lake, whole)
     assert rows(own, "SELECT layer_id FROM layers WHERE pass_id = 0 ORDER BY start_ns") == [(3,), (4,), (5,)]
+
+
+def test_a_capture_that_ends_within_a_layer_keeps_that_layers_kernels(lake, cuts, tmp_path):
+    # The second pass shows the layers of the first. Before its first half ends, a pass may be the end of the one before.
+    folder, ids = cuts
+    placed = "SELECT start_ns, pass_id, layer_id, half FROM layer_kernels"
+    whole = rows(lake, placed)
+    halves = [[start for start, *at in whole if at == [pass_id, 0, "attn"]] for pass_id in range(5)]
+    with Lake(shutil.copytree(folder, tmp_path / "lake")) as made:
+        set_at_once(made, dict.fromkeys(ids.values(), SETTINGS | {"anchor": "mhc_post_tilelang"}))
+        for end, one in ids.items():
+            last = EVENTS[int(end)]["ts"] * 1000
+            if last > min(halves[1]) and not any(min(half) <= last < max(half) for half in halves):
+                expected = {row for row in whole if row[0] <= last}
+                assert set(rows(Own(made, {end: one}), placed)) == expected, end
