@@ -51,6 +51,7 @@ SELECT
     count(*) FILTER (
         t.is_anchor AND t.start_ns >= p.last_ns AND t.start_ns < p.break_ns
     ) AS break_anchors,
+    max(t.start_ns) FILTER (t.is_anchor AND t.start_ns < p.break_ns) AS break_anchor_ns,
     stddev_pop(t.distance_ns) FILTER (t.is_anchor)
         / nullif(avg(t.distance_ns) FILTER (t.is_anchor), 0) AS irregularity
 FROM turns AS t
@@ -117,6 +118,13 @@ counted AS (
             END AS num_layers
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
+        -- Another norm, which occurs once per pass, follows the last anchor before a break: it is
+        -- the first of its pass, not the last of the one before.
+        coalesce(
+            c.role = 'begin' AND a.break_anchor_ns < max(a.break_anchor_ns) FILTER (
+                c.role = 'begin' AND c.anchor_count <= len(r.breaks) + 1
+            ) OVER (PARTITION BY c.trace_id, c.series, c.device), FALSE
+        ) AS lacks_first,
         -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
         -- final norm; if they end one, the capture ends before the last.
         CASE c.role
@@ -166,21 +174,40 @@ sized AS (
 broken AS (
     SELECT
         *,
-        -- Breaks that do not agree with the number of layers are ignored.
-        coalesce(
-            len(breaks) > 0 AND breaks[1] <= pass_layers
-            AND len([n FOR n IN breaks IF (n - breaks[1]) % pass_layers <> 0]) = 0, FALSE
-        ) AS has_breaks
-    FROM sized
+        -- Anchors before the first attention of the first pass that begins in the capture.
+        CASE
+            WHEN NOT has_breaks THEN 0
+            WHEN breaks[1] < pass_layers THEN break_lead
+            -- The capture may begin after the last attention of a pass. Norms of queries and keys
+            -- all precede an attention, after a break as well.
+            WHEN
+                role = 'begin'
+                AND lead < break_anchors + CASE WHEN preference < 1000 THEN 1 ELSE 0 END
+                THEN lead
+            ELSE 0
+        END AS lead_anchors
+    FROM (
+        SELECT
+            *,
+            -- Breaks that do not agree with the number of layers are ignored.
+            coalesce(
+                len(breaks) > 0 AND breaks[1] <= pass_layers
+                AND len([n FOR n IN breaks IF (n - breaks[1]) % pass_layers <> 0]) = 0, FALSE
+            ) AS has_breaks
+        FROM sized
+    )
 ),
 splits AS (
     SELECT
         s.*, e.extra, b.blocks,
         CAST(b.blocks * s.pass_layers + e.extra AS BIGINT) AS pass_anchors,
         CASE
-            WHEN s.has_breaks AND s.breaks[1] < s.pass_layers THEN greatest(
-                s.break_lead
-                    - CASE s.role WHEN 'begin' THEN 1 WHEN 'end' THEN e.extra ELSE 0 END, 0
+            WHEN s.lead_anchors > 0 THEN greatest(
+                s.lead_anchors - CASE
+                    WHEN s.role = 'begin' AND NOT (s.lacks_first AND e.extra = 0) THEN 1
+                    WHEN s.role = 'end' THEN e.extra
+                    ELSE 0
+                END, 0
             )
             ELSE 0
         END AS first_anchors
@@ -251,7 +278,12 @@ SELECT
         ELSE ['block' || n FOR n IN range(blocks)]
     END AS half_labels,
     CASE WHEN is_known THEN pass_layers END AS num_layers, extra,
-    coalesce(role = 'begin' AND blocks = 2 AND lead = 0 AND first_anchors = 0, FALSE) AS is_late,
+    coalesce(
+        role = 'begin' AND blocks = 2 AND CASE
+            WHEN first_anchors = 0 THEN lead = 0
+            ELSE lacks_first AND extra = 0
+        END, FALSE
+    ) AS is_late,
     CASE WHEN is_known THEN pass_anchors END AS stride,
     CASE WHEN is_known THEN (pass_anchors - first_anchors % pass_anchors) % pass_anchors END
         AS missed,

@@ -1,0 +1,47 @@
+"""Captures of kernels alone that begin anywhere within a pass whose first norm is another kernel than the others."""
+
+import json
+
+import pytest
+
+from ...lakes import in_one_lake
+
+LAYERS = 5
+#: A layer without its norms, and the kernels after the layers: name and microseconds.
+ATTENTION = [("nvjet_tst_qkv", 20), ("void flash_fwd_splitkv_kernel<bf16>", 15), ("nvjet_tst_o", 10)]
+FEED_FORWARD = [("nvjet_tst_up", 30), ("void vllm::act_and_mul_kernel<bf16>", 3), ("nvjet_tst_down", 20)]
+HEAD = [("nvjet_tst_lm_head", 50), ("void at::native::reduce_kernel<512, 1, at::native::ArgMaxOps<float>>", 6)]
+NORM = ("void flashinfer::norm::FusedAddRMSNormKernel<8u>", 4)
+
+
+def one_pass(first_norm, last_norm):
+    """Return the kernels of a pass: name, microseconds, layer."""
+    placed = [("void at::native::indexSelectSmallIndex<c10::BFloat16>", 5, None)]
+    for layer in range(LAYERS):
+        norm = NORM if layer else (first_norm, 4)
+        placed += [(*kernel, layer) for kernel in [norm, *ATTENTION, NORM, *FEED_FORWARD]]
+    return [*placed, (last_norm, 4, None), *((*kernel, None) for kernel in HEAD)]
+
+
+@pytest.mark.parametrize("cut", range(1, 45, 4))
+@pytest.mark.parametrize(
+    ("first_norm", "last_norm"),
+    [
+        ("void tensorrt_llm::kernels::generalRmsNorm<bf16>", NORM[0]),
+        ("_layer_norm_fwd_1pass_kernel", NORM[0]),
+        (NORM[0], "void tensorrt_llm::kernels::generalRmsNorm<bf16>"),
+        (NORM[0], NORM[0]),
+    ],
+)
+@in_one_lake
+def test_each_kernel_is_of_its_layer_wherever_the_capture_begins(tmp_path, first_norm, last_norm, cut):
+    kernels = [kernel for _ in range(4) for kernel in one_pass(first_norm, last_norm)][cut:]
+    events, start = [], 1000
+    for name, dur, _ in kernels:
+        at = {"pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}
+        events.append({"ph": "X", "cat": "kernel", "name": name, "ts": start, "dur": dur, **at})
+        start += dur + 1
+    (tmp_path / "begun.json").write_text(json.dumps({"of": [first_norm, last_norm], "traceEvents": events}))
+    lake = yield tmp_path / "begun.json"
+    found = lake.rows("SELECT kernel_id, layer_id FROM kernels LEFT JOIN layer_kernels USING (trace_id, kernel_id)")
+    assert [layer for _, layer in sorted(found)] == [layer for _, _, layer in kernels]
