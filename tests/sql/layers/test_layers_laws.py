@@ -187,7 +187,7 @@ def test_a_capture_that_begins_inside_a_pass_numbers_the_passes_behind_it_alike(
 
 
 def test_a_capture_that_ends_within_a_layer_keeps_that_layers_kernels(lake, cuts, tmp_path):
-    # The second pass shows the layers of the first. Until its first half ends, a pass may be the end of the previous one.
+    # The second pass shows the layers of the first. Until its first half ends, a pass may be the end of the last one.
     folder, ids = cuts
     placed = "SELECT start_ns, pass_id, layer_id, half FROM layer_kernels"
     whole = rows(lake, placed)
