@@ -4,7 +4,9 @@
 -- For work that both sides do, a time is an amount of work times the time per unit of it: FLOP if
 -- all are known on both sides, else bytes, else calls. The difference of two such products is split
 -- without a remainder by the Shapley value: each factor's change at the mean of the other's two
--- values. Work that only one side does is more work, or less.
+-- values. Work that only one side does is more work, or less. More work costs at most the time
+-- after, less work saves at most the time before: beyond that, all of the one time goes and all of
+-- the other comes.
 --
 -- key: side, baseline, group_id
 --
@@ -29,10 +31,10 @@
 -- before_ns       BIGINT   time in a step of the baseline, ns
 -- after_ns        BIGINT   time in a step of the side, ns
 -- change_ns       BIGINT   after minus before, ns
--- more_work_ns    BIGINT   part due to the change of the amount of work, ns; NULL for idle and
---                          waiting time
--- slower_work_ns  BIGINT   part due to the change of the time per unit of work, ns; NULL in the
---                          same cases
+-- more_work_ns    BIGINT   part due to the change of the amount of work, from -before_ns to
+--                          after_ns, ns; NULL for idle and waiting time
+-- slower_work_ns  BIGINT   part due to the change of the time per unit of work, within the same
+--                          limits, ns; NULL in the same cases
 CREATE VIEW comparison_ops AS
 WITH paired AS (
     SELECT
@@ -79,9 +81,10 @@ split AS (
         before_ns, after_ns,
         CASE
             WHEN work_unit IS NULL THEN NULL
-            WHEN before_work > 0 AND after_work > 0 THEN CAST(round(
+            WHEN before_work > 0 AND after_work > 0 THEN CAST(round(greatest(-before_ns, least(
+                after_ns,
                 (after_work - before_work) * (before_ns / before_work + after_ns / after_work) / 2
-            ) AS BIGINT)
+            ))) AS BIGINT)
             ELSE after_ns - before_ns
         END AS more_work_ns
     FROM measured

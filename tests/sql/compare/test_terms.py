@@ -287,6 +287,31 @@ def test_elements_that_are_moved_are_the_work_of_what_computes_no_product(tmp_pa
     assert terms(lake, "few", "many", split, "level = 'category'")["compute/activation"] == (32_000, 32_000, 0)
 
 
+def activated(rows, dur):
+    """Return six steps with a gelu over rows of 1024 elements that takes `dur` µs."""
+    trace = Trace()
+    for nth in range(6):
+        at = 1000 * nth
+        op = trace.op("aten::gelu", at, 30, [[rows, 1024]], types=["c10::BFloat16"])
+        trace.kernel("vectorized_elementwise_kernel<4, Gelu>", at + 1, at + 300, dur, op)
+        trace.note(f"ProfilerStep#{nth}", at, 900)
+    return trace
+
+
+def test_less_work_saves_no_more_than_its_time_and_more_work_costs_no_more_than_it_takes(tmp_path):
+    lake = tracelake.open(tmp_path / "lake")
+    traces = {"large": activated(4096, 80), "half": activated(2048, 60), "tiny": activated(1, 5)}
+    lake.ingest(*(trace.write(tmp_path / f"{name}.json") for name, trace in traces.items()))
+
+    def parts(before, after):
+        return terms(lake, before, after, "more_work_ns, slower_work_ns", "level = 'category'")["compute/activation"]
+
+    # Half of the rows at the mean of 80/4096 and 60/2048 µs per row: (80 / 2 + 60) / 2 = 50 µs less.
+    assert (parts("large", "half"), parts("half", "large")) == ((-50_000, 30_000), (50_000, -30_000))
+    # At 5 µs per row, 4095 rows less would save 10 ms of the 80 µs: those go, and 5 come.
+    assert (parts("large", "tiny"), parts("tiny", "large")) == ((-80_000, 5_000), (80_000, -5_000))
+
+
 def test_work_is_aligned_by_operator_and_stands_where_the_baseline_has_it(lake):
     answer = compared(lake, "exact", "renamed")
     ops = (
