@@ -20,8 +20,8 @@ JOIN traces USING (trace_id);
 -- the number of running operations of each class: a field of 20 bits per class.
 --
 -- Operations of XLA nest on their line, and only the innermost counts: an inner one replaces the
--- one around it until it ends. In other traces, kernels on all streams count. An asynchronous
--- operation (role async) counts as communication or not at all.
+-- one around it until it ends. In other traces, kernels on all streams count. Asynchronous
+-- operations (role async) run beside each other: each that communicates counts until it ends.
 --
 -- Each device also has the bounds of its window here, which add 0.
 --
@@ -50,12 +50,12 @@ plain AS (
 ),
 nestable AS (
     SELECT
-        trace_id, device, pid, tid, kernel_id, parent_id, role, start_ns, end_ns, self_ns,
+        trace_id, device, pid, tid, kernel_id, parent_id, start_ns, end_ns, self_ns,
         is_overlapping, coalesce(weight, 0) AS weight
     FROM _device_ops
     LEFT JOIN weights USING (role, class)
     SEMI JOIN xla_traces USING (trace_id)
-    WHERE end_ns > start_ns
+    WHERE role = 'op' AND end_ns > start_ns
 ),
 crossings AS (
     -- The start of the first operation that starts within this one and ends after it: it takes over
@@ -71,9 +71,9 @@ crossings AS (
 ),
 laid AS (
     SELECT
-        o.trace_id, o.device, o.kernel_id, o.parent_id, o.role, o.start_ns, o.weight,
+        o.trace_id, o.device, o.kernel_id, o.parent_id, o.start_ns, o.weight,
         CASE
-            WHEN parents.kernel_id IS NULL AND o.role = 'op' THEN o.start_ns + o.self_ns
+            WHEN parents.kernel_id IS NULL THEN o.start_ns + o.self_ns
             ELSE coalesce(cut_ns, o.end_ns)
         END AS end_ns
     FROM nestable AS o
@@ -87,22 +87,21 @@ laid AS (
 nested AS (
     SELECT trace_id, device, start_ns, end_ns, weight
     FROM laid
-    WHERE role = 'op'
-    UNION ALL
-    -- Those in flight before the first operation or after the last are outside the window.
-    SELECT
-        laid.trace_id, laid.device, greatest(start_ns, window_start_ns),
-        least(end_ns, window_end_ns), weight
-    FROM laid
-    JOIN _device_windows AS w
-        ON w.trace_id = laid.trace_id AND w.device = laid.device
-    WHERE role = 'async' AND start_ns < window_end_ns AND end_ns > window_start_ns
     UNION ALL
     SELECT o.trace_id, o.device, o.start_ns, least(o.end_ns, around.end_ns), -around.weight
     FROM laid AS o
-    JOIN laid AS around
-        ON around.trace_id = o.trace_id AND around.kernel_id = o.parent_id AND around.role = 'op'
-    WHERE o.role = 'op'
+    JOIN laid AS around ON around.trace_id = o.trace_id AND around.kernel_id = o.parent_id
+    UNION ALL
+    -- Those in flight before the first operation or after the last are outside the window.
+    SELECT
+        o.trace_id, o.device, greatest(start_ns, window_start_ns), least(end_ns, window_end_ns),
+        weight
+    FROM _device_ops AS o
+    JOIN weights USING (role, class)
+    SEMI JOIN xla_traces ON xla_traces.trace_id = o.trace_id
+    JOIN _device_windows AS w ON w.trace_id = o.trace_id AND w.device = o.device
+    WHERE role = 'async' AND end_ns > start_ns AND start_ns < window_end_ns
+        AND end_ns > window_start_ns
 )
 SELECT trace_id, device, window_start_ns AS at_ns, CAST(0 AS HUGEINT) AS weight
 FROM _device_windows

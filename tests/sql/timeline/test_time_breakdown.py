@@ -279,6 +279,18 @@ def test_a_transfer_that_starts_before_the_first_operation_counts_from_there(tmp
     ]
 
 
+@in_one_lake
+def test_transfers_that_overlap_in_flight_each_count_until_they_end(tmp_path):
+    beside = "all-gather-start.1 10+60; copy-start.1 30+50; all-reduce-start.1 50+40; all-gather-start.2 55+5"
+    lake = yield write_case(
+        tmp_path / "t.json", [(1, "/device:TPU:0", {"XLA Ops": "fusion.1 0+100", "Async XLA Ops": beside})]
+    )
+    # The gather 10..70 and the reduction 50..90, whatever starts within the one and ends after it.
+    assert lake.rows("SELECT communication_us, hidden_communication_us, compute_us, idle_us FROM time_breakdown") == [
+        (80, 80, 100, 0)
+    ]
+
+
 def test_a_real_tpu_is_busy_to_four_parts_in_ten_thousand(xla):
     # Both devices, in the same order as BREAKDOWNS; here times are rounded, by a nanosecond for each of 3454 operations
     # at the most.
