@@ -13,8 +13,8 @@ WHERE class = 'communication';
 --
 -- PyTorch writes kind, sizes and group into the arguments of the kernel (named as in Kineto's
 -- output_json.cpp) or of the operator record_param_comms; older versions leave an annotation around
--- the launch, with kind and input. XLA has them in the instruction, NCCL in its own ranges, HCCL in
--- the arguments of its lines in the timeline.
+-- the launch, with kind and input, and the operator of c10d with its shapes. XLA has them in the
+-- instruction, NCCL in its own ranges, HCCL in the arguments of its lines in the timeline.
 --
 -- stored: per trace
 --
@@ -34,13 +34,13 @@ WHERE class = 'communication';
 -- process_group  VARCHAR    name of its group of ranks
 -- group_ranks    VARCHAR    the ranks of that group, as the trace lists them
 -- group_size     BIGINT     their number
--- group_size_source  VARCHAR  where it is from: arguments, NCCL or instruction
+-- group_size_source  VARCHAR  where it is from: arguments, NCCL, instruction or operator
 -- sequence       BIGINT     number of the call within the group, as counted by the framework
 -- input_bytes    DOUBLE     input of the rank, bytes
 -- output_bytes   DOUBLE     output of the rank, bytes
 -- dtype          VARCHAR    type of the elements
--- bytes_source   VARCHAR    where the bytes are from: arguments, annotation, NCCL or
---                                 instruction
+-- bytes_source   VARCHAR    where the bytes are from: arguments, operator (shapes of
+--                            that of c10d), annotation, NCCL or instruction
 CREATE VIEW _collective_parts AS
 WITH their_kernels AS (
     SELECT
@@ -191,25 +191,30 @@ SELECT
         nullif(regexp_extract(parts.name, '^hcom_[A-Za-z]+_?_(\d+)_\d+', 1), '')
     ) AS process_group,
     given.group_ranks,
-    coalesce(given.group_size, hccl.group_size, nccl.group_size, sized.group_size) AS group_size,
+    coalesce(
+        given.group_size, hccl.group_size, nccl.group_size, sized.group_size, c10d.group_size
+    ) AS group_size,
     CASE
         WHEN coalesce(given.group_size, hccl.group_size) IS NOT NULL THEN 'arguments'
         WHEN nccl.group_size IS NOT NULL THEN 'NCCL'
         WHEN sized.group_size IS NOT NULL THEN 'instruction'
+        WHEN c10d.group_size IS NOT NULL THEN 'operator'
     END AS group_size_source,
     given.sequence,
     coalesce(
-        given.elements_in * stated.bytes, hccl.input_bytes, launched.elements * noted.bytes,
-        nccl.input_bytes
+        given.elements_in * stated.bytes, hccl.input_bytes, c10d.input_bytes,
+        launched.elements * noted.bytes, nccl.input_bytes
     ) AS input_bytes,
     coalesce(
-        given.elements_out * stated.bytes, hccl.output_bytes, nccl.output_bytes, sized.output_bytes
+        given.elements_out * stated.bytes, hccl.output_bytes, c10d.output_bytes, nccl.output_bytes,
+        sized.output_bytes
     ) AS output_bytes,
-    coalesce(stated.dtype, hccl.dtype, noted.dtype, sized.element) AS dtype,
+    coalesce(stated.dtype, hccl.dtype, c10d.dtype, noted.dtype, sized.element) AS dtype,
     CASE
         WHEN given.elements_in IS NOT NULL OR given.elements_out IS NOT NULL
             OR hccl.input_bytes IS NOT NULL OR hccl.output_bytes IS NOT NULL
             THEN 'arguments'
+        WHEN coalesce(c10d.input_bytes, c10d.output_bytes) IS NOT NULL THEN 'operator'
         WHEN launched.elements IS NOT NULL THEN 'annotation'
         WHEN coalesce(nccl.input_bytes, nccl.output_bytes) IS NOT NULL THEN 'NCCL'
         WHEN sized.output_bytes IS NOT NULL THEN 'instruction'
@@ -219,6 +224,7 @@ JOIN given USING (trace_id, kernel_id)
 LEFT JOIN launched USING (trace_id, kernel_id)
 LEFT JOIN _hccl_payloads AS hccl USING (trace_id, kernel_id)
 LEFT JOIN _nccl_payloads AS nccl USING (trace_id, kernel_id)
+LEFT JOIN _c10d_payloads AS c10d USING (trace_id, kernel_id)
 LEFT JOIN sized USING (trace_id, kernel_id)
 LEFT JOIN dtypes AS stated ON stated.token = given.element
 LEFT JOIN dtypes AS noted ON noted.token = launched.element;

@@ -177,15 +177,16 @@ LEFT JOIN sums AS till
 -- dtype           VARCHAR  type of the elements
 -- moved_bytes     DOUBLE   what this rank moved over its links, bytes; from communication.json
 -- bytes           DOUBLE   size of the whole operation, bytes
--- bytes_source    VARCHAR  where it is from: arguments, annotation, NCCL (its own ranges),
---                          instruction, or transfers: moved_bytes by the factor of its kind and
---                          group
+-- bytes_source    VARCHAR  where it is from: arguments, operator (shapes of that of c10d),
+--                          annotation, NCCL (its own ranges), instruction, or transfers:
+--                          moved_bytes by the factor of its kind and group
 -- algorithm_gbps  DOUBLE   size over time, GB/s
 -- bus_gbps        DOUBLE   the same times the factor of its kind, GB/s; if the size is unknown,
 --                          moved_bytes over time, which already includes the factor
--- group_size_source  VARCHAR  where group_size is from: arguments, NCCL (its own ranges), ranks
---                             (those that the trace lists), instruction, cluster file, or world
---                             size: the whole job's, if nothing names a group
+-- group_size_source  VARCHAR  where group_size is from: arguments, NCCL (its own ranges),
+--                             instruction, operator (shapes of that of c10d), ranks (those that
+--                             the trace lists), cluster file, or world size: the whole job's, if
+--                             nothing names a group
 CREATE VIEW collectives AS
 WITH kinds AS (
     SELECT parts.trace_id, parts.device, parts.kernel_id, arg_min(words.kind, parts.place) AS kind

@@ -144,6 +144,46 @@ def test_an_older_trace_tells_kind_and_size_by_the_annotation_around_the_launch(
     ]
 
 
+@in_one_lake
+def test_an_older_trace_tells_the_group_by_the_shapes_of_the_operator_around_the_launch(tmp_path):
+    def call(at, name, dims, element, number):
+        return [
+            {"ph": "X", "cat": "cpu_op", "name": name, "pid": 9, "tid": 9, "ts": at, "dur": 10,
+             "args": {"Input Dims": [*dims, []], "Input type": [element, element, ""]}},
+            {"ph": "X", "cat": "user_annotation", "name": f"nccl:{name[6:-1]}", "pid": 9, "tid": 9, "ts": at + 1,
+             "dur": 8, "args": {"Input Dims": dims[1:], "Input type": [element]}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": at + 5, "dur": 1,
+             "args": {"correlation": number}},
+            kineto("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)", 100 * number, 50, correlation=number),
+        ]  # fmt: skip
+
+    events = [
+        *call(0, "c10d::_allgather_base_", [[8, 100], [2, 100]], "signed char", 1),
+        *call(20, "c10d::_reduce_scatter_base_", [[300], [1500]], "c10::BFloat16", 2),
+        *call(40, "c10d::alltoall_base_", [[700], [600]], "float", 3),
+        # No ratio of whole numbers, and no tensor that has elements: nothing shows the group.
+        *call(60, "c10d::_allgather_base_", [[7], [2]], "float", 4),
+        *call(80, "c10d::_allgather_base_", [[0], [0]], "float", 5),
+    ]
+    lake = yield written(tmp_path, "t", events, distributedInfo={"rank": 0, "world_size": 16})
+    columns = "kind, group_size, group_size_source, bytes, bytes_source, dtype, bus_gbps"
+    # Output before input. Of 4 ranks 800 bytes are gathered; of 5, 1500 values of 2 bytes scattered, in 50 µs.
+    assert lake.rows(f"SELECT {columns} FROM collectives ORDER BY start_ns") == [
+        ("all-gather", 4, "operator", 800, "operator", "int8", pytest.approx(3 / 4 * 800 / 50e3)),
+        ("reduce-scatter", 5, "operator", 3000, "operator", "bf16", pytest.approx(4 / 5 * 3000 / 50e3)),
+        ("all-to-all", 16, "world size", 2800, "operator", "fp32", pytest.approx(15 / 16 * 2800 / 50e3)),
+        ("all-gather", 16, "world size", 16 * 8, "operator", "fp32", pytest.approx(15 / 16 * 128 / 50e3)),
+        ("all-gather", 16, "world size", 0, "operator", "fp32", 0),
+    ]
+
+
+def test_a_real_all_gather_has_the_ranks_that_its_operator_shows_and_not_those_of_the_job(real_lake):
+    lake = real_lake("kineto/hta_trace_filter_sampled_rank-0.json.gz")
+    found = lake.rows("SELECT DISTINCT group_size, group_size_source, bytes FROM collectives WHERE kind = 'all-gather'")
+    # c10d::_allgather_base_ of 16777216 bytes to 1073741824, 64 times as many, in a job of 128 ranks.
+    assert found == [(64, "operator", 1073741824)]
+
+
 #: What the clock of each rank shows at the moment 0, µs.
 CLOCKS = (0, 5000, -3000, 7)
 #: When each rank comes to call n, after 1000 n; the others are there at 0, 2, 4 and 1 µs.
