@@ -3,7 +3,8 @@
 -- rule names; one whose shapes give no work gives way to any around or inside it.
 --
 -- Operators of a thread nest or are disjoint, so in order of their starts the next one of a family
--- is inside exactly when it starts before this one's end.
+-- is inside exactly when it starts before this one's end. Of equal times the caller has the lower
+-- id: ids are assigned as operators start.
 --
 -- stored: per trace
 --
@@ -29,8 +30,8 @@ WITH names AS (
 ),
 ruled AS (
     SELECT
-        e.trace_id, e.event_id AS op_id, n.op, e.pid, e.tid, e.start_ns, e.end_ns, n.family,
-        n.gives_way, hash(e.trace_id, e.pid, e.tid) AS thread_id,
+        e.trace_id, e.event_id AS op_id, n.op, e.pid, e.tid, e.start_ns, e.end_ns,
+        e.external_id, n.family, n.gives_way, hash(e.trace_id, e.pid, e.tid) AS thread_id,
         work_id(
             n.op, e.input_dims, e.input_types,
             CASE WHEN n.needs_arguments THEN e.args ->> '$."Concrete Inputs"' END
@@ -49,7 +50,7 @@ placed AS (
         w.work_id, coalesce(w.has_work, FALSE) AS has_work, r.said,
         -- Numbers are faster to sort than names.
         row_number() OVER (
-            PARTITION BY r.thread_id ORDER BY r.start_ns, r.end_ns DESC, r.op_id
+            PARTITION BY r.thread_id ORDER BY r.start_ns, r.end_ns DESC, r.external_id, r.op_id
         ) AS place,
         r.thread_id
     FROM ruled AS r

@@ -11,7 +11,7 @@ import pytest
 
 import tracelake
 
-from ...kernel_traces import Trace
+from ...kernel_traces import GEMM, Trace
 from ...lakes import in_one_lake
 
 FP8 = "c10::Float8_e4m3fn"
@@ -232,6 +232,21 @@ def test_of_one_call_the_innermost_operator_counts(tmp_path):
     assert lake.rows("SELECT op, start_ns // 1000, flop FROM trace_ops ORDER BY start_ns, flop") == [
         ("aten::mm", 14, 2048), ("aten::mm", 14, 4096), ("aten::mm", 50, 2048), ("aten::linear", 70, 2048)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@in_one_lake
+def test_of_two_operators_of_equal_times_the_one_with_the_higher_id_counts_in_any_order(tmp_path, order):
+    # In whole microseconds, the caller and its product begin and end together. 2 x 6 x 8 x 16 FLOP.
+    trace = Trace()
+    trace.op("aten::matmul", 10, 20, [[2, 3, 8], [8, 16]])
+    trace.kernel(GEMM, 15, 100, 30, trace.op("aten::mm", 10, 20, [[6, 8], [8, 16]]))
+    trace.events = trace.events[::order]
+    lake = yield trace.write(tmp_path / "t.json")
+    assert lake.rows("SELECT op FROM counted_operators") == [("aten::mm",)]
+    assert lake.rows("SELECT op_name, flop FROM kernels JOIN _device_ops USING (trace_id, kernel_id)") == [
+        ("aten::mm", 1536)
+    ]
 
 
 @in_one_lake
