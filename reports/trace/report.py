@@ -178,7 +178,7 @@ def _pairs_table(pairs: list[tuple[str, str]], unit: str) -> Table:
 def _passes_part(store: Store, trace_id: str, pass_id: int) -> Part:
     found = store.rows(
         """
-        SELECT device, pass_id, series, stage, start_s, end_s, span_us / 1e3, avg_layer_us / 1e3,
+        SELECT device, pass_id, series, direction, stage, start_s, end_s, span_us / 1e3, avg_layer_us / 1e3,
             first_layer_us / 1e3, layer_count, complete, note, chosen, coverage_pct
         FROM _pass_pages
         WHERE trace_id = $1
@@ -189,27 +189,31 @@ def _passes_part(store: Store, trace_id: str, pass_id: int) -> Part:
     covered = coverage(store, trace_id)
     lines = [] if covered is None else [str(covered)]
     for note, words in (("cold", "Cold"), ("growing", "Still growing"), ("steady", "Steady")):
-        if numbers := sorted({row[1] for row in found if row[11] == note}):
+        if numbers := sorted({row[1] for row in found if row[12] == note}):
             lines.append(f"{words}: {which(numbers)}.")
     shown = found[:MOST_PASSES] + [row for row in found[MOST_PASSES:] if row[1] == pass_id]
     if len(shown) < len(found):
         lines.append(f"{len(shown)} of {len(found)} passes; `tracelake passes TRACE` lists all.")
-    columns = (
-        Column("device"), Column("pass"), text("series"), text("stage"), Column("start_s", 6), Column("end_s", 6),
-        Column("span_ms", 3), Column("avg_layer_ms", 3), Column("first_layer_ms", 3), Column("layers"),
-        text("complete"), text("note"), text("chosen"), Column("coverage_pct", 1),
+    columns: tuple[Column, ...] = (
+        Column("device"), Column("pass"), text("series"), text("direction"), text("stage"), Column("start_s", 6),
+        Column("end_s", 6), Column("span_ms", 3), Column("avg_layer_ms", 3), Column("first_layer_ms", 3),
+        Column("layers"), text("complete"), text("note"), text("chosen"), Column("coverage_pct", 1),
     )  # fmt: skip
+    if len({row[3] for row in found}) < 2:
+        columns, shown = columns[:3] + columns[4:], [row[:3] + row[4:] for row in shown]
     unit = "start and end in s from the trace's first event, the rest in ms; avg_layer_ms: span / layers."
     return Part(TITLES[2], tuple(lines), (Table(columns, tuple(shown), unit=unit),))
 
 
 def _chosen_part(store: Store, trace_id: str, pass_id: int) -> Part:
-    [(chosen, note, source)] = store.rows(
-        "SELECT bool_or(chosen), arg_min(note, device), arg_min(pass_source, device) FROM passes "
-        "WHERE trace_id = $1 AND pass_id = $2",
+    [(chosen, note, source, among)] = store.rows(
+        "SELECT bool_or(chosen), arg_min(note, device), arg_min(pass_source, device), arg_min(among, device) "
+        "FROM _pass_pages WHERE trace_id = $1 AND pass_id = $2",
         [trace_id, pass_id],
     )
     reason = _REASONS.get(note, "no pass is steady; this one is nearest to the median") if chosen else "given"
+    if chosen and among:
+        reason = f"of {among}, {reason}"
     of = coverage(store, trace_id, pass_id)
     lines = (f"Pass {pass_id}: {reason}. Passes were found by: {source}.", *(() if of is None else (str(of),)))
     return Part(TITLES[3], tuple(reversed(lines)) if of is not None and of.is_low else lines)

@@ -77,6 +77,16 @@ def test_without_passes_it_says_what_is_unknown_and_which_kernels_might_mark_lay
     assert all(section(text, number)[0].startswith("Unknown: ") for number in range(3, 10))
 
 
+def test_passes_of_several_directions_have_them_and_the_chosen_one_is_compared_with_its_own(real_lake):
+    # One pass each of forward, backward and weight gradient: all are whole.
+    text = real_lake("kineto/deepseek-v3_train_h800.json.gz").report("deepseek-v3_train_h800")
+    rows = [line.split(" | ") for line in section(text, 3) if line.startswith("| 0 |")]
+    assert [(row[1], row[3], row[11]) for row in rows] == [
+        ("0", "backward", "yes"), ("1", "forward", "yes"), ("2", "weight gradient", "yes")
+    ]  # fmt: skip
+    assert section(text, 4)[0].startswith("Pass 1: of forward, the only complete one.")
+
+
 def test_every_table_of_figures_says_its_unit(lake, tmp_path):
     lake.report("s1", tmp_path / "s1.json")
     for part in json.loads((tmp_path / "s1.json").read_text())["parts"][2:]:
