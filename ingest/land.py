@@ -18,7 +18,7 @@ from ..engine.compact import MOST_FILES, compact
 from ..engine.computing.publish import Batch, compute, entries_of, publish
 from ..engine.errors import InputError
 from ..engine.event_files import is_whole
-from ..engine.settings import changes_answers
+from ..engine.settings import INTEGER_SETTINGS, TEXT_SETTINGS, changes_answers
 from ..engine.storage.files import (
     Staging,
     exclusive,
@@ -91,6 +91,7 @@ def land(
                 # Another process may have been faster: its trace stays, and gets the answers that were computed here.
                 known = {key for key, one in new.items() if _is_known(layout, catalog, connection, one)}
                 _put_in_place(layout, [new[key] for key in new.keys() - known])
+                changed = {one.trace_id: _changed(catalog, connection, one.trace_id, given) for one in staged}
                 catalog.append_settings({one.trace_id: given for one in staged})
                 since = {one.trace_id: _said_since(catalog, connection, one) for one in staged}
                 entries = [one.entry for key, one in new.items() if key not in known]
@@ -110,7 +111,9 @@ def land(
         return [
             replace(one.ingested, places=shown(one.entry, given))
             if one is new.get(one.trace_id) and one.trace_id in fresh
-            else replace(one.ingested, new=False, places=since[one.trace_id])
+            else replace(
+                one.ingested, new=False, places="; ".join(filter(None, (changed[one.trace_id], since[one.trace_id])))
+            )
             for one in staged
         ]
     except OSError as error:
@@ -125,6 +128,24 @@ def _is_known(layout: Layout, catalog: Catalog, connection: duckdb.DuckDBPyConne
         return False
     [entry] = catalog.entries(connection, [staged.trace_id])
     return is_whole(layout, staged.trace_id, entry["event_count"], entry["event_files"])
+
+
+def _changed(catalog: Catalog, connection: duckdb.DuckDBPyConnection, trace_id: str, given: Settings) -> str:
+    """Return as text the settings of a known trace that the given ones replace, and facts of its file or name."""
+    if not given or trace_id not in catalog.states:
+        return ""
+    [entry] = catalog.entries(connection, [trace_id])
+    held = catalog.settings.get(trace_id, {})
+    known = (
+        {key: entry.get(key) for key in (*INTEGER_SETTINGS, *TEXT_SETTINGS)} | {"run": _run_of(entry) or None} | held
+    )
+    words = []
+    for key, value in given.items():
+        was = held.get(key) if value is None else known.get(key)
+        # The text of a config belongs to its model.
+        if was is not None and str(was) != value and key != "config":
+            words.append(f"{key.replace('_', ' ')} {'removed' if value is None else value}, was {was}")
+    return ", ".join(words)
 
 
 def _said_since(catalog: Catalog, connection: duckdb.DuckDBPyConnection, staged: Staged) -> str:

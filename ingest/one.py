@@ -61,7 +61,7 @@ class Ingested:
         truncated: the file ends too early.
         reason: what was wrong, if anything.
         places: what was taken from the names of the file and its folders, as text; for a trace already in the lake,
-            what they imply by now.
+            the settings that changed, and what the names imply by now.
     """
 
     source: str

@@ -344,6 +344,22 @@ def test_a_setting_is_said_in_place_of_what_a_name_says(tmp_path, run_cli):
     assert run_cli("sql", "SELECT DISTINCT run FROM traces", "--format", "csv", lake=lake).stdout == "run\neven\n"
 
 
+def test_a_known_file_that_is_given_another_run_is_said_to_leave_the_first(tmp_path, run_cli):
+    first, second = tmp_path / "slow" / "rank0.json", tmp_path / "skew" / "rank0.json"
+    first.parent.mkdir()
+    [written] = write_ranks(first.parent, [Rank()], steps=2)
+    written.rename(first)
+    second.parent.mkdir()
+    second.write_bytes(first.read_bytes())
+    lake = tmp_path / "lake"
+    run_cli("ingest", first, "--run", "slow", "--tp", "2", lake=lake)
+    for said in ("; run skew, was slow", ""):
+        [line] = run_cli("ingest", second, "--set", "run=skew", "--tp", "2", lake=lake).stderr.splitlines()
+        assert line.endswith(f"): in the lake already{said}")
+    [line] = run_cli("ingest", first, "--set", "run=", lake=lake).stderr.splitlines()
+    assert line.endswith("): in the lake already; run removed, was skew")
+
+
 def test_a_trace_that_came_before_the_others_of_its_run_is_said_to_be_of_it_and_can_be_set(tmp_path, run_cli):
     first, second = touch_jobs(tmp_path, {"m/rank0.json": (0, 2), "b/rank1.json": (1, 2)})
     lake = tmp_path / "lake"
