@@ -63,8 +63,9 @@ def perfetto(
     device has tracks for passes with their layers and halves, steps, idle time by cause, achieved TFLOP/s and GB/s,
     queue depths and streams; arrows lead from launches to operations. Times are those of the original. With --open
     Perfetto's page fetches it from 127.0.0.1:9001: nothing is uploaded. --at and --kernel say where the page opens; a
-    layer or its kernel comes with its pass. --format chrome is a small trace of one pass that tracelake reads again.
-    Without --open and -o, lists where passes and layers are.
+    layer or its kernel comes with its pass. --format chrome is a small trace of one pass with its device operations
+    only, without the host's calls, and so without shapes, FLOP and modules if tracelake reads it. Without --open and
+    -o, lists where passes and layers are.
 
     \b
     Examples:

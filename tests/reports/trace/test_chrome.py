@@ -156,6 +156,25 @@ def test_read_again_it_gives_the_same_pass(s1, tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["kineto/deepseek-v3_train_h800.json.gz", "jax/tpu_inference_k1.trace.json.gz"])
+def test_read_again_it_has_the_device_operations_and_nothing_of_the_host(tmp_path, name):
+    lake = tracelake.open(tmp_path / "lake")
+    lake.ingest(data_file(name), trace="first")
+    lake.write_perfetto("first", tmp_path / "small.json")
+    lake.ingest(tmp_path / "small.json", trace="again")
+    columns = "k.device, coalesce(k.stream, 0), k.start_ns, k.dur_ns, k.name"
+    kernels = f"SELECT {columns} FROM kernels AS k JOIN traces USING (trace_id) WHERE trace = $1 ORDER BY ALL"
+    first, again = (lake.rows(kernels, [trace]) for trace in ("first", "again"))
+    assert again
+    assert set(again) <= set(first)
+    [(launches, passes)] = lake.rows(
+        "SELECT count(launch_id) + count(op_id), (SELECT count(*) FROM passes JOIN traces USING (trace_id) "
+        "WHERE trace = 'again') FROM kernels JOIN traces USING (trace_id) WHERE trace = 'again'"
+    )
+    # Neither has kernels that mark its layers.
+    assert (launches, passes) == (0, 0)
+
+
 @pytest.mark.parametrize("name", ["vllm_gpt-oss_decode_mi300x", "vllm_gpt-oss_prefill_tp_b200"])
 def test_times_of_a_real_trace_survive_to_the_nanosecond(tmp_path, name):
     lake = tracelake.open(tmp_path / "lake")
