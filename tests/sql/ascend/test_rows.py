@@ -255,6 +255,11 @@ CORES = [
     ("N/A", "unknown"), ("", "unknown"), ("Other", "unknown"), ("MEMCPY_ASYNC", "memory"), ("SDMA_SQE", "memory"),
     ("EVENT_WAIT", "control"), ("NOTIFY_WAIT_SQE", "control"), ("PLACE_HOLDER_SQE", "control"),
     ("PROFILING_ENABLE", "control"), ("SOMETHING_NEW", "other"),
+    # Parts of tasks of graphs (FFTS+), as in msprof's deviceTaskFftsPlusTypeMap.
+    ("AIC", "cube"), ("AIV", "vector"), ("Notify Wait", "control"), ("Notify Record", "control"),
+    ("Write Value", "control"), ("SDMA", "memory"), ("Data Context", "control"),
+    ("Invalidate Data Context", "control"), ("Writeback Data Context", "control"), ("Load Context", "control"),
+    ("DSA", "dsa"),
 ]  # fmt: skip
 
 

@@ -147,6 +147,26 @@ def test_control_tasks_are_rows_and_no_kernels(tmp_path):
 
 
 @in_one_lake
+def test_a_collective_s_waits_and_copies_are_no_compute_where_a_timeline_has_no_planes(tmp_path):
+    # At Level0 only the stream shows what a collective consists of. Compute: 2 + 3 µs; exposed: 100 - 3 µs.
+    lake = yield write_timeline(
+        tmp_path / "trace_view.json",
+        timeline(
+            collective("hcom_allReduce__868_0_1", "100.000", 100.0),
+            task("Notify Wait", "100.000", 80.0, stream=47, number=1, kind="Notify Wait"),
+            task("SDMA", "180.000", 15.0, stream=47, number=2, kind="SDMA"),
+            task("Write Value", "195.000", 5.0, stream=47, number=3, kind="Write Value"),
+            task("Add", "50.000", 2.0, number=4), task("Mul", "150.000", 3.0, number=5),
+        ),
+    )  # fmt: skip
+    found = ask(lake, "SELECT compute_us, communication_us, exposed_communication_us, memory_us FROM time_breakdown")
+    assert found == [(5.0, 100.0, 97.0, 0.0)]
+    assert ask(lake, "SELECT name, dup_reason FROM ascend_kernels WHERE NOT counted ORDER BY ALL") == [
+        ("Notify Wait", None), ("SDMA", "small_task"), ("Write Value", None),
+    ]  # fmt: skip
+
+
+@in_one_lake
 def test_groups_are_collectives_and_planes_are_their_parts(tmp_path):
     events = [
         collective("hcom_allReduce__428_0_1", "100.000", 50.0),
