@@ -292,6 +292,27 @@ def test_twins_are_rows_of_one_device_stream_task_and_start(tmp_path):
     assert left == [(200000, 2), (400000, 47), (401001, 2)]
 
 
+@pytest.mark.parametrize("drop", [("Stream ID", "Task ID"), ("Stream ID",), ("Task ID",)])
+@in_one_lake
+def test_twins_have_one_name_and_start_where_the_table_has_no_streams_or_no_tasks(tmp_path, drop):
+    rows = [
+        {"Name": name, "Type": "N/A", "Accelerator Core": "N/A", "Start Time(us)": start, "Duration(us)": "5.000"}
+        for name, start in (("Add1", "100.000"), ("Add1", "200.000"), ("Mul2", "200.000"), ("Add1", "300.000"))
+    ]
+    events = [
+        task("Add1", "100.000", 5.0, number=7), task("Add1", "200.000", 5.0, number=8),
+        task("Mul2", "200.000", 5.0, number=9, stream=47),
+        task("Mul2", "300.000", 5.0, number=10),  # another name: a row of its own
+    ]  # fmt: skip
+    lake = yield write_folder(tmp_path, rows, events, drop=drop)
+    found = ask(lake, "SELECT source, dup_of, count(*) FROM ascend_kernels GROUP BY ALL ORDER BY ALL")
+    left = [("timeline", 0, 1), ("timeline", 1, 1), ("timeline", 2, 1), ("timeline", None, 1)]
+    assert found == [("csv", None, 4), *left]
+    # Five kernels of 5 µs, of which two run beside another one.
+    assert ask(lake, "SELECT sum(dur_us) FROM kernels") == [(25.0,)]
+    assert ask(lake, "SELECT compute_us FROM time_breakdown") == [(15.0,)]
+
+
 @in_one_lake
 def test_a_collective_of_folder_counts_once_however_often_it_is_shown(tmp_path):
     rows = [

@@ -2,20 +2,24 @@
 -- or the collective that it is a part of.
 --
 -- A task is the table's row of the same device, stream, task and start; a collective the one of the
--- same device, name and start; several of one key pair in file order. Tables of old exporters round
--- starts, so the remaining ones pair within a microsecond: a task's number is not reused so soon. A
+-- same device, name and start, and so is a task where the table has no streams or no tasks, as at
+-- Level0; several of one key pair in file order. Tables of old exporters round starts, so the
+-- remaining ones pair within a microsecond: a task's number is not reused so soon. A
 -- task of collectives is a part of one where the timeline draws it among its parts, or where it
 -- runs while one does.
 CREATE VIEW _ascend_twins AS
 WITH keyed AS (
     SELECT
-        trace_id, kernel_id, source, device, start_ns, comm_role,
-        if(stream IS NULL, name, stream || '/' || task_id) AS place
+        trace_id, kernel_id, source, device, start_ns, comm_role, name,
+        stream || '/' || task_id AS task
     FROM _ascend_rows
     WHERE start_ns IS NOT NULL AND dur_ns IS NOT NULL
 ),
 two_sources AS (
-    SELECT trace_id FROM keyed GROUP BY trace_id HAVING count(DISTINCT source) = 2
+    SELECT trace_id, count(task) FILTER (source = 'csv') > 0 AS by_task
+    FROM keyed
+    GROUP BY trace_id
+    HAVING count(DISTINCT source) = 2
 ),
 placed AS (
     SELECT
@@ -23,8 +27,13 @@ placed AS (
         row_number() OVER (
             PARTITION BY trace_id, device, source, place, start_ns ORDER BY kernel_id
         ) AS nth
-    FROM keyed
-    SEMI JOIN two_sources USING (trace_id)
+    FROM (
+        SELECT
+            trace_id, kernel_id, source, device, start_ns,
+            if(by_task AND task IS NOT NULL, task, name) AS place
+        FROM keyed
+        JOIN two_sources USING (trace_id)
+    )
     WHERE place IS NOT NULL
 ),
 exact AS (
@@ -77,14 +86,14 @@ twins AS (
 ),
 parts AS (
     SELECT DISTINCT
-        trace_id, device, stream || '/' || coalesce(cells[3], '') AS place, start_ns
+        trace_id, device, stream || '/' || coalesce(cells[3], '') AS task, start_ns
     FROM _ascend_events
     WHERE line_role = 'detail'
 ),
 drawn AS (
     SELECT keyed.trace_id, keyed.kernel_id
     FROM keyed
-    SEMI JOIN parts USING (trace_id, device, place, start_ns)
+    SEMI JOIN parts USING (trace_id, device, task, start_ns)
     WHERE keyed.comm_role IN ('task', 'compute') AND keyed.source = 'timeline'
 ),
 logical AS (
