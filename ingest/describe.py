@@ -13,7 +13,8 @@ from .reader import Reading
 #: The only keys around the events that are stored. Others may hold the environment of the profiled
 #: process, its arguments, tokens and paths, and do not enter the lake.
 KEPT_KEYS = frozenset({
-    "schemaVersion", "deviceProperties", "distributedInfo", "displayTimeUnit", "baseTimeNanoseconds", "traceName",
+    "schemaVersion", "deviceProperties", "computeProperties", "distributedInfo", "displayTimeUnit",
+    "baseTimeNanoseconds", "traceName",
     "trace_id", "record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules",
     "cuda_runtime_version", "cuda_driver_version", "cupti_version", "roctracer_version", "rocprofiler_version",
     "hip_runtime_version", "hip_driver_version", "nccl_version", "pytorch_version", "torch_version",
@@ -23,6 +24,11 @@ _KEPT_DEVICE_KEYS = frozenset({
     "maxThreadsPerMultiprocessor", "regsPerBlock", "regsPerMultiprocessor", "sharedMemPerBlock",
     "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor", "maxSharedMemoryPerMultiProcessor",
 })  # fmt: skip
+#: Kineto's first traces have `computeProperties`, with other names of these.
+_FORMER_DEVICE_KEYS = {
+    "major": "computeMajor", "minor": "computeMinor", "multiProcessorCount": "numSms",
+    "maxThreadsPerMultiProcessor": "maxThreadsPerMultiprocessor",
+}  # fmt: skip
 _KEPT_DISTRIBUTED_KEYS = frozenset({"backend", "rank", "world_size", "pg_count", "nccl_version"})
 _KEPT_GROUP_KEYS = frozenset({"pg_name", "pg_desc", "backend_config", "pg_size", "ranks"})
 _SCALARS = (str, int, float, bool)
@@ -43,7 +49,7 @@ def trace_name(file_name: str) -> str:
 
 def describe(reading: Reading, file_name: str, devices: list[str]) -> dict[str, Any]:
     """Return the catalog columns that follow from a reading, a file's name, and its device processes' names."""
-    keys = reading.keys
+    keys = _renamed(reading.keys)
     kept = {key: _filtered(key, value) for key, value in keys.items() if key in KEPT_KEYS} | reading.metadata
     entry: dict[str, Any] = {
         "format": _format(keys, bare=reading.bare, devices=devices),
@@ -55,8 +61,21 @@ def describe(reading: Reading, file_name: str, devices: list[str]) -> dict[str, 
     return entry | reading.facts
 
 
+def _renamed(keys: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys around the events, with the properties of devices under the names that Kineto now gives them."""
+    former = keys.get("computeProperties")
+    if "deviceProperties" in keys or not isinstance(former, list):
+        return keys
+    devices = [
+        {_FORMER_DEVICE_KEYS.get(key, key): value for key, value in device.items()}
+        for device in former
+        if isinstance(device, dict)
+    ]
+    return {key: value for key, value in keys.items() if key != "computeProperties"} | {"deviceProperties": devices}
+
+
 def _filtered(key: str, value: Any) -> Any:
-    if key == "deviceProperties" and isinstance(value, list):
+    if key in ("deviceProperties", "computeProperties") and isinstance(value, list):
         return [_only(device, _KEPT_DEVICE_KEYS) for device in value]
     if key == "distributedInfo" and isinstance(value, dict):
         groups = value.get("pg_config")

@@ -228,8 +228,9 @@ SELECT
 FROM (
     SELECT
         row_number() OVER () - {HEAD_ROWS + 1} AS nth,
-        ph, lower(cat) AS category, name, pid, tid, ts, dur, {start} AS start_ns, {end} AS end_ns, {beyond} AS beyond,
-        id,
+        -- PyTorch 1.8 wrote operators otherwise.
+        ph, CASE cat WHEN 'Operator' THEN 'cpu_op' ELSE lower(cat) END AS category, name, pid, tid, ts, dur,
+        {start} AS start_ns, {end} AS end_ns, {beyond} AS beyond, id,
         CASE WHEN args IS NOT NULL AND ph IN ('X', 'B', 'i', 'I') AND cat IS DISTINCT FROM 'python_function' THEN
             json_extract_string(args, [
                 '$.correlation', '$."External id"', '$.device', '$."Device Id"', '$.stream', '$."Stream Id"',

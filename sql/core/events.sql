@@ -10,7 +10,7 @@
 -- event_id      BIGINT   place of the event in the file's array, from 0
 -- ph            VARCHAR  phase, the type of event in the Chrome trace format: X, B, E, i, C, M, s,
 --                        t, f, b, n, e
--- category      VARCHAR  category ("cat") in lower case
+-- category      VARCHAR  category ("cat") in lower case; PyTorch 1.8's Operator is cpu_op
 -- name          VARCHAR  name
 -- pid           VARCHAR  process; for device events often the device
 -- tid           VARCHAR  thread; for device events often the stream

@@ -60,3 +60,28 @@ def test_a_launch_is_a_call_and_nothing_else_of_the_host_that_shares_its_id(tmp_
 def test_copies_of_every_accelerator_are_device_operations(tmp_path, copy):
     lake = yield written(tmp_path, event(copy, "Memcpy HtoD", 30, 20, pid=0, tid=7))
     assert lake.sql("SELECT kind, category FROM kernels").fetchall() == [("memory", "memcpy")]
+
+
+@in_one_lake
+def test_traces_of_pytorch_1_8_have_their_operators_shapes_and_device(tmp_path):
+    # As in the examples of Kineto's viewer from 2021: categories in capitals, computeProperties.
+    v100 = {"id": 0, "name": "Tesla V100-DGXS-32GB", "totalGlobalMem": 34084028416, "major": 7, "minor": 0,
+            "multiProcessorCount": 80}  # fmt: skip
+    events = [
+        event("Operator", "aten::mm", 0, 50, **{"External id": 5, "Input Dims": [[8, 4], [4, 2]]}),
+        event("Runtime", "cudaLaunchKernel", 10, 5, **{"external id": 5, "correlation": 9}),
+        event("Kernel", "volta_sgemm_128x32_nt", 30, 20, pid=0, tid=7, device=0, stream=7, correlation=9),
+        event("Memcpy", "Memcpy HtoD (Pageable -> Device)", 60, 5, pid=0, tid=7, device=0, stream=7),
+    ]  # fmt: skip
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "computeProperties": [v100], "traceEvents": events}))
+    lake = yield path
+    assert lake.sql("SELECT kind, op_name, input_dims FROM kernels ORDER BY start_ns").fetchall() == [
+        ("compute", "aten::mm", "[[8,4],[4,2]]"), ("memory", None, None),
+    ]  # fmt: skip
+    assert lake.sql("SELECT flop FROM ops WHERE flop IS NOT NULL").fetchall() == [(2 * 8 * 4 * 2,)]
+    [(name, properties)] = lake.sql("SELECT device_name, metadata -> '$.deviceProperties[0]' FROM traces").fetchall()
+    assert name == "Tesla V100-DGXS-32GB"
+    assert json.loads(properties) == {
+        "id": 0, "name": name, "totalGlobalMem": 34084028416, "computeMajor": 7, "computeMinor": 0, "numSms": 80,
+    }  # fmt: skip
