@@ -63,6 +63,16 @@ class Columns:
         lacking = [shown for key, shown in needed if key not in self.keys]
         return lacking if {"name", "op_type"} & set(self.keys) else ["Name or Type", *lacking]
 
+    @property
+    def start_lacks_unit(self) -> bool:
+        """Whether starts have no unit beside durations in µs, as exporters of CANN wrote them until 2023."""
+        start, dur = self.position("start"), self.position("dur")
+        return (
+            start is not None
+            and dur is not None
+            and [_plain(self.header[place])[-4:] == "(us)" for place in (start, dur)] == [False, True]
+        )
+
     def position(self, key: str) -> int | None:
         """Return the position of a column, None if the table lacks it."""
         return self.keys.index(key) if key in self.keys else None

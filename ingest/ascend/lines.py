@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
+import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 from ..credentials import SHORTEST_MATCH, holds_any
 from .columns import Columns, columns_of
@@ -16,6 +19,8 @@ LINE_LIMIT = 1 << 20
 STYLES = ("minimal", "minimal and tabs", "all")
 _BOM = b"\xef\xbb\xbf"
 _STYLE_LINES = 200
+#: Between 1 and 1000: from these numbers on, the time between starts does not show its unit.
+_UNDECIDED = Decimal(10), Decimal(100)
 #: Maximum number of texts of a column that are known to hold no credential.
 _MOST_KNOWN = 32
 
@@ -114,6 +119,36 @@ def harmless_texts(beginning: bytes, width: int) -> dict[int, tuple[str, ...]]:
         texts = [text for text in dict.fromkeys(column) if len(text) >= SHORTEST_MATCH and text.isprintable()]
         found[place] = tuple(text for text in texts[:_MOST_KNOWN] if not holds_any(text))
     return found
+
+
+def starts_in_ns(beginning: bytes, columns: Columns) -> bool | None:
+    """Return whether starts without a unit are in ns, not µs, by a table's first lines; None if these do not show it.
+
+    CANN's exporter wrote ns: torch_npu's `OpSummaryBean` of 2023 divides by 1000, an older one copies the value. From
+    one start to the next it takes about the row's duration and the next row's wait, whose unit is µs.
+    """
+    lines = beginning[: beginning.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()[1:_STYLE_LINES]
+    places = [columns.position(key) for key in ("start", "dur", "wait")]
+    try:
+        rows = [[_number(row, place) for place in places] for row in csv.reader(lines)]
+    except csv.Error:
+        return None
+    ratios = [
+        (later[0] - earlier[0]) / (earlier[1] + later[2])
+        for earlier, later in itertools.pairwise(row for row in rows if row[0] > 0 and row[1] > 0)
+        if later[0] > earlier[0]
+    ]
+    ratio = statistics.median(ratios) if ratios else _UNDECIDED[0]
+    return None if _UNDECIDED[0] <= ratio <= _UNDECIDED[1] else ratio > _UNDECIDED[1]
+
+
+def _number(fields: list[str], place: int | None) -> Decimal:
+    """Return the number in a field, 0 if there is none."""
+    try:
+        number = Decimal(fields[place]) if place is not None else Decimal()
+    except (IndexError, InvalidOperation):
+        return Decimal()
+    return number if number.is_finite() else Decimal()
 
 
 def names_credentials(header: Header) -> bool:

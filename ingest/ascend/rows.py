@@ -30,6 +30,7 @@ def kernel_query(
     columns: Columns,
     device: int,
     *,
+    in_ns: bool = False,
     careful: bool = False,
     harmless: dict[int, tuple[str, ...]] | None = None,
 ) -> str:
@@ -41,12 +42,16 @@ def kernel_query(
         path: the piece: lines without a header.
         columns: of the table.
         device: the device of rows that do not name it.
+        in_ns: starts are in nanoseconds, not microseconds.
         careful: build the arguments as JSON in a slower way that is right for any text; the fast way marks rows
             suspect if a text has an unexpected quote or control character.
         harmless: by column, texts that hold no credential. If given, rows whose cells may hold one are suspect: only
             long cells with other texts are searched, or all text if `harmless` is empty.
     """
     args = _careful_args(columns) if careful else _fast_args(columns)
+    start = _value(columns, "start")
+    if in_ns:
+        start = f"coalesce(CAST(TRY_CAST({start} AS DECIMAL(30, 6)) * 0.001 AS VARCHAR), {start})"
     held = "false" if harmless is None else _held(columns, harmless)
     return f"""
 SELECT
@@ -95,7 +100,7 @@ FROM (
                 AND translate(start_text || dur_text, '0123456789', '') = '..' AS is_plain
         FROM (SELECT
             coalesce({_value(columns, "name")}, {_value(columns, "op_type")}) AS name,
-            {_value(columns, "start")} AS start_text,
+            {start} AS start_text,
             {_value(columns, "dur")} AS dur_text,
             coalesce(TRY_CAST({_value(columns, "device_id")} AS INTEGER), {device}) AS device,
             TRY_CAST({_value(columns, "stream_id")} AS BIGINT) AS stream,

@@ -38,6 +38,7 @@ from .lines import (
     read_header,
     row_of,
     split_lines,
+    starts_in_ns,
     style_of,
 )
 from .rows import companion_query, kernel_query
@@ -112,6 +113,7 @@ class TableReader:
     _style: str | None = None
     #: Texts of the first lines that hold no credential, by column; None if the arguments are searched as a whole.
     _harmless: dict[int, tuple[str, ...]] | None = None
+    _starts_in_ns: bool = False
     _cut_off: bool = False
     _header_cut_off: bool = False
 
@@ -150,6 +152,11 @@ class TableReader:
                 f"{name}: not a table of kernels: it lacks {', '.join(missing)}; its columns are "
                 f"{secrets.redact(', '.join(header.columns.header))[:300]}."
             )
+        if self.kind == KERNELS and header.columns.start_lacks_unit:
+            in_ns = starts_in_ns(beginning, header.columns)
+            if in_ns is None:
+                self.notes.repair(self.events, "starts without a unit; read as ns", header.text)
+            self._starts_in_ns = in_ns is not False
         line, newline, _ = beginning.partition(b"\n")
         self._header_cut_off = not newline
         self.source.read(len(line) + 1)
@@ -283,7 +290,9 @@ class TableReader:
     def _query(self, path: str, *, careful: bool = False, harmless: dict[int, tuple[str, ...]] | None = None) -> str:
         columns = self.header.columns
         if self.kind == KERNELS:
-            return kernel_query(path, columns, self.device, careful=careful, harmless=harmless)
+            return kernel_query(
+                path, columns, self.device, in_ns=self._starts_in_ns, careful=careful, harmless=harmless
+            )
         return companion_query(path, columns, self.kind, Path(self.source.name).name.partition(".")[0])
 
     def _about(self, first: int) -> dict[str, Any]:

@@ -110,6 +110,37 @@ def test_the_columns_of_every_writer_have_one_name(tmp_path, style):
     assert json.loads(args) == known | {"wait": "0.25", "block_num": "20"}
 
 
+OLD_HEADER = "Op Name,OP Type,Task Type,Task Start Time,Task Duration(us),Task Wait Time(us),Block Dim"
+OLD_ROWS = [("conv1", 1043640017380831, "82.11", "0"), ("relu1", 1043640017465831, "10.5", "2.89")]
+
+
+@pytest.mark.parametrize(
+    ("header", "per_start", "repaired"),
+    [
+        (OLD_HEADER, 1, 0),
+        (OLD_HEADER, 1000, 0),  # the file has µs
+        (OLD_HEADER.replace("Time,", "Time(us),", 1), 1000, 0),
+    ],
+)  # fmt: skip
+def test_starts_without_a_unit_have_the_one_that_fits_durations_and_waits(tmp_path, header, per_start, repaired):
+    # 82.11 us, a wait of 2.89 us, 10.5 us: a window of 95.5 us, whichever unit the starts have.
+    rows = [
+        f"{name},T,AI_CORE,{start / per_start if per_start > 1 else start},{dur},{wait},8"
+        for name, start, dur, wait in OLD_ROWS
+    ]
+    lake = lake_of(tmp_path, "\n".join([header, *rows, ""]))
+    [(first, end)] = lake.sql("SELECT min(start_ns), max(end_ns) FROM events").fetchall()
+    assert end - first == 95_500
+    assert abs(first - 1043640017380831) < 200  # a double of µs has 125 ns here
+    assert (lake.result.rejected, lake.result.repaired) == (0, repaired)
+
+
+def test_starts_without_a_unit_are_ns_where_no_other_row_shows_it_and_that_is_reported(tmp_path):
+    lake = lake_of(tmp_path, f"{OLD_HEADER}\nconv1,T,AI_CORE,1043640017380831,82.11,0,8\nx,T,AI_CORE,1.2.3,1,0,8\n")
+    assert events(lake, "start_ns, dur_ns")[0] == (1043640017380831, 82_110)
+    assert (lake.result.rejected, lake.result.repaired) == (1, 1)
+
+
 DIALECTS = {
     "lf": lambda text: text,
     "crlf": lambda text: text.replace("\n", "\r\n"),
