@@ -10,9 +10,9 @@ from typing import Any
 
 from ..walk import walk
 
-#: The table of kernels, by preference: the framework's, else what CANN's exporter wrote.
-_KERNELS = (re.compile(r"kernel_details\.csv"), re.compile(r"op_summary_[\d_]+\.csv"))
-_TIMELINES = (re.compile(r"trace_view\.json"), re.compile(r"msprof_\d+\.json"))
+#: The table of kernels, by preference: the framework's, else what CANN's exporter wrote, in slices if it is large.
+_KERNELS = (re.compile(r"kernel_details\.csv"), re.compile(r"op_summary_(slice_)?[\d_]+\.csv"))
+_TIMELINES = (re.compile(r"trace_view\.json"), re.compile(r"msprof_(slice_\d+_)?\d+\.json"))
 _COMPANIONS = re.compile(
     r"(step_trace_time|communication|communication_matrix|op_statistic|operator_details|api_statistic"
     r"|communication_statistic)(_\d+)*\.(csv|json)"

@@ -137,6 +137,25 @@ def test_without_the_framework_s_output_the_table_of_the_exporter_counts(tmp_pat
     ]
 
 
+def test_slices_of_the_exporter_s_files_are_one_trace(tmp_path):
+    folder = tmp_path / "PROF_000001_20260101120000000_ABCDEF"
+    second = OP_SUMMARY.replace("100.125", "200.125").replace("110.25", "210.25")
+    timeline = json.dumps(TIMELINE)
+    write(folder / "mindstudio_profiler_output", {
+        "op_summary_slice_0_20260101120000.csv": OP_SUMMARY,
+        "op_summary_slice_1_20260101120000.csv": second,
+        "msprof_slice_0_20260101120000.json": timeline,
+        "msprof_slice_1_20260101120000.json": timeline.replace("100.125", "200.125"),
+    })  # fmt: skip
+    lake = Lake(tmp_path / "lake")
+    [result] = ingest_into(lake, tmp_path)
+    assert (result.trace, result.events, result.rejected) == (folder.name, 8, 0)
+    # Two products of 10 us and two collectives of 5 us, shown twice by the timeline or not.
+    assert lake.sql("SELECT count(*), sum(dur_us), min(start_ns), max(end_ns) FROM kernels").fetchall() == [
+        (4, 30.0, 100_125, 215_250)
+    ]
+
+
 def test_the_device_of_a_table_that_names_none_is_the_folder_s(tmp_path):
     table = "Name,Type,Start Time(us),Duration(us)\nAdd1,Add,1,2\n"
     write(tmp_path / "device_6" / "summary", {"op_summary_6_1_20260101120000.csv": table})
