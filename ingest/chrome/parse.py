@@ -220,8 +220,8 @@ SELECT
     TRY_CAST(found[2] AS BIGINT) AS external_id,
     TRY_CAST(coalesce(found[3], found[4]) AS INTEGER) AS device,
     TRY_CAST(coalesce(found[5], found[6]) AS BIGINT) AS stream,
-    found[7] AS input_dims,
-    found[8] AS input_types,
+    {_listed("found[7]", "[", "],[", "]")} AS input_dims,
+    {_listed("found[8]", '"', '","', '"')} AS input_types,
     id,
     args,
     extra
@@ -254,6 +254,13 @@ def device_categories() -> str:
     """Return the categories of device events, as a SQL list."""
     with csv_file("event_categories").open(encoding="utf-8", newline="") as rows:
         return ", ".join(quoted(row["category"]) for row in csv.DictReader(rows) if row["lane"] == "device")
+
+
+def _listed(text: str, opening: str, between: str, closing: str) -> str:
+    """Return the expression of an argument's JSON array, also where torch_npu writes `;` and CR LF between items."""
+    items = f"replace(replace({text}, chr(13) || chr(10), ''), ';', {quoted(between)})"
+    array = f"{quoted('[' + opening)} || {items} || {quoted(closing + ']')}"
+    return f"CASE WHEN {text}[1] = '[' THEN {text} WHEN json_valid({array}) THEN {array} END"
 
 
 def _identifier(key: str) -> str:

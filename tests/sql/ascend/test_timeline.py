@@ -234,6 +234,25 @@ def launched(*, number: str = "34359738367") -> list:
     ]  # fmt: skip
 
 
+@in_one_lake
+def test_shapes_that_torch_npu_writes_as_text_are_json(tmp_path):
+    event = operator("aten::addmm", "10.000", 30.0)
+    event["args"] |= {
+        "Input Dims": "1000;\r\n32,4096;\r\n4096,1000;\r\n;\r\n",
+        "Input type": "float;\r\nfloat;\r\nfloat;\r\nScalar;\r\nScalar",
+    }
+    odd = operator("aten::odd", "50.000", 5.0)
+    odd["args"] |= {"Input Dims": "4,x", "Input type": 'a"b'}
+    ends = (PYTHON, 1, "12.000"), (HARDWARE, 2, "100.000")
+    events = [event, odd, task("MatMulV2", "100.000", 5.0), *arrow("async_npu", "100000", *ends)]
+    lake = yield write_timeline(tmp_path / "trace_view.json", timeline(*events))
+    assert ask(lake, "SELECT input_dims, input_types FROM events WHERE category = 'cpu_op' ORDER BY start_ns") == [
+        ("[[1000],[32,4096],[4096,1000],[],[]]", '["float","float","float","Scalar","Scalar"]'), (None, None),
+    ]  # fmt: skip
+    # 2 * 32 * 4096 * 1000
+    assert ask(lake, "SELECT flop FROM kernel_roofline") == [(262144000.0,)]
+
+
 LAUNCHES = """
 SELECT kernels.start_ns, calls.name, launch_kernels, op_name, kernels.input_dims, kernels.correlation
 FROM kernels LEFT JOIN events AS calls ON calls.trace_id = kernels.trace_id AND calls.event_id = launch_id
