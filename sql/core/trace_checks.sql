@@ -48,6 +48,12 @@ unfinished AS (
         ON named.category = events.category AND named.role = 'operation'
     WHERE events.lane = 'device' AND events.dur_ns IS NULL
     GROUP BY events.trace_id
+),
+rounded AS (
+    SELECT trace_id, count(*) AS rounded_starts
+    FROM _ascend_rows
+    WHERE start_rounded
+    GROUP BY trace_id
 )
 SELECT
     trace_id,
@@ -64,6 +70,7 @@ SELECT
     CAST(coalesce(largest_launch, 0) AS DOUBLE) AS graph_launch,
     CAST(coalesce(negative, 0) AS DOUBLE) AS negative_duration,
     CAST(coalesce(no_duration, 0) AS DOUBLE) AS no_duration,
+    CAST(coalesce(rounded_starts, 0) AS DOUBLE) AS rounded_starts,
     CAST(coalesce(span_hours, 0) AS DOUBLE) AS long_span,
     coalesce(innermost.other_pct, totals.other_pct, 0) AS other_category,
     coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
@@ -72,7 +79,8 @@ SELECT
 FROM traces
 LEFT JOIN totals USING (trace_id)
 LEFT JOIN innermost USING (trace_id)
-LEFT JOIN unfinished USING (trace_id);
+LEFT JOIN unfinished USING (trace_id)
+LEFT JOIN rounded USING (trace_id);
 
 -- One row per trace and check of the trace itself. Can its events answer queries at all?
 --
@@ -93,8 +101,8 @@ WITH measured AS (
         value FOR "check" IN (
             truncated, rejected, repaired, skipped, event_arrays, redacted, unmatched,
             no_device_operations, without_launch, without_shapes, graph_launch, negative_duration,
-            no_duration, long_span, other_category, category_conflicts, unknown_hardware,
-            unknown_rank
+            no_duration, rounded_starts, long_span, other_category, category_conflicts,
+            unknown_hardware, unknown_rank
         )
     )
 )

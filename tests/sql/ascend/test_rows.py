@@ -275,6 +275,17 @@ def test_cores_have_groups_and_control_tasks_are_no_kernels(tmp_path):
     assert ask(lake, "SELECT kernel_id FROM kernels ORDER BY ALL") == [(nth,) for nth in kernels]
 
 
+@in_one_lake
+def test_starts_that_a_spreadsheet_rounded_are_counted_and_durations_stay(tmp_path):
+    # The third has all digits of its whole microseconds, the fourth no exponent.
+    starts = ("1.69512E+15", "1.69512e+15", "1.695120123456789E+15", "1695120123456789.125")
+    rows = [{"Start Time(us)": start, "Duration(us)": "2.5"} for start in starts]
+    lake = yield write_kernels(tmp_path / "kernel_details.csv", *rows)
+    query = "SELECT severity, value FROM health WHERE \"check\" = 'rounded_starts'"
+    assert ask(lake, query) == [("warning", 2)]
+    assert ask(lake, "SELECT sum(dur_us) FROM kernels") == [(10.0,)]
+
+
 SLOTS = [
     ('"8,25"', "FLOAT", "[[8,25]]"),
     ('"4,1025;2;2"', "FLOAT;INT64;INT64", "[[4,1025],[2],[2]]"),

@@ -23,7 +23,7 @@
 -- core_text       VARCHAR  accelerator core or task type as written
 -- cells           VARCHAR[]  other cells: step, model, task, context, wait, blocks, blocks of the
 --                            second core, state, input formats, output shapes, types, formats,
---                            connection
+--                            connection, start
 -- input_dims      VARCHAR  shapes of the inputs, JSON
 -- input_types     VARCHAR  types of the inputs, JSON
 -- content         UBIGINT  hash of all of a table's row
@@ -46,7 +46,7 @@ table_rows AS (
         json_extract_string(args, [
             '$.op_type', '$.core', '$.step_id', '$.model_id', '$.task_id', '$.context_id', '$.wait',
             '$.block_num', '$.mix_block_num', '$.op_state', '$.input_formats', '$.output_shapes',
-            '$.output_dtypes', '$.output_formats', '$.device_id'
+            '$.output_dtypes', '$.output_formats', '$.device_id', '$.start'
         ]) AS found
     FROM events
     SEMI JOIN ascend USING (trace_id)
@@ -76,7 +76,7 @@ SELECT
     found[15] IS NOT NULL AND TRY_CAST(found[15] AS INTEGER) IS NULL AS lacks_device,
     stream, start_ns, dur_ns, end_ns, name, _ascend_text(found[1]) AS type_text,
     _ascend_text(found[2]) AS core_text,
-    list_append(found[3:14], NULL) AS cells, input_dims, input_types, content
+    found[3:14] || [NULL, found[16]] AS cells, input_dims, input_types, content
 FROM table_rows
 UNION ALL
 SELECT

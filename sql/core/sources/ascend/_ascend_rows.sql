@@ -225,6 +225,7 @@ LEFT JOIN units AS named_units ON named_units.word = typed.op_type AND typed.typ
 -- output_formats  VARCHAR  formats of the outputs, separated by semicolons
 -- correlation     BIGINT   id shared with the launch, in the timeline
 -- content         UBIGINT  hash of all of a table's row
+-- start_rounded   BOOLEAN  its start was written with an exponent and no digits of single µs
 CREATE VIEW _ascend_rows AS
 WITH devices AS (
     SELECT
@@ -313,5 +314,9 @@ SELECT
     _ascend_text(cells[12]) AS output_formats,
     CASE WHEN TRY_CAST(cells[13] AS BIGINT) >= 0 THEN TRY_CAST(cells[13] AS BIGINT) END
         AS correlation,
-    content
+    content,
+    -- 1.69512E+15 has five digits behind the point, and needs fifteen.
+    contains(upper(cells[14]), 'E')
+        AND TRY_CAST(split_part(upper(cells[14]), 'E', 2) AS INTEGER)
+            > length(split_part(split_part(upper(cells[14]), 'E', 1), '.', 2)) AS start_rounded
 FROM typed;
