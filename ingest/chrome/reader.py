@@ -42,10 +42,10 @@ _IN_ITS_PLACE = b"{}"
 _NO_EVENT = "no ph, or no time within 2^62 nanoseconds of zero"
 #: Maximum number of pieces that may fail on the fast path of frames before it is no longer tried.
 _DETOURS = 4
-#: An empty object at the end of the array, which JAX and XProf write to have a comma after every event.
-_CLOSING = re.compile(rb"\{\s*+\}\s*+\Z")
-#: Bytes at a piece's end that show whether its last element is such an object.
-_CLOSING_BYTES = 4096
+#: An empty object at the beginning (rocprof) or end (JAX, XProf) of the array; elsewhere an event without fields.
+_OPENING, _CLOSING = re.compile(rb'\s*+\{\s*+\}\s*+,\s*+\{\s*+"'), re.compile(rb"\{\s*+\}\s*+\Z")
+#: Bytes at a piece's ends that show whether its first or last element is such an object.
+_EDGE_BYTES = 4096
 
 
 class _Suspect(Exception):
@@ -94,7 +94,7 @@ class _Piece:
 
     @property
     def tail(self) -> bytes:
-        return self.worker.slot.copy(max(self.worker.slot.start, self.end - _CLOSING_BYTES), self.end)
+        return self.worker.slot.copy(max(self.worker.slot.start, self.end - _EDGE_BYTES), self.end)
 
 
 @dataclass
@@ -140,8 +140,8 @@ class ChromeReader:
             InputError: the file is not a trace.
         """
         self.cutter.open()
-        size, room = HEAD_BYTES + self.piece_bytes, b" " * HEAD_BYTES
-        self._idle.extend(_Worker(Slot(size, opening=room), writer) for writer in self.writers)
+        size = HEAD_BYTES + self.piece_bytes
+        self._idle.extend(_Worker(Slot(size, opening=b" " * HEAD_BYTES), writer) for writer in self.writers)
         workers = list(self._idle)
         try:
             self._read_first()
@@ -160,8 +160,7 @@ class ChromeReader:
     def _read_first(self) -> None:
         """Read a small piece alone: it shows which processes are devices."""
         worker = self._idle[0]
-        end = self.cutter.fill(worker.slot, min(_FIRST_PIECE_BYTES, self.piece_bytes))
-        if end is None:
+        if (end := self.cutter.fill(worker.slot, min(_FIRST_PIECE_BYTES, self.piece_bytes))) is None:
             return
         parsed = _done(self._parse, worker, end, self._dialect())
         batch = self._settle(_Piece(worker, end, parsed, between=self.cutter.between))
@@ -171,6 +170,8 @@ class ChromeReader:
             if self.dialect.device_pids:
                 worker.writer.relane(self.dialect.device_pids)
         self._number(worker, batch)
+        if _OPENING.match(worker.slot.copy(worker.slot.start, min(end, worker.slot.start + _EDGE_BYTES))):
+            self.notes.withdraw(self._first)
         if batch.rows:
             worker.writer.store(self.events - batch.rows, last=self.cutter.done)
 
@@ -375,7 +376,6 @@ class ChromeReader:
         cutter, notes = self.cutter, self.notes
         notes.skipped += cutter.outline.skipped
         if self._closing and not cutter.truncated and self.events > self._first + 1:
-            # Some writers end the array so; it is not damage, but an empty object elsewhere is an event without fields.
             notes.withdraw(self.events - 1)
         partial = cutter.partial.strip()
         if partial.count(b'"ph"') > 1:

@@ -41,11 +41,12 @@ def test_a_damaged_event_costs_itself_only(tmp_path, size):
     ([SPAN] * 30 + [{}], 0),  # as JAX ends its array
     ([SPAN] * 30 + [{}, {}], 1),
     ([SPAN] * 10 + [{}] + [SPAN] * 20, 1),
-    ([{}] + [SPAN] * 30, 1),
+    ([{}] + [SPAN] * 30, 0),  # as rocprof begins its array
+    ([{}, {}] + [SPAN] * 30, 2),
     ([SPAN] * 30 + [{"args": {}}], 1),
 ])  # fmt: skip
 @pytest.mark.parametrize("damage", [b"", b"oops,"])
-def test_an_empty_object_closes_an_array_and_is_an_event_without_its_fields_elsewhere(
+def test_an_empty_object_opens_or_closes_an_array_and_is_an_event_without_its_fields_elsewhere(
     tmp_path, size, elements, rejected, damage
 ):
     # Damage sends its piece the careful way.
