@@ -14,7 +14,7 @@ from typing import Any
 
 EVENTS = "traceEvents"
 #: Maximum number of event arrays in one file. Each is read separately; what follows the last is skipped.
-_MOST_ARRAYS = 100
+_MOSTARRAYS = 100
 #: Number of key names kept for messages.
 _NAMES = 20
 #: Maximum bytes of a key, and of a wanted value; longer ones are skipped.
@@ -29,7 +29,13 @@ _PAIR = rb"%s|[\[{](?:%%s)*+[\]}]" % _PLAIN
 _PASSED = re.compile(rb"(?:%s)*+" % (_PAIR % (_PAIR % (_PAIR % (_PAIR % _PLAIN)))), re.DOTALL)
 _SCALAR = re.compile(rb'[^ \t\n\r"{}\[\],:]*+')
 _BLANK = re.compile(rb"[ \t\n\r]*+")
-_ARRAY = re.compile(rb'"traceEvents"[ \t\n\r]*+:[ \t\n\r]*+\[')
+#: The beginning of another array of events, in this file or in one concatenated to it.
+ARRAY = re.compile(rb'"traceEvents"[ \t\n\r]*+:[ \t\n\r]*+\[')
+
+#: Bytes at the beginning of a file within which its array must begin, to be found inside the array of another file.
+_HEAD = 1 << 16
+#: Maximum bytes of heads that are parsed in search of such a file, as a multiple of the text.
+_TRIES = 8
 
 # The state: before the text's first bracket; expecting a key, a colon, a value or a comma; inside a
 # value; after the object; after an array that is the whole file; after a syntax error.
@@ -76,7 +82,7 @@ class Outline:
 
     def end_array(self, *, closed: bool = True) -> None:
         """Continue after the bracket that closes an array of events, or where it should be."""
-        self._unclosed = not closed
+        self._unclosed |= not closed
         if self._state != _LOST:
             self._state = _DONE if self.bare else _COMMA if closed else _KEY
 
@@ -93,7 +99,7 @@ class Outline:
                 return None
             begins, at = self._step(text, at)
             if begins:
-                if self.arrays == _MOST_ARRAYS:
+                if self.arrays == _MOSTARRAYS:
                     self._state = _LOST
                     continue
                 self.arrays += 1
@@ -108,6 +114,9 @@ class Outline:
         if state == _START and mark == b"[":
             self.bare = True
             return True, at + 1
+        if state == _KEY and mark == b"{" and self._unclosed:
+            # The file was cut off in its array, and another one appended.
+            return False, at + 1
         if state == _KEY and mark == b'"':
             self._value, self._in_string = bytearray(mark), True
             return False, at + 1
@@ -187,7 +196,7 @@ class Outline:
     def _search(self, text: bytes, at: int) -> int | None:
         """Search for another array of events after a syntax error."""
         looked = self._before + text[at:]
-        match = _ARRAY.search(looked) if self.arrays < _MOST_ARRAYS else None
+        match = ARRAY.search(looked) if self.arrays < _MOSTARRAYS else None
         end = match.end() if match else len(looked)
         self.skipped += end - len(self._before) - _blanks(looked[len(self._before) : end])
         self._before = b"" if match else looked[-_OVERLAP:]
@@ -195,6 +204,31 @@ class Outline:
             return None
         self.arrays += 1
         return at + end - (len(looked) - (len(text) - at))
+
+
+class Documents:
+    """Finds where whole files begin in a text that should be inside an array of events."""
+
+    def __init__(self, text: bytes) -> None:
+        """Start without reading."""
+        self._text = text
+        self._spare = _TRIES * len(text)
+        #: Where the next array was looked for, the offsets between which its file may begin, and where its events do.
+        self._next = 0, 0, -1, 0
+
+    def begins(self, start: int) -> bool:
+        """Whether the object at `start` has an array of events as a member, before any key of an event."""
+        sought, first, last, events = self._next
+        if not sought <= start <= last:
+            match = ARRAY.search(self._text, start)
+            last, events = match.span() if match else (len(self._text), 0)
+            first = max(self._text.rfind(b'"ph"', start, last) + 1, last - _HEAD) if match else last + 1
+            self._next = start, first, last, events
+        if not first <= start < last or self._text[start : start + 1] != b"{" or self._spare < 0:
+            return False
+        self._spare -= events - start
+        outline = Outline(())
+        return outline.feed(self._text[start:events]) is not None and not outline.skipped
 
 
 _DAMAGED = object()

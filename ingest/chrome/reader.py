@@ -387,7 +387,7 @@ class ChromeReader:
             notes.truncate(self.events, "the file ends inside its array of events", shown)
         elif not cutter.outline.whole:
             # No sample: what surrounds the array may be secret.
-            notes.truncate(self.events, "what follows the array of events is not whole")
+            notes.truncate(self.events, "an array of events, or what follows it, is not whole")
 
 
 def _done(parse: Callable[..., Batch], *arguments: object) -> Future[Batch]:

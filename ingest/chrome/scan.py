@@ -13,6 +13,8 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from .outline import ARRAY, Documents
+
 # Strings and white space may be megabytes long: possessive repeats keep the regex engine from storing backtracking
 # state, and from retrying a failed token at each of its bytes.
 _SPACE = rb"[ \t\n\r]*+"
@@ -36,13 +38,8 @@ _BLANK = re.compile(_SPACE)
 _BETWEEN = re.compile(rb"[ \t\n\r,]*+")
 #: The beginning of an event.
 _BEGIN = re.compile(rb'\{%s"[^"\\]{1,64}+"%s:' % (_SPACE, _SPACE))
-#: The beginning of another array of events, in this file or in one concatenated to it.
-_ARRAY = re.compile(rb'"traceEvents"%s:%s\[' % (_SPACE, _SPACE))
-_DOCUMENT = re.compile(rb'\{%s"traceEvents"' % _SPACE)
 #: Bytes inspected before a brace: after a colon it begins a value and not an event.
 _BEFORE = 256
-#: Bytes at the beginning of a file within which its array of events must begin.
-_HEAD = 1 << 16
 #: Maximum bytes scanned in vain in search of the next event, as a multiple of the text.
 _TRIES = 8
 _COMMA, _COLON, _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b",:{}[]"
@@ -176,6 +173,7 @@ class _Walk:
         self.spare = _TRIES * len(text)
         #: Empty, except while an element is scanned.
         self.opened = array("q")
+        self.documents = Documents(text)
         #: The furthest failed scan: the brackets open where it stopped, and its outcome and offset.
         self.vain = array("q"), Outcome.FAULT, 0
 
@@ -194,6 +192,9 @@ class _Walk:
                     found.rest = found.end = at
                     return found
                 outcome, end = Outcome.FAULT, at
+            elif self.documents.begins(at):
+                self._unclosed(at)
+                return found
             else:
                 outcome, end = self._one(at)
             if outcome is Outcome.WHOLE:
@@ -255,6 +256,10 @@ class _Walk:
         # Once the tries are used up, the text scanned in vain is skipped.
         after, opened = lost + 1 if self.spare >= 0 else max(lost + 1, fault), None
         while (start := self._begin(after, len(text))) is not None:
+            if self.documents.begins(start):
+                self._lose(lost, start, fault)
+                self._unclosed(start)
+                return None
             after = start + 1
             outcome, end = self._element(start)
             if outcome is Outcome.WHOLE:
@@ -286,7 +291,7 @@ class _Walk:
         while match := _BEGIN.search(self.text, after, end):
             after = match.start()
             before = self.text[max(0, after - _BEFORE) : after].rstrip(b" \t\n\r")[-1:]
-            if before != b":" and not _DOCUMENT.match(self.text, after):
+            if before != b":":
                 return after
             after += 1
         return None
@@ -319,8 +324,7 @@ class _Walk:
         """Find the end of the array after damage that no event follows; return whether there is one."""
         if not self.bare and self._follows(lost, KEY):
             # The bracket is missing: what looked like an element is the first key after the array.
-            self.found.rest = self.found.end = lost
-            self.found.closed = False
+            self._unclosed(lost)
             return True
         at = lost - 1
         while self.spare > 0 and (at := self.text.find(b"]", at + 1)) >= 0:
@@ -329,6 +333,11 @@ class _Walk:
                 self.found.rest = self.found.end = at
                 return True
         return False
+
+    def _unclosed(self, at: int) -> None:
+        """End an array whose bracket is missing where something else begins."""
+        self.found.rest = self.found.end = at
+        self.found.closed = False
 
     def _follows(self, at: int, want: int) -> bool:
         """Whether the rest of the text is a valid continuation after an array of events."""
@@ -350,17 +359,12 @@ class _Walk:
             # If a long text fits so far, do not wait for its end.
             return True if self.final or _end(_BLANK, text, at + 1) < len(text) else None
         begins = self._begin(at, len(text))
-        if outcome is Outcome.WHOLE and begins == _end(_BLANK, text, end) and self._is_document(begins):
+        if begins is not None and self.documents.begins(begins):
             # Two concatenated files.
             return True
-        if begins is not None and not _ARRAY.search(text, at, begins) and self._is_event(begins):
+        if begins is not None and not ARRAY.search(text, at, begins) and self._is_event(begins):
             return False
         return True if self.final else None
-
-    def _is_document(self, start: int) -> bool:
-        """Whether an object has an array of events before any key of an event."""
-        until = self.text.find(b'"ph"', start, start + _HEAD)
-        return _ARRAY.search(self.text, start, until if until >= 0 else start + _HEAD) is not None
 
     def _is_event(self, start: int) -> bool:
         outcome, end = self._element(start)

@@ -176,6 +176,40 @@ def test_files_put_one_behind_the_other_are_read_each(tmp_path, size, between):
     assert entry_of(lake, result.trace_id, "array_count") == (4,)
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("between", ["", '\n{"deviceProperties": [{"id": 0, "name": "H100"}], "n": {"a": 1}, '])
+@pytest.mark.parametrize(("cut", "rejected"), [
+    ("", 0),
+    (", ", 0),
+    (', {"ph": "X", "name": "n1', 1),
+    (', {"ph": "X", "name": "n1", ', 1),
+    (', {"ph": "X", "name": "n1", "ts": 1, "args": {"device":', 1),
+    (', {"ph": "X", "name": "n1", "ts": 1, "args": {"shape": [[1, ', 1),
+])  # fmt: skip
+def test_a_file_behind_one_that_was_cut_off_is_read_whole(tmp_path, size, between, cut, rejected):
+    whole = [", ".join(map(json.dumps, part)) for part in (thirty()[:5], thirty()[5:17], thirty()[17:])]
+    head = between or '{"schemaVersion": 1, '
+    after = "".join(f'{head}"traceEvents": [{part}], "last": "x"}}' for part in whole[1:])
+    lake = new_lake(tmp_path / "lake")
+    with pieces_of(size):
+        result = ingest_bytes(lake, f'{{"schemaVersion": 1, "traceEvents": [{whole[0]}{cut}{after}'.encode())
+    assert starts(lake, result) == set(range(30))
+    assert (result.events, result.rejected) == (30, rejected)
+    # Where nothing is rejected, the end of the first array is what is missing.
+    assert result.truncated or rejected
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_event_with_a_key_like_a_files_array_is_an_event_beside_damage_too(tmp_path, size):
+    odd = {"name": "odd", "args": {"traceEvents": [{"a": 1}]}, "ph": "X", "pid": 1, "tid": 1, "ts": 30, "dur": 2}
+    text = ", ".join(map(json.dumps, [*thirty()[:15], odd, *thirty()[15:]]))
+    lake = new_lake(tmp_path / "lake")
+    with pieces_of(size):
+        result = ingest_bytes(lake, f'{{"traceEvents": [{text.replace("n20", "n20" + chr(34))}]}}'.encode())
+    assert starts(lake, result) >= {*range(31)} - {20}
+    assert (result.rejected, result.truncated) == (1, False)
+
+
 def test_more_than_one_array_of_events_is_a_check(tmp_path):
     lake = Lake(tmp_path / "lake")
     (tmp_path / "two.json").write_text(f'{{"traceEvents": [{json.dumps(SPAN)}], "traceEvents": [{json.dumps(SPAN)}]}}')
