@@ -20,6 +20,7 @@ import enum
 import functools
 import json
 import re
+import secrets
 from dataclasses import dataclass, field
 
 from ...engine.sql.modules import csv_file, quoted
@@ -53,6 +54,9 @@ LARGEST_EVENT = 8 << 20
 _FAST_LIMIT = 2**43
 #: Whole numbers below this many µs fit a double, and two of them added up fit 64 bits as ns.
 _WHOLE_LIMIT = 2**52
+#: Stands before the text of a number in quotes. Random, since any fixed text may begin a string of a trace.
+_MARK = f"={secrets.token_hex(3)}"
+_MARKED = rb'\1"%s\2"' % _MARK.encode()
 _TIME_TEXT = re.compile(
     rb'("(?:ts|dur)"[ \t\n\r]*+:[ \t\n\r]*+)'
     rb"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+)(?=[ \t\n\r,}\]])"
@@ -156,7 +160,7 @@ def quote_times(text: bytes) -> bytes:
 
     Arguments may have such keys too; the mark lets the query tell their numbers from strings, and undo the change.
     """
-    return _TIME_TEXT.sub(rb'\1"=\2"', text)
+    return _TIME_TEXT.sub(_MARKED, text)
 
 
 def head(dialect: Dialect, *, rest: bool = False) -> bytes:
@@ -195,8 +199,8 @@ def segment_query(path: str, dialect: Dialect, *, largest_event: int = LARGEST_E
     def unmarked(text: str) -> str:
         if fast:
             return text
-        number = f'regexp_replace({text}, \'"(ts|dur)":"=([^"]*)"\', \'"\\1":\\2\', \'g\')'
-        return f"CASE WHEN contains({text}, '\":\"=') THEN {number} ELSE {text} END"
+        number = f'regexp_replace({text}, \'"(ts|dur)":"{_MARK}([^"]*)"\', \'"\\1":\\2\', \'g\')'
+        return f"CASE WHEN contains({text}, '\":\"{_MARK}') THEN {number} ELSE {text} END"
 
     extra = unmarked(f"'{{' || concat_ws(',', {', '.join(members)}) || '}}'")
     return f"""
@@ -296,9 +300,9 @@ def _exact_times() -> tuple[str, str, str, str]:
     def nanoseconds(value: str) -> str:
         return f"TRY(CAST({value} * 1000 AS BIGINT))"
 
-    ts, dur = (f"TRY_CAST(ltrim({column}, '=') AS DECIMAL(38, 18))" for column in ("ts", "dur"))
+    ts, dur = (f"TRY_CAST(replace({column}, '{_MARK}', '') AS DECIMAL(38, 18))" for column in ("ts", "dur"))
     start, end = nanoseconds(ts), nanoseconds(f"({ts} + {dur})")
-    number = r"=?\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*"
+    number = rf"({_MARK})?\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*"
     beyond = (
         f"CASE WHEN dur IS NULL OR {end} IS NOT NULL OR {start} IS NULL THEN false"
         f" ELSE regexp_full_match(dur, '{number}') END"

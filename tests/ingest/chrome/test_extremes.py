@@ -119,3 +119,16 @@ def test_an_event_whose_duration_overflows_is_rejected_and_its_neighbours_stay(t
     long = {**SPAN, "ts": -1000, "dur": 9223372036854776}
     result = ingest_bytes(new_lake(tmp_path / "lake"), trace_bytes([SPAN, long, SPAN]))
     assert (result.events, result.rejected) == (2, 1)
+
+
+@pytest.mark.parametrize("mark", ["=", "=0a1b2c", ""])
+def test_strings_under_the_keys_of_times_stay_strings_where_times_are_read_as_text(tmp_path, mark):
+    args = {"ts": f"{mark}cmd|' /C calc'!A0", "dur": f"{mark}5", "inner": {"ts": 7.25, "dur": f"{mark}"}}
+    exact = {**SPAN, "ts": 5.1234, "args": args, "tts": {"ts": f"{mark}1", "dur": 2}}
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, trace_bytes([exact, {**exact, "ts": "=5"}]))
+    [row] = stored(lake, result.trace_id, "start_ns, args, extra")
+    assert row["start_ns"] == 5123
+    assert json.loads(row["args"]) == args
+    assert json.loads(row["extra"]) == {"tts": exact["tts"]}
+    assert result.rejected == 1
