@@ -27,6 +27,7 @@ MAGIC = b"SQLite format 3\0"
 _FETCHED = 2048
 #: Values in one list of a statement, below the limit of any version of SQLite.
 _LISTED = 500
+_DAMAGED_NAMES = "a SQLite database that is damaged: a name in its schema is not UTF-8. Copy it again."
 
 
 class SqliteTables:
@@ -39,7 +40,7 @@ class SqliteTables:
         """Open a file.
 
         Raises:
-            InputError: a journal lies beside it, it is truncated, or it cannot be read.
+            InputError: a journal lies beside it, it is truncated or damaged, or it cannot be read.
         """
         self.path = path
         self._queries: dict[str, str] = {}
@@ -62,6 +63,9 @@ class SqliteTables:
             ).fetchall()
         except sqlite3.Error as error:
             raise InputError(f"{path}: a SQLite database that cannot be read: {error}.") from error
+        except UnicodeDecodeError as error:
+            # SQLite's own message quotes the schema.
+            raise InputError(f"{path}: {_DAMAGED_NAMES}") from error
         self.columns: dict[str, list[str]] = {}
         for (name,) in names:
             # A view may refer to missing tables.
@@ -209,8 +213,15 @@ class SqliteTables:
         return f"({query})" if query else _name(table)
 
     def _columns(self, source: str) -> list[str]:
-        """Return the names of a source's columns."""
-        return [column[0] for column in self._connection.execute(f"SELECT * FROM {source} LIMIT 0").description]
+        """Return the names of a source's columns.
+
+        Raises:
+            InputError: they are damaged.
+        """
+        try:
+            return [column[0] for column in self._connection.execute(f"SELECT * FROM {source} LIMIT 0").description]
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.path}: {_DAMAGED_NAMES}") from error
 
 
 def _cut_short(path: Path) -> str | None:

@@ -295,11 +295,17 @@ def test_what_cannot_be_read_is_refused_in_a_line_that_says_what_to_do(tmp_path)
     cut.write_bytes(made.read_bytes()[:-4096])
     empty = write_nsys(tmp_path / "empty.sqlite", {"META_DATA_EXPORT": ("name TEXT, value TEXT", [])})
     journal.write_bytes(b"x")
+    column = tmp_path / "column.sqlite"
+    column.write_bytes(made.read_bytes().replace(b'"value" TEXT', b'"v\xeelue" TEXT'))
+    table = tmp_path / "table.sqlite"
+    table.write_bytes(made.read_bytes().replace(b"CREATE TABLE", b"CREATE TAB\xee\xee", 1))
     for path, said in (
         (made, "made.sqlite-wal lies beside it"),
         (packed, "decompress it first"),
         (short, "the file ends inside its header, at 60 bytes"),
         (cut, f"cut short: the file has {cut.stat().st_size} of its {made.stat().st_size} bytes"),
+        (column, "damaged: a name in its schema is not UTF-8"),
+        (table, "damaged: a name in its schema is not UTF-8"),
         (empty, "an export of Nsight Systems without an event: export the report again"),
     ):
         [failed] = Lake(tmp_path / "lake").ingest(path)
