@@ -32,6 +32,8 @@ FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
 #: Upper limits for the sequences or tokens of a workload, and for ranks of a degree of parallelism: far beyond reality.
 MOST_TOKENS = 10**9
 MOST_RANKS = 10**6
+#: More rows than any table has.
+MOST_ROWS = 2**60
 
 
 class _OutputFile(click.Path):
@@ -50,8 +52,17 @@ class _LakePlace(click.Path):
         return place_of(value) if isinstance(value, str) else super().convert(value, param, ctx)
 
 
+class _RowLimit(click.IntRange):
+    """A number of rows to show, at most what DuckDB computes with."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return min(super().convert(value, param, ctx), MOST_ROWS)
+
+
 #: The type of --lake.
 LAKE = _LakePlace(path_type=Path)
+#: The type of every --limit.
+ROWS = _RowLimit(0)
 #: The type of every -o that names a file.
 OUTPUT = _OutputFile(dir_okay=False, path_type=Path)
 #: The types of options that count sequences or tokens of a workload.
@@ -76,7 +87,7 @@ def output_options(
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
             "--limit",
-            type=click.IntRange(0),
+            type=ROWS,
             default=limit,
             show_default=True,
             help="Rows shown of a table; 0 for all.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.storage.paths import Place
-from .common import FORMATS, OUTPUT, RANKS, device_column, format_options, open_at, render_rows, say
+from .common import FORMATS, OUTPUT, RANKS, ROWS, device_column, format_options, open_at, render_rows, say
 from .which_pass import find_one_pass
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _UNITS = (
     "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the answer."
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file.")
-@click.option("--limit", default=200, show_default=True, type=click.IntRange(0), help="Rows of a table; 0 for all.")
+@click.option("--limit", default=200, show_default=True, type=ROWS, help="Rows of a table; 0 for all.")
 @click.pass_obj
 def validate(
     lake: Place | None,

@@ -9,6 +9,7 @@ import click
 from ..engine.storage.paths import Place
 from .common import (
     FORMATS,
+    ROWS,
     for_spreadsheets,
     open_at,
     open_lake,
@@ -30,9 +31,7 @@ from .common import (
     type=click.Path(path_type=Path),
     help="With --format, write to this file; without, write a profiling database into this folder.",
 )
-@click.option(
-    "--limit", type=click.IntRange(0), default=200, show_default=True, help="Rows shown of a table; 0 for all."
-)
+@click.option("--limit", type=ROWS, default=200, show_default=True, help="Rows shown of a table; 0 for all.")
 @spreadsheet_option
 @click.pass_obj
 def shapes(lake: Place | None, trace: str, format_: str | None, output: Path | None, limit: int) -> None:

@@ -181,6 +181,7 @@ def _read(connection: duckdb.DuckDBPyConnection, table: str, path: Path, named: 
         "SELECT * FROM read_csv($1, header = true, all_varchar = true, quote = '\"', escape = '\"', "
         "hive_partitioning = false)"
     )
+    given: list[str] = []
     try:
         given = [name for name, *_ in connection.execute(f"{rows} LIMIT 0", [pattern(path)]).description or ()]
         known = connection.table(table).columns
@@ -191,4 +192,15 @@ def _read(connection: duckdb.DuckDBPyConnection, table: str, path: Path, named: 
             f"INSERT OR REPLACE INTO {table} BY NAME {rows.replace('*', '*' + origin, 1)}", [pattern(path)]
         )
     except duckdb.Error as error:
-        raise InputError(f"{named}: cannot be read as rows of {table}: {error}") from error
+        raise InputError(f"{named}: cannot be read as rows of {table}: {_reason(table, given, error)}") from error
+
+
+def _reason(table: str, given: Sequence[str], error: duckdb.Error) -> str:
+    """Return in a sentence why a file cannot be read; DuckDB's messages list its settings, and quote the query."""
+    if given and (missing := set(modules.known(table).key) - set(given)):
+        return f"there is no column {', '.join(sorted(missing))}."
+    about, *rest = str(error).split("\n\n")
+    if "sniffing" in about:
+        return "no CSV file in UTF-8; perhaps a quote is not closed."
+    lines = [about.partition("Error: ")[2] or about, *(hint for hint in rest if hint.startswith("Did you mean"))]
+    return ". ".join(": ".join(one.split("\nLINE ")[0].splitlines()).rstrip(".") for one in lines) + "."

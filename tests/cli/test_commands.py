@@ -204,6 +204,9 @@ def test_a_cut_table_says_so_on_stderr_and_limit_0_shows_all(playground):
     assert "the first 5 rows; --limit 0 shows all" in cut.stderr
     assert "rows" not in cut.stdout
     assert len(cut.stdout.split()) == len(["range", "-----", 0, 1, 2, 3, 4])
+    for all_ in ("0", "9" * 23):
+        whole = CliRunner().invoke(cli, ["sql", "SELECT count(*) FROM kernels", "--limit", all_])
+        assert (whole.exit_code, whole.stderr) == (0, "")
     whole = CliRunner().invoke(cli, ["sql", "FROM range(300)", "--limit", "0"])
     assert whole.stderr == ""
     assert whole.stdout.split()[-1] == "299"

@@ -405,6 +405,25 @@ def test_a_lookup_file_that_does_not_fit_is_named(s1_lake, text, message):
         Lake(s1_lake.path).kernels("s1")
 
 
+@pytest.mark.parametrize(("content", "reason"), [
+    (b"", "there is no column hardware."),
+    (b"a,a\n1,2\n", "there is no column hardware."),
+    (b"hardware,peak_bf16\nmine,1\n", 'does not have a column with name "peak_bf16". Did you mean: "peak_bf16_tflops"'),
+    (b"\xff\xfeh", "This file is not utf-8 encoded."),
+    (b'hardware,name\n"mine,1\n', "no CSV file in UTF-8; perhaps a quote is not closed."),
+    (bytes(range(256)) * 20, "no CSV file in UTF-8; perhaps a quote is not closed."),
+    (b"hardware,num_sms\nmine,many\n", "Could not convert string 'many' to INT"),
+])  # fmt: skip
+def test_a_lookup_file_is_refused_in_one_sentence_without_the_query(s1_lake, content, reason):
+    (s1_lake.path / "lookup").mkdir()
+    (s1_lake.path / "lookup" / "hardware.csv").write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        s1_lake.rows("FROM hardware")
+    said = str(refused.value)
+    assert reason in said
+    assert ("\n" in said, "LINE" in said, "read_csv" in said) == (False, False, False)
+
+
 def test_a_mark_of_passes_that_the_lake_adds_needs_no_more_than_a_weight(s1_lake):
     marks = s1_lake.path / "lookup" / "pass_marks.csv"
     marks.parent.mkdir(exist_ok=True)
