@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from .parse import REST, Dialect
 
 _SURROGATE = b"\\ud"
+#: A comma before a closing bracket, which the parser accepts; or any other token.
+_TOKEN = re.compile(r'(,)\s*+(?=[}\]])|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],"]|[^{}\[\],"]++', re.DOTALL)
+#: Values nested more deeply, which the parser accepts too, are not parsed here.
+_DEPTH = 100
 
 
 class Unmendable(Exception):
@@ -47,12 +52,17 @@ def mend(text: bytes, dialect: Dialect) -> tuple[bytes, str | None]:
         return found
 
     try:
+        # Numbers may be longer than Python accepts.
+        given: dict[str, Any] = {"object_pairs_hook": keys_of, "parse_int": _Number}
         try:
-            # Numbers may be longer than Python accepts.
-            event = json.loads(decoded, object_pairs_hook=keys_of, parse_int=_Number)
-        except json.JSONDecodeError:
-            event = json.loads(decoded, object_pairs_hook=keys_of, parse_int=_Number, strict=False)
-            reason = reason or "control characters in a string"
+            event = json.loads(decoded, **given)
+        except (json.JSONDecodeError, RecursionError):
+            plain = _plain(decoded)
+            try:
+                event = json.loads(plain, **given)
+            except json.JSONDecodeError:
+                event = json.loads(plain, **given, strict=False)
+                reason = reason or "control characters in a string"
         if not isinstance(event, dict):
             raise Unmendable(f"not an object but {_kind(event)}")
         if repeated:
@@ -63,6 +73,18 @@ def mend(text: bytes, dialect: Dialect) -> tuple[bytes, str | None]:
         return _rewritten(decoded, without, reason)
     except (ValueError, RecursionError) as error:
         raise Unmendable("nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}") from error
+
+
+def _plain(text: str) -> str:
+    """Return JSON text without commas before closing brackets and without what is nested deeply."""
+    parts, depth = [], 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        depth -= token in ("}", "]")
+        if depth <= _DEPTH and not match[1]:
+            parts.append(token)
+        depth += token in ("{", "[")
+    return "".join(parts)
 
 
 def _rewritten(decoded: str, without: list[str], reason: str | None) -> tuple[bytes, str | None]:

@@ -290,6 +290,18 @@ def test_an_odd_event_is_stored_or_counted_and_its_neighbours_stay(tmp_path, eve
     assert max(times) - min(times) < 2**63
 
 
+@pytest.mark.parametrize("args", ['{"n":1,}', "[1,[2,],]", '{"n":NaN}', '{"a":' * 5000 + "1" + "}" * 5000])
+def test_what_the_parser_accepts_beyond_json_is_stored_beside_damage_too(tmp_path, args):
+    odd = f'{{"ph": "X", "name": "odd", "pid": 1, "tid": 1, "ts": 7, "dur": 2, "args": {args}}}'
+    found = []
+    for name, last in (("whole", json.dumps(SPAN)), ("damaged", json.dumps(SPAN) + '"')):
+        lake = new_lake(tmp_path / name)
+        result = ingest_bytes(lake, f"[{json.dumps(SPAN)}, {odd}, {last}, {json.dumps(SPAN)}]".encode())
+        found.append([row["args"] for row in stored(lake, result.trace_id, "event_id, name, args")][1])
+        assert (result.repaired, result.rejected) == (0, name == "damaged")
+    assert found[0] == found[1] is not None
+
+
 @pytest.mark.parametrize(("dur", "kept"), [
     ("4611686018427386.9", True), ("4611686018427388", False), ("9223372036854775", False), ("1e30", False),
     ('"1e30"', False), ("-1e30", False), ("1e400", False),
