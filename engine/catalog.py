@@ -7,6 +7,7 @@ Two Delta tables, written by appending: for each trace the latest row of `traces
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import logging
 import time
@@ -106,6 +107,11 @@ def fill(
     put(connection, entries)
     if rows := list(settings):
         connection.executemany("INSERT INTO _settings VALUES (?, ?, ?)", rows)
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    _log.warning("%s", message)
 
 
 @contextlib.contextmanager
@@ -277,6 +283,8 @@ class Catalog:
     def _load_settings(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.settings = {}
         if not self._tables.files(SETTINGS):
+            if not self._tables.is_remote and self._tables.has_lost_log(SETTINGS):
+                _warn_once(f"{self._tables.path(SETTINGS)}: files but no log: settings are missing.")
             connection.execute("DELETE FROM _settings")
             return
         columns = SETTING_COLUMNS | {"row_id": "VARCHAR"}

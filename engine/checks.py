@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import TYPE_CHECKING
+
 from .catalog import reading
 from .damage import Probe
 from .errors import InputError
 from .sql import modules
 from .storage.layout import Layout
-from .storage.paths import plain_folders
+from .storage.paths import parquet_rows, plain_folders
+from .storage.tables import DataFile
 from .stored import Stored
+
+if TYPE_CHECKING:
+    import duckdb
+
+_CHANGED = "{}: {} bytes, where {}: a file was replaced or changed."
+_OF_OTHERS = "{}: rows of other batches than in the table's log. Another file was put in its place."
 
 
 def faults(layout: Layout) -> list[str]:
     """Return the faults of a lake's files, a sentence each; every file of a table is read in full."""
     answers = Stored(layout)
     tables = answers.tables
-    found = []
+    found = [
+        f"{folder}: the table has files but no log, so none of its rows are read. Restore {folder}/_delta_log."
+        for folder in plain_folders(layout.tables)
+        if tables.has_lost_log(folder.name)
+    ]
     with Probe() as probe:
         for name in tables.names():
             try:
@@ -23,16 +37,25 @@ def faults(layout: Layout) -> list[str]:
             except InputError as error:
                 found.append(str(error))
                 continue
-            reasons = (probe.fault([file.path], whole=True, columns=("trace_id",)) for file in files)
+            reasons = (probe.fault([file.path], whole=True, columns=("trace_id",)) or _resized(file) for file in files)
             found += [reason for reason in reasons if reason]
     if found:
         # Unreadable tables cannot be compared.
         return found
-    with reading(tables, layout.root) as (catalog, _):
+    with reading(tables, layout.root) as (catalog, connection):
         answers.catalog = catalog
-    for entry in modules.relations():
-        if entry.name not in modules.stored():
-            continue
+        sizes = connection.execute("SELECT trace_id, event_bytes, event_files FROM _entries").fetchall()
+        stored = [entry for entry in modules.relations() if entry.name in modules.stored()]
+        for entry in stored:
+            found += [
+                _OF_OTHERS.format(file.path) for file in tables.files(entry.name) if _is_of_others(connection, file)
+            ]
+    for trace_id, size, listed in sizes:
+        with contextlib.suppress(FileNotFoundError):  # another process is removing the trace
+            there = sum(path.stat().st_size for path in layout.event_files(trace_id, listed))
+            if size not in (None, there):
+                found.append(_CHANGED.format(layout.event_dir(trace_id), there, f"the catalog has {size}"))
+    for entry in stored:
         found += [
             f"{one}: rows of {entry.name} are missing. Compute them: tracelake compute {one}"
             for one in sorted(answers.without_rows(entry))
@@ -44,3 +67,18 @@ def faults(layout: Layout) -> list[str]:
         if folder not in of_traces
     ]
     return found
+
+
+def _resized(file: DataFile) -> str | None:
+    """Return how the size of a file differs from that in its table's log; None if it does not."""
+    there = file.path.stat().st_size
+    if there == (file.size or there):
+        return None
+    return _CHANGED.format(file.path, there, f"the table's log has {file.size}")
+
+
+def _is_of_others(connection: duckdb.DuckDBPyConnection, file: DataFile) -> bool:
+    """Whether a file has rows of batches that its table's log does not name."""
+    query = f"SELECT min(batch_id), max(batch_id) FROM {parquet_rows([file.path])}"
+    first, last = connection.execute(query).fetchall()[0]
+    return bool(first and file.batches[0]) and not file.batches[0] <= first <= last <= file.batches[1]

@@ -58,14 +58,18 @@ class DamagedError(Exception):
         self.found = found
 
 
-def is_parquet(path: Place) -> bool | None:
-    """Return whether a file starts and ends with Parquet's magic bytes; None if missing or in an object store."""
+def is_parquet(path: Place, size: int = 0) -> bool | None:
+    """Return whether a file starts and ends with Parquet's magic bytes and has its size, if that is known.
+
+    None if it is missing or in an object store.
+    """
     if isinstance(path, ObjectPath):
         return None
     try:
         with path.open("rb") as file:
             begins = file.read(len(_MAGIC))
-            if file.seek(0, os.SEEK_END) < 3 * len(_MAGIC):
+            there = file.seek(0, os.SEEK_END)
+            if there < 3 * len(_MAGIC) or there != (size or there):
                 return False
             file.seek(-len(_MAGIC), os.SEEK_END)
             return begins == file.read() == _MAGIC

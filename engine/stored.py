@@ -151,11 +151,11 @@ class Stored:
         """Define the view of a stored relation over the files with current rows.
 
         Raises:
-            DamagedError: files are not Parquet, or truncated.
+            DamagedError: files are not Parquet, truncated, or replaced by others.
             duckdb.Error: the first file cannot be read for another reason; for other files a query of the view fails.
         """
         files, mixed = self.files(entry)
-        whole = [is_parquet(file.path) for file in files]
+        whole = [is_parquet(file.path, file.size) for file in files]
         if False in whole:
             raise DamagedError(
                 Found(stored=[file.path for file, one in zip(files, whole, strict=True) if one is False])

@@ -28,18 +28,20 @@ def rows(folder: Path, version: int) -> list[dict[str, Any]] | None:
         return None
     added: dict[str, dict[str, Any]] = {}
     removed: set[str] = set()
+    created = False
     try:
         for number in range(version, -1, -1):
             for line in (folder / "_delta_log" / f"{number:020d}.json").read_bytes().splitlines():
                 [(kind, action)] = json.loads(line).items()
                 if kind == "protocol" and action["minReaderVersion"] != 1:
                     return None
+                created |= kind == "metaData"
                 if kind == "remove":
                     removed.add(action["path"])
                 elif kind == "add" and action["path"] not in removed:
                     added[action["path"]] = _row(action)
-        # Delta escapes paths in its log; ours need no escapes.
-        return None if any("%" in path for path in added) else list(added.values())
+        # Delta escapes paths in its log; ours need no escapes. A log without the table's creation was emptied.
+        return None if not created or any("%" in path for path in added) else list(added.values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

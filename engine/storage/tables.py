@@ -26,7 +26,7 @@ from ..errors import InputError
 from . import logs
 from .files import fsync_path
 from .objects import ObjectPath, StoreError, each, reason_of, storage_options
-from .paths import Place, as_text, is_plain_folder, plain_folders
+from .paths import Place, as_text, is_plain_folder, plain_files, plain_folders
 from .table_types import delta_schema, statistics, write_rows
 
 if TYPE_CHECKING:
@@ -50,11 +50,13 @@ class DataFile:
         path: the file.
         traces: the first and last trace with rows in it.
         batches: the first and last batch that computed its rows.
+        size: its bytes, 0 if unknown.
     """
 
     path: Place
     traces: tuple[str, str] = ("", "g")
     batches: tuple[str, str] = ("", "")
+    size: int = 0
 
     def may_have(self, trace_id: str) -> bool:
         """Whether the file may have rows of a trace."""
@@ -104,6 +106,10 @@ class Tables:
         if isinstance(self._root, ObjectPath):
             return [path.name for path in plain_folders(self._root)]
         return sorted(path.name for path in self._root.glob("*") if is_plain_folder(path / "_delta_log"))
+
+    def has_lost_log(self, name: str) -> bool:
+        """Whether a table has files but no log, which was deleted, or whose first writer was killed."""
+        return Tables.version(self, name) < 0 and bool(plain_files(self.path(name), ".parquet"))
 
     def version(self, name: str) -> int:
         """Return the number of a table's latest change, -1 if there is no table."""
@@ -314,6 +320,7 @@ class Tables:
                 _file(folder, row["path"], row["size_bytes"]),
                 (row.get("min.trace_id") or "", row.get("max.trace_id") or "g"),
                 (row.get("min.batch_id") or "", row.get("max.batch_id") or ""),
+                row["size_bytes"],
             )
             for row in rows
         ]

@@ -3,8 +3,11 @@
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from tracelake.engine.errors import InputError
+from tracelake.engine.storage.table_types import statistics
 from tracelake.engine.storage.tables import Tables
 from tracelake.lake import Lake
 
@@ -57,6 +60,69 @@ def test_rows_that_the_catalog_names_and_no_table_has_are_named_with_the_command
         assert fault == f"{trace_id}: rows of gaps are missing. Compute them: tracelake compute {trace_id}"
         lake.compute(trace_id)
     assert faults(damaged) == []
+
+
+@pytest.mark.parametrize("table", ["settings", "gaps"])
+def test_a_log_that_was_deleted_or_emptied_is_named(damaged, table, caplog):
+    with Lake(damaged, stored=True) as lake:
+        [(trace,)] = lake.rows("SELECT trace FROM traces")
+        lake.set(trace, run="nightly")
+    log = damaged / "tables" / table / "_delta_log"
+    for file in log.iterdir():
+        file.unlink()
+    [fault] = faults(damaged)
+    assert fault.startswith(f"{log.parent}: the table has files but no log")
+    with Lake(damaged) as lake:
+        assert lake.rows("SELECT run FROM traces") == [(None if table == "settings" else "nightly",)]
+    assert caplog.messages == [f"{log.parent}: files but no log: settings are missing."] * (table == "settings")
+    (log / f"{0:020d}.json").write_bytes(b"")
+    with Lake(damaged, stored=True) as lake, pytest.raises(InputError, match="the table's log cannot be read"):
+        lake.rows(f"SELECT count(*) FROM {table if table == 'gaps' else 'traces'}")
+
+
+@pytest.mark.parametrize("table", ["gaps", "traces"])
+def test_a_file_put_in_the_place_of_another_is_named_and_the_answers_are_whole(damaged, table):
+    with Lake(damaged, stored=True) as lake:
+        answer = lake.rows("SELECT count(*), sum(end_ns) FROM gaps")
+    file = of_table(damaged, table)
+    there = file.stat().st_size
+    rows = duckdb.read_parquet(str(file)).filter("false")
+    rows.write_parquet(str(file), compression="zstd")
+    [fault] = faults(damaged)
+    assert (
+        fault
+        == f"{file}: {file.stat().st_size} bytes, where the table's log has {there}: a file was replaced or changed."
+    )
+    if table == "gaps":
+        with Lake(damaged, stored=True) as lake:
+            assert lake.rows("SELECT count(*), sum(end_ns) FROM gaps") == answer
+
+
+def test_a_file_of_the_same_size_with_rows_of_another_batch_is_named(damaged):
+    tables = Tables(damaged / "tables")
+    [file] = tables.files("gaps")
+    tables.drop("gaps", [file])
+    later = str(int(file.batches[0][0]) + 1) + file.batches[0][1:]
+    moved = damaged / "gaps.parquet"
+    shutil.copy(str(file.path), moved)
+    tables.append(
+        "gaps", [(moved, statistics(1, [*file.traces], [later]))], {"trace_id": "VARCHAR", "batch_id": "VARCHAR"}
+    )
+    found = faults(damaged)
+    assert any("rows of other batches than in the table's log" in fault for fault in found)
+
+
+def test_an_event_file_of_another_trace_with_as_many_events_is_named(damaged):
+    [folder] = (damaged / "events").iterdir()
+    file = min(folder.rglob("*.parquet"))
+    size = sum(one.stat().st_size for one in folder.rglob("*.parquet"))
+    duckdb.read_parquet(str(file), hive_partitioning=False).write_parquet(
+        str(file), compression="zstd", row_group_size=99
+    )
+    there = sum(one.stat().st_size for one in folder.rglob("*.parquet"))
+    assert faults(damaged) == [
+        f"{folder}: {there} bytes, where the catalog has {size}: a file was replaced or changed."
+    ]
 
 
 def test_events_of_no_trace_are_named(damaged):
