@@ -32,7 +32,8 @@ _SMALL_PART = 8
 #: Number of separators to look for, and maximum bytes of one: a backward search costs its length at near matches.
 _SEPARATORS = 8
 _SEPARATOR_BYTES = 64
-#: The possible first bytes of JSON text in UTF-16, with or without a byte order mark.
+#: The possible first bytes of JSON text in UTF-32, and after these in UTF-16, with or without a byte order mark.
+_UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"{\0\0\0", b"[\0\0\0", b"\0\0\0{", b"\0\0\0[")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"[\0", b"\0{", b"\0[")
 _BETWEEN = re.compile(rb"[ \t\n\r,]*+")
 _FIRST_KEY = re.compile(rb'\{\s*+"[^"\\]*+"\s*+:')
@@ -267,8 +268,8 @@ class Cutter:
         if not text.strip():
             what = f"no text could be read: {self.source.cut_short}" if self.source.cut_short else "empty"
             raise InputError(f"{name}: {what}. Expected a trace: JSON with an array of events.")
-        if text[:2] in _UTF16:
-            raise InputError(f"{name}: UTF-16 text; expected UTF-8. Convert it: iconv -f utf-16 -t utf-8.")
+        if bits := 32 if text[:4] in _UTF32 else 16 if text[:2] in _UTF16 else 0:
+            raise InputError(f"{name}: UTF-{bits} text; expected UTF-8. Convert it: iconv -f utf-{bits} -t utf-8.")
         if text.lstrip()[:1] not in (b"{", b"["):
             kind = (
                 "binary data"

@@ -40,6 +40,8 @@ NOT_TRACES = {
     "binary": (bytes(range(256)) * 20, "binary data"),
     "elf": (b"\x7fELF\x02\x01\x01\x00" + bytes(400), "binary data"),
     "utf16": (TRACE.decode().encode("utf-16"), "UTF-16"),
+    "utf32": (TRACE.decode().encode("utf-32"), "iconv -f utf-32"),
+    "utf32_without_mark": (TRACE.decode().encode("utf-32-be"), "iconv -f utf-32"),
     "utf16_without_mark": (TRACE.decode().encode("utf-16-le"), "UTF-16"),
     "text": (b"step 1 took 5 ms\n" * 50, "text beginning 'step 1 took 5 ms"),
     "csv": (b"Step Id,Name\n1,MatMul\n", "lacks Start Time(us), Duration(us)"),
