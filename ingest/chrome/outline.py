@@ -35,7 +35,7 @@ ARRAY = re.compile(rb'"traceEvents"[ \t\n\r]*+:[ \t\n\r]*+\[')
 #: Bytes at the beginning of a file within which its array must begin, to be found inside the array of another file.
 _HEAD = 1 << 16
 #: Maximum bytes of heads that are parsed in search of such a file, as a multiple of the text.
-_TRIES = 8
+_TRIES = 2
 
 # The state: before the text's first bracket; expecting a key, a colon, a value or a comma; inside a
 # value; after the object; after an array that is the whole file; after a syntax error.
