@@ -48,9 +48,14 @@ class Formulas:
         """Return the relation of a name that has these formulas' results."""
         return modules.within(self.schema, name)
 
-    def replicas(self, tp: str, ep: str) -> str:
-        """Return, as SQL, the number of replicas of a layout: experts are shared by all their ranks."""
-        return f"greatest({ep} // {tp}, 1)" if self.tp_shares_experts else ep
+    def replicas(self, ranks: str, ep: str) -> str:
+        """Return, as SQL, the number of replicas of a layout: experts are shared by all their ranks.
+
+        Args:
+            ranks: SQL, the number of a replica's ranks.
+            ep: SQL, the degree of expert parallelism.
+        """
+        return f"greatest(({ep}) // ({ranks}), 1)" if self.tp_shares_experts else ep
 
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)

@@ -153,7 +153,7 @@ def roofline(
 @click.option("--kv-len", metavar="N,N…", callback=_numbers, help="Cached tokens of each sequence.")
 @click.option("--tp", metavar="N,N…", callback=_numbers, help="Degrees of tensor parallelism.")
 @click.option("--ep", metavar="N,N…", callback=_numbers, help="Degrees of expert parallelism.")
-@click.option("--dp", metavar="N,N…", callback=_numbers, help="Data-parallel replicas; default: EP / TP.")
+@click.option("--dp", metavar="N,N…", callback=_numbers, help="Data-parallel replicas; default: EP / (TP x CP).")
 @click.option("--pp", metavar="N,N…", callback=_numbers, help="Pipeline stages.")
 @click.option("--cp", metavar="N,N…", callback=_numbers, help="Context-parallel ranks.")
 @click.option("--microbatches", metavar="N,N…", callback=_numbers, help="Microbatches of a training step.")

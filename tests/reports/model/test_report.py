@@ -529,6 +529,18 @@ def test_a_sweep_has_a_row_for_each_combination(lake):
     assert {cells[-1] for cells in rows if cells[3] == 64} == {True}
 
 
+def test_context_parallel_ranks_of_a_sweep_share_experts_as_those_of_a_scenario_do(lake):
+    work = {"hardware": "h200", "phase": "training", "seq_len": 4096}
+    swept = lake.model_sweep("deepseek-v3", **work, tp=[1, 2, 16], cp=[1, 2], ep=16).rows
+    # 16 ranks of experts over the tp * cp ranks of a replica; one replica at least.
+    assert sorted(swept.select("tp, cp, dp").fetchall()) == [
+        (1, 1, 16), (1, 2, 8), (2, 1, 8), (2, 2, 4), (16, 1, 1), (16, 2, 1),
+    ]  # fmt: skip
+    [asked] = lake.model_roofline(lake.ask("deepseek-v3", **work, cp=2, ep=16)).select("dp, time_ms").fetchall()
+    [found] = swept.filter("tp = 1 AND cp = 2").select("dp, time_ms").fetchall()
+    assert found == pytest.approx(asked)
+
+
 def test_a_second_report_or_sweep_takes_the_place_of_the_first(tmp_path):
     with tracelake.Lake(tmp_path) as opened:
         first, second = (opened.model_sweep("qwen3-8b", hardware=chip, batch=[1, 2]) for chip in ("h200", "h100"))
