@@ -151,11 +151,9 @@ def _pass(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         + (bytes_text(work["kv_bytes"])),
     )
     yield "FLOP per byte", f"{work['intensity']:.1f}"
-    if work["memory_us"] is not None:
-        compute = "unknown" if work["compute_us"] is None else f"{work['compute_us'] / 1000:.4g} ms"
-        yield "time by peaks", compute
-        yield "time by memory", f"{work['memory_us'] / 1000:.4g} ms"
-        yield "time by roofline", f"{work['roofline_us'] / 1000:.4g} ms"
+    if found["serving"]["hardware"]:
+        for title, us in (("peaks", "compute_us"), ("memory", "memory_us"), ("roofline", "roofline_us")):
+            yield f"time by {title}", "unknown" if work[us] is None else f"{work[us] / 1000:.4g} ms"
 
 
 def _layers(found: dict[str, Any]) -> Iterator[Part]:

@@ -14,7 +14,7 @@ timed AS (
     SELECT
         *, flop / (peak_tflops * 1e6) AS compute_us, bytes / (hbm_gbps * 1e3) AS memory_us,
         CASE
-            WHEN group_flop / peak_tflops IS NOT NULL
+            WHEN group_flop / peak_tflops IS NOT NULL AND hbm_gbps IS NOT NULL
                 THEN greatest(group_flop / (peak_tflops * 1e6), group_bytes / (hbm_gbps * 1e3))
         END AS group_roof_us
     FROM priced
@@ -23,10 +23,11 @@ rated AS (
     SELECT
         *,
         CASE
-            -- A kernel that multiplies has no roof until its FLOP and their peak are known; for the
-            -- others, only the bytes count.
+            -- A kernel that multiplies has no roof until its FLOP, their peak and the bandwidth are
+            -- known; for the others, only the bytes count.
             WHEN dtype IS NULL THEN memory_us
-            WHEN compute_us IS NOT NULL THEN greatest(compute_us, memory_us)
+            WHEN compute_us IS NOT NULL AND hbm_gbps IS NOT NULL
+                THEN greatest(compute_us, memory_us)
         END AS roof_us,
         flop / nullif(dur_us, 0) / 1e6 / peak_tflops AS mfu,
         bytes / nullif(dur_us, 0) / 1e3 / hbm_gbps AS mbu,
@@ -77,7 +78,7 @@ FROM rated;
 -- mbu              DOUBLE   gbps over the bandwidth, a fraction
 -- compute_us       DOUBLE   minimum time for the FLOP, µs
 -- memory_us        DOUBLE   minimum time for the bytes, µs
--- roof_us          DOUBLE   the longer of both, µs
+-- roof_us          DOUBLE   the longer of both, µs; NULL if the peak or the bandwidth is unknown
 -- gap_us           DOUBLE   duration less that, µs
 -- roofline_eff     DOUBLE   roof_us over the duration, a fraction
 -- bound            VARCHAR  compute or memory: which is the longer

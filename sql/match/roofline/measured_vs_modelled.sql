@@ -28,7 +28,8 @@
 -- layers        BIGINT   layers of the kind that the model's figures cover: those of the pass; NULL
 --                        if the model has no such part
 -- model_layers  BIGINT   layers of the kind that the whole model has
--- modelled_ms   DOUBLE   minimum time by the model, of these layers
+-- modelled_ms   DOUBLE   minimum time by the model, of these layers; NULL if the peak or the
+--                        bandwidth is unknown
 -- efficiency    DOUBLE   modelled over measured, a fraction
 -- flag_over_100 BOOLEAN  efficiency is above 1
 -- gap_ms        DOUBLE   measured minus modelled
@@ -112,12 +113,15 @@ modelled AS (
     SELECT
         trace_id, rank, device, pass_id, layer_kind, part, any_value(layers) AS layers,
         any_value(model_layers) AS model_layers, sum(flop_rank) AS flop, sum(bytes) AS bytes,
-        sum(flop_us) AS flop_us, sum(hbm_us) AS hbm_us
+        -- NULL if a peak is missing.
+        CASE WHEN bool_and(flop_rank = 0 OR flop_us IS NOT NULL) THEN coalesce(sum(flop_us), 0) END
+            AS flop_us,
+        sum(hbm_us) AS hbm_us
     FROM placed
     WHERE layers > 0
     GROUP BY trace_id, rank, device, pass_id, layer_kind, part
     -- Operators done within others take no time of their own.
-    HAVING sum(hbm_us) IS NULL OR sum(flop_us) + sum(hbm_us) > 0
+    HAVING sum(hbm_us) IS NULL OR sum(hbm_us) > 0 OR sum(flop_rank) > 0
 ),
 rests AS (
     SELECT
@@ -138,7 +142,9 @@ parts AS (
         coalesce(a.layer_kind, b.layer_kind) AS layer_kind, coalesce(a.part, b.part) AS part,
         coalesce(a.state, 'missing') AS state, coalesce(kernel_count, 0) AS kernel_count,
         coalesce(spent_ns, 0) AS spent_ns, layers, model_layers,
-        layers * greatest(flop_us, hbm_us) / 1e3 AS modelled_ms, layers * flop AS flop,
+        CASE WHEN flop_us + hbm_us IS NOT NULL THEN layers * greatest(flop_us, hbm_us) / 1e3 END
+            AS modelled_ms,
+        layers * flop AS flop,
         layers * bytes AS bytes,
         CASE WHEN flop_us >= hbm_us THEN 'compute' WHEN hbm_us > flop_us THEN 'memory' END AS bound
     FROM measured AS a

@@ -3,7 +3,8 @@
 --
 -- The same product is used if there is one; else the one with the same columns and inner dimension
 -- and the nearest number of rows, within a factor of two. Its time is scaled by the minimum times
--- of the two at the chip's peaks, so that it is the same share of the roof.
+-- of the two at the chip's peaks, so that it is the same share of the roof; if a peak or the
+-- bandwidth is unknown, only the same product is used.
 --
 -- key: trace_id, dtype, batch, m, n, k
 --
@@ -69,7 +70,7 @@ SELECT
     trace_id, dtype, batch, m, n, k, own_us,
     best.us * CASE
         WHEN m = best_m THEN 1
-        ELSE greatest(
+        WHEN peak_tflops IS NOT NULL AND weight_bytes / hbm_gbps IS NOT NULL THEN greatest(
             2.0 * m * n * k / (1e3 * peak_tflops), (weight_bytes + m * row_bytes) / hbm_gbps
         ) / greatest(
             2.0 * best_m * n * k / (1e3 * peak_tflops),
@@ -77,4 +78,5 @@ SELECT
         )
     END AS best_us,
     best_m, distance AS best_distance, best.source AS best_source
-FROM roofed;
+FROM roofed
+WHERE best_us IS NOT NULL;

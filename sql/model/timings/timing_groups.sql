@@ -22,13 +22,14 @@
 -- peak_dtype    VARCHAR    type whose peak is used: the kernels', else the operators'; mixed if
 --                          those differ; NULL if nothing is multiplied
 -- peak_tflops   DOUBLE     peak in those types, weighted by FLOP, TFLOP/s
--- compute_us    DOUBLE     time at that peak, µs
--- memory_us     DOUBLE     time of the bytes at the memory's bandwidth, µs
+-- compute_us    DOUBLE     time at that peak, µs; NULL if it is unknown
+-- memory_us     DOUBLE     time of the bytes at the memory's bandwidth, µs; NULL if it is unknown
 -- tflops        DOUBLE     flop_rank over measured_us, TFLOP/s
 -- mfu_pct       DOUBLE     compute_us over measured_us; NULL if the peak is unknown, or nothing
 --                          is multiplied
 -- mbu_pct       DOUBLE     memory_us over measured_us
--- roofline_pct  DOUBLE     the longer of compute_us and memory_us over measured_us
+-- roofline_pct  DOUBLE     the longer of compute_us and memory_us over measured_us; NULL if one is
+--                          unknown
 -- flag_over_100 BOOLEAN    one of these exceeds 100
 -- over_100_causes VARCHAR  possible reasons, separated by semicolons
 CREATE VIEW timing_groups AS
@@ -72,6 +73,7 @@ summed AS (
             ELSE 'mixed'
         END AS peak_dtype,
         CASE
+            WHEN sum(flop_rank) = 0 THEN 0
             WHEN any_value(measured.dtype) IS NOT NULL
                 THEN sum(flop_rank) / any_value(peaks.peak_tflops) / 1e6
             WHEN count(*) FILTER (flop_rank > 0 AND layer_operators.peak_tflops IS NULL) = 0
@@ -99,7 +101,8 @@ related AS (
 SELECT
     request, layer_kind, group_id, operators, kernel_count, measured_us, flop_rank, bytes, dtype,
     peak_dtype, peak_tflops, compute_us, memory_us, tflops, mfu_pct, mbu_pct,
-    greatest(mfu_pct, mbu_pct) AS roofline_pct,
+    CASE WHEN compute_us + memory_us IS NOT NULL THEN greatest(mfu_pct, mbu_pct) END
+        AS roofline_pct,
     coalesce(greatest(mfu_pct, mbu_pct) > 100, FALSE) AS flag_over_100,
     reasons_over_100(list_concat(
         CASE WHEN greatest(mfu_pct, mbu_pct) > 100 THEN ['always', 'template', 'shape'] END,

@@ -23,14 +23,14 @@
 -- intensity     DOUBLE   FLOP of a rank per byte
 -- dtype         VARCHAR  type it computes in, by the model and the scenario
 -- peak_tflops   DOUBLE   peak of that type, TFLOP/s
--- compute_us    DOUBLE   time of its FLOP at that peak, µs
--- memory_us     DOUBLE   time of its bytes at the memory's bandwidth, µs
--- bound         VARCHAR  compute or memory: the longer of both
+-- compute_us    DOUBLE   time of its FLOP at that peak, µs; NULL if it is unknown
+-- memory_us     DOUBLE   time of its bytes at the memory's bandwidth, µs; NULL if it is unknown
+-- bound         VARCHAR  compute or memory: the longer of both; NULL if one is unknown
 -- group_id      INTEGER  group that has measured time; NULL for none
 -- measured_us   DOUBLE   time of its kernels, µs; NULL if a group of several has it
 -- mfu_pct       DOUBLE   share of the peak of the type that its kernels show
 -- mbu_pct       DOUBLE   share of the memory's bandwidth
--- roofline_pct  DOUBLE   the longer of both times over measured_us
+-- roofline_pct  DOUBLE   the longer of both times over measured_us; NULL if one is unknown
 -- over_100_causes VARCHAR possible reasons where one of these is above 100, separated by semicolons
 CREATE VIEW timing_operators AS
 WITH timed AS (
@@ -57,7 +57,7 @@ SELECT
     flop_rank, layer_pct, vector_flop, weight_bytes, moved_bytes AS bytes, intensity, dtype,
     peak_tflops, compute_us, memory_us,
     CASE
-        WHEN memory_us IS NULL OR greatest(compute_us, memory_us) = 0 THEN NULL
+        WHEN nullif(compute_us + memory_us, 0) IS NULL THEN NULL
         WHEN compute_us >= memory_us THEN 'compute'
         ELSE 'memory'
     END AS bound,

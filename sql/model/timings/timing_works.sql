@@ -17,9 +17,10 @@
 -- bytes           DOUBLE   all bytes that a rank reads and writes
 -- intensity       DOUBLE   FLOP of a rank per byte
 -- compute_us      DOUBLE   time at the peaks of the types, µs; NULL if a peak is unknown
--- memory_us       DOUBLE   time of the bytes at the memory's bandwidth, µs
--- roofline_us     DOUBLE   sum over operators of the longer of both, µs
--- cluster_us      DOUBLE   time of all replicas' FLOP at the peaks of all GPUs, µs
+-- memory_us       DOUBLE   time of the bytes at the memory's bandwidth, µs; NULL if it is unknown
+-- roofline_us     DOUBLE   sum over operators of the longer of both, µs; NULL if one is unknown
+-- cluster_us      DOUBLE   time of all replicas' FLOP at the peaks of all GPUs, µs; NULL if a peak
+--                          is unknown
 CREATE VIEW timing_works AS
 WITH real_types AS (
     -- Types that kernels show take precedence over those of the model.
@@ -88,7 +89,9 @@ SELECT
     sum(times * bytes) AS bytes,
     sum(times * flop_rank) / nullif(sum(times * bytes), 0) AS intensity,
     CASE WHEN bool_and(peaks_known) THEN sum(times * compute_us) END AS compute_us,
-    sum(times * memory_us) AS memory_us, sum(times * roofline_us) AS roofline_us,
+    sum(times * memory_us) AS memory_us,
+    CASE WHEN bool_and(peaks_known AND memory_us IS NOT NULL) THEN sum(times * roofline_us) END
+        AS roofline_us,
     CASE WHEN bool_and(peaks_known) THEN sum(times * cluster_us) END AS cluster_us
 FROM parts
 JOIN kinds USING (request, layer_kind)

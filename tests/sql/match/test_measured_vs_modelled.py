@@ -85,6 +85,17 @@ def test_products_are_never_quicker_than_their_bound(lake):
     assert all(0 < efficiency < 1 and not flag_over_100 for _, _, efficiency, flag_over_100 in rows)
 
 
+def test_without_a_peak_products_have_no_modelled_time_and_the_others_that_of_their_bytes(tmp_path):
+    # An MI308X has no known peak.
+    with Lake(tmp_path / "lake") as opened:
+        file = data_file("kineto/hf_qwen1.5-0.5b_h100.json.gz")
+        ingest_at_once(opened, {file: {"model": "qwen1.5-0.5b", "hardware": "mi308x"}})
+        rows = opened.rows(
+            "SELECT flop > 0, modelled_ms IS NULL, bound FROM measured_vs_modelled WHERE layers > 0 GROUP BY ALL"
+        )
+    assert sorted(rows) == [(False, False, "memory"), (True, True, None)]
+
+
 def test_what_the_template_has_and_no_kernel_runs_is_shown(lake):
     rows = lake.rows(
         "SELECT part, measured_ns, modelled_ms FROM measured_vs_modelled JOIN traces USING (trace_id) "

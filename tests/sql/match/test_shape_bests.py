@@ -79,6 +79,20 @@ def test_another_chip_is_no_reference(lake):
     assert bests(lake, "elsewhere") == [(1, None, None, None, None)]
 
 
+def test_without_a_bandwidth_products_have_no_roof_and_only_the_same_product_is_a_reference(tmp_path):
+    with tracelake.open(tmp_path / "lake") as opened:
+        (tmp_path / "lake" / "lookup").mkdir()
+    own = "hardware,vendor,name,peak_bf16_tflops,hbm_gb\nno_bandwidth,nvidia,No bandwidth,1000,100\n"
+    (tmp_path / "lake" / "lookup" / "hardware.csv").write_text(own)
+    with tracelake.open(tmp_path / "lake") as opened:
+        for name, calls in (("one", [(1024, 10), (2048, 30)]), ("other", [(1024, 8), (1500, 20)])):
+            opened.ingest(made(calls).write(tmp_path / f"{name}.json"), hardware="no_bandwidth")
+        assert [row[1] for row in bests(opened, "other")] == [10, None]
+        roofs = "SELECT compute_us, roof_us, group_roof_us, bound FROM kernel_roofline WHERE m = 1024"
+        # 2 x 1024^3 FLOP at 1000 TFLOP/s take 2.147 us.
+        assert opened.rows(roofs) == [(pytest.approx(2 * 1024**3 / 1e9), None, None, None)] * 2
+
+
 def test_the_roof_of_a_product_in_fp4_has_half_a_byte_for_a_value(tmp_path):
     # B200: 9000 TFLOP/s in FP4, 8 TB/s. 1024 columns, inner dimension 1024 in 512 bytes, by rows: 512 move 512 KiB and
     # 512 x 1 KiB, 131 ns (119 at the peak); 1024 take 238.6 ns at the peak (197 in memory). By whole bytes: 1.5.

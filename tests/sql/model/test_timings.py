@@ -12,7 +12,12 @@ SQUARE = 2 * ROWS * 1024 * 1024
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    with Lake(tmp_path_factory.mktemp("timings") / "lake") as opened:
+    folder = tmp_path_factory.mktemp("timings") / "lake"
+    with Lake(folder):
+        (folder / "lookup").mkdir()
+    own = "hardware,vendor,name,peak_bf16_tflops,hbm_gb\nno_bandwidth,nvidia,No bandwidth,1000,100\n"
+    (folder / "lookup" / "hardware.csv").write_text(own)
+    with Lake(folder) as opened:
         yield opened
 
 
@@ -72,3 +77,25 @@ def test_a_product_of_no_known_operator_has_the_flop_of_its_shapes(timed):
     assert timed(kernels, "SELECT DISTINCT roofline_pct FROM timing_kernels") == [(None,)]
     [(causes,)] = timed([("gemm_bf16", 1, 1024, 777)], "SELECT over_100_causes FROM timing_kernels WHERE flag_over_100")
     assert "kernel_missing_from_group" in causes
+
+
+@pytest.mark.parametrize(("chip", "compute"), [("mi308x", False), ("no_bandwidth", True)])
+def test_there_is_no_roofline_where_the_peak_or_the_bandwidth_is_unknown(lake, chip, compute):
+    """An attention and a norm are timed; the MI308X has a bandwidth of 5300 GB/s and no peak, the other the reverse."""
+    asked = lake.ask("qwen1.5-0.5b", chip, name=chip, batch=16, seq_len=559)
+    kernels = [{"name": name, "category": name, "dur_us": us} for name, us in (("mla", 100), ("activation", 90))]
+    lake.add_times(asked, read_times("kernel_flow", {"kernels": kernels}), measured_ms=100)
+
+    def rows(relation, columns, condition="true"):
+        return lake.rows(f"SELECT {columns} FROM {relation} WHERE request = '{asked}' AND {condition} ORDER BY ALL")
+
+    known = "compute_us IS NOT NULL, memory_us IS NOT NULL"
+    both = (compute, not compute)
+    assert set(rows("timing_works", f"{known}, roofline_us")) == {(*both, None)}
+    assert set(rows("timing_mfu", f"{known}, roofline_us, roofline_pct")) == {(*both, None, None)}
+    attention, activation = "operators[1] = 'attn_qk'", "operators = ['silu_mul']"
+    assert rows("timing_groups", f"{known}, roofline_pct", attention) == [(*both, None)]
+    assert rows("timing_operators", f"{known}, bound", "op = 'gate_up_proj'") == [(*both, None)]
+    # An activation multiplies nothing: 16 x 559 rows of 3 x 2816 elements of two bytes at 5300 GB/s, in 90 us.
+    share = None if compute else pytest.approx(100 * ROWS * 3 * 2816 * 2 / 5300e3 / 90)
+    assert rows("timing_groups", "roofline_pct", activation) == [(share,)]
