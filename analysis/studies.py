@@ -89,7 +89,7 @@ def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     """Store the report's relations as tables of the schema model_report, so that each is computed once.
 
     Raises:
-        UsageError: a chip's peak is unknown for a type that the model computes in.
+        UsageError: a peak or a bandwidth that a chip's times need is unknown.
     """
     values = {"model": work.model, "chips": list(work.hardware), "profiles": list(work.executions)}
     connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
@@ -99,6 +99,7 @@ def take(connection: duckdb.DuckDBPyConnection, work: Workload) -> None:
     connection.execute(f"CREATE TABLE {SCHEMA}.phase_roofline AS SELECT * FROM {passes} WHERE {_SCENARIOS}")
     connection.execute(f"CREATE TABLE {SCHEMA}._report_types AS SELECT * FROM {of('_report_types')}")
     _check_peaks(connection)
+    _check_memory(connection)
     _check_links(connection)
     resting = {name for name in _DERIVED if passes in modules.sources(of(name))}
     _compute(connection, _between("phase_roofline", resting))
@@ -141,6 +142,19 @@ def _check_peaks(connection: duckdb.DuckDBPyConnection) -> None:
         raise UsageError(
             f"{chip}: its peak in {types or 'a type of the model'} is not known; known: {known or 'none'}. "
             "Other types: --weight-dtype, --activation-dtype. A row of lookup/hardware.csv in the lake adds peaks."
+        )
+
+
+def _check_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse chips without a bandwidth of their memory."""
+    unknown = connection.execute(
+        f"SELECT hardware FROM {SCHEMA}.phase_roofline "
+        "WHERE study IN ('report anchor', 'report chips') AND hbm_ms IS NULL ORDER BY ALL LIMIT 1"
+    ).fetchall()
+    for (chip,) in unknown:
+        raise UsageError(
+            f"{chip}: the bandwidth of its memory is not known. "
+            "A row of lookup/hardware.csv in the lake adds it as hbm_gbps."
         )
 
 

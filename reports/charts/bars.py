@@ -78,7 +78,7 @@ def tornado(phase: str, rows: Sequence[Row], most: int = 12) -> Chart | None:
         return None
     some_fit = any(row["fits"] for row in shown)
     for row in shown:
-        row["label"] = f"{row['setting']}{'' if row['fits'] or not some_fit else ' (does not fit)'}"
+        row["label"] = f"{row['setting']}{' (does not fit)' if some_fit and row['fits'] is False else ''}"
     lowest = min([0.0, *(row["change"] for row in shown)])
     highest = max([0.0, *(row["change"] for row in shown)])
     room = 0.16 * (highest - lowest) * (2 if some_fit and not all(row["fits"] for row in shown) else 1)

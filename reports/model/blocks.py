@@ -211,7 +211,7 @@ def _sweep(source: Source, study: str, axis: str) -> list[dict[str, Any]]:
     return source.ask(
         f"""
         SELECT execution, {axis} AS value, intensity, tflops, compute_ms AS T_comp, hbm_ms AS T_hbm,
-            net_ms AS T_net, CASE WHEN fits THEN 'yes' ELSE 'no' END AS fits
+            net_ms AS T_net, CASE fits WHEN TRUE THEN 'yes' WHEN FALSE THEN 'no' ELSE 'unknown' END AS fits
         FROM {SCHEMA}._report_points
         WHERE study = $study ORDER BY execution, value
         """,
@@ -354,7 +354,7 @@ def knobs(source: Source) -> list[Block]:
             phase=phase,
         )
         found.append(bars.tornado(phase, sides) or Remark(f"No knob moves {phase} by more than 0.5 %."))
-        if not any(side["fits"] for side in sides):
+        if all(side["fits"] is False for side in sides):
             found.append(Remark(f"Neither the anchor nor any step of {phase} fits the memory."))
     return [*found, source.table("knobs")] if rows else found
 

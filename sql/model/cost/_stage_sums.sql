@@ -1,6 +1,7 @@
 -- Cost of the layers of one pipeline stage together, from rows of _operator_rows: sums, and times
 -- in ms. If the peak of a type is unknown, the time of the matrix units is NULL; if the bandwidth
--- of the links is, that of the network; and so is every time that includes it.
+-- of the memory or the links is, that of the memory or the network; and so is every time that
+-- includes it.
 CREATE MACRO _stage_sums(o) AS {
     'tokens': any_value(o.tokens),
     'flop': sum(o.stage_layers * o.flop_rank),
@@ -23,7 +24,8 @@ CREATE MACRO _stage_sums(o) AS {
     END,
     'serial_ms': CASE
         WHEN NOT bool_or(
-            o.flop_rank > 0 AND o.peak_tflops IS NULL OR o.net_bytes > 0 AND o.net_us IS NULL
+            o.flop_rank > 0 AND o.peak_tflops IS NULL OR o.hbm_us IS NULL
+            OR o.net_bytes > 0 AND o.net_us IS NULL
         )
             THEN sum(
                 CASE WHEN o.hidden THEN 0 ELSE o.stage_layers END

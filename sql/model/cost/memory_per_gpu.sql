@@ -86,7 +86,7 @@ FROM held;
 -- activation_bytes    DOUBLE   activations saved for the backward pass
 -- total_bytes         DOUBLE   the sum of all
 -- sequence_bytes      DOUBLE   bytes that one more sequence in each batch adds
--- budget_bytes        DOUBLE   memory of the chip
+-- budget_bytes        DOUBLE   memory of the chip; NULL if it is unknown, as the next two then
 -- fits                BOOLEAN  the total is within the budget
 -- max_batch           BIGINT   the largest batch that fits; 0 if not even the weights do
 CREATE VIEW memory_per_gpu AS
@@ -103,8 +103,11 @@ SELECT
     other_bytes + expert_bytes AS weight_bytes, kv_bytes, gradient_bytes, optimizer_bytes,
     activation_bytes, fixed_bytes + kv_bytes + activation_bytes AS total_bytes, sequence_bytes,
     budget_bytes, fixed_bytes + kv_bytes + activation_bytes <= budget_bytes AS fits,
-    CAST(
-        floor(greatest(budget_bytes - fixed_bytes, 0) / nullif(sequence_bytes, 0)) AS BIGINT
-    ) AS max_batch
+    CASE
+        WHEN budget_bytes IS NOT NULL
+            THEN CAST(
+                floor(greatest(budget_bytes - fixed_bytes, 0) / nullif(sequence_bytes, 0)) AS BIGINT
+            )
+    END AS max_batch
 FROM held
 JOIN _scenario_rows AS s ON s.scenario_no = held.scenario_no;

@@ -60,6 +60,10 @@ WITH checked AS (
                     THEN 'no peak of the chip is known for a type'
             END,
             CASE
+                WHEN h.hardware IS NOT NULL AND s.formulas = 'physical' AND q.hbm_gbps IS NULL
+                    THEN 'no bandwidth of the chip''s memory is known'
+            END,
+            CASE
                 WHEN h.hardware IS NOT NULL AND s.formulas = 'physical'
                     AND (
                         greatest(s.tp, s.ep, s.pp, s.cp) > 1

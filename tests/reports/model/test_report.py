@@ -345,6 +345,7 @@ def test_a_rule_of_ones_own_has_its_sentence_beside_it(tmp_path):
     [
         ({"decode_fits": "no", "smallest_layout": "none"}, "fits none"),
         ({"decode_fits": "no", "smallest_layout": "TP = 1, EP = 8"}, "fits elsewhere"),
+        ({"decode_fits": "unknown", "training_fits": "unknown", "smallest_layout": "unknown"}, "fits unknown"),
         ({"decode_fits": "yes", "training_fits": "no"}, "fits inference"),
         ({"decode_fits": "yes", "training_fits": "yes", "faults": "more stages than layers"}, "cannot run"),
         ({"decode_fits": "no", "faults": "more stages than layers"}, "choose what can run"),

@@ -53,7 +53,14 @@ SELECT
     'sequences'
 FROM critical
 UNION ALL
-SELECT 'crossing_fits', NULL, CASE WHEN time_batch <= max_batch THEN 'yes' ELSE 'no' END, NULL
+SELECT
+    'crossing_fits', NULL,
+    CASE
+        WHEN max_batch IS NULL THEN 'unknown'
+        WHEN time_batch <= max_batch THEN 'yes'
+        ELSE 'no'
+    END,
+    NULL
 FROM critical, room
 UNION ALL
 SELECT 'sweep_compute_bound_pct', 100 * compute_bound / points, NULL, '%' FROM critical

@@ -12,7 +12,8 @@ WITH ranked AS (
     WHERE r.study = 'report grid'
 ),
 sizes AS (
-    SELECT count(*) AS points, count(*) FILTER (fits) AS fit
+    -- NULL if the memory of the chip is unknown.
+    SELECT count(*) AS points, sum(CAST(fits AS INTEGER)) AS fit
     FROM _report_points
     WHERE starts_with(study, 'report grid') AND is_main
 ),

@@ -12,7 +12,11 @@ WITH turned AS (
         ) AS prefix,
         p.time_ms,
         100 * (p.tokens_per_s / (p.tp * p.pp) / (a.tokens_per_s / (a.tp * a.pp)) - 1) AS gain,
-        f.scenario IS NULL AS runs
+        CASE
+            WHEN f.scenario IS NOT NULL THEN 'no'
+            WHEN p.fits IS NULL THEN 'unknown'
+            ELSE 'yes'
+        END AS runs
     FROM _report_points AS p
     JOIN _report_points AS a ON a.phase = p.phase AND a.study = 'report anchor' AND a.is_main
     LEFT JOIN (SELECT DISTINCT scenario FROM scenario_faults WHERE study = 'report knobs') AS f
@@ -25,4 +29,4 @@ FROM turned
 UNION ALL
 SELECT prefix || '_gain_pct', gain, NULL, '%' FROM turned
 UNION ALL
-SELECT prefix || '_runs', NULL, CASE WHEN runs THEN 'yes' ELSE 'no' END, NULL FROM turned;
+SELECT prefix || '_runs', NULL, runs, NULL FROM turned;

@@ -38,7 +38,10 @@ words AS (
 )
 SELECT
     'smallest_layout' AS fact, CAST(NULL AS DOUBLE) AS value,
-    coalesce((SELECT layout FROM words), 'none') AS words, CAST(NULL AS VARCHAR) AS unit
+    coalesce(
+        (SELECT layout FROM words),
+        (SELECT CASE WHEN count(fits) > 0 THEN 'none' ELSE 'unknown' END FROM layouts)
+    ) AS words, CAST(NULL AS VARCHAR) AS unit
 UNION ALL
 SELECT 'floor_intensity', memory_intensity, NULL, 'FLOP/byte' FROM longest
 UNION ALL

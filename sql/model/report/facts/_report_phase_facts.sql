@@ -55,7 +55,10 @@ named AS (
                 ELSE 'left of the knee, under the memory''s slope'
             END
         },
-        {'fact': 'fits', 'words': CASE WHEN fits THEN 'yes' ELSE 'no' END}
+        {
+            'fact': 'fits',
+            'words': CASE fits WHEN TRUE THEN 'yes' WHEN FALSE THEN 'no' ELSE 'unknown' END
+        }
     ], max_depth := 2)
     FROM points
 )
