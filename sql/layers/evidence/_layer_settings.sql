@@ -1,5 +1,4 @@
 -- One row per trace: its settings and its model's config.json about layers.
--- A field under text_config takes precedence over one at the top level.
 -- trace_id          VARCHAR    trace
 -- profile           VARCHAR    profile the user gave, else the first one the config points to
 -- num_layers        INTEGER    layers given by the user, else num_hidden_layers, NULL if unknown
@@ -39,56 +38,43 @@ inferred AS (
     WHERE json_array_length(hint) > 0 OR TRY_CAST(CAST(hint AS VARCHAR) AS DOUBLE) > 0 OR same_type
     GROUP BY trace_id
 ),
-fields AS (
+settings AS (
     SELECT
-        trace_id, profile, num_layers, anchor, anchor_role, blocks_per_layer,
-        TRY_CAST(config ->> 'num_hidden_layers' AS INTEGER) AS hidden_layers,
-        coalesce(TRY_CAST(config ->> 'num_nextn_predict_layers' AS INTEGER), 0) AS draft_layers,
-        coalesce(TRY_CAST(config ->> 'num_hash_layers' AS INTEGER), 0) AS num_hash_layers,
-        TRY_CAST(config -> 'compress_ratios' AS INTEGER[]) AS ratios,
-        TRY_CAST(config -> 'layer_types' AS VARCHAR[]) AS layer_types,
-        nullif(TRY_CAST(config ->> 'sliding_window_pattern' AS INTEGER), 0) AS full_every,
-        TRY_CAST(config ->> 'first_k_dense_replace' AS INTEGER) AS dense_layers,
-        TRY_CAST(coalesce(config ->> 'moe_layer_freq', '1') AS INTEGER) AS moe_every,
-        coalesce(
-            TRY_CAST(config ->> 'n_routed_experts' AS INTEGER),
-            TRY_CAST(config ->> 'num_experts' AS INTEGER),
-            TRY_CAST(config ->> 'num_local_experts' AS INTEGER)
-        ) AS experts
-    FROM models
-),
-checked AS (
-    SELECT
-        trace_id, profile, anchor, anchor_role, blocks_per_layer, num_hash_layers, layer_types,
-        full_every, CASE WHEN experts > 0 THEN dense_layers END AS dense_layers, moe_every,
-        coalesce(num_layers, hidden_layers) AS num_layers,
-        coalesce(num_layers <> hidden_layers, num_layers IS NOT NULL) AS is_given,
-        CASE
-            WHEN len(ratios) = 0 THEN NULL
-            WHEN hidden_layers IS NULL OR len(ratios) = hidden_layers THEN ratios
-            WHEN len(ratios) = hidden_layers + draft_layers THEN ratios[1:hidden_layers]
-        END AS compress_ratios
-    FROM fields
+        m.trace_id, m.profile, m.anchor, m.anchor_role, m.blocks_per_layer,
+        coalesce(m.num_layers, CAST(r.num_layers AS INTEGER)) AS num_layers,
+        coalesce(m.num_layers <> r.num_layers, m.num_layers IS NOT NULL) AS is_given,
+        TRY_CAST(r.compress_ratios AS INTEGER[]) AS compress_ratios, r.layer_types,
+        r.attention_every, r.full_every, r.experts,
+        coalesce(TRY_CAST(r.hash_layers AS INTEGER), 0) AS num_hash_layers
+    FROM models AS m
+    LEFT JOIN _layer_rules AS r ON r.trace_id = m.trace_id
 )
 SELECT
-    c.trace_id, coalesce(c.profile, i.profile) AS profile, c.num_layers,
-    c.is_given, c.anchor, c.anchor_role, c.blocks_per_layer, c.compress_ratios,
+    s.trace_id, coalesce(s.profile, i.profile) AS profile, s.num_layers,
+    s.is_given, s.anchor, s.anchor_role, s.blocks_per_layer, s.compress_ratios,
     CASE
-        WHEN c.compress_ratios IS NOT NULL
-            THEN [CASE WHEN r = 0 THEN 'FULL_ATTN' ELSE 'C' || r END FOR r IN c.compress_ratios]
-        WHEN len(c.layer_types) > 0
-            THEN [upper(replace(t, 'attention', 'attn')) FOR t IN c.layer_types]
-        WHEN c.full_every > 0 AND c.num_layers > 0
+        WHEN s.compress_ratios IS NOT NULL
+            THEN [CASE WHEN r = 0 THEN 'FULL_ATTN' ELSE 'C' || r END FOR r IN s.compress_ratios]
+        WHEN len(s.layer_types) > 0
+            THEN [upper(replace(t, 'attention', 'attn')) FOR t IN s.layer_types]
+        WHEN coalesce(s.attention_every, s.full_every) > 0 AND s.num_layers > 0
             THEN [
-                CASE WHEN n % c.full_every = 0 THEN 'FULL_ATTN' ELSE 'SLIDING_ATTN' END
-                FOR n IN range(1, c.num_layers + 1)
+                CASE
+                    WHEN n % coalesce(s.attention_every, s.full_every) = 0 THEN 'FULL_ATTN'
+                    WHEN s.attention_every IS NOT NULL THEN 'LINEAR_ATTN'
+                    ELSE 'SLIDING_ATTN'
+                END
+                FOR n IN range(1, s.num_layers + 1)
             ]
-        WHEN c.dense_layers IS NOT NULL AND c.moe_every > 0 AND c.num_layers > 0
+        WHEN s.experts IS NOT NULL AND s.num_layers > 0
             THEN [
-                CASE WHEN n >= c.dense_layers AND n % c.moe_every = 0 THEN 'MOE' ELSE 'DENSE' END
-                FOR n IN range(c.num_layers)
+                upper(config_mlp_kind(
+                    n, s.experts.num_experts, s.experts.first_dense_layers, s.experts.step,
+                    s.experts.offset, s.experts.dense_layers
+                ))
+                FOR n IN range(s.num_layers)
             ]
     END AS layer_labels,
-    c.num_hash_layers
-FROM checked AS c
-LEFT JOIN inferred AS i ON i.trace_id = c.trace_id;
+    s.num_hash_layers
+FROM settings AS s
+LEFT JOIN inferred AS i ON i.trace_id = s.trace_id;

@@ -31,7 +31,7 @@
 -- shared_gate               BOOLEAN    their result is gated by a product with the token
 -- first_dense_layers        BIGINT     leading layers without experts
 -- moe_layer_step            BIGINT     after them every n-th layer has experts; 1 when NULL
--- moe_layer_offset          BIGINT     the first of those; first_dense_layers when NULL
+-- moe_layer_offset          BIGINT     those are counted from it; NULL: from the leading ones
 -- dense_layers              BIGINT[]   further layers without experts
 -- index_heads               BIGINT     heads of the indexer of a sparse attention
 -- index_head_dim            BIGINT     width of such a head

@@ -6,23 +6,11 @@
 -- name   VARCHAR  the file's name for it
 -- value  JSON     the file's value
 CREATE VIEW _config_fields AS
-WITH levels AS (
-    SELECT model, CAST(config AS JSON) -> 'text_config' AS config, 1 AS depth
+WITH found AS (
+    SELECT model, field, config_entry(CAST(config AS JSON), names) AS entry
     FROM _known_configs
-    UNION ALL
-    SELECT model, CAST(config AS JSON), 2
-    FROM _known_configs
-),
-found AS (
-    SELECT
-        model, field, name, depth, priority,
-        json_extract(config, '$."' || name || '"') AS value
-    FROM levels
-    CROSS JOIN config_names
+    CROSS JOIN config_properties
 )
-SELECT
-    model, field, arg_min(name, (depth, priority)) AS name,
-    CAST(arg_min(value, (depth, priority)) AS JSON) AS value
+SELECT model, field, entry.name, entry.value
 FROM found
-WHERE value IS NOT NULL AND json_type(value) <> 'NULL'
-GROUP BY model, field;
+WHERE entry IS NOT NULL;

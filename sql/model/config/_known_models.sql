@@ -8,11 +8,7 @@ WITH given AS (
 ),
 typed AS (
     SELECT
-        model,
-        coalesce(
-            fields['language'] ->> 'model_type', fields['model_type'] ->> '$'
-        ) AS model_type,
-        TRY_CAST(fields['num_layers'] AS BIGINT) AS num_layers,
+        model, unnest(config_layers(fields)),
         TRY_CAST(fields['hidden_size'] AS BIGINT) AS hidden_size,
         TRY_CAST(fields['num_heads'] AS BIGINT) AS num_heads,
         TRY_CAST(fields['num_kv_heads'] AS BIGINT) AS num_kv_heads,
@@ -32,7 +28,6 @@ typed AS (
         TRY_CAST(fields['o_groups'] AS BIGINT) AS o_groups,
         TRY_CAST(fields['intermediate_size'] AS BIGINT) AS intermediate_size,
         TRY_CAST(fields['gated_mlp'] AS BOOLEAN) AS gated_mlp,
-        TRY_CAST(fields['num_experts'] AS BIGINT) AS num_experts,
         TRY_CAST(fields['top_k'] AS BIGINT) AS top_k,
         TRY_CAST(fields['expert_groups'] AS BIGINT) AS expert_groups,
         TRY_CAST(fields['top_groups'] AS BIGINT) AS top_groups,
@@ -40,35 +35,11 @@ typed AS (
         TRY_CAST(fields['num_shared_experts'] AS BIGINT) AS num_shared_experts,
         TRY_CAST(fields['shared_intermediate_size'] AS BIGINT) AS shared_intermediate_size,
         TRY_CAST(fields['mlp_beside_experts'] AS BOOLEAN) AS mlp_beside_experts,
-        TRY_CAST(fields['first_dense_layers'] AS BIGINT) AS first_dense_layers,
-        TRY_CAST(fields['moe_layer_freq'] AS BIGINT) AS moe_layer_freq,
-        TRY_CAST(fields['moe_layer_freq'] AS BIGINT[]) AS moe_layer_list,
-        TRY_CAST(fields['decoder_sparse_step'] AS BIGINT) AS decoder_sparse_step,
-        TRY_CAST(fields['mlp_only_layers'] AS BIGINT[]) AS mlp_only_layers,
-        TRY_CAST(fields['mlp_layer_types'] AS VARCHAR[]) AS mlp_layer_types,
         TRY_CAST(fields['index_heads'] AS BIGINT) AS index_heads,
         TRY_CAST(fields['index_head_dim'] AS BIGINT) AS index_head_dim,
         TRY_CAST(fields['index_top_k'] AS BIGINT) AS index_top_k,
-        CASE
-            WHEN TRY_CAST(fields['use_sliding_window'] AS BOOLEAN) IS NOT FALSE
-                THEN TRY_CAST(fields['sliding_window'] AS BIGINT)
-        END AS sliding_window,
-        TRY_CAST(fields['max_window_layers'] AS BIGINT) AS max_window_layers,
-        -- A pattern such as LLLG ends with the layer that sees all keys.
-        coalesce(
-            TRY_CAST(fields['full_every'] AS BIGINT), len(fields['full_every'] ->> '$')
-        ) AS full_every,
-        TRY_CAST(fields['global_every'] AS BIGINT) AS global_every,
         TRY_CAST(fields['decoder'] AS BOOLEAN) AS is_decoder,
-        TRY_CAST(fields['layer_types'] AS VARCHAR[]) AS layer_types,
-        TRY_CAST(fields['compress_ratios'] AS BIGINT[]) AS compress_ratios,
-        TRY_CAST(fields['hash_layers'] AS BIGINT) AS hash_layers,
         TRY_CAST(fields['hc_mult'] AS BIGINT) AS hc_mult,
-        coalesce(
-            TRY_CAST(fields['mtp_layers'] AS BIGINT),
-            TRY_CAST(fields['mtp_modules'] AS BIGINT)
-            * coalesce(TRY_CAST(fields['mtp_transformer_layers'] AS BIGINT), 1)
-        ) AS mtp_layers,
         TRY_CAST(fields['vocab_size'] AS BIGINT) AS vocab_size,
         TRY_CAST(fields['tied_embeddings'] AS BOOLEAN) AS tied_embeddings,
         TRY_CAST(fields['qk_norm'] AS BOOLEAN) AS qk_norm,
@@ -118,46 +89,10 @@ SELECT
     CASE WHEN mlp_beside_experts THEN intermediate_size ELSE shared_intermediate_size END
         AS shared_intermediate_size,
     t.shared_intermediate_size > 0 AND t.model_type = 'qwen2_moe' AS shared_gate,
-    first_dense_layers,
-    coalesce(moe_layer_freq, decoder_sparse_step) AS moe_layer_step,
-    CASE WHEN decoder_sparse_step IS NOT NULL THEN decoder_sparse_step - 1 END AS moe_layer_offset,
-    list_distinct(
-        list_concat(
-            coalesce(mlp_only_layers, []),
-            list_filter(
-                range(num_layers), lambda layer: mlp_layer_types[layer + 1] = 'dense'
-            ),
-            list_filter(range(num_layers), lambda layer: moe_layer_list[layer + 1] = 0)
-        )
-    ) AS dense_layers,
+    first_dense_layers, moe_layer_step, moe_layer_offset, dense_layers,
     index_heads, index_head_dim, index_top_k, sliding_window,
     coalesce(t.full_every, types.full_every) AS full_every,
-    coalesce(
-        layer_types,
-        -- Qwen2: the window applies from this layer on.
-        CASE
-            WHEN sliding_window IS NOT NULL AND max_window_layers IS NOT NULL
-                THEN list_transform(
-                    range(num_layers),
-                    lambda layer: CASE
-                        WHEN layer >= max_window_layers THEN 'sliding_attention'
-                        ELSE 'full_attention'
-                    END
-                )
-        END,
-        -- ModernBERT: the first layer sees all keys, and every n-th after it.
-        CASE
-            WHEN global_every IS NOT NULL
-                THEN list_transform(
-                    range(num_layers),
-                    lambda layer: CASE
-                        WHEN layer % global_every = 0 THEN 'full_attention'
-                        ELSE 'sliding_attention'
-                    END
-                )
-        END
-    ) AS layer_types,
-    compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
+    layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
     coalesce(t.tied_embeddings, types.tied_embeddings) AS tied_embeddings,
     coalesce(t.qk_norm, types.qk_norm) AS qk_norm,
     coalesce(t.qkv_bias, types.qkv_bias) AS qkv_bias,
@@ -206,7 +141,7 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- shared_gate               BOOLEAN    their result is gated by a product with the token
 -- first_dense_layers        BIGINT     leading layers without experts
 -- moe_layer_step            BIGINT     after them every n-th layer has experts
--- moe_layer_offset          BIGINT     the first of those
+-- moe_layer_offset          BIGINT     the layer that those are counted from
 -- dense_layers              BIGINT[]   further layers without experts
 -- index_heads               BIGINT     heads of the indexer of a sparse attention
 -- index_head_dim            BIGINT     width of such a head
@@ -239,7 +174,7 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- source                    VARCHAR    where the dimensions are from
 -- source_revision           VARCHAR    which version of it
 -- surplus_ratios            BIGINT     entries of compress_ratios beyond the layers
--- surplus_fits              BOOLEAN    they can belong to multi-token prediction
+-- ratios_fit                BOOLEAN    compress_ratios has an entry for each layer
 CREATE VIEW _known_models AS
 WITH configured AS (
     SELECT c.*, m.name, m.aliases, m.published_active_b, m.published_total_b
@@ -277,7 +212,8 @@ completed AS (
             coalesce(is_encoder, FALSE) AS is_encoder,
             coalesce(weight_dtype, 'bf16') AS weight_dtype
         ),
-        len(compress_ratios) - num_layers AS surplus_ratios
+        len(compress_ratios) - num_layers AS surplus_ratios,
+        config_ratios_fit(compress_ratios, num_layers, mtp_layers) AS ratios_fit
     FROM known
 )
 SELECT
@@ -291,7 +227,5 @@ SELECT
         ) AS shared_intermediate_size,
         coalesce(moe_layer_offset, first_dense_layers) AS moe_layer_offset,
         coalesce(rotary_dim, qk_rope_head_dim, head_dim) AS rotary_dim
-    ),
-    surplus_ratios = mtp_layers
-    OR coalesce(list_max(compress_ratios[num_layers + 1:]), 0) = 0 AS surplus_fits
+    )
 FROM completed;

@@ -227,7 +227,7 @@ WHERE num_layers * layer_size > 1e15;
 -- shared_gate               BOOLEAN    their result is gated by a product with the token
 -- first_dense_layers        BIGINT     leading layers without experts
 -- moe_layer_step            BIGINT     after them every n-th layer has experts
--- moe_layer_offset          BIGINT     the first of those
+-- moe_layer_offset          BIGINT     the layer that those are counted from
 -- dense_layers              BIGINT[]   further layers without experts
 -- index_heads               BIGINT     heads of the indexer of a sparse attention
 -- index_head_dim            BIGINT     width of such a head
@@ -305,7 +305,7 @@ SELECT
         WHEN vocab_size IS NULL THEN 'vocab_size is missing'
         WHEN num_heads % nullif(num_kv_heads, 0) <> 0
             THEN printf('%d heads cannot share %d key-value heads', num_heads, num_kv_heads)
-        WHEN surplus_ratios < 0 OR surplus_ratios > 0 AND NOT surplus_fits
+        WHEN len(compress_ratios) > 0 AND NOT ratios_fit
             THEN printf(
                 'compress_ratios: %d entries for %d layers', surplus_ratios + num_layers, num_layers
             )
@@ -339,8 +339,11 @@ SELECT
             THEN printf('layer_types: %d entries for %d layers', len(layer_types), num_layers)
     END AS fault,
     CASE
-        WHEN surplus_ratios > 0 AND surplus_ratios <> mtp_layers AND surplus_fits
-            THEN printf('compress_ratios: %d surplus zeros left out', surplus_ratios)
+        WHEN ratios_fit AND surplus_ratios NOT IN (0, mtp_layers)
+            THEN printf(
+                'compress_ratios: %d entries for %d layers: %d surplus zeros left out',
+                surplus_ratios + num_layers, num_layers, surplus_ratios
+            )
     END AS remark
 FROM _known_models AS m
 LEFT JOIN faults AS f ON f.model = m.model;

@@ -33,12 +33,10 @@ given AS (
             WHEN (layer_id + 1) % full_every = 0 THEN NULL
             ELSE sliding_window
         END AS sliding_window,
-        CASE
-            WHEN num_experts = 0 OR layer_id < first_dense_layers
-                OR list_contains(dense_layers, layer_id) THEN 'dense'
-            WHEN (layer_id - moe_layer_offset) % moe_layer_step = 0 THEN 'moe'
-            ELSE 'dense'
-        END AS mlp_kind
+        config_mlp_kind(
+            layer_id, num_experts, first_dense_layers, moe_layer_step, moe_layer_offset,
+            dense_layers
+        ) AS mlp_kind
     FROM layers
 ),
 named AS (

@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from tracelake.lake import Lake
 from tracelake.synthetic.gpu import gpu_config, gpu_trace, write_gpu
 
 from ...lakes import in_one_lake
@@ -279,6 +280,26 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(tmp_path, l
         ({"first_k_dense_replace": 1, "moe_layer_freq": [0, 1], "n_routed_experts": 8}, [None] * 6),
         ({"first_k_dense_replace": 2, "n_routed_experts": None}, [None] * 6),
         (
+            {"moe_layer_freq": [0, 0, 1, 0, 1, 1], "n_routed_experts": 8},
+            ["DENSE", "DENSE", "MOE", "DENSE", "MOE", "MOE"],
+        ),
+        # EXAONE 4: the pattern ends with the layer that sees all keys.
+        ({"sliding_window_pattern": "LLG"}, ["SLIDING_ATTN", "SLIDING_ATTN", "FULL_ATTN"] * 2),
+        # Qwen3-MoE: every second layer has experts, but for those listed.
+        (
+            {"decoder_sparse_step": 2, "mlp_only_layers": [1], "num_experts": 8},
+            ["DENSE", "DENSE", "DENSE", "MOE", "DENSE", "MOE"],
+        ),
+        # Llama 4, and Qwen3-Next without its list of types.
+        ({"interleave_moe_layer_step": 3, "num_local_experts": 16}, ["DENSE", "DENSE", "MOE"] * 2),
+        ({"full_attention_interval": 3}, ["LINEAR_ATTN", "LINEAR_ATTN", "FULL_ATTN"] * 2),
+        # More entries than one for each layer and one for the draft layer, all 0, as in published files.
+        (
+            {"compress_ratios": [0, 0, 4, 128, 4, 128, 0, 0, 0], "num_nextn_predict_layers": 1},
+            ["FULL_ATTN", "FULL_ATTN", "C4", "C128", "C4", "C128"],
+        ),
+        ({"compress_ratios": [0, 0, 4, 128, 4, 128, 0, 4], "num_nextn_predict_layers": 1}, [None] * 6),
+        (
             {"first_k_dense_replace": 1, "n_routed_experts": 8, "layer_types": ["full_attention"] * 6},
             ["FULL_ATTN"] * 6,
         ),
@@ -290,6 +311,33 @@ def test_layer_types_from_other_configs(tmp_path, config, types):
     lake = yield captured(tmp_path, s1(profile="dsv4_csa_hca", config=json.dumps({"num_hidden_layers": 6, **config})))
     found = rows(lake, "SELECT layer_type FROM layers WHERE pass_id = 0 ORDER BY layer_id")
     assert [layer_type for (layer_type,) in found] == types
+
+
+@pytest.mark.parametrize(
+    ("config", "model", "types"),
+    [
+        ({"moe_layer_freq": [0, 0, 1, 0, 1, 1]}, "gqa+dense gqa+moe", "DENSE MOE"),
+        ({"decoder_sparse_step": 2, "mlp_only_layers": [1]}, "gqa+dense gqa+moe", "DENSE MOE"),
+        ({"first_k_dense_replace": 1, "moe_layer_freq": 2}, "gqa+dense gqa+moe", "DENSE MOE"),
+        ({"sliding_window_pattern": "LLG", "sliding_window": 16}, "gqa+moe window+moe", "FULL_ATTN SLIDING_ATTN"),
+        ({"max_window_layers": 4, "sliding_window": 16}, "gqa+moe window+moe", "FULL_ATTN SLIDING_ATTN"),
+    ],
+)
+@in_one_lake
+def test_types_of_layers_are_the_kinds_that_the_model_s_operators_are_of(tmp_path, config, model, types):
+    config = {
+        "num_hidden_layers": 6, "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "intermediate_size": 128,
+        "vocab_size": 1000, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, **config,
+    }  # fmt: skip
+    lake = yield captured(tmp_path, s1(profile="dsv4_csa_hca", model="small", config=json.dumps(config)))
+    typed = rows(lake, "SELECT layer_type FROM layers WHERE pass_id = 0 ORDER BY layer_id")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with Lake(tmp_path / "models") as models:
+        name = models.know_model(tmp_path / "config.json", "small")
+        kinds = models.rows("SELECT layer_kind FROM model_layers WHERE model = $1 ORDER BY layer_id", [name])
+    as_type = dict(zip(model.split(), types.split(), strict=True))
+    assert {kind for (kind,) in kinds} == set(as_type)
+    assert [layer_type for (layer_type,) in typed] == [as_type[kind] for (kind,) in kinds]
 
 
 @pytest.mark.parametrize("config", [None, "", "{not json", "[]", "null", '{"num_hidden_layers": null}'])

@@ -318,7 +318,8 @@ def test_sparse_steps_lists_and_leading_layers_tell_dense_ones(lake, known):
     assert dense(first_k_dense_replace=1) == [0]
     assert dense(decoder_sparse_step=2) == [0, 2]
     assert dense(mlp_only_layers=[3]) == [3]
-    assert dense(first_k_dense_replace=1, moe_layer_freq=2) == [0, 2]
+    # DeepSeek's code asks for a layer from the first on whose number the frequency divides.
+    assert dense(first_k_dense_replace=1, moe_layer_freq=2) == [0, 1, 3]
     assert dense(moe_layer_freq=[0, 1, 1, 0]) == [0, 3]
     assert dense(mlp_layer_types=["dense", "sparse", "sparse", "sparse"]) == [0]
 
@@ -343,7 +344,7 @@ def test_windows_are_told_in_four_ways(lake, known):
     [
         (4, [0, 0, 4, 128], 1, 4, None, None),
         (4, [0, 0, 4, 128, 0], 1, 4, None, None),
-        (4, [0, 0, 4, 128, 0, 0, 0], 1, 4, None, "compress_ratios: 3 surplus zeros left out"),
+        (4, [0, 0, 4, 128, 0, 0, 0], 1, 4, None, "compress_ratios: 7 entries for 4 layers: 3 surplus zeros left out"),
         (4, [0, 0, 4], 1, None, "compress_ratios: 3 entries for 4 layers", None),
         (4, [0, 0, 4, 128, 4, 4], 1, None, "compress_ratios: 6 entries for 4 layers", None),
     ],
