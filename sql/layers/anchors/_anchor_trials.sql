@@ -106,6 +106,19 @@ WITH modules AS (
     WHERE pass_source = 'module scopes'
     GROUP BY GROUPING SETS ((trace_id, series), (trace_id))
 ),
+once_per_pass AS (
+    SELECT c.trace_id, c.series, c.device, max(a.break_anchor_ns) AS break_anchor_ns
+    FROM _anchor_candidates AS c
+    JOIN _anchor_rhythms AS a
+        ON a.trace_id = c.trace_id
+        AND a.series = c.series
+        AND a.device = c.device
+        AND a.preference = c.preference
+    JOIN _pass_rhythms AS p
+        ON p.trace_id = c.trace_id AND p.series = c.series AND p.device = c.device
+    WHERE c.role = 'begin' AND c.anchor_count <= len(p.breaks) + 1
+    GROUP BY c.trace_id, c.series, c.device
+),
 counted AS (
     SELECT
         c.* REPLACE (
@@ -118,13 +131,10 @@ counted AS (
             END AS num_layers
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
-        -- Another norm, which occurs once per pass, follows the last anchor before a break: it is
-        -- the first of its pass, not the last of the one before.
-        coalesce(
-            c.role = 'begin' AND a.break_anchor_ns < max(a.break_anchor_ns) FILTER (
-                c.role = 'begin' AND c.anchor_count <= len(r.breaks) + 1
-            ) OVER (PARTITION BY c.trace_id, c.series, c.device), FALSE
-        ) AS lacks_first,
+        -- A norm that occurs once per pass is the first of its pass if it follows the last anchor
+        -- before a break, else the last of the pass before.
+        coalesce(a.break_anchor_ns < o.break_anchor_ns, FALSE) AS lacks_first,
+        coalesce(a.break_anchor_ns > o.break_anchor_ns, FALSE) AS lacks_last,
         -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
         -- final norm; if they end one, the capture ends before the last.
         CASE c.role
@@ -140,6 +150,8 @@ counted AS (
         AND a.series = c.series
         AND a.device = c.device
         AND a.preference = c.preference
+    LEFT JOIN once_per_pass AS o
+        ON o.trace_id = c.trace_id AND o.series = c.series AND o.device = c.device
 ),
 sized AS (
     SELECT
@@ -176,7 +188,7 @@ broken AS (
         *,
         -- Anchors before the first attention of the first pass that begins in the capture.
         CASE
-            WHEN NOT has_breaks THEN 0
+            WHEN NOT has_breaks THEN NULL
             WHEN breaks[1] < pass_layers THEN break_lead
             -- The capture may begin after the last attention of a pass. Norms of queries and keys
             -- all precede an attention, after a break as well.
@@ -184,8 +196,8 @@ broken AS (
                 role = 'begin'
                 AND lead < break_anchors + CASE WHEN preference < 1000 THEN 1 ELSE 0 END
                 THEN lead
-            ELSE 0
-        END AS lead_anchors
+        END AS lead_anchors,
+        has_breaks AND breaks[1] < pass_layers AS begins_within
     FROM (
         SELECT
             *,
@@ -201,21 +213,34 @@ splits AS (
     SELECT
         s.*, e.extra, b.blocks,
         CAST(b.blocks * s.pass_layers + e.extra AS BIGINT) AS pass_anchors,
-        CASE
-            WHEN s.lead_anchors > 0 THEN greatest(
-                s.lead_anchors - CASE
-                    WHEN s.role = 'begin' AND NOT (s.lacks_first AND e.extra = 0) THEN 1
-                    WHEN s.role = 'end' THEN e.extra
-                    ELSE 0
-                END, 0
-            )
-            ELSE 0
-        END AS first_anchors
+        coalesce(
+            s.role = 'begin' AND b.blocks = 2 AND e.extra = 0 AND CASE
+                WHEN s.has_breaks AND (s.lacks_first OR s.lacks_last) THEN s.lacks_first
+                ELSE s.lead = 0 AND NOT s.begins_within
+            END, FALSE
+        ) AS is_late
     FROM broken AS s
     CROSS JOIN (VALUES (0), (1)) AS e (extra)
     CROSS JOIN (VALUES (0), (1), (2), (3), (4)) AS o (blocks)
     CROSS JOIN LATERAL (SELECT coalesce(nullif(o.blocks, 0), s.blocks_per_layer) AS blocks) AS b
     WHERE (s.role <> 'inside' OR e.extra = 0) AND (o.blocks = 0 OR NOT s.is_fixed)
+),
+begun AS (
+    SELECT
+        *,
+        -- Anchors of a pass that began before the capture; -1 if only the first norm of a pass did.
+        coalesce(CASE
+            WHEN role = 'begin' AND NOT begins_within AND lead_anchors = 0
+                THEN CASE WHEN NOT is_late AND (extra = 1 OR lacks_last) THEN -1 ELSE 0 END
+            ELSE greatest(
+                lead_anchors - CASE role
+                    WHEN 'begin' THEN CASE WHEN is_late THEN 0 ELSE 1 END
+                    WHEN 'end' THEN extra
+                    ELSE 0
+                END, 0
+            )
+        END, 0) AS first_anchors
+    FROM splits
 ),
 ranked AS (
     SELECT
@@ -232,7 +257,7 @@ ranked AS (
         coalesce(anchor_count - first_anchors >= pass_anchors - extra, FALSE) AS has_pass,
         coalesce(CASE role
             WHEN 'end' THEN extra = lead OR first_anchors > 0
-            WHEN 'begin' THEN (extra = 0 OR lead > 0 OR first_anchors > 0)
+            WHEN 'begin' THEN (extra = 0 OR lead > 0 OR first_anchors <> 0)
                 -- Norms that all precede the attention are those of queries and keys.
                 AND (preference < 1000 OR (blocks = 2 AND (lead < 2 OR first_anchors > 0)))
             ELSE anchor_count <= attentions * beats AND blocks = attentions
@@ -249,7 +274,7 @@ ranked AS (
         coalesce(role = 'inside' AND anchor_count < attentions * beats AND bool_or(
             role = 'inside' AND anchor_count = attentions * beats
         ) OVER (PARTITION BY trace_id, series, device), FALSE) AS is_in_some
-    FROM splits
+    FROM begun
     WHERE coalesce(pass_anchors, 1) > 0
 ),
 best AS (
@@ -278,12 +303,7 @@ SELECT
         ELSE ['block' || n FOR n IN range(blocks)]
     END AS half_labels,
     CASE WHEN is_known THEN pass_layers END AS num_layers, extra,
-    coalesce(
-        role = 'begin' AND blocks = 2 AND CASE
-            WHEN first_anchors = 0 THEN lead = 0
-            ELSE lacks_first AND extra = 0
-        END, FALSE
-    ) AS is_late,
+    is_late,
     CASE WHEN is_known THEN pass_anchors END AS stride,
     CASE WHEN is_known THEN (pass_anchors - first_anchors % pass_anchors) % pass_anchors END
         AS missed,

@@ -23,7 +23,7 @@ def one_pass(first_norm, last_norm):
     return [*placed, (last_norm, 4, None), *((*kernel, None) for kernel in HEAD)]
 
 
-@pytest.mark.parametrize("cut", range(1, 45, 4))
+@pytest.mark.parametrize("cut", [*range(6), *range(8, 40, 4), 41, 42, 43])
 @pytest.mark.parametrize(
     ("first_norm", "last_norm"),
     [
