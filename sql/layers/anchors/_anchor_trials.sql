@@ -52,6 +52,10 @@ SELECT
         t.is_anchor AND t.start_ns >= p.last_ns AND t.start_ns < p.break_ns
     ) AS break_anchors,
     max(t.start_ns) FILTER (t.is_anchor AND t.start_ns < p.break_ns) AS break_anchor_ns,
+    -- The anchors of the first layer after the break and of the next attention.
+    min(t.start_ns, 4) FILTER (t.is_anchor AND t.start_ns > p.break_ns) AS next_anchors,
+    min(t.start_ns) FILTER (NOT t.is_anchor AND t.follows_anchor AND t.start_ns > p.break_ns)
+        AS next_ns,
     stddev_pop(t.distance_ns) FILTER (t.is_anchor)
         / nullif(avg(t.distance_ns) FILTER (t.is_anchor), 0) AS irregularity
 FROM turns AS t
@@ -106,18 +110,33 @@ WITH modules AS (
     WHERE pass_source = 'module scopes'
     GROUP BY GROUPING SETS ((trace_id, series), (trace_id))
 ),
-once_per_pass AS (
-    SELECT c.trace_id, c.series, c.device, max(a.break_anchor_ns) AS break_anchor_ns
+norms AS (
+    SELECT c.trace_id, c.series, c.device, c.preference, c.anchor_count, a.break_anchor_ns,
+        a.next_anchors, a.next_ns
     FROM _anchor_candidates AS c
     JOIN _anchor_rhythms AS a
         ON a.trace_id = c.trace_id
         AND a.series = c.series
         AND a.device = c.device
         AND a.preference = c.preference
+    WHERE c.role = 'begin' AND a.break_anchor_ns IS NOT NULL
+),
+-- Whether the first norm of a pass is of another kernel, or the last one: another norm stands
+-- between the last anchor before a break and the attention after it, but not so in the next layer;
+-- or one that occurs once per pass precedes that anchor.
+edges AS (
+    SELECT
+        n.trace_id, n.series, n.device, n.preference,
+        bool_or(o.break_anchor_ns > n.break_anchor_ns AND coalesce(len([
+            t FOR t IN o.next_anchors IF t > n.next_anchors[2] AND t < n.next_ns
+        ]), 0) = 0) AS lacks_first,
+        bool_or(o.break_anchor_ns < n.break_anchor_ns AND o.anchor_count <= len(p.breaks) + 1)
+            AS lacks_last
+    FROM norms AS n
+    JOIN norms AS o ON o.trace_id = n.trace_id AND o.series = n.series AND o.device = n.device
     JOIN _pass_rhythms AS p
-        ON p.trace_id = c.trace_id AND p.series = c.series AND p.device = c.device
-    WHERE c.role = 'begin' AND c.anchor_count <= len(p.breaks) + 1
-    GROUP BY c.trace_id, c.series, c.device
+        ON p.trace_id = n.trace_id AND p.series = n.series AND p.device = n.device
+    GROUP BY n.trace_id, n.series, n.device, n.preference
 ),
 counted AS (
     SELECT
@@ -131,10 +150,7 @@ counted AS (
             END AS num_layers
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
-        -- A norm that occurs once per pass is the first of its pass if it follows the last anchor
-        -- before a break, else the last of the pass before.
-        coalesce(a.break_anchor_ns < o.break_anchor_ns, FALSE) AS lacks_first,
-        coalesce(a.break_anchor_ns > o.break_anchor_ns, FALSE) AS lacks_last,
+        coalesce(e.lacks_first, FALSE) AS lacks_first, coalesce(e.lacks_last, FALSE) AS lacks_last,
         -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
         -- final norm; if they end one, the capture ends before the last.
         CASE c.role
@@ -150,8 +166,11 @@ counted AS (
         AND a.series = c.series
         AND a.device = c.device
         AND a.preference = c.preference
-    LEFT JOIN once_per_pass AS o
-        ON o.trace_id = c.trace_id AND o.series = c.series AND o.device = c.device
+    LEFT JOIN edges AS e
+        ON e.trace_id = c.trace_id
+        AND e.series = c.series
+        AND e.device = c.device
+        AND e.preference = c.preference
 ),
 sized AS (
     SELECT
