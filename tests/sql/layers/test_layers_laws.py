@@ -199,3 +199,13 @@ def test_a_capture_that_ends_within_a_layer_keeps_that_layers_kernels(lake, cuts
             if last > min(halves[1]) and not any(min(half) <= last < max(half) for half in halves):
                 expected = {row for row in whole if row[0] <= last}
                 assert set(rows(Own(made, {end: one}), placed)) == expected, end
+
+
+@in_one_lake
+def test_only_the_layer_within_which_a_capture_ends_is_not_complete(tmp_path, lake):
+    assert rows(lake, "SELECT count(*) FILTER (NOT complete), count(*) FROM layers") == [(0, 30)]
+    [(end,)] = rows(lake, "SELECT end_ns FROM layer_halves WHERE pass_id = 3 AND layer_id = 2 AND half = 'attn'")
+    events = [event for event in EVENTS if event["ph"] != "X" or event["ts"] * 1000 < end]
+    own = yield captured(tmp_path, Capture("ended", events, SETTINGS))
+    found = rows(own, "SELECT pass_id, layer_id FROM layers WHERE NOT complete")
+    assert (found, rows(own, "SELECT count(*) FROM layers")) == ([(3, 2)], [(21,)])
