@@ -10,23 +10,33 @@
 -- compress_ratios  BIGINT[]   ratio per layer, NULL if the length is wrong
 -- layer_types      VARCHAR[]  type per layer
 -- attention_every  BIGINT     every n-th layer has full attention, the others linear attention
--- full_every       BIGINT     every n-th layer sees all keys, the others a window
+-- full_every       BIGINT     every n-th layer sees all keys, the others a window; NULL too if the
+--                             config gives its window as null, or does not use it
 -- experts          STRUCT     which layers have experts; NULL: none, or all without a word
 CREATE VIEW _layer_rules AS
 WITH found AS (
-    SELECT trace_id, field, config_entry(TRY_CAST(config AS JSON), names) AS entry
-    FROM traces
+    SELECT
+        trace_id, field, config_entry(config, names) AS entry,
+        list_has_any(
+            list_concat(json_keys(config), json_keys(config, '$.text_config')), names
+        ) AS is_present
+    FROM (SELECT trace_id, TRY_CAST(config AS JSON) AS config FROM traces)
     CROSS JOIN config_properties
     WHERE config IS NOT NULL
 ),
 given AS (
-    SELECT trace_id, map(list(field), list(entry.value)) AS fields
+    SELECT
+        trace_id,
+        map(
+            list(field) FILTER (entry IS NOT NULL), list(entry.value) FILTER (entry IS NOT NULL)
+        ) AS fields,
+        bool_or(is_present AND field IN ('sliding_window', 'use_sliding_window')) AS has_window_key
     FROM found
-    WHERE entry IS NOT NULL
     GROUP BY trace_id
+    HAVING count(entry) > 0
 ),
 typed AS (
-    SELECT trace_id, unnest(config_layers(fields))
+    SELECT trace_id, has_window_key, unnest(config_layers(fields))
     FROM given
 )
 SELECT
@@ -38,9 +48,11 @@ SELECT
             THEN compress_ratios[1:num_layers]
     END AS compress_ratios,
     layer_types, attention_every,
-    coalesce(
-        t.full_every, CASE WHEN sliding_window IS NOT NULL THEN defaults.full_every END
-    ) AS full_every,
+    CASE
+        WHEN sliding_window > 0 THEN coalesce(t.full_every, defaults.full_every)
+        -- The pattern alone means windows of unknown width.
+        WHEN NOT has_window_key THEN t.full_every
+    END AS full_every,
     CASE
         WHEN num_experts > 0 AND coalesce(len(moe_layer_list) = num_layers, TRUE)
             AND (

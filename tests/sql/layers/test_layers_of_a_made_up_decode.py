@@ -285,6 +285,10 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(tmp_path, l
         ),
         # EXAONE 4: the pattern ends with the layer that sees all keys.
         ({"sliding_window_pattern": "LLG"}, ["SLIDING_ATTN", "SLIDING_ATTN", "FULL_ATTN"] * 2),
+        # Without a window the pattern has no meaning, as in EXAONE 4.0 1.2B.
+        ({"sliding_window": None, "sliding_window_pattern": "LLLG"}, [None] * 6),
+        ({"text_config": {"sliding_window": None, "sliding_window_pattern": 3}}, [None] * 6),
+        ({"sliding_window": 512, "use_sliding_window": False, "sliding_window_pattern": 3}, [None] * 6),
         # Qwen3-MoE: every second layer has experts, but for those listed.
         (
             {"decoder_sparse_step": 2, "mlp_only_layers": [1], "num_experts": 8},
