@@ -2,7 +2,7 @@
 -- values. NULL: it does not give it; defaults by model_type are those of model_types.
 --
 -- Layers with experts are every n-th (moe_layer_step), counted from moe_layer_offset, after
--- first_dense_layers and without those in dense_layers. Layers between every n-th
+-- first_dense_layers and without those in dense_layers, which has those after last_moe_layer too. Layers between every n-th
 -- (attention_every) have linear attention.
 CREATE MACRO config_layers(fields) AS {
     'model_type': coalesce(fields['language'] ->> 'model_type', fields['model_type'] ->> '$'),
@@ -15,7 +15,7 @@ CREATE MACRO config_layers(fields) AS {
     ),
     'moe_layer_list': TRY_CAST(fields['moe_layer_freq'] AS BIGINT[]),
     'moe_layer_offset': CASE
-        -- DeepSeek counts from the first layer of all, Qwen to the last of n.
+        -- DeepSeek counts from the first layer of all, Qwen and ERNIE to the last of n.
         WHEN TRY_CAST(fields['moe_layer_freq'] AS BIGINT) IS NOT NULL THEN 0
         ELSE TRY_CAST(fields['decoder_sparse_step'] AS BIGINT) - 1
     END,
@@ -26,6 +26,8 @@ CREATE MACRO config_layers(fields) AS {
                 range(TRY_CAST(fields['num_layers'] AS BIGINT)),
                 lambda n: TRY_CAST(fields['mlp_layer_types'] AS VARCHAR[])[n + 1] = 'dense'
                     OR TRY_CAST(fields['moe_layer_freq'] AS BIGINT[])[n + 1] = 0
+                    -- ERNIE 4.5: -1 is the last layer of all.
+                    OR TRY_CAST(fields['last_moe_layer'] AS BIGINT) BETWEEN 0 AND n - 1
             )
         )
     ),

@@ -294,6 +294,15 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(tmp_path, l
             {"decoder_sparse_step": 2, "mlp_only_layers": [1], "num_experts": 8},
             ["DENSE", "DENSE", "DENSE", "MOE", "DENSE", "MOE"],
         ),
+        # ERNIE 4.5: every n-th layer from the first to the last one with experts, -1: of all.
+        (
+            {"moe_layer_start_index": 2, "moe_layer_end_index": -1, "moe_layer_interval": 2, "moe_num_experts": 8},
+            ["DENSE", "DENSE", "DENSE", "MOE", "DENSE", "MOE"],
+        ),
+        (
+            {"moe_layer_start_index": 1, "moe_layer_end_index": 3, "moe_layer_interval": 1, "moe_num_experts": 8},
+            ["DENSE", "MOE", "MOE", "MOE", "DENSE", "DENSE"],
+        ),
         # Llama 4, and Qwen3-Next without its list of types.
         ({"interleave_moe_layer_step": 3, "num_local_experts": 16}, ["DENSE", "DENSE", "MOE"] * 2),
         ({"full_attention_interval": 3}, ["LINEAR_ATTN", "LINEAR_ATTN", "FULL_ATTN"] * 2),

@@ -322,6 +322,10 @@ def test_sparse_steps_lists_and_leading_layers_tell_dense_ones(lake, known):
     assert dense(first_k_dense_replace=1, moe_layer_freq=2) == [0, 1, 3]
     assert dense(moe_layer_freq=[0, 1, 1, 0]) == [0, 3]
     assert dense(mlp_layer_types=["dense", "sparse", "sparse", "sparse"]) == [0]
+    # ERNIE 4.5: layers whose number from 1 the interval divides, from the first index to the last, -1: of all.
+    assert dense(moe_layer_start_index=1, moe_layer_end_index=3, moe_layer_interval=2) == [0, 2]
+    assert dense(moe_layer_start_index=1, moe_layer_end_index=2, moe_layer_interval=1) == [0, 3]
+    assert dense(moe_layer_start_index=1, moe_layer_end_index=-1, moe_layer_interval=1) == [0]
 
 
 def test_windows_are_told_in_four_ways(lake, known):
