@@ -89,7 +89,7 @@ SELECT
     CASE WHEN mlp_beside_experts THEN intermediate_size ELSE shared_intermediate_size END
         AS shared_intermediate_size,
     t.shared_intermediate_size > 0 AND t.model_type = 'qwen2_moe' AS shared_gate,
-    first_dense_layers, moe_layer_step, moe_layer_offset, dense_layers,
+    first_dense_layers, moe_layer_step, moe_layer_list, moe_layer_offset, dense_layers,
     index_heads, index_head_dim, index_top_k, sliding_window,
     coalesce(t.full_every, types.full_every) AS full_every,
     layer_types, compress_ratios, hash_layers, hc_mult, mtp_layers, vocab_size,
@@ -141,6 +141,7 @@ LEFT JOIN _dtype_words AS plain ON plain.word = t.dtype;
 -- shared_gate               BOOLEAN    their result is gated by a product with the token
 -- first_dense_layers        BIGINT     leading layers without experts
 -- moe_layer_step            BIGINT     after them every n-th layer has experts
+-- moe_layer_list            BIGINT[]   layer by layer, 0: without experts; NULL: no such list
 -- moe_layer_offset          BIGINT     the layer that those are counted from
 -- dense_layers              BIGINT[]   further layers without experts
 -- index_heads               BIGINT     heads of the indexer of a sparse attention

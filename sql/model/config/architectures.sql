@@ -337,6 +337,8 @@ SELECT
             )
         WHEN len(layer_types) <> num_layers
             THEN printf('layer_types: %d entries for %d layers', len(layer_types), num_layers)
+        WHEN num_experts > 0 AND len(moe_layer_list) <> num_layers
+            THEN printf('moe_layer_freq: %d entries for %d layers', len(moe_layer_list), num_layers)
     END AS fault,
     CASE
         WHEN ratios_fit AND surplus_ratios NOT IN (0, mtp_layers)

@@ -442,6 +442,8 @@ def test_groups_of_experts_may_be_as_published(known):
         ({"quantization_config": {"quant_method": "gptq", "bits": 3}}, 'quant_method "gptq" of 3 bits is not in'),
         ({"is_encoder_decoder": True}, "is_encoder_decoder is true: encoder layers have no operators here"),
         ({"model_type": "longcat_flash"}, "model_type longcat_flash: shortcut_connection has no operators here"),
+        (EXPERTS | {"moe_layer_freq": [0, 1, 0, 1, 1]}, "moe_layer_freq: 5 entries for 4 layers"),
+        (EXPERTS | {"moe_layer_freq": [0, 1, 1]}, "moe_layer_freq: 3 entries for 4 layers"),
         # ALBERT: twelve layers, and the weights of one.
         ({"model_type": "albert", "embedding_size": 16}, "model_type albert: shared_weights has no operators here"),
         # Each dimension is possible, all of them together are not: 3 x 10^4 layers x 10^6 x 10^7.
