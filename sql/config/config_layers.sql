@@ -1,11 +1,12 @@
 -- What a config.json gives about the kinds of its layers, from a map of its properties to their
--- values. NULL: it does not give it; defaults by model_type are those of model_types.
+-- values. NULL: it does not give it; defaults by model_type are those of model_types, of which
+-- use_sliding_window is given.
 --
 -- Layers with experts are every n-th (moe_layer_step), counted from moe_layer_offset, after
 -- first_dense_layers and without those in dense_layers, which has those after last_moe_layer too. Layers between every n-th
 -- (attention_every) have linear attention.
-CREATE MACRO config_layers(fields) AS {
-    'model_type': coalesce(fields['language'] ->> 'model_type', fields['model_type'] ->> '$'),
+CREATE MACRO config_layers(fields, use_sliding_window) AS {
+    'model_type': config_model_type(fields),
     'num_layers': TRY_CAST(fields['num_layers'] AS BIGINT),
     'num_experts': TRY_CAST(fields['num_experts'] AS BIGINT),
     'first_dense_layers': TRY_CAST(fields['first_dense_layers'] AS BIGINT),
@@ -32,7 +33,9 @@ CREATE MACRO config_layers(fields) AS {
         )
     ),
     'sliding_window': CASE
-        WHEN TRY_CAST(fields['use_sliding_window'] AS BOOLEAN) IS NOT FALSE
+        WHEN coalesce(
+            TRY_CAST(fields['use_sliding_window'] AS BOOLEAN), use_sliding_window
+        ) IS NOT FALSE
             THEN TRY_CAST(fields['sliding_window'] AS BIGINT)
     END,
     -- A pattern such as LLLG ends with the layer that sees all keys.
@@ -44,7 +47,9 @@ CREATE MACRO config_layers(fields) AS {
         TRY_CAST(fields['layer_types'] AS VARCHAR[]),
         -- Qwen2: the window applies from this layer on.
         CASE
-            WHEN TRY_CAST(fields['use_sliding_window'] AS BOOLEAN) IS NOT FALSE
+            WHEN coalesce(
+                TRY_CAST(fields['use_sliding_window'] AS BOOLEAN), use_sliding_window
+            ) IS NOT FALSE
                 AND TRY_CAST(fields['sliding_window'] AS BIGINT) IS NOT NULL
                 AND TRY_CAST(fields['max_window_layers'] AS BIGINT) IS NOT NULL
                 THEN list_transform(

@@ -36,8 +36,11 @@ given AS (
     HAVING count(entry) > 0
 ),
 typed AS (
-    SELECT trace_id, has_window_key, unnest(config_layers(fields))
+    SELECT
+        trace_id, has_window_key, unnest(config_layers(fields, use_sliding_window)),
+        defaults.full_every AS default_full_every
     FROM given
+    LEFT JOIN model_types AS defaults ON defaults.model_type = config_model_type(fields)
 )
 SELECT
     trace_id, num_layers, mtp_layers, hash_layers,
@@ -49,9 +52,9 @@ SELECT
     END AS compress_ratios,
     layer_types, attention_every,
     CASE
-        WHEN sliding_window > 0 THEN coalesce(t.full_every, defaults.full_every)
+        WHEN sliding_window > 0 THEN coalesce(full_every, default_full_every)
         -- The pattern alone means windows of unknown width.
-        WHEN NOT has_window_key THEN t.full_every
+        WHEN NOT has_window_key THEN full_every
     END AS full_every,
     CASE
         WHEN num_experts > 0 AND coalesce(len(moe_layer_list) = num_layers, TRUE)
@@ -64,5 +67,4 @@ SELECT
                 'step': moe_layer_step, 'offset': moe_layer_offset, 'dense_layers': dense_layers
             }
     END AS experts
-FROM typed AS t
-LEFT JOIN model_types AS defaults ON defaults.model_type = t.model_type;
+FROM typed;

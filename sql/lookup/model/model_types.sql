@@ -9,6 +9,7 @@
 -- tied_embeddings           BOOLEAN  the head is the embedding; NULL: it is not
 -- moe_in_intermediate_size  BOOLEAN  intermediate_size is that of an expert
 -- gate_in_intermediate_size BOOLEAN  intermediate_size is twice the width: it counts the gate too
+-- use_sliding_window        BOOLEAN  layers use a window that the file gives; NULL: they do
 -- full_every                BIGINT   every n-th layer of a windowed model sees all keys
 -- multi_query               BOOLEAN  all query heads share one key-value head; NULL: they do not
 -- is_encoder                BOOLEAN  tokens see those after them too; NULL: they do not
@@ -24,6 +25,7 @@ CREATE TABLE model_types (
     tied_embeddings BOOLEAN,
     moe_in_intermediate_size BOOLEAN,
     gate_in_intermediate_size BOOLEAN,
+    use_sliding_window BOOLEAN,
     full_every BIGINT,
     multi_query BOOLEAN,
     is_encoder BOOLEAN,

@@ -8,7 +8,7 @@ WITH given AS (
 ),
 typed AS (
     SELECT
-        model, unnest(config_layers(fields)),
+        model, unnest(config_layers(fields, use_sliding_window)),
         TRY_CAST(fields['hidden_size'] AS BIGINT) AS hidden_size,
         TRY_CAST(fields['num_heads'] AS BIGINT) AS num_heads,
         TRY_CAST(fields['num_kv_heads'] AS BIGINT) AS num_kv_heads,
@@ -55,6 +55,7 @@ typed AS (
             ) AS BIGINT
         ) AS group_size
     FROM given
+    LEFT JOIN model_types AS defaults ON defaults.model_type = config_model_type(fields)
 )
 SELECT
     t.model, t.model_type, num_layers, hidden_size, num_heads,

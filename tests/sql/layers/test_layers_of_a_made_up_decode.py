@@ -289,6 +289,13 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(tmp_path, l
         ({"sliding_window": None, "sliding_window_pattern": "LLLG"}, [None] * 6),
         ({"text_config": {"sliding_window": None, "sliding_window_pattern": 3}}, [None] * 6),
         ({"sliding_window": 512, "use_sliding_window": False, "sliding_window_pattern": 3}, [None] * 6),
+        # Qwen2 and Qwen3 use no window unless the file has it.
+        ({"sliding_window": 512, "max_window_layers": 4, "model_type": "qwen2"}, [None] * 6),
+        (
+            {"text_config": {"sliding_window": 512, "max_window_layers": 4, "model_type": "qwen3"},
+             "use_sliding_window": True},
+            ["FULL_ATTN"] * 4 + ["SLIDING_ATTN"] * 2,
+        ),
         # Qwen3-MoE: every second layer has experts, but for those listed.
         (
             {"decoder_sparse_step": 2, "mlp_only_layers": [1], "num_experts": 8},

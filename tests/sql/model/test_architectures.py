@@ -338,6 +338,11 @@ def test_windows_are_told_in_four_ways(lake, known):
     assert windows(sliding_window=16) == [16] * 4
     assert windows(sliding_window=16, use_sliding_window=False) == [None] * 4
     assert windows(sliding_window=16, max_window_layers=3) == [None, None, None, 16]
+    # Qwen2Config: use_sliding_window is false unless the file has it.
+    assert windows(sliding_window=16, max_window_layers=3, model_type="qwen2") == [None] * 4
+    assert windows(sliding_window=16, max_window_layers=3, model_type="qwen3_moe") == [None] * 4
+    used = {"model_type": "qwen2", "use_sliding_window": True}
+    assert windows(sliding_window=16, max_window_layers=3, **used) == [None, None, None, 16]
     assert windows(sliding_window=16, sliding_window_pattern=2) == [16, None, 16, None]
     types = ["full_attention", "sliding_attention", "sliding_attention", "full_attention"]
     assert windows(sliding_window=16, layer_types=types) == [None, 16, 16, None]
