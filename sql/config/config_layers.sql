@@ -3,8 +3,8 @@
 -- use_sliding_window is given.
 --
 -- Layers with experts are every n-th (moe_layer_step), counted from moe_layer_offset, after
--- first_dense_layers and without those in dense_layers, which has those after last_moe_layer too. Layers between every n-th
--- (attention_every) have linear attention.
+-- first_dense_layers and without those in dense_layers, which has those after last_moe_layer too.
+-- Layers between every n-th (attention_every) have linear attention.
 CREATE MACRO config_layers(fields, use_sliding_window) AS {
     'model_type': config_model_type(fields),
     'num_layers': TRY_CAST(fields['num_layers'] AS BIGINT),

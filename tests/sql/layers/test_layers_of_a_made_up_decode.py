@@ -292,8 +292,10 @@ def test_the_config_may_nest_its_fields_or_leave_out_the_draft_layer(tmp_path, l
         # Qwen2 and Qwen3 use no window unless the file has it.
         ({"sliding_window": 512, "max_window_layers": 4, "model_type": "qwen2"}, [None] * 6),
         (
-            {"text_config": {"sliding_window": 512, "max_window_layers": 4, "model_type": "qwen3"},
-             "use_sliding_window": True},
+            {
+                "text_config": {"sliding_window": 512, "max_window_layers": 4, "model_type": "qwen3"},
+                "use_sliding_window": True,
+            },
             ["FULL_ATTN"] * 4 + ["SLIDING_ATTN"] * 2,
         ),
         # Qwen3-MoE: every second layer has experts, but for those listed.
