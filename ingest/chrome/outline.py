@@ -14,7 +14,7 @@ from typing import Any
 
 EVENTS = "traceEvents"
 #: Maximum number of event arrays in one file. Each is read separately; what follows the last is skipped.
-_MOSTARRAYS = 100
+_MOST_ARRAYS = 100
 #: Number of key names kept for messages.
 _NAMES = 20
 #: Maximum bytes of a key, and of a wanted value; longer ones are skipped.
@@ -33,7 +33,7 @@ _BLANK = re.compile(rb"[ \t\n\r]*+")
 ARRAY = re.compile(rb'"traceEvents"[ \t\n\r]*+:[ \t\n\r]*+\[')
 
 #: Bytes at the beginning of a file within which its array must begin, to be found inside the array of another file.
-_HEAD = 1 << 16
+_HEAD = 1 << 20
 #: Maximum bytes of heads that are parsed in search of such a file, as a multiple of the text.
 _TRIES = 2
 
@@ -99,7 +99,7 @@ class Outline:
                 return None
             begins, at = self._step(text, at)
             if begins:
-                if self.arrays == _MOSTARRAYS:
+                if self.arrays == _MOST_ARRAYS:
                     self._state = _LOST
                     continue
                 self.arrays += 1
@@ -196,7 +196,7 @@ class Outline:
     def _search(self, text: bytes, at: int) -> int | None:
         """Search for another array of events after a syntax error."""
         looked = self._before + text[at:]
-        match = ARRAY.search(looked) if self.arrays < _MOSTARRAYS else None
+        match = ARRAY.search(looked) if self.arrays < _MOST_ARRAYS else None
         end = match.end() if match else len(looked)
         self.skipped += end - len(self._before) - _blanks(looked[len(self._before) : end])
         self._before = b"" if match else looked[-_OVERLAP:]
@@ -228,7 +228,18 @@ class Documents:
             return False
         self._spare -= events - start
         outline = Outline(())
-        return outline.feed(self._text[start:events]) is not None and not outline.skipped
+        return outline.feed(self._text[start:events]) is not None and not outline.skipped and self._holds_events(events)
+
+    def _holds_events(self, at: int) -> bool:
+        """Whether the array that begins before `at` has objects or nothing, and is no member of an event."""
+        first = _match_end(_BLANK, self._text, at)
+        if self._text[first : first + 1] not in (b"{", b"]", b""):
+            return False
+        beginning = self._text[at : at + _HEAD]
+        self._spare -= len(beginning)
+        around = Outline(("ph",))
+        around.feed(b'{"":[' + beginning)
+        return "ph" not in around.values
 
 
 _DAMAGED = object()

@@ -210,6 +210,29 @@ def test_an_event_with_a_key_like_a_files_array_is_an_event_beside_damage_too(tm
     assert (result.rejected, result.truncated) == (1, False)
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("member", [[1, 2], [], [{"a": 1}], "x"])
+@pytest.mark.parametrize("mark", ["", '"'])
+def test_an_event_whose_first_key_is_like_a_files_array_is_an_event(tmp_path, size, member, mark):
+    odd = {"traceEvents": member, "ph": "X", "name": "odd", "pid": 1, "tid": 1, "ts": 30, "dur": 2}
+    text = ", ".join(map(json.dumps, [*thirty()[:15], odd, *thirty()[15:]]))
+    lake = new_lake(tmp_path / "lake")
+    with pieces_of(size):
+        result = ingest_bytes(lake, f'{{"traceEvents": [{text.replace("n20", "n20" + mark)}]}}'.encode())
+    assert starts(lake, result) >= {*range(31)} - ({20} if mark else set())
+    assert (result.rejected, result.truncated) == (len(mark), False)
+
+
+def test_a_file_whose_head_takes_hundreds_of_kilobytes_is_found_behind_one_that_was_cut_off(tmp_path):
+    first, second = (", ".join(map(json.dumps, part)) for part in (thirty()[:5], thirty()[5:]))
+    head = json.dumps({"schemaVersion": 1, "settings": ["x" * 80] * 6000})[:-1]
+    lake = new_lake(tmp_path / "lake")
+    text = f'{{"traceEvents": [{first}, {{"ph": "X", "na{head}, "traceEvents": [{second}]}}'
+    result = ingest_bytes(lake, text.encode())
+    assert starts(lake, result) == set(range(30))
+    assert (result.events, result.rejected) == (30, 1)
+
+
 def test_more_than_one_array_of_events_is_a_check(tmp_path):
     lake = Lake(tmp_path / "lake")
     (tmp_path / "two.json").write_text(f'{{"traceEvents": [{json.dumps(SPAN)}], "traceEvents": [{json.dumps(SPAN)}]}}')
