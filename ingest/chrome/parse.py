@@ -224,7 +224,7 @@ SELECT
     TRY_CAST(found[2] AS BIGINT) AS external_id,
     TRY_CAST(coalesce(found[3], found[4]) AS INTEGER) AS device,
     TRY_CAST(coalesce(found[5], found[6]) AS BIGINT) AS stream,
-    {_listed("found[7]", "[", "],[", "]")} AS input_dims,
+    {_listed("coalesce(found[7], old_dims)", "[", "],[", "]")} AS input_dims,
     {_listed("found[8]", '"', '","', '"')} AS input_types,
     id,
     args,
@@ -241,6 +241,8 @@ FROM (
                 '$."Input Dims"', '$."Input type"', '$.correlation_id'
             ])
         END AS found,
+        -- Kineto's viewer reads this spelling too.
+        CASE WHEN cat = 'Operator' THEN json_extract_string(args, '$."Input dims"') END AS old_dims,
         {unmarked("CAST(args AS VARCHAR)")} AS args,
         CASE WHEN coalesce({present}) IS NOT NULL THEN
             {extra}
@@ -262,9 +264,11 @@ def device_categories() -> str:
 
 def _listed(text: str, opening: str, between: str, closing: str) -> str:
     """Return the expression of an argument's JSON array, also where torch_npu writes `;` and CR LF between items."""
-    items = f"replace(replace({text}, chr(13) || chr(10), ''), ';', {quoted(between)})"
+    plain = f"trim(replace(replace({text}, chr(13), ''), chr(10), ''))"
+    items = f"replace({plain}, ';', {quoted(between)})"
     array = f"{quoted('[' + opening)} || {items} || {quoted(closing + ']')}"
-    return f"CASE WHEN {text}[1] = '[' THEN {text} WHEN json_valid({array}) THEN {array} END"
+    array = f"CASE {plain}[1] WHEN '[' THEN {plain} WHEN '{{' THEN NULL ELSE {array} END"
+    return f"CASE WHEN {text}[1] = '[' AND json_valid({text}) THEN {text} WHEN json_valid({array}) THEN {array} END"
 
 
 def _identifier(key: str) -> str:

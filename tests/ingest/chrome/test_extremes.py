@@ -132,3 +132,20 @@ def test_strings_under_the_keys_of_times_stay_strings_where_times_are_read_as_te
     assert json.loads(row["args"]) == args
     assert json.loads(row["extra"]) == {"tts": exact["tts"]}
     assert result.rejected == 1
+
+
+@pytest.mark.parametrize(("dims", "types", "found"), [
+    ("32,64;\n64,128", "float;\nfloat", ("[[32,64],[64,128]]", '["float","float"]')),
+    (" [[32,64]]", " float", ("[[32,64]]", '["float"]')),
+    ("[32,64", "['float','float']", (None, None)),
+    ('{"a": 1}', '{"a": 1}', (None, None)),
+    ({"a": 1}, {}, (None, None)),
+    ([[32, 64], []], ["float", ""], ("[[32,64],[]]", '["float",""]')),
+    ([], [], ("[]", "[]")),
+])  # fmt: skip
+def test_shapes_and_types_are_json_arrays_or_null(tmp_path, dims, types, found):
+    args = {"Input Dims": dims, "Input type": types}
+    lake = new_lake(tmp_path / "lake")
+    result = ingest_bytes(lake, trace_bytes([SPAN | {"cat": "cpu_op", "args": args}]))
+    [row] = stored(lake, result.trace_id, "event_id, input_dims, input_types")
+    assert (row["input_dims"], row["input_types"]) == found

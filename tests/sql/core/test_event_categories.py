@@ -62,13 +62,14 @@ def test_copies_of_every_accelerator_are_device_operations(tmp_path, copy):
     assert lake.sql("SELECT kind, category FROM kernels").fetchall() == [("memory", "memcpy")]
 
 
+@pytest.mark.parametrize("key", ["Input Dims", "Input dims"])
 @in_one_lake
-def test_traces_of_pytorch_1_8_have_their_operators_shapes_and_device(tmp_path):
+def test_traces_of_pytorch_1_8_have_their_operators_shapes_and_device(tmp_path, key):
     # As in the examples of Kineto's viewer from 2021: categories in capitals, computeProperties.
     v100 = {"id": 0, "name": "Tesla V100-DGXS-32GB", "totalGlobalMem": 34084028416, "major": 7, "minor": 0,
             "multiProcessorCount": 80}  # fmt: skip
     events = [
-        event("Operator", "aten::mm", 0, 50, **{"External id": 5, "Input Dims": [[8, 4], [4, 2]]}),
+        event("Operator", "aten::mm", 0, 50, **{"External id": 5, key: [[8, 4], [4, 2]]}),
         event("Runtime", "cudaLaunchKernel", 10, 5, **{"external id": 5, "correlation": 9}),
         event("Kernel", "volta_sgemm_128x32_nt", 30, 20, pid=0, tid=7, device=0, stream=7, correlation=9),
         event("Memcpy", "Memcpy HtoD (Pageable -> Device)", 60, 5, pid=0, tid=7, device=0, stream=7),
