@@ -21,6 +21,8 @@ _BOM = b"\xef\xbb\xbf"
 _STYLE_LINES = 200
 #: Between 1 and 1000: from these numbers on, the time between starts does not show its unit.
 _UNDECIDED = Decimal(10), Decimal(100)
+#: Starts from here on are in ns: since 1970, in µs only after the year 5100.
+_LARGEST_US = Decimal(10) ** 17
 #: Maximum number of texts of a column that are known to hold no credential.
 _MOST_KNOWN = 32
 
@@ -124,8 +126,8 @@ def harmless_texts(beginning: bytes, width: int) -> dict[int, tuple[str, ...]]:
 def starts_in_ns(beginning: bytes, columns: Columns) -> bool | None:
     """Return whether starts without a unit are in ns, not µs, by a table's first lines; None if these do not show it.
 
-    CANN's exporter wrote ns: torch_npu's `OpSummaryBean` of 2023 divides by 1000, an older one copies the value. From
-    one start to the next it takes about the row's duration and the next row's wait, whose unit is µs.
+    CANN's exporter wrote ns: torch_npu's `OpSummaryBean` of 2023 divides by 1000, an older one copies the value. ns are
+    whole. From one start to the next it takes about the row's duration and the next row's wait, whose unit is µs.
     """
     lines = beginning[: beginning.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()[1:_STYLE_LINES]
     places = [columns.position(key) for key in ("start", "dur", "wait")]
@@ -133,6 +135,11 @@ def starts_in_ns(beginning: bytes, columns: Columns) -> bool | None:
         rows = [[_number(row, place) for place in places] for row in csv.reader(lines)]
     except csv.Error:
         return None
+    starts = [row[0] for row in rows if row[0] > 0] or [Decimal()]
+    if statistics.median(start % 1 for start in starts) > 0:
+        return False
+    if statistics.median(starts) >= _LARGEST_US:
+        return True
     ratios = [
         (later[0] - earlier[0]) / (earlier[1] + later[2])
         for earlier, later in itertools.pairwise(row for row in rows if row[0] > 0 and row[1] > 0)

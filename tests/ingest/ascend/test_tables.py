@@ -135,6 +135,24 @@ def test_starts_without_a_unit_have_the_one_that_fits_durations_and_waits(tmp_pa
     assert (lake.result.rejected, lake.result.repaired) == (0, repaired)
 
 
+@pytest.mark.parametrize(
+    ("unit", "starts"),
+    [
+        (1000, ["1704161511420000.125", "1704161511421000.000", "1704161511422000.500"]),
+        (1, ["1704161511420000125", "1704161511420002125", "1704161511420004125"]),
+        (1, ["1704161511420000125"]),
+    ],
+)
+def test_decimals_of_starts_show_us_and_their_size_ns_however_long_the_device_idles(tmp_path, unit, starts):
+    # In µs: 5 µs of work every 1000 µs, without waits. In ns: 50 µs of work begins every 2 µs, on many streams.
+    lake = lake_of(
+        tmp_path, "\n".join([OLD_HEADER, *(f"k,T,AI_CORE,{start},{5 if unit > 1 else 50},0,8" for start in starts), ""])
+    )
+    found = [start for (start,) in events(lake, "start_ns")]
+    assert found == pytest.approx([float(start) * unit for start in starts], rel=0, abs=500)
+    assert (lake.result.rejected, lake.result.repaired) == (0, 0)
+
+
 def test_starts_without_a_unit_are_ns_where_no_other_row_shows_it_and_that_is_reported(tmp_path):
     lake = lake_of(tmp_path, f"{OLD_HEADER}\nconv1,T,AI_CORE,1043640017380831,82.11,0,8\nx,T,AI_CORE,1.2.3,1,0,8\n")
     assert events(lake, "start_ns, dur_ns")[0] == (1043640017380831, 82_110)
