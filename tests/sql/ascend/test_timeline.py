@@ -333,6 +333,23 @@ def test_twins_have_one_name_and_start_where_the_table_has_no_streams_or_no_task
 
 
 @in_one_lake
+def test_a_row_without_a_task_in_a_table_that_has_tasks_pairs_by_name_and_start(tmp_path):
+    none = {"Stream ID": "N/A", "Task ID": "N/A", "Type": "N/A", "Duration(us)": "5.000"}
+    rows = [
+        {"Name": "Add", "Task ID": "7", "Start Time(us)": "100.000", "Duration(us)": "5.000"},
+        *({"Name": "Mul", "Start Time(us)": start, **none} for start in ("100.000", "100.000", "200.000", "300.4")),
+    ]
+    events = [
+        task("Add", "100.000", 5.0, number=7), task("Mul", "100.000", 5.0, number=8),
+        task("Mul", "100.000", 5.0, number=9, stream=47), task("Mul", "200.000", 5.0, number=10),
+        task("Mul", "300.372", 5.0, number=11), task("Sub", "200.000", 5.0, number=12),
+    ]  # fmt: skip
+    lake = yield write_folder(tmp_path, rows, events)
+    found = ask(lake, "SELECT dup_of, name FROM ascend_kernels WHERE source = 'timeline' ORDER BY ALL")
+    assert found == [(0, "Add"), (1, "Mul"), (2, "Mul"), (3, "Mul"), (4, "Mul"), (None, "Sub")]
+
+
+@in_one_lake
 def test_a_collective_of_folder_counts_once_however_often_it_is_shown(tmp_path):
     rows = [
         logical("allReduce", "428_0_1", "100.000", "50.000"),

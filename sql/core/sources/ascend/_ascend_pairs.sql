@@ -3,8 +3,8 @@
 --
 -- A task is the table's row of the same device, stream, task and start; a collective the one of the
 -- same device, name and start, and so is a task where the table has no streams or no tasks, as at
--- Level0; several of one key pair in file order. Tables of old exporters round starts, so the
--- remaining ones pair within a microsecond: a task's number is not reused so soon. A
+-- Level0, or its row has none; several of one key pair in file order. Tables of old exporters round
+-- starts, so the remaining ones pair within a microsecond: a task's number is not reused so soon. A
 -- task of collectives is a part of one where the timeline draws it among its parts, or where it
 -- runs while one does.
 CREATE VIEW _ascend_twins AS
@@ -23,13 +23,13 @@ two_sources AS (
 ),
 placed AS (
     SELECT
-        trace_id, kernel_id, source, device, start_ns, place,
+        trace_id, kernel_id, source, device, start_ns, name, place,
         row_number() OVER (
             PARTITION BY trace_id, device, source, place, start_ns ORDER BY kernel_id
         ) AS nth
     FROM (
         SELECT
-            trace_id, kernel_id, source, device, start_ns,
+            trace_id, kernel_id, source, device, start_ns, name,
             if(by_task AND task IS NOT NULL, task, name) AS place
         FROM keyed
         JOIN two_sources USING (trace_id)
@@ -43,13 +43,22 @@ exact AS (
     WHERE shown.source = 'timeline' AND listed.source = 'csv'
 ),
 shown_left AS (
-    SELECT trace_id, kernel_id, device, start_ns, place
+    -- The place of a row of the table that has no task is its name.
+    SELECT
+        trace_id, kernel_id, device, start_ns, unnest(list_distinct([place, name])) AS place,
+        row_number() OVER (
+            PARTITION BY trace_id, device, name, start_ns ORDER BY kernel_id
+        ) AS nth
     FROM placed
     ANTI JOIN exact USING (trace_id, kernel_id)
     WHERE source = 'timeline'
 ),
 listed_left AS (
-    SELECT trace_id, kernel_id, device, start_ns, place
+    SELECT
+        trace_id, kernel_id, device, start_ns, place,
+        row_number() OVER (
+            PARTITION BY trace_id, device, place, start_ns ORDER BY kernel_id
+        ) AS nth
     FROM placed
     ANTI JOIN exact ON exact.trace_id = placed.trace_id AND exact.twin_id = placed.kernel_id
     WHERE source = 'csv'
@@ -57,10 +66,11 @@ listed_left AS (
 near AS (
     SELECT
         shown.trace_id, shown.kernel_id, listed.kernel_id AS twin_id,
-        abs(shown.start_ns - listed.start_ns) AS off_ns
+        abs(shown.start_ns - listed.start_ns) AS off_ns,
+        abs(shown.nth - listed.nth) AS apart
     FROM (
         SELECT
-            trace_id, kernel_id, device, start_ns, place,
+            trace_id, kernel_id, device, start_ns, place, nth,
             unnest([start_ns // 1000 - 1, start_ns // 1000, start_ns // 1000 + 1]) AS at_us
         FROM shown_left
     ) AS shown
@@ -76,8 +86,12 @@ nearest AS (
     SELECT trace_id, kernel_id, twin_id
     FROM near
     QUALIFY
-        row_number() OVER (PARTITION BY trace_id, kernel_id ORDER BY off_ns, twin_id) = 1
-        AND row_number() OVER (PARTITION BY trace_id, twin_id ORDER BY off_ns, kernel_id) = 1
+        row_number() OVER (
+            PARTITION BY trace_id, kernel_id ORDER BY off_ns, apart, twin_id
+        ) = 1
+        AND row_number() OVER (
+            PARTITION BY trace_id, twin_id ORDER BY off_ns, apart, kernel_id
+        ) = 1
 ),
 twins AS (
     SELECT trace_id, kernel_id, twin_id FROM exact
