@@ -34,7 +34,7 @@
 -- memory_count    BIGINT   copies and fills of memory: those that the layer launched, or, if the
 --                          host does not show it, those between its kernels on their stream
 -- memory_us       DOUBLE   sum of their durations, part of sum_us
--- complete        BOOLEAN  all of it is in the capture, which may begin or end within a layer
+-- is_whole        BOOLEAN  all of it is in the capture, which may begin or end within a layer
 CREATE VIEW layers AS
 WITH fitting AS (
     SELECT
@@ -44,7 +44,7 @@ WITH fitting AS (
         l.memory_count, l.memory_ns,
         NOT l.is_cut_short AND l.half_count = max(l.half_count) OVER (
             PARTITION BY l.trace_id, l.device, l.series, l.direction
-        ) AS complete,
+        ) AS is_whole,
         CASE
             WHEN
                 coalesce(
@@ -69,7 +69,7 @@ SELECT
     busy_ns / 1000.0 AS busy_us,
     (lead(start_ns) OVER pass - end_ns) / 1000.0 AS gap_after_us,
     (lead(start_ns) OVER pass - start_ns) / 1000.0 AS pitch_us,
-    kernel_count, comm_count, memory_count, memory_ns / 1000.0 AS memory_us, complete
+    kernel_count, comm_count, memory_count, memory_ns / 1000.0 AS memory_us, is_whole
 FROM fitting
 WINDOW pass AS (
     PARTITION BY trace_id, device, pass_id

@@ -27,6 +27,7 @@
 -- memory_count    BIGINT   copies and fills of memory: those that the layer launched, or, if the
 --                          host does not show it, those between its kernels on their stream
 -- memory_us       DOUBLE   sum of their durations, part of sum_us
+-- is_whole        BOOLEAN  all of it is in the capture, which may begin or end within a layer
 -- coverage_pct    DOUBLE   share of the device's busy time in the layers of the pass's series
 CREATE VIEW _covered_layers AS
 SELECT l.*, p.coverage_pct

@@ -203,9 +203,9 @@ def test_a_capture_that_ends_within_a_layer_keeps_that_layers_kernels(lake, cuts
 
 @in_one_lake
 def test_only_the_layer_within_which_a_capture_ends_is_not_complete(tmp_path, lake):
-    assert rows(lake, "SELECT count(*) FILTER (NOT complete), count(*) FROM layers") == [(0, 30)]
+    assert rows(lake, "SELECT count(*) FILTER (NOT is_whole), count(*) FROM layers") == [(0, 30)]
     [(end,)] = rows(lake, "SELECT end_ns FROM layer_halves WHERE pass_id = 3 AND layer_id = 2 AND half = 'attn'")
     events = [event for event in EVENTS if event["ph"] != "X" or event["ts"] * 1000 < end]
     own = yield captured(tmp_path, Capture("ended", events, SETTINGS))
-    found = rows(own, "SELECT pass_id, layer_id FROM layers WHERE NOT complete")
+    found = rows(own, "SELECT pass_id, layer_id FROM layers WHERE NOT is_whole")
     assert (found, rows(own, "SELECT count(*) FROM layers")) == ([(3, 2)], [(21,)])
