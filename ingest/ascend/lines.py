@@ -150,7 +150,7 @@ def starts_in_ns(beginning: bytes, columns: Columns) -> bool | None:
 
 
 def _number(fields: list[str], place: int | None) -> Decimal:
-    """Return the number in a field, 0 if there is none."""
+    """Return the number in a field, 0 if it is missing or not finite."""
     try:
         number = Decimal(fields[place]) if place is not None else Decimal()
     except (IndexError, InvalidOperation):

@@ -110,34 +110,6 @@ WITH modules AS (
     WHERE pass_source = 'module scopes'
     GROUP BY GROUPING SETS ((trace_id, series), (trace_id))
 ),
-norms AS (
-    SELECT c.trace_id, c.series, c.device, c.preference, c.anchor_count, a.break_anchor_ns,
-        a.next_anchors, a.next_ns
-    FROM _anchor_candidates AS c
-    JOIN _anchor_rhythms AS a
-        ON a.trace_id = c.trace_id
-        AND a.series = c.series
-        AND a.device = c.device
-        AND a.preference = c.preference
-    WHERE c.role = 'begin' AND a.break_anchor_ns IS NOT NULL
-),
--- Whether the first norm of a pass is of another kernel, or the last one: another norm stands
--- between the last anchor before a break and the attention after it, but not so in the next layer;
--- or one that occurs once per pass precedes that anchor.
-edges AS (
-    SELECT
-        n.trace_id, n.series, n.device, n.preference,
-        bool_or(o.break_anchor_ns > n.break_anchor_ns AND coalesce(len([
-            t FOR t IN o.next_anchors IF t > n.next_anchors[2] AND t < n.next_ns
-        ]), 0) = 0) AS lacks_first,
-        bool_or(o.break_anchor_ns < n.break_anchor_ns AND o.anchor_count <= len(p.breaks) + 1)
-            AS lacks_last
-    FROM norms AS n
-    JOIN norms AS o ON o.trace_id = n.trace_id AND o.series = n.series AND o.device = n.device
-    JOIN _pass_rhythms AS p
-        ON p.trace_id = n.trace_id AND p.series = n.series AND p.device = n.device
-    GROUP BY n.trace_id, n.series, n.device, n.preference
-),
 counted AS (
     SELECT
         c.* REPLACE (
@@ -150,7 +122,7 @@ counted AS (
             END AS num_layers
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
-        coalesce(e.lacks_first, FALSE) AS lacks_first, coalesce(e.lacks_last, FALSE) AS lacks_last,
+        a.break_anchor_ns, a.next_anchors, a.next_ns, len(r.breaks) AS break_count,
         -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
         -- final norm; if they end one, the capture ends before the last.
         CASE c.role
@@ -166,11 +138,22 @@ counted AS (
         AND a.series = c.series
         AND a.device = c.device
         AND a.preference = c.preference
-    LEFT JOIN edges AS e
-        ON e.trace_id = c.trace_id
-        AND e.series = c.series
-        AND e.device = c.device
-        AND e.preference = c.preference
+),
+-- Whether the first norm of a pass is of another kernel, or the last one: another norm stands
+-- between the last anchor before a break and the attention after it, but not so in the next layer;
+-- or one that occurs once per pass precedes that anchor.
+edges AS (
+    SELECT
+        c.trace_id, c.series, c.device, c.preference,
+        bool_or(o.break_anchor_ns > c.break_anchor_ns AND coalesce(len([
+            t FOR t IN o.next_anchors IF t > c.next_anchors[2] AND t < c.next_ns
+        ]), 0) = 0) AS lacks_first,
+        bool_or(o.break_anchor_ns < c.break_anchor_ns AND o.anchor_count <= c.break_count + 1)
+            AS lacks_last
+    FROM counted AS c
+    JOIN counted AS o ON o.trace_id = c.trace_id AND o.series = c.series AND o.device = c.device
+    WHERE c.role = 'begin' AND o.role = 'begin'
+    GROUP BY c.trace_id, c.series, c.device, c.preference
 ),
 sized AS (
     SELECT
@@ -193,8 +176,14 @@ sized AS (
         END AS blocks_per_layer,
         c.is_fixed OR (c.role <> 'inside' AND c.usual_blocks IS NOT NULL) AS is_fixed,
         CASE WHEN c.role <> 'inside' THEN c.anchor_lead END AS lead,
+        coalesce(e.lacks_first, FALSE) AS lacks_first, coalesce(e.lacks_last, FALSE) AS lacks_last,
         p.breaks, p.beats, p.attentions, p.pass_source
     FROM counted AS c
+    LEFT JOIN edges AS e
+        ON e.trace_id = c.trace_id
+        AND e.series = c.series
+        AND e.device = c.device
+        AND e.preference = c.preference
     LEFT JOIN _pass_rhythms AS p
         ON p.trace_id = c.trace_id
         AND p.series = c.series

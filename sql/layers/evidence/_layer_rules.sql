@@ -12,7 +12,7 @@
 -- attention_every  BIGINT     every n-th layer has full attention, the others linear attention
 -- full_every       BIGINT     every n-th layer sees all keys, the others a window; NULL too if the
 --                             config gives its window as null, or does not use it
--- experts          STRUCT     which layers have experts; NULL: none, or all without a word
+-- experts          STRUCT     which layers have experts; NULL: no layer, or no rule is given
 CREATE VIEW _layer_rules AS
 WITH found AS (
     SELECT
