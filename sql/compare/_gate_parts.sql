@@ -57,15 +57,13 @@ idle_steps AS (
 )
 SELECT
     trace_id, metric, part, list_aggregate(us, 'median') AS value,
-    _steps_spread(
-        steps, list_aggregate(us, 'mad'), list_aggregate(us, 'stddev_samp'), FALSE
-    ) AS spread,
+    _steps_spread(list_sort(us), steps, FALSE) AS spread,
     whole
 FROM listed
 JOIN worked USING (trace_id)
 UNION ALL
 SELECT
     trace_id, 'idle', 'idle', median(us),
-    _steps_spread(count(us), mad(us), stddev_samp(us), FALSE), median(dur_us)
+    _steps_spread(list(us ORDER BY us), count(us), FALSE), median(dur_us)
 FROM idle_steps
 GROUP BY trace_id;

@@ -111,6 +111,28 @@ def test_three_steps_that_happen_to_agree_are_no_proof(tmp_path):
 
 
 @in_one_lake
+def test_which_kind_of_alternating_steps_is_one_more_is_noise_to_a_median(tmp_path):
+    # Every second step is longer. The first is not steady: of the others seven are long and six short, or vice versa.
+    kinds = [101, 120, 99, 121, 100, 119, 101, 120, 100, 121, 99, 120, 100, 119]
+    short = cases.write_case(tmp_path / "short first.json", steady(kinds, 60, 20))
+    long = cases.write_case(tmp_path / "long first.json", steady([*kinds[1:], 101], 60, 20))
+    slower = cases.write_case(tmp_path / "all slower.json", steady([1.5 * one for one in kinds], 60, 20))
+    lake = yield Files(short, long, slower)
+    ids = dict(lake.rows("SELECT trace, trace_id FROM traces"))
+
+    def verdicts(*names):
+        query = """
+            SELECT verdict FROM gated_changes($1, $2) WHERE metric = 'step_median'
+            UNION ALL
+            SELECT verdict FROM trace_changes($1, $2) WHERE metric = 'step, median'
+        """
+        return sorted(verdict for (verdict,) in lake.rows(query, [ids[name] for name in names]))
+
+    assert verdicts("long first", "short first") == ["noise", "noise"]
+    assert verdicts("short first", "all slower") == ["fail", "worse"]
+
+
+@in_one_lake
 def test_a_mean_that_one_step_moves_is_noise_and_the_median_stands(tmp_path):
     slow = cases.write_case(tmp_path / "one slow.json", steady([100] * 24 + [300], 60, 20))
     longer = cases.write_case(tmp_path / "longer.json", steady([108] * 25, 60, 20))
