@@ -20,11 +20,16 @@ DIRECTIONS = ["backward", "forward", "weight gradient"]
 
 
 class Step:
-    """Writes a training step: operators with the numbers of the nodes they make, and the functions that bear them."""
+    """Writes a training step: operators with the numbers of the nodes they make, and the functions that bear them.
 
-    def __init__(self, modules=True, marked=True, steps=1, noted=True):
+    Where `recomputes`, the first function of a layer runs the layer's operators again, which take numbers of their own
+    thread.
+    """
+
+    def __init__(self, modules=True, marked=True, steps=1, noted=True, recomputes=False):
         self.events, self.now, self.launches, self.nodes = [], 0, 0, 0
         self.modules, self.marked, self.steps, self.noted = modules, marked, steps, noted
+        self.recomputes, self.recomputed = recomputes, 0
 
     def event(self, cat, name, start, tid, **args):
         self.events.append(
@@ -32,14 +37,14 @@ class Step:
              "args": args}
         )  # fmt: skip
 
-    def launch(self, name, tid):
+    def launch(self, name, tid, stream=7):
         self.launches += 1
         ids = {"correlation": self.launches}
         self.events += [
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": tid, "ts": self.now + 1,
              "dur": 1, "args": ids},
-            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": self.now + 1000, "dur": 5,
-             "args": {"device": 0, "stream": 7, **ids}},
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": self.now + 1000, "dur": 5,
+             "args": {"device": 0, "stream": stream, **ids}},
         ]  # fmt: skip
         self.now += 10
 
@@ -49,10 +54,19 @@ class Step:
         self.launch(kernel, 1)
         self.event("cpu_op", name, start, 1, **{"Sequence number": self.nodes + sequence, "Fwd thread id": 0})
 
-    def backward(self, name, kernels, sequence):
+    def recompute(self, name, kernel):
+        start = self.now
+        self.launch(kernel, 2)
+        self.event("cpu_op", name, start, 2, **{"Sequence number": self.recomputed, "Fwd thread id": 0})
+        self.recomputed += 1
+
+    def backward(self, name, kernels, sequence, first=False):
         start = self.now
         self.now += 1
         inner = self.now
+        if first and self.recomputes:
+            self.recompute("aten::scaled_dot_product", "flash_fwd_kernel")
+            self.recompute("aten::mm", "nvjet_ffn")
         for kernel in kernels:
             self.launch(kernel, 2)
         numbers = {"Sequence number": self.nodes + sequence, "Fwd thread id": 1}
@@ -84,7 +98,7 @@ class Step:
             self.event("python_function", "nn.Module: ToyModel_0", model, 1)
         self.backward("NllLossBackward0", ["nll_loss_backward"], 2 * LAYERS)
         for layer in reversed(range(LAYERS)):
-            self.backward("MmBackward0", ["nvjet_dx", "nvjet_dw"], 2 * layer + 1)
+            self.backward("MmBackward0", ["nvjet_dx", "nvjet_dw"], 2 * layer + 1, first=True)
             self.backward("ScaledDotProductBackward0", ["flash_bwd_kernel"], 2 * layer)
         start = self.now
         self.now += 1
@@ -104,6 +118,7 @@ def lake(tmp_path_factory):
             Step(modules=False).write(folder / "hidden.json"),
             Step(marked=False, steps=4, noted=False).write(folder / "unmarked.json"),
             Step(marked=False, steps=4).write(folder / "optimized.json"),
+            Step(recomputes=True).write(folder / "recomputed.json"),
         )
         yield made
 
@@ -139,6 +154,18 @@ def test_a_backward_layer_bears_the_number_of_its_forward_and_runs_in_reverse(la
     assert found == there + back
     gaps = ask(lake, "SELECT min(gap_after_us) >= 0 FROM layers WHERE trace_id = $1", "shown")
     assert gaps == [(True,)]
+
+
+BACKWARD_LAYERS = (
+    "SELECT layer_id, list(name ORDER BY position) FROM layer_kernels JOIN passes USING (trace_id, device, pass_id) "
+    "WHERE trace_id = $1 AND direction = 'backward' GROUP BY ALL ORDER BY layer_id"
+)
+
+
+def test_what_a_backward_layer_recomputes_is_its_own_though_its_numbers_are_those_of_other_layers(lake):
+    # Numbers 0 to 5 twice: of the main thread from the first layer on, of the backward thread from the last layer on.
+    names = ["flash_fwd_kernel", "nvjet_ffn", "nvjet_dx", "nvjet_dw", "flash_bwd_kernel"]
+    assert ask(lake, BACKWARD_LAYERS, "recomputed") == [(layer, names) for layer in range(LAYERS)]
 
 
 @pytest.mark.parametrize("trace", ["shown", "hidden"])

@@ -284,6 +284,37 @@ def test_numbers_of_autograd_tell_forward_from_backward_without_modules(tmp_path
     ]
 
 
+@in_one_lake
+def test_numbers_of_operators_that_are_recomputed_count_inside_their_backward_function_only(tmp_path):
+    engine = "autograd::engine::evaluate_function: "
+    events = [
+        numbered("aten::mm", 0, 9, 1), numbered("aten::relu", 10, 9, 2), numbered("aten::add", 20, 9, 3),
+        # Computed again by a thread that counts from 1 too; nothing goes back through that.
+        numbered(engine + "AddBackward0", 100, 50, 3, 2, made_by=1),
+        numbered("aten::silu", 110, 9, 1, 2), numbered("aten::tanh", 120, 9, 2, 2),
+        numbered(engine + "ReluBackward0", 200, 50, 2, 2, made_by=1),
+        numbered(engine + "MmBackward0", 300, 50, 1, 2, made_by=1),
+        # What this function computes again it goes back through, then through what the forward pass computed.
+        numbered(engine + "CheckpointFunctionBackward", 400, 90, 4, 3, made_by=1),
+        numbered("aten::exp", 410, 9, 1, 3),
+        numbered(engine + "ExpBackward0", 420, 20, 1, 3, made_by=3),
+        numbered(engine + "AddBackward0", 450, 20, 3, 3, made_by=1),
+    ]  # fmt: skip
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    lake = yield path
+    calls = lake.rows(
+        "SELECT split_part(f.name, ': ', 2), o.name FROM autograd_links JOIN events AS f ON f.event_id = function_id "
+        "JOIN events AS o ON o.event_id = op_id ORDER BY f.start_ns"
+    )
+    assert calls == [
+        ("AddBackward0", "aten::add"), ("ReluBackward0", "aten::relu"), ("MmBackward0", "aten::mm"),
+        ("ExpBackward0", "aten::exp"), ("AddBackward0", "aten::add"),
+    ]  # fmt: skip
+    # The last number of a thread, which no function inside the same one has: no node is known.
+    assert lake.rows("SELECT 1 FROM autograd_calls WHERE name = 'aten::tanh'") == []
+
+
 # The users of these traces annotated their training loops, which tells the phases once more.
 @pytest.mark.parametrize(
     "name", ["hta_trace_diff_control_control", "hta_trace_diff_test_test", "hta_trace_filter_sampled_rank-0"]

@@ -26,19 +26,25 @@ WHERE lane = 'host' AND category = 'cpu_op' AND dur_ns > 0;
 -- same number as the next one that does: of all operators with one number on a thread, the last
 -- created the node, if a higher number follows or a backward function has it.
 --
+-- Each thread counts from its own start, so an operator that is recomputed inside a backward
+-- function (activation checkpointing) may have the number of another thread's operator. Its node is
+-- used inside that function only (reentrant) or not at all.
+--
 -- stored: per trace
 --
 -- key: trace_id, event_id
 --
--- trace_id     VARCHAR  trace
--- event_id     BIGINT   event of the call
--- pid          VARCHAR  process
--- tid          VARCHAR  thread
--- name         VARCHAR  name
--- start_ns     BIGINT   start, ns
--- end_ns       BIGINT   end, ns
--- is_backward  BOOLEAN  a backward function; else an operator
--- sequence     BIGINT   number of the node, NULL if the trace has none
+-- trace_id           VARCHAR  trace
+-- event_id           BIGINT   event of the call
+-- pid                VARCHAR  process
+-- tid                VARCHAR  thread
+-- name               VARCHAR  name
+-- start_ns           BIGINT   start, ns
+-- end_ns             BIGINT   end, ns
+-- is_backward        BOOLEAN  a backward function; else an operator
+-- sequence           BIGINT   number of the node, NULL if the trace has none
+-- outer_function_id  BIGINT   event_id of the outermost backward function that it runs inside, NULL
+--                             if none
 CREATE VIEW autograd_calls AS
 WITH numbered AS (
     SELECT
@@ -59,24 +65,52 @@ calls AS (
     -- Operators that a backward function calls carry the thread that created the node.
     WHERE is_backward OR (numbers[1] IS NOT NULL AND coalesce(numbers[2], '0') = '0')
 ),
+outermost AS (
+    SELECT trace_id, pid, tid, event_id, start_ns, end_ns
+    FROM calls
+    WHERE is_backward
+    QUALIFY start_ns >= coalesce(max(end_ns) OVER (
+        PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), start_ns)
+),
+nested AS (
+    SELECT
+        c.trace_id, c.event_id, c.pid, c.tid, c.name, c.start_ns, c.end_ns, c.is_backward,
+        c.sequence,
+        CASE
+            WHEN c.start_ns < o.end_ns AND c.event_id <> o.event_id THEN o.event_id
+        END AS outer_function_id
+    FROM calls AS c
+    ASOF LEFT JOIN outermost AS o
+        ON o.trace_id = c.trace_id AND o.pid = c.pid AND o.tid = c.tid
+        AND o.start_ns <= c.start_ns
+),
 answered AS (
-    SELECT DISTINCT trace_id, sequence FROM calls WHERE is_backward AND sequence IS NOT NULL
+    -- Where the node of a number was created, if a backward function has it: in the function around
+    -- that one, or outside of all, as -1.
+    SELECT DISTINCT trace_id, sequence, unnest([outer_function_id, -1]) AS place_id
+    FROM nested
+    WHERE is_backward AND sequence IS NOT NULL
 ),
 ranked AS (
     SELECT
-        trace_id, event_id, pid, tid, name, start_ns, end_ns, sequence,
+        trace_id, event_id, pid, tid, name, start_ns, end_ns, sequence, outer_function_id,
+        coalesce(outer_function_id, -1) AS place_id,
         row_number() OVER (
             PARTITION BY trace_id, pid, tid, sequence ORDER BY start_ns DESC, event_id DESC
-        ) AS place,
+        ) AS nth_last,
         sequence < max(sequence) OVER (PARTITION BY trace_id, pid, tid) AS is_followed
-    FROM calls
+    FROM nested
     WHERE NOT is_backward
 )
-SELECT trace_id, event_id, pid, tid, name, start_ns, end_ns, is_backward, sequence
-FROM calls
+SELECT
+    trace_id, event_id, pid, tid, name, start_ns, end_ns, is_backward, sequence, outer_function_id
+FROM nested
 WHERE is_backward
 UNION ALL
-SELECT trace_id, event_id, pid, tid, name, start_ns, end_ns, FALSE, sequence
+SELECT
+    trace_id, event_id, pid, tid, name, start_ns, end_ns, FALSE, sequence, outer_function_id
 FROM ranked
-LEFT JOIN answered USING (trace_id, sequence)
-WHERE place = 1 AND (is_followed OR answered.sequence IS NOT NULL);
+LEFT JOIN answered USING (trace_id, sequence, place_id)
+WHERE nth_last = 1 AND (is_followed OR answered.sequence IS NOT NULL);
