@@ -1,15 +1,18 @@
 -- One row per device operation that a backward function launched, with the layer whose forward it
 -- differentiates: that of the operator that created the function's node, by autograd's numbers. Of
 -- nested functions the outermost counts.
+--
+-- AccumulateGrad adds a gradient to its parameter's; it has no number. Autograd runs it directly
+-- after the function that computed the gradient, on the same stream, and what it launches there
+-- belongs to that function's layer. Its hooks also reduce the gradients of several layers (a bucket
+-- of data parallelism): communication, and operations on other streams, belong to no layer.
 CREATE VIEW _backward_layers AS
 WITH functions AS (
-    SELECT trace_id, event_id, pid, tid, start_ns, end_ns
+    SELECT
+        trace_id, event_id, pid, tid, start_ns, end_ns,
+        ends_with(name, '::AccumulateGrad') AS accumulates
     FROM autograd_calls
-    WHERE is_backward
-    QUALIFY start_ns >= coalesce(max(end_ns) OVER (
-        PARTITION BY trace_id, pid, tid ORDER BY start_ns, end_ns DESC, event_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ), start_ns)
+    WHERE is_backward AND outer_function_id IS NULL
 ),
 forwards AS (
     SELECT f.trace_id, f.event_id AS function_id, o.pid, o.tid, o.start_ns
@@ -42,21 +45,38 @@ layered AS (
         AND h.start_ns <= f.start_ns
     WHERE f.start_ns < h.end_ns AND h.pass_source = 'module scopes'
 ),
-launched AS (
+computed AS (
+    -- Each function with the one that decides its layer: itself, or that whose gradient it adds.
     SELECT
-        k.trace_id, k.rank, k.device, k.kernel_id, k.kind, k.start_ns, k.end_ns,
-        f.event_id AS function_id
+        f.trace_id, f.pid, f.tid, f.start_ns, f.end_ns, f.accumulates, c.event_id AS function_id
+    FROM functions AS f
+    ASOF JOIN (SELECT * FROM functions WHERE NOT accumulates) AS c
+        ON c.trace_id = f.trace_id AND c.pid = f.pid AND c.tid = f.tid
+        AND c.start_ns <= f.start_ns
+),
+launched AS MATERIALIZED (
+    SELECT
+        k.trace_id, k.rank, k.device, k.stream, k.kernel_id, k.kind, k.start_ns, k.end_ns,
+        f.accumulates, l.series, l.call_id, l.layer_id, l.num_layers
     FROM kernels AS k
-    ASOF JOIN functions AS f
+    ASOF JOIN computed AS f
         ON f.trace_id = k.trace_id AND f.pid = k.launch_pid AND f.tid = k.launch_tid
         AND f.start_ns <= k.launch_ns
+    JOIN layered AS l ON l.trace_id = f.trace_id AND l.function_id = f.function_id
     WHERE k.launch_ns < f.end_ns AND k.launch_kernels = 1
+),
+streams AS (
+    SELECT DISTINCT trace_id, device, stream
+    FROM launched
+    WHERE NOT accumulates AND kind = 'compute'
 )
 SELECT
-    k.trace_id, k.rank, k.device, k.kernel_id, k.kind, k.start_ns, k.end_ns, l.series, l.call_id,
-    l.layer_id, l.num_layers
+    k.trace_id, k.rank, k.device, k.kernel_id, k.kind, k.start_ns, k.end_ns, k.series, k.call_id,
+    k.layer_id, k.num_layers
 FROM launched AS k
-JOIN layered AS l ON l.trace_id = k.trace_id AND l.function_id = k.function_id;
+LEFT JOIN streams AS s
+    ON s.trace_id = k.trace_id AND s.device = k.device AND s.stream = k.stream
+WHERE NOT k.accumulates OR (s.stream IS NOT NULL AND k.kind <> 'communication');
 
 -- One row per device operation that a layer's stretch of host time launched, by a launch of its
 -- own: a graph's kernels share one launch, which does not show layers. Modules launch on their

@@ -17,19 +17,21 @@ from ...support import data_file
 
 LAYERS = 3
 DIRECTIONS = ["backward", "forward", "weight gradient"]
+# The gradient, a bucket's reduction, and a cast of what was reduced on a stream where no function launches.
+ADDS = [("CUDAFunctor_add", 7), ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 7), ("cast_kernel", 9)]
 
 
 class Step:
     """Writes a training step: operators with the numbers of the nodes they make, and the functions that bear them.
 
     Where `recomputes`, the first function of a layer runs the layer's operators again, which take numbers of their own
-    thread.
+    thread. `adds` are the names and streams of what is launched where a gradient is added to its parameter's.
     """
 
-    def __init__(self, modules=True, marked=True, steps=1, noted=True, recomputes=False):
+    def __init__(self, modules=True, marked=True, steps=1, noted=True, recomputes=False, adds=()):
         self.events, self.now, self.launches, self.nodes = [], 0, 0, 0
         self.modules, self.marked, self.steps, self.noted = modules, marked, steps, noted
-        self.recomputes, self.recomputed = recomputes, 0
+        self.recomputes, self.adds, self.recomputed = recomputes, adds, 0
 
     def event(self, cat, name, start, tid, **args):
         self.events.append(
@@ -60,6 +62,12 @@ class Step:
         self.event("cpu_op", name, start, 2, **{"Sequence number": self.recomputed, "Fwd thread id": 0})
         self.recomputed += 1
 
+    def accumulate(self):
+        start = self.now
+        for name, stream in self.adds:
+            self.launch(name, 2, stream)
+        self.event("cpu_op", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", start, 2)
+
     def backward(self, name, kernels, sequence, first=False):
         start = self.now
         self.now += 1
@@ -73,6 +81,8 @@ class Step:
         self.event("cpu_op", name, inner, 2, **numbers)
         self.now += 1
         self.event("cpu_op", f"autograd::engine::evaluate_function: {name}", start, 2, **numbers)
+        if self.adds:
+            self.accumulate()
 
     def write(self, path):
         for _ in range(self.steps):
@@ -119,6 +129,7 @@ def lake(tmp_path_factory):
             Step(marked=False, steps=4, noted=False).write(folder / "unmarked.json"),
             Step(marked=False, steps=4).write(folder / "optimized.json"),
             Step(recomputes=True).write(folder / "recomputed.json"),
+            Step(adds=ADDS).write(folder / "added.json"),
         )
         yield made
 
@@ -166,6 +177,12 @@ def test_what_a_backward_layer_recomputes_is_its_own_though_its_numbers_are_thos
     # Numbers 0 to 5 twice: of the main thread from the first layer on, of the backward thread from the last layer on.
     names = ["flash_fwd_kernel", "nvjet_ffn", "nvjet_dx", "nvjet_dw", "flash_bwd_kernel"]
     assert ask(lake, BACKWARD_LAYERS, "recomputed") == [(layer, names) for layer in range(LAYERS)]
+
+
+def test_gradients_are_added_in_the_layer_that_computed_them_and_reduced_in_none(lake):
+    # Those of the loss, which no layer computed, are in none.
+    names = ["nvjet_dx", "nvjet_dw", "CUDAFunctor_add", "flash_bwd_kernel", "CUDAFunctor_add"]
+    assert ask(lake, BACKWARD_LAYERS, "added") == [(layer, names) for layer in range(LAYERS)]
 
 
 @pytest.mark.parametrize("trace", ["shown", "hidden"])
