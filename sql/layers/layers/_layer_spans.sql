@@ -1,14 +1,15 @@
 -- One row per pass and layer: its times in whole nanoseconds. Kernels alone decide where a layer
--- begins and ends, with the collectives that they wait for; copies and fills of memory are among
--- its work. Busy is the union of all intervals within these limits: each adds the time beyond the
--- latest end before it. A sum may exceed 64 bits; as DOUBLE it is whole nanoseconds up to 104 days.
+-- begins and ends: those of its stream, and on other streams those that it waits for. Copies and
+-- fills of memory, and kernels that run beside other layers, are among its work. Busy is the union
+-- of all intervals within these limits: each adds the time beyond the latest end before it. A sum
+-- may exceed 64 bits; as DOUBLE it is whole nanoseconds up to 104 days.
 --
 -- stored: per trace
 --
 -- trace_id       VARCHAR  trace
 -- rank           INTEGER  rank in the job, NULL if unknown
 -- device         INTEGER  device
--- stream         BIGINT   stream of most of the layer's kernels
+-- stream         BIGINT   stream of most of the layer's compute kernels, else of most kernels
 -- pass_id        BIGINT   pass, from 0 in time order
 -- layer_id       BIGINT   layer, from 0
 -- series         VARCHAR  model that the pass is of
@@ -18,8 +19,8 @@
 -- anchor_count   BIGINT   anchors on the device
 -- remainder      BIGINT   anchors left over by whole passes
 -- launch_ns      BIGINT   first launch of a kernel of the layer, NULL if unknown
--- start_ns       BIGINT   start of the first kernel
--- end_ns         BIGINT   latest end of a kernel
+-- start_ns       BIGINT   start of the first of these kernels
+-- end_ns         BIGINT   latest end of one
 -- sum_ns         DOUBLE   sum of durations, copies and fills included
 -- busy_ns        BIGINT   union of the intervals, from start to end
 -- pass_busy_ns   BIGINT   the same from start to end of the pass, without what an earlier operation
@@ -38,15 +39,22 @@ WITH awaited AS (
 ),
 of_kernels AS (
     SELECT
-        trace_id, rank, device, pass_id, layer_id, mode(stream ORDER BY seq) AS stream,
-        any_value(series) AS series, any_value(direction) AS direction,
-        any_value(num_layers) AS num_layers, any_value(pass_source) AS pass_source,
-        any_value(anchor_count) AS anchor_count, any_value(remainder) AS remainder,
-        min(launch_ns) AS launch_ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
-        count(DISTINCT half) AS half_count, bool_or(is_cut_short) AS is_cut_short
-    FROM _kernel_places
-    WHERE layer_id IS NOT NULL
-    GROUP BY trace_id, rank, device, pass_id, layer_id
+        p.trace_id, p.rank, p.device, p.pass_id, p.layer_id,
+        coalesce(
+            mode(p.stream ORDER BY p.seq) FILTER (p.kind = 'compute'),
+            mode(p.stream ORDER BY p.seq)
+        ) AS stream,
+        any_value(p.series) AS series, any_value(p.direction) AS direction,
+        any_value(p.num_layers) AS num_layers, any_value(p.pass_source) AS pass_source,
+        any_value(p.anchor_count) AS anchor_count, any_value(p.remainder) AS remainder,
+        min(p.launch_ns) AS launch_ns,
+        min(CASE WHEN a.kernel_id IS NULL THEN p.start_ns ELSE a.start_ns END) AS start_ns,
+        max(CASE WHEN a.kernel_id IS NULL THEN p.end_ns ELSE a.end_ns END) AS end_ns,
+        count(DISTINCT p.half) AS half_count, bool_or(p.is_cut_short) AS is_cut_short
+    FROM _kernel_places AS p
+    LEFT JOIN _aside_places AS a ON a.trace_id = p.trace_id AND a.kernel_id = p.kernel_id
+    WHERE p.layer_id IS NOT NULL
+    GROUP BY p.trace_id, p.rank, p.device, p.pass_id, p.layer_id
 ),
 kernel_spans AS (
     SELECT

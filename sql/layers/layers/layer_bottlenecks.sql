@@ -53,9 +53,42 @@ JOIN named AS n
     AND n.pass_id = e.pass_id
     AND n.layer_id = e.layer_id;
 
+-- One row per pass and layer: the time from its start to its end in which the device runs nothing.
+-- The time between two operations of a device that do not overlap is idle; its running sum at the
+-- layer's end minus that at its start is the layer's.
+CREATE VIEW _idle_layers AS
+WITH pauses AS (
+    SELECT
+        trace_id, device,
+        max(end_ns) OVER (in_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS start_ns,
+        start_ns AS end_ns
+    FROM kernels
+    WHERE category <> 'wait'
+    WINDOW in_time AS (PARTITION BY trace_id, device ORDER BY start_ns)
+    QUALIFY
+        start_ns > max(end_ns) OVER (in_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+),
+summed AS (
+    SELECT
+        trace_id, device, start_ns, end_ns,
+        sum(end_ns - start_ns) OVER (
+            PARTITION BY trace_id, device ORDER BY start_ns ROWS UNBOUNDED PRECEDING
+        ) - (end_ns - start_ns) AS before_ns
+    FROM pauses
+)
+SELECT
+    l.trace_id, l.device, l.pass_id, l.layer_id,
+    coalesce(e.before_ns + least(l.end_ns, e.end_ns) - e.start_ns, 0)
+    - coalesce(s.before_ns + least(l.start_ns, s.end_ns) - s.start_ns, 0) AS idle_ns
+FROM layers AS l
+ASOF LEFT JOIN summed AS s
+    ON s.trace_id = l.trace_id AND s.device = l.device AND s.start_ns <= l.start_ns
+ASOF LEFT JOIN summed AS e
+    ON e.trace_id = l.trace_id AND e.device = l.device AND e.start_ns <= l.end_ns;
+
 -- One row per pass: the type of layer that takes most of its time, and what to look at first there.
 --
--- That is the kernel category with the most time, or idle if the device waits for longer than that.
+-- That is the kernel category with the most time, or idle if the device runs nothing for longer.
 -- Communication counts only where no other kernel of its layer hides it.
 --
 -- stored: per trace
@@ -74,7 +107,7 @@ JOIN named AS n
 -- target        VARCHAR  kernel category with the most time in them, or idle
 -- target_pct    DOUBLE   its share of the layers' summed wall times
 -- target_note   VARCHAR  why target_pct is above 100, NULL if it is not
--- idle_pct      DOUBLE   share of those wall times with no kernel of the layer running
+-- idle_pct      DOUBLE   share of those wall times in which the device runs nothing
 -- category      VARCHAR  kernel category with most time in them
 -- coverage_pct  DOUBLE   share of the device's busy time that the layers of all passes of the
 --                        series
@@ -84,12 +117,23 @@ WITH types AS (
     SELECT
         trace_id, rank, device, pass_id, layer_type, layer_kind, layers, pass_pct,
         layers * mean_wall_us AS wall_us,
-        greatest(100 * (1 - mean_busy_us / nullif(mean_wall_us, 0)), 0) AS idle_pct,
         count(*) OVER (PARTITION BY trace_id, device, pass_id) AS type_count
     FROM layer_types
     QUALIFY row_number() OVER (
         PARTITION BY trace_id, device, pass_id ORDER BY pass_pct DESC, layer_ids
     ) = 1
+),
+idle AS (
+    SELECT
+        l.trace_id, l.device, l.pass_id, l.layer_type, l.layer_kind,
+        100 * sum(i.idle_ns) / nullif(sum(_whole_ns(l.wall_us)), 0) AS idle_pct
+    FROM _typed_layers AS l
+    JOIN _idle_layers AS i
+        ON i.trace_id = l.trace_id
+        AND i.device = l.device
+        AND i.pass_id = l.pass_id
+        AND i.layer_id = l.layer_id
+    GROUP BY l.trace_id, l.device, l.pass_id, l.layer_type, l.layer_kind
 ),
 category_times AS (
     SELECT trace_id, rank, device, pass_id, layer_type, layer_kind, category, sum_us AS time_us
@@ -119,7 +163,7 @@ heaviest AS (
 shares AS (
     SELECT
         t.trace_id, t.rank, t.device, t.pass_id, t.layer_type, t.layer_kind, t.layers,
-        t.type_count, t.pass_pct, t.idle_pct, h.category,
+        t.type_count, t.pass_pct, i.idle_pct, h.category,
         100 * h.time_us / nullif(t.wall_us, 0) AS category_pct
     FROM types AS t
     JOIN heaviest AS h
@@ -128,6 +172,12 @@ shares AS (
         AND h.pass_id = t.pass_id
         AND h.layer_type IS NOT DISTINCT FROM t.layer_type
         AND h.layer_kind IS NOT DISTINCT FROM t.layer_kind
+    JOIN idle AS i
+        ON i.trace_id = t.trace_id
+        AND i.device = t.device
+        AND i.pass_id = t.pass_id
+        AND i.layer_type IS NOT DISTINCT FROM t.layer_type
+        AND i.layer_kind IS NOT DISTINCT FROM t.layer_kind
 )
 SELECT
     s.trace_id, s.rank, s.device, s.pass_id, s.layer_type, s.layer_kind, s.layers, s.type_count,

@@ -1,5 +1,6 @@
 -- One row per kernel, copy or fill of memory inside a layer. Kernels decide where a layer begins
--- and ends; a copy that the layer launched may run outside these limits.
+-- and ends; a copy that the layer launched may run outside these limits, as may a kernel on another
+-- stream that runs beside other layers, such as a gather of weights ahead of time.
 --
 -- key: trace_id, kernel_id
 --

@@ -7,7 +7,7 @@
 -- trace_id        VARCHAR  trace
 -- rank            INTEGER  rank in the job, NULL if unknown
 -- device          INTEGER  device the layer ran on
--- stream          BIGINT   stream that most of its kernels ran on
+-- stream          BIGINT   stream that most of its compute kernels ran on
 -- pass_id         BIGINT   pass, from 0 in time order
 -- layer_id        BIGINT   layer, from 0
 -- series          VARCHAR  model of the pass
@@ -18,9 +18,9 @@
 -- is_first        BOOLEAN  first layer of the model
 -- is_final        BOOLEAN  last layer of the model
 -- is_hash         BOOLEAN  its experts are chosen by hash: the first num_hash_layers layers
--- start_ns        BIGINT   start of its first kernel
--- end_ns          BIGINT   latest end of its kernels, and of collectives on other streams that they
---                          wait for
+-- start_ns        BIGINT   start of its first kernel on its stream, or on another one if no other
+--                          layer runs beside it; all kernels count where passes are interleaved
+-- end_ns          BIGINT   latest end of such kernels
 -- wall_us         DOUBLE   from that start to that end
 -- sum_us          DOUBLE   sum of the durations of its kernels, copies and fills; overlaps count
 --                          twice

@@ -110,6 +110,12 @@ def test_a_layer_has_the_kernels_that_it_launches_on_another_stream(tmp_path):
     """)
     assert rows == [(names, LAYERS * PASSES)]
     assert lake.rows("SELECT DISTINCT sum_us, kernel_count FROM layers") == [(5 * len(names), len(names))]
+    # What runs beside the next layer is in no limits.
+    assert lake.rows("SELECT DISTINCT wall_us FROM layers") == [(6 * len(ROUTED + EXPERTS) - 1,)]
+    assert lake.rows("SELECT DISTINCT sum(wall_us) OVER (PARTITION BY pass_id, layer_id) FROM layer_halves") == [
+        (6 * len(ROUTED + EXPERTS) - 2,)
+    ]
+    assert lake.rows("FROM _layers_hold_their_kernels") == []
 
 
 def test_kernels_launched_behind_a_graph_are_of_no_layer(tmp_path):
@@ -132,3 +138,42 @@ def test_kernels_launched_behind_a_graph_are_of_no_layer(tmp_path):
         assert rows == [(len(ROUTED) + len(EXPERTS), layers * replays)]
         asked = [lake.sql("SELECT count(*) FROM _beside_places").fetchall() for _ in range(8)]
         assert asked == [[(0,)]] * 8
+
+
+@in_one_lake
+def test_a_gather_ahead_of_a_layer_and_a_reduction_behind_it_are_not_of_its_time(tmp_path):
+    # Sharded weights: each layer launches its gather, which runs beside the layer before, and a reduction, which runs
+    # beside the one behind. The first gather and the last reduction, which ends 18 us after the other kernels, have
+    # nothing to run beside: their layers wait. Each layer waits for its all-reduce, and 5 us for a kernel of no layer.
+    trace, host, now = Trace(), 0.0, 0.0
+    for _ in range(PASSES):
+        trace.kernel("embedding_kernel", host, now := now + 1000, 5.0)
+        start = now + 5 + 20
+        for layer in range(LAYERS):
+            host += 30
+            trace.kernel("ncclDevKernel_AllGather_RING_LL", host + 1, start - (35 if layer else 20), 20.0, stream=21)
+            trace.kernel("rms_norm_kernel", host + 3, start, 10.0)
+            trace.kernel("nvjet_qkv", host + 5, start + 15, 15.0)
+            trace.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", host + 7, start + 30, 10.0, stream=20)
+            trace.kernel("ncclDevKernel_ReduceScatter_RING_LL", host + 9, start + 43, 15.0, stream=22)
+            trace.module(f"ToyDecoderLayer_{layer}", host, 20)
+            trace.kernel("counter_kernel", host + 25, start + 10, 5.0, stream=30)
+            start += 40
+        host, now = host + 500, start
+        trace.kernel("nvjet_head", host - 400, now + 30, 5.0)
+    lake = yield trace.write(tmp_path / "sharded.json")
+    rows = lake.rows(
+        "SELECT layer_id, wall_us, busy_us, gap_after_us, sum_us, comm_count, stream, count(*) FROM layers "
+        "GROUP BY ALL ORDER BY layer_id"
+    )
+    assert rows == [
+        (0, 60, 55, 0, 70, 3, 7, PASSES),
+        *[(layer, 40, 35, 0, 70, 3, 7, PASSES) for layer in range(1, LAYERS - 1)],
+        (LAYERS - 1, 58, 50, None, 70, 3, 7, PASSES),
+    ]
+    assert lake.rows("SELECT DISTINCT span_us FROM passes") == [(20 + 40 * LAYERS + 18,)]
+    assert lake.rows("SELECT wall_us FROM layer_halves EXCEPT SELECT wall_us FROM layers") == []
+    # Idle is a device that runs nothing: 3 us before the last reduction. Exposed are 20 + 60 + 15, of 90 of products.
+    [(target, idle)] = lake.rows("SELECT DISTINCT target, idle_pct FROM layer_bottlenecks")
+    assert (target, round(idle, 6)) == ("communication", round(100 * 3 / (20 + 40 * LAYERS + 18), 6))
+    assert lake.rows("FROM _layers_hold_their_kernels") == []
