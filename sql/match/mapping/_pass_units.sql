@@ -23,7 +23,8 @@
 -- is_core     BOOLEAN    scores and values of attention
 -- has_pairs   BOOLEAN    the pass has its pairs of query and key, on which attention depends
 -- split_rule  VARCHAR    how ranks share the first of the operators
--- model_flop  DOUBLE     FLOP of all ranks, in all layers of the kind
+-- model_flop  DOUBLE     FLOP of all ranks, in all layers of the kind; with those of the backward
+--                        pass if it is_trained, as in _priced_scenarios: 3 times, attention 3.5
 CREATE VIEW _pass_units AS
 WITH singles AS (
     SELECT
@@ -34,7 +35,11 @@ WITH singles AS (
         o.weight_bytes + o.activation_bytes + o.kv_bytes + o.temporary_bytes AS bytes,
         CASE WHEN o.flop > 0 AND o.category <> 'attention_core' THEN o.n_rank END AS n,
         CASE WHEN o.flop > 0 AND o.category <> 'attention_core' THEN o.k_rank END AS k,
-        o.flop * o.layers AS model_flop
+        o.flop * o.layers * CASE
+            WHEN NOT s.is_trained THEN 1.0
+            WHEN o.category = 'attention_core' THEN 3.5
+            ELSE 3.0
+        END AS model_flop
     FROM _pass_scenarios AS s
     JOIN of_passes.operators AS o ON o.scenario = s.scenario
     WHERE o.layer_kind <> 'mtp' AND o.category <> 'network'

@@ -4,8 +4,9 @@
 -- Parts are operators or their fusions; overhead by kind; work of unknown operators; overlap, the
 -- time in which several kernels run, as a negative; and idle time. measured_ns of a pass sum to the
 -- time from its first kernel to its last one's end, exactly. An operator of the model that no
--- kernel is known to run is a part without measured time. Efficiency above 1 is an error of the
--- model, the settings or the matching, shown as it is: see over_100_causes.
+-- kernel is known to run is a part without measured time. In training the model's figures are those
+-- of the forward pass; its backward kernels are part of the time outside layers. Efficiency above 1
+-- is an error of the model, the settings or the matching, shown as it is: see over_100_causes.
 --
 -- The model's figures cover as many layers of a kind as the pass ran: a trace may be of one
 -- pipeline stage, or of a truncated model. A kind of layer that it does not run has no row, except

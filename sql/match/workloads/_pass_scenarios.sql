@@ -15,7 +15,8 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 -- study             VARCHAR   passes
 -- formulas          VARCHAR   physical
 -- model             VARCHAR   model
--- phase             VARCHAR   prefill, decode or training
+-- phase             VARCHAR   prefill or decode; the forward pass of a training step is a prefill,
+--                             and its backward kernels are in no layer
 -- batch             BIGINT    sequences of a replica
 -- seq_len           BIGINT    new tokens of each
 -- kv_len            BIGINT    cached tokens of each
@@ -49,6 +50,7 @@ concat_ws('/', trace_id, coalesce(rank, 0), coalesce(device, 0), pass_id);
 -- rank              INTEGER   rank in the job
 -- device            INTEGER   device
 -- pass_id           BIGINT    pass
+-- is_trained        BOOLEAN   its backward kernels follow it in the same pass
 CREATE VIEW _pass_scenarios AS
 WITH loads AS (
     SELECT
@@ -67,7 +69,7 @@ SELECT
     -1 - CAST(hash(trace_id, rank, device, pass_id) // 4 AS BIGINT) AS scenario_no,
     _pass_scenario(trace_id, rank, device, pass_id) AS scenario, 'passes' AS study,
     'physical' AS formulas, model,
-    CASE WHEN phase IN ('training', 'decode') THEN phase ELSE 'prefill' END AS phase, batch,
+    CASE WHEN phase = 'decode' THEN phase ELSE 'prefill' END AS phase, batch,
     new_tokens // batch AS seq_len, cached_tokens // batch AS kv_len,
     CASE
         WHEN new_tokens % batch + cached_tokens % batch > 0
@@ -90,5 +92,6 @@ SELECT
     CAST(NULL AS VARCHAR) AS gemm_dtype, CAST(NULL AS VARCHAR) AS head_dtype, 'auto' AS mla_mode,
     CAST(0 AS BIGINT) AS mtp_layers, CAST(NULL AS BIGINT) AS top_k,
     CAST(1 AS DOUBLE) AS hidden_scale, CAST(1 AS DOUBLE) AS kv_rank_scale,
-    CAST(1 AS DOUBLE) AS expert_imbalance, trace_id, rank, device, pass_id
+    CAST(1 AS DOUBLE) AS expert_imbalance, trace_id, rank, device, pass_id,
+    coalesce(phase = 'training', FALSE) AS is_trained
 FROM loads;

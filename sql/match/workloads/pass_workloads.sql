@@ -125,7 +125,7 @@ joined AS (
     SELECT
         l.trace_id, l.rank, l.device, l.pass_id,
         CASE
-            -- A step's separate forward pass costs what a prefill does, not what the step does.
+            -- What a step's separate forward pass runs is a prefill.
             WHEN l.direction IS NOT NULL THEN 'prefill'
             WHEN trained.trace_id IS NOT NULL THEN 'training'
             WHEN l.stage IS NOT NULL THEN l.stage

@@ -1,5 +1,6 @@
 """Measured time beside the model's: parts that sum to the pass, figures of others, and what chips reach."""
 
+import json
 import math
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tracelake.engine.errors import UsageError
 from tracelake.lake import Lake
 
-from ...kernel_traces import GEMM, Trace
+from ...kernel_traces import GEMM, Trace, one_layer_model, tiny_config
 from ...lakes import ingest_at_once
 from ...support import data_file
 
@@ -103,6 +104,37 @@ def test_what_the_template_has_and_no_kernel_runs_is_shown(lake):
     )
     assert {part for part, _, _ in rows} == {"embedding", "lm_head", "norm"}
     assert all(measured == 0 and modelled > 0 for _, measured, modelled in rows)
+
+
+def test_the_forward_pass_of_a_training_step_that_shows_no_modules_costs_what_a_forward_pass_does(tmp_path):
+    # The products of one layer: 64 rows, 256 columns to 2 * 512, in 12 us; in two layers.
+    gate_up = 2 * 2 * 64 * 256 * 2 * 512
+    prefill = json.loads(one_layer_model(tmp_path).read_text())
+    last = max(event["ts"] for event in prefill["traceEvents"] if event["cat"] == "kernel")
+    prefill["traceEvents"] = [event for event in prefill["traceEvents"] if event["cat"] != "python_function"]
+    backward = Trace()
+    backward.op("autograd::engine::evaluate_function: MmBackward0", 900, 50)
+    backward.kernel("flash_bwd_dq_dk_dv_loop_kernel", 910, last + 10, 30)
+    for event in backward.events:
+        event["args"] = {name: number + 10_000 if name == "correlation" else number
+                         for name, number in event["args"].items() if name != "External id"}  # fmt: skip
+    files = {name: tmp_path / f"{name}.json" for name in ("prefill", "training")}
+    files["prefill"].write_text(json.dumps(prefill))
+    prefill["traceEvents"] += backward.events
+    files["training"].write_text(json.dumps(prefill))
+    with Lake(tmp_path / "lake") as opened:
+        opened.ingest(*files.values(), model=str(tiny_config(tmp_path)), anchor="flash_fwd")
+        rows = opened.rows(
+            "SELECT trace, w.phase, m.flop, round(m.tflops, 3) FROM measured_vs_modelled AS m "
+            "JOIN pass_workloads AS w USING (trace_id, device, pass_id) JOIN traces USING (trace_id) "
+            "WHERE part = 'gate_up_proj' ORDER BY trace"
+        )
+        tflops = round(gate_up / 24 / 1e6, 3)
+        assert rows == [("prefill", "prefill", gate_up, tflops), ("training", "training", gate_up, tflops)]
+        # All of the step is in its model FLOP: of products 3 times the forward pass's, of attention 3.5 times.
+        query = "FROM pass_mfu JOIN traces USING (trace_id) WHERE time_basis = 'wall' ORDER BY trace"
+        [(forward,), (step,)] = opened.rows(f"SELECT model_flop {query}")
+        assert 3 * forward < step < 3.5 * forward
 
 
 def test_a_fraction_is_least_time_over_time_and_its_residual_what_it_misses(lake):
