@@ -129,16 +129,17 @@ unmarked_steps AS (
     WINDOW on_device AS (PARTITION BY trace_id, device)
     UNION ALL
     SELECT
-        p.trace_id, p.device, NULL, NULL, min(p.start_ns), max(p.end_ns), bool_and(p.complete),
-        NULL
+        p.trace_id, p.device, CAST(sum(u.requests) FILTER (u.direction = 'forward') AS BIGINT),
+        CAST(sum(u.tokens) FILTER (u.direction = 'forward') AS BIGINT), min(p.start_ns),
+        max(p.end_ns), bool_and(p.complete), NULL
     FROM _trained_passes AS p
-    SEMI JOIN unmarked AS u
+    JOIN unmarked AS u
         ON u.trace_id = p.trace_id AND u.device = p.device AND u.pass_id = p.pass_id
     GROUP BY p.trace_id, p.device, p.step_ns
     UNION ALL
-    -- In training whose directions the host shows, a step lasts from a forward pass to the next one
-    -- that follows backward passes, once all of these have ended: if micro-batches overlap, none of
-    -- them is an interval of its own.
+    -- In training whose directions the host shows, if it shows no optimizer, a step lasts from a
+    -- forward pass to the next one that follows backward passes, once all of these have ended: if
+    -- micro-batches overlap, none of them is an interval of its own.
     SELECT
         trace_id, device, CAST(sum(requests) FILTER (direction = 'forward') AS BIGINT),
         CAST(sum(tokens) FILTER (direction = 'forward') AS BIGINT), min(start_ns), max(end_ns),
@@ -150,6 +151,7 @@ unmarked_steps AS (
                 PARTITION BY trace_id, device ORDER BY place
             ) AS step
         FROM unmarked
+        ANTI JOIN _trained_passes USING (trace_id, device, pass_id)
         WHERE direction IS NOT NULL AND pass_source IN ('module scopes', 'annotations')
     )
     GROUP BY trace_id, device, step

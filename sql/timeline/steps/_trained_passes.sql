@@ -1,7 +1,8 @@
--- One row per pass of a device that trains, unless the host shows which layers run backward: its
--- time, with the work before and after its layers and with its backward, and its training step. An
--- optimizer step ends a training step: the passes between two of them form one step, including
--- those that recompute activations. Without an optimizer each forward pass begins a step.
+-- One row per pass of a device that trains: its time, with the work before and after its layers and
+-- with its backward, and its training step. An optimizer step ends a training step: the passes
+-- between two of them form one step, including all micro-batches and passes that recompute
+-- activations. Without an optimizer each forward pass begins a step; if the host shows which layers
+-- run backward, these passes then have no row.
 --
 -- trace_id  VARCHAR  trace
 -- device    INTEGER  device
@@ -34,4 +35,6 @@ JOIN pass_windows AS w
     AND w.window_kind = 'extended'
 ASOF LEFT JOIN (SELECT * FROM _training_kernels WHERE phase = 'optimizer') AS o
     ON o.trace_id = p.trace_id AND o.device = p.device AND o.start_ns <= p.start_ns
-WHERE p.direction IS NULL OR p.pass_source NOT IN ('module scopes', 'annotations');
+WHERE
+    t.is_optimized OR p.direction IS NULL
+    OR p.pass_source NOT IN ('module scopes', 'annotations');

@@ -16,6 +16,11 @@ from ...lakes import Files, in_one_lake
 from ...support import data_file
 
 LAYERS = 3
+FUSED_SGD = (
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::"
+    "FusedOptimizerTensorListMetadata<3>, at::native::(anonymous namespace)::FusedSgdMathFunctor<float, 3>, "
+    "double, double>(int)"
+)
 DIRECTIONS = ["backward", "forward", "weight gradient"]
 # The gradient, a bucket's reduction, and a cast of what was reduced on a stream where no function launches.
 ADDS = [("CUDAFunctor_add", 7), ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 7), ("cast_kernel", 9)]
@@ -28,9 +33,20 @@ class Step:
     thread. `adds` are the names and streams of what is launched where a gradient is added to its parameter's.
     """
 
-    def __init__(self, modules=True, marked=True, steps=1, noted=True, recomputes=False, adds=()):
+    def __init__(
+        self,
+        modules=True,
+        marked=True,
+        steps=1,
+        noted=True,
+        batches=1,
+        optimizer="foreach_kernel",
+        recomputes=False,
+        adds=(),
+    ):
         self.events, self.now, self.launches, self.nodes = [], 0, 0, 0
         self.modules, self.marked, self.steps, self.noted = modules, marked, steps, noted
+        self.batches, self.optimizer = batches, optimizer
         self.recomputes, self.adds, self.recomputed = recomputes, adds, 0
 
     def event(self, cat, name, start, tid, **args):
@@ -88,12 +104,23 @@ class Step:
         for _ in range(self.steps):
             self.step()
             self.now += 500
-            self.nodes += 2 * LAYERS + 1
         path.write_text(json.dumps({"traceEvents": self.events}))
         return path
 
     def step(self):
         whole = self.now
+        for _ in range(self.batches):
+            self.batch()
+            self.nodes += 2 * LAYERS + 1
+        start = self.now
+        self.now += 1
+        self.launch(self.optimizer, 1)
+        if self.noted:
+            self.event("user_annotation", "Optimizer.step#AdamW.step", start, 1)
+        if self.marked:
+            self.event("user_annotation", "ProfilerStep#3", whole, 1)
+
+    def batch(self):
         model = self.now
         for layer in range(LAYERS):
             start = self.now
@@ -110,13 +137,6 @@ class Step:
         for layer in reversed(range(LAYERS)):
             self.backward("MmBackward0", ["nvjet_dx", "nvjet_dw"], 2 * layer + 1, first=True)
             self.backward("ScaledDotProductBackward0", ["flash_bwd_kernel"], 2 * layer)
-        start = self.now
-        self.now += 1
-        self.launch("multi_tensor_apply_kernel", 1)
-        if self.noted:
-            self.event("user_annotation", "Optimizer.step#AdamW.step", start, 1)
-        if self.marked:
-            self.event("user_annotation", "ProfilerStep#3", whole, 1)
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +150,7 @@ def lake(tmp_path_factory):
             Step(marked=False, steps=4).write(folder / "optimized.json"),
             Step(recomputes=True).write(folder / "recomputed.json"),
             Step(adds=ADDS).write(folder / "added.json"),
+            Step(marked=False, steps=2, noted=False, batches=3, optimizer=FUSED_SGD).write(folder / "batched.json"),
         )
         yield made
 
@@ -239,6 +260,29 @@ def test_the_optimizer_s_own_mark_ends_a_training_step_that_nothing_else_marks(l
         lake, "SELECT step_source, work_source, ops FROM steps WHERE trace_id = $1 ORDER BY step_id", "optimized"
     )
     assert steps == [("optimizer step", "launches", 5 * LAYERS + 3)] * 4
+
+
+def test_kernels_of_the_optimizer_end_a_step_of_several_microbatches_that_nothing_marks(lake):
+    # Of each micro-batch two kernels forward and three backward of each layer, and two of the loss.
+    steps = ask(lake, "SELECT step_source, ops FROM steps WHERE trace_id = $1 ORDER BY step_id", "batched")
+    assert steps == [("pass", 3 * (5 * LAYERS + 2) + 1)] * 2
+    assert ask(lake, "SELECT count(*) FROM passes WHERE trace_id = $1", "batched") == [(2 * 2 * 3,)]
+
+
+def test_functors_of_optimizers_are_known_by_their_names(lake):
+    names = [
+        "AdamCapturableMasterFunctor", "DistOptLAMBStage1Functor", "FusedAdagradMathFunctor", "FusedAdamMathFunctor",
+        "FusedSgdMathFunctor", "LAMBStage2Functor", "LionFunctor", "NovoGradFunctor", "SGDFunctor",
+    ]  # fmt: skip
+    # Gradients are scaled, and their norms taken, by others.
+    others = ["BinaryOpScalarFunctor", "L2NormFunctor", "LambdaFunctor", "ScaleFunctor"]
+    found = lake.rows(
+        "SELECT n.name FROM (SELECT unnest($1) AS name) AS n JOIN direction_rules AS r "
+        "ON r.subject = 'kernel' AND regexp_matches('f<Metadata<3>, ' || n.name || '<float> >', r.pattern) "
+        "GROUP BY n.name HAVING arg_min(r.direction, r.priority) = 'optimizer' ORDER BY 1",
+        [names + others],
+    )
+    assert [name for (name,) in found] == names
 
 
 @in_one_lake
