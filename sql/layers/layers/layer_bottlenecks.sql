@@ -1,14 +1,21 @@
 -- One row per pass and layer with communication: how much of it is not hidden by other kernels of
--- the layer. +1 at each start, -1 at each end; the running counts show what runs. Copies and fills
--- of memory hide nothing.
+-- the layer, from its start to its end: what runs ahead of time, beside other layers, is not
+-- counted. +1 at each start, -1 at each end; the running counts show what runs. Copies and fills of
+-- memory hide nothing.
 CREATE VIEW _exposed_layers AS
 WITH marked AS (
     SELECT
-        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.category, k.start_ns, k.end_ns,
+        k.trace_id, k.rank, k.device, k.pass_id, k.layer_id, k.category,
+        greatest(k.start_ns, l.start_ns) AS start_ns, least(k.end_ns, l.end_ns) AS end_ns,
         CAST(coalesce(g.category_group = 'communication', FALSE) AS INTEGER) AS communicates
     FROM layer_kernels AS k
+    JOIN layers AS l
+        ON l.trace_id = k.trace_id
+        AND l.device = k.device
+        AND l.pass_id = k.pass_id
+        AND l.layer_id = k.layer_id
     LEFT JOIN category_groups AS g ON g.category = k.category
-    WHERE k.kind <> 'memory'
+    WHERE k.kind <> 'memory' AND k.start_ns < l.end_ns AND k.end_ns > l.start_ns
 ),
 moments AS (
     SELECT
