@@ -178,8 +178,11 @@ SELECT
     list_filter(
         [
             lower(given.called), launched.called, lower(parts.hlo_category),
-            regexp_replace(lower(coalesce(parts.display_name, parts.name)), '\d+', '0', 'g'),
-            regexp_replace(lower(parts.name), '\d+', '0', 'g')
+            -- Counters are one word; the digit in a2a and all2all is not a counter.
+            regexp_replace(
+                lower(coalesce(parts.display_name, parts.name)), '\d+($|[^a-z\d])', '0\1', 'g'
+            ),
+            regexp_replace(lower(parts.name), '\d+($|[^a-z\d])', '0\1', 'g')
         ],
         lambda word: word IS NOT NULL
     ) AS words,

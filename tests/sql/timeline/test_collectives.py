@@ -145,6 +145,24 @@ def test_an_older_trace_tells_kind_and_size_by_the_annotation_around_the_launch(
 
 
 @in_one_lake
+def test_exchanges_with_experts_are_all_to_alls_that_are_exposed_where_nothing_computes(tmp_path):
+    # 22 + 28 µs of TensorRT-LLM's exchange, 7 + 9 of pplx's; experts compute for 40 µs, beside none of them.
+    moe = "void tensorrt_llm::kernels::moe_comm::moeA2A{}Kernel<__nv_bfloat16, 8>(int)"
+    events = [
+        kineto(moe.format("PrepareDispatch"), 0, 2), kineto(moe.format("Dispatch"), 2, 22),
+        kineto("fused_moe_kernel", 24, 40, stream=7), kineto(moe.format("Combine"), 64, 28),
+        kineto("void a2a_kernels::a2a_dispatch_send_kernel<true, 16ul, 8ul>(int)", 100, 7),
+        kineto("void a2a_kernels::a2a_combine_recv_kernel<true, 16ul, 8ul>(int)", 110, 9),
+    ]  # fmt: skip
+    lake = yield written(tmp_path, "t", events)
+    assert lake.rows("SELECT kind, dur_us, exposed_us FROM collectives ORDER BY start_ns") == [
+        ("all-to-all", dur, dur) for dur in (22, 28, 7, 9)
+    ]
+    # What prepares the exchange is routing on the device itself.
+    assert lake.rows("SELECT exposed_communication_us, compute_us FROM time_breakdown") == [(66, 42)]
+
+
+@in_one_lake
 def test_an_older_trace_tells_the_group_by_the_shapes_of_the_operator_around_the_launch(tmp_path):
     def call(at, name, dims, element, number):
         return [
