@@ -92,6 +92,41 @@ quant     | void transformer_engine::detail::cast_transpose_general_kernel<8ul, 
 moe_routing | _row_id_map_pass_1_kernel
 moe_routing | _make_chunk_sort_map_kernel
 moe_routing | _sort_chunks_by_map_kernel
+communication | void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<tensorrt_llm::kernels::moe_comm::BlockPolicy, 8>(int const*, tensorrt_llm::kernels::moe_comm::DispatchKernelPointers)
+communication | void tensorrt_llm::kernels::moe_comm::moeA2ACombineKernel<__nv_bfloat16, tensorrt_llm::kernels::moe_comm::BlockPolicy, 8>(tensorrt_llm::kernels::moe_comm::CombineKernelPointers, int)
+moe_routing | void tensorrt_llm::kernels::moe_comm::moeA2APrepareDispatchKernel(int*, int, int, unsigned int*)
+attention | _fwd_grouped_split_kernel
+attention | _fwd_grouped_split_quant_kernel
+attention | _reduce_split_kernel
+attention | _flash_prefill_fwd_kernel
+attention | _fwd_kernel_unified
+kv_store  | _fill_kv_cache_kernel
+kv_store  | _fill_kv_cache_quant_kernel
+kv_store  | _fill_kv_cache_blocked_fp8_kernel
+kv_store  | _flatten_kv_cache_quant
+moe_routing | _fwd_kernel_ep_scatter_1
+moe_routing | _scatter_sorted_idx_kernel
+moe_routing | _single_cta_route_prepare_kernel
+moe_gemm  | fused_moe_blocked_f8_kernel
+moe_gemm  | fused_moe_compact_kernel
+moe_routing | _reduce_grouped
+moe_routing | _compute_writeback_idx
+moe_routing | _expt_data_compute
+moe_routing | _ragged_tensor_metadata_compute
+indexer   | void vllm::topKPerRowPrefill<512, true>(float const*, int const*, int const*, int*)
+indexer   | topk_transform_decode_kernel
+indexer   | _convert_req_index_to_global_index_kernel
+indexer   | void vllm::cp_gather_indexer_k_quant_cache_kernel<8>(char const*)
+indexer   | void deep_gemm::smxx_clean_logits<256u, 8192u, 8u>(unsigned int, unsigned int, unsigned long)
+topk      | void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(int)
+copy      | void deep_gemm::transpose_fp32<512u, 48u, 96u>(float const*, float*, unsigned int)
+quant     | void deep_gemm::transpose_and_pack_fp32_into_ue8m0<512u, 48u, 192u, 128u, 1u, false>(float*, unsigned int*, unsigned int)
+quant     | void deep_gemm::pack_fp32_into_ue8m0<4u, 512u, 48u, 6u, true>(float*, unsigned int*, unsigned int*)
+quant     | void tensorrt_llm::kernels::fp8_blockscale_gemm::scale_1x128_kernel<__nv_bfloat16, __nv_fp8_e4m3>(__nv_fp8_e4m3*)
+gemm      | void deep_gemm::sm90_bf16_gemm_impl<128u>(int*)
+linear_attention | void ssm_scan_f32<1, 256, 128>(float const*)
+linear_attention | void ssm_scan_f32_group<16, 128>(float const*)
+linear_attention | void ssm_conv_f32<true, 128, 4>(float const*)
 communication | ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)
 other     | message_fwd_kernel
 """  # noqa: E501

@@ -365,7 +365,7 @@ sampling      | _topk_topp_kernel
 sampling      | verify_tree_greedy
 sampling      | void VerifyTreeGreedy<int, int>(x)
 moe_routing   | fused_topk_deepseek                                                      # topk
-topk          | void vllm::topKPerRowDecode<512, false>(x)
+indexer       | void vllm::topKPerRowDecode<512, false>(x)
 moe_routing   | _combined_routing_compute                                                # combine
 moe_routing   | _combined_routing_memset                                                 # memset
 moe_routing   | void vllm::moe::topkGatingSoftmax<8, 128, 4, 16>(float const*)           # softmax, topk
