@@ -75,8 +75,10 @@ GROUP BY t.trace_id, t.series, t.device, t.preference;
 -- before it is the embedding's; if no anchor begins a half before it, the pattern misses the first
 -- norm of the pass. The number of layers is the user's, else that of the modules, else that of the
 -- rhythm. A config's number yields to that of a rhythm with sure breaks that divides it: a pipeline
--- rank has some of the layers, and only some layers may have attention. Anchors before the first
--- break belong to a pass that began before the capture.
+-- rank has some of the layers, and only some layers may have attention. If a pass has fewer
+-- attentions than layers, its anchors may also be shared by its layers (a norm for each Mamba,
+-- attention or feed-forward layer of Nemotron-H), where those per attention do not fit. Anchors
+-- before the first break belong to a pass that began before the capture.
 --
 -- stored: per trace
 --
@@ -123,6 +125,7 @@ counted AS (
         ),
         a.irregularity, a.lead AS anchor_lead, a.break_lead, a.break_anchors, a.attention_blocks,
         a.break_anchor_ns, a.next_anchors, a.next_ns, len(r.breaks) AS break_count,
+        s.blocks_per_layer IS NOT NULL AS is_users,
         -- A quotient halfway between two integers: if anchors begin a half, the odd one is the
         -- final norm; if they end one, the capture ends before the last.
         CASE c.role
@@ -175,6 +178,14 @@ sized AS (
             ELSE greatest(CAST(c.usual_blocks AS INTEGER), 1)
         END AS blocks_per_layer,
         c.is_fixed OR (c.role <> 'inside' AND c.usual_blocks IS NOT NULL) AS is_fixed,
+        CASE
+            WHEN
+                c.role <> 'inside' AND c.series = '' AND c.num_layers > p.num_layers
+                AND NOT c.is_users
+                THEN nullif(CAST(round(
+                    c.anchor_count * p.num_layers / (c.attention_blocks * c.num_layers)
+                ) AS INTEGER), 0)
+        END AS shared_blocks,
         CASE WHEN c.role <> 'inside' THEN c.anchor_lead END AS lead,
         coalesce(e.lacks_first, FALSE) AS lacks_first, coalesce(e.lacks_last, FALSE) AS lacks_last,
         p.breaks, p.beats, p.attentions, p.pass_source
@@ -231,7 +242,9 @@ splits AS (
     CROSS JOIN (VALUES (0), (1)) AS e (extra)
     CROSS JOIN (VALUES (0), (1), (2), (3), (4)) AS o (blocks)
     CROSS JOIN LATERAL (SELECT coalesce(nullif(o.blocks, 0), s.blocks_per_layer) AS blocks) AS b
-    WHERE (s.role <> 'inside' OR e.extra = 0) AND (o.blocks = 0 OR NOT s.is_fixed)
+    WHERE
+        (s.role <> 'inside' OR e.extra = 0)
+        AND (o.blocks = 0 OR NOT s.is_fixed OR coalesce(o.blocks = s.shared_blocks, FALSE))
 ),
 begun AS (
     SELECT
@@ -276,7 +289,10 @@ ranked AS (
                 role = 'inside' OR NOT has_breaks OR beats - attention_blocks < pass_layers, TRUE
             )
             -- A known pattern may occur a different number of times per layer in another engine.
-            AND (role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)) AS is_consistent,
+            AND (
+                role = 'inside' OR coalesce(blocks = usual_blocks, TRUE)
+                OR coalesce(blocks = shared_blocks, FALSE)
+            ) AS is_consistent,
         blocks <> blocks_per_layer AS is_correction,
         -- Only names of attention that occur in all layers are used.
         coalesce(role = 'inside' AND anchor_count < attentions * beats AND bool_or(

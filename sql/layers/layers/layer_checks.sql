@@ -1,6 +1,8 @@
 -- One row per trace with kernels and check of its layers. Were passes found, do they explain every
--- anchor, do they hold most of the work, and does each layer end before the next one begins? Layers
--- that overlap the next one by more than a twentieth of their length may run concurrently.
+-- anchor, do they hold most of the work, does each layer end before the next one begins, and does a
+-- number of layers that was given agree with the marks of passes? Layers that overlap the next one
+-- by more than a twentieth of their length may run concurrently. A mark is sure if it happens once
+-- per pass: more attentions between two of them than a pass has layers contradict that number.
 --
 -- key: trace_id, check
 --
@@ -32,6 +34,18 @@ overlapping AS (
     FROM layers
     GROUP BY trace_id
 ),
+marked AS (
+    SELECT p.trace_id, max(r.num_layers) AS layer_count
+    FROM (
+        SELECT DISTINCT trace_id, device, num_layers
+        FROM passes
+        WHERE pass_source = 'anchor count'
+    ) AS p
+    JOIN _pass_rhythms AS r
+        ON r.trace_id = p.trace_id AND r.device = p.device AND r.series = ''
+        AND r.is_sure AND r.num_layers > p.num_layers
+    GROUP BY p.trace_id
+),
 measures AS (
     SELECT
         trace_id,
@@ -39,17 +53,19 @@ measures AS (
         CAST(coalesce(remainder, 0) AS DOUBLE) AS unexplained_anchors,
         -- Without passes no_passes reports it.
         CASE WHEN found.trace_id IS NULL THEN 0 ELSE coalesce(outside_pct, 0) END AS outside_passes,
-        CAST(coalesce(layer_count, 0) AS DOUBLE) AS overlapping_layers
+        CAST(coalesce(overlapping.layer_count, 0) AS DOUBLE) AS overlapping_layers,
+        CAST(coalesce(marked.layer_count, 0) AS DOUBLE) AS layers_between_marks
     FROM (SELECT DISTINCT trace_id FROM kernels) AS with_kernels
     LEFT JOIN found USING (trace_id)
     LEFT JOIN covered USING (trace_id)
     LEFT JOIN overlapping USING (trace_id)
+    LEFT JOIN marked USING (trace_id)
 ),
 measured AS (
     SELECT trace_id, "check", value
     FROM measures
     UNPIVOT (value FOR "check" IN (
-        no_passes, unexplained_anchors, outside_passes, overlapping_layers
+        no_passes, unexplained_anchors, outside_passes, overlapping_layers, layers_between_marks
     ))
 )
 SELECT trace_id, "check", severity, value, unit, threshold, message

@@ -7,7 +7,7 @@ ends with the final norm, the head and an arg-max, and is run four times.
 import pytest
 
 from ...kernel_traces import Trace
-from ...lakes import in_one_lake
+from ...lakes import Files, in_one_lake
 
 LOOKUP = (
     "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>"
@@ -148,6 +148,56 @@ def test_norms_within_some_layers_move_no_pass(tmp_path, mixers, passes):
         GROUP BY pass_id, layer_id ORDER BY pass_id, layer_id
     """)
     assert [names for _, _, names in found] == layers * passes
+
+
+#: Nemotron-H: Mamba, feed-forward or attention is a layer of its own, with one norm.
+SINGLE = {
+    "M": ["nvjet_in", "_causal_conv1d_update_kernel", "_selective_scan_update_kernel", "nvjet_out"],
+    "-": ["nvjet_up", "relu_squared_kernel", "nvjet_down"],
+    "*": PLAIN,
+}
+
+
+@in_one_lake
+def test_layers_with_one_norm_each_are_found_where_their_number_is_given(tmp_path):
+    # 14 layers, 8 of which have a mixer: 15 norms per pass, and 8 begins of attention.
+    trace, now = Trace(), 0.0
+    layers = [[NORM if nth else QK_NORM, *SINGLE[kind]] for nth, kind in enumerate("M-M-M*-M-M-M*-")]
+    for _ in range(5):
+        for name in (LOOKUP, *(name for layer in layers for name in layer), NORM, "nvjet_head", ARG_MAX):
+            trace.kernel(name, now - 5, now, 3.0)
+            now += 4
+        now += 80
+    lake = yield Files(trace.write(tmp_path / "trace.json"), num_layers=14)
+    found = lake.rows("""
+        SELECT pass_id, layer_id, list(kernels.name ORDER BY kernels.start_ns)
+        FROM layer_kernels JOIN kernels USING (trace_id, kernel_id)
+        GROUP BY pass_id, layer_id ORDER BY pass_id, layer_id
+    """)
+    assert [names for _, _, names in found] == layers * 5
+    # Fewer attentions than layers between two marks are no contradiction.
+    assert lake.rows("SELECT severity FROM layer_checks WHERE \"check\" = 'layers_between_marks'") == [("ok",)]
+
+
+@pytest.mark.parametrize(("schedule", "expected"), [("in turns", (8, "warning")), ("in sequence", (0, "ok"))])
+@in_one_lake
+def test_more_attentions_between_two_marks_than_the_layers_given_are_reported(tmp_path, schedule, expected):
+    # Two micro-batches of 4 layers: while one exchanges tokens with experts, the other one computes.
+    trace, now = Trace(), 0.0
+    attention, exchange = [NORM, *ROTATED, NORM, "nvjet_router"], "void deep_ep::intranode::{}<8>(int4*)"
+    halves = [[*attention, exchange.format("dispatch")], ["fused_moe_kernel", exchange.format("combine")]]
+    if schedule == "in turns":
+        passes = [[name for half in halves for name in half * 2] * 4]
+    else:
+        passes = [[name for half in halves for name in half] * 4] * 2
+    for _ in range(4):
+        for layers in passes:
+            for name in (LOOKUP, *layers, NORM, "nvjet_head", ARG_MAX):
+                trace.kernel(name, now - 5, now, 3.0, stream=20 if "deep_ep" in name else 7)
+                now += 4
+            now += 80
+    lake = yield Files(trace.write(tmp_path / f"{schedule}.json"), num_layers=4)
+    assert lake.rows("SELECT value, severity FROM layer_checks WHERE \"check\" = 'layers_between_marks'") == [expected]
 
 
 BACKWARD = [
