@@ -11,11 +11,15 @@
 -- name_category  VARCHAR  category by their names
 -- kernel_count   BIGINT   kernels
 -- sum_us         DOUBLE   sum of their durations, us
--- device_pct     DOUBLE   percent of the time of all device operations of the trace
+-- device_pct     DOUBLE   percent of the time of all device operations of the trace, except those
+--                         that enclose others
 -- example        VARCHAR  name of the longest of them
 CREATE VIEW category_conflicts AS
 WITH totals AS (
-    SELECT trace_id, sum(dur_ns) AS all_ns FROM kernels GROUP BY trace_id
+    SELECT trace_id, sum(dur_ns) AS all_ns
+    FROM kernels
+    ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
+    GROUP BY trace_id
 )
 SELECT
     k.trace_id, k.op_name, k.category, k.name_category, count(*) AS kernel_count,

@@ -10,35 +10,12 @@ WITH totals AS (
         max(launch_kernels) AS largest_launch,
         count(*) FILTER (dur_ns < 0) AS negative,
         (max(end_ns) - min(start_ns)) / 3.6e12 AS span_hours,
-        sum(dur_ns) AS all_ns,
-        100.0 * sum(dur_ns) FILTER (category = 'other') / nullif(sum(dur_ns), 0) AS other_pct,
+        -- The time of a loop of XLA is that of the operations in it.
+        sum(dur_ns) FILTER (e.kernel_id IS NULL) AS all_ns,
+        sum(dur_ns) FILTER (e.kernel_id IS NULL AND category = 'other') AS other_ns,
         sum(dur_ns) FILTER (is_contradicted) AS contradicted_ns
     FROM kernels
-    GROUP BY trace_id
-),
--- XLA draws a loop over the operations it runs, and the loop has no category: the time of those
--- operations is not its own. Computed only for traces with enough uncategorised time to report.
-followed AS (
-    SELECT
-        trace_id, category, dur_ns, end_ns,
-        lead(start_ns) OVER (
-            PARTITION BY trace_id, device, stream ORDER BY start_ns, end_ns DESC, kernel_id
-        ) AS next_ns
-    FROM kernels
-    SEMI JOIN (
-        SELECT trace_id
-        FROM totals
-        JOIN check_rules ON "check" = 'other_category'
-        WHERE other_pct >= threshold
-    ) AS doubtful USING (trace_id)
-),
-innermost AS (
-    SELECT
-        trace_id,
-        100.0 * coalesce(sum(dur_ns) FILTER (category = 'other'), 0) / nullif(sum(dur_ns), 0)
-            AS other_pct
-    FROM followed
-    WHERE next_ns IS NULL OR next_ns >= end_ns OR category <> 'other'
+    LEFT JOIN enclosing_kernels AS e USING (trace_id, kernel_id)
     GROUP BY trace_id
 ),
 unfinished AS (
@@ -72,13 +49,12 @@ SELECT
     CAST(coalesce(no_duration, 0) AS DOUBLE) AS no_duration,
     CAST(coalesce(rounded_starts, 0) AS DOUBLE) AS rounded_starts,
     CAST(coalesce(span_hours, 0) AS DOUBLE) AS long_span,
-    coalesce(innermost.other_pct, totals.other_pct, 0) AS other_category,
+    coalesce(100.0 * other_ns / nullif(all_ns, 0), 0) AS other_category,
     coalesce(100.0 * contradicted_ns / nullif(all_ns, 0), 0) AS category_conflicts,
     CAST(operations IS NOT NULL AND hardware IS NULL AS DOUBLE) AS unknown_hardware,
     CAST(rank IS NULL AND rank_source IS DISTINCT FROM 'devices' AS DOUBLE) AS unknown_rank
 FROM traces
 LEFT JOIN totals USING (trace_id)
-LEFT JOIN innermost USING (trace_id)
 LEFT JOIN unfinished USING (trace_id)
 LEFT JOIN rounded USING (trace_id);
 

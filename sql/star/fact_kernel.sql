@@ -1,4 +1,5 @@
--- One row per device operation: kernels, copies and fills, each once.
+-- One row per device operation: kernels, copies and fills, each once. Operations that enclose
+-- others, such as a loop of XLA, are left out, so that durations can be summed.
 --
 -- key: kernel_key
 --
@@ -31,6 +32,7 @@ SELECT
     _moment(t.recorded_at, t.origin_ns, k.end_ns) AS end_at, k.dur_ns, k.dur_us, r.flop, r.bytes,
     r.roof_us
 FROM kernels AS k
+ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
 JOIN _star_traces AS t USING (trace_id)
 LEFT JOIN kernel_roofline AS r ON r.trace_id = k.trace_id AND r.kernel_id = k.kernel_id
 LEFT JOIN dim_kernel_name AS n ON n.name = k.name AND n.kernel_name_key > 0

@@ -25,7 +25,8 @@ QUALIFY 1 = row_number() OVER (
 );
 
 -- One row per bar of a device's time line: layers, kernels and idle time of the pass that
--- represents the trace; without passes, of a step or of the whole trace.
+-- represents the trace; without passes, of a step or of the whole trace. Kernels that enclose
+-- others (enclosing_kernels) would hide these, and are left out.
 --
 -- key: trace_id, device, lane, start_ns, span_id
 --
@@ -52,6 +53,7 @@ WITH spans AS (
         trace_id, device, kind AS lane, kernel_id, start_ns, end_ns, display_name,
         coalesce(category_group, 'other')
     FROM kernels
+    ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
     LEFT JOIN category_groups USING (category)
     UNION ALL
     SELECT trace_id, device, 'idle', gap_id, start_ns, end_ns, cause, NULL

@@ -65,5 +65,5 @@ LEFT JOIN _backward_names AS b
 ANTI JOIN _ascend_anchors AS a ON a.trace_id = k.trace_id AND a.device = k.device
 ANTI JOIN (SELECT DISTINCT trace_id, device FROM _program_operations) AS p
     ON p.trace_id = k.trace_id AND p.device = k.device
-ANTI JOIN _enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
+ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
 WHERE m.kernel_id IS NULL OR m.series IS NOT NULL;

@@ -50,7 +50,7 @@ leaves AS (
         k.category, k.kind
     FROM kernels AS k
     SEMI JOIN runs AS r ON r.trace_id = k.trace_id AND r.device = k.device
-    ANTI JOIN _enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
+    ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     WHERE k.kind <> 'memory'
 ),
 called AS (

@@ -2,7 +2,7 @@
 -- around them, and work outside passes. Each moment counts once: for layers if a kernel of one
 -- runs, else for the parts around them, else for the rest; if several holders are equal, for the
 -- one that was running first. So the rows of a device sum to the union of its operations, except
--- those that only wait.
+-- those that only wait or enclose others.
 --
 -- stored: per trace
 --
@@ -43,6 +43,7 @@ operations AS (
     LEFT JOIN _places AS l ON l.trace_id = k.trace_id AND l.kernel_id = k.kernel_id
     LEFT JOIN surrounding AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN _kernel_series AS m ON m.trace_id = k.trace_id AND m.kernel_id = k.kernel_id
+    ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     WHERE k.category <> 'wait'
 ),
 -- Time that an operation adds to earlier ones of its level, and to all levels up to a given one.

@@ -1,5 +1,6 @@
 -- One row per device operation that a window of a pass may contain, including those that do not
--- count. A block is a run of rows, in file order, with non-descending starts.
+-- count. Operations that enclose others are left out: their time is that of the operations in them.
+-- A block is a run of rows, in file order, with non-descending starts.
 --
 -- stored: per trace
 --
@@ -49,4 +50,5 @@ SELECT
     CASE WHEN k.kind = 'communication' THEN 'communication' ELSE 'compute' END, TRUE, NULL
 FROM kernels AS k
 JOIN traces AS t ON t.trace_id = k.trace_id
+ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
 WHERE t.format <> 'ascend';

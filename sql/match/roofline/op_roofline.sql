@@ -1,5 +1,5 @@
 -- One row per device, operator and shape: the sum of its rows in kernel_roofline, in passes and
--- outside of them.
+-- outside of them. Operations that enclose others (enclosing_kernels) are left out.
 --
 -- Kernels that together do the work of one operator call are one call. Rates are those of the calls
 -- whose FLOP, or bytes, are known.
@@ -53,6 +53,7 @@ WITH calls AS (
         CASE WHEN kernel_id = group_id AND group_us > 0 THEN group_us ELSE dur_us END AS call_us,
         group_share IS NOT NULL AND kernel_id <> group_id AS is_part
     FROM _kernel_roofs
+    ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
 ),
 summed AS (
     SELECT

@@ -2,7 +2,8 @@
 --
 -- The kernels of each category are merged into intervals in which any of them runs; the edges of
 -- all categories' intervals, in order, give the number of categories that run between two moments
--- and, if only one does, which.
+-- and, if only one does, which. Operations that enclose others (enclosing_kernels) are left out:
+-- their time is that of the operations in them.
 --
 -- key: trace_id, device, category, kind
 --
@@ -17,20 +18,25 @@
 -- exposed_us  DOUBLE   of that, time with no kernel of another category running, µs
 -- sum_pct     DOUBLE   share of the sums of all categories of the device
 CREATE VIEW category_times AS
-WITH sums AS (
+WITH operations AS (
+    SELECT trace_id, rank, device, category, kind, start_ns, dur_ns, end_ns
+    FROM kernels
+    ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
+),
+sums AS (
     SELECT
         trace_id, rank, device, category, kind, count(*) AS kernel_count, sum(dur_ns) AS sum_ns,
         dense_rank() OVER (PARTITION BY trace_id, device ORDER BY category, kind) AS number
-    FROM kernels
+    FROM operations
     GROUP BY trace_id, rank, device, category, kind
 ),
 edges AS (
     SELECT trace_id, rank, device, category, kind, start_ns AS at_ns, 1 AS step
-    FROM kernels
+    FROM operations
     WHERE end_ns > start_ns
     UNION ALL
     SELECT trace_id, rank, device, category, kind, end_ns, -1
-    FROM kernels
+    FROM operations
     WHERE end_ns > start_ns
 ),
 running AS (

@@ -1,6 +1,7 @@
 -- One row per trace, device and kind of operation: its time summed, merged, and alone on the
 -- device. A running count of each kind shows what runs between two moments; time_breakdown has the
--- same moments as parts of one window.
+-- same moments as parts of one window. Operations that enclose others (enclosing_kernels) are left
+-- out: their time is that of the operations in them.
 --
 -- key: trace_id, device, kind
 --
@@ -14,18 +15,23 @@
 -- exposed_us  DOUBLE   of that, time with no operation of another kind running, µs
 -- hidden_us   DOUBLE   of that, time with an operation of another kind running, µs
 CREATE VIEW kind_times AS
-WITH sums AS (
-    SELECT trace_id, rank, device, kind, count(*) AS kernel_count, sum(dur_ns) AS sum_ns
+WITH operations AS (
+    SELECT trace_id, rank, device, kind, start_ns, dur_ns, end_ns
     FROM kernels
+    ANTI JOIN enclosing_kernels USING (trace_id, kernel_id)
+),
+sums AS (
+    SELECT trace_id, rank, device, kind, count(*) AS kernel_count, sum(dur_ns) AS sum_ns
+    FROM operations
     GROUP BY trace_id, rank, device, kind
 ),
 edges AS (
     SELECT trace_id, rank, device, kind, start_ns AS at_ns, 1 AS step
-    FROM kernels
+    FROM operations
     WHERE end_ns > start_ns
     UNION ALL
     SELECT trace_id, rank, device, kind, end_ns, -1
-    FROM kernels
+    FROM operations
     WHERE end_ns > start_ns
 ),
 slices AS (

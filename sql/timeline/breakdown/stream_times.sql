@@ -1,6 +1,8 @@
 -- One row per trace, device and stream: how much of the device's window the stream is busy.
 --
--- The busy times of concurrent streams sum to more than the device's.
+-- The busy times of concurrent streams sum to more than the device's. Operations that enclose
+-- others (enclosing_kernels) are not in counts and sums: their time is that of the operations in
+-- them.
 --
 -- key: trace_id, device, stream?
 --
@@ -13,7 +15,7 @@
 -- communication_sum_us  DOUBLE   sum of the durations of communication operations, µs
 -- memory_sum_us         DOUBLE   sum of the durations of copies and fills, µs
 -- sum_us                DOUBLE   sum of all durations, µs
--- busy_us               DOUBLE   time with at least one of them running, µs
+-- busy_us               DOUBLE   time with at least one operation running, µs
 -- idle_inside_us        DOUBLE   time between its first and its last operation with none running,
 --                                µs
 -- window_us             DOUBLE   window of the trace's devices, see time_breakdown, µs
@@ -24,6 +26,7 @@ CREATE VIEW stream_times AS
 WITH reaching AS (
     SELECT
         trace_id, rank, device, stream, kind, start_ns, end_ns,
+        e.kernel_id IS NULL AS is_counted,
         greatest(
             start_ns,
             coalesce(
@@ -35,13 +38,16 @@ WITH reaching AS (
             )
         ) AS free_ns
     FROM kernels
+    LEFT JOIN enclosing_kernels AS e USING (trace_id, kernel_id)
 ),
 sums AS (
     SELECT
-        trace_id, rank, device, stream, count(*) AS kernel_count,
-        sum(end_ns - start_ns) AS sum_ns,
-        sum(end_ns - start_ns) FILTER (kind = 'compute') AS compute_ns,
-        sum(end_ns - start_ns) FILTER (kind = 'communication') AS communication_ns,
+        trace_id, rank, device, stream, count(*) FILTER (is_counted) AS kernel_count,
+        sum(end_ns - start_ns) FILTER (is_counted) AS sum_ns,
+        sum(end_ns - start_ns) FILTER (is_counted AND kind = 'compute')
+            AS compute_ns,
+        sum(end_ns - start_ns) FILTER (is_counted AND kind = 'communication')
+            AS communication_ns,
         sum(end_ns - start_ns) FILTER (kind = 'memory') AS memory_ns,
         sum(greatest(0, end_ns - free_ns)) AS busy_ns,
         min(start_ns) AS start_ns, max(end_ns) AS end_ns,

@@ -1,4 +1,5 @@
--- One row per device operation of a trace that shows training: its phase. What runs in an
+-- One row per device operation of a trace that shows training, except those that enclose others:
+-- its phase. What runs in an
 -- annotation of the optimizer belongs to the optimizer; else the direction of its layer decides;
 -- else whether it was launched by a backward function, or by a module or a differentiated operator;
 -- else its name. A transposed convolution runs in its forward pass the kernel that another runs in
@@ -77,6 +78,7 @@ given AS (
     LEFT JOIN directed AS d ON d.trace_id = k.trace_id AND d.kernel_id = k.kernel_id
     LEFT JOIN _kernel_scopes AS s ON s.trace_id = k.trace_id AND s.kernel_id = k.kernel_id
     LEFT JOIN names AS n ON n.subject = 'kernel' AND n.name = k.display_name
+    ANTI JOIN enclosing_kernels AS e ON e.trace_id = k.trace_id AND e.kernel_id = k.kernel_id
     WHERE k.category <> 'wait'
 )
 SELECT

@@ -126,6 +126,16 @@ def test_the_turns_of_a_loop_are_layers_and_the_loop_itself_is_no_operation_of_t
     assert lake.rows(PASSES) == [(0, "program run", True, 12, 12)]
     assert lake.rows("SELECT DISTINCT kernel_count, sum_us, wall_us FROM layers") == [(5, 27.0, 27.0)]
     assert lake.rows(PARTS) == [(0, "prologue", 1, 7.0), (0, "epilogue", 1, 1.0)]
+    # 12 layers of 27, 7 and 1: the loop of 324 is no kernel of the pass, of the device or of an operator.
+    window = "SELECT DISTINCT counted_us, row_count FROM pass_windows WHERE window_kind IN ('extended', 'whole')"
+    assert lake.rows(window) == [(332.0, 62)]
+    assert lake.rows("SELECT sum_us, time_us FROM pass_mfu WHERE time_basis <> 'wall'") == [(332.0, 332.0)] * 2
+    assert lake.rows("SELECT sum(kernel_count), sum(busy_us) FROM pass_coverage") == [(62, 332.0)]
+    assert lake.rows("SELECT sum(kernel_count), sum(sum_us) FROM op_roofline") == [(62, 332.0)]
+    facts = "SELECT count(*) FILTER (starts_with(name, 'while')), count(*) > 60 FROM fact_kernel"
+    assert lake.rows(f"{facts} JOIN dim_kernel_name USING (kernel_name_key)") == [(0, True)]
+    spans = "SELECT count(*), sum(dur_us) FROM timeline_spans WHERE lane IN ('compute', 'communication')"
+    assert lake.rows(spans) == [(60, 324.0)]  # the layers, as drawn
 
 
 @in_one_lake

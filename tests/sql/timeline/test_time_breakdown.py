@@ -341,8 +341,28 @@ def test_streams_are_busy_by_themselves(xla):
     )
     # Of a window of 290: 10..110, 120..200, 205..215 and 150..200, 260..300.
     assert xla.rows(query, ["G"]) == [(3, 190, 190, 15, 65.517), (2, 90, 90, 60, 31.034)]
-    # An operation within another adds to the sum, not to the busy time.
-    assert xla.rows(query, ["F4"]) == [(3, 32, 15, 0, 100)]
+    # 0..10 and 5..15 overlap; 0..12 encloses the first, and the time of the three is 15.
+    assert xla.rows(query, ["F4"]) == [(2, 20, 15, 0, 100)]
+
+
+def test_the_time_of_a_loop_counts_as_that_of_the_operations_in_it(xla):
+    # Case A: while.7 0..100 holds 10..40, 45..65 (all-reduce), 65..100; alone 120..160, 165..180, 200..220, 230..300.
+    query = (
+        "SELECT kind, kernel_count, sum_us, union_us, exposed_us FROM kind_times JOIN traces USING (trace_id) "
+        "WHERE trace = 'A' ORDER BY kind"
+    )
+    assert xla.rows(query) == [("communication", 2, 40, 40, 40), ("compute", 5, 190, 190, 190)]
+    query = (
+        "SELECT sum(kernel_count), sum(sum_us), sum(union_us), sum(exposed_us) FROM category_times "
+        "JOIN traces USING (trace_id) WHERE trace = 'A'"
+    )
+    assert xla.rows(query) == [(7, 230, 230, 230)]
+    # The stream is busy while the loop runs, also before and between the operations in it: 15 more.
+    query = (
+        "SELECT kernel_count, compute_sum_us, communication_sum_us, sum_us, busy_us FROM stream_times "
+        "JOIN traces USING (trace_id) WHERE trace = 'A'"
+    )
+    assert xla.rows(query) == [(7, 190, 40, 230, 245)]
 
 
 @in_one_lake
