@@ -54,13 +54,14 @@ FROM shares;
 -- device          INTEGER  device
 -- kernel_id       BIGINT   event_id
 -- pid             VARCHAR  process of the line; the device where kernels have no lines
--- tid             VARCHAR  thread of the line; the stream where kernels have no lines
+-- tid             VARCHAR  thread of the line; the stream where kernels have no lines, empty if
+--                          unknown
 -- role            VARCHAR  op, or async
 -- start_ns        BIGINT   start, ns
 -- end_ns          BIGINT   end, ns
 -- dur_ns          BIGINT   duration, ns
 -- self_ns         BIGINT   time in which it is the innermost of its line, ns; these sum to the
---                          union of the line's intervals
+--                          union of the line's intervals; the duration without a stream
 -- parent_id       BIGINT   event_id of the operation around it, NULL for the outermost
 -- nest_depth      BIGINT   operations around it
 -- is_overlapping  BOOLEAN  another starts within it and ends after it, or vice versa

@@ -1,15 +1,16 @@
--- One row per device operation, when and where it ran: XLA's from their lines, all others from
--- kernels.
+-- One row per device operation that may nest in others, when and where it ran: XLA's from their
+-- lines, all others from kernels. A kernel without a stream is left out: nothing shows that it
+-- shares a line with another, such as a collective of Ascend with one of another group.
 CREATE VIEW _op_rows AS
 SELECT trace_id, kernel_id, pid, tid, start_ns, end_ns
 FROM _xla_ops
 UNION ALL
 SELECT
-    trace_id, kernel_id, coalesce(CAST(device AS VARCHAR), ''),
-    coalesce(CAST(stream AS VARCHAR), ''), start_ns, end_ns
+    trace_id, kernel_id, coalesce(CAST(device AS VARCHAR), ''), CAST(stream AS VARCHAR), start_ns,
+    end_ns
 FROM kernels
 ANTI JOIN (SELECT DISTINCT trace_id FROM _xla_ops) USING (trace_id)
-WHERE dur_ns >= 0;
+WHERE dur_ns >= 0 AND stream IS NOT NULL;
 
 -- One row per device operation that shares time with another of its line, in the order in which
 -- they can be the innermost, cut where the next one ends later; see _op_nesting.

@@ -26,7 +26,8 @@
 -- source             VARCHAR  file and line of the user's program it most often comes from
 -- calls              BIGINT   calls
 -- sum_us             DOUBLE   sum of their durations; a call contains those nested in it, µs
--- self_us            DOUBLE   time in which they were the innermost on their line, µs
+-- self_us            DOUBLE   time in which they were the innermost on their line, µs; their
+--                             duration where they have no line or stream
 -- mean_us            DOUBLE   mean duration, µs
 -- max_us             DOUBLE   longest, µs
 -- busy_pct           DOUBLE   share of the own times of all operations of the device

@@ -8,6 +8,7 @@ import pytest
 
 from ...lakes import in_one_lake
 from ...summary_cases import CASES_F, write_case
+from ..ascend.files import logical, write_kernels
 from ..captures import sql_of
 
 
@@ -97,3 +98,15 @@ def test_the_edges_of_nesting(tmp_path, case, own, overlapping):
     rows = lake.sql("SELECT name, self_us, overlapping_calls FROM ops").fetchall()
     assert {name: round(us * 1000) for name, us, _ in rows} == own
     assert any(overlaps for _, _, overlaps in rows) is overlapping
+
+
+@in_one_lake
+def test_collectives_without_a_stream_do_not_take_time_from_each_other(tmp_path):
+    # A reduce-scatter of 1000 us, and ten all-reduces of 50 us of another group beside it.
+    beside = [logical("allReduce", f"428_{n}_1", f"{110 + 100 * n}.000", "50.000") for n in range(10)]
+    lake = yield write_kernels(
+        tmp_path / "kernel_details.csv", logical("reduceScatter", "911_0_1", "100.000", "1000.000"), *beside
+    )
+    assert lake.rows("SELECT self_us FROM ops WHERE name LIKE '%reduceScatter%'") == [(1000,)]
+    assert lake.rows("SELECT sum(self_us) FROM ops") == [(1500,)]
+    assert lake.rows("SELECT inclusive_us, busy_us FROM regions WHERE depth = 1") == [(1500, 1000)]
